@@ -1,0 +1,92 @@
+package kernel
+
+import (
+	"unsafe"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Basis is a d x r matrix stored by columns: the representation U of a node, or
+// a gradient with respect to it. Column j is contiguous and followed by zeros up
+// to the column stride.
+//
+// A Basis belongs to whoever made it; nothing in this package keeps a reference
+// after a call returns.
+type Basis struct {
+	d, r, stride int
+	data         []float64
+}
+
+// NewBasis returns a zero d x r basis. It panics if d or r is not positive.
+func NewBasis(d, r int) *Basis {
+	if d <= 0 || r <= 0 {
+		panic(badBasis)
+	}
+	ld := blas.Stride(d)
+	return &Basis{d: d, r: r, stride: ld, data: alignedFloat64(ld * r)}
+}
+
+// BasisOf returns a copy of m.
+func BasisOf(m mat.Matrix) *Basis {
+	d, r := m.Dims()
+	u := NewBasis(d, r)
+	for j := range r {
+		for i := range d {
+			u.data[j*u.stride+i] = m.At(i, j)
+		}
+	}
+	return u
+}
+
+// Dims returns the numbers of features d and columns r.
+func (u *Basis) Dims() (d, r int) { return u.d, u.r }
+
+// T returns the transpose; with Dims and At it makes a Basis a mat.Matrix.
+func (u *Basis) T() mat.Matrix { return mat.Transpose{Matrix: u} }
+
+// At returns the entry in row i and column j.
+func (u *Basis) At(i, j int) float64 { return u.Col(j)[i] }
+
+// Stride returns the distance between the starts of neighbouring columns in Data.
+func (u *Basis) Stride() int { return u.stride }
+
+// Col returns column j. The slice aliases the basis.
+func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
+
+// Data returns all r columns, each padded with zeros to Stride entries. The slice
+// aliases the basis; entries beyond the d of a column must stay zero.
+func (u *Basis) Data() []float64 { return u.data }
+
+// CopyFrom copies v, which must have the same dimensions.
+func (u *Basis) CopyFrom(v *Basis) {
+	if u.d != v.d || u.r != v.r {
+		panic(badBasis)
+	}
+	copy(u.data, v.data)
+}
+
+// Clone returns a copy of u.
+func (u *Basis) Clone() *Basis {
+	v := NewBasis(u.d, u.r)
+	copy(v.data, u.data)
+	return v
+}
+
+// Orthonormalize overwrites u by the factor Q of its thin QR factorisation u = Q
+// R with positive diagonal (Alg. 3, line 14) and stores the upper triangle of R
+// in rr, R(i,j) = rr[j*r+i]. rr needs r*r entries, work qr.WorkLen(r). It
+// requires d >= r and does not allocate.
+func (u *Basis) Orthonormalize(rr, work []float64) {
+	qr.Factor(u.data, u.stride, u.d, u.r, rr, u.r, work)
+}
+
+// alignedFloat64 returns n zeros whose first element starts a cache line. The
+// runtime does not move heap objects, so the alignment lasts.
+func alignedFloat64(n int) []float64 {
+	const line = 64
+	buf := make([]float64, n+line/8-1)
+	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(buf))) % line / 8)
+	return buf[off : off+n : off+n]
+}

@@ -1,0 +1,14 @@
+package kernel
+
+// Panic messages of programmer errors.
+const (
+	badBasis    = "kernel: basis dimensions do not fit"
+	badTasks    = "kernel: need at least one feature and no negative sample count"
+	badStorage  = "kernel: unknown storage"
+	badRow      = "kernel: row has the wrong length"
+	badPart     = "kernel: need 0 <= part < parts"
+	badGroup    = "kernel: group and workspace do not fit"
+	builderDone = "kernel: builder used after Tasks"
+	badRidge    = "kernel: ridge must be finite and not negative"
+	poolClosed  = "kernel: pool used after Close"
+)

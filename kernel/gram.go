@@ -1,0 +1,36 @@
+package kernel
+
+import "github.com/difalt/difalt/kernel/blas"
+
+// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets
+// blas.Pad(d) entries, the last of which are zero.
+func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
+	if task < 0 || task >= len(t.rows) || len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
+		panic(badRow)
+	}
+	t.samples(task).mulTransposed(v, e)
+}
+
+// GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without
+// forming X_t' X_t. With theta_1, theta_2, ... as the samples it is the product
+// Theta Theta' U of the power iteration (Alg. 2, line 11). g must not be u. It
+// does not allocate.
+func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
+	if u.d != t.d || g.d != t.d || g.r != u.r || ws.maxSamples == 0 || !ws.fits(0, u.d, u.r) {
+		panic(badGroup)
+	}
+	clear(g.data)
+	for task := range t.rows {
+		for i := 0; i < t.rows[task]; i += ws.maxSamples {
+			rows := t.slice(task, i, min(i+ws.maxSamples, t.rows[task]))
+			rows.mulBasis(ws, u)
+			for j := range u.r {
+				rows.mulTransposed(ws.v, ws.a[j*ws.lda:])
+				gj := g.data[j*g.stride:][:blas.Pad(t.d)]
+				for k, v := range ws.v[:len(gj)] {
+					gj[k] += v
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package kernel
+
+import (
+	"time"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// A Group is a set of tasks that share one basis, and everything that a step
+// computes for them. In the decentralised algorithm a group is a node.
+//
+// The group owns its result fields; callers may read them between steps.
+type Group struct {
+	// B holds the coefficients, b_t = B[t*r : (t+1)*r].
+	B []float64
+	// Status says for every task how its least squares went.
+	Status []lsq.Status
+	// Grad is the gradient sum_t X_t' (X_t U b_t - y_t) b_t' (d x r).
+	Grad *Basis
+	// Objective is sum_t |X_t U b_t - y_t|^2 over the samples of the gradient.
+	Objective float64
+	// Elapsed is the processor time that the last step took for this group.
+	Elapsed time.Duration
+
+	r      int
+	fit    *Tasks // samples of the least squares (Alg. 3, line 8)
+	grad   *Tasks // samples of the gradient (Alg. 3, line 11)
+	chunks []chunk
+}
+
+// A chunk is a run of tasks whose gradients are summed in order by one worker.
+// Chunks are cut by the data alone and their partial sums are added in order, so
+// that results do not depend on the number of workers.
+type chunk struct {
+	lo, hi    int
+	grad      []float64 // partial gradient
+	objective float64
+	elapsed   time.Duration
+}
+
+// NewGroup returns a group of tasks for a basis of rank r.
+func NewGroup(tasks *Tasks, r int) *Group {
+	if tasks == nil || r <= 0 {
+		panic(badGroup)
+	}
+	g := &Group{
+		B:      make([]float64, tasks.Len()*r),
+		Status: make([]lsq.Status, tasks.Len()),
+		Grad:   NewBasis(tasks.d, r),
+		r:      r,
+		fit:    tasks,
+		grad:   tasks,
+	}
+	g.cut()
+	return g
+}
+
+// SetSamples lets the following steps use other samples of the same tasks: fit
+// for the least squares and grad for the gradient (sample splitting; Alg. 3,
+// lines 7 and 10). Both must be parts of the tasks that the group was made of.
+func (g *Group) SetSamples(fit, grad *Tasks) {
+	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
+		panic(badGroup)
+	}
+	g.fit, g.grad = fit, grad
+}
+
+// Tasks returns the tasks whose least squares the group solves.
+func (g *Group) Tasks() *Tasks { return g.fit }
+
+// Rank returns r.
+func (g *Group) Rank() int { return g.r }
+
+// Step solves the least squares of every task on the basis u and accumulates the
+// gradient on the calling goroutine (Alg. 3, lines 7 to 11):
+//
+//	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
+//	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
+//
+// It does not allocate. An Engine does the same for many groups in parallel, with
+// the same bits.
+func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
+	g.check(u, ridge, ws)
+	for i := range g.chunks {
+		g.step(&g.chunks[i], u, ridge, ws)
+	}
+	for j := range g.r {
+		g.reduce(j)
+	}
+	g.collect()
+}
+
+// Minimize solves the least squares of every task on the basis u, and leaves Grad
+// as it was; Objective is over the samples of the least squares.
+func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
+	g.check(u, ridge, ws)
+	for i := range g.chunks {
+		g.minimize(&g.chunks[i], u, ridge, ws)
+	}
+	g.collect()
+}
+
+func (g *Group) check(u *Basis, ridge float64, ws *Workspace) {
+	if u.d != g.Grad.d || u.r != g.r || !ws.fits(max(g.fit.maxRows, g.grad.maxRows), u.d, u.r) {
+		panic(badGroup)
+	}
+	if !(ridge >= 0) || ridge > 1e300 {
+		panic(badRidge)
+	}
+}
+
+const (
+	maxChunks = 64
+	// A chunk's samples are at least so many times the size of its partial
+	// gradient, so that adding the partial sums costs under one per cent.
+	chunkRatio = 128
+)
+
+// cut divides the tasks into chunks of about equal numbers of samples.
+func (g *Group) cut() {
+	total := g.fit.total * g.fit.stride
+	n := min(max(total/(chunkRatio*len(g.Grad.data)), 1), maxChunks, max(g.fit.Len(), 1))
+	g.chunks = make([]chunk, 0, n)
+	lo, done := 0, 0
+	for c := 1; c <= n; c++ {
+		hi := lo
+		for hi < g.fit.Len() && (c == n || done*n < c*g.fit.total) {
+			done += g.fit.rows[hi]
+			hi++
+		}
+		if hi == lo && c < n {
+			continue
+		}
+		k := chunk{lo: lo, hi: hi, grad: g.Grad.data}
+		if len(g.chunks) > 0 {
+			k.grad = alignedFloat64(len(g.Grad.data))
+		}
+		g.chunks = append(g.chunks, k)
+		lo = hi
+	}
+}
+
+// step runs Alg. 3, lines 7 to 11, for the tasks of one chunk.
+func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
+	start := time.Now()
+	clear(c.grad)
+	c.objective = 0
+	first, held := c.lo, 0
+	for t := c.lo; t < c.hi; t++ {
+		b := g.solve(t, u, ridge, ws)
+		if g.grad != g.fit {
+			g.grad.samples(t).mulBasis(ws, u)
+		}
+		n := g.grad.rows[t]
+		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.grad.Y(t), n, g.r)
+		g.grad.samples(t).mulTransposed(ws.v[held*ws.ldv:], ws.e)
+		if held++; held == batch || t == c.hi-1 {
+			blas.RankUpdate(c.grad, g.Grad.stride, ws.v, ws.ldv, g.B[first*g.r:], g.r, held, u.d, g.r)
+			first, held = t+1, 0
+		}
+	}
+	c.elapsed = time.Since(start)
+}
+
+// minimize runs Alg. 3, lines 7 and 8, for the tasks of one chunk.
+func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
+	start := time.Now()
+	c.objective = 0
+	for t := c.lo; t < c.hi; t++ {
+		b := g.solve(t, u, ridge, ws)
+		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.fit.Y(t), g.fit.rows[t], g.r)
+	}
+	c.elapsed = time.Since(start)
+}
+
+// solve leaves X_t U in ws.a and returns b_t.
+func (g *Group) solve(t int, u *Basis, ridge float64, ws *Workspace) []float64 {
+	g.fit.samples(t).mulBasis(ws, u)
+	b := g.B[t*g.r:][:g.r]
+	g.Status[t] = lsq.Solve(b, ws.a, ws.lda, g.fit.rows[t], g.r, g.fit.Y(t), ridge, ws.lsq)
+	return b
+}
+
+// reduce adds column j of the partial gradients in chunk order.
+func (g *Group) reduce(j int) {
+	sum := g.Grad.data[j*g.Grad.stride:][:g.Grad.stride]
+	for i := 1; i < len(g.chunks); i++ {
+		for k, v := range g.chunks[i].grad[j*g.Grad.stride:][:len(sum)] {
+			sum[k] += v
+		}
+	}
+}
+
+// collect adds what the chunks measured, in chunk order.
+func (g *Group) collect() {
+	g.Objective, g.Elapsed = 0, 0
+	for i := range g.chunks {
+		g.Objective += g.chunks[i].objective
+		g.Elapsed += g.chunks[i].elapsed
+	}
+}

@@ -1,0 +1,168 @@
+package tile
+
+import "math"
+
+// mulBasisGeneric computes A = X U (Alg. 3, line 8: the matrix whose
+// pseudo-inverse is applied to y_t):
+//
+//	a[j*lda+i] = sum_k x[i*ldx+k] * u[j*ldu+k],  i < n, j < r, k < Pad(d).
+func mulBasisGeneric[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int) {
+	d = Pad(d)
+	for i := range n {
+		row := x[i*ldx : i*ldx+d]
+		for j := range r {
+			col := u[j*ldu : j*ldu+d]
+			var s0, s1, s2, s3 float64
+			for k := 0; k < len(row); k += 4 {
+				s0 += float64(row[k]) * col[k]
+				s1 += float64(row[k+1]) * col[k+1]
+				s2 += float64(row[k+2]) * col[k+2]
+				s3 += float64(row[k+3]) * col[k+3]
+			}
+			a[j*lda+i] = (s0 + s2) + (s1 + s3)
+		}
+	}
+}
+
+// residualGeneric computes e = A b - y and returns e'e:
+//
+//	e[i] = sum_j a[j*lda+i] * b[j] - y[i],  i < n, j < r.
+func residualGeneric(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+	e = e[:n]
+	for i, v := range y[:n] {
+		e[i] = -v
+	}
+	for j := range r {
+		bj := b[j]
+		for i, v := range a[j*lda : j*lda+n] {
+			e[i] += v * bj
+		}
+	}
+	var s float64
+	for _, v := range e {
+		s += v * v
+	}
+	return s
+}
+
+// mulTransposedGeneric computes g = X' e:
+//
+//	g[k] = sum_i x[i*ldx+k] * e[i],  i < n, k < Pad(d).
+func mulTransposedGeneric[F Float](g []float64, x []F, ldx int, e []float64, n, d int) {
+	g = g[:Pad(d)]
+	clear(g)
+	for i := range n {
+		ei := e[i]
+		for k, v := range x[i*ldx : i*ldx+len(g)] {
+			g[k] += float64(v) * ei
+		}
+	}
+}
+
+// rankUpdateGeneric adds a product of rank m to G (the sum over tasks of Alg. 3,
+// line 11: column j of the gradient is sum_t b_t[j] X_t' e_t):
+//
+//	g[j*ldg+k] += sum_t b[t*ldb+j] * v[t*ldv+k],  t < m, j < r, k < Pad(d).
+func rankUpdateGeneric(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+	d = Pad(d)
+	for t := range m {
+		vt := v[t*ldv : t*ldv+d]
+		for j := range r {
+			bj := b[t*ldb+j]
+			gj := g[j*ldg : j*ldg+d]
+			for k, w := range vt {
+				gj[k] += bj * w
+			}
+		}
+	}
+}
+
+// factorGeneric computes the first p Householder reflectors of the m x n matrix
+// a (column-major, p <= min(m, n)) and applies each of them to the columns
+// right of it.
+//
+// On return column k < p of a holds the vector v_k of the reflector
+// H_k = I - v_k v_k' / h[k], with zeros above row k; the upper-triangular (for
+// k < p) rows of R are in r, r[j*ldr+k] = R(k,j) for k < p and k <= j < n, with
+// entries below the diagonal untouched, and columns j >= p of a hold the rest,
+// H_{p-1} ... H_0 a_j, with zeros in rows < p. h[k] is zero, and H_k the
+// identity, when column k is zero from row k on.
+//
+// The vector v_k is not normalised: v_k = x - alpha e_k with x the column and
+// alpha = -sign(x_k)|x|, h = v'v/2 = |x|^2 - alpha x_k. Then v'a_j = x'a_j -
+// alpha a_kj, so that all inner products of a step are taken before the norm is
+// known: one pass over the matrix for them and one to apply the reflector.
+func factorGeneric(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+	for k := range p {
+		x := a[k*lda+k : k*lda+m]
+		s := dot(x, x)
+		xk := x[0]
+		alpha := -math.Copysign(math.Sqrt(s), xk)
+		r[k*ldr+k] = alpha
+		hk := s - alpha*xk
+		h[k] = hk
+		x[0] = xk - alpha
+		inv := 0.0
+		if hk != 0 {
+			inv = 1 / hk
+		}
+		for j := k + 1; j < n; j++ {
+			c := a[j*lda+k : j*lda+m]
+			f := dot(x, c) * inv
+			for i, v := range x {
+				c[i] -= f * v
+			}
+			r[j*ldr+k] = c[0]
+			c[0] = 0
+		}
+	}
+}
+
+// formQGeneric overwrites the n reflectors that factor left in a (m x n, p = n)
+// by the first n columns of Q = H_0 ... H_{n-1}.
+func formQGeneric(a []float64, lda, m, n int, h []float64) {
+	for k := n - 1; k >= 0; k-- {
+		x := a[k*lda+k : k*lda+m]
+		inv := 0.0
+		if h[k] != 0 {
+			inv = 1 / h[k]
+		}
+		for j := k + 1; j < n; j++ {
+			c := a[j*lda+k : j*lda+m]
+			f := dot(x, c) * inv
+			for i, v := range x {
+				c[i] -= f * v
+			}
+		}
+		f := x[0] * inv // H_k e_k = e_k - v (v_k / h)
+		for i := range x {
+			x[i] *= -f
+		}
+		x[0]++
+		clear(a[k*lda : k*lda+k])
+	}
+}
+
+// combineGeneric computes C = W Z with row-major operands:
+//
+//	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < cols.
+func combineGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+	for i := range m {
+		ci := c[i*ldc : i*ldc+cols]
+		clear(ci)
+		for j := range n {
+			wij := w[i*ldw+j]
+			for k, v := range z[j*ldz : j*ldz+cols] {
+				ci[k] += wij * v
+			}
+		}
+	}
+}
+
+func dot(x, y []float64) float64 {
+	var s float64
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package tile
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Tier is a set of CPU features for which there are tiles.
+type Tier uint8
+
+// The tiers, in ascending order of preference on their architecture.
+const (
+	Generic Tier = iota // portable Go
+	AVX2                // amd64: AVX2 and FMA
+	AVX512              // amd64: AVX-512 F, DQ and VL
+	NEON                // arm64
+)
+
+var tierNames = [...]string{"generic", "avx2", "avx512", "neon"}
+
+// String returns the name of the tier as DIFALT_KERNEL spells it.
+func (t Tier) String() string {
+	if int(t) < len(tierNames) {
+		return tierNames[t]
+	}
+	return fmt.Sprintf("Tier(%d)", uint8(t))
+}
+
+// active is the tier in use. It is set once at start; Use changes it for tests.
+var active = best()
+
+// Active returns the tier in use.
+func Active() Tier { return active }
+
+// Available returns the tiers that this processor and build can run, Generic
+// first and the default last.
+func Available() []Tier { return available() }
+
+// Use switches to a tier. It must not be called while tiles run.
+func Use(t Tier) error {
+	for _, a := range available() {
+		if a == t {
+			active = t
+			return nil
+		}
+	}
+	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, available())
+}
+
+// ByName returns the tier of a name, and whether there is one.
+func ByName(name string) (Tier, bool) {
+	for i, s := range tierNames {
+		if s == name {
+			return Tier(i), true
+		}
+	}
+	return Generic, false
+}
+
+// Variable is the environment variable that forces a tier or backend.
+const Variable = "DIFALT_KERNEL"
+
+func best() Tier {
+	if t, ok := ByName(strings.ToLower(os.Getenv(Variable))); ok {
+		for _, a := range available() {
+			if a == t {
+				return t
+			}
+		}
+	}
+	a := available()
+	return a[len(a)-1]
+}

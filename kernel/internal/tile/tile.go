@@ -1,0 +1,35 @@
+// Package tile holds the inner loops of the kernel: small fused dense
+// operations on the layouts of package kernel, in portable Go and, per CPU
+// tier, in assembly.
+//
+// Layouts. A block of samples x is row-major with row stride ldx. A basis u
+// (and a gradient g) is column-major with column stride ldu. Both strides are at
+// least Pad(d), and the entries from d to Pad(d) of every row of x and of every
+// column of u are zero, so that loops along d run over Pad(d) entries and have
+// no tails. Everything else (a, e, y, b, factors) may have any length.
+//
+// The functions do not check their arguments beyond slice bounds; package blas
+// does. Slices must not overlap unless a comment says that they may.
+package tile
+
+// Width is the number of float64 in the widest vector of any tier: every row of
+// samples and every column of a basis is padded with zeros to a multiple of it.
+const Width = 8
+
+// Pad returns the smallest multiple of Width that is at least n.
+func Pad(n int) int { return (n + Width - 1) &^ (Width - 1) }
+
+// Stride returns the row or column stride, in float64, for vectors of n
+// entries: Pad(n), and one more Width when Pad(n) entries would be a multiple of
+// 4096 bytes, since walking down such rows would hit one set of the first-level
+// cache over and over.
+func Stride(n int) int {
+	s := Pad(n)
+	if s > 0 && s%512 == 0 {
+		s += Width
+	}
+	return s
+}
+
+// Float is the type in which samples are stored. Arithmetic is float64 always.
+type Float interface{ float32 | float64 }

@@ -1,0 +1,5 @@
+//go:build !purego
+
+package tile
+
+func available() []Tier { return []Tier{Generic} }

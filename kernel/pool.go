@@ -1,0 +1,146 @@
+package kernel
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// spinFor is how long an idle worker polls for the next fork before it parks. It
+// covers the serial gaps inside an iteration (mixing set-up, bookkeeping) and is
+// short enough not to burn a core that another program could use.
+const spinFor = 50 * time.Microsecond
+
+// A Pool is a fixed set of workers for fork-join loops that last microseconds.
+// Starting goroutines and waiting for them costs as much as half of a small
+// iteration; workers that spin for a moment and then park cost next to nothing.
+//
+// A Pool is used by one goroutine at a time. Close ends its goroutines.
+type Pool struct {
+	workers []*worker // of the calling goroutine's helpers: workers 1, 2, ...
+	job     func(worker int)
+	epoch   atomic.Uint32
+	pending atomic.Int32
+	caller  parker
+	spin    time.Duration
+	closed  bool
+}
+
+type worker struct {
+	parker
+	exited chan struct{}
+}
+
+// NewPool returns a pool of the given number of workers, the caller included; 0
+// means GOMAXPROCS.
+func NewPool(workers int) *Pool {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	p := &Pool{spin: spinFor}
+	if workers > runtime.GOMAXPROCS(0) {
+		p.spin = 0 // spinning workers would keep the others from running
+	}
+	p.caller.init()
+	for w := 1; w < workers; w++ {
+		k := &worker{exited: make(chan struct{})}
+		k.init()
+		p.workers = append(p.workers, k)
+		go p.serve(k, w)
+	}
+	return p
+}
+
+// Workers returns the number of workers, the caller included.
+func (p *Pool) Workers() int { return len(p.workers) + 1 }
+
+// Run calls f(w) for every worker w = 0, ..., Workers()-1 and returns when all
+// calls have returned; f(0) runs on the calling goroutine. It does not allocate
+// when f is a stored function value.
+func (p *Pool) Run(f func(worker int)) {
+	if p.closed {
+		panic(poolClosed)
+	}
+	if len(p.workers) == 0 {
+		f(0)
+		return
+	}
+	p.job = f
+	p.pending.Store(int32(len(p.workers)))
+	p.epoch.Add(1)
+	for _, k := range p.workers {
+		k.wake()
+	}
+	f(0)
+	p.caller.wait(p.spin, func() bool { return p.pending.Load() == 0 })
+	p.job = nil
+}
+
+// Close ends the workers and returns when they have exited. It may be called more
+// than once.
+func (p *Pool) Close() {
+	if p.closed {
+		return
+	}
+	p.closed = true
+	p.epoch.Add(1)
+	for _, k := range p.workers {
+		k.wake()
+		<-k.exited
+	}
+}
+
+func (p *Pool) serve(k *worker, w int) {
+	defer close(k.exited)
+	for seen := uint32(0); ; seen++ {
+		k.wait(p.spin, func() bool { return p.epoch.Load() != seen })
+		if p.job == nil { // closed
+			return
+		}
+		p.job(w)
+		if p.pending.Add(-1) == 0 {
+			p.caller.wake()
+		}
+	}
+}
+
+// A parker lets one goroutine wait for a condition that another one makes true
+// before it calls wake.
+type parker struct {
+	parked atomic.Bool
+	signal chan struct{}
+}
+
+func (k *parker) init() { k.signal = make(chan struct{}, 1) }
+
+// wait polls ready for the given time and then sleeps until wake.
+func (k *parker) wait(spin time.Duration, ready func() bool) {
+	if spin > 0 {
+		start := time.Now()
+		for i := 1; ; i++ {
+			if ready() {
+				return
+			}
+			if i%256 == 0 {
+				if time.Since(start) > spin {
+					break
+				}
+				runtime.Gosched()
+			}
+		}
+	}
+	for !ready() {
+		k.parked.Store(true)
+		if ready() && k.parked.CompareAndSwap(true, false) {
+			return
+		}
+		<-k.signal
+	}
+}
+
+// wake ends the sleep of a parked goroutine; it does nothing to one that runs.
+func (k *parker) wake() {
+	if k.parked.CompareAndSwap(true, false) {
+		k.signal <- struct{}{}
+	}
+}

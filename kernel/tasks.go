@@ -1,0 +1,223 @@
+package kernel
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Storage is the type in which the entries of X are stored. Arithmetic is float64
+// for both; float32 halves the memory and the time to stream it, and loses
+// nothing when the data were float32 to begin with.
+type Storage uint8
+
+// The storages of X.
+const (
+	Float64 Storage = iota
+	Float32
+)
+
+// String returns "float64" or "float32".
+func (s Storage) String() string {
+	switch s {
+	case Float64:
+		return "float64"
+	case Float32:
+		return "float32"
+	}
+	return fmt.Sprintf("Storage(%d)", uint8(s))
+}
+
+// Tasks is the data of one node: regression tasks t with n_t samples of d
+// features each, X_t (n_t x d) and y_t (n_t), packed into one allocation. n_t may
+// differ between tasks and may be zero. Rows are padded with zeros and start on
+// cache lines, so that the tiles need no tails along d.
+//
+// Tasks is immutable and may be shared between goroutines and groups.
+type Tasks struct {
+	d, stride int
+	storage   Storage
+	x64       []float64 // rows of all tasks one after the other, if storage is Float64
+	x32       []float32 // the same, if it is Float32
+	y         []float64
+	first     []int // first row of task t
+	rows      []int // n_t
+	total     int
+	maxRows   int
+}
+
+// A Builder packs tasks row by row, so that a table can be streamed into place.
+type Builder struct{ t *Tasks }
+
+// NewBuilder starts Tasks of the given number of features, with samples[t] rows
+// for task t. Rows that SetRow never sets stay zero.
+func NewBuilder(features int, samples []int, storage Storage) *Builder {
+	if features <= 0 {
+		panic(badTasks)
+	}
+	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage}
+	t.first = make([]int, len(samples))
+	t.rows = append([]int(nil), samples...)
+	total := 0
+	for i, n := range samples {
+		if n < 0 {
+			panic(badTasks)
+		}
+		t.first[i] = total
+		total += n
+	}
+	t.count()
+	t.y = make([]float64, total)
+	switch storage {
+	case Float64:
+		t.x64 = alignedFloat64(total * t.stride)
+	case Float32:
+		// float32 rows keep the padding of float64 rows and are at least half a
+		// cache line apart.
+		buf := alignedFloat64((total*t.stride + 1) / 2)
+		t.x32 = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(buf))), total*t.stride)
+	default:
+		panic(badStorage)
+	}
+	return &Builder{t}
+}
+
+// SetRow copies sample i of task t: its features x and its response y.
+func (b *Builder) SetRow(t, i int, x []float64, y float64) {
+	k := b.t
+	if k == nil {
+		panic(builderDone)
+	}
+	if len(x) != k.d || uint(i) >= uint(k.rows[t]) {
+		panic(badRow)
+	}
+	row := k.first[t] + i
+	k.y[row] = y
+	if k.storage == Float64 {
+		copy(k.x64[row*k.stride:], x)
+		return
+	}
+	dst := k.x32[row*k.stride:][:k.d]
+	for j, v := range x {
+		dst[j] = float32(v)
+	}
+}
+
+// Tasks returns the packed tasks. The builder must not be used afterwards.
+func (b *Builder) Tasks() *Tasks {
+	t := b.t
+	if t == nil {
+		panic(builderDone)
+	}
+	b.t = nil
+	return t
+}
+
+// NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t).
+func NewTasks(x []mat.Matrix, y [][]float64, storage Storage) *Tasks {
+	if len(x) != len(y) || len(x) == 0 {
+		panic(badTasks)
+	}
+	samples := make([]int, len(x))
+	_, d := x[0].Dims()
+	for t, m := range x {
+		n, c := m.Dims()
+		if c != d || len(y[t]) != n {
+			panic(badRow)
+		}
+		samples[t] = n
+	}
+	b := NewBuilder(d, samples, storage)
+	row := make([]float64, d)
+	for t, m := range x {
+		for i := range samples[t] {
+			for j := range row {
+				row[j] = m.At(i, j)
+			}
+			b.SetRow(t, i, row, y[t][i])
+		}
+	}
+	return b.Tasks()
+}
+
+// Len returns the number of tasks.
+func (t *Tasks) Len() int { return len(t.rows) }
+
+// Features returns d.
+func (t *Tasks) Features() int { return t.d }
+
+// Samples returns n_t, the number of rows of a task.
+func (t *Tasks) Samples(task int) int { return t.rows[task] }
+
+// TotalSamples returns the sum of n_t over the tasks.
+func (t *Tasks) TotalSamples() int { return t.total }
+
+// MaxSamples returns the largest n_t.
+func (t *Tasks) MaxSamples() int { return t.maxRows }
+
+// Storage returns the type in which X is stored.
+func (t *Tasks) Storage() Storage { return t.storage }
+
+// Bytes returns the memory that a pass over X reads, padding included.
+func (t *Tasks) Bytes() int { return t.total * t.stride * t.elem() }
+
+// Row copies the features of sample i of a task to dst, which needs d entries,
+// and returns dst.
+func (t *Tasks) Row(dst []float64, task, i int) []float64 {
+	if len(dst) != t.d || uint(i) >= uint(t.rows[task]) {
+		panic(badRow)
+	}
+	at := (t.first[task] + i) * t.stride
+	if t.storage == Float64 {
+		copy(dst, t.x64[at:])
+		return dst
+	}
+	for j := range dst {
+		dst[j] = float64(t.x32[at+j])
+	}
+	return dst
+}
+
+// Y returns the responses of a task. The slice aliases the tasks and must not be
+// written.
+func (t *Tasks) Y(task int) []float64 {
+	return t.y[t.first[task]:][:t.rows[task]:t.rows[task]]
+}
+
+// Part returns a view of the rows of every task that fall in the given one of
+// equal parts: row i of n_t belongs to part floor(i*parts/n_t) (Alg. 3, line 4,
+// sample splitting). The view shares the memory of t.
+func (t *Tasks) Part(part, parts int) *Tasks {
+	if part < 0 || part >= parts {
+		panic(badPart)
+	}
+	v := *t
+	v.first = make([]int, len(t.rows))
+	v.rows = make([]int, len(t.rows))
+	for i, n := range t.rows {
+		// The first row i with floor(i*parts/n) >= part is ceil(part*n/parts).
+		lo := (part*n + parts - 1) / parts
+		hi := ((part+1)*n + parts - 1) / parts
+		v.first[i] = t.first[i] + lo
+		v.rows[i] = hi - lo
+	}
+	v.count()
+	return &v
+}
+
+func (t *Tasks) count() {
+	t.total, t.maxRows = 0, 0
+	for _, n := range t.rows {
+		t.total += n
+		t.maxRows = max(t.maxRows, n)
+	}
+}
+
+func (t *Tasks) elem() int {
+	if t.storage == Float32 {
+		return 4
+	}
+	return 8
+}

@@ -1,0 +1,42 @@
+package kernel
+
+import (
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// batch is the number of tasks whose products X_t' e_t are kept before they are
+// added to the gradient as one product of that rank: G is then read and written
+// once for so many tasks.
+const batch = 8
+
+// A Workspace is the scratch memory of one worker, sized once. Its owner may use
+// it for one call at a time.
+type Workspace struct {
+	maxSamples, d, r int
+
+	lda int
+	a   []float64 // X_t U, n_t x r by columns
+	e   []float64 // X_t U b_t - y_t
+	v   []float64 // X_t' e_t of up to batch tasks
+	ldv int
+	lsq *lsq.Workspace
+}
+
+// NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d
+// features on a basis of rank r.
+func NewWorkspace(maxSamples, d, r int) *Workspace {
+	if maxSamples < 0 || d <= 0 || r <= 0 {
+		panic(badTasks)
+	}
+	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(blas.Pad(maxSamples), 1), ldv: blas.Stride(d)}
+	w.a = alignedFloat64(w.lda * r)
+	w.e = alignedFloat64(w.lda)
+	w.v = alignedFloat64(w.ldv * batch)
+	w.lsq = lsq.NewWorkspace(maxSamples, r)
+	return w
+}
+
+func (w *Workspace) fits(maxSamples, d, r int) bool {
+	return maxSamples <= w.maxSamples && d <= w.d && r <= w.r
+}
