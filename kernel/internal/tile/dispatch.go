@@ -1,49 +1,75 @@
 package tile
 
-// MulBasis computes A = X U; see mulBasisGeneric. next is the address of the
-// samples that will be read after these (0 when there are none): tiers that
-// prefetch ask for the first half of n*ldx samples from there.
+// The exported operations call functions of the same name in lower case, of which
+// each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
+
+// MulBasis computes A = X U; see mulBasisGeneric. next is the address from which
+// the caller will read samples after these (0 when there are none): tiers that
+// prefetch ask for memory from there on, at the pace of their own reading.
 func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
 // MulBasis32 is MulBasis for samples stored as float32.
 func MulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+	mulBasis32(a, lda, x, ldx, u, ldu, n, d, r, next)
+}
+
+// Packed returns how many of the first columns of a basis of rank r are faster
+// multiplied by MulPacked than by MulBasis: 0, r, or a multiple of PackWidth.
+func Packed(r int) int { return packed(r) }
+
+// PackBasis copies a basis to the layout of MulPacked; see packBasisGeneric.
+func PackBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
+
+// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric.
+// next is as for MulBasis.
+func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
+	mulPacked(a, lda, x, ldx, p, n, d, r, next)
+}
+
+// MulPacked32 is MulPacked for samples stored as float32.
+func MulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr) {
+	mulPacked32(a, lda, x, ldx, p, n, d, r, next)
+}
+
+// LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric.
+func LeastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+	return leastSquares(b, a, lda, n, r, y, work)
 }
 
 // Residual computes e = A b - y and returns e'e; see residualGeneric.
 func Residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-	return residualGeneric(e, a, lda, b, y, n, r)
+	return residual(e, a, lda, b, y, n, r)
 }
 
-// MulTransposed computes g = X' e; see mulTransposedGeneric. Tiers that prefetch
-// ask for the second half of the n*ldx samples at next.
+// MulTransposed computes g = X' e; see mulTransposedGeneric. next is as for
+// MulBasis.
 func MulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposedGeneric(g, x, ldx, e, n, d)
+	mulTransposed(g, x, ldx, e, n, d, next)
 }
 
 // MulTransposed32 is MulTransposed for samples stored as float32.
 func MulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposedGeneric(g, x, ldx, e, n, d)
+	mulTransposed32(g, x, ldx, e, n, d, next)
 }
 
 // RankUpdate adds sum_t v_t b_t' to G; see rankUpdateGeneric.
 func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
+	rankUpdate(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
 // Factor computes Householder reflectors; see factorGeneric.
 func Factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	factorGeneric(a, lda, m, n, p, r, ldr, h)
+	factor(a, lda, m, n, p, r, ldr, h)
 }
 
 // FormQ overwrites reflectors by the thin Q; see formQGeneric.
 func FormQ(a []float64, lda, m, n int, h []float64) {
-	formQGeneric(a, lda, m, n, h)
+	formQ(a, lda, m, n, h)
 }
 
 // Combine computes C = W Z; see combineGeneric.
 func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
+	combine(c, ldc, w, ldw, z, ldz, m, n, cols)
 }

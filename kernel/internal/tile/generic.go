@@ -24,6 +24,47 @@ func mulBasisGeneric[F Float](a []float64, lda int, x []F, ldx int, u []float64,
 	}
 }
 
+// PackWidth is the number of basis columns that share a packed panel.
+const PackWidth = 16
+
+// PackedLen returns the length of a packed basis.
+func PackedLen(d, r int) int { return Pad(d) * ((r + PackWidth - 1) &^ (PackWidth - 1)) }
+
+// packBasisGeneric copies a d x r basis to panels of PackWidth columns, each by
+// rows, the last one filled up with zero columns:
+//
+//	p[(c*Pad(d)+k)*PackWidth+j] = u[(c*PackWidth+j)*ldu+k],  k < Pad(d).
+func packBasisGeneric(p, u []float64, ldu, d, r int) {
+	d = Pad(d)
+	for c := 0; c < r; c += PackWidth {
+		panel := p[c*d:][:PackWidth*d]
+		if c+PackWidth > r {
+			clear(panel)
+		}
+		for j := range min(PackWidth, r-c) {
+			for k, v := range u[(c+j)*ldu:][:d] {
+				panel[k*PackWidth+j] = v
+			}
+		}
+	}
+}
+
+// mulPackedGeneric computes A = X U as mulBasisGeneric does, for u in the layout
+// of packBasisGeneric.
+func mulPackedGeneric[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int) {
+	d = Pad(d)
+	for j := range r {
+		panel := p[(j&^(PackWidth-1))*d+j&(PackWidth-1):]
+		for i := range n {
+			var s float64
+			for k, v := range x[i*ldx:][:d] {
+				s += float64(v) * panel[k*PackWidth]
+			}
+			a[j*lda+i] = s
+		}
+	}
+}
+
 // residualGeneric computes e = A b - y and returns e'e:
 //
 //	e[i] = sum_j a[j*lda+i] * b[j] - y[i],  i < n, j < r.
@@ -43,6 +84,56 @@ func residualGeneric(e, a []float64, lda int, b, y []float64, n, r int) float64 
 		s += v * v
 	}
 	return s
+}
+
+// LeastSquaresWork returns the length of work that LeastSquares needs.
+func LeastSquaresWork(n, r int) int {
+	return (r+4)*(Pad(n)+8) + r*(Pad(r)+8) + 8
+}
+
+// leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a
+// (column-major), n >= r, and returns the smallest and the largest diagonal entry
+// of R'R, where A = QR: when lo is not far above the rounding of hi, or one of
+// them is not finite, A is not known to have full rank and b is meaningless.
+//
+// It orthogonalises [A y] by modified Gram-Schmidt, without square roots:
+// with x = a_k, f_kj = x'a_j / x'x and a_j -= f_kj x for all j > k, the unit upper
+// triangular system sum_j f_kj b_j = f_ky remains. For least squares that is as
+// stable as Householder QR: it is Householder QR of [0 0; A y], to the rounding
+// (Bjorck and Paige, 1992), as long as y is treated as a column, as here. It has
+// half of the latency, no square root and no special row, and latency is what
+// small problems spend.
+func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+	f := work[:r*(r+1)]
+	w := work[r*(r+1):][:n*(r+1)]
+	for j := range r {
+		copy(w[j*n:][:n], a[j*lda:][:n])
+	}
+	copy(w[r*n:], y[:n])
+	for k := range r {
+		x := w[k*n:][:n]
+		s := dot(x, x)
+		if k == 0 {
+			lo, hi = s, s
+		}
+		lo, hi = min(lo, s), max(hi, s)
+		for j := k + 1; j <= r; j++ {
+			c := w[j*n:][:n]
+			fj := dot(x, c) / s
+			f[k*(r+1)+j] = fj
+			for i, v := range x {
+				c[i] -= fj * v
+			}
+		}
+	}
+	for k := r - 1; k >= 0; k-- {
+		s := f[k*(r+1)+r]
+		for j := r - 1; j > k; j-- {
+			s -= f[k*(r+1)+j] * b[j]
+		}
+		b[k] = s
+	}
+	return lo, hi
 }
 
 // mulTransposedGeneric computes g = X' e:

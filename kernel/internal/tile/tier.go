@@ -3,6 +3,7 @@ package tile
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -39,11 +40,9 @@ func Available() []Tier { return available() }
 
 // Use switches to a tier. It must not be called while tiles run.
 func Use(t Tier) error {
-	for _, a := range available() {
-		if a == t {
-			active = t
-			return nil
-		}
+	if slices.Contains(available(), t) {
+		active = t
+		return nil
 	}
 	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, available())
 }
@@ -61,14 +60,29 @@ func ByName(name string) (Tier, bool) {
 // Variable is the environment variable that forces a tier or backend.
 const Variable = "DIFALT_KERNEL"
 
-func best() Tier {
-	if t, ok := ByName(strings.ToLower(os.Getenv(Variable))); ok {
-		for _, a := range available() {
-			if a == t {
-				return t
-			}
-		}
+// Forced returns an error when the environment variable names no tier, or one that
+// this machine and build cannot run. The default is in use then, and whoever reads
+// the environment for a user must report the error.
+func Forced() error {
+	name := os.Getenv(Variable)
+	if name == "" {
+		return nil
 	}
+	t, ok := ByName(strings.ToLower(name))
+	if !ok {
+		return fmt.Errorf("%s=%s: unknown kernel: have %v", Variable, name, available())
+	}
+	if !slices.Contains(available(), t) {
+		return fmt.Errorf("%s=%s: kernel is not available on this machine and build: have %v", Variable, name, available())
+	}
+	return nil
+}
+
+func best() Tier {
 	a := available()
+	t, ok := ByName(strings.ToLower(os.Getenv(Variable)))
+	if ok && slices.Contains(a, t) {
+		return t
+	}
 	return a[len(a)-1]
 }

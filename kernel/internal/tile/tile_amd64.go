@@ -3,3 +3,51 @@
 package tile
 
 func available() []Tier { return []Tier{Generic} }
+
+func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+}
+
+func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+}
+
+func packed(int) int { return 0 }
+
+func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
+	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
+}
+
+func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, _ uintptr) {
+	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
+}
+
+func leastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+	return leastSquaresGeneric(b, a, lda, n, r, y, work)
+}
+
+func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+	return residualGeneric(e, a, lda, b, y, n, r)
+}
+
+func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
+	mulTransposedGeneric(g, x, ldx, e, n, d)
+}
+
+func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, _ uintptr) {
+	mulTransposedGeneric(g, x, ldx, e, n, d)
+}
+
+func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
+}
+
+func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+	factorGeneric(a, lda, m, n, p, r, ldr, h)
+}
+
+func formQ(a []float64, lda, m, n int, h []float64) { formQGeneric(a, lda, m, n, h) }
+
+func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
+}
