@@ -1,0 +1,92 @@
+# make with no target explains the targets; the recipes are the documentation.
+
+GO ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 10s
+OUT ?= out
+
+# What a CPU tier can change.
+TIERED = ./kernel/... ./topology/... ./difalt/...
+
+# The headers of OpenBLAS and LAPACKE, for distributions that keep them in a
+# folder of their own.
+OPENBLAS = CGO_ENABLED=1 CGO_CFLAGS="$(CGO_CFLAGS) $(shell pkg-config --cflags openblas 2>/dev/null) -g -O2"
+
+CHECKS = check-format check-modules check-vet check-static check-generated \
+	test-default test-purego test-openblas test-tiers test-race test-arm64
+
+.PHONY: help setup build test $(CHECKS) fuzz bench bench-peers benchmarks figures docker clean
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
+
+build: ## the command, as ./difalt
+	$(GO) build -o difalt ./cmd/difalt
+
+test: ## everything that must hold, after installing what that needs
+	@./scripts/setup.sh
+	@MAKE="$(MAKE)" ./scripts/test.sh $(CHECKS)
+
+setup: ## install what the tests need, or say what to install
+	./scripts/setup.sh
+
+check-format: ## gofmt
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+
+check-modules: ## go.mod and go.sum are complete, and the modules are what they were
+	$(GO) mod verify
+	$(GO) mod tidy -diff
+
+check-vet: ## go vet for every build
+	$(GO) vet ./...
+	$(GO) vet -tags purego $(TIERED)
+	$(OPENBLAS) $(GO) vet -tags openblas ./...
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) vet $(TIERED)
+
+check-static: ## staticcheck for every build
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(STATICCHECK) -tags purego $(TIERED)
+	$(OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel/... ./cgo/...
+
+check-generated: ## the committed assembly is what its generator writes
+	./scripts/generated.sh
+
+test-default: ## all tests, default build
+	$(GO) test ./...
+
+test-purego: ## all tests, portable Go
+	$(GO) test -tags purego ./...
+
+test-openblas: ## all tests, OpenBLAS where it is faster, and then everywhere
+	$(OPENBLAS) $(GO) test -tags openblas ./...
+	DIFALT_KERNEL=openblas $(OPENBLAS) $(GO) test -count=1 -tags openblas $(TIERED)
+
+test-tiers: ## kernel and algorithm on every CPU tier of this machine
+	./scripts/tiers.sh $(TIERED)
+
+test-race: ## race detector
+	$(GO) test -race -short ./...
+
+test-arm64: ## build for arm64, and the kernel's tests under qemu
+	./scripts/arm64.sh
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	./scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## benchmarks of the kernel
+	$(GO) test -run '^$$' -bench . ./bench
+
+bench-peers: ## the same work in C, C++, NumPy, ..., side by side
+	$(MAKE) -C bench/peers
+
+benchmarks: ## measure and write BENCHMARKS.md
+	$(GO) run ./bench/report
+
+figures: build ## the figures of the paper, into OUT (out)
+	./difalt paper --out $(OUT)
+
+docker: ## the container image difalt
+	docker build -t difalt .
+
+clean: ## remove what make wrote
+	rm -rf difalt $(OUT) difalt-out

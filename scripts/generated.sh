@@ -1,0 +1,17 @@
+#!/bin/sh
+# Fails if regenerating the assembly changes a file. The files that are there are
+# put back.
+set -eu
+tile=kernel/internal/tile
+saved=$(mktemp -d)
+cp -p $tile/* "$saved"
+restore() {
+	cp -p "$saved"/* $tile/
+	rm -rf "$saved"
+}
+trap restore EXIT
+go generate ./$tile
+diff -r "$saved" $tile || {
+	echo "generated files are out of date: run go generate ./$tile and commit the result"
+	exit 1
+}
