@@ -1,0 +1,18 @@
+// Package openblas does whole batches of tasks of the kernel in one call to C
+// over OpenBLAS and LAPACK. It is part of builds with -tags openblas only; other
+// builds do not need cgo.
+//
+// Package kernel uses it where measurement says that it is faster than the
+// tiles; nothing else should import it.
+//
+// The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE:
+//
+//	Debian, Ubuntu   apt-get install gcc libopenblas-dev liblapacke-dev
+//	Fedora           dnf install gcc openblas-devel lapack-devel
+//	Alpine           apk add gcc musl-dev openblas-dev lapack-dev
+//	macOS, Homebrew  brew install openblas
+//
+// For libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance
+//
+//	CGO_CFLAGS=-I/opt/openblas/include CGO_LDFLAGS=-L/opt/openblas/lib go build -tags openblas ./...
+package openblas

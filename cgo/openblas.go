@@ -1,0 +1,145 @@
+//go:build openblas
+
+package openblas
+
+/*
+#cgo CFLAGS: -O2
+#cgo linux CFLAGS: -I/usr/include/openblas
+#cgo darwin CFLAGS: -I/opt/homebrew/opt/openblas/include -I/usr/local/opt/openblas/include
+#cgo linux LDFLAGS: -lopenblas -llapacke -lm
+#cgo darwin LDFLAGS: -L/opt/homebrew/opt/openblas/lib -L/usr/local/opt/openblas/lib -lopenblas
+#cgo !linux,!darwin LDFLAGS: -lopenblas
+#include "step.h"
+
+void openblas_set_num_threads(int);
+char *openblas_get_config(void);
+char *openblas_get_corename(void);
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+)
+
+// The kernel runs one chunk of tasks a thread; threads inside each operation
+// would only be in their way.
+func init() { C.openblas_set_num_threads(1) }
+
+// Version returns the version and build options of the OpenBLAS library and the
+// processor that it found, for instance
+// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64".
+func Version() string { return C.GoString(C.openblas_get_config()) }
+
+// Core returns the name of the processor type for which OpenBLAS chose its code.
+func Core() string { return C.GoString(C.openblas_get_corename()) }
+
+const (
+	badShape = "openblas: dimension out of range"
+	badRidge = "openblas: ridge must be finite and not negative"
+	short    = "openblas: slice too short"
+)
+
+// WorkLen returns the number of entries of Tasks.Work for tasks of up to maxRows
+// samples of stride ldx and a basis of r columns.
+func WorkLen(maxRows, ldx, r int) int {
+	return int(C.difalt_work(C.ptrdiff_t(maxRows), C.ptrdiff_t(ldx), C.ptrdiff_t(r)))
+}
+
+// Tasks is what Step works on. All slices belong to the caller; Step writes B,
+// Grad and Work.
+type Tasks struct {
+	D, R int
+
+	X64 []float64 // samples of all tasks in rows, if X32 is nil
+	X32 []float32
+	Ldx int // row stride of X64 or X32
+	Y   []float64
+
+	// Task t has rows FitFirst[t] to FitFirst[t]+FitRows[t] of X and Y in the least
+	// squares, and GradFirst, GradRows likewise in the gradient.
+	FitFirst, FitRows, GradFirst, GradRows []int
+	MaxRows                                int // largest entry of FitRows and GradRows
+
+	U    []float64 // basis, D x R by columns
+	Ldu  int
+	B    []float64 // coefficients of task t in B[t*R : (t+1)*R]
+	Grad []float64 // gradient, D x R by columns
+	Ldg  int
+
+	Ridge float64
+	Work  []float64 // WorkLen(MaxRows, Ldx, R) entries
+}
+
+// Step does for tasks lo, lo+1, ... below hi
+//
+//	b_t   = argmin |X_t U b - y_t|^2 + ridge |b|^2
+//	Grad += X_t' (X_t U b_t - y_t) b_t'
+//
+// (Alg. 3, lines 7 to 11), and stops at the first task whose least squares has
+// fewer equations than unknowns, nearly dependent columns, or numbers that
+// overflow or are not finite: that one is for package lsq. Step returns the task at
+// which it stopped, or hi, and the sum of the squared residuals of the tasks that
+// it did. It does not allocate.
+func (s *Tasks) Step(lo, hi int) (next int, objective float64) {
+	s.check(lo, hi)
+	if lo == hi {
+		return lo, 0
+	}
+	args := C.difalt_args{
+		y:          doubles(s.Y),
+		fit_first:  ints(s.FitFirst),
+		fit_rows:   ints(s.FitRows),
+		grad_first: ints(s.GradFirst),
+		grad_rows:  ints(s.GradRows),
+		u:          doubles(s.U),
+		b:          doubles(s.B),
+		grad:       doubles(s.Grad),
+		work:       doubles(s.Work),
+		ridge:      C.double(s.Ridge),
+		ldx:        C.ptrdiff_t(s.Ldx),
+		d:          C.int(s.D),
+		r:          C.int(s.R),
+		ldu:        C.int(s.Ldu),
+		ldg:        C.int(s.Ldg),
+		max_rows:   C.int(max(s.MaxRows, 1)),
+	}
+	if s.X32 == nil {
+		args.x64 = doubles(s.X64)
+	} else {
+		args.x32 = (*C.float)(unsafe.SliceData(s.X32))
+	}
+	done := C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi))
+	return int(done.next), float64(done.objective)
+}
+
+// check panics unless C will stay inside the slices.
+func (s *Tasks) check(lo, hi int) {
+	const limit = math.MaxInt32
+	if s.D <= 0 || s.R <= 0 || s.D > s.Ldx || s.D > s.Ldu || s.D > s.Ldg ||
+		s.MaxRows < 0 || s.MaxRows+s.R > limit || s.Ldx > limit || s.Ldu > limit || s.Ldg > limit {
+		panic(badShape)
+	}
+	if !(s.Ridge >= 0) || math.IsInf(s.Ridge, 0) {
+		panic(badRidge)
+	}
+	samples := max(len(s.X64), len(s.X32)) / s.Ldx
+	if lo < 0 || hi < lo || len(s.B) < hi*s.R || len(s.Work) < WorkLen(max(s.MaxRows, 1), s.Ldx, s.R) ||
+		min(len(s.FitFirst), len(s.FitRows), len(s.GradFirst), len(s.GradRows)) < hi ||
+		len(s.U) < (s.R-1)*s.Ldu+s.D || len(s.Grad) < (s.R-1)*s.Ldg+s.D {
+		panic(short)
+	}
+	for t := lo; t < hi; t++ {
+		if s.FitFirst[t] < 0 || s.GradFirst[t] < 0 || s.FitRows[t] < 0 || s.GradRows[t] < 0 ||
+			max(s.FitRows[t], s.GradRows[t]) > s.MaxRows {
+			panic(badShape)
+		}
+		if end := max(s.FitFirst[t]+s.FitRows[t], s.GradFirst[t]+s.GradRows[t]); end > samples || end > len(s.Y) {
+			panic(short)
+		}
+	}
+}
+
+func doubles(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
+
+func ints(x []int) *C.ptrdiff_t { return (*C.ptrdiff_t)(unsafe.Pointer(unsafe.SliceData(x))) }

@@ -1,0 +1,242 @@
+//go:build openblas
+
+package openblas
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// problem returns tasks of the given numbers of samples with guard words after
+// every output.
+func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	s := &Tasks{D: d, R: r, Ldx: d + pad, Ldu: d + pad, Ldg: d + 2*pad, FitRows: rows}
+	total := 0
+	for _, n := range rows {
+		s.FitFirst = append(s.FitFirst, total)
+		s.MaxRows = max(s.MaxRows, n)
+		total += n
+	}
+	s.GradFirst, s.GradRows = s.FitFirst, s.FitRows
+	s.Y = normals(rnd, total)
+	s.U = normals(rnd, s.Ldu*r)
+	x := normals(rnd, total*s.Ldx)
+	s.X64 = x
+	if single {
+		s.X64, s.X32 = nil, make([]float32, len(x))
+		for i, v := range x {
+			s.X32[i] = float32(v)
+		}
+	}
+	s.B = guarded(len(rows) * r)
+	s.Grad = guarded(s.Ldg * r)
+	clear(s.Grad)
+	s.Work = guarded(WorkLen(s.MaxRows, s.Ldx, r))
+	return s
+}
+
+func normals(rnd *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rnd.NormFloat64()
+	}
+	return x
+}
+
+const guard = 1234.5
+
+// guarded returns n NaN with a guard word behind them.
+func guarded(n int) []float64 {
+	x := make([]float64, n+1)
+	for i := range x {
+		x[i] = math.NaN()
+	}
+	x[n] = guard
+	return x[:n]
+}
+
+// x returns samples first to first+n as a dense matrix.
+func (s *Tasks) x(first, n int) *mat.Dense {
+	m := mat.NewDense(max(n, 1), s.D, nil)
+	for i := range n {
+		for k := range s.D {
+			at := (first+i)*s.Ldx + k
+			if s.X32 != nil {
+				m.Set(i, k, float64(s.X32[at]))
+			} else {
+				m.Set(i, k, s.X64[at])
+			}
+		}
+	}
+	return m
+}
+
+// reference computes coefficients, gradient and objective with dense matrices.
+func reference(s *Tasks) (b, grad *mat.Dense, objective float64) {
+	u := mat.NewDense(s.D, s.R, nil)
+	for j := range s.R {
+		for k := range s.D {
+			u.Set(k, j, s.U[j*s.Ldu+k])
+		}
+	}
+	b = mat.NewDense(len(s.FitRows), s.R, nil)
+	grad = mat.NewDense(s.D, s.R, nil)
+	for t, n := range s.FitRows {
+		var a, gram, aty, bt mat.Dense
+		a.Mul(s.x(s.FitFirst[t], n), u)
+		gram.Mul(a.T(), &a)
+		for j := range s.R {
+			gram.Set(j, j, gram.At(j, j)+s.Ridge)
+		}
+		aty.Mul(a.T(), mat.NewDense(n, 1, slices.Clone(s.Y[s.FitFirst[t]:][:n])))
+		if err := bt.Solve(&gram, &aty); err != nil {
+			panic(err)
+		}
+		first, n := s.GradFirst[t], s.GradRows[t]
+		var e, xe, g mat.Dense
+		x := s.x(first, n)
+		e.Product(x, u, &bt)
+		e.Sub(&e, mat.NewDense(n, 1, slices.Clone(s.Y[first:][:n])))
+		xe.Mul(x.T(), &e)
+		g.Mul(&xe, bt.T())
+		grad.Add(grad, &g)
+		b.SetRow(t, mat.Col(nil, 0, &bt))
+		objective += mat.Dot(e.ColView(0), e.ColView(0))
+	}
+	return b, grad, objective
+}
+
+func TestStep(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rows   []int
+		d, r   int
+		pad    int
+		single bool
+		ridge  float64
+		split  bool
+	}{
+		{name: "one sample, one feature", rows: []int{1}, d: 1, r: 1},
+		{name: "paper", rows: slices.Repeat([]int{30}, 21), d: 60, r: 4, pad: 4},
+		{name: "ragged", rows: []int{9, 40, 17, 5, 31, 12, 8, 30, 6}, d: 33, r: 5, pad: 7},
+		{name: "blocked", rows: []int{150, 170}, d: 90, r: 70, pad: 6},
+		{name: "square", rows: []int{40, 40}, d: 40, r: 12},
+		{name: "float32", rows: []int{30, 20, 25}, d: 50, r: 6, pad: 6, single: true},
+		{name: "ridge", rows: []int{30, 20, 3, 25}, d: 50, r: 6, pad: 6, ridge: 0.5},
+		{name: "split", rows: []int{30, 20, 25}, d: 50, r: 6, pad: 6, split: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := problem(c.rows, c.d, c.r, c.pad, c.single, 7)
+			s.Ridge = c.ridge
+			if c.split {
+				s.FitRows, s.GradFirst, s.GradRows = halves(s.FitFirst, s.FitRows)
+			}
+			next, objective := s.Step(0, len(c.rows))
+			if next != len(c.rows) {
+				t.Fatalf("stopped at task %d of %d", next, len(c.rows))
+			}
+			b, grad, want := reference(s)
+			yy := floats.Dot(s.Y, s.Y)
+			near(t, "objective", objective, want, yy)
+			size := mat.Norm(b, 2)
+			for i := range c.rows {
+				for j := range s.R {
+					near(t, "b", s.B[i*s.R+j], b.At(i, j), size)
+				}
+			}
+			size = mat.Norm(grad, 2) + 1e-6*yy // it is zero where n_t = r
+			for j := range s.R {
+				for k := range s.D {
+					near(t, "gradient", s.Grad[j*s.Ldg+k], grad.At(k, j), size)
+				}
+				for k := s.D; k < s.Ldg; k++ {
+					near(t, "padding of the gradient", s.Grad[j*s.Ldg+k], 0, 0)
+				}
+			}
+			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Grad, "Work": s.Work} {
+				if x[:len(x)+1][len(x)] != guard {
+					t.Errorf("wrote beyond %s", name)
+				}
+			}
+		})
+	}
+}
+
+// halves gives the first samples of every task to the least squares and the rest
+// to the gradient.
+func halves(first, rows []int) (fit, gradFirst, gradRows []int) {
+	for t, n := range rows {
+		k := (n + 1) / 2
+		fit = append(fit, k)
+		gradFirst = append(gradFirst, first[t]+k)
+		gradRows = append(gradRows, n-k)
+	}
+	return fit, gradFirst, gradRows
+}
+
+// near holds got to want within an error that the normal equations of the
+// reference allow for.
+func near(t *testing.T, what string, got, want, size float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-8*size) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// TestStepStops checks that tasks for package lsq are left alone, and that the
+// tasks before them are complete.
+func TestStepStops(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(s *Tasks)
+	}{
+		{"fewer samples than columns", func(s *Tasks) { s.FitRows[2] = s.R - 1 }},
+		{"no samples", func(s *Tasks) { s.FitRows[2] = 0 }},
+		{"dependent columns", func(s *Tasks) {
+			for i := range s.FitRows[2] {
+				copy(s.X64[(s.FitFirst[2]+i)*s.Ldx:][:s.D], s.X64[s.FitFirst[2]*s.Ldx:])
+			}
+		}},
+		{"NaN in y", func(s *Tasks) { s.Y[s.FitFirst[2]+1] = math.NaN() }},
+		{"infinite x", func(s *Tasks) { s.X64[s.FitFirst[2]*s.Ldx] = math.Inf(1) }},
+		{"overflow", func(s *Tasks) { s.X64[s.FitFirst[2]*s.Ldx] = 1e200 }},
+		{"zero y", func(s *Tasks) { clear(s.Y[s.FitFirst[2]:][:s.FitRows[2]]) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := problem([]int{20, 20, 20, 20}, 30, 4, 2, false, 3)
+			c.spoil(s)
+			next, objective := s.Step(0, 4)
+			if next != 2 {
+				t.Fatalf("stopped at task %d, want 2", next)
+			}
+			done := *s
+			done.FitRows = s.FitRows[:2]
+			_, grad, want := reference(&done)
+			near(t, "objective", objective, want, want)
+			near(t, "gradient", s.Grad[0], grad.At(0, 0), mat.Norm(grad, 2))
+			if next, _ = s.Step(3, 4); next != 4 {
+				t.Errorf("task 3 stopped at %d", next)
+			}
+		})
+	}
+}
+
+func TestStepDoesNotAllocate(t *testing.T) {
+	s := problem(slices.Repeat([]int{30}, 21), 60, 4, 4, false, 7)
+	if n := testing.AllocsPerRun(20, func() { s.Step(0, 21) }); n != 0 {
+		t.Errorf("%v allocations a step", n)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if v := Version(); !strings.Contains(v, "OpenBLAS") {
+		t.Errorf("Version() = %q", v)
+	}
+}

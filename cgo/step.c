@@ -1,0 +1,155 @@
+//go:build openblas
+
+#if defined(__has_include)
+#if !__has_include(<cblas.h>)
+#error "difalt: -tags openblas needs OpenBLAS: apt-get install libopenblas-dev liblapacke-dev | dnf install openblas-devel lapack-devel | apk add openblas-dev lapack-dev | brew install openblas | or set CGO_CFLAGS and CGO_LDFLAGS"
+#endif
+#endif
+
+#include "step.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+// LAPACK, column-major and over the caller's workspace.
+void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *lda,
+             double *t, const int *ldt, double *work, int *info);
+
+enum {
+	BATCH = 8,  // products X_t' e_t kept before they are added to the gradient
+	BLOCK = 32, // columns of a panel of the QR factorisation
+};
+
+// Package lsq draws the same lines, the first of them at 1e-7: what passes here
+// passes there, and what does not is left to it.
+static const double suspect = 1e-6, smallest = 1e-140, largest = 1e150;
+
+// The pieces of the workspace.
+typedef struct {
+	double *a;   // X_t U, max_rows x r
+	double *e;   // X_t U b_t - y_t
+	double *f;   // [A y], with the rows of the ridge
+	double *t;   // block reflectors
+	double *w;   // scratch of LAPACK
+	double *v;   // X_t' e_t of up to BATCH tasks
+	double *x;   // X_t in double precision, for storage in single precision
+} scratch;
+
+static ptrdiff_t pad(ptrdiff_t n) { return (n + 7) & ~(ptrdiff_t)7; }
+
+// carve cuts work into pieces and returns how many doubles they take.
+static ptrdiff_t carve(scratch *s, double *work, ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
+	ptrdiff_t sizes[] = {
+		max_rows * r, max_rows, (max_rows + r) * (r + 1), BLOCK * (r + 1),
+		BLOCK * (r + 1), BATCH * ldx, max_rows * ldx,
+	};
+	double **pieces[] = {&s->a, &s->e, &s->f, &s->t, &s->w, &s->v, &s->x};
+	ptrdiff_t at = 0;
+	for (int i = 0; i < 7; i++) {
+		*pieces[i] = work ? work + at : NULL;
+		at += pad(sizes[i]);
+	}
+	return at;
+}
+
+ptrdiff_t difalt_work(ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
+	scratch unused;
+	return carve(&unused, NULL, max_rows, ldx, r);
+}
+
+// samples returns X_t' of n samples from the given one on.
+static const double *samples(const difalt_args *s, const scratch *k, ptrdiff_t first, ptrdiff_t n) {
+	if (s->x64) return s->x64 + first * s->ldx;
+	const float *x = s->x32 + first * s->ldx;
+	for (ptrdiff_t i = 0; i < n * s->ldx; i++) k->x[i] = x[i];
+	return k->x;
+}
+
+// mul_basis computes A = X_t U.
+static void mul_basis(const difalt_args *s, const scratch *k, const double *x, int n) {
+	cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, s->r, s->d,
+	            1, x, (int)s->ldx, s->u, s->ldu, 0, k->a, s->max_rows);
+}
+
+// back_substitute solves R b = c with R in the first r columns of f and c in the
+// last one. It returns 0 if the result cannot be trusted; NaN fails every
+// comparison.
+static int back_substitute(double *b, const double *f, int ldf, int r) {
+	const double *c = f + (ptrdiff_t)r * ldf;
+	double lo = INFINITY, hi = 0, cmax = 0, bmax = 0;
+	for (int j = 0; j < r; j++) {
+		const double diagonal = fabs(f[(ptrdiff_t)j * ldf + j]);
+		if (!(diagonal < largest)) return 0;
+		lo = fmin(lo, diagonal);
+		hi = fmax(hi, diagonal);
+		cmax = fmax(cmax, fabs(c[j]));
+	}
+	if (!(lo > suspect * hi && lo > smallest && cmax * lo > smallest * smallest)) return 0;
+	memcpy(b, c, r * sizeof *b);
+	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, f, ldf, b, 1);
+	for (int j = 0; j < r; j++) {
+		if (!isfinite(b[j])) return 0;
+		bmax = fmax(bmax, fabs(b[j]));
+	}
+	return bmax * suspect < cmax / hi;
+}
+
+// solve computes b = argmin |A b - y|^2 + ridge |b|^2 by a QR factorisation of
+// [A y], whose last column becomes Q'y. It returns 0 if the result cannot be
+// trusted.
+static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n) {
+	const int r = s->r, columns = r + 1;
+	const int m = s->ridge > 0 ? n + r : n;
+	if (m < r) return 0;
+	const double root = sqrt(s->ridge);
+	for (int j = 0; j <= r; j++) {
+		double *column = k->f + (ptrdiff_t)j * m;
+		memcpy(column, j < r ? k->a + (ptrdiff_t)j * s->max_rows : y, n * sizeof *column);
+		if (m > n) memset(column + n, 0, r * sizeof *column);
+		if (m > n && j < r) column[n + j] = root;
+	}
+	const int rank = m < columns ? m : columns;
+	const int block = rank < BLOCK ? rank : BLOCK;
+	int info;
+	dgeqrt_(&m, &columns, &block, k->f, &m, k->t, &block, k->w, &info);
+	return back_substitute(b, k->f, m, r);
+}
+
+// flush adds the products v_t b_t' of the held tasks before t to the gradient.
+static void flush(const difalt_args *s, const scratch *k, ptrdiff_t t, int held) {
+	if (held == 0) return;
+	cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, s->d, s->r, held,
+	            1, k->v, (int)s->ldx, s->b + (t - held) * s->r, s->r, 1, s->grad, s->ldg);
+}
+
+difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
+	scratch k;
+	carve(&k, s.work, s.max_rows, s.ldx, s.r);
+	int held = 0;
+	double objective = 0;
+	ptrdiff_t t;
+	for (t = lo; t < hi; t++) {
+		int n = (int)s.fit_rows[t];
+		const double *x = samples(&s, &k, s.fit_first[t], n);
+		double *b = s.b + t * s.r;
+		if (s.ridge == 0 && n < s.r) break;
+		mul_basis(&s, &k, x, n);
+		if (!solve(&s, &k, b, s.y + s.fit_first[t], n)) break;
+		if (s.grad_first[t] != s.fit_first[t] || s.grad_rows[t] != n) {
+			n = (int)s.grad_rows[t];
+			x = samples(&s, &k, s.grad_first[t], n);
+			mul_basis(&s, &k, x, n);
+		}
+		memcpy(k.e, s.y + s.grad_first[t], n * sizeof *k.e);
+		cblas_dgemv(CblasColMajor, CblasNoTrans, n, s.r, 1, k.a, s.max_rows, b, 1, -1, k.e, 1);
+		objective += cblas_ddot(n, k.e, 1, k.e, 1);
+		cblas_dgemv(CblasColMajor, CblasNoTrans, s.d, n, 1, x, (int)s.ldx, k.e, 1, 0, k.v + held * s.ldx, 1);
+		if (++held == BATCH) {
+			flush(&s, &k, t + 1, held);
+			held = 0;
+		}
+	}
+	flush(&s, &k, t, held);
+	return (difalt_result){t, objective};
+}
