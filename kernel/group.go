@@ -146,8 +146,16 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	start := time.Now()
 	clear(c.grad)
 	c.objective = 0
-	first, held := c.lo, 0
-	for t := c.lo; t < c.hi; t++ {
+	if !g.stepOpenBLAS(c, u, ridge, ws) {
+		g.stepTiles(c, c.lo, c.hi, u, ridge, ws)
+	}
+	c.elapsed = time.Since(start)
+}
+
+// stepTiles adds the tasks lo to hi of a chunk to its gradient and objective.
+func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace) {
+	first, held := lo, 0
+	for t := lo; t < hi; t++ {
 		b := g.solve(t, u, ridge, ws)
 		if g.grad != g.fit {
 			g.grad.samples(t).mulBasis(ws, u)
@@ -155,12 +163,11 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		n := g.grad.rows[t]
 		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.grad.Y(t), n, g.r)
 		g.grad.samples(t).mulTransposed(ws.v[held*ws.ldv:], ws.e)
-		if held++; held == batch || t == c.hi-1 {
+		if held++; held == batch || t == hi-1 {
 			blas.RankUpdate(c.grad, g.Grad.stride, ws.v, ws.ldv, g.B[first*g.r:], g.r, held, u.d, g.r)
 			first, held = t+1, 0
 		}
 	}
-	c.elapsed = time.Since(start)
 }
 
 // minimize runs Alg. 3, lines 7 and 8, for the tasks of one chunk.

@@ -21,6 +21,8 @@ type Workspace struct {
 	v   []float64 // X_t' e_t of up to batch tasks
 	ldv int
 	lsq *lsq.Workspace
+
+	openBLAS []float64 // scratch of stepOpenBLAS, where it is in use
 }
 
 // NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d
@@ -34,6 +36,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
+	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
 }
 
