@@ -15,7 +15,8 @@ import (
 type Status uint8
 
 const (
-	// OK: the matrix has full column rank (or ridge > 0 made it so).
+	// OK: the matrix has full column rank, or a ridge that is not lost in rounding
+	// made it so.
 	OK Status = iota
 	// RankDeficient: the columns are dependent to rounding, and b is the solution
 	// of minimum norm.
@@ -23,8 +24,7 @@ const (
 	// Underdetermined: fewer samples than columns, and b is the solution of minimum
 	// norm.
 	Underdetermined
-	// NotFinite: a or y holds NaN or Inf, or numbers whose squares overflow, and b
-	// is zero.
+	// NotFinite: a or y holds NaN or Inf, or the solution overflows, and b is zero.
 	NotFinite
 )
 
@@ -45,13 +45,23 @@ func (s Status) String() string {
 
 const (
 	badShape = "lsq: n < 0 or r <= 0"
+	badSlice = "lsq: slice or stride too short"
 	badWork  = "lsq: workspace too small"
 	badRidge = "lsq: ridge must be finite and not negative"
 )
 
-// suspect is the ratio of the smallest to the largest diagonal entry of R below
-// which the singular values decide about the rank.
-const suspect = 1e-7
+const (
+	// suspect is the ratio of the smallest to the largest diagonal entry of R below
+	// which the singular values decide about the rank, and so is a solution of
+	// more than 1/suspect times the size that a well-conditioned R would give.
+	suspect = 1e-7
+	// Householder reflectors lose digits when squares of the entries of [A y]
+	// overflow or underflow. Diagonal entries of R in this range, and a product of
+	// the smallest of them with the right-hand side above the smallest square,
+	// mean that nothing of the kind has happened.
+	smallest = 1e-140
+	largest  = 1e150
+)
 
 // A Workspace is the scratch memory of Solve. It may be used by one call at a
 // time.
@@ -98,10 +108,22 @@ func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Worksp
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
 		panic(badRidge)
 	}
+	if len(b) < r || len(y) < n || lda < n || len(a) < (r-1)*lda+n {
+		panic(badSlice)
+	}
 	b = b[:r]
 	if n < r && ridge == 0 {
-		return ws.minimumNorm(b, a, lda, n, r, y, 0, Underdetermined)
+		return ws.minimumNorm(b, a, lda, n, r, y, 0)
 	}
+	ws.load(a, lda, n, r, y, ridge)
+	if ws.backSubstitute(b, r) {
+		return OK
+	}
+	return ws.minimumNorm(b, a, lda, n, r, y, ridge)
+}
+
+// load factors [A y], or [A y; sqrt(ridge) I 0], and leaves R and Q'y in ws.r.
+func (ws *Workspace) load(a []float64, lda, n, r int, y []float64, ridge float64) {
 	m := n
 	if ridge > 0 {
 		m += r
@@ -118,40 +140,42 @@ func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Worksp
 	rhs := ws.f[r*ld:][:ld]
 	copy(rhs, y[:n])
 	clear(rhs[n:])
+	blas.Factor(ws.f, ld, m, r+1, r, ws.r, r+1, ws.h)
+}
+
+// backSubstitute solves R b = c with c = Q'y in the last column of ws.r. It
+// reports whether R is so well conditioned and all numbers are of such a size that
+// b can be trusted. NaN fails every comparison.
+func (ws *Workspace) backSubstitute(b []float64, r int) bool {
 	ldr := r + 1
-	blas.Factor(ws.f, ld, m, r+1, r, ws.r, ldr, ws.h)
 	lo, hi := math.Inf(1), 0.0
 	for k := range r {
 		d := math.Abs(ws.r[k*ldr+k])
-		lo, hi = math.Min(lo, d), math.Max(hi, d)
+		lo, hi = min(lo, d), max(hi, d)
 	}
-	// The negated comparison also catches NaN and overflow.
-	if !(lo > suspect*hi) || math.IsInf(hi, 0) {
-		return ws.minimumNorm(b, a, lda, n, r, y, ridge, OK)
+	if !(lo > suspect*hi && lo > smallest && hi < largest) {
+		return false
 	}
-	backSubstitute(b, ws.r, ldr, r)
-	if !finite(b) {
-		return ws.minimumNorm(b, a, lda, n, r, y, ridge, OK)
+	copy(b, ws.r[r*ldr:][:r])
+	cmax, bmax := maxAbs(b), 0.0
+	if !(cmax*lo > smallest*smallest) {
+		return false
 	}
-	return OK
-}
-
-// backSubstitute solves R b = c with c in column r of rr.
-func backSubstitute(b, rr []float64, ldr, r int) {
-	copy(b, rr[r*ldr:][:r])
 	for k := r - 1; k >= 0; k-- {
-		b[k] /= rr[k*ldr+k]
-		for i, v := range rr[k*ldr:][:k] {
+		b[k] /= ws.r[k*ldr+k]
+		bmax = max(bmax, math.Abs(b[k]))
+		for i, v := range ws.r[k*ldr:][:k] {
 			b[i] -= b[k] * v
 		}
 	}
+	return bmax*suspect < cmax/hi
 }
 
-func finite(x []float64) bool {
+// maxAbs returns the largest absolute value in x, NaN if there is one.
+func maxAbs(x []float64) float64 {
+	m := 0.0
 	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
+		m = max(m, math.Abs(v))
 	}
-	return true
+	return m
 }

@@ -2,87 +2,73 @@ package lsq
 
 import "math"
 
-// minimumNorm solves the problem by the singular value decomposition: b = V S^+
-// U'y, or V S (S^2 + ridge)^-1 U'y with a ridge. Singular values up to
-// max(n, r) eps times the largest count as zero. It returns full if none does,
-// RankDeficient otherwise; an underdetermined problem stays that.
+const eps = 0x1p-52
+
+// minimumNorm solves the problem by the singular value decomposition of A:
+// b = V S (S^2 + ridge)^-1 U'y. Directions in which sqrt(s^2 + ridge) is at most
+// max(n, r) eps times the largest singular value count as null: they would bring
+// rounding errors only. It returns OK when there is none, Underdetermined or
+// RankDeficient otherwise.
 //
 // One-sided Jacobi rotations orthogonalise the columns of A, or of A' when that
 // is the tall one: slow, but short, accurate for tiny singular values, and free
 // of allocation. It runs only where Householder QR cannot be trusted.
-func (ws *Workspace) minimumNorm(b, a []float64, lda, n, r int, y []float64, ridge float64, full Status) Status {
+func (ws *Workspace) minimumNorm(b, a []float64, lda, n, r int, y []float64, ridge float64) Status {
 	clear(b)
-	scale := maxAbs(a, lda, n, r)
-	yscale := maxAbs(y, n, n, 1)
-	if !(scale <= math.MaxFloat64) || !(yscale <= math.MaxFloat64) {
+	scale, yscale := 0.0, maxAbs(y[:n])
+	for j := range r {
+		scale = max(scale, maxAbs(a[j*lda:][:n]))
+	}
+	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
 		return NotFinite
 	}
-	if scale == 0 || yscale == 0 {
-		if full == OK && ridge == 0 && (scale == 0 || ws.rank(a, lda, n, r, scale) < r) {
-			return RankDeficient
-		}
-		return full
-	}
-	// m = A/scale or its transpose, with at least as many rows as columns.
-	rows, cols := ws.load(a, lda, n, r, scale)
+	scale, yscale = orOne(scale), orOne(yscale)
+	rho := math.Sqrt(ridge) / scale
+	rows, cols := ws.loadTall(a, lda, n, r, scale)
 	ws.jacobi(rows, cols)
-	tol := float64(max(n, r)) * eps * ws.largest(rows, cols)
-	ridge /= scale * scale
+	tol := float64(max(n, r)) * eps * ws.norm(rows, cols)
 	rank := 0
 	for k := range cols {
 		u := ws.f[k*rows:][:rows] // column k of U S, tall side
 		v := ws.v[k*cols:][:cols]
-		s := math.Sqrt(dot(u, u))
-		if s > tol {
-			rank++
-		} else if ridge == 0 {
-			continue
-		}
-		if s == 0 {
-			continue
-		}
 		// With left vector p and right vector q of A: b += q (p'y) s/(s^2 + ridge).
 		// Of the tall side u/s is one and v the other.
-		w := 1 / (s*s + ridge)
-		if n >= r {
-			c := w * scaledDot(u, y[:n], yscale)
-			axpy(b, c, v)
-		} else {
-			c := w * scaledDot(v, y[:n], yscale)
-			axpy(b, c, u)
+		w := math.Hypot(math.Sqrt(dot(u, u)), rho)
+		if w <= tol {
+			continue
 		}
+		rank++
+		left, right := u, v
+		if n < r {
+			left, right = v, u
+		}
+		axpy(b, scaledDot(left, y[:n], yscale)/w/w, right)
 	}
 	for k := range b {
-		b[k] = b[k] / scale * yscale
+		b[k] *= yscale / scale
 	}
-	if !finite(b) {
+	if !(maxAbs(b) <= math.MaxFloat64) {
 		clear(b)
 		return NotFinite
 	}
-	if full == OK && ridge == 0 && rank < r {
-		return RankDeficient
+	if rank == r || rank == cols && rho > tol {
+		return OK
 	}
-	return full
+	if n < r {
+		return Underdetermined
+	}
+	return RankDeficient
 }
 
-const eps = 0x1p-52
-
-// rank returns the numerical rank of A.
-func (ws *Workspace) rank(a []float64, lda, n, r int, scale float64) int {
-	rows, cols := ws.load(a, lda, n, r, scale)
-	ws.jacobi(rows, cols)
-	tol := float64(max(n, r)) * eps * ws.largest(rows, cols)
-	rank := 0
-	for k := range cols {
-		if u := ws.f[k*rows:][:rows]; math.Sqrt(dot(u, u)) > tol {
-			rank++
-		}
+func orOne(x float64) float64 {
+	if x == 0 {
+		return 1
 	}
-	return rank
+	return x
 }
 
-// load stores A/scale, transposed if it is wide, in ws.f.
-func (ws *Workspace) load(a []float64, lda, n, r int, scale float64) (rows, cols int) {
+// loadTall stores A/scale, transposed if it is wide, in ws.f.
+func (ws *Workspace) loadTall(a []float64, lda, n, r int, scale float64) (rows, cols int) {
 	if n >= r {
 		for j := range r {
 			for i, v := range a[j*lda:][:n] {
@@ -102,6 +88,8 @@ func (ws *Workspace) load(a []float64, lda, n, r int, scale float64) (rows, cols
 // jacobi rotates pairs of columns of the rows x cols matrix in ws.f until all are
 // orthogonal: M V = U S. V, cols x cols, is left in ws.v.
 func (ws *Workspace) jacobi(rows, cols int) {
+	// Inner products are known to about so much of the product of the norms.
+	tol := math.Sqrt(float64(rows)) * eps
 	v := ws.v[:cols*cols]
 	clear(v)
 	for k := range cols {
@@ -114,7 +102,7 @@ func (ws *Workspace) jacobi(rows, cols int) {
 			for q := p + 1; q < cols; q++ {
 				x, y := ws.f[p*rows:][:rows], ws.f[q*rows:][:rows]
 				xx, yy, xy := dot(x, x), dot(y, y), dot(x, y)
-				if math.Abs(xy) <= eps*math.Sqrt(xx)*math.Sqrt(yy) {
+				if math.Abs(xy) <= tol*math.Sqrt(xx)*math.Sqrt(yy) {
 					continue
 				}
 				rotated = true
@@ -131,11 +119,12 @@ func (ws *Workspace) jacobi(rows, cols int) {
 	}
 }
 
-func (ws *Workspace) largest(rows, cols int) float64 {
+// norm returns the largest singular value that jacobi has found.
+func (ws *Workspace) norm(rows, cols int) float64 {
 	s := 0.0
 	for k := range cols {
 		u := ws.f[k*rows:][:rows]
-		s = math.Max(s, math.Sqrt(dot(u, u)))
+		s = max(s, math.Sqrt(dot(u, u)))
 	}
 	return s
 }
@@ -146,16 +135,6 @@ func rotate(x, y []float64, c, s float64) {
 		x[i] = c*v - s*w
 		y[i] = s*v + c*w
 	}
-}
-
-func maxAbs(a []float64, lda, n, r int) float64 {
-	m := 0.0
-	for j := range r {
-		for _, v := range a[j*lda:][:n] {
-			m = math.Max(m, math.Abs(v)) // NaN if v is
-		}
-	}
-	return m
 }
 
 func dot(x, y []float64) float64 {
