@@ -1,0 +1,5 @@
+//go:build !purego && !openblas
+
+package kernel
+
+const build = "default"

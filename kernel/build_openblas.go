@@ -1,0 +1,5 @@
+//go:build openblas
+
+package kernel
+
+const build = "openblas"

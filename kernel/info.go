@@ -1,0 +1,29 @@
+package kernel
+
+import (
+	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/klauspost/cpuid/v2"
+)
+
+// Information says what computes.
+type Information struct {
+	CPU       string   // brand name of the processor, empty where it has none
+	Kernel    string   // active tier: "generic", "avx2", "avx512" or "neon"
+	Available []string // what DIFALT_KERNEL may name on this machine and build
+	Build     string   // "default", "purego" or "openblas"
+}
+
+// Info returns what computes in this process.
+func Info() Information {
+	i := Information{CPU: cpuid.CPU.BrandName, Kernel: tile.Active().String(), Build: build}
+	for _, t := range tile.Available() {
+		i.Available = append(i.Available, t.String())
+	}
+	return i
+}
+
+// Err returns an error when the environment variable DIFALT_KERNEL asks for a
+// kernel that is unknown, or not available on this machine and build. The default
+// is in use then. A program that lets its users set the variable should call Err
+// once at start and report the error.
+func Err() error { return tile.Forced() }
