@@ -6,9 +6,12 @@ const (
 	badTasks    = "kernel: need at least one feature and no negative sample count"
 	badStorage  = "kernel: unknown storage"
 	badRow      = "kernel: row has the wrong length"
+	badIndex    = "kernel: task or sample out of range"
 	badPart     = "kernel: need 0 <= part < parts"
 	badGroup    = "kernel: group and workspace do not fit"
 	builderDone = "kernel: builder used after Tasks"
 	badRidge    = "kernel: ridge must be finite and not negative"
+	aliased     = "kernel: result and basis are the same"
 	poolClosed  = "kernel: pool used after Close"
+	poolBusy    = "kernel: pool used while it runs"
 )

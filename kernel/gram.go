@@ -5,7 +5,10 @@ import "github.com/difalt/difalt/kernel/blas"
 // MulTransposed computes v = X_t' e for the n_t samples of a task. v gets
 // blas.Pad(d) entries, the last of which are zero.
 func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
-	if task < 0 || task >= len(t.rows) || len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
+	if uint(task) >= uint(len(t.rows)) {
+		panic(badIndex)
+	}
+	if len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
 		panic(badRow)
 	}
 	t.samples(task).mulTransposed(v, e)
@@ -16,7 +19,10 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 // Theta Theta' U of the power iteration (Alg. 2, line 11). g must not be u. It
 // does not allocate.
 func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
-	if u.d != t.d || g.d != t.d || g.r != u.r || ws.maxSamples == 0 || !ws.fits(0, u.d, u.r) {
+	if g == u {
+		panic(aliased)
+	}
+	if u.d != t.d || g.d != t.d || g.r != u.r || (ws.maxSamples == 0 && t.maxRows > 0) || !ws.fits(0, u.d, u.r) {
 		panic(badGroup)
 	}
 	clear(g.data)

@@ -78,8 +78,8 @@ func (g *Group) Rank() int { return g.r }
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// It does not allocate. An Engine does the same for many groups in parallel, with
-// the same bits.
+// u must not be g.Grad. Step does not allocate. An Engine does the same for many
+// groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	g.check(u, ridge, ws)
 	for i := range g.chunks {
@@ -102,6 +102,9 @@ func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
 }
 
 func (g *Group) check(u *Basis, ridge float64, ws *Workspace) {
+	if u == g.Grad {
+		panic(aliased)
+	}
 	if u.d != g.Grad.d || u.r != g.r || !ws.fits(max(g.fit.maxRows, g.grad.maxRows), u.d, u.r) {
 		panic(badGroup)
 	}
@@ -129,7 +132,7 @@ func (g *Group) cut() {
 			done += g.fit.rows[hi]
 			hi++
 		}
-		if hi == lo && c < n {
+		if hi == lo && (c < n || len(g.chunks) > 0) {
 			continue
 		}
 		k := chunk{lo: lo, hi: hi, grad: g.Grad.data}

@@ -15,7 +15,8 @@ const spinFor = 50 * time.Microsecond
 // Starting goroutines and waiting for them costs as much as half of a small
 // iteration; workers that spin for a moment and then park cost next to nothing.
 //
-// A Pool is used by one goroutine at a time. Close ends its goroutines.
+// A Pool is used by one goroutine at a time, and not from within a job. Close ends
+// its goroutines.
 type Pool struct {
 	workers []*worker // of the calling goroutine's helpers: workers 1, 2, ...
 	job     func(worker int)
@@ -61,17 +62,21 @@ func (p *Pool) Run(f func(worker int)) {
 	if p.closed {
 		panic(poolClosed)
 	}
-	if len(p.workers) == 0 {
-		f(0)
-		return
+	if p.job != nil {
+		panic(poolBusy)
 	}
 	p.job = f
+	// Deferred, so that a panic in f(0) leaves no worker behind and the pool usable.
+	defer p.join()
 	p.pending.Store(int32(len(p.workers)))
 	p.epoch.Add(1)
 	for _, k := range p.workers {
 		k.wake()
 	}
 	f(0)
+}
+
+func (p *Pool) join() {
 	p.caller.wait(p.spin, func() bool { return p.pending.Load() == 0 })
 	p.job = nil
 }
@@ -94,7 +99,7 @@ func (p *Pool) serve(k *worker, w int) {
 	defer close(k.exited)
 	for seen := uint32(0); ; seen++ {
 		k.wait(p.spin, func() bool { return p.epoch.Load() != seen })
-		if p.job == nil { // closed
+		if p.closed {
 			return
 		}
 		p.job(w)

@@ -90,7 +90,8 @@ func (b *Builder) SetRow(t, i int, x []float64, y float64) {
 	if k == nil {
 		panic(builderDone)
 	}
-	if len(x) != k.d || uint(i) >= uint(k.rows[t]) {
+	k.checkIndex(t, i)
+	if len(x) != k.d {
 		panic(badRow)
 	}
 	row := k.first[t] + i
@@ -166,7 +167,8 @@ func (t *Tasks) Bytes() int { return t.total * t.stride * t.elem() }
 // Row copies the features of sample i of a task to dst, which needs d entries,
 // and returns dst.
 func (t *Tasks) Row(dst []float64, task, i int) []float64 {
-	if len(dst) != t.d || uint(i) >= uint(t.rows[task]) {
+	t.checkIndex(task, i)
+	if len(dst) != t.d {
 		panic(badRow)
 	}
 	at := (t.first[task] + i) * t.stride
@@ -205,6 +207,12 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 	}
 	v.count()
 	return &v
+}
+
+func (t *Tasks) checkIndex(task, i int) {
+	if uint(task) >= uint(len(t.rows)) || uint(i) >= uint(t.rows[task]) {
+		panic(badIndex)
+	}
 }
 
 func (t *Tasks) count() {
