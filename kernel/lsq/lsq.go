@@ -1,5 +1,5 @@
 // Package lsq solves the small least-squares problems of the minimisation step
-// (Alg. 3, line 8), b = (X U)^+ y, by Householder QR over preallocated
+// (Alg. 3, line 8), b = (X U)^+ y, by orthogonalisation over preallocated
 // workspaces, with an optional ridge term, and with the minimum-norm solution and
 // a status where the problem has no unique one.
 package lsq
@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
 // Status says how a least-squares problem was solved.
@@ -52,15 +53,15 @@ const (
 
 const (
 	// suspect is the ratio of the smallest to the largest diagonal entry of R below
-	// which the singular values decide about the rank, and so is a solution of
-	// more than 1/suspect times the size that a well-conditioned R would give.
+	// which the singular values decide about the rank. The diagonal does not show
+	// every deficiency, so they also decide when b is 1/suspect times as large as the
+	// diagonal and y suggest.
 	suspect = 1e-7
-	// Householder reflectors lose digits when squares of the entries of [A y]
-	// overflow or underflow. Diagonal entries of R in this range, and a product of
-	// the smallest of them with the right-hand side above the smallest square,
-	// mean that nothing of the kind has happened.
-	smallest = 1e-140
-	largest  = 1e150
+	// With diagonal entries of R whose squares are in this range, and a product of
+	// the smallest square with the solution above it, no digits were lost to squares
+	// that overflow or underflow.
+	smallest = 1e-280
+	largest  = 1e300
 )
 
 // A Workspace is the scratch memory of Solve. It may be used by one call at a
@@ -68,10 +69,9 @@ const (
 type Workspace struct {
 	maxRows, maxCols int
 
-	f []float64 // [A y] with ridge rows, by columns
-	r []float64 // its R
-	h []float64
-	v []float64 // singular vectors of the short side
+	f    []float64 // [A y] with ridge rows, by columns, or the long singular vectors
+	v    []float64 // singular vectors of the short side
+	work []float64
 }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r
@@ -80,13 +80,11 @@ func NewWorkspace(n, r int) *Workspace {
 	if n < 0 || r <= 0 {
 		panic(badShape)
 	}
-	ld := blas.Pad(n + r)
 	return &Workspace{
 		maxRows: n, maxCols: r,
-		f: make([]float64, ld*(r+1)),
-		r: make([]float64, (r+1)*(r+1)),
-		h: make([]float64, r+1),
-		v: make([]float64, min(n, r)*min(n, r)),
+		f:    make([]float64, blas.Pad(n+r)*(r+1)),
+		v:    make([]float64, min(n, r)*min(n, r)),
+		work: make([]float64, tile.LeastSquaresWork(n+r, r)),
 	}
 }
 
@@ -115,67 +113,54 @@ func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Worksp
 	if n < r && ridge == 0 {
 		return ws.minimumNorm(b, a, lda, n, r, y, 0)
 	}
-	ws.load(a, lda, n, r, y, ridge)
-	if ws.backSubstitute(b, r) {
+	ok := false
+	if ridge == 0 {
+		ok = ws.orthogonalize(b, a, lda, n, r, y)
+	} else {
+		m := n + r
+		ld := blas.Pad(m)
+		ws.augment(a, lda, n, r, y, math.Sqrt(ridge), ld)
+		ok = ws.orthogonalize(b, ws.f, ld, m, r, ws.f[r*ld:][:m])
+	}
+	if ok {
 		return OK
 	}
 	return ws.minimumNorm(b, a, lda, n, r, y, ridge)
 }
 
-// load factors [A y], or [A y; sqrt(ridge) I 0], and leaves R and Q'y in ws.r.
-func (ws *Workspace) load(a []float64, lda, n, r int, y []float64, ridge float64) {
-	m := n
-	if ridge > 0 {
-		m += r
-	}
-	ld := blas.Pad(m)
+// augment stores [A y; rho I 0] in ws.f with column stride ld.
+func (ws *Workspace) augment(a []float64, lda, n, r int, y []float64, rho float64, ld int) {
 	for j := range r {
-		col := ws.f[j*ld:][:ld]
+		col := ws.f[j*ld:][:n+r]
 		copy(col, a[j*lda:][:n])
 		clear(col[n:])
-		if ridge > 0 {
-			col[n+j] = math.Sqrt(ridge)
-		}
+		col[n+j] = rho
 	}
-	rhs := ws.f[r*ld:][:ld]
+	rhs := ws.f[r*ld:][:n+r]
 	copy(rhs, y[:n])
 	clear(rhs[n:])
-	blas.Factor(ws.f, ld, m, r+1, r, ws.r, r+1, ws.h)
 }
 
-// backSubstitute solves R b = c with c = Q'y in the last column of ws.r. It
-// reports whether R is so well conditioned and all numbers are of such a size that
-// b can be trusted. NaN fails every comparison.
-func (ws *Workspace) backSubstitute(b []float64, r int) bool {
-	ldr := r + 1
-	lo, hi := math.Inf(1), 0.0
-	for k := range r {
-		d := math.Abs(ws.r[k*ldr+k])
-		lo, hi = min(lo, d), max(hi, d)
-	}
-	if !(lo > suspect*hi && lo > smallest && hi < largest) {
+// orthogonalize solves the problem by QR, and reports whether R is so well
+// conditioned and all numbers are of such a size that b can be trusted. NaN fails
+// every comparison.
+func (ws *Workspace) orthogonalize(b, a []float64, lda, n, r int, y []float64) bool {
+	lo, hi := tile.LeastSquares(b, a, lda, n, r, y, ws.work)
+	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false
 	}
-	copy(b, ws.r[r*ldr:][:r])
-	cmax, bmax := maxAbs(b), 0.0
-	if !(cmax*lo > smallest*smallest) {
-		return false
-	}
-	for k := r - 1; k >= 0; k-- {
-		b[k] /= ws.r[k*ldr+k]
-		bmax = max(bmax, math.Abs(b[k]))
-		for i, v := range ws.r[k*ldr:][:k] {
-			b[i] -= b[k] * v
-		}
-	}
-	return bmax*suspect < cmax/hi
+	bmax, ymax := maxAbs(b), maxAbs(y[:n])
+	return (bmax*lo > smallest || ymax == 0) && bmax*suspect*math.Sqrt(hi) <= ymax && ymax <= math.MaxFloat64
 }
 
-// maxAbs returns the largest absolute value in x, NaN if there is one.
+// maxAbs returns the largest absolute value in x, NaN if there is one: without the
+// sign, the bits of numbers are ordered as integers, which compare fast, and those
+// of NaN are above those of infinity.
 func maxAbs(x []float64) float64 {
-	m := 0.0
+	const sign = 1 << 63
+	m := uint64(0)
 	for _, v := range x {
-		m = max(m, math.Abs(v))
+		m = max(m, math.Float64bits(v)&^sign)
 	}
-	return m
+	return math.Float64frombits(m)
 }

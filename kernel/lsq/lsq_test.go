@@ -337,25 +337,35 @@ func TestScaledRidge(t *testing.T) {
 	within(t, p, b, want, cond)
 }
 
-// The diagonal of R of this matrix is all ones, yet its condition number is about
-// 2^r: only the size of the solution shows it.
+// The diagonals of R of these matrices are all ones, yet the matrices are singular
+// to rounding: only the size of the solution shows it.
 func TestHiddenDeficiency(t *testing.T) {
-	const r = 64
-	p := newProblem(r, r, r)
-	for j := range r {
-		for i := range j {
-			p.a[j*p.lda+i] = -1
+	for _, c := range []struct {
+		r     int
+		above func(i, j int) float64
+	}{
+		{64, func(i, j int) float64 { return -1 }},
+		{3, func(i, j int) float64 {
+			if j == i+1 {
+				return 1e6
+			}
+			return 0
+		}},
+	} {
+		p := newProblem(c.r, c.r, c.r)
+		for j := range c.r {
+			for i := range j {
+				p.a[j*p.lda+i] = c.above(i, j)
+			}
+			p.a[j*p.lda+j] = 1
+			p.y[j] = math.Sin(float64(j + 1))
 		}
-		p.a[j*p.lda+j] = 1
-		p.y[j] = math.Sin(float64(j))
-	}
-	b, status := p.solve(t, 0)
-	if status != lsq.RankDeficient {
-		t.Errorf("status %v", status)
-	}
-	want, _ := p.reference(r-1, 0)
-	if d := distance(b, want); d > 1e-6*norm(want) {
-		t.Errorf("|b - reference| = %g", d)
+		b, status := p.solve(t, 0)
+		if status != lsq.RankDeficient {
+			t.Errorf("r = %d: status %v", c.r, status)
+		}
+		want, cond := p.reference(c.r-1, 0)
+		within(t, p, b, want, cond)
 	}
 }
 

@@ -12,7 +12,7 @@ const eps = 0x1p-52
 //
 // One-sided Jacobi rotations orthogonalise the columns of A, or of A' when that
 // is the tall one: slow, but short, accurate for tiny singular values, and free
-// of allocation. It runs only where Householder QR cannot be trusted.
+// of allocation. It runs only where the QR factorisation cannot be trusted.
 func (ws *Workspace) minimumNorm(b, a []float64, lda, n, r int, y []float64, ridge float64) Status {
 	clear(b)
 	scale, yscale := 0.0, maxAbs(y[:n])
