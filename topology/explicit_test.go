@@ -1,0 +1,100 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func TestFromEdges(t *testing.T) {
+	g := must[*Graph](t)(FromEdges(4, [][2]int{{3, 0}, {0, 1}, {2, 1}, {2, 3}}))
+	checkSimple(t, g)
+	ring := must[*Graph](t)(Ring(4))
+	if !slices.EqualFunc(g.adj, ring.adj, slices.Equal) {
+		t.Errorf("adjacency %v, want %v", g.adj, ring.adj)
+	}
+	for _, c := range []struct {
+		n     int
+		edges [][2]int
+		want  []string
+	}{
+		{0, nil, []string{"edges of 0 nodes", "at least 1"}},
+		{3, [][2]int{{0, 1}, {2, 2}}, []string{"edge 2 2", "self loop"}},
+		{3, [][2]int{{0, 1}, {1, 2}, {1, 0}}, []string{"edge 1 0 is repeated"}},
+		{3, [][2]int{{0, 1}, {0, 1}}, []string{"edge 0 1 is repeated"}},
+		{3, [][2]int{{0, 3}}, []string{"edge 0 3", "no node 3 among 3 nodes"}},
+		{3, [][2]int{{-1, 2}}, []string{"edge -1 2", "no node -1"}},
+	} {
+		_, err := FromEdges(c.n, c.edges)
+		wantError(t, err, c.want...)
+	}
+}
+
+func TestFromAdjacency(t *testing.T) {
+	for _, want := range []*Graph{
+		must[*Graph](t)(Star(5)),
+		must[*Graph](t)(ErdosRenyi(12, .4, 3)),
+		must[*Graph](t)(Path(1)),
+	} {
+		a := mat.NewDense(want.Len(), want.Len(), nil)
+		for i := range want.Len() {
+			for _, j := range want.Neighbors(i) {
+				a.Set(i, j, 1)
+			}
+		}
+		g := must[*Graph](t)(FromAdjacency(a))
+		checkSimple(t, g)
+		if !slices.EqualFunc(g.adj, want.adj, slices.Equal) {
+			t.Errorf("adjacency %v, want %v", g.adj, want.adj)
+		}
+	}
+	for _, c := range []struct {
+		a    *mat.Dense
+		want []string
+	}{
+		{&mat.Dense{}, []string{"0 nodes"}},
+		{mat.NewDense(2, 3, nil), []string{"2 x 3", "square"}},
+		{mat.NewDense(2, 2, []float64{0, 1, 0, 0}), []string{"not symmetric: 1 in row 0, column 1, but 0 in row 1, column 0"}},
+		{mat.NewDense(2, 2, []float64{0, 1, 1, 1}), []string{"self loop at node 1"}},
+		{mat.NewDense(2, 2, []float64{0, .5, .5, 0}), []string{"0.5 in row 0, column 1"}},
+	} {
+		_, err := FromAdjacency(c.a)
+		wantError(t, err, c.want...)
+	}
+}
+
+func TestReadEdges(t *testing.T) {
+	const text = `# a triangle with a tail
+0 1
+ 1	2 # tabs and remarks
+
+2 0
+2 3`
+	g := must[*Graph](t)(ReadEdges(strings.NewReader(text), 4))
+	checkSimple(t, g)
+	if want := [][]int{{1, 2}, {0, 2}, {0, 1, 3}, {2}}; !slices.EqualFunc(g.adj, want, slices.Equal) {
+		t.Errorf("adjacency %v, want %v", g.adj, want)
+	}
+	for _, c := range []struct {
+		text  string
+		nodes int
+		want  []string
+	}{
+		{"", 0, []string{"0 nodes"}},
+		{"0 1\n1\n", 3, []string{"line 2", "want two node numbers, have 1 field"}},
+		{"0 1 2", 3, []string{"line 1", "have 3 fields"}},
+		{"# x\n\n0 one", 3, []string{"line 3", `"one" is not a node number`}},
+		{"0 1.0", 3, []string{"line 1", `"1.0"`}},
+		{"0 99999999999999999999", 3, []string{"line 1", `"99999999999999999999"`}},
+		{"0 1\n1 3", 3, []string{"line 2", "no node 3 among 3 nodes numbered from 0"}},
+		{"0 -1", 3, []string{"line 1", "no node -1"}},
+		{"1 1", 3, []string{"line 1", "self loop"}},
+		{"0 1\n1 2\n1 0", 3, []string{"line 3", "edge 1 0 is repeated"}},
+		{"0 1\n" + strings.Repeat("1", 1<<17), 3, []string{"line 2", "too long"}},
+	} {
+		_, err := ReadEdges(strings.NewReader(c.text), c.nodes)
+		wantError(t, err, c.want...)
+	}
+}

@@ -1,0 +1,137 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Graph is an undirected graph without self loops or parallel edges over the
+// nodes 0, ..., Len()-1. It is immutable. It need not be connected, but
+// NewWeights refuses one that is not.
+type Graph struct {
+	name  string
+	adj   [][]int // ascending
+	edges int
+}
+
+// build returns the graph of n nodes whose edges link enumerates. Self loops are
+// dropped and repeated edges merged, which is what generators on few nodes want:
+// a ring of two nodes is one edge. name is its short name in messages.
+func build(name string, n int, link func(add func(i, j int))) (*Graph, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("topology: %s of %d nodes: need at least 1", name, n)
+	}
+	g := &Graph{name: name, adj: make([][]int, n)}
+	link(func(i, j int) {
+		if i != j {
+			g.adj[i] = append(g.adj[i], j)
+			g.adj[j] = append(g.adj[j], i)
+		}
+	})
+	for i, a := range g.adj {
+		slices.Sort(a)
+		g.adj[i] = slices.Clip(slices.Compact(a))
+		g.edges += len(g.adj[i])
+	}
+	g.edges /= 2
+	return g, nil
+}
+
+// Len returns the number of nodes L.
+func (g *Graph) Len() int { return len(g.adj) }
+
+// Edges returns the number of undirected edges.
+func (g *Graph) Edges() int { return g.edges }
+
+// Neighbors returns the neighbours N_i of node i, without i, in ascending order.
+// The slice aliases the graph and is read only.
+func (g *Graph) Neighbors(i int) []int { return g.adj[i] }
+
+// Degree returns the number of neighbours of node i.
+func (g *Graph) Degree(i int) int { return len(g.adj[i]) }
+
+// String returns a short description for messages and plots, such as
+// "er:0.5 (20 nodes, 94 edges)".
+func (g *Graph) String() string {
+	return fmt.Sprintf("%s (%s, %s)", g.name, count(g.Len(), "node"), count(g.edges, "edge"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Connected reports whether every node can be reached from every other.
+func (g *Graph) Connected() bool { return g.unreachable() < 0 }
+
+// unreachable returns the first node that cannot be reached from node 0, or -1.
+func (g *Graph) unreachable() int {
+	return slices.Index(g.distances(0), -1)
+}
+
+// distances returns the number of hops from a node to every node; -1 where there
+// is no way.
+func (g *Graph) distances(from int) []int {
+	dist := make([]int, g.Len())
+	for i := range dist {
+		dist[i] = -1
+	}
+	dist[from] = 0
+	queue := []int{from}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range g.adj[i] {
+			if dist[j] < 0 {
+				dist[j] = dist[i] + 1
+				queue = append(queue, j)
+			}
+		}
+	}
+	return dist
+}
+
+// Diameter returns the largest number of hops between two nodes, the fewest rounds
+// after which every node can have heard of every other. It is 0 for one node and
+// -1 for a graph that is not connected.
+func (g *Graph) Diameter() int {
+	diameter := 0
+	for i := range g.adj {
+		dist := g.distances(i)
+		if slices.Contains(dist, -1) {
+			return -1
+		}
+		diameter = max(diameter, slices.Max(dist))
+	}
+	return diameter
+}
+
+// Bipartite reports whether the nodes fall into two sets with edges only between
+// them, as in even rings, paths, stars and grids. On such a graph EqualNeighbor
+// weights oscillate for ever. A single node is bipartite.
+func (g *Graph) Bipartite() bool {
+	side := make([]int, g.Len()) // 0: not seen yet, otherwise 1 or -1
+	for start := range side {
+		if side[start] != 0 {
+			continue
+		}
+		side[start] = 1
+		queue := []int{start}
+		for len(queue) > 0 {
+			i := queue[0]
+			queue = queue[1:]
+			for _, j := range g.adj[i] {
+				switch side[j] {
+				case 0:
+					side[j] = -side[i]
+					queue = append(queue, j)
+				case side[i]:
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

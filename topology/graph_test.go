@@ -1,0 +1,173 @@
+package topology
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// must returns a function that fails the test on an error.
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// wantError fails unless err contains all the parts.
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", parts)
+		return
+	}
+	for _, p := range append(parts, "topology: ") {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("error %q lacks %q", err, p)
+		}
+	}
+}
+
+// checkSimple fails unless the adjacency of g is that of a simple undirected graph.
+func checkSimple(t *testing.T, g *Graph) {
+	t.Helper()
+	sum := 0
+	for i := range g.Len() {
+		nb := g.Neighbors(i)
+		sum += len(nb)
+		if len(nb) != g.Degree(i) {
+			t.Errorf("%v: node %d has degree %d and %d neighbours", g, i, g.Degree(i), len(nb))
+		}
+		for k, j := range nb {
+			if j == i || j < 0 || j >= g.Len() || !slices.Contains(g.Neighbors(j), i) {
+				t.Errorf("%v: node %d has neighbour %d", g, i, j)
+			}
+			if k > 0 && nb[k-1] >= j {
+				t.Errorf("%v: neighbours of node %d are %v: not ascending", g, i, nb)
+			}
+		}
+	}
+	if sum != 2*g.Edges() {
+		t.Errorf("%v: degrees sum to %d", g, sum)
+	}
+}
+
+func TestGenerators(t *testing.T) {
+	graph := must[*Graph](t)
+	for _, c := range []struct {
+		g               *Graph
+		text            string
+		diameter        int
+		bipartite       bool
+		degree0, degree int // of node 0 and of the last node
+	}{
+		{graph(Ring(1)), "ring (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Ring(2)), "ring (2 nodes, 1 edge)", 1, true, 1, 1},
+		{graph(Ring(7)), "ring (7 nodes, 7 edges)", 3, false, 2, 2},
+		{graph(Ring(8)), "ring (8 nodes, 8 edges)", 4, true, 2, 2},
+		{graph(Path(1)), "path (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Path(2)), "path (2 nodes, 1 edge)", 1, true, 1, 1},
+		{graph(Path(9)), "path (9 nodes, 8 edges)", 8, true, 1, 1},
+		{graph(Star(1)), "star (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Star(2)), "star (2 nodes, 1 edge)", 1, true, 1, 1},
+		{graph(Star(6)), "star (6 nodes, 5 edges)", 2, true, 5, 1},
+		{graph(Grid(1, 1)), "grid:1x1 (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Grid(1, 2)), "grid:1x2 (2 nodes, 1 edge)", 1, true, 1, 1},
+		{graph(Grid(4, 5)), "grid:4x5 (20 nodes, 31 edges)", 7, true, 2, 2},
+		{graph(Torus(1, 1)), "torus:1x1 (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Torus(2, 2)), "torus:2x2 (4 nodes, 4 edges)", 2, true, 2, 2},
+		{graph(Torus(1, 5)), "torus:1x5 (5 nodes, 5 edges)", 2, false, 2, 2},
+		{graph(Torus(4, 5)), "torus:4x5 (20 nodes, 40 edges)", 4, false, 4, 4},
+		{graph(Torus(4, 6)), "torus:4x6 (24 nodes, 48 edges)", 5, true, 4, 4},
+		{graph(Complete(1)), "complete (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Complete(2)), "complete (2 nodes, 1 edge)", 1, true, 1, 1},
+		{graph(Complete(6)), "complete (6 nodes, 15 edges)", 1, false, 5, 5},
+		{graph(Exponential(1)), "exponential (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(Exponential(2)), "exponential (2 nodes, 1 edge)", 1, true, 1, 1},
+		// +-1, +-2 and 4 = -4.
+		{graph(Exponential(8)), "exponential (8 nodes, 20 edges)", 2, false, 5, 5},
+		{graph(ErdosRenyi(1, .5, 1)), "er:0.5 (1 node, 0 edges)", 0, true, 0, 0},
+		{graph(ErdosRenyi(2, .5, 1)), "er:0.5 (2 nodes, 1 edge)", 1, true, 1, 1},
+		{graph(ErdosRenyi(6, 1, 1)), "er:1 (6 nodes, 15 edges)", 1, false, 5, 5},
+	} {
+		checkSimple(t, c.g)
+		if got := c.g.String(); got != c.text {
+			t.Errorf("got %q, want %q", got, c.text)
+		}
+		if got := c.g.Diameter(); got != c.diameter {
+			t.Errorf("%v: diameter %d, want %d", c.g, got, c.diameter)
+		}
+		if got := c.g.Bipartite(); got != c.bipartite {
+			t.Errorf("%v: bipartite %v, want %v", c.g, got, c.bipartite)
+		}
+		if d0, d := c.g.Degree(0), c.g.Degree(c.g.Len()-1); d0 != c.degree0 || d != c.degree {
+			t.Errorf("%v: degrees %d and %d, want %d and %d", c.g, d0, d, c.degree0, c.degree)
+		}
+		if !c.g.Connected() {
+			t.Errorf("%v: not connected", c.g)
+		}
+	}
+}
+
+func TestGeneratorErrors(t *testing.T) {
+	for name, f := range map[string]func(int) (*Graph, error){
+		"ring": Ring, "path": Path, "star": Star, "complete": Complete, "exponential": Exponential,
+	} {
+		for _, n := range []int{0, -3} {
+			_, err := f(n)
+			wantError(t, err, name, "at least 1")
+		}
+	}
+	_, err := Grid(0, 4)
+	wantError(t, err, "grid:0x4", "at least 1 row")
+	_, err = Torus(3, -1)
+	wantError(t, err, "torus:3x-1")
+	for _, p := range []float64{0, -.5, 1.5, math.NaN(), math.Inf(1)} {
+		_, err = ErdosRenyi(5, p, 1)
+		wantError(t, err, "5 nodes", "0 < p <= 1")
+	}
+	_, err = ErdosRenyi(0, .5, 1)
+	wantError(t, err, "er:0.5 of 0 nodes")
+}
+
+func TestErdosRenyi(t *testing.T) {
+	graph := must[*Graph](t)
+	// The number of edges is binomial: 1990 on average, standard deviation 42.
+	g := graph(ErdosRenyi(200, .1, 7))
+	checkSimple(t, g)
+	if g.Edges() < 1990-5*42 || g.Edges() > 1990+5*42 {
+		t.Errorf("%v: want about 1990 edges", g)
+	}
+	same, other := graph(ErdosRenyi(200, .1, 7)), graph(ErdosRenyi(200, .1, 8))
+	if !slices.EqualFunc(g.adj, same.adj, slices.Equal) {
+		t.Error("the same seed gave another graph")
+	}
+	if slices.EqualFunc(g.adj, other.adj, slices.Equal) {
+		t.Error("another seed gave the same graph")
+	}
+	// The hard setting of the paper: about every second draw has an isolated node.
+	for seed := range uint64(20) {
+		if g := graph(ErdosRenyi(100, .05, seed)); !g.Connected() {
+			t.Errorf("seed %d: %v is not connected", seed, g)
+		}
+	}
+	_, err := ErdosRenyi(50, .001, 1)
+	wantError(t, err, "50 nodes", "0.001", "1000 draws")
+}
+
+func TestDisconnected(t *testing.T) {
+	g := must[*Graph](t)(FromEdges(6, [][2]int{{4, 3}, {0, 1}, {1, 2}, {0, 2}}))
+	checkSimple(t, g)
+	if g.Connected() || g.Diameter() != -1 || g.Bipartite() {
+		t.Errorf("%v: connected %v, diameter %d, bipartite %v", g, g.Connected(), g.Diameter(), g.Bipartite())
+	}
+	// Bipartite in every part.
+	g = must[*Graph](t)(FromEdges(6, [][2]int{{4, 3}, {0, 1}, {1, 2}}))
+	if !g.Bipartite() {
+		t.Errorf("%v: not bipartite", g)
+	}
+}

@@ -1,0 +1,70 @@
+package topology
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		spec  string
+		nodes int
+		want  string
+	}{
+		{"er:1", 4, "er:1 (4 nodes, 6 edges)"},
+		{"ring", 5, "ring (5 nodes, 5 edges)"},
+		{"path", 5, "path (5 nodes, 4 edges)"},
+		{"star", 5, "star (5 nodes, 4 edges)"},
+		{"complete", 5, "complete (5 nodes, 10 edges)"},
+		{"exponential", 5, "exponential (5 nodes, 10 edges)"},
+		{"grid:4x5", 20, "grid:4x5 (20 nodes, 31 edges)"},
+		{"grid", 20, "grid:4x5 (20 nodes, 31 edges)"},
+		{"grid", 36, "grid:6x6 (36 nodes, 60 edges)"},
+		{"grid", 7, "grid:1x7 (7 nodes, 6 edges)"},
+		{"grid", 1, "grid:1x1 (1 node, 0 edges)"},
+		{"torus:3x4", 12, "torus:3x4 (12 nodes, 24 edges)"},
+		{"torus", 12, "torus:3x4 (12 nodes, 24 edges)"},
+	} {
+		g, err := Parse(c.spec, c.nodes, 1)
+		if err != nil {
+			t.Error(err)
+		} else if got := g.String(); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.spec, got, c.want)
+		}
+	}
+	g, want := must[*Graph](t)(Parse("er:0.5", 20, 9)), must[*Graph](t)(ErdosRenyi(20, .5, 9))
+	if !slices.EqualFunc(g.adj, want.adj, slices.Equal) {
+		t.Error("Parse and ErdosRenyi with the same seed differ")
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct {
+		spec  string
+		nodes int
+		want  []string
+	}{
+		{"", 5, []string{`unknown graph ""`, validSpecs}},
+		{"wheel", 5, []string{`unknown graph "wheel"`, validSpecs}},
+		{"Ring", 5, []string{`unknown graph "Ring"`, validSpecs}},
+		{"ring:5", 5, []string{`unknown graph "ring:5"`, validSpecs}},
+		{"er", 5, []string{`graph "er"`, "not a probability", validSpecs}},
+		{"er:half", 5, []string{`"half" is not a probability`, validSpecs}},
+		{"er:1.5", 5, []string{"p = 1.5", "0 < p <= 1"}},
+		{"er:NaN", 5, []string{"p = NaN"}},
+		{"er:0.0001", 50, []string{"er:0.0001 of 50 nodes", "1000 draws"}},
+		{"grid:4", 20, []string{`graph "grid:4"`, "form RxC", validSpecs}},
+		{"grid:", 20, []string{`graph "grid:"`, "form RxC"}},
+		{"grid:4x", 20, []string{`graph "grid:4x"`, "form RxC"}},
+		{"grid:4x5x1", 20, []string{`"4x5x1"`, "form RxC"}},
+		{"grid:4x6", 20, []string{"4 rows and 6 columns do not make 20 nodes"}},
+		{"torus:0x0", 20, []string{"0 rows and 0 columns"}},
+		{"torus:-4x-5", 20, []string{"-4 rows and -5 columns"}},
+		{"grid:4294967296x4294967296", 20, []string{"do not make 20 nodes"}},
+		{"ring", 0, []string{`graph "ring" of 0 nodes`, "at least 1"}},
+		{"grid", -1, []string{`graph "grid" of -1 nodes`}},
+	} {
+		_, err := Parse(c.spec, c.nodes, 1)
+		wantError(t, err, c.want...)
+	}
+}
