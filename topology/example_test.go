@@ -1,0 +1,99 @@
+package topology_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+)
+
+func ExampleParse() {
+	g, err := topology.Parse("grid:2x3", 6, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(g)
+	fmt.Println("neighbours of node 4:", g.Neighbors(4))
+	fmt.Println("diameter:", g.Diameter())
+
+	_, err = topology.Parse("grid:2x3", 7, 0)
+	fmt.Println(err)
+	// Output:
+	// grid:2x3 (6 nodes, 7 edges)
+	// neighbours of node 4: [1 3 5]
+	// diameter: 3
+	// topology: graph "grid:2x3": 2 rows and 3 columns do not make 7 nodes; valid are er:P, ring, path, star, grid, grid:RxC, torus, torus:RxC, complete, exponential
+}
+
+func ExampleReadEdges() {
+	g, err := topology.ReadEdges(strings.NewReader("0 1\n1 2 # the long link\n2 3\n"), 4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(g)
+	// Output:
+	// edges (4 nodes, 3 edges)
+}
+
+// The paper's weights 1/deg_g oscillate on an even ring; Metropolis weights do not.
+func ExampleNewWeights() {
+	g, err := topology.Ring(8)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = topology.NewWeights(g, topology.EqualNeighbor)
+	fmt.Println(err)
+
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(w)
+	// Output:
+	// topology: equal weights on ring (8 nodes, 8 edges) have gamma(W) = 1: the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever; use metropolis weights
+	// metropolis weights on ring (8 nodes, 8 edges), gamma 0.805
+}
+
+// Three nodes in a row agree on the mean of what they know.
+func ExampleLocal_Mix() {
+	g, err := topology.Path(3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m := topology.NewLocal(w, nil)
+	z := make([]topology.Message, 3)
+	for i := range z {
+		z[i].Basis = kernel.NewBasis(2, 1)
+		z[i].Basis.Col(0)[i%2] = float64(i)
+	}
+	for _, rounds := range []int{1, 50} {
+		if err := m.Mix(context.Background(), z, rounds); err != nil {
+			fmt.Println(err)
+			return
+		}
+		for i := range z {
+			fmt.Printf("node %d: %.3f\n", i, z[i].Basis.Col(0))
+		}
+	}
+	fmt.Printf("%+v\n", m.Traffic())
+	// Output:
+	// node 0: [0.000 0.333]
+	// node 1: [0.667 0.333]
+	// node 2: [1.333 0.333]
+	// node 0: [0.667 0.333]
+	// node 1: [0.667 0.333]
+	// node 2: [0.667 0.333]
+	// {Rounds:51 Messages:204 Bytes:3264}
+}

@@ -1,0 +1,180 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Local is the Mixer of a network whose nodes all live in this process: AGREE of
+// Alg. 1 as arithmetic.
+//
+// Rounds are applied in one of two ways, which agree to rounding. If L*L <=
+// rounds*(2E+L), for L nodes and E edges, the messages are multiplied once by the
+// dense power W^rounds, computed by repeated squaring when the number of rounds is
+// first seen and kept. Otherwise every round multiplies by the nonzero entries of
+// W, in ascending order of the neighbours. The choice depends on the graph and the
+// number of rounds only, and every entry is computed in the same way whatever the
+// workers: results are the same bits for any number of them.
+//
+// A Local serves one goroutine at a time. Mix does not allocate but for the first
+// call with a number of rounds.
+type Local struct {
+	*sweep
+	dense     *mat.Dense         // W
+	sparse    [][]weight         // its nonzero entries, row by row
+	edges     int                // E
+	powers    map[int]*mat.Dense // W^rounds
+	scratch   [][2][]float64     // of every worker: two L x blockLen matrices, row-major
+	rounds    int                // of the Mix under way
+	applied   *mat.Dense         // W^rounds in a Mix that uses it, otherwise nil
+	traffic   Traffic
+	denseFrom int // the fewest rounds for which W^rounds is used
+}
+
+// A weight is a nonzero entry of a row of W.
+type weight struct {
+	node  int
+	value float64
+}
+
+// NewLocal returns the mixer of all nodes of w. pool may be nil, which is serial;
+// it remains the caller's, to share and to close.
+func NewLocal(w *Weights, pool *kernel.Pool) *Local {
+	return newLocal(w.graph, w.w, pool)
+}
+
+// NewNeighborMean returns the mixer of the DGD variant: a round replaces the
+// message of node g by (1/deg_g) sum_{j in N_g} Z_j, without its own. Unlike
+// EqualNeighbor weights it exists on any graph, bipartite ones included, since the
+// method takes one round an iteration and does not need its powers to converge. A
+// node without neighbours keeps its message.
+func NewNeighborMean(g *Graph, pool *kernel.Pool) *Local {
+	return newLocal(g, neighborMean(g), pool)
+}
+
+func newLocal(g *Graph, w *mat.Dense, pool *kernel.Pool) *Local {
+	l := g.Len()
+	m := &Local{dense: w, sparse: nonzeros(w), edges: g.Edges(), powers: make(map[int]*mat.Dense)}
+	perRound := 2*m.edges + l
+	m.denseFrom = (l*l + perRound - 1) / perRound
+	m.sweep = newSweep(l, pool, m.mixBlock)
+	m.scratch = make([][2][]float64, m.workers())
+	for k := range m.scratch {
+		m.scratch[k] = [2][]float64{make([]float64, l*blockLen), make([]float64, l*blockLen)}
+	}
+	return m
+}
+
+func nonzeros(w *mat.Dense) [][]weight {
+	l, _ := w.Dims()
+	rows := make([][]weight, l)
+	for i := range rows {
+		for j, v := range w.RawRowView(i) {
+			if v != 0 {
+				rows[i] = append(rows[i], weight{j, v})
+			}
+		}
+	}
+	return rows
+}
+
+// Hosted returns all nodes, 0, ..., L-1. The slice is read only.
+func (m *Local) Hosted() []int { return m.nodes }
+
+// Traffic returns the communication so far: a message crosses every edge in both
+// directions in every round.
+func (m *Local) Traffic() Traffic { return m.traffic }
+
+// Mix overwrites z[i], the message of node i, by sum_j (W^rounds)_ij z[j]. All
+// messages must have the same shape and must not overlap. No rounds is no change.
+func (m *Local) Mix(ctx context.Context, z []Message, rounds int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if rounds < 0 {
+		return fmt.Errorf("topology: %d rounds: must not be negative", rounds)
+	}
+	if err := m.check(z); err != nil {
+		return err
+	}
+	if rounds == 0 {
+		return nil
+	}
+	m.rounds, m.applied = rounds, nil
+	if rounds >= m.denseFrom {
+		m.applied = m.power(rounds)
+	}
+	m.run(z)
+	m.traffic.add(int64(rounds), int64(rounds)*int64(2*m.edges), z[0])
+	return nil
+}
+
+// mixBlock averages entries [lo, hi) of the rows of all nodes.
+func (m *Local) mixBlock(worker int, rows [][]float64, lo, hi int) {
+	in, out := m.scratch[worker][0], m.scratch[worker][1]
+	for i, row := range rows {
+		copy(in[i*blockLen:], row[lo:hi])
+	}
+	if m.applied != nil {
+		w := m.applied.RawMatrix()
+		blas.Combine(out, blockLen, w.Data, w.Stride, in, blockLen, w.Rows, w.Rows, hi-lo)
+	} else {
+		for range m.rounds {
+			m.sparseRound(out, in, hi-lo)
+			in, out = out, in
+		}
+		out = in
+	}
+	for i, row := range rows {
+		copy(row[lo:hi], out[i*blockLen:])
+	}
+}
+
+// sparseRound computes out = W in for the first n columns of two L x blockLen
+// matrices.
+func (m *Local) sparseRound(out, in []float64, n int) {
+	for i, row := range m.sparse {
+		o := out[i*blockLen:][:n]
+		clear(o)
+		for _, w := range row {
+			for k, v := range in[w.node*blockLen:][:n] {
+				o[k] += w.value * v
+			}
+		}
+	}
+}
+
+// power returns W^rounds for rounds > 0.
+func (m *Local) power(rounds int) *mat.Dense {
+	if p, ok := m.powers[rounds]; ok {
+		return p
+	}
+	square := m.dense // W^1, W^2, W^4, ...
+	var p *mat.Dense
+	for k := rounds; ; square = product(square, square) {
+		if k&1 != 0 {
+			if p == nil {
+				p = square
+			} else {
+				p = product(p, square)
+			}
+		}
+		if k >>= 1; k == 0 {
+			break
+		}
+	}
+	m.powers[rounds] = p
+	return p
+}
+
+func product(a, b *mat.Dense) *mat.Dense {
+	l, _ := a.Dims()
+	c := mat.NewDense(l, l, nil)
+	// Not by mat.Dense.Mul, whose bits depend on the BLAS in use.
+	blas.Combine(c.RawMatrix().Data, l, a.RawMatrix().Data, l, b.RawMatrix().Data, l, l, l, l)
+	return c
+}

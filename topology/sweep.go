@@ -1,0 +1,119 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+// blockLen is the number of entries of a message that are averaged at a time: two
+// cache lines, and few enough that a block of all nodes stays in the first-level
+// cache. A multiple of the padding of a basis, so that workers write to different
+// cache lines.
+const blockLen = 16
+
+// A sweep deals the entries of the messages of all nodes, cut into blocks, to the
+// workers of a pool. What is done to a block does not depend on the worker, so
+// results do not depend on their number.
+type sweep struct {
+	nodes []int
+	pool  *kernel.Pool // nil: serial
+	// each averages the entries [lo, hi) of rows[i], i < L, hi-lo <= blockLen.
+	each func(worker int, rows [][]float64, lo, hi int)
+
+	// bases[i] and scalars[i] alias the message of node i during run. They are cut
+	// separately: a block never holds entries of both.
+	bases, scalars [][]float64
+	share          func(worker int) // stored, so that run does not allocate
+}
+
+func newSweep(l int, pool *kernel.Pool, each func(worker int, rows [][]float64, lo, hi int)) *sweep {
+	s := &sweep{pool: pool, each: each}
+	for i := range l {
+		s.nodes = append(s.nodes, i)
+	}
+	s.bases = make([][]float64, len(s.nodes))
+	s.scalars = make([][]float64, len(s.nodes))
+	s.share = s.runShare
+	return s
+}
+
+func (s *sweep) workers() int {
+	if s.pool == nil {
+		return 1
+	}
+	return s.pool.Workers()
+}
+
+// run averages all blocks of z, which check has found good.
+func (s *sweep) run(z []Message) {
+	for i, m := range z {
+		if m.Basis != nil {
+			s.bases[i] = m.Basis.Data()
+		}
+		s.scalars[i] = m.Scalars
+	}
+	if s.blocks() > 1 && s.workers() > 1 {
+		s.pool.Run(s.share)
+	} else {
+		s.runBlocks(0, 0, s.blocks())
+	}
+	clear(s.bases)
+	clear(s.scalars)
+}
+
+func (s *sweep) blocks() int {
+	if len(s.nodes) == 0 {
+		return 0
+	}
+	return blocksOf(s.bases[0]) + blocksOf(s.scalars[0])
+}
+
+func blocksOf(row []float64) int { return (len(row) + blockLen - 1) / blockLen }
+
+// runShare does the contiguous share of the blocks that belongs to a worker.
+func (s *sweep) runShare(worker int) {
+	n, k := s.blocks(), s.workers()
+	s.runBlocks(worker, n*worker/k, n*(worker+1)/k)
+}
+
+func (s *sweep) runBlocks(worker, from, to int) {
+	ofBases := blocksOf(s.bases[0])
+	for b := from; b < to; b++ {
+		rows, lo := s.bases, b*blockLen
+		if b >= ofBases {
+			rows, lo = s.scalars, (b-ofBases)*blockLen
+		}
+		s.each(worker, rows, lo, min(lo+blockLen, len(rows[0])))
+	}
+}
+
+// check returns an error that names the first node whose message has another
+// shape than that of node 0.
+func (s *sweep) check(z []Message) error {
+	if len(z) != len(s.nodes) {
+		return fmt.Errorf("topology: %s for %s", count(len(z), "message"), count(len(s.nodes), "node"))
+	}
+	for i, m := range z {
+		if (m.Basis == nil) != (z[0].Basis == nil) {
+			return fmt.Errorf("topology: one of the messages of nodes 0 and %d has a basis, the other has none", i)
+		}
+		if m.Basis != nil {
+			d, r := m.Basis.Dims()
+			if d0, r0 := z[0].Basis.Dims(); d != d0 || r != r0 {
+				return fmt.Errorf("topology: the basis of node %d is %d x %d, that of node 0 is %d x %d", i, d, r, d0, r0)
+			}
+		}
+		if n, n0 := len(m.Scalars), len(z[0].Scalars); n != n0 {
+			return fmt.Errorf("topology: the message of node %d has %s, that of node 0 has %d", i, count(n, "scalar"), n0)
+		}
+	}
+	return nil
+}
+
+// add counts rounds in which the given number of messages is sent, each like m.
+func (t *Traffic) add(rounds, messages int64, m Message) {
+	t.Rounds += rounds
+	t.Messages += messages
+	t.Bytes += messages * 8 * int64(m.Entries())
+}
