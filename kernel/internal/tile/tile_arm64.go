@@ -2,16 +2,26 @@
 
 package tile
 
-func available() []Tier { return []Tier{Generic} }
+// Advanced SIMD is part of every arm64 processor that Go runs on.
+func available() []Tier { return []Tier{Generic, NEON} }
 
-func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	if active == NEON {
+		mulBasisNEON(a, lda, x, ldx, u, ldu, n, d, r, next)
+		return
+	}
 	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 }
 
-func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	if active == NEON {
+		mulBasis32NEON(a, lda, x, ldx, u, ldu, n, d, r, next)
+		return
+	}
 	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 }
 
+// The tiles of mulBasis do as well on any rank.
 func packed(int) int { return 0 }
 
 func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
@@ -23,31 +33,63 @@ func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, 
 }
 
 func leastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+	if active == NEON {
+		return leastSquaresNEON(b, a, lda, n, r, y, work)
+	}
 	return leastSquaresGeneric(b, a, lda, n, r, y, work)
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+	if active == NEON {
+		return residualNEON(e, a, lda, b, y, n, r)
+	}
 	return residualGeneric(e, a, lda, b, y, n, r)
 }
 
-func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
+func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
+	if active == NEON {
+		mulTransposedNEON(g, x, ldx, e, n, d, next)
+		return
+	}
 	mulTransposedGeneric(g, x, ldx, e, n, d)
 }
 
-func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, _ uintptr) {
+func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
+	if active == NEON {
+		mulTransposed32NEON(g, x, ldx, e, n, d, next)
+		return
+	}
 	mulTransposedGeneric(g, x, ldx, e, n, d)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+	if active == NEON {
+		rankUpdateNEON(g, ldg, v, ldv, b, ldb, m, d, r)
+		return
+	}
 	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
 func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+	if active == NEON {
+		factorNEON(a, lda, m, n, p, r, ldr, h)
+		return
+	}
 	factorGeneric(a, lda, m, n, p, r, ldr, h)
 }
 
-func formQ(a []float64, lda, m, n int, h []float64) { formQGeneric(a, lda, m, n, h) }
+func formQ(a []float64, lda, m, n int, h []float64) {
+	if active == NEON {
+		formQNEON(a, lda, m, n, h)
+		return
+	}
+	formQGeneric(a, lda, m, n, h)
+}
 
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+	if active == NEON {
+		combineNEON(c, ldc, w, ldw, z, ldz, m, n, cols)
+		return
+	}
 	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
 }

@@ -1,0 +1,165 @@
+//go:build !purego
+
+#include "textflag.h"
+#include "neon_arm64.h"
+
+// Tiles of X' e: up to 32 columns of the samples at a time, whose sums stay in V0
+// to V15 while R1 walks down the samples and R3 along e.
+
+// TIMESE multiplies 8 entries of a sample by the entry of e in V31.
+#define TIMESE(s0, s1, s2, s3) \
+	FLDPQ.P 64(R1), (F16, F17); \
+	FLDPQ   -32(R1), (F18, F19); \
+	FMLAE(31, 16, s0); \
+	FMLAE(31, 17, s1); \
+	FMLAE(31, 18, s2); \
+	FMLAE(31, 19, s3)
+
+// TIMESE32 does so for samples stored as float32.
+#define TIMESE32(s0, s1, s2, s3) \
+	FLDPQ.P 32(R1), (F17, F19); \
+	FCVTL(17, 16); FCVTL2(17, 17); \
+	FCVTL(19, 18); FCVTL2(19, 19); \
+	FMLAE(31, 16, s0); \
+	FMLAE(31, 17, s1); \
+	FMLAE(31, 18, s2); \
+	FMLAE(31, 19, s3)
+
+#define WIDE8(mul) mul(0, 1, 2, 3)
+#define WIDE16(mul) WIDE8(mul); mul(4, 5, 6, 7)
+#define WIDE24(mul) WIDE16(mul); mul(8, 9, 10, 11)
+#define WIDE32(mul) WIDE24(mul); mul(12, 13, 14, 15)
+
+// ROWE multiplies one sample by its entry of e, and asks for half as many bytes
+// of the next samples.
+#define ROWE(wide, mul) \
+	SUB     $1, R4; \
+	FMOVD.P 8(R3), F31; \
+	PRFM    (R6), PLDL2KEEP; \
+	PRFM    64(R6), PLDL2KEEP; \
+	ADD     R7, R6; \
+	wide(mul); \
+	ADD     R2, R1
+
+// STOREV stores 8 entries of v and goes on to the 8 before them.
+#define STOREV(f0, f1, f2, f3) \
+	FSTPQ (f0, f1), (R0); \
+	FSTPQ (f2, f3), 32(R0); \
+	SUB   $64, R0
+
+// SUMROWS runs over R4 samples with R5 blocks of 8 columns.
+#define SUMROWS(mul) \
+	ADD R5<<6, R0; \
+	SUB $64, R0; \
+	ZERO(V0);  ZERO(V1);  ZERO(V2);  ZERO(V3); \
+	ZERO(V4);  ZERO(V5);  ZERO(V6);  ZERO(V7); \
+	ZERO(V8);  ZERO(V9);  ZERO(V10); ZERO(V11); \
+	ZERO(V12); ZERO(V13); ZERO(V14); ZERO(V15); \
+	CMP $2, R5; \
+	BLT w8; \
+	BEQ w16; \
+	CMP $4, R5; \
+	BLT w24; \
+w32: \
+	CBZ R4, s32; \
+	ROWE(WIDE32, mul); \
+	B   w32; \
+w24: \
+	CBZ R4, s24; \
+	ROWE(WIDE24, mul); \
+	B   w24; \
+w16: \
+	CBZ R4, s16; \
+	ROWE(WIDE16, mul); \
+	B   w16; \
+w8: \
+	CBZ R4, s8; \
+	ROWE(WIDE8, mul); \
+	B   w8; \
+s32: \
+	STOREV(F12, F13, F14, F15); \
+s24: \
+	STOREV(F8, F9, F10, F11); \
+s16: \
+	STOREV(F4, F5, F6, F7); \
+s8: \
+	STOREV(F0, F1, F2, F3)
+
+// func sumRowsNEON(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+TEXT ·sumRowsNEON(SB), NOSPLIT, $0-64
+	MOVD v+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD ldx+16(FP), R2
+	MOVD e+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD blocks+40(FP), R5
+	MOVD next+48(FP), R6
+	MOVD ahead+56(FP), R7
+	LSL  $3, R2
+	SUB  R5<<6, R2 // a row moves R1 by 8 blocks of float64
+	SUMROWS(TIMESE)
+	RET
+
+// func sumRowsF32NEON(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+TEXT ·sumRowsF32NEON(SB), NOSPLIT, $0-64
+	MOVD v+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD ldx+16(FP), R2
+	MOVD e+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD blocks+40(FP), R5
+	MOVD next+48(FP), R6
+	MOVD ahead+56(FP), R7
+	LSL  $2, R2
+	SUB  R5<<5, R2 // a row moves R1 by 8 blocks of float32
+	SUMROWS(TIMESE32)
+	RET
+
+// func residual4NEON(e, a *float64, lda int, b, y *float64, blocks, r int) float64
+//
+// It computes 4 entries of e at a time, in V0 and V1, and adds their squares to
+// V2 and V3.
+TEXT ·residual4NEON(SB), NOSPLIT, $0-64
+	MOVD e+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD lda+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD y+32(FP), R4
+	MOVD blocks+40(FP), R5
+	MOVD r+48(FP), R6
+	LSL  $3, R2
+	ZERO(V2)
+	ZERO(V3)
+
+block:
+	CBZ     R5, done
+	SUB     $1, R5
+	FLDPQ.P 32(R4), (F0, F1)
+	FNEG2(0, 0)
+	FNEG2(1, 1)
+	MOVD    R1, R7           // column of a
+	MOVD    R3, R8           // entry of b
+	MOVD    R6, R9
+	ADD     $32, R1
+
+column:
+	CBZ     R9, store
+	SUB     $1, R9
+	FMOVD.P 8(R8), F31
+	FLDPQ   (R7), (F16, F17)
+	ADD     R2, R7
+	FMLAE(31, 16, 0)
+	FMLAE(31, 17, 1)
+	B       column
+
+store:
+	FSTPQ.P (F0, F1), 32(R0)
+	VFMLA   V0.D2, V0.D2, V2.D2
+	VFMLA   V1.D2, V1.D2, V3.D2
+	B       block
+
+done:
+	FADD2(2, 3, 0)
+	FADDP2(0, 0, 0)
+	FMOVD F0, ret+56(FP)
+	RET

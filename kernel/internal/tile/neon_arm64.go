@@ -1,0 +1,271 @@
+//go:build !purego
+
+package tile
+
+import (
+	"math"
+	"unsafe"
+)
+
+// A basisTile computes a tile of A = X U: some rows, given by the function, times up
+// to 5 columns, over steps of 8 features. After every step it asks for the memory at
+// next, and moves next on by ahead bytes.
+type basisTile[F Float] func(a *float64, lda int, x *F, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func basis4NEON(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func basis1NEON(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func basis4F32NEON(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func basis1F32NEON(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+// A rowSum computes up to 4 blocks of 8 entries of X' e. After every row it asks for
+// the memory at next, and moves next on by ahead bytes.
+type rowSum[F Float] func(v *float64, x *F, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+
+//go:noescape
+func sumRowsNEON(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+
+//go:noescape
+func sumRowsF32NEON(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+
+// residual4NEON is residual for blocks of 4 samples.
+//
+//go:noescape
+func residual4NEON(e, a *float64, lda int, b, y *float64, blocks, r int) float64
+
+// panelNEON computes up to 4 rows of a product, or adds it to c:
+//
+//	c[i*ldc+k] = sum_j w[i*wi+j*wj] * z[j*ldz+k],  i < m <= 4, j < n, k < 8*blocks.
+//
+//go:noescape
+func panelNEON(c *float64, ldc int, w *float64, wi, wj int, z *float64, ldz, m, n, blocks int, add bool)
+
+// dots4NEON computes f[j] = x'a_j for the first c <= 4 columns of a. It writes 4
+// entries of f.
+//
+//go:noescape
+func dots4NEON(f, x, a *float64, lda, c, m int)
+
+// axpys4NEON computes a_j -= f[j] x for the first c <= 4 columns of a.
+//
+//go:noescape
+func axpys4NEON(f, x, a *float64, lda, c, m int)
+
+// scaleNEON multiplies x by f.
+//
+//go:noescape
+func scaleNEON(x *float64, f float64, m int)
+
+func mulBasisNEON(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	mulBasisTiles(basis4NEON, basis1NEON, a, lda, x, ldx, u, ldu, n, d, r, next)
+}
+
+func mulBasis32NEON(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	mulBasisTiles(basis4F32NEON, basis1F32NEON, a, lda, x, ldx, u, ldu, n, d, r, next)
+}
+
+// mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
+// of equal width, to within one. It asks for half as many bytes at next as it reads:
+// mulTransposed does for the other half, and a line asked for is a line used.
+func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	if n == 0 || d == 0 || r == 0 {
+		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+		return
+	}
+	steps := Pad(d) / Width
+	blocks := (r + 4) / 5
+	ahead := Width * int(unsafe.Sizeof(x[0])) / 2 // for one row
+	if next == 0 {
+		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
+	}
+	for i := 0; i < n; {
+		tile, rows := tile4, 4
+		if n-i < 4 {
+			tile, rows = tile1, 1
+		}
+		pace := ahead * rows / blocks
+		j := 0
+		for left := blocks; left > 0; left-- {
+			c := (r - j + left - 1) / left
+			tile(&a[j*lda+i], lda, &x[i*ldx], ldx, &u[j*ldu], ldu, c, steps, next, pace)
+			next += uintptr(steps * pace)
+			j += c
+		}
+		i += rows
+	}
+}
+
+func mulTransposedNEON(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
+	mulTransposedBlocks(sumRowsNEON, g, x, ldx, e, n, d, next)
+}
+
+func mulTransposed32NEON(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
+	mulTransposedBlocks(sumRowsF32NEON, g, x, ldx, e, n, d, next)
+}
+
+// mulTransposedBlocks cuts g into runs of up to 4 blocks of 8 entries, of equal width
+// to within one block, and asks for half as many bytes at next as it reads.
+func mulTransposedBlocks[F Float](sum rowSum[F], g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
+	if n == 0 || d == 0 {
+		mulTransposedGeneric(g, x, ldx, e, n, d)
+		return
+	}
+	ahead := Width * int(unsafe.Sizeof(x[0])) / 2 // for one block of one row
+	if next == 0 {
+		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
+	}
+	blocks, done := Pad(d)/Width, 0
+	for left := (blocks + 3) / 4; left > 0; left-- {
+		c := (blocks - done + left - 1) / left
+		sum(&g[done*Width], &x[done*Width], ldx, &e[0], n, c, next, ahead*c)
+		next += uintptr(n * ahead * c)
+		done += c
+	}
+}
+
+func residualNEON(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+	if n < 4 || r == 0 {
+		return residualGeneric(e, a, lda, b, y, n, r)
+	}
+	s := residual4NEON(&e[0], &a[0], lda, &b[0], &y[0], n/4, r)
+	if i := n &^ 3; i < n {
+		s += residualGeneric(e[i:], a[i:], lda, b, y[i:], n-i, r)
+	}
+	return s
+}
+
+func rankUpdateNEON(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+	if m == 0 || d == 0 {
+		return
+	}
+	for j := 0; j < r; j += 4 {
+		panelNEON(&g[j*ldg], ldg, &b[j], 1, ldb, &v[0], ldv, min(4, r-j), m, Pad(d)/Width, true)
+	}
+}
+
+// combineNEON works on panels of 64 columns, so that a panel of Z stays in the first
+// cache while all rows of W meet it. The last panel is moved left to be 8 columns
+// wide; what it computes again comes out the same.
+func combineNEON(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+	if n == 0 || cols < 8 {
+		combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
+		return
+	}
+	for k := 0; k < cols; {
+		width := min(64, (cols-k)&^7)
+		if width == 0 {
+			k, width = cols-8, 8
+		}
+		for i := 0; i < m; i += 4 {
+			panelNEON(&c[i*ldc+k], ldc, &w[i*ldw], ldw, 1, &z[k], ldz, min(4, m-i), n, width/8, false)
+		}
+		k += width
+	}
+}
+
+func leastSquaresNEON(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+	ldf := Pad(r) + Width // dots4NEON may write 3 entries beyond row k of f
+	f := work[:r*ldf]
+	w := work[r*ldf:][:n*(r+1)]
+	for j := range r {
+		copy(w[j*n:][:n], a[j*lda:][:n])
+	}
+	copy(w[r*n:], y[:n])
+	for k := range r {
+		x, row := &w[k*n], f[k*ldf:][:ldf]
+		for j := k; j <= r; j += 4 {
+			dots4NEON(&row[j], x, &w[j*n], n, min(4, r+1-j), n)
+		}
+		s := row[k]
+		if k == 0 {
+			lo, hi = s, s
+		}
+		lo, hi = min(lo, s), max(hi, s)
+		for j := k + 1; j <= r; j++ {
+			row[j] /= s
+		}
+		for j := k + 1; j <= r; j += 4 {
+			axpys4NEON(&row[j], x, &w[j*n], n, min(4, r+1-j), n)
+		}
+	}
+	for k := r - 1; k >= 0; k-- {
+		row := f[k*ldf:][:ldf]
+		s := row[r]
+		for j := r - 1; j > k; j-- {
+			s -= row[j] * b[j]
+		}
+		b[k] = s
+	}
+	return lo, hi
+}
+
+// factorNEON takes the inner products of the first columns together with the norm,
+// when v is not known yet, and those of the other columns with v.
+func factorNEON(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+	var f [4]float64
+	for k := range p {
+		x := a[k*lda+k:]
+		c := min(4, n-k)
+		dots4NEON(&f[0], &x[0], &x[0], lda, c, m-k)
+		s, xk := f[0], x[0]
+		alpha := -math.Copysign(math.Sqrt(s), xk)
+		r[k*ldr+k] = alpha
+		hk := s - alpha*xk
+		h[k] = hk
+		inv := inverse(hk)
+		for i := 1; i < c; i++ {
+			f[i] = (f[i] - alpha*x[i*lda]) * inv
+		}
+		x[0] = xk - alpha
+		if c > 1 {
+			axpys4NEON(&f[1], &x[0], &x[lda], lda, c-1, m-k)
+		}
+		if n > k+4 {
+			reflectNEON(x[4*lda:], lda, m-k, n-k-4, x, inv)
+		}
+		for j := k + 1; j < n; j++ {
+			r[j*ldr+k] = a[j*lda+k]
+			a[j*lda+k] = 0
+		}
+	}
+}
+
+func formQNEON(a []float64, lda, m, n int, h []float64) {
+	for k := n - 1; k >= 0; k-- {
+		x := a[k*lda+k:]
+		inv := inverse(h[k])
+		if n > k+1 {
+			reflectNEON(x[lda:], lda, m-k, n-k-1, x, inv)
+		}
+		scaleNEON(&x[0], -x[0]*inv, m-k) // H_k e_k = e_k - v (v_k / h)
+		x[0]++
+		clear(a[k*lda : k*lda+k])
+	}
+}
+
+// reflectNEON subtracts (v'a_j inv) v from the n > 0 columns of a.
+func reflectNEON(a []float64, lda, m, n int, v []float64, inv float64) {
+	var f [4]float64
+	for j := 0; j < n; j += 4 {
+		c := min(4, n-j)
+		dots4NEON(&f[0], &v[0], &a[j*lda], lda, c, m)
+		for i := range f {
+			f[i] *= inv
+		}
+		axpys4NEON(&f[0], &v[0], &a[j*lda], lda, c, m)
+	}
+}
+
+// inverse returns 1/h, and 0 for the reflector of a column of zeros.
+func inverse(h float64) float64 {
+	if h == 0 {
+		return 0
+	}
+	return 1 / h
+}
