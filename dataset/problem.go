@@ -1,0 +1,322 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/difalt/difalt/dataset/internal/npz"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A ProblemFile is what a problem file holds: the samples of T tasks on L nodes,
+// and optionally the network and where the algorithm starts.
+type ProblemFile struct {
+	// Table holds the rows in the order of the file. Its tasks are "0", "1", ..., T-1
+	// and its nodes "0", "1", ..., L-1. Features are "x0", "x1", ...
+	Table *Table
+	// HasNodes is set if the file says on which node each task lives. Otherwise the
+	// table's tasks have to be assigned.
+	HasNodes bool
+	// Weights and Adjacency are L x L; nil if the file has none.
+	Weights, Adjacency *mat.Dense
+	// U0 is the start of every node, Start that of the power iteration, and Truth the
+	// basis U*, all with d rows; nil if the file has none.
+	U0           []*kernel.Basis
+	Start, Truth *kernel.Basis
+}
+
+// ReadProblem reads a problem file: an .npz file with the arrays
+//
+//	X      N x d, or T x n x d for tasks of n samples each; float64 or float32
+//	y      N, or T x n
+//	task   N integers from 0 to T-1, with a two-dimensional X only; the rows of a
+//	       task need not be adjacent
+//	node   T integers from 0 to L-1: where each task lives; optional
+//
+// and optionally weights or adjacency (L x L), U0 (L x d x r, where each node
+// starts), Ustart (d x r, where the power iteration starts) and Ustar (d x r, the
+// truth). Errors name the array, its shape and type, and what is wanted. Features
+// keep their storage, float64 or float32.
+func ReadProblem(path string) (*ProblemFile, error) {
+	r, err := npz.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return readProblem(r)
+}
+
+var problemArrays = []string{"X", "y", "task", "node", "weights", "adjacency", "U0", "Ustart", "Ustar"}
+
+func readProblem(r *npz.Reader) (*ProblemFile, error) {
+	known := map[string]bool{}
+	for _, name := range problemArrays {
+		known[name] = true
+	}
+	for _, name := range r.Names() {
+		if !known[name] {
+			return nil, fmt.Errorf("array %q is not part of a problem file: it may hold %s", name, quoted(problemArrays))
+		}
+	}
+	x, err := r.Array("X")
+	if err != nil {
+		return nil, err
+	}
+	if !x.Float() || len(x.Shape) != 2 && len(x.Shape) != 3 {
+		return nil, fmt.Errorf("array %q is %s: want N x d or T x n x d, float64 or float32", "X", x)
+	}
+	if x.Len() == 0 {
+		return nil, fmt.Errorf("array %q is %s: it has no entries", "X", x)
+	}
+	task, tasks, err := readTasks(r, x)
+	if err != nil {
+		return nil, err
+	}
+	y, err := readFloats(r, "y", x.Shape[:len(x.Shape)-1]...)
+	if err != nil {
+		return nil, err
+	}
+	f := &ProblemFile{}
+	if f.Table, err = fillTable(x, y, task, tasks); err != nil {
+		return nil, err
+	}
+	return f, f.readNetwork(r)
+}
+
+// readTasks returns the task of every row and the number of tasks.
+func readTasks(r *npz.Reader, x *npz.Array) (task []int, tasks int, err error) {
+	if len(x.Shape) == 3 {
+		if r.Has("task") {
+			return nil, 0, fmt.Errorf("array %q is there, but X is %s: its first axis says the task", "task", x)
+		}
+		n := x.Shape[1]
+		task = make([]int, x.Shape[0]*n)
+		for i := range task {
+			task[i] = i / n
+		}
+		return task, x.Shape[0], nil
+	}
+	if task, err = readInts(r, "task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x)); err != nil {
+		return nil, 0, err
+	}
+	limit := len(task)
+	if r.Has("node") {
+		node, err := r.Array("node")
+		if err != nil {
+			return nil, 0, err
+		}
+		limit = node.Len()
+	}
+	for i, k := range task {
+		if k < 0 || k >= limit {
+			return nil, 0, fmt.Errorf("array %q: entry %d is %d: want 0 to T-1 = %d", "task", i, k, limit-1)
+		}
+		tasks = max(tasks, k+1)
+	}
+	count := make([]int, tasks)
+	for _, k := range task {
+		count[k]++
+	}
+	for k, n := range count {
+		if n == 0 {
+			return nil, 0, fmt.Errorf("array %q: task %d of %d has no rows", "task", k, tasks)
+		}
+	}
+	return task, tasks, nil
+}
+
+// fillTable makes the table of a problem.
+func fillTable(x *npz.Array, y []float64, task []int, tasks int) (*Table, error) {
+	d := x.Shape[len(x.Shape)-1]
+	storage := kernel.Float64
+	if x.Float32() {
+		storage = kernel.Float32
+	}
+	features := make([]string, d)
+	for j := range features {
+		features[j] = "x" + strconv.Itoa(j)
+	}
+	t, err := NewTable(features, true, storage)
+	if err != nil {
+		return nil, err
+	}
+	for k := range tasks {
+		t.addTask(strconv.Itoa(k))
+	}
+	t.y = y
+	t.task = make([]int32, len(task))
+	t.line = make([]int32, len(task))
+	for i, k := range task {
+		t.task[i] = int32(k)
+		if !finite(y[i]) {
+			return nil, fmt.Errorf("array %q: entry %d is %v", "y", i, y[i])
+		}
+	}
+	put := func(i int, v float64) { t.x64[i] = v }
+	if storage == kernel.Float32 {
+		t.x32 = make([]float32, x.Len())
+		put = func(i int, v float64) { t.x32[i] = float32(v) }
+	} else {
+		t.x64 = make([]float64, x.Len())
+	}
+	err = x.Each(func(i int, v float64) error {
+		if !finite(v) {
+			return fmt.Errorf("array %q: row %d, column %d is %v", "X", i/d, i%d, v)
+		}
+		put(i, v)
+		return nil
+	})
+	return t, err
+}
+
+// readNetwork reads everything but the samples.
+func (f *ProblemFile) readNetwork(r *npz.Reader) (err error) {
+	nodes := 0
+	if r.Has("node") {
+		if nodes, err = f.readNodes(r); err != nil {
+			return err
+		}
+	}
+	if r.Has("weights") && r.Has("adjacency") {
+		return fmt.Errorf("arrays %q and %q are both there: want at most one", "weights", "adjacency")
+	}
+	if f.Weights, err = readSquare(r, "weights", nodes); err != nil {
+		return err
+	}
+	if f.Adjacency, err = readSquare(r, "adjacency", nodes); err != nil {
+		return err
+	}
+	d := len(f.Table.features)
+	if f.Start, err = readBasis(r, "Ustart", d); err != nil {
+		return err
+	}
+	if f.Truth, err = readBasis(r, "Ustar", d); err != nil {
+		return err
+	}
+	return f.readU0(r, nodes, d)
+}
+
+// readNodes reads where the tasks live and returns the number of nodes.
+func (f *ProblemFile) readNodes(r *npz.Reader) (int, error) {
+	t := f.Table
+	node, err := readInts(r, "node", len(t.tasks), fmt.Sprintf("one entry for each of the %d tasks", len(t.tasks)))
+	if err != nil {
+		return 0, err
+	}
+	for k, g := range node {
+		if g < 0 || g >= len(node) {
+			return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, len(node))
+		}
+		for len(t.nodes) <= g {
+			t.addNode(strconv.Itoa(len(t.nodes)))
+		}
+		t.nodeOf[k] = g
+	}
+	if _, err := t.Layout(); err != nil {
+		return 0, fmt.Errorf("array %q: %w", "node", err)
+	}
+	f.HasNodes = true
+	return len(t.nodes), nil
+}
+
+func (f *ProblemFile) readU0(r *npz.Reader, nodes, d int) error {
+	if !r.Has("U0") {
+		return nil
+	}
+	a, err := r.Array("U0")
+	if err != nil {
+		return err
+	}
+	if len(a.Shape) != 3 || !a.Float() || a.Shape[1] != d || a.Shape[2] < 1 || a.Shape[0] < 1 || nodes > 0 && a.Shape[0] != nodes {
+		l := "L"
+		if nodes > 0 {
+			l = strconv.Itoa(nodes)
+		}
+		return fmt.Errorf("array %q is %s: want L x d x r with L = %s and d = %d, float64", "U0", a, l, d)
+	}
+	data, err := a.Float64s()
+	if err != nil {
+		return err
+	}
+	rank := a.Shape[2]
+	for g := range a.Shape[0] {
+		u := mat.NewDense(d, rank, data[g*d*rank:][:d*rank])
+		f.U0 = append(f.U0, kernel.BasisOf(u))
+	}
+	return nil
+}
+
+// Problem packs all samples, without any scaling, for the nodes of the layout.
+func (f *ProblemFile) Problem(l Layout) *difalt.Problem {
+	return &difalt.Problem{
+		Nodes: f.Table.Pack(l, nil, len(f.Table.features), nil),
+		U0:    f.U0, Start: f.Start, Truth: f.Truth,
+	}
+}
+
+// readFloats reads an array of numbers of the given shape.
+func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
+	a, err := r.Array(name)
+	if err != nil {
+		return nil, err
+	}
+	same := len(a.Shape) == len(shape)
+	for i := 0; same && i < len(shape); i++ {
+		same = a.Shape[i] == shape[i]
+	}
+	if !same {
+		return nil, fmt.Errorf("array %q is %s: want the shape %v", name, a, shape)
+	}
+	return a.Float64s()
+}
+
+func readInts(r *npz.Reader, name string, n int, want string) ([]int, error) {
+	a, err := r.Array(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Shape) != 1 || a.Shape[0] != n {
+		return nil, fmt.Errorf("array %q is %s: want %s", name, a, want)
+	}
+	return a.Ints()
+}
+
+// readSquare reads an optional L x L matrix; nodes is L, or 0 if it is not known.
+func readSquare(r *npz.Reader, name string, nodes int) (*mat.Dense, error) {
+	if !r.Has(name) {
+		return nil, nil
+	}
+	a, err := r.Array(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Shape) != 2 || a.Shape[0] != a.Shape[1] || a.Shape[0] < 1 || nodes > 0 && a.Shape[0] != nodes {
+		return nil, fmt.Errorf("array %q is %s: want L x L, with L = %d nodes", name, a, nodes)
+	}
+	data, err := a.Float64s()
+	if err != nil {
+		return nil, err
+	}
+	return mat.NewDense(a.Shape[0], a.Shape[0], data), nil
+}
+
+// readBasis reads an optional matrix of d rows.
+func readBasis(r *npz.Reader, name string, d int) (*kernel.Basis, error) {
+	if !r.Has(name) {
+		return nil, nil
+	}
+	a, err := r.Array(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Shape) != 2 || a.Shape[0] != d || a.Shape[1] < 1 || a.Shape[1] > d || !a.Float() {
+		return nil, fmt.Errorf("array %q is %s: want d x r with d = %d and r at most d, float64", name, a, d)
+	}
+	data, err := a.Float64s()
+	if err != nil {
+		return nil, err
+	}
+	return kernel.BasisOf(mat.NewDense(d, a.Shape[1], data)), nil
+}
