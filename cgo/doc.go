@@ -15,4 +15,8 @@
 // For libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance
 //
 //	CGO_CFLAGS=-I/opt/openblas/include CGO_LDFLAGS=-L/opt/openblas/lib go build -tags openblas ./...
+//
+// An OpenBLAS that is older than the processor may not know it and then runs code
+// of 2004, without AVX: difalt info shows "Prescott". The variable
+// OPENBLAS_CORETYPE names a better one, such as Haswell or SkylakeX.
 package openblas

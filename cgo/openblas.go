@@ -6,7 +6,7 @@ package openblas
 #cgo CFLAGS: -O2
 #cgo linux CFLAGS: -I/usr/include/openblas
 #cgo darwin CFLAGS: -I/opt/homebrew/opt/openblas/include -I/usr/local/opt/openblas/include
-#cgo linux LDFLAGS: -lopenblas -llapacke -lm
+#cgo linux LDFLAGS: -llapacke -lopenblas -lm
 #cgo darwin LDFLAGS: -L/opt/homebrew/opt/openblas/lib -L/usr/local/opt/openblas/lib -lopenblas
 #cgo !linux,!darwin LDFLAGS: -lopenblas
 #include "step.h"

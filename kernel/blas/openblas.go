@@ -23,22 +23,25 @@ func init() {
 // Backend names what computes the dense operations of gonum.
 func Backend() string { return openblas.Version() }
 
-// forced is "openblas", the name of a tier of tiles, or empty.
 var forced = strings.ToLower(os.Getenv(tile.Variable))
+
+// OpenBLASForced reports whether DIFALT_KERNEL has every shape done by OpenBLAS.
+func OpenBLASForced() bool { return forced == OpenBLAS }
 
 // From this rank on OpenBLAS is faster than the tiles.
 const openBLASRank = 1000
 
+// An OpenBLAS that is older than the processor and does not know it falls back to
+// code without AVX.
+var outdated = openblas.Core() == "Prescott"
+
 // PreferOpenBLAS reports whether tasks of up to maxRows samples and a basis of r
-// columns are done by OpenBLAS rather than by the tiles. If it is true for a shape
-// it is true for larger ones. The environment variable DIFALT_KERNEL forces the
-// answer: yes if it is "openblas", no if it names a tier.
+// columns are done by OpenBLAS rather than by the tiles: if DIFALT_KERNEL says so,
+// or if it says nothing and that is faster. If it is true for a shape it is true
+// for larger ones.
 func PreferOpenBLAS(maxRows, r int) bool {
-	switch forced {
-	case "openblas":
-		return true
-	case "":
-		return r >= openBLASRank && maxRows >= r
+	if forced != "" {
+		return OpenBLASForced()
 	}
-	return false
+	return r >= openBLASRank && maxRows >= r && !outdated
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/klauspost/cpuid/v2"
+	"github.com/spf13/cobra"
+)
+
+func newInfoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info",
+		Short: "Show versions, processor and the kernel in use",
+		Long: `Show what computes on this machine: versions, processor, and the kernel that
+was chosen for it. The environment variable DIFALT_KERNEL forces another one.`,
+		Example: `  difalt info
+  DIFALT_KERNEL=generic difalt info`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := kernel.Err(); err != nil {
+				return err
+			}
+			return writeInfo(cmd.OutOrStdout())
+		},
+	}
+}
+
+// writeInfo prints the facts of machine as a table.
+func writeInfo(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range facts() {
+		fmt.Fprintf(tw, "%s\t%s\n", f.name, f.value)
+	}
+	return tw.Flush()
+}
+
+type fact struct{ name, value string }
+
+// facts describes program and machine.
+func facts() []fact {
+	k := kernel.Info()
+	cpu := k.CPU
+	if cpu == "" {
+		cpu = "unknown " + runtime.GOARCH
+	}
+	return []fact{
+		{"difalt", version()},
+		{"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
+		{"cpu", cpu},
+		{"features", strings.Join(features(), " ")},
+		{"kernel", k.Kernel},
+		{"available", strings.Join(k.Available, " ")},
+		{"build", k.Build},
+		{"blas", k.BLAS},
+		{"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
+	}
+}
+
+// machine returns the facts for summary files.
+func machine() map[string]string {
+	m := map[string]string{}
+	for _, f := range facts() {
+		m[f.name] = f.value
+	}
+	return m
+}
+
+// features lists those of the processor that kernels ask for.
+func features() []string {
+	var have []string
+	for _, f := range []cpuid.FeatureID{
+		cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.ASIMD,
+	} {
+		if cpuid.CPU.Supports(f) {
+			have = append(have, strings.ToLower(f.String()))
+		}
+	}
+	if len(have) == 0 {
+		return []string{"none that a kernel uses"}
+	}
+	return have
+}
+
+// version returns the version of the program from the module that it was built
+// from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
