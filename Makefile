@@ -8,9 +8,7 @@ OUT ?= out
 # What a CPU tier can change.
 TIERED = ./kernel/... ./topology/... ./difalt/...
 
-# The headers of OpenBLAS and LAPACKE, for distributions that keep them in a
-# folder of their own.
-OPENBLAS = CGO_ENABLED=1 CGO_CFLAGS="$(CGO_CFLAGS) $(shell pkg-config --cflags openblas 2>/dev/null) -g -O2"
+OPENBLAS = CGO_ENABLED=1
 
 CHECKS = check-format check-modules check-vet check-static check-generated \
 	test-default test-purego test-openblas test-tiers test-race test-arm64
@@ -20,8 +18,8 @@ CHECKS = check-format check-modules check-vet check-static check-generated \
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-build: ## the command, as ./difalt
-	$(GO) build -o difalt ./cmd/difalt
+build: ## the command, as bin/difalt
+	$(GO) build -o bin/difalt ./cmd/difalt
 
 test: ## everything that must hold, after installing what that needs
 	@./scripts/setup.sh
@@ -83,10 +81,10 @@ benchmarks: ## measure and write BENCHMARKS.md
 	$(GO) run ./bench/report
 
 figures: build ## the figures of the paper, into OUT (out)
-	./difalt paper --out $(OUT)
+	./bin/difalt paper --out $(OUT)
 
 docker: ## the container image difalt
 	docker build -t difalt .
 
 clean: ## remove what make wrote
-	rm -rf difalt $(OUT) difalt-out
+	rm -rf bin $(OUT) difalt-out

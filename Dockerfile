@@ -1,0 +1,36 @@
+# The command difalt with OpenBLAS, statically linked, in an image of its own.
+#
+#	docker build -t difalt .
+#	docker run --rm difalt
+#	docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/out:/out" difalt simulate --out /out
+#	docker run --rm difalt bench
+#
+# BUILD is any Debian or Ubuntu image with Go 1.26 in the path or in
+# /usr/local/go. RUN can be empty, since the program needs nothing from it.
+ARG BUILD=golang:1.26-bookworm
+ARG RUN=scratch
+
+FROM ${BUILD} AS build
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+    ca-certificates gcc gfortran libc6-dev libopenblas-dev liblapacke-dev libtmglib-dev \
+ && rm -rf /var/lib/apt/lists/*
+ENV PATH=/usr/local/go/bin:$PATH
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=1 CGO_LDFLAGS="-ltmglib -lgfortran -lquadmath -lm -lpthread" \
+    go build -trimpath -buildvcs=false -tags openblas,netgo,osusergo \
+    -ldflags '-s -w -linkmode external -extldflags "-static"' -o /image/usr/local/bin/difalt ./cmd/difalt \
+ && /image/usr/local/bin/difalt info
+# Anybody may write here: with a mounted folder and docker run --user, the files
+# belong to the user who runs it.
+RUN mkdir /image/out && chmod 1777 /image/out
+
+FROM ${RUN}
+COPY --from=build /image /
+WORKDIR /out
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/difalt"]
+CMD ["--help"]
