@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `difalt learns the representation that many small regression tasks share, over a
+network of nodes that exchange estimates but never their data (Dif-AltGDmin).`
+
+const rootExamples = `  difalt simulate                      a small experiment with a picture, in seconds
+  difalt simulate --rounds 1           the same with a single round of averaging
+  difalt help simulate                 its options, with more examples
+  difalt info                          what this machine computes with`
+
+// newRootCommand returns the command with all its subcommands.
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "difalt",
+		Short:         "Decentralized multi-task representation learning",
+		Long:          rootHelp,
+		Example:       rootExamples,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
+	})
+	root.SetVersionTemplate("difalt {{.Version}}\n")
+	root.AddCommand(newSimulateCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newBenchCommand(), newInfoCommand())
+	return root
+}
+
+// knownCommand reports a word that is not a subcommand.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		hint = ": did you mean " + strings.Join(s, " or ") + "?"
+	}
+	return usagef("unknown command %q%s (see \"difalt --help\")", args[0], hint)
+}
+
+// noArguments is the Args of commands that take flags only.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, only flags, but got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

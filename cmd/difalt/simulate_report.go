@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/experiment"
+)
+
+// describe says in words what is going to be computed.
+func describe(w io.Writer, s *experiment.Setting) {
+	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %d rounds an iteration\n", s.Nodes, s.Graph, s.Weights, s.Rounds)
+	data := "noiseless"
+	if s.Noise > 0 {
+		data = fmt.Sprintf("noise %g", s.Noise)
+	}
+	if s.Kappa > 0 {
+		data += fmt.Sprintf(", condition number %g", s.Kappa)
+	}
+	fmt.Fprintf(w, "%d tasks of %d samples, %d features, rank %d, %s, seed %d\n\n", s.Tasks, s.Samples, s.Features, s.Rank, data, s.Seed)
+}
+
+// report prints what it took each method, and where the files are.
+func report(w io.Writer, sum *experiment.Summary, folder *experiment.Folder) error {
+	t := table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "seconds"}}
+	for _, m := range sum.Methods {
+		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
+		for _, target := range []float64{1e-6, 1e-10} {
+			row = append(row, iterationsTo(&m, target))
+		}
+		row = append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f", m.Seconds))
+		t = append(t, row)
+	}
+	t.write(w)
+	fmt.Fprintf(w, `
+Medians of %s. distance: subspace distance of node 1 after %d iterations; to 1e-6,
+1e-10: iterations until it is that small; seconds: of computation and of
+communication at %s.
+
+`, plural(sum.Trials, "trial"), sum.Setting.Iterations, sum.Setting.Time)
+	_, err := fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
+		filepath.Clean(folder.Path(experiment.FigureFile+".png")), filepath.Clean(folder.Path(experiment.TraceFile)), filepath.Clean(folder.Path(experiment.SummaryFile)))
+	return err
+}
+
+// iterationsTo returns the iterations to a target, or a dash.
+func iterationsTo(m *experiment.MethodSummary, target float64) string {
+	for _, r := range m.Reached {
+		if r.Distance == target && r.Iterations != nil {
+			return strconv.FormatFloat(*r.Iterations, 'f', -1, 64)
+		}
+	}
+	return "-"
+}
+
+// A table is rows of cells; the first row is the header, the first column names.
+type table [][]string
+
+// write prints the table with names to the left and numbers to the right.
+func (t table) write(w io.Writer) {
+	width := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	for _, row := range t {
+		line := fmt.Sprintf("%-*s", width[0], row[0])
+		for i, cell := range row[1:] {
+			line += fmt.Sprintf("  %*s", width[i+1], cell)
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
+}
+
+// plural returns a number of things in words.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

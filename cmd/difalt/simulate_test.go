@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/experiment"
+)
+
+// tiny are flags of a simulation that takes milliseconds.
+var tiny = []string{"--nodes", "4", "--features", "12", "--tasks", "16", "--samples", "10", "--rank", "2",
+	"--graph", "ring", "--rounds", "3", "--iterations", "15"}
+
+func simulate(t *testing.T, dir string, flags ...string) (stdout, stderr string) {
+	t.Helper()
+	args := append(append([]string{"simulate", "--out", dir}, tiny...), flags...)
+	stdout, stderr, code := difaltCommand(t, args...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	return stdout, stderr
+}
+
+func readFile(t *testing.T, path ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// withoutSeconds is a trace without its last column.
+func withoutSeconds(trace []byte) string {
+	lines := strings.Split(string(trace), "\n")
+	for i, l := range lines {
+		if k := strings.LastIndexByte(l, ','); k >= 0 {
+			lines[i] = l[:k]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestSimulate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	stdout, _ := simulate(t, dir, "--trials", "2")
+	for _, want := range []string{"4 nodes", "ring", "metropolis", "16 tasks of 10 samples", "method", "dif", "altgdmin", "dec", "dgd",
+		"Medians of 2 trials", filepath.Join(dir, "figure.png"), filepath.Join(dir, "trace.csv")} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("output does not mention %q:\n%s", want, stdout)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(readFile(t, dir, "trace.csv"))), "\n")
+	if lines[0] != "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds" {
+		t.Errorf("header is %q", lines[0])
+	}
+	if want := 1 + 2*4*16; len(lines) != want {
+		t.Errorf("trace has %d lines, want %d", len(lines), want)
+	}
+	if _, err := png.Decode(bytes.NewReader(readFile(t, dir, "figure.png"))); err != nil {
+		t.Error(err)
+	}
+	if svg := readFile(t, dir, "figure.svg"); !bytes.Contains(svg, []byte("<svg")) {
+		t.Error("figure.svg is not SVG")
+	}
+	var sum experiment.Summary
+	var raw map[string]any
+	text := readFile(t, dir, "summary.json")
+	if err := json.Unmarshal(text, &raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &sum); err != nil {
+		t.Fatal(err)
+	}
+	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || sum.Machine["kernel"] == "" {
+		t.Errorf("summary is %+v", sum)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 5 {
+		t.Errorf("the folder holds %v", left)
+	}
+}
+
+func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
+	base := t.TempDir()
+	simulate(t, filepath.Join(base, "a"), "--trials", "3", "--workers", "1")
+	simulate(t, filepath.Join(base, "b"), "--trials", "3", "--workers", "2")
+	simulate(t, filepath.Join(base, "c"), "--trials", "1", "--workers", "3")
+	simulate(t, filepath.Join(base, "d"), "--trials", "1", "--methods", "dec")
+	simulate(t, filepath.Join(base, "e"), "--trials", "3", "--seed", "2")
+	trace := func(run string) string { return withoutSeconds(readFile(t, base, run, "trace.csv")) }
+	if trace("a") != trace("b") {
+		t.Error("the trace depends on the number of workers")
+	}
+	if !strings.HasPrefix(trace("a"), trace("c")) {
+		t.Error("the first trial depends on the number of trials or workers")
+	}
+	if _, rows, _ := strings.Cut(strings.TrimSpace(trace("d")), "\n"); !strings.Contains(trace("a"), rows) {
+		t.Error("a method's curve depends on the other methods")
+	}
+	if trace("a") == trace("e") {
+		t.Error("the trace does not depend on the seed")
+	}
+}
+
+func TestSimulateGoesOn(t *testing.T) {
+	base := t.TempDir()
+	whole, parts := filepath.Join(base, "whole"), filepath.Join(base, "parts")
+	simulate(t, whole, "--trials", "3")
+	simulate(t, parts, "--trials", "1")
+	first := readFile(t, parts, "trace.csv")
+	_, stderr := simulate(t, parts, "--trials", "3")
+	if !strings.Contains(stderr, "holds 1 trial of these settings") {
+		t.Errorf("nothing about the trial that was there: %q", stderr)
+	}
+	all := readFile(t, parts, "trace.csv")
+	if !bytes.HasPrefix(all, first) {
+		t.Error("the first trial was computed again")
+	}
+	if withoutSeconds(all) != withoutSeconds(readFile(t, whole, "trace.csv")) {
+		t.Error("a run in two parts differs from one in one")
+	}
+	// Asked to, it starts again.
+	simulate(t, parts, "--trials", "1", "--resume=false")
+	if got := readFile(t, parts, "trace.csv"); withoutSeconds(got) != withoutSeconds(first) {
+		t.Error("--resume=false kept trials")
+	}
+	// Another setting does not mix with the trials there, nor lose them.
+	_, stderr = simulate(t, parts, "--trials", "1", "--rounds", "2")
+	if !strings.Contains(stderr, "rounds = 3") || !strings.Contains(stderr, "previous") {
+		t.Errorf("nothing about the other run: %q", stderr)
+	}
+	if got := readFile(t, parts, "previous", "trace.csv"); withoutSeconds(got) != withoutSeconds(first) {
+		t.Error("the other run was not kept")
+	}
+}
+
+func TestSimulateInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // Ctrl-C as soon as a trial is done
+		for ctx.Err() == nil {
+			if b, err := os.ReadFile(filepath.Join(dir, "trace.csv.part")); err == nil && bytes.Contains(b, []byte("dgd,1,15,")) {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	var out, err bytes.Buffer
+	args := append([]string{"simulate", "--out", dir, "--trials", "1000000"}, tiny...)
+	if code := run(ctx, args, &out, &err); code != exitInterrupted {
+		t.Fatalf("exit code %d: %s", code, err.String())
+	}
+	if !strings.Contains(err.String(), "interrupted") || !strings.Contains(err.String(), "of 1000000 trials") {
+		t.Errorf("message is %q", err.String())
+	}
+	trials, e := experiment.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
+	if e != nil || len(trials) == 0 {
+		t.Fatalf("%d trials, error %v", len(trials), e)
+	}
+	for _, tr := range trials {
+		if len(tr.Curves) != 4 || len(tr.Curves[3].Rows) != 16 {
+			t.Errorf("trial %d is not whole", tr.Number)
+		}
+	}
+	if !strings.Contains(out.String(), "figure.png") {
+		t.Errorf("no results in %q", out.String())
+	}
+}
+
+func TestSimulateUnwritable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags []string
+		want  string
+	}{
+		{[]string{"--out", file}, "output folder"},
+		{[]string{"--out", t.TempDir(), "--export", filepath.Join(file, "p.npz")}, "p.npz"},
+	} {
+		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, c.flags...)...)
+		if code != exitFailure || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: exit code %d, error %q", c.flags, code, stderr)
+		}
+	}
+}

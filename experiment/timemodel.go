@@ -1,0 +1,175 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/difalt/difalt/topology"
+)
+
+// A TimeModel says how long communication takes. A message of m bytes takes
+//
+//	Latency + 8 m / Bandwidth + jitter  seconds,
+//
+// the messages of a round travel in parallel, and the round takes as long as its
+// slowest message.
+type TimeModel struct {
+	// Latency of a message.
+	Latency time.Duration
+	// Bandwidth of a link in bits per second.
+	Bandwidth float64
+	// Jitter is the scale of the random part of a message's time; 0 for none.
+	Jitter time.Duration
+	// Distribution of the jitter of a message.
+	Distribution Distribution
+}
+
+// Distribution is that of a message's jitter.
+type Distribution uint8
+
+const (
+	// Uniform jitter lies between 0 and TimeModel.Jitter.
+	Uniform Distribution = iota
+	// Exponential jitter has the mean TimeModel.Jitter.
+	Exponential
+)
+
+var distributionNames = [...]string{"uniform", "exponential"}
+
+// String returns "uniform" or "exponential".
+func (d Distribution) String() string {
+	if int(d) < len(distributionNames) {
+		return distributionNames[d]
+	}
+	return fmt.Sprintf("Distribution(%d)", uint8(d))
+}
+
+// ParseDistribution returns the distribution of a name.
+func ParseDistribution(name string) (Distribution, error) {
+	for i, s := range distributionNames {
+		if s == name {
+			return Distribution(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown jitter distribution %q: want %s", name, strings.Join(distributionNames[:], " or "))
+}
+
+// PaperTime is the formula that the paper prints, 50e-3 + 8 d r / 1e9 seconds for
+// the d r float64 of a message, and PaperTextTime what its text says, 5 ms and
+// 1 Gbit/s: 5e-3 + 64 d r / 1e9 seconds. The paper adds "a small random
+// perturbation" without its size; here the jitter is 0 unless it is set.
+var (
+	PaperTime     = TimeModel{Latency: 50 * time.Millisecond, Bandwidth: 8e9}
+	PaperTextTime = TimeModel{Latency: 5 * time.Millisecond, Bandwidth: 1e9}
+)
+
+// TimeModels are the models with a name, in the order in which help texts list
+// them.
+var TimeModels = []struct {
+	Name  string
+	Model TimeModel
+}{{"paper", PaperTime}, {"paper-text", PaperTextTime}}
+
+// ParseTimeModel returns the model of a name.
+func ParseTimeModel(name string) (TimeModel, error) {
+	names := make([]string, len(TimeModels))
+	for i, m := range TimeModels {
+		if m.Name == name {
+			return m.Model, nil
+		}
+		names[i] = m.Name
+	}
+	return TimeModel{}, fmt.Errorf("unknown time model %q: want %s", name, strings.Join(names, " or "))
+}
+
+// Validate returns an error that names the first parameter out of range.
+func (m TimeModel) Validate() error {
+	switch {
+	case m.Latency < 0:
+		return fmt.Errorf("latency is %v: must not be negative", m.Latency)
+	case !(m.Bandwidth > 0) || math.IsInf(m.Bandwidth, 0):
+		return fmt.Errorf("bandwidth is %v bit/s: must be positive and finite", m.Bandwidth)
+	case m.Jitter < 0:
+		return fmt.Errorf("jitter is %v: must not be negative", m.Jitter)
+	case int(m.Distribution) >= len(distributionNames):
+		return fmt.Errorf("jitter distribution is %v", m.Distribution)
+	}
+	return nil
+}
+
+// Message returns the seconds that a message of the given size takes without
+// jitter.
+func (m TimeModel) Message(bytes float64) float64 {
+	return m.Latency.Seconds() + 8*bytes/m.Bandwidth
+}
+
+// String describes the model in a few words.
+func (m TimeModel) String() string {
+	s := fmt.Sprintf("%v + 8 bytes/%g s a round", m.Latency, m.Bandwidth)
+	if m.Jitter > 0 {
+		s += fmt.Sprintf(", %v jitter %v", m.Distribution, m.Jitter)
+	}
+	return s
+}
+
+// MarshalJSON writes durations in seconds and the distribution by name.
+func (m TimeModel) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Latency      float64 `json:"latency_seconds"`
+		Bandwidth    float64 `json:"bandwidth_bits_per_second"`
+		Jitter       float64 `json:"jitter_seconds"`
+		Distribution string  `json:"jitter_distribution"`
+	}{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds(), m.Distribution.String()})
+}
+
+// A clock adds up the communication time of a run from its traffic.
+type clock struct {
+	model   TimeModel
+	rng     *rand.Rand
+	before  topology.Traffic
+	seconds float64
+}
+
+func newClock(model TimeModel, seed uint64, method string) *clock {
+	// Every method has jitter of its own, by name: it must not depend on which
+	// methods run beside it.
+	var id uint64
+	for _, c := range []byte(method) {
+		id = mix(id ^ uint64(c))
+	}
+	return &clock{model: model, rng: stream(seed, id)}
+}
+
+// advance returns the communication time of a run that has caused this traffic.
+func (c *clock) advance(now topology.Traffic) float64 {
+	rounds := now.Rounds - c.before.Rounds
+	messages := float64(now.Messages - c.before.Messages)
+	bytes := float64(now.Bytes - c.before.Bytes)
+	c.before = now
+	if rounds == 0 || messages == 0 {
+		return c.seconds
+	}
+	c.seconds += float64(rounds) * c.model.Message(bytes/messages)
+	if c.model.Jitter > 0 {
+		for range rounds {
+			c.seconds += c.model.Jitter.Seconds() * c.slowest(messages/float64(rounds))
+		}
+	}
+	return c.seconds
+}
+
+// slowest draws the largest of n independent jitters of scale 1 at once: where F
+// is their distribution, F^-1(u^(1/n)) with a uniform u is distributed as the
+// largest.
+func (c *clock) slowest(n float64) float64 {
+	// 1-Float64 lies in (0, 1].
+	logU := math.Log(1-c.rng.Float64()) / n
+	if c.model.Distribution == Exponential {
+		return -math.Log(-math.Expm1(min(logU, -0x1p-60)))
+	}
+	return math.Exp(logU)
+}
