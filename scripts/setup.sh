@@ -7,16 +7,16 @@ set -u
 have() { command -v "$1" >/dev/null 2>&1; }
 
 includes() {
-	for header in "$@"; do echo "#include <$header>"; done |
-		"${CC:-cc}" ${CGO_CFLAGS:-} -I/usr/include/openblas -fsyntax-only -xc - 2>/dev/null
+	echo "#include <$1>" |
+		"${CC:-cc}" ${CGO_CFLAGS:-} -I/usr/include/openblas -I/opt/homebrew/opt/openblas/include \
+			-I/usr/local/opt/openblas/include -fsyntax-only -xc - 2>/dev/null
 }
 
 missing() {
 	have "${CC:-cc}" || echo "a C compiler"
-	have pkg-config || echo pkg-config
 	if have "${CC:-cc}"; then
 		includes cblas.h || echo "OpenBLAS with its headers"
-		includes lapacke.h || echo "LAPACKE with its headers"
+		[ "$(uname)" = Darwin ] || includes lapacke.h || echo "LAPACKE with its headers"
 	fi
 	case $(uname -sm) in
 	*" arm64" | *" aarch64" | Darwin*) ;; # arm64 tests run natively, or not at all
@@ -29,11 +29,11 @@ explain() {
 	echo "$1" | sed 's/^/  - /'
 	cat <<'TEXT'
 Install with
-  Debian, Ubuntu   apt-get install gcc libc6-dev pkg-config libopenblas-dev liblapacke-dev qemu-user
-  Fedora           dnf install gcc pkgconf openblas-devel lapack-devel qemu-user
-  Alpine           apk add gcc musl-dev pkgconf openblas-dev lapack-dev qemu-aarch64
-  macOS, Homebrew  brew install pkg-config openblas
-                   export PKG_CONFIG_PATH="$(brew --prefix openblas)/lib/pkgconfig"
+  Debian, Ubuntu   apt-get install gcc libc6-dev libopenblas-dev liblapacke-dev qemu-user
+  Fedora           dnf install gcc openblas-devel lapack-devel qemu-user
+  Alpine           apk add gcc musl-dev openblas-dev lapack-dev qemu-aarch64
+  macOS, Homebrew  brew install openblas
+Libraries elsewhere are found through CGO_CFLAGS and CGO_LDFLAGS.
 TEXT
 }
 
@@ -54,7 +54,7 @@ if have apt-get && [ "$root" != none ]; then
 	echo "installing: $(missing | paste -sd, -)"
 	log=$(mktemp)
 	if ! { $root apt-get update && $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-		gcc libc6-dev pkg-config libopenblas-dev liblapacke-dev qemu-user; } >"$log" 2>&1; then
+		gcc libc6-dev libopenblas-dev liblapacke-dev qemu-user; } >"$log" 2>&1; then
 		tail -n 20 "$log" >&2
 	fi
 	rm -f "$log"
