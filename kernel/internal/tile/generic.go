@@ -54,11 +54,11 @@ func packBasisGeneric(p, u []float64, ldu, d, r int) {
 func mulPackedGeneric[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int) {
 	d = Pad(d)
 	for j := range r {
-		panel := p[(j&^(PackWidth-1))*d+j&(PackWidth-1):]
+		at := (j&^(PackWidth-1))*d + j&(PackWidth-1) // of row 0 in column j
 		for i := range n {
 			var s float64
 			for k, v := range x[i*ldx:][:d] {
-				s += float64(v) * panel[k*PackWidth]
+				s += float64(v) * p[at+k*PackWidth]
 			}
 			a[j*lda+i] = s
 		}
@@ -88,7 +88,7 @@ func residualGeneric(e, a []float64, lda int, b, y []float64, n, r int) float64 
 
 // LeastSquaresWork returns the length of work that LeastSquares needs.
 func LeastSquaresWork(n, r int) int {
-	return (r+4)*(Pad(n)+8) + r*(Pad(r)+8) + 8
+	return (r + 4) * (Pad(n) + r)
 }
 
 // leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a

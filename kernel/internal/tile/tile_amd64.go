@@ -2,14 +2,84 @@
 
 package tile
 
-func available() []Tier { return []Tier{Generic} }
+import "github.com/klauspost/cpuid/v2"
 
-func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+func available() []Tier {
+	t := []Tier{Generic}
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI2) {
+		t = append(t, AVX2)
+		if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
+			t = append(t, AVX512)
+		}
+	}
+	return t
 }
 
-func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+// maxDots is the widest group of columns of a dot tile.
+const maxDots = 6
+
+// groups returns how many groups of width columns, and then how many of one column
+// less, make up r columns.
+func groups(r int) (width, wide, narrow int) {
+	n := (r + maxDots - 1) / maxDots
+	width = (r + n - 1) / n
+	narrow = n*width - r
+	return width, n - narrow, narrow
+}
+
+// accelerated reports whether a tier above Generic is in use.
+func accelerated() bool { return active == AVX512 || active == AVX2 }
+
+func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	if !accelerated() || n == 0 || d == 0 || r == 0 {
+		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+		return
+	}
+	d = Pad(d)
+	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
+	if n == 1 { // the tiles take two rows: the same one twice
+		var t [2 * maxDots]float64
+		for j := 0; j < r; j += maxDots {
+			w := min(maxDots, r-j)
+			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, next)
+			for i := range w {
+				a[(j+i)*lda] = t[2*i]
+			}
+		}
+		return
+	}
+	width, wide, narrow := groups(r)
+	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, next)
+	if narrow > 0 {
+		j := wide * width
+		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, 0)
+	}
+}
+
+func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	if !accelerated() || n == 0 || d == 0 || r == 0 {
+		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
+		return
+	}
+	d = Pad(d)
+	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
+	if n == 1 { // the tiles take two rows: the same one twice
+		var t [2 * maxDots]float64
+		for j := 0; j < r; j += maxDots {
+			w := min(maxDots, r-j)
+			dots32(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, next)
+			for i := range w {
+				a[(j+i)*lda] = t[2*i]
+			}
+		}
+		return
+	}
+	width, wide, narrow := groups(r)
+	dots32(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, next)
+	if narrow > 0 {
+		j := wide * width
+		dots32(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, 0)
+	}
 }
 
 func packed(int) int { return 0 }
@@ -23,23 +93,109 @@ func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, 
 }
 
 func leastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
-	return leastSquaresGeneric(b, a, lda, n, r, y, work)
+	if !accelerated() || n == 0 || r == 0 {
+		return leastSquaresGeneric(b, a, lda, n, r, y, work)
+	}
+	_, _, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1], work[LeastSquaresWork(n, r)-1]
+	if active == AVX512 {
+		return leastSquares_avx512(&b[0], &a[0], lda, n, r, &y[0], &work[0])
+	}
+	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0])
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-	return residualGeneric(e, a, lda, b, y, n, r)
+	if !accelerated() || n == 0 || r == 0 {
+		return residualGeneric(e, a, lda, b, y, n, r)
+	}
+	_, _, _, _ = e[n-1], a[(r-1)*lda+n-1], b[r-1], y[n-1]
+	if active == AVX512 {
+		return residual_avx512(&e[0], &a[0], lda, &b[0], &y[0], n, r)
+	}
+	return residual_avx2(&e[0], &a[0], lda, &b[0], &y[0], n, r)
 }
 
-func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
-	mulTransposedGeneric(g, x, ldx, e, n, d)
+// blocks cuts the d features, in units of 8, into blocks of nearly equal width
+// of at most limit: wide blocks of the given width and narrow ones of one less.
+func blocks(d, limit int) (width, wide, narrow int) {
+	units := d / 8
+	n := (units + limit - 1) / limit
+	width = (units + n - 1) / n
+	narrow = n*width - units
+	return width, n - narrow, narrow
 }
 
-func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, _ uintptr) {
-	mulTransposedGeneric(g, x, ldx, e, n, d)
+func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
+	if !accelerated() || n == 0 || d == 0 {
+		mulTransposedGeneric(g, x, ldx, e, n, d)
+		return
+	}
+	d = Pad(d)
+	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
+	if active == AVX512 {
+		width, wide, narrow := blocks(d, 16)
+		mulTransposed_avx512(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
+		if narrow > 0 {
+			k := 8 * width * wide
+			mulTransposed_avx512(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+		}
+		return
+	}
+	width, wide, narrow := blocks(d, 6)
+	mulTransposed_avx2(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
+	if narrow > 0 {
+		k := 8 * width * wide
+		mulTransposed_avx2(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+	}
+}
+
+func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
+	if !accelerated() || n == 0 || d == 0 {
+		mulTransposedGeneric(g, x, ldx, e, n, d)
+		return
+	}
+	d = Pad(d)
+	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
+	if active == AVX512 {
+		width, wide, narrow := blocks(d, 16)
+		mulTransposed32_avx512(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
+		if narrow > 0 {
+			k := 8 * width * wide
+			mulTransposed32_avx512(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+		}
+		return
+	}
+	width, wide, narrow := blocks(d, 6)
+	mulTransposed32_avx2(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
+	if narrow > 0 {
+		k := 8 * width * wide
+		mulTransposed32_avx2(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+	}
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
+	if !accelerated() || m == 0 || d == 0 || r == 0 {
+		rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
+		return
+	}
+	d = Pad(d)
+	_, _, _ = g[(r-1)*ldg+d-1], v[(m-1)*ldv+d-1], b[(m-1)*ldb+r-1]
+	for t := 0; t < m; {
+		vt, bt := &v[t*ldv], &b[t*ldb]
+		switch left := m - t; {
+		case left >= 8:
+			rankUpdate8(&g[0], ldg, vt, ldv, bt, ldb, d, r)
+			t += 8
+		case left >= 4:
+			rankUpdate4(&g[0], ldg, vt, ldv, bt, ldb, d, r)
+			t += 4
+		case left >= 2:
+			rankUpdate2(&g[0], ldg, vt, ldv, bt, ldb, d, r)
+			t += 2
+		default:
+			rankUpdate1(&g[0], ldg, vt, ldv, bt, ldb, d, r)
+			t++
+		}
+	}
 }
 
 func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {

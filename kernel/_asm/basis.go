@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// basisRows returns the height of the dot tile for cols columns: every load of
+// the basis serves so many rows. AVX-512 has 32 registers, AVX2 has 16.
+func basisRows(t isa, cols int) int {
+	if t == avx512 || cols <= 3 {
+		return 4
+	}
+	return 2
+}
+
+// mulBasis emits A = X U for groups of cols columns each: rows x cols dot
+// products along d at a time, summed at the end.
+func mulBasis(t isa, cols int, f32 bool) {
+	typ, suffix, size := elem(f32)
+	height := basisRows(t, cols)
+	text(fmt.Sprintf("mulBasis%s_%dx%d", suffix, height, cols), t,
+		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr)", typ),
+		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8.", cols))
+
+	b := basisTile{t: t, cols: cols, f32: f32, size: size}
+	b.ldx = bytesParam("ldx", f32)
+	ldu := bytesParam("ldu", false)
+	b.us = newRows(GP64(), ldu, cols)
+	b.xs = newRows(GP64(), b.ldx, height)
+	b.pf = param("next")
+	b.sum = t.newReducer()
+
+	first := AllocLocal(8)
+	x := param("x")
+	MOVQ(x, first)
+
+	// Without anything to prefetch the first row is asked for over and over.
+	b.pace = AllocLocal(16)
+	pace := GP64()
+	XORQ(pace, pace)
+	TESTQ(b.pf, b.pf)
+	CMOVQEQ(mem("x"), b.pf)
+	JZ(LabelRef("paced"))
+	MOVQ(U32(8*4*size/2), pace)
+	Label("paced")
+	MOVQ(pace, b.pace)
+	SHRQ(Imm(1), pace)
+	MOVQ(pace, b.pace.Offset(8))
+
+	if height == 4 {
+		Label("fours")
+		CMPQ(mem("n"), Imm(4))
+		JL(LabelRef("three"))
+		b.block(4)
+		JMP(LabelRef("fours"))
+		Label("three")
+		CMPQ(mem("n"), Imm(3))
+		JNE(LabelRef("twos"))
+		x := param("x")
+		CMPQ(x, first)
+		JE(LabelRef("twos"))
+		b.back()
+		JMP(LabelRef("fours"))
+	}
+	Label("twos")
+	CMPQ(mem("n"), Imm(2))
+	JL(LabelRef("one"))
+	b.block(2)
+	JMP(LabelRef("twos"))
+	Label("one")
+	CMPQ(mem("n"), Imm(0))
+	JE(LabelRef("end"))
+	b.back()
+	JMP(LabelRef("twos"))
+	Label("end")
+	finish()
+}
+
+type basisTile struct {
+	t      isa
+	cols   int
+	f32    bool
+	size   int
+	ldx    reg.GPVirtual
+	xs, us rows          // running along d
+	pf     reg.GPVirtual // next line to prefetch
+	pace   Mem           // bytes to prefetch for 8 features of 4 and of 2 rows
+	sum    reducer
+}
+
+// back goes back by one row: a row that is left over is taken together with rows
+// that are done already, and the same numbers are stored once more.
+func (b basisTile) back() {
+	SUBQ(Imm(8), mem("a"))
+	SUBQ(b.ldx, mem("x"))
+	INCQ(mem("n"))
+}
+
+// block emits the product of height rows and all groups, and moves on to the
+// next rows.
+func (b basisTile) block(height int) {
+	label := func(s string) string { return fmt.Sprintf("%s%d", s, height) }
+	acc := make([][]reg.VecVirtual, b.cols) // by columns
+	u, a := param("u"), param("a")
+	left := AllocLocal(8)
+	groups := param("groups")
+	MOVQ(groups, left)
+	Label(label("group"))
+	for j := range acc {
+		acc[j] = b.t.vecs(height)
+		b.t.zero(acc[j]...)
+	}
+	MOVQ(mem("x"), b.xs.base)
+	MOVQ(u, b.us.base)
+	k := param("d")
+	SHRQ(U8(3), k)
+	loop(label("dot"), k, func() { b.dots(acc, height) })
+	b.store(acc, height, a, bytesParam("lda", false))
+	for range b.cols {
+		ADDQ(b.us.step, u)
+	}
+	DECQ(left)
+	JNZ(LabelRef(label("group")))
+	ADDQ(I32(8*height), mem("a"))
+	for range height {
+		ADDQ(b.ldx, mem("x"))
+	}
+	SUBQ(I32(height), mem("n"))
+}
+
+// dots adds the products of eight features, and prefetches half as many lines as
+// it reads.
+func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
+	for i := range max(8*height*b.size/2/64, 1) {
+		PREFETCHT1(Mem{Base: b.pf, Disp: 64 * i})
+	}
+	for k := 0; k < 8; k += b.t.lanes {
+		if height > b.cols { // keep the shorter side in registers
+			u := b.t.vecs(b.cols)
+			for j := range u {
+				VMOVUPD(b.us.at(j, 8*k), u[j])
+			}
+			for i := range height {
+				x := b.t.vec()
+				b.t.load(b.xs.at(i, b.size*k), x, b.f32)
+				for j := range u {
+					VFMADD231PD(x, u[j], acc[j][i])
+				}
+			}
+			continue
+		}
+		x := b.t.vecs(height)
+		for i := range x {
+			b.t.load(b.xs.at(i, b.size*k), x[i], b.f32)
+		}
+		for j := range acc {
+			u := b.t.vec()
+			VMOVUPD(b.us.at(j, 8*k), u)
+			for i := range x {
+				VFMADD231PD(x[i], u, acc[j][i])
+			}
+		}
+	}
+	ADDQ(I32(8*b.size), b.xs.base)
+	ADDQ(Imm(64), b.us.base)
+	ADDQ(b.pace.Offset(8*(4-height)/2), b.pf)
+}
+
+// store writes the sums of all columns of a group and moves a to the next group.
+func (b basisTile) store(acc [][]reg.VecVirtual, height int, a, lda reg.GPVirtual) {
+	for j := 0; j < len(acc); {
+		switch {
+		case height == 4 && b.t == avx512 && j+1 < len(acc):
+			s := b.sum.sum8(append(append([]reg.VecVirtual{}, acc[j]...), acc[j+1]...))
+			VMOVUPD(s.AsY(), Mem{Base: a})
+			VEXTRACTF64X4(U8(1), s, Mem{Base: a, Index: lda, Scale: 1})
+			LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
+			j += 2
+		case height == 4:
+			s := b.sum.sum4(acc[j])
+			VMOVUPD(s.AsY(), Mem{Base: a})
+			ADDQ(lda, a)
+			j++
+		case j+1 < len(acc):
+			s := b.sum.sum4(append(append([]reg.VecVirtual{}, acc[j]...), acc[j+1]...))
+			VMOVUPD(s.AsX(), Mem{Base: a})
+			extractX(b.t, s.AsY(), Mem{Base: a, Index: lda, Scale: 1})
+			LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
+			j += 2
+		default:
+			s := b.sum.sum4(acc[j])
+			VMOVUPD(s.AsX(), Mem{Base: a})
+			ADDQ(lda, a)
+			j++
+		}
+	}
+}
+
+// extractX stores the upper half of a YMM register.
+func extractX(t isa, src, dst Op) {
+	if t == avx512 {
+		VEXTRACTF64X2(U8(1), src, dst)
+	} else {
+		VEXTRACTF128(U8(1), src, dst)
+	}
+}

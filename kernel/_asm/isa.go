@@ -1,0 +1,247 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// An isa is a tier for which tiles are generated. The two differ in the width of
+// vectors, the number of registers, and in how the tail of a vector is masked and
+// how accumulators are summed; the loops are the same.
+type isa struct {
+	name  string
+	lanes int // float64 in a vector
+}
+
+var (
+	avx2   = isa{"avx2", 4}
+	avx512 = isa{"avx512", 8}
+)
+
+func (t isa) bytes() int { return 8 * t.lanes }
+
+// vec returns a new vector register.
+func (t isa) vec() reg.VecVirtual {
+	if t == avx512 {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func (t isa) vecs(n int) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, n)
+	for i := range v {
+		v[i] = t.vec()
+	}
+	return v
+}
+
+// zero clears registers.
+func (t isa) zero(v ...reg.VecVirtual) {
+	for _, r := range v {
+		VXORPD(r, r, r)
+	}
+}
+
+// load loads a vector of samples, which may be stored as float32.
+func (t isa) load(src Mem, dst reg.VecVirtual, f32 bool) {
+	if f32 {
+		VCVTPS2PD(src, dst)
+	} else {
+		VMOVUPD(src, dst)
+	}
+}
+
+// mask limits loads and stores to the first so many lanes of a vector.
+type mask struct {
+	t isa
+	k reg.Register
+	y reg.VecVirtual
+}
+
+// maskFor returns the mask of n mod lanes lanes, for n in a register that it
+// destroys.
+func (t isa) maskFor(n reg.GPVirtual) mask {
+	ANDQ(U8(t.lanes-1), n)
+	if t == avx512 {
+		m := GP64()
+		one := GP64()
+		MOVQ(U32(1), one)
+		SHLXQ(n, one, m)
+		DECQ(m)
+		k := K()
+		KMOVW(m.As32(), k)
+		return mask{t: t, k: k}
+	}
+	// Lane i takes part when i < n: a window into four ones and four zeros.
+	y := YMM()
+	table := GP64()
+	LEAQ(maskTable().Offset(32), table)
+	SHLQ(U8(3), n)
+	SUBQ(n, table)
+	VMOVUPD(Mem{Base: table}, y)
+	return mask{t: t, y: y}
+}
+
+var maskData *Mem
+
+// maskTable returns the table of four all-ones and four all-zeros lanes.
+func maskTable() Mem { return *maskData }
+
+func emitMaskTable() {
+	m := GLOBL("tailMask", 8|16) // RODATA|NOPTR
+	for i := range 8 {
+		v := uint64(0)
+		if i < 4 {
+			v = ^uint64(0)
+		}
+		DATA(8*i, U64(v))
+	}
+	maskData = &m
+}
+
+// load loads the masked lanes and clears the others.
+func (m mask) load(src Mem, dst reg.VecVirtual) {
+	if m.t == avx512 {
+		VMOVUPD_Z(src, m.k, dst)
+	} else {
+		VMASKMOVPD(src, m.y, dst)
+	}
+}
+
+// store stores the masked lanes.
+func (m mask) store(src reg.VecVirtual, dst Mem) {
+	if m.t == avx512 {
+		VMOVUPD(src, m.k, dst)
+	} else {
+		VMASKMOVPD(src, m.y, dst)
+	}
+}
+
+// broadcast loads one float64 into all lanes.
+func broadcast(src Op, dst reg.VecVirtual) { VBROADCASTSD(src, dst) }
+
+// loop emits a loop that runs body as long as the counter is positive; the
+// counter decreases by one after each round. It must be positive at the start.
+func loop(label string, counter reg.GPVirtual, body func()) {
+	Label(label)
+	body()
+	DECQ(counter)
+	JNZ(LabelRef(label))
+}
+
+// param loads an integer or pointer parameter.
+func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+
+// mem returns the stack slot of a parameter, which may be read and written.
+func mem(name string) Mem {
+	b, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// bytesParam loads a parameter that counts float64 (or float32) and scales it to
+// bytes.
+func bytesParam(name string, f32 bool) reg.GPVirtual {
+	p := param(name)
+	if f32 {
+		SHLQ(U8(2), p)
+	} else {
+		SHLQ(U8(3), p)
+	}
+	return p
+}
+
+func times(n int, p reg.GPVirtual) reg.GPVirtual {
+	q := GP64()
+	switch n {
+	case 3:
+		LEAQ(Mem{Base: p, Index: p, Scale: 2}, q)
+	case 5:
+		LEAQ(Mem{Base: p, Index: p, Scale: 4}, q)
+	case 7: // 8p - p
+		MOVQ(p, q)
+		SHLQ(U8(3), q)
+		SUBQ(p, q)
+	default:
+		panic("times")
+	}
+	return q
+}
+
+// rows addresses up to eight equidistant vectors from one pointer.
+type rows struct {
+	base, step, step3, step5, step7 reg.GPVirtual
+}
+
+// newRows prepares the addresses of n vectors.
+func newRows(base, step reg.GPVirtual, n int) rows {
+	r := rows{base: base, step: step}
+	if n > 3 {
+		r.step3 = times(3, step)
+	}
+	if n > 5 {
+		r.step5 = times(5, step)
+	}
+	if n > 7 {
+		r.step7 = times(7, step)
+	}
+	return r
+}
+
+// at returns the address of vector i, plus a displacement.
+func (r rows) at(i, disp int) Mem {
+	m := Mem{Base: r.base, Disp: disp}
+	switch i {
+	case 0:
+	case 1, 2, 4:
+		m.Index, m.Scale = r.step, uint8(i)
+	case 3:
+		m.Index, m.Scale = r.step3, 1
+	case 5:
+		m.Index, m.Scale = r.step5, 1
+	case 6:
+		m.Index, m.Scale = r.step3, 2
+	case 7:
+		m.Index, m.Scale = r.step7, 1
+	default:
+		panic("rows.at")
+	}
+	return m
+}
+
+// elem returns the Go type and the suffix of names for a storage.
+func elem(f32 bool) (typ, suffix string, size int) {
+	if f32 {
+		return "float32", "32", 4
+	}
+	return "float64", "", 8
+}
+
+func text(name string, t isa, signature, doc string) {
+	full := fmt.Sprintf("%s_%s", name, t.name)
+	TEXT(full, NOSPLIT, signature)
+	Doc(full + " " + doc)
+	Pragma("noescape")
+}
+
+func finish() {
+	VZEROUPPER()
+	RET()
+}
+
+// vector is a register of the tier's width.
+type vector = reg.VecVirtual
+
+func log2(n int) uint8 {
+	var k uint8
+	for ; n > 1; n >>= 1 {
+		k++
+	}
+	return k
+}

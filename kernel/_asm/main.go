@@ -1,0 +1,36 @@
+// Command _asm writes the amd64 tiles of package tile.
+//
+//	go run . -tier avx512 -pkg tile -out ../internal/tile/tile_avx512_amd64.s -stubs ../internal/tile/stubs_avx512_amd64.go
+package main
+
+import (
+	"flag"
+
+	. "github.com/mmcloughlin/avo/build"
+)
+
+var tier = flag.String("tier", "avx512", "avx2 or avx512")
+
+func main() {
+	flag.Parse()
+	t := avx512
+	if *tier == "avx2" {
+		t = avx2
+	}
+	ConstraintExpr("!purego")
+	if t == avx2 {
+		emitMaskTable()
+	}
+	for _, f32 := range []bool{false, true} {
+		for cols := 1; cols <= 6; cols++ {
+			mulBasis(t, cols, f32)
+		}
+		mulTransposed(t, f32)
+	}
+	for _, m := range []int{8, 4, 2, 1} {
+		rankUpdate(t, m)
+	}
+	leastSquares(t)
+	residual(t)
+	Generate()
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// leastSquares emits the solution of one task. The columns of [A y] and three zero
+// columns are copied to work, each padded with zeros to a multiple of 8; the rows of
+// the factor F follow. Columns are updated in groups of four, the first of which
+// begins with the next pivot, and in the same pass multiplied by that pivot, so
+// that one pass over the matrix is one step of the elimination.
+func leastSquares(t isa) {
+	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64) (lo, hi float64)",
+		"works like leastSquaresGeneric for n >= 1, r >= 1.")
+	s := solver{t: t, sum: t.newReducer()}
+	s.height = param("n")
+	ADDQ(Imm(7), s.height)
+	ANDQ(I8(-8), s.height)
+	SHLQ(U8(3), s.height) // bytes of a column in work
+	s.col = param("work")
+	s.copyIn()
+
+	// f: rows of F, each of r+4 entries, after the columns.
+	s.f = param("r")
+	ADDQ(Imm(4), s.f)
+	IMULQ(s.height, s.f)
+	ADDQ(mem("work"), s.f)
+	s.lo, s.hi = XMM(), XMM()
+	s.group, s.fp, s.i, s.cp, s.xp = GP64(), GP64(), GP64(), GP64(), GP64()
+	s.cols = newRows(s.cp, s.height, 4)
+	s.first()
+	s.eliminate()
+	s.substitute()
+	Store(s.lo, Return("lo"))
+	Store(s.hi, Return("hi"))
+	finish()
+}
+
+type solver struct {
+	t      isa
+	sum    reducer
+	height reg.GPVirtual // bytes of a column
+	col    reg.GPVirtual // the pivot column
+	f      reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
+	lo, hi reg.VecVirtual
+	pivot  reg.VecVirtual // its squared norm in all lanes
+
+	group, fp, i, cp, xp reg.GPVirtual
+	cols                 rows
+}
+
+// copyIn copies A and y to work and clears three columns behind.
+func (s *solver) copyIn() {
+	t := s.t
+	src, dst := param("a"), param("work")
+	lda := bytesParam("lda", false)
+	tail, n := param("n"), param("n")
+	m := t.maskFor(tail)
+	// left counts blocks of eight rows; the last one is masked (a full mask would be
+	// zero, so that it is taken apart).
+	cols := param("r")
+	column := func(label string) {
+		from, left := GP64(), GP64()
+		MOVQ(src, from)
+		MOVQ(n, left)
+		SHRQ(U8(log2(t.lanes)), left)
+		JZ(LabelRef(label + "Tail"))
+		loop(label+"Block", left, func() {
+			v := t.vec()
+			VMOVUPD(Mem{Base: from}, v)
+			VMOVUPD(v, Mem{Base: dst})
+			ADDQ(I32(t.bytes()), from)
+			ADDQ(I32(t.bytes()), dst)
+		})
+		Label(label + "Tail")
+		TESTQ(U32(7), n)
+		JZ(LabelRef(label + "Done"))
+		v := t.vec()
+		if t == avx512 {
+			m.load(Mem{Base: from}, v)
+			VMOVUPD(v, Mem{Base: dst})
+			ADDQ(Imm(64), dst)
+		} else {
+			z := t.vec()
+			t.zero(z)
+			TESTQ(U32(3), n)
+			JZ(LabelRef(label + "Upper"))
+			m.load(Mem{Base: from}, v)
+			VMOVUPD(v, Mem{Base: dst})
+			ADDQ(Imm(32), dst)
+			TESTQ(U32(4), n)
+			JNZ(LabelRef(label + "Done"))
+			Label(label + "Upper")
+			VMOVUPD(z, Mem{Base: dst})
+			ADDQ(Imm(32), dst)
+		}
+		Label(label + "Done")
+	}
+	loop("copy", cols, func() {
+		column("copyColumn")
+		ADDQ(lda, src)
+	})
+	MOVQ(mem("y"), src)
+	column("copyY")
+	z := t.vec()
+	t.zero(z)
+	left := GP64()
+	LEAQ(Mem{Base: s.height, Index: s.height, Scale: 2}, left)
+	SHRQ(U8(log2(t.bytes())), left)
+	loop("clear", left, func() {
+		VMOVUPD(z, Mem{Base: dst})
+		ADDQ(I32(t.bytes()), dst)
+	})
+}
+
+// first takes the inner products of the first column with all.
+func (s *solver) first() {
+	t := s.t
+	MOVQ(s.col, s.cp)
+	MOVQ(s.f, s.fp)
+	MOVQ(mem("r"), s.group)
+	ADDQ(Imm(4), s.group) // ceil((r+1)/4) groups
+	SHRQ(U8(2), s.group)
+	s.pivot = YMM()
+	loopWith := func(label string, lead bool) {
+		acc := t.vecs(4)
+		t.zero(acc...)
+		MOVQ(s.col, s.xp)
+		MOVQ(s.height, s.i)
+		SHRQ(U8(log2(t.bytes())), s.i)
+		loop(label, s.i, func() {
+			x := t.vec()
+			VMOVUPD(Mem{Base: s.xp}, x)
+			for j := range acc {
+				VFMADD231PD(s.cols.at(j, 0), x, acc[j])
+			}
+			ADDQ(I32(t.bytes()), s.xp)
+			ADDQ(I32(t.bytes()), s.cp)
+		})
+		s.finishGroup(acc, lead)
+	}
+	loopWith("firstLead", true)
+	VMOVAPD(s.pivot.AsX(), s.lo)
+	VMOVAPD(s.pivot.AsX(), s.hi)
+	DECQ(s.group)
+	JZ(LabelRef("firstDone"))
+	Label("firstGroup")
+	loopWith("firstRest", false)
+	DECQ(s.group)
+	JNZ(LabelRef("firstGroup"))
+	Label("firstDone")
+}
+
+// finishGroup divides the inner products of a group by the pivot's, which is the
+// first of the leading group, stores them as part of a row of F and moves on by
+// four columns.
+func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
+	v := s.sum.sum4(acc)
+	if lead {
+		VBROADCASTSD(v.AsX(), s.pivot)
+	}
+	q := YMM()
+	VDIVPD(s.pivot, v.AsY(), q)
+	VMOVUPD(q, Mem{Base: s.fp})
+	ADDQ(Imm(32), s.fp)
+	// cp has run down one column.
+	LEAQ(Mem{Base: s.cp, Index: s.cols.step3, Scale: 1}, s.cp)
+}
+
+// eliminate runs the steps k = 0 to r-2.
+func (s *solver) eliminate() {
+	t := s.t
+	steps := param("r")
+	DECQ(steps)
+	JZ(LabelRef("eliminated"))
+	left := AllocLocal(8)
+	MOVQ(steps, left)
+	row := param("r") // bytes of a row of F and one entry
+	ADDQ(Imm(5), row)
+	SHLQ(U8(3), row)
+
+	Label("step")
+	MOVQ(s.col, s.cp)
+	ADDQ(s.height, s.cp)
+	// Rows of F: fo of this pivot, from the next column on; fp of the next.
+	fo := GP64()
+	LEAQ(Mem{Base: s.f, Disp: 8}, fo)
+	ADDQ(row, s.f)
+	MOVQ(s.f, s.fp)
+	MOVQ(left, s.group) // columns k+1 to r: left+1 of them
+	ADDQ(Imm(4), s.group)
+	SHRQ(U8(2), s.group)
+	pass := func(label string, lead bool) {
+		acc, f := t.vecs(4), t.vecs(4)
+		t.zero(acc...)
+		for j := range f {
+			VBROADCASTSD(Mem{Base: fo, Disp: 8 * j}, f[j])
+		}
+		ADDQ(Imm(32), fo)
+		MOVQ(s.col, s.xp)
+		MOVQ(s.height, s.i)
+		SHRQ(U8(log2(t.bytes())), s.i)
+		loop(label, s.i, func() {
+			x, next := t.vec(), t.vec()
+			VMOVUPD(Mem{Base: s.xp}, x)
+			if !lead {
+				VMOVUPD(Mem{Base: s.xp, Index: s.height, Scale: 1}, next)
+			}
+			for j := range acc {
+				c := t.vec()
+				if lead && j == 0 {
+					c = next
+				}
+				VMOVUPD(s.cols.at(j, 0), c)
+				VFNMADD231PD(x, f[j], c)
+				VMOVUPD(c, s.cols.at(j, 0))
+				VFMADD231PD(c, next, acc[j])
+			}
+			ADDQ(I32(t.bytes()), s.xp)
+			ADDQ(I32(t.bytes()), s.cp)
+		})
+		s.finishGroup(acc, lead)
+	}
+	pass("lead", true)
+	// NaN in the pivot ends in lo and hi.
+	VMINSD(s.pivot.AsX(), s.lo, s.lo)
+	VMAXSD(s.pivot.AsX(), s.hi, s.hi)
+	DECQ(s.group)
+	JZ(LabelRef("stepped"))
+	Label("group")
+	pass("rest", false)
+	DECQ(s.group)
+	JNZ(LabelRef("group"))
+	Label("stepped")
+	ADDQ(s.height, s.col)
+	DECQ(left)
+	JNZ(LabelRef("step"))
+	Label("eliminated")
+}
+
+// substitute solves F b = f_y. On entry f is at the last pivot's entry of the last
+// row. Row k is worked off from the right, so that only its last product waits
+// for the coefficient before.
+func (s *solver) substitute() {
+	b, r := param("b"), param("r")
+	row := GP64()
+	LEAQ(Mem{Base: r, Disp: 5}, row)
+	SHLQ(U8(3), row)
+	last := GP64() // products of the present row
+	XORQ(last, last)
+	end := GP64() // entry of y in the row
+	LEAQ(Mem{Base: s.f, Disp: 8}, end)
+	LEAQ(Mem{Base: b, Index: r, Scale: 8, Disp: -8}, b) // b[r-1]
+	top := GP64()
+	MOVQ(b, top)
+	loop("coefficient", r, func() {
+		v := XMM()
+		VMOVSD(Mem{Base: end}, v)
+		fp, bp, left := GP64(), GP64(), GP64()
+		MOVQ(end, fp)
+		MOVQ(top, bp)
+		MOVQ(last, left)
+		TESTQ(left, left)
+		JZ(LabelRef("solved"))
+		loop("product", left, func() {
+			w := XMM()
+			VMOVSD(Mem{Base: fp, Disp: -8}, w)
+			VFNMADD231SD(Mem{Base: bp}, w, v)
+			SUBQ(Imm(8), fp)
+			SUBQ(Imm(8), bp)
+		})
+		Label("solved")
+		VMOVSD(v, Mem{Base: b})
+		SUBQ(Imm(8), b)
+		INCQ(last)
+		SUBQ(row, end)
+		ADDQ(Imm(8), end)
+	})
+}

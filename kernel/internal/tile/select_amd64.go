@@ -1,0 +1,107 @@
+//go:build !purego
+
+package tile
+
+// The functions of this file choose a tile by tier and size.
+
+// dots multiplies groups of width columns each.
+func dots(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+	if active == AVX512 {
+		switch width {
+		case 1:
+			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 2:
+			mulBasis_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 3:
+			mulBasis_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 4:
+			mulBasis_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 5:
+			mulBasis_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 6:
+			mulBasis_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		}
+		return
+	}
+	switch width {
+	case 1:
+		mulBasis_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 2:
+		mulBasis_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 3:
+		mulBasis_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 4:
+		mulBasis_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 5:
+		mulBasis_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 6:
+		mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	}
+}
+
+// dots32 multiplies groups of width columns each.
+func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+	if active == AVX512 {
+		switch width {
+		case 1:
+			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 2:
+			mulBasis32_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 3:
+			mulBasis32_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 4:
+			mulBasis32_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 5:
+			mulBasis32_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		case 6:
+			mulBasis32_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		}
+		return
+	}
+	switch width {
+	case 1:
+		mulBasis32_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 2:
+		mulBasis32_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 3:
+		mulBasis32_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 4:
+		mulBasis32_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 5:
+		mulBasis32_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	case 6:
+		mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+	}
+}
+
+func rankUpdate8(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
+	if active == AVX512 {
+		rankUpdate_8_avx512(g, ldg, v, ldv, b, ldb, d, r)
+		return
+	}
+	rankUpdate_8_avx2(g, ldg, v, ldv, b, ldb, d, r)
+}
+
+func rankUpdate4(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
+	if active == AVX512 {
+		rankUpdate_4_avx512(g, ldg, v, ldv, b, ldb, d, r)
+		return
+	}
+	rankUpdate_4_avx2(g, ldg, v, ldv, b, ldb, d, r)
+}
+
+func rankUpdate2(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
+	if active == AVX512 {
+		rankUpdate_2_avx512(g, ldg, v, ldv, b, ldb, d, r)
+		return
+	}
+	rankUpdate_2_avx2(g, ldg, v, ldv, b, ldb, d, r)
+}
+
+func rankUpdate1(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
+	if active == AVX512 {
+		rankUpdate_1_avx512(g, ldg, v, ldv, b, ldb, d, r)
+		return
+	}
+	rankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)
+}
