@@ -1,0 +1,164 @@
+// Package conformance is the one test suite of the dense operations of the
+// kernel. Every implementation, and every CPU tier of it, is held to the same
+// definitions: any shape, stride and alignment, guard words around everything,
+// the error bound n eps sum |a||b| against a compensated reference, and the NaN,
+// infinities and denormals of IEEE arithmetic.
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+// Ops is an implementation of the operations, which package tile defines. Fields
+// may be nil, except that PackBasis and the packed products, and Factor and FormQ,
+// belong together.
+type Ops struct {
+	MulBasis        func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr)
+	MulBasis32      func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr)
+	PackBasis       func(p, u []float64, ldu, d, r int)
+	MulPacked       func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr)
+	MulPacked32     func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr)
+	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64)
+	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
+	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, next uintptr)
+	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr)
+	RankUpdate      func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
+	Factor          func(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64)
+	FormQ           func(a []float64, lda, m, n int, h []float64)
+	Combine         func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
+}
+
+// A shape is what an operation derives its sizes from.
+type shape struct{ n, d, r int }
+
+// operations returns the checks of the operations that an implementation has.
+func (o Ops) operations() map[string]func(*run, shape) {
+	all := map[string]func(*run, shape){}
+	add := func(name string, has bool, f func(*run, shape)) {
+		if has {
+			all[name] = f
+		}
+	}
+	add("MulBasis", o.MulBasis != nil, o.mulBasis)
+	add("MulBasis32", o.MulBasis32 != nil, o.mulBasis32)
+	add("MulPacked", o.MulPacked != nil, o.mulPacked)
+	add("MulPacked32", o.MulPacked32 != nil, o.mulPacked32)
+	add("MulTransposed", o.MulTransposed != nil, o.mulTransposed)
+	add("MulTransposed32", o.MulTransposed32 != nil, o.mulTransposed32)
+	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
+	add("Combine", o.Combine != nil, o.combine)
+	add("Residual", o.Residual != nil, o.residual)
+	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
+	add("Factor", o.Factor != nil, o.factor)
+	return all
+}
+
+// EachTier runs a test once for every CPU tier of this machine and build.
+func EachTier(t *testing.T, f func(t *testing.T)) {
+	before := tile.Active()
+	defer func() {
+		if err := tile.Use(before); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, tier := range tile.Available() {
+		if err := tile.Use(tier); err != nil {
+			t.Fatal(err)
+		}
+		t.Run("tier="+tier.String(), f)
+	}
+}
+
+// Test holds an implementation to the definitions on every tier.
+func Test(t *testing.T, ops Ops) {
+	EachTier(t, func(t *testing.T) {
+		operations := ops.operations()
+		for _, name := range slices.Sorted(maps.Keys(operations)) {
+			check := operations[name]
+			t.Run(name, func(t *testing.T) {
+				// A read beyond a slice fails the test rather than the process.
+				defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+				r := newRun(t, rand.New(rand.NewPCG(1, 2)))
+				for i, s := range shapes(r.rng) {
+					r.at = fmt.Sprintf("n = %d, d = %d, r = %d", s.n, s.d, s.r)
+					r.value = normal
+					// Special values take the same paths; coprime to the pattern of shapes.
+					switch i % 7 {
+					case 3:
+						r.value = special
+					case 5:
+						r.value = tiny
+					}
+					if check(r, s); t.Failed() {
+						return
+					}
+				}
+			})
+		}
+	})
+}
+
+// Fuzz does the same for one operation, with shapes and values from the fuzzer.
+func Fuzz(f *testing.F, ops Ops, name string) {
+	check := ops.operations()[name]
+	f.Add(uint64(1), uint8(30), uint16(600), uint8(4), uint8(0))
+	f.Add(uint64(2), uint8(0), uint16(1), uint8(1), uint8(1))
+	f.Add(uint64(3), uint8(51), uint16(97), uint8(10), uint8(2))
+	f.Add(uint64(4), uint8(64), uint16(130), uint8(33), uint8(0))
+	f.Add(uint64(5), uint8(7), uint16(9), uint8(0), uint8(1))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint8, d uint16, r, values uint8) {
+		before := tile.Active()
+		defer tile.Use(before)
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		s := shape{int(n) % 100, 1 + int(d)%700, int(r) % 72}
+		for _, tier := range tile.Available() {
+			if err := tile.Use(tier); err != nil {
+				t.Fatal(err)
+			}
+			// The same numbers for every tier.
+			run := newRun(t, rand.New(rand.NewPCG(seed, 3)))
+			run.at = fmt.Sprintf("tier %v, n = %d, d = %d, r = %d", tier, s.n, s.d, s.r)
+			run.value = []func(*rand.Rand) float64{normal, special, tiny}[values%3]
+			check(run, s)
+		}
+	})
+}
+
+// shapes covers every rank up to 20 and around the multiples of 16, every number
+// of samples up to 70 and every number of features up to 200, each with random
+// values of the others, and some large ones; with -short a part of them.
+func shapes(rng *rand.Rand) []shape {
+	all := []shape{
+		{30, 600, 4}, {50, 100, 10}, {25, 128, 5}, {64, 2048, 16}, {3, 5000, 3}, {70, 64, 70},
+		{2, 512, 1}, {9, 4096, 2}, {40, 1030, 33}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 8, 0},
+	}
+	ranks := []int{31, 32, 33, 47, 48, 49, 63, 64, 65, 70}
+	for r := range 21 {
+		ranks = append(ranks, r)
+	}
+	for _, r := range ranks {
+		for range 6 {
+			all = append(all, shape{rng.IntN(71), 1 + rng.IntN(100), r})
+		}
+	}
+	for n := range 71 {
+		for range 2 {
+			all = append(all, shape{n, 1 + rng.IntN(80), ranks[rng.IntN(len(ranks))]})
+		}
+	}
+	for d := 1; d <= 200; d++ {
+		all = append(all, shape{rng.IntN(20), d, rng.IntN(12)}, shape{rng.IntN(9), d, rng.IntN(30)})
+	}
+	if testing.Short() {
+		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all = all[:len(all)/8]
+	}
+	return all
+}

@@ -1,0 +1,149 @@
+package conformance
+
+import "github.com/difalt/difalt/kernel/internal/tile"
+
+// element checks one entry of a result.
+func (r *run) element(operation string, got float64, want *sum, i, j int) bool {
+	if want.matches(got) {
+		return true
+	}
+	r.Helper()
+	r.Errorf("%s: %s: entry (%d, %d) is %v, want %v within %g (NaN %t, +Inf %t, -Inf %t)",
+		operation, r.at, i, j, got, want.hi+want.lo, want.bound(), want.nan, want.pos, want.neg)
+	return false
+}
+
+func (o Ops) mulBasis(r *run, s shape) {
+	r.start()
+	x, ldx := r.padded("x", s.d, s.n)
+	u, ldu := r.padded("u", s.d, s.r)
+	a, lda := r.columns(s.n, s.r, 1)
+	o.MulBasis(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.hint(x))
+	checkMulBasis(r, "MulBasis", a, lda, x, ldx, u, ldu, s)
+}
+
+func (o Ops) mulBasis32(r *run, s shape) {
+	r.start()
+	x, ldx := r.padded32(s.d, s.n)
+	u, ldu := r.padded("u", s.d, s.r)
+	a, lda := r.columns(s.n, s.r, 1)
+	o.MulBasis32(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.hint(a))
+	checkMulBasis(r, "MulBasis32", a, lda, x, ldx, u, ldu, s)
+}
+
+func (o Ops) mulPacked(r *run, s shape) {
+	r.start()
+	x, ldx := r.padded("x", s.d, s.n)
+	u, ldu := r.padded("u", s.d, s.r)
+	p := r.alloc(tile.PackedLen(s.d, s.r))
+	o.PackBasis(p, u, ldu, s.d, s.r)
+	a, lda := r.columns(s.n, s.r, 1)
+	o.MulPacked(a, lda, x, ldx, r.input("p", p), s.n, s.d, s.r, r.hint(x))
+	checkMulBasis(r, "MulPacked", a, lda, x, ldx, u, ldu, s)
+}
+
+func (o Ops) mulPacked32(r *run, s shape) {
+	r.start()
+	x, ldx := r.padded32(s.d, s.n)
+	u, ldu := r.padded("u", s.d, s.r)
+	p := r.alloc(tile.PackedLen(s.d, s.r))
+	o.PackBasis(p, u, ldu, s.d, s.r)
+	a, lda := r.columns(s.n, s.r, 1)
+	o.MulPacked32(a, lda, x, ldx, r.input("p", p), s.n, s.d, s.r, r.hint(a))
+	checkMulBasis(r, "MulPacked32", a, lda, x, ldx, u, ldu, s)
+}
+
+func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int, x []F, ldx int, u []float64, ldu int, s shape) {
+	r.Helper()
+	r.finish(operation)
+	r.gaps(operation, a, lda, s.n, s.r)
+	for i := range s.n {
+		for j := range s.r {
+			var want sum
+			for k := range tile.Pad(s.d) {
+				want.add(float64(x[i*ldx+k]), u[j*ldu+k])
+			}
+			if !r.element(operation, a[j*lda+i], &want, i, j) {
+				return
+			}
+		}
+	}
+}
+
+func (o Ops) mulTransposed(r *run, s shape) {
+	r.start()
+	x, ldx := r.padded("x", s.d, s.n)
+	e, _ := r.dense("e", s.n, 1)
+	g := r.alloc(tile.Pad(s.d))
+	o.MulTransposed(g, x, ldx, e, s.n, s.d, r.hint(x))
+	checkMulTransposed(r, "MulTransposed", g, x, ldx, e, s)
+}
+
+func (o Ops) mulTransposed32(r *run, s shape) {
+	r.start()
+	x, ldx := r.padded32(s.d, s.n)
+	e, _ := r.dense("e", s.n, 1)
+	g := r.alloc(tile.Pad(s.d))
+	o.MulTransposed32(g, x, ldx, e, s.n, s.d, r.hint(e))
+	checkMulTransposed(r, "MulTransposed32", g, x, ldx, e, s)
+}
+
+func checkMulTransposed[F tile.Float](r *run, operation string, g []float64, x []F, ldx int, e []float64, s shape) {
+	r.Helper()
+	r.finish(operation)
+	for k := range g {
+		var want sum
+		for i := range s.n {
+			want.add(float64(x[i*ldx+k]), e[i])
+		}
+		if !r.element(operation, g[k], &want, k, 0) {
+			return
+		}
+	}
+}
+
+func (o Ops) rankUpdate(r *run, s shape) {
+	r.start()
+	m := s.n % 19
+	v, ldv := r.padded("v", s.d, m)
+	b, ldb := r.dense("b", s.r, m)
+	g, ldg := r.columns(tile.Pad(s.d), s.r, tile.Width)
+	r.fill(g, ldg, s.d, tile.Pad(s.d), s.r)
+	before := append([]float64(nil), g...)
+	o.RankUpdate(g, ldg, v, ldv, b, ldb, m, s.d, s.r)
+	r.finish("RankUpdate")
+	r.gaps("RankUpdate", g, ldg, tile.Pad(s.d), s.r)
+	for j := range s.r {
+		for k := range tile.Pad(s.d) {
+			var want sum
+			want.add(before[j*ldg+k], 1)
+			for t := range m {
+				want.add(b[t*ldb+j], v[t*ldv+k])
+			}
+			if !r.element("RankUpdate", g[j*ldg+k], &want, k, j) {
+				return
+			}
+		}
+	}
+}
+
+func (o Ops) combine(r *run, s shape) {
+	r.start()
+	w, ldw := r.dense("w", s.r, s.n)
+	z, ldz := r.dense("z", s.d, s.r)
+	c, ldc := r.columns(s.d, s.n, 1)
+	o.Combine(c, ldc, w, ldw, z, ldz, s.n, s.r, s.d)
+	r.finish("Combine")
+	r.gaps("Combine", c, ldc, s.d, s.n)
+	for i := range s.n {
+		for k := range s.d {
+			var want sum
+			for j := range s.r {
+				want.add(w[i*ldw+j], z[j*ldz+k])
+			}
+			if !r.element("Combine", c[i*ldc+k], &want, i, k) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package conformance
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+	"gonum.org/v1/gonum/mat"
+)
+
+func (o Ops) residual(r *run, s shape) {
+	r.start()
+	a, lda := r.dense("a", s.n, s.r)
+	b, _ := r.dense("b", s.r, 1)
+	y, _ := r.dense("y", s.n, 1)
+	e := r.alloc(s.n)
+	got := o.Residual(e, a, lda, b, y, s.n, s.r)
+	r.finish("Residual")
+	var squares sum
+	for i := range s.n {
+		var want sum
+		want.add(y[i], -1)
+		for j := range s.r {
+			want.add(a[j*lda+i], b[j])
+		}
+		if !r.element("Residual", e[i], &want, i, 0) {
+			return
+		}
+		squares.add(e[i], e[i])
+	}
+	r.element("Residual, sum of squares", got, &squares, 0, 0)
+
+	// e may be y.
+	copy(y, r.inputs[2].want)
+	again := o.Residual(y, a, lda, b, y, s.n, s.r)
+	if math.Float64bits(again) != math.Float64bits(got) && !math.IsNaN(got) {
+		r.Errorf("Residual: %s: %v with e = y, %v without", r.at, again, got)
+	}
+	for i := range e {
+		if e[i] != y[i] && !math.IsNaN(e[i]) {
+			r.Errorf("Residual: %s: e[%d] is %v with e = y, %v without", r.at, i, y[i], e[i])
+			return
+		}
+	}
+}
+
+// leastSquares checks the solution by the normal equations, and lo and hi by
+// gonum's R. Values other than normal ones may fail, but must show that they did.
+func (o Ops) leastSquares(r *run, s shape) {
+	cols := s.r%40 + 1
+	rows := cols + s.n
+	r.start()
+	a, lda := r.dense("a", rows, cols)
+	y, _ := r.dense("y", rows, 1)
+	b := r.alloc(cols)
+	lo, hi := o.LeastSquares(b, a, lda, rows, cols, y, r.alloc(tile.LeastSquaresWork(rows, cols)))
+	r.finish("LeastSquares")
+	m := mat.NewDense(rows, cols, nil)
+	for j := range cols {
+		for i, v := range a[j*lda:][:rows] {
+			m.Set(i, j, v)
+		}
+	}
+	finite := all(m.RawMatrix().Data, isFinite) && all(y, isFinite)
+	accepted := lo > 1e-14*hi && lo > 1e-280 && hi < 1e300 && all(b, isFinite)
+	if !accepted {
+		// Square Gaussian matrices may be that ill-conditioned, but not tall ones.
+		if s.n > 4 && lo > 1e-280 && finite {
+			r.Errorf("LeastSquares: %s: lo = %g, hi = %g, b = %g", r.at, lo, hi, b)
+		}
+		return
+	}
+	if !finite {
+		r.Errorf("LeastSquares: %s: finite b, lo and hi from NaN or Inf", r.at)
+		return
+	}
+	norm := mat.Norm(m, 2)
+	x := mat.NewVecDense(cols, append([]float64(nil), b...))
+	var e, g mat.VecDense
+	e.MulVec(m, x)
+	e.SubVec(&e, mat.NewVecDense(rows, append([]float64(nil), y...)))
+	g.MulVec(m.T(), &e)
+	bound := 20 * float64(rows+cols) * eps * norm * (norm*mat.Norm(x, 2) + mat.Norm(mat.NewVecDense(rows, y), 2))
+	bound += float64(rows*cols) * math.SmallestNonzeroFloat64 * (1 + norm)
+	if v := mat.Norm(&g, 2); !(v <= bound) {
+		r.Errorf("LeastSquares: %s: |A'(A b - y)| = %g, want at most %g", r.at, v, bound)
+	}
+	var qr mat.QR
+	qr.Factorize(m)
+	var rr mat.Dense
+	qr.RTo(&rr)
+	wantLo, wantHi := math.Inf(1), 0.0
+	for k := range cols {
+		d := rr.At(k, k) * rr.At(k, k)
+		wantLo, wantHi = min(wantLo, d), max(wantHi, d)
+	}
+	tol := 1e-11 * norm * norm
+	if math.Abs(lo-wantLo) > tol || math.Abs(hi-wantHi) > tol {
+		r.Errorf("LeastSquares: %s: lo = %g, hi = %g, want %g, %g", r.at, lo, hi, wantLo, wantHi)
+	}
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// factor checks what the definition of Factor says of every column, and the Q that
+// FormQ makes of its reflectors. Values other than normal ones would underflow.
+func (o Ops) factor(r *run, s shape) {
+	r.start()
+	r.value = normal
+	m, n := s.d, s.r
+	if m < n && r.rng.IntN(2) == 0 {
+		m = n
+	}
+	a, lda := r.columns(m, n, 1)
+	r.fill(a, lda, m, m, n)
+	if n > 2 && r.rng.IntN(4) == 0 {
+		clear(a[lda : lda+m]) // a column that needs no reflector
+	}
+	p := min(m, n)
+	if r.rng.IntN(2) == 0 {
+		p = r.rng.IntN(p + 1)
+	}
+	rr, ldr := r.columns(p, n, 1)
+	h := r.alloc(p)
+	before := append([]float64(nil), a...)
+	o.Factor(a, lda, m, n, p, rr, ldr, h)
+	r.finish("Factor")
+	r.gaps("Factor", a, lda, m, n)
+	r.gaps("Factor", rr, ldr, p, n)
+	for j := range n {
+		for k := range p {
+			if v := rr[j*ldr+k]; k > j && !isCanary(v) {
+				r.Errorf("Factor: %s: wrote R(%d, %d)", r.at, k, j)
+			}
+		}
+		if !r.reflected(before[j*lda:], a, lda, m, p, j, rr[j*ldr:], h) {
+			return
+		}
+	}
+	if p == n && o.FormQ != nil {
+		o.formQ(r, a, lda, m, n, h)
+	}
+}
+
+// reflected checks that column j of a factored matrix is H_0 ... H_{p-1} times
+// what Factor left of it, and the reflector that it holds.
+func (r *run) reflected(want, a []float64, lda, m, p, j int, rj, h []float64) bool {
+	col := make([]float64, m)
+	for i, v := range a[j*lda:][:m] {
+		switch {
+		case i < min(j, p) && v != 0:
+			r.Errorf("Factor: %s, p = %d: entry (%d, %d) is %g, want zero", r.at, p, i, j, v)
+			return false
+		case i < min(j+1, p):
+			col[i] = rj[i]
+		case j >= p:
+			col[i] = v
+		}
+	}
+	if j < p {
+		v := a[j*lda:][:m]
+		var vv sum
+		for _, x := range v {
+			vv.add(x, x/2)
+		}
+		if d := math.Abs(h[j] - vv.hi); !(d <= 8*float64(m+8)*eps*vv.hi) || rj[j]*v[j] > 0 {
+			r.Errorf("Factor: %s: h[%d] = %g, v'v/2 = %g, R = %g, v[0] = %g", r.at, j, h[j], vv.hi, rj[j], v[j])
+			return false
+		}
+	}
+	reflect(col, a, lda, m, p, h)
+	return r.near("Factor", col, want[:m], float64(p+2), j)
+}
+
+// reflect applies H_0 ... H_{p-1} to x.
+func reflect(x, a []float64, lda, m, p int, h []float64) {
+	for k := p - 1; k >= 0; k-- {
+		if h[k] == 0 {
+			continue
+		}
+		v := a[k*lda:][:m]
+		var s sum
+		for i, w := range v {
+			s.add(w, x[i])
+		}
+		f := (s.hi + s.lo) / h[k]
+		for i, w := range v {
+			x[i] -= f * w
+		}
+	}
+}
+
+// near checks that two vectors differ by a small multiple of the rounding of their
+// norm.
+func (r *run) near(operation string, got, want []float64, factor float64, j int) bool {
+	r.Helper()
+	d, norm := 0.0, 0.0
+	for i, v := range want {
+		d, norm = math.Hypot(d, got[i]-v), math.Hypot(norm, v)
+	}
+	bound := 8 * factor * (math.Sqrt(float64(len(want))) + 8) * eps * norm
+	if d <= bound {
+		return true
+	}
+	r.Errorf("%s: %s: column %d is off by %g, want at most %g", operation, r.at, j, d, bound)
+	return false
+}
+
+func (o Ops) formQ(r *run, a []float64, lda, m, n int, h []float64) {
+	reflectors := append([]float64(nil), a...)
+	r.input("h", h)
+	o.FormQ(a, lda, m, n, h)
+	r.finish("FormQ")
+	r.gaps("FormQ", a, lda, m, n)
+	for j := range n {
+		want := make([]float64, m)
+		want[j] = 1
+		reflect(want, reflectors, lda, m, n, h)
+		if !r.near("FormQ", a[j*lda:][:m], want, float64(n+2), j) {
+			return
+		}
+	}
+}
