@@ -19,9 +19,11 @@ func WorkLen(n int) int { return n }
 // R(i,j) = r[j*ldr+i] for i <= j < n. The diagonal of R is not negative; entries
 // below the diagonal of r are not touched. work needs WorkLen(n) entries.
 //
-// Q has orthonormal columns to rounding for every finite a, also when its
-// columns are dependent; a zero or dependent column shows as a zero or tiny
-// diagonal entry of R. With NaN or Inf in a the result is NaN.
+// Q has orthonormal columns to rounding also when the columns of a are dependent;
+// a zero or dependent column shows as a zero or tiny diagonal entry of R. Squares of
+// the entries must not overflow, and what a column has beyond the ones before it
+// must be zero or have a square that does not underflow: 1e-140 to 1e150 is safe.
+// With NaN or Inf in a the result holds NaN.
 //
 // Factor does not allocate and never forms the m x m matrix. a, r and work must
 // not overlap. It panics when a shape does not fit.

@@ -1,0 +1,290 @@
+package qr_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/mat"
+)
+
+const eps = 0x1p-52
+
+// untouched fills the memory that Factor must neither read nor write.
+var untouched = math.Float64frombits(0x7ff8dead_beefcafe)
+
+func isUntouched(v float64) bool { return math.Float64bits(v) == math.Float64bits(untouched) }
+
+// A factorisation is the input and the output of Factor, by columns.
+type factorisation struct {
+	m, n, lda, ldr int
+	in, a, r       []float64
+}
+
+func newFactorisation(m, n, lda, ldr int, f func(i, j int) float64) *factorisation {
+	q := &factorisation{m: m, n: n, lda: lda, ldr: ldr}
+	q.a, q.r = make([]float64, lda*n+3), make([]float64, ldr*n+3)
+	for _, x := range [][]float64{q.a, q.r} {
+		for i := range x {
+			x[i] = untouched
+		}
+	}
+	for j := range n {
+		for i := range m {
+			q.a[j*lda+i] = f(i, j)
+		}
+	}
+	q.in = append([]float64(nil), q.a...)
+	return q
+}
+
+func (q *factorisation) factor() {
+	qr.Factor(q.a, q.lda, q.m, q.n, q.r, q.ldr, make([]float64, qr.WorkLen(q.n)))
+}
+
+// check holds the result to Q'Q = I, QR = A, and R upper triangular without
+// negative diagonal entries.
+func (q *factorisation) check(t *testing.T) {
+	t.Helper()
+	for j := range q.n {
+		for i := range q.ldr {
+			v := q.r[j*q.ldr+i]
+			if (i > j) != isUntouched(v) {
+				t.Fatalf("R(%d, %d) = %g", i, j, v)
+			}
+			if i == j && !(v >= 0) {
+				t.Errorf("R(%d, %d) = %g is negative", i, j, v)
+			}
+		}
+	}
+	for i, v := range q.in {
+		if isUntouched(v) != isUntouched(q.a[i]) {
+			t.Fatalf("a[%d] is padding and was written", i)
+		}
+	}
+	tol := 8 * float64(q.n+2) * (math.Sqrt(float64(q.m)) + 8) * eps
+	for j := range q.n {
+		qj := q.a[j*q.lda:][:q.m]
+		for k := range j + 1 {
+			want := 0.0
+			if k == j {
+				want = 1
+			}
+			if v := dot(qj, q.a[k*q.lda:][:q.m]); !(math.Abs(v-want) <= tol) {
+				t.Errorf("q_%d'q_%d = %g", k, j, v)
+			}
+		}
+		column := q.in[j*q.lda:][:q.m]
+		norm, off := math.Sqrt(dot(column, column)), 0.0
+		for i := range column {
+			s := 0.0
+			for k := range j + 1 {
+				s += q.a[k*q.lda+i] * q.r[j*q.ldr+k]
+			}
+			off = math.Hypot(off, s-column[i])
+		}
+		if !(off <= tol*norm) {
+			t.Errorf("column %d of QR - A has norm %g, that of A %g", j, off, norm)
+		}
+	}
+}
+
+func dot(x, y []float64) float64 {
+	s := 0.0
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}
+
+func TestFactor(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for _, c := range [][2]int{
+			{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {9, 8}, {7, 7}, {30, 4}, {31, 5},
+			{16, 16}, {17, 16}, {33, 17}, {64, 33}, {70, 70}, {100, 10}, {600, 4}, {512, 3}, {2048, 16}, {130, 64},
+		} {
+			t.Run(fmt.Sprintf("%dx%d", c[0], c[1]), func(t *testing.T) {
+				q := newFactorisation(c[0], c[1], max(c[0]+rng.IntN(9), 1), max(c[1]+rng.IntN(3), 1),
+					func(i, j int) float64 { return rng.NormFloat64() })
+				q.factor()
+				q.check(t)
+			})
+		}
+	})
+}
+
+// LAPACK's R is the same but for the signs of its rows.
+func TestFactorAgainstLAPACK(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(2, 1))
+		for _, c := range [][2]int{{30, 4}, {100, 10}, {45, 33}} {
+			q := newFactorisation(c[0], c[1], c[0], c[1], func(i, j int) float64 { return rng.NormFloat64() })
+			a := mat.NewDense(c[0], c[1], nil)
+			for i := range c[0] {
+				for j := range c[1] {
+					a.Set(i, j, q.in[j*q.lda+i])
+				}
+			}
+			q.factor()
+			var lapack mat.QR
+			lapack.Factorize(a)
+			var r mat.Dense
+			lapack.RTo(&r)
+			for i := range c[1] {
+				sign := math.Copysign(1, r.At(i, i))
+				for j := i; j < c[1]; j++ {
+					got, want := q.r[j*q.ldr+i], sign*r.At(i, j)
+					if math.Abs(got-want) > 1e-12*mat.Norm(a, 2) {
+						t.Errorf("%v: R(%d, %d) = %g, LAPACK has %g", c, i, j, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// The nodes' bases may be dependent, or zero, and Q must be orthonormal still.
+func TestFactorDependent(t *testing.T) {
+	for name, f := range map[string]func(i, j int) float64{
+		"zero":         func(i, j int) float64 { return 0 },
+		"equal":        func(i, j int) float64 { return math.Sin(float64(i)) },
+		"zero column":  func(i, j int) float64 { return math.Sin(float64(i*(j+1))) * float64(min(j%3, 1)) },
+		"orthonormal":  func(i, j int) float64 { return float64(1 - min(max(i-j, j-i), 1)) },
+		"negative":     func(i, j int) float64 { return -float64(1 - min(max(i-j, j-i), 1)) },
+		"dependent":    func(i, j int) float64 { return math.Sin(float64(i)) + float64(j*i) },
+		"mixed scales": func(i, j int) float64 { return math.Ldexp(math.Cos(float64(i*j+1)), 60*(j%3)-30*(i%4)) },
+		"large":        func(i, j int) float64 { return 1e140 * math.Cos(float64(i*j+1)) },
+		"small":        func(i, j int) float64 { return 1e-140 * math.Cos(float64(i*j+1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.EachTier(t, func(t *testing.T) {
+				for _, c := range [][2]int{{40, 6}, {6, 6}, {100, 17}} {
+					q := newFactorisation(c[0], c[1], c[0]+1, c[1], f)
+					q.factor()
+					q.check(t)
+				}
+			})
+		})
+	}
+}
+
+// A matrix that is orthonormal already comes back, to rounding, with R = I: nodes
+// that agree stay where they are.
+func TestFactorOfQ(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 1))
+		q := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return rng.NormFloat64() })
+		q.factor()
+		again := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return q.a[j*q.lda+i] })
+		again.factor()
+		again.check(t)
+		for i, v := range q.a {
+			if math.Abs(again.a[i]-v) > 1e-14 {
+				t.Fatalf("entry %d moved from %g to %g", i, v, again.a[i])
+			}
+		}
+	})
+}
+
+// Equal matrices have equal factors, to the bit, wherever they are in memory.
+func TestFactorIsReproducible(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		value := func(i, j int) float64 { return math.Sin(float64(i*i + 7*j)) }
+		for _, c := range [][2]int{{30, 4}, {101, 10}, {65, 33}} {
+			want := newFactorisation(c[0], c[1], c[0], c[1], value)
+			want.factor()
+			for shift := range 8 {
+				q := newFactorisation(c[0], c[1], c[0], c[1], value)
+				memory := make([]float64, len(q.a)+8)
+				copy(memory[shift:], q.a)
+				q.a = memory[shift:][:len(q.a)]
+				q.factor()
+				for j := range c[1] {
+					for i, v := range want.a[j*c[0]:][:c[0]] {
+						if q.a[j*c[0]+i] != v {
+							t.Fatalf("%v: Q(%d, %d) depends on the address", c, i, j)
+						}
+					}
+					for i, v := range want.r[j*c[1]:][:j+1] {
+						if q.r[j*c[1]+i] != v {
+							t.Fatalf("%v: R(%d, %d) depends on the address", c, i, j)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestFactorNotFinite(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			q := newFactorisation(50, 4, 50, 4, func(i, j int) float64 {
+				if i == 33 && j == 2 {
+					return bad
+				}
+				return math.Cos(float64(i*j + i))
+			})
+			q.factor()
+			if v := q.a[2*q.lda+33]; !math.IsNaN(v) {
+				t.Errorf("%g became %g", bad, v)
+			}
+		}
+	})
+}
+
+func TestFactorDoesNotAllocate(t *testing.T) {
+	q := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return math.Sin(float64(i + j*j)) })
+	work := make([]float64, qr.WorkLen(10))
+	if n := testing.AllocsPerRun(20, func() { qr.Factor(q.a, q.lda, q.m, q.n, q.r, q.ldr, work) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func TestFactorPanics(t *testing.T) {
+	x := make([]float64, 16)
+	for name, f := range map[string]func(){
+		"m < n":      func() { qr.Factor(x, 4, 1, 2, x, 2, x) },
+		"n < 0":      func() { qr.Factor(x, 4, 1, -1, x, 2, x) },
+		"short work": func() { qr.Factor(x, 4, 4, 2, x[8:], 2, nil) },
+		"short a":    func() { qr.Factor(x[:7], 4, 4, 2, x[8:], 2, x[12:]) },
+		"short r":    func() { qr.Factor(x[:8], 4, 4, 2, x[8:11], 2, x[12:]) },
+		"lda":        func() { qr.Factor(x[:8], 3, 4, 2, x[8:], 2, x[12:]) },
+		"ldr":        func() { qr.Factor(x[:8], 4, 4, 2, x[8:], 1, x[12:]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if msg, ok := recover().(string); !ok {
+					t.Errorf("panic %q, want a constant message", msg)
+				}
+			}()
+			f()
+		})
+	}
+}
+
+// FuzzFactor factors matrices of small integers, scaled by columns.
+func FuzzFactor(f *testing.F) {
+	f.Add(uint8(30), uint8(4), []byte{1, 2, 3, 5, 8, 13, 0xfe})
+	f.Add(uint8(0), uint8(0), []byte{})
+	f.Add(uint8(9), uint8(9), []byte{1, 1})
+	f.Add(uint8(5), uint8(3), []byte{0, 0, 0, 0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, rows, cols uint8, data []byte) {
+		n := int(cols) % 33
+		m := n + int(rows)%100
+		q := newFactorisation(m, n, m+1, n+1, func(i, j int) float64 {
+			if len(data) == 0 {
+				return 0
+			}
+			k := j*m + i
+			scale := int(int8(data[j%len(data)])) / 4
+			return math.Ldexp(float64(int8(data[k%len(data)])+int8(k/len(data))), scale)
+		})
+		q.factor()
+		q.check(t)
+	})
+}
