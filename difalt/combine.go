@@ -1,0 +1,75 @@
+package difalt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/difalt/difalt/topology"
+)
+
+// scheme is how a method lets its nodes meet.
+type scheme struct {
+	mixer  topology.Mixer
+	rounds int
+	scale  float64 // eta times this is the step of a node on what it holds
+}
+
+func (s *Solver) newScheme() (scheme, error) {
+	l := float64(s.nodes())
+	switch s.o.Method {
+	case AltGDmin:
+		if len(s.hosted) != s.nodes() {
+			return scheme{}, errors.New("difalt: AltGDmin is centralised: all nodes must live in this process")
+		}
+		return scheme{topology.NewServer(s.nodes(), s.pool), 1, l}, nil
+	case DGD:
+		if len(s.hosted) != s.nodes() {
+			return scheme{}, errors.New("difalt: DGD averages over neighbours without AGREE: all nodes must live in this process")
+		}
+		return scheme{topology.NewNeighborMean(s.graph, s.pool), 1, 1}, nil
+	}
+	return scheme{s.mixer, s.o.Rounds, l}, nil
+}
+
+// combine computes Z_g of every node, the matrix whose factor Q is the next U_g,
+// and returns how long the averaging took.
+func (s *Solver) combine(ctx context.Context) (mixing time.Duration, err error) {
+	mix := func() {
+		start := time.Now()
+		what := s.z
+		if s.o.Method == DecAltGDmin || s.o.Method == AltGDmin {
+			what = s.grads
+		}
+		err = s.agree(ctx, s.scheme.mixer, what, nil, s.scheme.rounds)
+		mixing = time.Since(start)
+	}
+	switch s.o.Method {
+	case DifAltGDmin: // adapt, then combine: Z = Agree(U - eta L grad)
+		s.base = s.u
+		s.pool.Run(s.adapt)
+		mix()
+	case DecAltGDmin, AltGDmin: // combine, then adjust: Z = U - eta L Agree(grad)
+		mix()
+		s.base = s.u
+		s.pool.Run(s.adapt)
+	case DGD: // Z = mean of the neighbours' U - eta grad
+		for i := range s.z {
+			s.z[i].CopyFrom(s.u[i])
+		}
+		mix()
+		s.base = s.z
+		s.pool.Run(s.adapt)
+	}
+	return mixing, err
+}
+
+// adaptNode computes Z = base - eta scale grad at one node (Alg. 3, line 12); base
+// is U or Z.
+func (s *Solver) adaptNode(i int) {
+	step := s.step * s.scheme.scale
+	z, grad := s.z[i].Data(), s.grads[i].Data()
+	for k, v := range s.base[i].Data() {
+		z[k] = v - step*grad[k]
+	}
+}

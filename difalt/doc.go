@@ -1,0 +1,15 @@
+// Package difalt recovers the shared representation of many small related
+// linear-regression tasks over a network of nodes that never show their data.
+//
+// Task t has n_t samples, y_t = X_t U b_t (+ noise), with one d x r matrix U for
+// all tasks. Nodes hold disjoint sets of tasks and talk to their neighbours only;
+// what crosses the network is the estimate U_g of a node and a few scalars. The
+// algorithm is Dif-AltGDmin of Kang and Moothedath, "Diffusion-based
+// Decentralized Federated Multi-Task Representation Learning": each node
+// alternates an exact minimisation over its b_t with a gradient step on U_g, and
+// the nodes average their U_g in between (adapt, then combine). Its baselines
+// AltGDmin (centralised), Dec-AltGDmin (combine, then adjust) and a DGD variant
+// run in the same loop from the same start.
+//
+// References to algorithms, lines and equations are to that paper.
+package difalt

@@ -1,0 +1,179 @@
+package difalt
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with
+// orthonormal columns: the sine of the largest angle between a direction in the
+// span of v and the span of u. It panics if u and v have different numbers of rows.
+func SubspaceDistance(u, v *kernel.Basis) float64 {
+	d, ur := u.Dims()
+	vd, vr := v.Dims()
+	if d != vd {
+		panic("difalt: bases have different numbers of rows")
+	}
+	return newDistance(d, ur, vr).between(u, v)
+}
+
+// distance is the scratch memory for subspace distances.
+type distance struct {
+	a, b, m, gram []float64
+	ldm           int
+	eigenvalues   []float64
+	work          []float64
+}
+
+// newDistance returns scratch for SD_2(u, v) with u of d x ur and v of d x vr.
+func newDistance(d, ur, vr int) *distance {
+	k := &distance{
+		a: make([]float64, ur*vr), b: make([]float64, ur*vr), gram: make([]float64, vr*vr),
+		ldm: blas.Stride(d), eigenvalues: make([]float64, vr),
+	}
+	k.m = make([]float64, k.ldm*vr)
+	query := make([]float64, 1)
+	lapack64.Syev(lapack.EVNone, k.symmetric(vr), k.eigenvalues, query, -1)
+	k.work = make([]float64, int(query[0]))
+	return k
+}
+
+func (k *distance) symmetric(n int) blas64.Symmetric {
+	return blas64.Symmetric{N: n, Stride: n, Data: k.gram, Uplo: gblas.Upper}
+}
+
+func (k *distance) between(u, v *kernel.Basis) float64 {
+	d, ur := u.Dims()
+	_, vr := v.Dims()
+	// M = v - u (u'v). The columns of u serve as the rows of u'.
+	blas.MulBasis(k.a, ur, u.Data(), u.Stride(), v.Data(), v.Stride(), ur, d, vr, 0)
+	for i := range ur {
+		for j := range vr {
+			k.b[i*vr+j] = -k.a[j*ur+i]
+		}
+	}
+	copy(k.m, v.Data())
+	blas.RankUpdate(k.m, k.ldm, u.Data(), u.Stride(), k.b, vr, ur, d, vr)
+	// |M|_2 is the root of the largest eigenvalue of M'M.
+	blas.MulBasis(k.gram, vr, k.m, k.ldm, k.m, k.ldm, vr, d, vr, 0)
+	if vr == 1 {
+		return math.Sqrt(k.gram[0])
+	}
+	for _, g := range k.gram {
+		if !finite(g) {
+			return math.NaN()
+		}
+	}
+	lapack64.Syev(lapack.EVNone, k.symmetric(vr), k.eigenvalues, k.work, len(k.work))
+	return math.Sqrt(max(0, k.eigenvalues[vr-1]))
+}
+
+// metrics measures the state of a run.
+type metrics struct {
+	pool    *kernel.Pool
+	truth   *kernel.Basis
+	toTruth []*distance // one a worker; nil without truth
+	toSelf  *distance
+	sd      []float64 // of every node
+
+	u     []*kernel.Basis // argument of the running measurement
+	diff  []float64       // U_g - U_1 of every node, one after the other
+	ld    int
+	gram  []float64 // of diff
+	tasks func(worker int)
+	pairs func(worker int)
+}
+
+// rowBlock is how many rows of the Gram matrix of the differences are computed
+// together; it is fixed so that the bits do not depend on the number of workers.
+const rowBlock = 16
+
+func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metrics {
+	m := &metrics{pool: pool, truth: truth, toSelf: newDistance(d, r, r), sd: make([]float64, nodes)}
+	if truth != nil {
+		_, tr := truth.Dims()
+		for range pool.Workers() {
+			m.toTruth = append(m.toTruth, newDistance(d, r, tr))
+		}
+	}
+	m.ld = blas.Stride(blas.Stride(d) * r)
+	m.diff = make([]float64, nodes*m.ld)
+	m.gram = make([]float64, nodes*nodes)
+	m.tasks = func(w int) {
+		for i := w; i < len(m.u); i += pool.Workers() {
+			if m.truth != nil {
+				m.sd[i] = m.toTruth[w].between(m.u[i], m.truth)
+			}
+			first := m.u[0].Data()
+			row := m.diff[i*m.ld:]
+			for k, v := range m.u[i].Data() {
+				row[k] = v - first[k]
+			}
+		}
+	}
+	m.pairs = func(w int) {
+		n, size := len(m.u), len(m.u[0].Data())
+		for b := w; b*rowBlock < n; b += pool.Workers() {
+			i := b * rowBlock
+			blas.MulBasis(m.gram[i:], n, m.diff[i*m.ld:], m.ld, m.diff, m.ld, min(rowBlock, n-i), size, n, 0)
+		}
+	}
+	return m
+}
+
+// subspaces returns SD_2 to the truth of the first node, the largest and the mean,
+// or NaN, and the largest Frobenius distance between two nodes' bases.
+func (m *metrics) subspaces(u []*kernel.Basis) (first, largest, mean, disagreement float64) {
+	m.u = u
+	m.pool.Run(m.tasks)
+	n := len(u)
+	if n > 1 {
+		m.pool.Run(m.pairs)
+	}
+	for i := range n {
+		for j := range i {
+			sq := m.gram[i*n+i] + m.gram[j*n+j] - 2*m.gram[i*n+j]
+			disagreement = max(disagreement, sq)
+		}
+	}
+	disagreement = math.Sqrt(disagreement)
+	if m.truth == nil {
+		nan := math.NaN()
+		return nan, nan, nan, disagreement
+	}
+	for _, v := range m.sd {
+		largest = max(largest, v)
+		mean += v
+	}
+	return m.sd[0], largest, mean / float64(n), disagreement
+}
+
+// observe hands the record of the current state to the observer.
+func (s *Solver) observe() {
+	if s.o.Observer == nil {
+		return
+	}
+	s.last = s.record()
+	s.o.Observer(&s.last)
+}
+
+// record describes the current U, after the groups fitted their b_t to it.
+func (s *Solver) record() Record {
+	rec := Record{Iteration: s.iteration, Compute: s.compute, Traffic: s.traffic()}
+	rec.SDNode1, rec.SDMax, rec.SDMean, rec.Disagreement = s.metrics.subspaces(s.u)
+	for _, g := range s.groups {
+		rec.Objective += g.Objective
+		for _, st := range g.Status {
+			if st != 0 {
+				rec.Singular++
+			}
+		}
+	}
+	return rec
+}

@@ -1,0 +1,148 @@
+package difalt
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+)
+
+// Method is the algorithm that the Solver runs.
+type Method uint8
+
+const (
+	// DifAltGDmin adapts, then combines: every node takes a gradient step on its own
+	// U_g, and the results are averaged (Alg. 3).
+	DifAltGDmin Method = iota
+	// AltGDmin is the centralised algorithm: a server sums all gradients, takes the
+	// step, and broadcasts U.
+	AltGDmin
+	// DecAltGDmin combines, then adjusts: the gradients are averaged, and every node
+	// takes the step on its own U_g.
+	DecAltGDmin
+	// DGD is the paper's variant of decentralised gradient descent,
+	// U_g <- QR((1/deg_g) sum_{j in N_g} U_j - eta grad_g). It stalls.
+	DGD
+)
+
+var methodNames = []string{"dif", "altgdmin", "dec", "dgd"}
+
+// String returns the short name that ParseMethod reads: dif, altgdmin, dec or dgd.
+func (m Method) String() string {
+	if int(m) < len(methodNames) {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// Methods returns all methods.
+func Methods() []Method { return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD} }
+
+// ParseMethod returns the method of a short name.
+func ParseMethod(name string) (Method, error) {
+	for i, s := range methodNames {
+		if s == name {
+			return Method(i), nil
+		}
+	}
+	return 0, fmt.Errorf("difalt: unknown method %q: want one of %v", name, methodNames)
+}
+
+// Options configures a run. The zero value of every field but Rank stands for
+// the default that its comment names.
+type Options struct {
+	// Method is the algorithm; DifAltGDmin by default.
+	Method Method
+	// Rank is r, the number of columns of U. It must be set.
+	Rank int
+	// Iterations is T_GD, 500 by default.
+	Iterations int
+	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default.
+	Rounds int
+	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
+	// default.
+	InitRounds int
+	// PowerIterations is T_pm, 30 by default.
+	PowerIterations int
+	// Step is eta. By default it is 0.4/(n sigma^2), with n the mean number of
+	// samples of a task and sigma^2 the initialisation's estimate of
+	// sigma_max(Theta)^2.
+	Step float64
+	// Kappa and Mu are the condition number and incoherence that the truncation
+	// threshold assumes (Alg. 2, line 3); 1 by default.
+	Kappa, Mu float64
+	// Ridge is the strength lambda of b_t = argmin |X_t U b - y_t|^2 + lambda |b|^2.
+	// 0, the default, is least squares.
+	Ridge float64
+	// Tolerance stops the run when no node's subspace moves by more than this in an
+	// iteration, SD_2(U_g, previous U_g). 0, the default, runs all iterations.
+	Tolerance float64
+	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
+	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then
+	// needs at least (2 Iterations + 2) Rank samples.
+	SampleSplit bool
+	// Workers is the number of threads; 0, the default, means GOMAXPROCS. Results do
+	// not depend on it.
+	Workers int
+	// Seed of the power iteration's Gaussian start.
+	Seed uint64
+	// Observer is called with every Record; nil observes nothing and costs nothing.
+	// The record is valid during the call.
+	Observer func(*Record)
+	// Logger receives progress at debug level and what a user should know at warn
+	// level. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Validate returns an error that names the first field with a value out of range.
+func (o *Options) Validate() error {
+	if int(o.Method) >= len(methodNames) {
+		return fmt.Errorf("difalt: Method is %d: not a method", o.Method)
+	}
+	if o.Rank <= 0 {
+		return fmt.Errorf("difalt: Rank is %d: need at least 1", o.Rank)
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"InitRounds", o.InitRounds},
+		{"PowerIterations", o.PowerIterations}, {"Workers", o.Workers},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("difalt: %s is %d: must not be negative", f.name, f.value)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{
+		{"Step", o.Step}, {"Kappa", o.Kappa}, {"Mu", o.Mu}, {"Ridge", o.Ridge}, {"Tolerance", o.Tolerance},
+	} {
+		if !(f.value >= 0) || math.IsInf(f.value, 0) {
+			return fmt.Errorf("difalt: %s is %v: must be finite and not negative", f.name, f.value)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns the options with zero values replaced.
+func (o Options) withDefaults() Options {
+	o.Iterations = or(o.Iterations, 500)
+	o.Rounds = or(o.Rounds, 10)
+	o.InitRounds = or(o.InitRounds, o.Rounds)
+	o.PowerIterations = or(o.PowerIterations, 30)
+	o.Kappa = or(o.Kappa, 1)
+	o.Mu = or(o.Mu, 1)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

@@ -1,0 +1,93 @@
+package difalt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+)
+
+// A Snapshot is the state of a run between two iterations. It can be stored with
+// any encoder; a solver for the same problem, network and options that restores
+// it continues with the same bits.
+type Snapshot struct {
+	Method    string
+	Iteration int
+	D, Rank   int
+	// U[i] holds U_g of node Hosted()[i] by columns, d*r entries.
+	U [][]float64
+	// Step is eta; SigmaSquared is where it came from, or 0.
+	Step, SigmaSquared   float64
+	Traffic, InitTraffic topology.Traffic
+	Compute              time.Duration
+}
+
+// Snapshot returns a copy of the state, after the initialisation if nothing has
+// run yet.
+func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	d, r := s.u[0].Dims()
+	snap := &Snapshot{
+		Method: s.o.Method.String(), Iteration: s.iteration, D: d, Rank: r,
+		Step: s.step, SigmaSquared: s.initial.SigmaSquared,
+		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute,
+	}
+	for _, u := range s.u {
+		cols := make([]float64, 0, d*r)
+		for j := range r {
+			cols = append(cols, u.Col(j)...)
+		}
+		snap.U = append(snap.U, cols)
+	}
+	return snap, nil
+}
+
+// Restore continues from a snapshot of a run of the same problem and method. It
+// returns an error, and changes nothing, if the snapshot does not fit.
+func (s *Solver) Restore(snap *Snapshot) error {
+	d, r := s.u[0].Dims()
+	switch {
+	case snap.Method != s.o.Method.String():
+		return fmt.Errorf("difalt: snapshot is of method %q, the solver runs %v", snap.Method, s.o.Method)
+	case snap.D != d || snap.Rank != r:
+		return fmt.Errorf("difalt: snapshot has bases of %d x %d, the problem %d x %d", snap.D, snap.Rank, d, r)
+	case len(snap.U) != len(s.u):
+		return fmt.Errorf("difalt: snapshot has %d nodes, the solver hosts %d", len(snap.U), len(s.u))
+	case snap.Iteration < 0:
+		return fmt.Errorf("difalt: snapshot has iteration %d", snap.Iteration)
+	case !(snap.Step > 0) || !finite(snap.Step):
+		return fmt.Errorf("difalt: snapshot has step %v", snap.Step)
+	}
+	for i, cols := range snap.U {
+		if len(cols) != d*r {
+			return fmt.Errorf("difalt: snapshot of node %d has %d entries, want %d", s.hosted[i], len(cols), d*r)
+		}
+		for k, v := range cols {
+			if !finite(v) {
+				return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", s.hosted[i], k%d, k/d, v)
+			}
+		}
+	}
+	u := make([]*kernel.Basis, len(s.u))
+	for i, cols := range snap.U {
+		u[i] = kernel.NewBasis(d, r)
+		for j := range r {
+			copy(u[i].Col(j), cols[j*d:][:d])
+		}
+		s.u[i].CopyFrom(u[i])
+	}
+	s.initial = &Initial{U: u, SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
+	s.step, s.iteration, s.compute = snap.Step, snap.Iteration, snap.Compute
+	// Count on from the snapshot's traffic.
+	s.begun = difference(s.scheme.mixer.Traffic(), snap.Traffic)
+	return nil
+}
+
+// traffic returns what the iterations have sent.
+func (s *Solver) traffic() topology.Traffic {
+	return difference(s.scheme.mixer.Traffic(), s.begun)
+}

@@ -1,0 +1,391 @@
+package difalt_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
+)
+
+// small is a problem that every method but DGD solves in a few dozen iterations.
+func small(t testing.TB) (*synthetic, *difalt.Network) {
+	return gaussian(1, 5, 20, 40, 2, fixed(15), 0), network(t, "er:0.7", 5, topology.Metropolis, 1)
+}
+
+func TestRecoversTheta(t *testing.T) {
+	s, net := small(t)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin} {
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Status != difalt.IterationLimit || res.Iterations != 500 {
+			t.Errorf("%v: %v after %d iterations", method, res.Status, res.Iterations)
+		}
+		for g := range s.theta {
+			for k, want := range s.theta[g] {
+				var diff mat.VecDense
+				diff.SubVec(mat.NewVecDense(20, res.Theta(g, k)), want)
+				// Theorem 1, part 1, with epsilon at rounding.
+				if e := mat.Norm(&diff, 2) / mat.Norm(want, 2); e > 1e-12 {
+					t.Fatalf("%v: theta of node %d, task %d is off by %g", method, g, k, e)
+				}
+			}
+		}
+	}
+}
+
+// TestWorkers asserts the same bits for any number of workers, and that nothing is
+// left running.
+func TestWorkers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s, net := small(t)
+	for _, method := range difalt.Methods() {
+		var want []difalt.Record
+		for _, workers := range []int{1, 2, 3, 7} {
+			got := curve(t, s.Problem, net, difalt.Options{Rank: 2, Method: method, Iterations: 30, Workers: workers})
+			for i := range got {
+				got[i].Compute = 0
+			}
+			if want == nil {
+				want = got
+			}
+			for i := range want {
+				if want[i] != got[i] {
+					t.Fatalf("%v, %d workers: record %d is %+v, with one worker %+v", method, workers, i, got[i], want[i])
+				}
+			}
+		}
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+}
+
+func TestStepDoesNotAllocate(t *testing.T) {
+	s, net := small(t)
+	for _, method := range difalt.Methods() {
+		for _, workers := range []int{1, 2} {
+			seen := 0
+			o := difalt.Options{Rank: 2, Method: method, Workers: workers, Observer: func(*difalt.Record) { seen++ }}
+			solver, err := difalt.NewSolver(s.Problem, net, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := t.Context()
+			step := func() {
+				if err := solver.Step(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			step()
+			if n := testing.AllocsPerRun(20, step); n != 0 {
+				t.Errorf("%v, %d workers: %v allocations an iteration", method, workers, n)
+			}
+			if seen == 0 {
+				t.Error("the observer was not called")
+			}
+			solver.Close()
+		}
+	}
+}
+
+// TestSnapshot interrupts a run, sends its state through JSON into a new solver, and
+// expects the bits of the uninterrupted run.
+func TestSnapshot(t *testing.T) {
+	s, net := small(t)
+	for _, method := range difalt.Methods() {
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 25}
+		want, err := difalt.Run(t.Context(), s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		for range 11 {
+			if err := first.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		snap, err := first.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := json.Marshal(snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var loaded difalt.Snapshot
+		if err := json.Unmarshal(stored, &loaded); err != nil {
+			t.Fatal(err)
+		}
+		second, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if err := second.Restore(&loaded); err != nil {
+			t.Fatal(err)
+		}
+		got, err := second.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Last.Compute, got.Last.Compute = 0, 0
+		if got.Last != want.Last || got.Iterations != want.Iterations {
+			t.Errorf("%v: resumed run ends at %+v, want %+v", method, got.Last, want.Last)
+		}
+		for i := range want.U {
+			if !mat.Equal(got.U[i], want.U[i]) {
+				t.Errorf("%v: U of node %d differs after the resumption", method, i)
+			}
+		}
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	s, net := small(t)
+	solver, err := difalt.NewSolver(s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer solver.Close()
+	good := func() *difalt.Snapshot {
+		snap, err := solver.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snap
+	}
+	for _, c := range []struct {
+		spoil func(*difalt.Snapshot)
+		want  string
+	}{
+		{func(s *difalt.Snapshot) { s.Method = "dgd" }, `snapshot is of method "dgd"`},
+		{func(s *difalt.Snapshot) { s.Rank = 3 }, "bases of 20 x 3"},
+		{func(s *difalt.Snapshot) { s.U = s.U[1:] }, "snapshot has 4 nodes"},
+		{func(s *difalt.Snapshot) { s.U[2][21] = math.NaN() }, "node 2, row 1, column 1 is NaN"},
+		{func(s *difalt.Snapshot) { s.Step = 0 }, "step 0"},
+	} {
+		snap := good()
+		c.spoil(snap)
+		if err := solver.Restore(snap); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+func TestConverged(t *testing.T) {
+	s, net := small(t)
+	o := difalt.Options{Rank: 2, Tolerance: 1e-9}
+	res, err := difalt.Run(t.Context(), s.Problem, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Status != difalt.Converged || res.Iterations >= 500 || res.Last.SDMax > 1e-7 {
+		t.Errorf("status %v after %d iterations at %g", res.Status, res.Iterations, res.Last.SDMax)
+	}
+	// The nodes told one another: more rounds than T_con an iteration.
+	if res.Last.Traffic.Rounds <= int64(10*res.Iterations) {
+		t.Errorf("the stop rule's communication is not counted: %d rounds", res.Last.Traffic.Rounds)
+	}
+}
+
+func TestDivergedKeepsLastFiniteState(t *testing.T) {
+	s, net := small(t)
+	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e305})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Status != difalt.Diverged {
+		t.Fatalf("status %v, want diverged", res.Status)
+	}
+	for g := range res.U {
+		for _, v := range append(res.U[g].Data(), res.B[g]...) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Fatalf("node %d holds %v", g, v)
+			}
+		}
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	s, net := small(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := difalt.Options{Rank: 2, Observer: func(r *difalt.Record) {
+		if r.Iteration == 7 {
+			cancel()
+		}
+	}}
+	res, err := difalt.Run(ctx, s.Problem, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Status != difalt.Canceled || res.Iterations < 7 || res.Iterations > 8 || res.Last.Iteration != res.Iterations {
+		t.Errorf("%v after %d iterations", res.Status, res.Iterations)
+	}
+	if _, err := difalt.Run(ctx, s.Problem, net, o); err == nil {
+		t.Error("a run that is canceled before it has an estimate must fail")
+	}
+}
+
+// TestSampleSplit runs the theory's variant: every set is used once, and with
+// enough samples it converges like the rest.
+func TestSampleSplit(t *testing.T) {
+	s := gaussian(1, 4, 12, 24, 2, fixed(82*12), 0)
+	net := network(t, "complete", 4, topology.Metropolis, 1)
+	o := difalt.Options{Rank: 2, SampleSplit: true, Iterations: 40}
+	recs := curve(t, s.Problem, net, o)
+	if last := recs[len(recs)-1].SDMax; last > 1e-2*recs[0].SDMax {
+		t.Errorf("sample splitting goes from %g to %g in 40 iterations", recs[0].SDMax, last)
+	}
+	o.Iterations = 300
+	_, err := difalt.Run(t.Context(), s.Problem, net, o)
+	want := "needs 1204 samples a task (602 sets of at least Rank = 2), but node 0, task 0 has 984"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got error %v, want one with %q", err, want)
+	}
+}
+
+func TestTraffic(t *testing.T) {
+	s, net := small(t)
+	edges := int64(net.Weights.Graph().Edges())
+	for method, want := range map[difalt.Method]topology.Traffic{
+		difalt.DifAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
+		difalt.DecAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
+		difalt.AltGDmin:    {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
+		difalt.DGD:         {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
+	} {
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, InitRounds: 20, Iterations: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Last.Traffic != want {
+			t.Errorf("%v: traffic %+v, want %+v", method, res.Last.Traffic, want)
+		}
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	net := network(t, "ring", 3, topology.Metropolis, 1)
+	ok := difalt.Options{Rank: 2}
+	nan := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
+	x := nan.x[1][2]
+	x.Set(4, 5, math.NaN())
+	nan.Nodes[1] = kernel.NewTasks([]mat.Matrix{nan.x[1][0], nan.x[1][1], x}, nan.y[1], kernel.Float64)
+	inf := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
+	inf.y[2][0][3] = math.Inf(-1)
+	inf.Nodes[2] = kernel.NewTasks([]mat.Matrix{inf.x[2][0]}, inf.y[2][:1], kernel.Float64)
+	empty := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
+	empty.Nodes[0] = kernel.NewBuilder(8, nil, kernel.Float64).Tasks()
+	zero := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
+	for g := range zero.Nodes {
+		zero.Nodes[g] = kernel.NewBuilder(8, []int{0, 0, 0}, kernel.Float64).Tasks()
+	}
+	two := gaussian(1, 2, 8, 9, 2, fixed(6), 0)
+	good := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
+	wide := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
+	wide.U0 = []*kernel.Basis{kernel.NewBasis(8, 2), kernel.NewBasis(8, 3), kernel.NewBasis(8, 2)}
+	far := network(t, "path", 3, topology.Metropolis, 1)
+	for _, c := range []struct {
+		name string
+		p    *difalt.Problem
+		net  *difalt.Network
+		o    difalt.Options
+		want string
+	}{
+		{"NaN", nan.Problem, net, ok, "node 1, task 2, row 4, feature 5: X is NaN"},
+		{"Inf", inf.Problem, net, ok, "node 2, task 0, row 3: y is -Inf"},
+		{"no tasks", empty.Problem, net, ok, "node 0 has no tasks"},
+		{"no samples", zero.Problem, net, ok, "the tasks have no samples"},
+		{"nodes", two.Problem, net, ok, "problem has tasks of 2 nodes, but 3 nodes"},
+		{"rank 0", good.Problem, net, difalt.Options{}, "Rank is 0"},
+		{"rank 9", good.Problem, net, difalt.Options{Rank: 9}, "Rank is 9, more than min(d, T) = min(8, 9)"},
+		{"rounds", good.Problem, net, difalt.Options{Rank: 2, Rounds: -1}, "Rounds is -1"},
+		{"step", good.Problem, net, difalt.Options{Rank: 2, Step: math.NaN()}, "Step is NaN"},
+		{"ridge", good.Problem, net, difalt.Options{Rank: 2, Ridge: -3}, "Ridge is -3"},
+		{"U0", wide.Problem, net, ok, "U0 of node 1 is 8 x 3, want 8 x 2"},
+		{"init rounds", good.Problem, far, difalt.Options{Rank: 2, InitRounds: 1}, "does not reach node 2 in InitRounds = 1 rounds; the graph path (3 nodes, 2 edges) needs at least 2"},
+		{"nil", nil, net, ok, "need a problem and a network"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := difalt.Run(t.Context(), c.p, c.net, c.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestUnderdetermined runs tasks with fewer samples than the rank: they take the
+// minimum-norm solution, the log says so, and a ridge silences it.
+func TestUnderdetermined(t *testing.T) {
+	s := gaussian(1, 3, 10, 12, 3, func(t int) int { return 2 + 10*(t%2) }, 0)
+	net := network(t, "ring", 3, topology.Metropolis, 1)
+	for _, ridge := range []float64{0, 1e-3} {
+		var log bytes.Buffer
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{
+			Rank: 3, Iterations: 5, Ridge: ridge, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 6
+		if ridge > 0 {
+			want = 0
+		}
+		if res.Last.Singular != want || strings.Contains(log.String(), "minimum norm") != (want > 0) {
+			t.Errorf("ridge %g: %d singular tasks, log %q", ridge, res.Last.Singular, log.String())
+		}
+	}
+}
+
+func TestAdapt(t *testing.T) {
+	s := gaussian(5, 1, 15, 4, 3, fixed(6), 0)
+	b, status, err := difalt.Adapt(s.Truth, s.Nodes[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range s.theta[0] {
+		var theta mat.VecDense
+		theta.MulVec(s.Truth, mat.NewVecDense(3, b[3*k:3*k+3]))
+		theta.SubVec(&theta, want)
+		if e := mat.Norm(&theta, 2); e > 1e-12 || status[k] != 0 {
+			t.Errorf("task %d: theta is off by %g, status %v", k, e, status[k])
+		}
+	}
+	if _, _, err := difalt.Adapt(kernel.NewBasis(14, 3), s.Nodes[0], 0); err == nil || !strings.Contains(err.Error(), "15 features, the representation 14") {
+		t.Errorf("wrong number of features: %v", err)
+	}
+	if _, _, err := difalt.Adapt(s.Truth, s.Nodes[0], math.Inf(1)); err == nil || !strings.Contains(err.Error(), "ridge is +Inf") {
+		t.Errorf("infinite ridge: %v", err)
+	}
+}
+
+func TestMethodNames(t *testing.T) {
+	for _, m := range difalt.Methods() {
+		if got, err := difalt.ParseMethod(m.String()); err != nil || got != m {
+			t.Errorf("%v: %v, %v", m, got, err)
+		}
+	}
+	if _, err := difalt.ParseMethod("sgd"); err == nil || !strings.Contains(err.Error(), `unknown method "sgd"`) {
+		t.Error(err)
+	}
+}

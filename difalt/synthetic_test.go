@@ -1,0 +1,100 @@
+package difalt_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
+)
+
+// synthetic is a problem with a known answer: y_t = X_t U* b_t + noise with
+// standard Gaussian X_t and b_t. x and y hold the same data densely.
+type synthetic struct {
+	*difalt.Problem
+	x     [][]*mat.Dense // of node, task
+	y     [][][]float64
+	theta [][]*mat.VecDense // theta_t = U* b_t
+}
+
+// gaussian returns such a problem with samples(t) rows for task t, its tasks dealt
+// to the nodes in contiguous blocks.
+func gaussian(seed uint64, nodes, d, tasks, r int, samples func(t int) int, noise float64) *synthetic {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	normal := func(m, n int) *mat.Dense {
+		a := mat.NewDense(m, n, nil)
+		for i := range a.RawMatrix().Data {
+			a.RawMatrix().Data[i] = rng.NormFloat64()
+		}
+		return a
+	}
+	truth := kernel.BasisOf(normal(d, r))
+	truth.Orthonormalize(make([]float64, r*r), make([]float64, r))
+	s := &synthetic{Problem: &difalt.Problem{Truth: truth}}
+	for g := range nodes {
+		var xs []*mat.Dense
+		var ms []mat.Matrix
+		var ys [][]float64
+		var thetas []*mat.VecDense
+		for t := g * tasks / nodes; t < (g+1)*tasks/nodes; t++ {
+			n := samples(t)
+			x := normal(n, d)
+			theta, y := new(mat.VecDense), new(mat.VecDense)
+			theta.MulVec(truth, normal(r, 1).ColView(0))
+			y.MulVec(x, theta)
+			for i := range n {
+				y.SetVec(i, y.AtVec(i)+noise*rng.NormFloat64())
+			}
+			xs, ms, ys = append(xs, x), append(ms, x), append(ys, y.RawVector().Data)
+			thetas = append(thetas, theta)
+		}
+		s.x, s.y, s.theta = append(s.x, xs), append(s.y, ys), append(s.theta, thetas)
+		s.Nodes = append(s.Nodes, kernel.NewTasks(ms, ys, kernel.Float64))
+	}
+	return s
+}
+
+// spectrum returns sigma_max(Theta*)^2 and kappa^2 = (sigma_max/sigma_min)^2.
+func (s *synthetic) spectrum() (largest, kappaSquared float64) {
+	d, r := s.Truth.Dims()
+	var theta []float64
+	for _, node := range s.theta {
+		for _, v := range node {
+			theta = append(theta, v.RawVector().Data...)
+		}
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(len(theta)/d, d, theta), mat.SVDNone) {
+		panic("no svd")
+	}
+	v := svd.Values(nil)
+	return v[0] * v[0], (v[0] / v[r-1]) * (v[0] / v[r-1])
+}
+
+func fixed(n int) func(int) int { return func(int) int { return n } }
+
+func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uint64) *difalt.Network {
+	t.Helper()
+	g, err := topology.Parse(graph, nodes, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := topology.NewWeights(g, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &difalt.Network{Weights: w}
+}
+
+// curve runs a method and returns the record of every iteration.
+func curve(t testing.TB, p *difalt.Problem, net *difalt.Network, o difalt.Options) []difalt.Record {
+	t.Helper()
+	var recs []difalt.Record
+	o.Observer = func(r *difalt.Record) { recs = append(recs, *r) }
+	if _, err := difalt.Run(t.Context(), p, net, o); err != nil {
+		t.Fatal(err)
+	}
+	return recs
+}
