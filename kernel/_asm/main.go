@@ -32,5 +32,9 @@ func main() {
 	}
 	leastSquares(t)
 	residual(t)
+	for _, streams := range []int{1, 4} {
+		readSum(t, streams)
+	}
+	fmaPeak(t)
 	Generate()
 }

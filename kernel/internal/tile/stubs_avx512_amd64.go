@@ -103,3 +103,18 @@ func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float
 //
 //go:noescape
 func residual_avx512(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
+
+// readSum_1_avx512 returns the sum of n >= 256 float64, a multiple of 256.
+//
+//go:noescape
+func readSum_1_avx512(x *float64, n int) float64
+
+// readSum_4_avx512 returns the sum of n >= 256 float64, a multiple of 256.
+//
+//go:noescape
+func readSum_4_avx512(x *float64, n int) float64
+
+// fmaPeak_avx512 does 12 vector multiply-adds in each round.
+//
+//go:noescape
+func fmaPeak_avx512(rounds int) float64

@@ -3193,3 +3193,173 @@ end:
 	MOVSD        X0, ret+56(FP)
 	VZEROUPPER
 	RET
+
+// func readSum_1_avx2(x *float64, n int) float64
+// Requires: AVX, SSE2
+TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	SHRQ   $0x00, CX
+	MOVQ   CX, DX
+	SHLQ   $0x03, DX
+	SHRQ   $0x05, CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+sweep:
+	VADDPD       (AX), Y0, Y0
+	VADDPD       32(AX), Y1, Y1
+	VADDPD       64(AX), Y2, Y2
+	VADDPD       96(AX), Y3, Y3
+	VADDPD       128(AX), Y4, Y4
+	VADDPD       160(AX), Y5, Y5
+	VADDPD       192(AX), Y6, Y6
+	VADDPD       224(AX), Y7, Y7
+	ADDQ         $+256, AX
+	DECQ         CX
+	JNZ          sweep
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y0, Y0
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y0, Y0
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func readSum_4_avx2(x *float64, n int) float64
+// Requires: AVX, SSE2
+TEXT ·readSum_4_avx2(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	SHRQ   $0x05, CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+sweep:
+	VADDPD       (AX), Y0, Y0
+	VADDPD       32(AX), Y1, Y1
+	VADDPD       64(AX), Y2, Y2
+	VADDPD       96(AX), Y3, Y3
+	VADDPD       128(AX), Y4, Y4
+	VADDPD       160(AX), Y5, Y5
+	VADDPD       192(AX), Y6, Y6
+	VADDPD       224(AX), Y7, Y7
+	VADDPD       (AX)(DX*1), Y0, Y0
+	VADDPD       32(AX)(DX*1), Y1, Y1
+	VADDPD       64(AX)(DX*1), Y2, Y2
+	VADDPD       96(AX)(DX*1), Y3, Y3
+	VADDPD       128(AX)(DX*1), Y4, Y4
+	VADDPD       160(AX)(DX*1), Y5, Y5
+	VADDPD       192(AX)(DX*1), Y6, Y6
+	VADDPD       224(AX)(DX*1), Y7, Y7
+	VADDPD       (AX)(DX*2), Y0, Y0
+	VADDPD       32(AX)(DX*2), Y1, Y1
+	VADDPD       64(AX)(DX*2), Y2, Y2
+	VADDPD       96(AX)(DX*2), Y3, Y3
+	VADDPD       128(AX)(DX*2), Y4, Y4
+	VADDPD       160(AX)(DX*2), Y5, Y5
+	VADDPD       192(AX)(DX*2), Y6, Y6
+	VADDPD       224(AX)(DX*2), Y7, Y7
+	VADDPD       (AX)(BX*1), Y0, Y0
+	VADDPD       32(AX)(BX*1), Y1, Y1
+	VADDPD       64(AX)(BX*1), Y2, Y2
+	VADDPD       96(AX)(BX*1), Y3, Y3
+	VADDPD       128(AX)(BX*1), Y4, Y4
+	VADDPD       160(AX)(BX*1), Y5, Y5
+	VADDPD       192(AX)(BX*1), Y6, Y6
+	VADDPD       224(AX)(BX*1), Y7, Y7
+	ADDQ         $+256, AX
+	DECQ         CX
+	JNZ          sweep
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y0, Y0
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y0, Y0
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func fmaPeak_avx2(rounds int) float64
+// Requires: AVX, FMA3, SSE2
+TEXT ·fmaPeak_avx2(SB), NOSPLIT, $0-16
+	MOVQ   rounds+0(FP), AX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+
+round:
+	VFMADD231PD  Y12, Y12, Y0
+	VFMADD231PD  Y12, Y12, Y1
+	VFMADD231PD  Y12, Y12, Y2
+	VFMADD231PD  Y12, Y12, Y3
+	VFMADD231PD  Y12, Y12, Y4
+	VFMADD231PD  Y12, Y12, Y5
+	VFMADD231PD  Y12, Y12, Y6
+	VFMADD231PD  Y12, Y12, Y7
+	VFMADD231PD  Y12, Y12, Y8
+	VFMADD231PD  Y12, Y12, Y9
+	VFMADD231PD  Y12, Y12, Y10
+	VFMADD231PD  Y12, Y12, Y11
+	DECQ         AX
+	JNZ          round
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y0, Y0
+	VADDPD       Y6, Y0, Y0
+	VADDPD       Y7, Y0, Y0
+	VADDPD       Y8, Y0, Y0
+	VADDPD       Y9, Y0, Y0
+	VADDPD       Y10, Y0, Y0
+	VADDPD       Y11, Y0, Y0
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+8(FP)
+	VZEROUPPER
+	RET

@@ -5389,3 +5389,188 @@ end:
 	MOVSD         X1, ret+56(FP)
 	VZEROUPPER
 	RET
+
+// func readSum_1_avx512(x *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+TEXT ·readSum_1_avx512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	SHRQ   $0x00, CX
+	MOVQ   CX, DX
+	SHLQ   $0x03, DX
+	SHRQ   $0x06, CX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+
+sweep:
+	VADDPD        (AX), Z0, Z0
+	VADDPD        64(AX), Z1, Z1
+	VADDPD        128(AX), Z2, Z2
+	VADDPD        192(AX), Z3, Z3
+	VADDPD        256(AX), Z4, Z4
+	VADDPD        320(AX), Z5, Z5
+	VADDPD        384(AX), Z6, Z6
+	VADDPD        448(AX), Z7, Z7
+	ADDQ          $+512, AX
+	DECQ          CX
+	JNZ           sweep
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z0, Z0
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z0, Z0
+	VADDPD        Z6, Z0, Z0
+	VADDPD        Z7, Z0, Z0
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func readSum_4_avx512(x *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+TEXT ·readSum_4_avx512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	SHRQ   $0x06, CX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+
+sweep:
+	VADDPD        (AX), Z0, Z0
+	VADDPD        64(AX), Z1, Z1
+	VADDPD        128(AX), Z2, Z2
+	VADDPD        192(AX), Z3, Z3
+	VADDPD        256(AX), Z4, Z4
+	VADDPD        320(AX), Z5, Z5
+	VADDPD        384(AX), Z6, Z6
+	VADDPD        448(AX), Z7, Z7
+	VADDPD        (AX)(DX*1), Z0, Z0
+	VADDPD        64(AX)(DX*1), Z1, Z1
+	VADDPD        128(AX)(DX*1), Z2, Z2
+	VADDPD        192(AX)(DX*1), Z3, Z3
+	VADDPD        256(AX)(DX*1), Z4, Z4
+	VADDPD        320(AX)(DX*1), Z5, Z5
+	VADDPD        384(AX)(DX*1), Z6, Z6
+	VADDPD        448(AX)(DX*1), Z7, Z7
+	VADDPD        (AX)(DX*2), Z0, Z0
+	VADDPD        64(AX)(DX*2), Z1, Z1
+	VADDPD        128(AX)(DX*2), Z2, Z2
+	VADDPD        192(AX)(DX*2), Z3, Z3
+	VADDPD        256(AX)(DX*2), Z4, Z4
+	VADDPD        320(AX)(DX*2), Z5, Z5
+	VADDPD        384(AX)(DX*2), Z6, Z6
+	VADDPD        448(AX)(DX*2), Z7, Z7
+	VADDPD        (AX)(BX*1), Z0, Z0
+	VADDPD        64(AX)(BX*1), Z1, Z1
+	VADDPD        128(AX)(BX*1), Z2, Z2
+	VADDPD        192(AX)(BX*1), Z3, Z3
+	VADDPD        256(AX)(BX*1), Z4, Z4
+	VADDPD        320(AX)(BX*1), Z5, Z5
+	VADDPD        384(AX)(BX*1), Z6, Z6
+	VADDPD        448(AX)(BX*1), Z7, Z7
+	ADDQ          $+512, AX
+	DECQ          CX
+	JNZ           sweep
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z0, Z0
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z0, Z0
+	VADDPD        Z6, Z0, Z0
+	VADDPD        Z7, Z0, Z0
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func fmaPeak_avx512(rounds int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+TEXT ·fmaPeak_avx512(SB), NOSPLIT, $0-16
+	MOVQ   rounds+0(FP), AX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+
+round:
+	VFMADD231PD   Z12, Z12, Z0
+	VFMADD231PD   Z12, Z12, Z1
+	VFMADD231PD   Z12, Z12, Z2
+	VFMADD231PD   Z12, Z12, Z3
+	VFMADD231PD   Z12, Z12, Z4
+	VFMADD231PD   Z12, Z12, Z5
+	VFMADD231PD   Z12, Z12, Z6
+	VFMADD231PD   Z12, Z12, Z7
+	VFMADD231PD   Z12, Z12, Z8
+	VFMADD231PD   Z12, Z12, Z9
+	VFMADD231PD   Z12, Z12, Z10
+	VFMADD231PD   Z12, Z12, Z11
+	DECQ          AX
+	JNZ           round
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z0, Z0
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z0, Z0
+	VADDPD        Z6, Z0, Z0
+	VADDPD        Z7, Z0, Z0
+	VADDPD        Z8, Z0, Z0
+	VADDPD        Z9, Z0, Z0
+	VADDPD        Z10, Z0, Z0
+	VADDPD        Z11, Z0, Z0
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, ret+8(FP)
+	VZEROUPPER
+	RET
