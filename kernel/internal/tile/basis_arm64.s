@@ -137,8 +137,8 @@ s2: \
 s1: \
 	STORE(0, 1, 2, 3, F0, F1)
 
-// func basis4NEON(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
-TEXT ·basis4NEON(SB), NOSPLIT, $0-80
+// func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+TEXT ·mulBasis_4x5_neon(SB), NOSPLIT, $0-80
 	MOVD a+0(FP), R9
 	MOVD lda+8(FP), R10
 	MOVD x+16(FP), R0
@@ -155,8 +155,8 @@ TEXT ·basis4NEON(SB), NOSPLIT, $0-80
 	TILE4(STEP)
 	RET
 
-// func basis4F32NEON(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
-TEXT ·basis4F32NEON(SB), NOSPLIT, $0-80
+// func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+TEXT ·mulBasis32_4x5_neon(SB), NOSPLIT, $0-80
 	MOVD a+0(FP), R9
 	MOVD lda+8(FP), R10
 	MOVD x+16(FP), R0
@@ -237,8 +237,8 @@ s2: \
 s1: \
 	STORE1(0, 1, F0)
 
-// func basis1NEON(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
-TEXT ·basis1NEON(SB), NOSPLIT, $0-80
+// func mulBasis_1x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+TEXT ·mulBasis_1x5_neon(SB), NOSPLIT, $0-80
 	MOVD a+0(FP), R9
 	MOVD lda+8(FP), R10
 	MOVD x+16(FP), R0
@@ -253,8 +253,8 @@ TEXT ·basis1NEON(SB), NOSPLIT, $0-80
 	TILE1(ENTRIES8)
 	RET
 
-// func basis1F32NEON(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
-TEXT ·basis1F32NEON(SB), NOSPLIT, $0-80
+// func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+TEXT ·mulBasis32_1x5_neon(SB), NOSPLIT, $0-80
 	MOVD a+0(FP), R9
 	MOVD lda+8(FP), R10
 	MOVD x+16(FP), R0

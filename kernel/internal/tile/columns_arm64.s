@@ -20,11 +20,11 @@
 	CMP  $4, R3; \
 	CSEL GE, R7, R6, R7
 
-// func dots4NEON(f, x, a *float64, lda, c, m int)
+// func dots_4_neon(f, x, a *float64, lda, c, m int)
 //
 // It computes f[j] = x'a_j for j < c; f has 4 entries, the last ones equal. The sums
 // of column j are in V(2j) and V(2j+1).
-TEXT ·dots4NEON(SB), NOSPLIT, $0-48
+TEXT ·dots_4_neon(SB), NOSPLIT, $0-48
 	MOVD f+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD a+16(FP), R4
@@ -95,11 +95,11 @@ done:
 	FSTPQ (F0, F1), (R0)
 	RET
 
-// func axpys4NEON(f, x, a *float64, lda, c, m int)
+// func axpys_4_neon(f, x, a *float64, lda, c, m int)
 //
 // It computes a_j -= f[j] x for j < c. All columns are read before one is written, so
 // that the repeated last column is the same every time.
-TEXT ·axpys4NEON(SB), NOSPLIT, $0-48
+TEXT ·axpys_4_neon(SB), NOSPLIT, $0-48
 	MOVD  f+0(FP), R4
 	MOVD  lda+24(FP), R2
 	MOVD  c+32(FP), R3
@@ -173,10 +173,10 @@ loop:
 done:
 	RET
 
-// func scaleNEON(x *float64, f float64, m int)
+// func scale_neon(x *float64, f float64, m int)
 //
 // It multiplies x by f.
-TEXT ·scaleNEON(SB), NOSPLIT, $0-24
+TEXT ·scale_neon(SB), NOSPLIT, $0-24
 	MOVD  x+0(FP), R0
 	FMOVD f+8(FP), F0
 	MOVD  m+16(FP), R1

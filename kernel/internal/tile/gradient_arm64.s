@@ -85,8 +85,8 @@ s16: \
 s8: \
 	STOREV(F0, F1, F2, F3)
 
-// func sumRowsNEON(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
-TEXT ·sumRowsNEON(SB), NOSPLIT, $0-64
+// func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+TEXT ·mulTransposed_neon(SB), NOSPLIT, $0-64
 	MOVD v+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD ldx+16(FP), R2
@@ -100,8 +100,8 @@ TEXT ·sumRowsNEON(SB), NOSPLIT, $0-64
 	SUMROWS(TIMESE)
 	RET
 
-// func sumRowsF32NEON(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
-TEXT ·sumRowsF32NEON(SB), NOSPLIT, $0-64
+// func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+TEXT ·mulTransposed32_neon(SB), NOSPLIT, $0-64
 	MOVD v+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD ldx+16(FP), R2
@@ -115,11 +115,11 @@ TEXT ·sumRowsF32NEON(SB), NOSPLIT, $0-64
 	SUMROWS(TIMESE32)
 	RET
 
-// func residual4NEON(e, a *float64, lda int, b, y *float64, blocks, r int) float64
+// func residual_4_neon(e, a *float64, lda int, b, y *float64, blocks, r int) float64
 //
 // It computes 4 entries of e at a time, in V0 and V1, and adds their squares to
 // V2 and V3.
-TEXT ·residual4NEON(SB), NOSPLIT, $0-64
+TEXT ·residual_4_neon(SB), NOSPLIT, $0-64
 	MOVD e+0(FP), R0
 	MOVD a+8(FP), R1
 	MOVD lda+16(FP), R2

@@ -13,61 +13,61 @@ import (
 type basisTile[F Float] func(a *float64, lda int, x *F, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
 //go:noescape
-func basis4NEON(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
 //go:noescape
-func basis1NEON(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis_1x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
 //go:noescape
-func basis4F32NEON(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
 //go:noescape
-func basis1F32NEON(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
 // A rowSum computes up to 4 blocks of 8 entries of X' e. After every row it asks for
 // the memory at next, and moves next on by ahead bytes.
 type rowSum[F Float] func(v *float64, x *F, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
-func sumRowsNEON(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
-func sumRowsF32NEON(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
-// residual4NEON is residual for blocks of 4 samples.
+// residual_4_neon is residual for blocks of 4 samples.
 //
 //go:noescape
-func residual4NEON(e, a *float64, lda int, b, y *float64, blocks, r int) float64
+func residual_4_neon(e, a *float64, lda int, b, y *float64, blocks, r int) float64
 
-// panelNEON computes up to 4 rows of a product, or adds it to c:
+// panel_4_neon computes up to 4 rows of a product, or adds it to c:
 //
 //	c[i*ldc+k] = sum_j w[i*wi+j*wj] * z[j*ldz+k],  i < m <= 4, j < n, k < 8*blocks.
 //
 //go:noescape
-func panelNEON(c *float64, ldc int, w *float64, wi, wj int, z *float64, ldz, m, n, blocks int, add bool)
+func panel_4_neon(c *float64, ldc int, w *float64, wi, wj int, z *float64, ldz, m, n, blocks int, add bool)
 
-// dots4NEON computes f[j] = x'a_j for the first c <= 4 columns of a. It writes 4
+// dots_4_neon computes f[j] = x'a_j for the first c <= 4 columns of a. It writes 4
 // entries of f.
 //
 //go:noescape
-func dots4NEON(f, x, a *float64, lda, c, m int)
+func dots_4_neon(f, x, a *float64, lda, c, m int)
 
-// axpys4NEON computes a_j -= f[j] x for the first c <= 4 columns of a.
+// axpys_4_neon computes a_j -= f[j] x for the first c <= 4 columns of a.
 //
 //go:noescape
-func axpys4NEON(f, x, a *float64, lda, c, m int)
+func axpys_4_neon(f, x, a *float64, lda, c, m int)
 
-// scaleNEON multiplies x by f.
+// scale_neon multiplies x by f.
 //
 //go:noescape
-func scaleNEON(x *float64, f float64, m int)
+func scale_neon(x *float64, f float64, m int)
 
 func mulBasisNEON(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasisTiles(basis4NEON, basis1NEON, a, lda, x, ldx, u, ldu, n, d, r, next)
+	mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
 func mulBasis32NEON(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasisTiles(basis4F32NEON, basis1F32NEON, a, lda, x, ldx, u, ldu, n, d, r, next)
+	mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
@@ -102,11 +102,11 @@ func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x [
 }
 
 func mulTransposedNEON(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposedBlocks(sumRowsNEON, g, x, ldx, e, n, d, next)
+	mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, d, next)
 }
 
 func mulTransposed32NEON(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposedBlocks(sumRowsF32NEON, g, x, ldx, e, n, d, next)
+	mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, d, next)
 }
 
 // mulTransposedBlocks cuts g into runs of up to 4 blocks of 8 entries, of equal width
@@ -133,7 +133,7 @@ func residualNEON(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	if n < 4 || r == 0 {
 		return residualGeneric(e, a, lda, b, y, n, r)
 	}
-	s := residual4NEON(&e[0], &a[0], lda, &b[0], &y[0], n/4, r)
+	s := residual_4_neon(&e[0], &a[0], lda, &b[0], &y[0], n/4, r)
 	if i := n &^ 3; i < n {
 		s += residualGeneric(e[i:], a[i:], lda, b, y[i:], n-i, r)
 	}
@@ -145,7 +145,7 @@ func rankUpdateNEON(g []float64, ldg int, v []float64, ldv int, b []float64, ldb
 		return
 	}
 	for j := 0; j < r; j += 4 {
-		panelNEON(&g[j*ldg], ldg, &b[j], 1, ldb, &v[0], ldv, min(4, r-j), m, Pad(d)/Width, true)
+		panel_4_neon(&g[j*ldg], ldg, &b[j], 1, ldb, &v[0], ldv, min(4, r-j), m, Pad(d)/Width, true)
 	}
 }
 
@@ -163,24 +163,25 @@ func combineNEON(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m
 			k, width = cols-8, 8
 		}
 		for i := 0; i < m; i += 4 {
-			panelNEON(&c[i*ldc+k], ldc, &w[i*ldw], ldw, 1, &z[k], ldz, min(4, m-i), n, width/8, false)
+			panel_4_neon(&c[i*ldc+k], ldc, &w[i*ldw], ldw, 1, &z[k], ldz, min(4, m-i), n, width/8, false)
 		}
 		k += width
 	}
 }
 
 func leastSquaresNEON(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
-	ldf := Pad(r) + Width // dots4NEON may write 3 entries beyond row k of f
-	f := work[:r*ldf]
-	w := work[r*ldf:][:n*(r+1)]
+	ldw := Pad(n)
+	ldf := r + 4 // dots_4_neon may write 3 entries beyond column r
+	w := work[:(r+1)*ldw]
+	f := work[len(w):][:r*ldf]
 	for j := range r {
-		copy(w[j*n:][:n], a[j*lda:][:n])
+		copy(w[j*ldw:], a[j*lda:][:n])
 	}
-	copy(w[r*n:], y[:n])
+	copy(w[r*ldw:], y[:n])
 	for k := range r {
-		x, row := &w[k*n], f[k*ldf:][:ldf]
+		x, row := &w[k*ldw], f[k*ldf:][:ldf]
 		for j := k; j <= r; j += 4 {
-			dots4NEON(&row[j], x, &w[j*n], n, min(4, r+1-j), n)
+			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 		s := row[k]
 		if k == 0 {
@@ -191,7 +192,7 @@ func leastSquaresNEON(b, a []float64, lda, n, r int, y, work []float64) (lo, hi 
 			row[j] /= s
 		}
 		for j := k + 1; j <= r; j += 4 {
-			axpys4NEON(&row[j], x, &w[j*n], n, min(4, r+1-j), n)
+			axpys_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 	}
 	for k := r - 1; k >= 0; k-- {
@@ -212,7 +213,7 @@ func factorNEON(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64
 	for k := range p {
 		x := a[k*lda+k:]
 		c := min(4, n-k)
-		dots4NEON(&f[0], &x[0], &x[0], lda, c, m-k)
+		dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)
 		s, xk := f[0], x[0]
 		alpha := -math.Copysign(math.Sqrt(s), xk)
 		r[k*ldr+k] = alpha
@@ -224,7 +225,7 @@ func factorNEON(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64
 		}
 		x[0] = xk - alpha
 		if c > 1 {
-			axpys4NEON(&f[1], &x[0], &x[lda], lda, c-1, m-k)
+			axpys_4_neon(&f[1], &x[0], &x[lda], lda, c-1, m-k)
 		}
 		if n > k+4 {
 			reflectNEON(x[4*lda:], lda, m-k, n-k-4, x, inv)
@@ -243,7 +244,7 @@ func formQNEON(a []float64, lda, m, n int, h []float64) {
 		if n > k+1 {
 			reflectNEON(x[lda:], lda, m-k, n-k-1, x, inv)
 		}
-		scaleNEON(&x[0], -x[0]*inv, m-k) // H_k e_k = e_k - v (v_k / h)
+		scale_neon(&x[0], -x[0]*inv, m-k) // H_k e_k = e_k - v (v_k / h)
 		x[0]++
 		clear(a[k*lda : k*lda+k])
 	}
@@ -254,11 +255,11 @@ func reflectNEON(a []float64, lda, m, n int, v []float64, inv float64) {
 	var f [4]float64
 	for j := 0; j < n; j += 4 {
 		c := min(4, n-j)
-		dots4NEON(&f[0], &v[0], &a[j*lda], lda, c, m)
+		dots_4_neon(&f[0], &v[0], &a[j*lda], lda, c, m)
 		for i := range f {
 			f[i] *= inv
 		}
-		axpys4NEON(&f[0], &v[0], &a[j*lda], lda, c, m)
+		axpys_4_neon(&f[0], &v[0], &a[j*lda], lda, c, m)
 	}
 }
 

@@ -35,12 +35,12 @@
 #define STEP3 STEP2; TIMESW(R6, 8, 9, 10, 11)
 #define STEP4 STEP3; TIMESW(R7, 12, 13, 14, 15)
 
-// func panelNEON(c *float64, ldc int, w *float64, wi, wj int, z *float64, ldz, m, n, blocks int, add bool)
+// func panel_4_neon(c *float64, ldc int, w *float64, wi, wj int, z *float64, ldz, m, n, blocks int, add bool)
 //
 // It computes up to 4 rows of a product, c[i*ldc+k] = sum_j w[i*wi+j*wj] *
 // z[j*ldz+k], i < m, j < n, k < 8*blocks, or adds it to c. R0 to R3 are rows of c,
 // R4 to R7 rows of w, and R12 is a row of z; the sums of row i are in V(4i) to V(4i+3).
-TEXT ·panelNEON(SB), NOSPLIT, $0-81
+TEXT ·panel_4_neon(SB), NOSPLIT, $0-81
 	MOVD  c+0(FP), R0
 	MOVD  ldc+8(FP), R17
 	MOVD  w+16(FP), R4
