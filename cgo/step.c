@@ -2,9 +2,15 @@
 
 #if defined(__has_include)
 #if !__has_include(<cblas.h>)
-#error "difalt: -tags openblas needs OpenBLAS: apt-get install libopenblas-dev liblapacke-dev | dnf install openblas-devel lapack-devel | apk add openblas-dev lapack-dev | brew install openblas | or set CGO_CFLAGS and CGO_LDFLAGS"
+#define DIFALT_INCOMPLETE
+#elif defined(__linux__) && !__has_include(<lapacke.h>) && !__has_include(<lapacke/lapacke.h>)
+#define DIFALT_INCOMPLETE
 #endif
 #endif
+
+#ifdef DIFALT_INCOMPLETE
+#error "difalt: -tags openblas needs OpenBLAS and LAPACKE: apt-get install libopenblas-dev liblapacke-dev | dnf install openblas-devel lapack-devel | apk add openblas-dev lapack-dev | brew install openblas | or set CGO_CFLAGS and CGO_LDFLAGS"
+#else
 
 #include "step.h"
 
@@ -17,8 +23,8 @@ void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *ld
              double *t, const int *ldt, double *work, int *info);
 
 enum {
-	BATCH = 8,  // products X_t' e_t kept before they are added to the gradient
-	BLOCK = 32, // columns of a panel of the QR factorisation
+	BATCH = 8, // products X_t' e_t kept before they are added to the gradient
+	BLOCK = 8, // columns of a panel of the QR factorisation
 };
 
 // Package lsq draws the same lines, the first of them at 1e-7: what passes here
@@ -153,3 +159,5 @@ difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
 	flush(&s, &k, t, held);
 	return (difalt_result){t, objective};
 }
+
+#endif
