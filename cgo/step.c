@@ -27,9 +27,9 @@ enum {
 	BLOCK = 8, // columns of a panel of the QR factorisation
 };
 
-// Package lsq draws the same lines, the first of them at 1e-7: what passes here
-// passes there, and what does not is left to it.
-static const double suspect = 1e-6, smallest = 1e-140, largest = 1e150;
+// Package lsq draws the same lines, a little further out: what passes here passes
+// there, and what does not is left to it.
+static const double suspect = 1e-6, smallest = 1e-279, largest = 1e299;
 
 // The pieces of the workspace.
 typedef struct {
@@ -79,26 +79,24 @@ static void mul_basis(const difalt_args *s, const scratch *k, const double *x, i
 }
 
 // back_substitute solves R b = c with R in the first r columns of f and c in the
-// last one. It returns 0 if the result cannot be trusted; NaN fails every
-// comparison.
-static int back_substitute(double *b, const double *f, int ldf, int r) {
-	const double *c = f + (ptrdiff_t)r * ldf;
-	double lo = INFINITY, hi = 0, cmax = 0, bmax = 0;
+// last one; ymax is the largest response. It returns 0 if the result cannot be
+// trusted; NaN fails every comparison.
+static int back_substitute(double *b, const double *f, int ldf, int r, double ymax) {
+	double lo = INFINITY, hi = 0, bmax = 0;
 	for (int j = 0; j < r; j++) {
 		const double diagonal = fabs(f[(ptrdiff_t)j * ldf + j]);
-		if (!(diagonal < largest)) return 0;
+		if (!(diagonal * diagonal < largest)) return 0;
 		lo = fmin(lo, diagonal);
 		hi = fmax(hi, diagonal);
-		cmax = fmax(cmax, fabs(c[j]));
 	}
-	if (!(lo > suspect * hi && lo > smallest && cmax * lo > smallest * smallest)) return 0;
-	memcpy(b, c, r * sizeof *b);
+	if (!(lo > suspect * hi && lo * lo > smallest)) return 0;
+	memcpy(b, f + (ptrdiff_t)r * ldf, r * sizeof *b);
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, f, ldf, b, 1);
 	for (int j = 0; j < r; j++) {
 		if (!isfinite(b[j])) return 0;
 		bmax = fmax(bmax, fabs(b[j]));
 	}
-	return bmax * suspect < cmax / hi;
+	return bmax * lo * lo > smallest && bmax * suspect * hi < ymax;
 }
 
 // solve computes b = argmin |A b - y|^2 + ridge |b|^2 by a QR factorisation of
@@ -119,7 +117,8 @@ static int solve(const difalt_args *s, const scratch *k, double *b, const double
 	const int block = rank < BLOCK ? rank : BLOCK;
 	int info;
 	dgeqrt_(&m, &columns, &block, k->f, &m, k->t, &block, k->w, &info);
-	return back_substitute(b, k->f, m, r);
+	const double ymax = fabs(y[cblas_idamax(n, y, 1)]);
+	return back_substitute(b, k->f, m, r, ymax);
 }
 
 // flush adds the products v_t b_t' of the held tasks before t to the gradient.
@@ -139,7 +138,7 @@ difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
 		int n = (int)s.fit_rows[t];
 		const double *x = samples(&s, &k, s.fit_first[t], n);
 		double *b = s.b + t * s.r;
-		if (s.ridge == 0 && n < s.r) break;
+		if (n == 0 || (s.ridge == 0 && n < s.r)) break;
 		mul_basis(&s, &k, x, n);
 		if (!solve(&s, &k, b, s.y + s.fit_first[t], n)) break;
 		if (s.grad_first[t] != s.fit_first[t] || s.grad_rows[t] != n) {
@@ -150,7 +149,9 @@ difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
 		memcpy(k.e, s.y + s.grad_first[t], n * sizeof *k.e);
 		cblas_dgemv(CblasColMajor, CblasNoTrans, n, s.r, 1, k.a, s.max_rows, b, 1, -1, k.e, 1);
 		objective += cblas_ddot(n, k.e, 1, k.e, 1);
-		cblas_dgemv(CblasColMajor, CblasNoTrans, s.d, n, 1, x, (int)s.ldx, k.e, 1, 0, k.v + held * s.ldx, 1);
+		double *v = k.v + held * s.ldx;
+		memset(v, 0, s.d * sizeof *v); // BLAS leaves it alone when n is 0
+		cblas_dgemv(CblasColMajor, CblasNoTrans, s.d, n, 1, x, (int)s.ldx, k.e, 1, 1, v, 1);
 		if (++held == BATCH) {
 			flush(&s, &k, t + 1, held);
 			held = 0;
