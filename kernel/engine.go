@@ -45,12 +45,14 @@ func NewEngine(pool *Pool, groups []*Group) *Engine {
 		e.ws = append(e.ws, NewWorkspace(maxSamples, d, r))
 	}
 	e.step = func(w int) {
+		e.ws[w].begin()
 		for _, k := range e.jobs[e.first[w]:e.first[w+1]] {
 			g := e.groups[k.group]
 			g.step(&g.chunks[k.chunk], e.u[k.group], e.ridge, e.ws[w])
 		}
 	}
 	e.minimize = func(w int) {
+		e.ws[w].begin()
 		for _, k := range e.jobs[e.first[w]:e.first[w+1]] {
 			g := e.groups[k.group]
 			g.minimize(&g.chunks[k.chunk], e.u[k.group], e.ridge, e.ws[w])

@@ -82,6 +82,7 @@ func (g *Group) Rank() int { return g.r }
 // groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	g.check(u, ridge, ws)
+	ws.begin()
 	for i := range g.chunks {
 		g.step(&g.chunks[i], u, ridge, ws)
 	}
@@ -95,6 +96,7 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 // as it was; Objective is over the samples of the least squares.
 func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
 	g.check(u, ridge, ws)
+	ws.begin()
 	for i := range g.chunks {
 		g.minimize(&g.chunks[i], u, ridge, ws)
 	}
@@ -157,15 +159,16 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 
 // stepTiles adds the tasks lo to hi of a chunk to its gradient and objective.
 func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace) {
+	ws.load(u)
 	first, held := lo, 0
 	for t := lo; t < hi; t++ {
 		b := g.solve(t, u, ridge, ws)
 		if g.grad != g.fit {
-			g.grad.samples(t).mulBasis(ws, u)
+			g.grad.samples(t, g.r).mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
 		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.grad.Y(t), n, g.r)
-		g.grad.samples(t).mulTransposed(ws.v[held*ws.ldv:], ws.e)
+		g.grad.samples(t, g.r).mulTransposed(ws.v[held*ws.ldv:], ws.e)
 		if held++; held == batch || t == hi-1 {
 			blas.RankUpdate(c.grad, g.Grad.stride, ws.v, ws.ldv, g.B[first*g.r:], g.r, held, u.d, g.r)
 			first, held = t+1, 0
@@ -177,6 +180,7 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	start := time.Now()
 	c.objective = 0
+	ws.load(u)
 	for t := c.lo; t < c.hi; t++ {
 		b := g.solve(t, u, ridge, ws)
 		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.fit.Y(t), g.fit.rows[t], g.r)
@@ -186,7 +190,7 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 
 // solve leaves X_t U in ws.a and returns b_t.
 func (g *Group) solve(t int, u *Basis, ridge float64, ws *Workspace) []float64 {
-	g.fit.samples(t).mulBasis(ws, u)
+	g.fit.samples(t, g.r).mulBasis(ws, u)
 	b := g.B[t*g.r:][:g.r]
 	g.Status[t] = lsq.Solve(b, ws.a, ws.lda, g.fit.rows[t], g.r, g.fit.Y(t), ridge, ws.lsq)
 	return b

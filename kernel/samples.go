@@ -4,59 +4,98 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// samples is a run of n consecutive rows of packed tasks in either storage, with
-// the address of the rows that come after it.
+// samples is a run of n consecutive rows of packed tasks in either storage.
 type samples struct {
 	storage      Storage
 	x64          []float64
 	x32          []float32
 	n, d, stride int
-	next         uintptr
+
+	// Where mulBasis and mulTransposed prefetch from, 0 for nothing.
+	basisNext, gradientNext uintptr
 }
 
-// samples returns the rows of a task; next is the first row of the task after it.
-func (t *Tasks) samples(task int) samples {
-	return t.slice(task, 0, t.rows[task])
+// samples returns the rows of a task.
+func (t *Tasks) samples(task, r int) samples {
+	return t.slice(task, 0, t.rows[task], r)
 }
 
-// slice returns rows lo to hi of a task.
-func (t *Tasks) slice(task, lo, hi int) samples {
+// slice returns rows lo to hi of a task, to be multiplied by a basis of rank r.
+func (t *Tasks) slice(task, lo, hi, r int) samples {
 	s := samples{storage: t.storage, n: hi - lo, d: t.d, stride: t.stride}
-	at := (t.first[task] + lo) * t.stride
-	after := 0 // nothing starts at row 0 after a task
-	if task+1 < len(t.first) {
-		after = t.first[task+1] * t.stride
-	}
-	if t.storage == Float32 {
-		s.x32 = t.x32[at:]
-		if after != 0 && after < len(t.x32) {
-			s.next = uintptr(unsafe.Pointer(&t.x32[after]))
-		}
+	if s.n == 0 {
 		return s
 	}
-	s.x64 = t.x64[at:]
-	if after != 0 && after < len(t.x64) {
-		s.next = uintptr(unsafe.Pointer(&t.x64[after]))
+	at := (t.first[task] + lo) * t.stride
+	var here uintptr
+	if t.storage == Float32 {
+		s.x32 = t.x32[at:]
+		here = uintptr(unsafe.Pointer(&s.x32[0]))
+	} else {
+		s.x64 = t.x64[at:]
+		here = uintptr(unsafe.Pointer(&s.x64[0]))
 	}
+	s.prefetch(here, r)
 	return s
 }
 
-// mulBasis computes ws.a = X U.
-func (s samples) mulBasis(ws *Workspace, u *Basis) {
-	if s.storage == Float32 {
-		blas.MulBasis32(ws.a, ws.lda, s.x32, s.stride, u.data, u.stride, s.n, s.d, u.r, s.next)
+const (
+	// resident is the number of bytes of samples up to which those of two tasks stay
+	// in the second-level cache.
+	resident = 512 << 10
+	// window is how far ahead of its reading a larger task is prefetched.
+	window = 256 << 10
+)
+
+// prefetch decides what to ask for while these rows, which start at an address,
+// are worked on. Rows are used twice, for X U and for X'e, and should come from
+// memory once, while something else is computed.
+//
+// Small tasks: exactly the rows that come next, spread evenly over both products.
+// Large ones would push each other out of the cache: a window that runs ahead of
+// the reading in X U, and the start of the next rows during X'e.
+func (s *samples) prefetch(here uintptr, r int) {
+	bytes := uintptr(s.n * s.stride * s.storage.size())
+	next := here + bytes
+	if bytes > resident {
+		s.basisNext, s.gradientNext = here+window, next
 		return
 	}
-	blas.MulBasis(ws.a, ws.lda, s.x64, s.stride, u.data, u.stride, s.n, s.d, u.r, s.next)
+	s.basisNext = next
+	if asked := tile.Ahead(r); asked < 2 {
+		s.gradientNext = next + bytes/2*uintptr(asked)
+	}
+}
+
+// mulBasis computes ws.a = X U for the basis that ws.load has prepared.
+func (s samples) mulBasis(ws *Workspace, u *Basis) {
+	k := ws.packed
+	a, rest := ws.a[k*ws.lda:], u.data[min(k*u.stride, len(u.data)):]
+	if s.storage == Float32 {
+		if k > 0 {
+			tile.MulPacked32(ws.a, ws.lda, s.x32, s.stride, ws.p, s.n, s.d, k, s.basisNext)
+		}
+		if k < u.r {
+			blas.MulBasis32(a, ws.lda, s.x32, s.stride, rest, u.stride, s.n, s.d, u.r-k, s.basisNext)
+		}
+		return
+	}
+	if k > 0 {
+		tile.MulPacked(ws.a, ws.lda, s.x64, s.stride, ws.p, s.n, s.d, k, s.basisNext)
+	}
+	if k < u.r {
+		blas.MulBasis(a, ws.lda, s.x64, s.stride, rest, u.stride, s.n, s.d, u.r-k, s.basisNext)
+	}
 }
 
 // mulTransposed computes v = X' e.
 func (s samples) mulTransposed(v, e []float64) {
 	if s.storage == Float32 {
-		blas.MulTransposed32(v, s.x32, s.stride, e, s.n, s.d, s.next)
+		blas.MulTransposed32(v, s.x32, s.stride, e, s.n, s.d, s.gradientNext)
 		return
 	}
-	blas.MulTransposed(v, s.x64, s.stride, e, s.n, s.d, s.next)
+	blas.MulTransposed(v, s.x64, s.stride, e, s.n, s.d, s.gradientNext)
 }

@@ -30,6 +30,14 @@ func (s Storage) String() string {
 	return fmt.Sprintf("Storage(%d)", uint8(s))
 }
 
+// size returns the bytes of an entry.
+func (s Storage) size() int {
+	if s == Float32 {
+		return 4
+	}
+	return 8
+}
+
 // Tasks is the data of one node: regression tasks t with n_t samples of d
 // features each, X_t (n_t x d) and y_t (n_t), packed into one allocation. n_t may
 // differ between tasks and may be zero. Rows are padded with zeros and start on
@@ -162,7 +170,7 @@ func (t *Tasks) MaxSamples() int { return t.maxRows }
 func (t *Tasks) Storage() Storage { return t.storage }
 
 // Bytes returns the memory that a pass over X reads, padding included.
-func (t *Tasks) Bytes() int { return t.total * t.stride * t.elem() }
+func (t *Tasks) Bytes() int { return t.total * t.stride * t.storage.size() }
 
 // Row copies the features of sample i of a task to dst, which needs d entries,
 // and returns dst.
@@ -221,11 +229,4 @@ func (t *Tasks) count() {
 		t.total += n
 		t.maxRows = max(t.maxRows, n)
 	}
-}
-
-func (t *Tasks) elem() int {
-	if t.storage == Float32 {
-		return 4
-	}
-	return 8
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
@@ -22,6 +23,10 @@ type Workspace struct {
 	ldv int
 	lsq *lsq.Workspace
 
+	packed int       // columns of the basis that are in p
+	p      []float64 // the basis in the layout of tile.MulPacked
+	basis  *Basis    // whose columns they are
+
 	openBLAS []float64 // scratch of stepOpenBLAS, where it is in use
 }
 
@@ -35,9 +40,24 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
+	w.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
 	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
+}
+
+// begin forgets the basis of the step before: its entries may have changed.
+func (w *Workspace) begin() { w.basis = nil }
+
+// load packs as many columns of u as are faster that way.
+func (w *Workspace) load(u *Basis) {
+	if w.basis == u {
+		return
+	}
+	w.basis, w.packed = u, tile.Packed(u.r)
+	if w.packed > 0 {
+		tile.PackBasis(w.p, u.data, u.stride, u.d, w.packed)
+	}
 }
 
 func (w *Workspace) fits(maxSamples, d, r int) bool {

@@ -30,6 +30,10 @@ func main() {
 	for _, m := range []int{8, 4, 2, 1} {
 		rankUpdate(t, m)
 	}
+	for _, height := range panelRows(t) {
+		panel(t, height)
+	}
+	widen(t)
 	leastSquares(t)
 	residual(t)
 	for _, streams := range []int{1, 4} {

@@ -3,6 +3,19 @@ package tile
 // The exported operations call functions of the same name in lower case, of which
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
+// Ahead returns how much memory MulBasis and MulPacked ask for from next on, on a
+// basis of rank r, in halves of the bytes of their samples. MulTransposed asks for
+// one half.
+func Ahead(r int) int {
+	if packed(r) > 0 {
+		return 2
+	}
+	return min(2, (r+maxDots-1)/maxDots)
+}
+
+// maxDots is the widest group of columns of a dot tile.
+const maxDots = 6
+
 // MulBasis computes A = X U; see mulBasisGeneric. next is the address from which
 // the caller will read samples after these (0 when there are none): tiers that
 // prefetch ask for memory from there on, at the pace of their own reading.

@@ -27,8 +27,12 @@ func mulBasisGeneric[F Float](a []float64, lda int, x []F, ldx int, u []float64,
 // PackWidth is the number of basis columns that share a packed panel.
 const PackWidth = 16
 
-// PackedLen returns the length of a packed basis.
-func PackedLen(d, r int) int { return Pad(d) * ((r + PackWidth - 1) &^ (PackWidth - 1)) }
+// PackedLen returns the length of a packed basis, with the scratch memory of
+// MulPacked32 behind it.
+func PackedLen(d, r int) int {
+	const scratch = 12 * 128
+	return Pad(d)*((r+PackWidth-1)&^(PackWidth-1)) + scratch
+}
 
 // packBasisGeneric copies a d x r basis to panels of PackWidth columns, each by
 // rows, the last one filled up with zero columns:

@@ -94,6 +94,21 @@ func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 //go:noescape
 func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
 
+// panel_6x8_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z, and prefetches from next on, pace bytes for every 4 of the n.
+//
+//go:noescape
+func panel_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, pace int)
+
+// panel_1x8_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z, and prefetches from next on, pace bytes for every 4 of the n.
+//
+//go:noescape
+func panel_1x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, pace int)
+
+// widen_avx2 copies rows of n float32, n a multiple of 8, n > 0.
+//
+//go:noescape
+func widen_avx2(dst *float64, ldd int, src *float32, lds int, rows int, n int)
+
 // leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1.
 //
 //go:noescape

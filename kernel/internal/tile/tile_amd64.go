@@ -15,9 +15,6 @@ func available() []Tier {
 	return t
 }
 
-// maxDots is the widest group of columns of a dot tile.
-const maxDots = 6
-
 // groups returns how many groups of width columns, and then how many of one column
 // less, make up r columns.
 func groups(r int) (width, wide, narrow int) {
@@ -52,7 +49,10 @@ func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, 
 	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, next)
 	if narrow > 0 {
 		j := wide * width
-		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, 0)
+		if next != 0 {
+			next += uintptr(8 * n * ldx / 2 * wide)
+		}
+		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
 	}
 }
 
@@ -78,18 +78,11 @@ func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int
 	dots32(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, next)
 	if narrow > 0 {
 		j := wide * width
-		dots32(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, 0)
+		if next != 0 {
+			next += uintptr(4 * n * ldx / 2 * wide)
+		}
+		dots32(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
 	}
-}
-
-func packed(int) int { return 0 }
-
-func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
-	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
-}
-
-func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, _ uintptr) {
-	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
 func leastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
@@ -203,7 +196,3 @@ func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
 }
 
 func formQ(a []float64, lda, m, n int, h []float64) { formQGeneric(a, lda, m, n, h) }
-
-func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
-}
