@@ -71,8 +71,7 @@ func mulBasis32NEON(a []float64, lda int, x []float32, ldx int, u []float64, ldu
 }
 
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
-// of equal width, to within one. It asks for half as many bytes at next as it reads:
-// mulTransposed does for the other half, and a line asked for is a line used.
+// of equal width, to within one. What Ahead promises is asked for evenly.
 func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	if n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
@@ -80,7 +79,7 @@ func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x [
 	}
 	steps := Pad(d) / Width
 	blocks := (r + 4) / 5
-	ahead := Width * int(unsafe.Sizeof(x[0])) / 2 // for one row
+	ahead := Ahead(r) * Width * int(unsafe.Sizeof(x[0])) / 2 // for one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}
