@@ -1,0 +1,106 @@
+package measure
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+// A Machine is the experiment details of a result. Fields that the system does not
+// tell are empty.
+type Machine struct {
+	Name     string `json:"name"` // of the result's file
+	CPU      string `json:"cpu"`
+	Cores    int    `json:"cores"` // that this process may use
+	Caches   string `json:"caches"`
+	Memory   string `json:"memory"`
+	System   string `json:"system"`
+	HugePage string `json:"huge_pages"`
+	Kernel   string `json:"kernel"` // of difalt
+	Go       string `json:"go"`
+	Compiler string `json:"compiler"` // of the peers in C and C++
+	Date     string `json:"date"`
+}
+
+// ThisMachine describes the machine that it runs on.
+func ThisMachine() Machine {
+	info := kernel.Info()
+	m := Machine{
+		CPU:      info.CPU,
+		Cores:    runtime.GOMAXPROCS(0),
+		Caches:   caches(),
+		System:   system(),
+		HugePage: hugePages(),
+		Kernel:   fmt.Sprintf("%s (build %s)", info.Kernel, info.Build),
+		Go:       runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		Compiler: firstLine("gcc", "--version"),
+		Date:     time.Now().UTC().Format(time.DateOnly),
+	}
+	if s := regexp.MustCompile(`MemTotal:\s+(\d+)`).FindStringSubmatch(readFile("/proc/meminfo")); s != nil {
+		var kib int
+		fmt.Sscan(s[1], &kib)
+		m.Memory = fmt.Sprintf("%d GiB", (kib+1<<19)>>20)
+	}
+	name := regexp.MustCompile(`\([^)]*\)|[^a-z0-9]+`).ReplaceAllString(strings.ToLower(info.CPU), "-")
+	name = regexp.MustCompile(`-+`).ReplaceAllString(fmt.Sprintf("%s-%dcpu", name, m.Cores), "-")
+	m.Name = strings.Trim(name, "-")
+	return m
+}
+
+// caches lists the caches of the first processor: "L1d 48K, L2 2048K, ...".
+func caches() string {
+	var list []string
+	dirs, _ := filepath.Glob("/sys/devices/system/cpu/cpu0/cache/index*")
+	for _, dir := range dirs {
+		level, size := readFile(dir+"/level"), readFile(dir+"/size")
+		switch readFile(dir + "/type") {
+		case "Data":
+			level += "d"
+		case "Instruction":
+			continue
+		}
+		list = append(list, "L"+level+" "+size)
+	}
+	return strings.Join(list, ", ")
+}
+
+func system() string {
+	s := firstLine("uname", "-srm")
+	if m := regexp.MustCompile(`PRETTY_NAME="(.*)"`).FindStringSubmatch(readFile("/etc/os-release")); m != nil {
+		s = m[1] + ", " + s
+	}
+	return s
+}
+
+// hugePages returns the system's setting, the word in brackets of the file.
+func hugePages() string {
+	m := regexp.MustCompile(`\[(\w+)\]`).FindStringSubmatch(readFile("/sys/kernel/mm/transparent_hugepage/enabled"))
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+func firstLine(command string, args ...string) string {
+	out, err := exec.Command(command, args...).Output()
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line
+}
+
+func readFile(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}

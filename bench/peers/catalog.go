@@ -1,0 +1,141 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A peer is one implementation of the iteration.
+type peer struct {
+	name string
+	// build returns the command line without PROBLEM THREADS VARIANT.
+	build   func(*builder) ([]string, error)
+	variant string
+	// env returns what the peer needs beside the thread counts of every library.
+	env func(threads int) []string
+	// pinned peers can be held to a number of threads by their processors only.
+	pinned bool
+}
+
+// The peers that every batch contains: the floor, and what the others are
+// measured against.
+const (
+	floorName     = "streaming read"
+	referenceName = "difalt"
+)
+
+// catalog returns all peers in the order of the table.
+func catalog() []peer {
+	// The library does one product at a time; OpenMP or goroutines share the tasks.
+	oneThread := func(int) []string {
+		return []string{"OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL"}
+	}
+	tier := func(name string) func(int) []string {
+		return func(int) []string { return []string{"DIFALT_KERNEL=" + name} }
+	}
+	ours := goProgram("ours")
+	return []peer{
+		{name: floorName, build: ours, variant: "read"},
+		{name: referenceName, build: ours},
+		{name: "difalt, float32 storage", build: ours, variant: "float32"},
+		{name: "difalt, kernel avx2", build: ours, env: tier("avx2")},
+		{name: "difalt, kernel generic", build: ours, env: tier("generic")},
+		{name: "C, OpenBLAS per task", build: cOpenBLAS, variant: "task", env: oneThread},
+		{name: "C, OpenBLAS stacked", build: cOpenBLAS, variant: "stacked"},
+		{name: "C, MKL per task", build: cMKL, variant: "task", env: oneThread},
+		{name: "C, MKL stacked", build: cMKL, variant: "stacked"},
+		{name: "C++, Eigen", build: eigen},
+		{name: "NumPy, vectorised", build: python("numpy_peer.py", "numpy"), variant: "vectorised"},
+		{name: "NumPy, loop", build: python("numpy_peer.py", "numpy"), variant: "loop"},
+		{name: "Octave", build: octave},
+		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
+		{name: "Numba", build: python("numba_peer.py", "numba")},
+		{name: "gonum mat", build: goProgram("gonum"), variant: "mat"},
+		{name: "gonum blas64", build: goProgram("gonum"), variant: "blas"},
+		{name: "Go, netlib", build: netlib, env: oneThread},
+	}
+}
+
+// find returns the peers whose names contain one of the comma-separated words,
+// and always the floor and the reference.
+func find(peers []peer, words string) ([]peer, error) {
+	var found []peer
+	used := make(map[string]bool)
+	for _, p := range peers {
+		match := p.name == floorName || p.name == referenceName
+		for w := range strings.SplitSeq(words, ",") {
+			if strings.Contains(strings.ToLower(p.name), strings.ToLower(strings.TrimSpace(w))) {
+				match, used[w] = true, true
+			}
+		}
+		if match {
+			found = append(found, p)
+		}
+	}
+	for w := range strings.SplitSeq(words, ",") {
+		if !used[w] {
+			return nil, fmt.Errorf("--only: no peer has %q in its name", w)
+		}
+	}
+	return found, nil
+}
+
+func goProgram(name string) func(*builder) ([]string, error) {
+	return func(b *builder) ([]string, error) {
+		return b.compile(name, b.root, nil, "go", "build", "-o", b.out(name), "./bench/peers/"+name)
+	}
+}
+
+func netlib(b *builder) ([]string, error) {
+	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
+	return b.compile("netlib", filepath.Join(b.dir, "netlib"), env, "go", "build", "-o", b.out("netlib"), ".")
+}
+
+var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
+
+func cOpenBLAS(b *builder) ([]string, error) {
+	version := firstLine("pkg-config", "--modversion", "openblas")
+	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
+	args = append(args, fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
+	args = append(args, strings.Fields(os.Getenv("LDFLAGS"))...)
+	return b.compile("c-openblas", b.dir, nil, append(args, "-lopenblas", "-lm")...)
+}
+
+func cMKL(b *builder) ([]string, error) {
+	libraries, _ := filepath.Glob(filepath.Join(filepath.Dir(b.python), "..", "lib", "libmkl_rt.so.*"))
+	if len(libraries) == 0 {
+		return nil, errors.New("no MKL in the Python environment")
+	}
+	lib := libraries[len(libraries)-1]
+	version := firstLine(b.python, "-c", `import importlib.metadata as m; print(m.version("mkl"))`)
+	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
+	args = append(args, fmt.Sprintf(`-DVERSION="MKL %s"`, version), "c/peer.c", "-o", b.out("c-mkl"))
+	return b.compile("c-mkl", b.dir, nil, append(args, lib, "-Wl,-rpath,"+filepath.Dir(lib), "-lm")...)
+}
+
+func eigen(b *builder) ([]string, error) {
+	args := append([]string{or(os.Getenv("CXX"), "c++"), "-std=c++17", "-I/usr/include/eigen3"}, optimised...)
+	return b.compile("eigen", b.dir, nil, append(args, "eigen/peer.cpp", "-o", b.out("eigen"))...)
+}
+
+func octave(b *builder) ([]string, error) {
+	path, err := lookPath("octave-cli")
+	if err != nil {
+		return nil, err
+	}
+	return []string{path, "--quiet", "--norc", filepath.Join(b.dir, "octave", "peer.m")}, nil
+}
+
+func python(script, module string) func(*builder) ([]string, error) {
+	return func(b *builder) ([]string, error) {
+		if firstLine(b.python, "-c", "import "+module+"; print(1)") != "1" {
+			return nil, fmt.Errorf("%s is not installed for %s", module, b.shown(b.python))
+		}
+		return []string{b.python, filepath.Join(b.dir, "python", script)}, nil
+	}
+}

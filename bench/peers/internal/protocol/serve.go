@@ -1,0 +1,56 @@
+package protocol
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Serve talks to the driver until standard input ends: it announces the version,
+// and answers "check PATH" by the result of an iteration written to PATH and "run
+// K" by the milliseconds that one of K iterations took. iterate fills the answer;
+// export, if it is not nil, brings it to the layout of Answer and is not timed.
+func Serve(version string, a *Answer, iterate, export func(*Answer)) error {
+	return serve(os.Stdin, os.Stdout, version, a, iterate, export)
+}
+
+func serve(in io.Reader, out io.Writer, version string, a *Answer, iterate, export func(*Answer)) error {
+	if _, err := fmt.Fprintln(out, "ready", version); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		verb, arg, _ := strings.Cut(lines.Text(), " ")
+		switch verb {
+		case "check":
+			iterate(a)
+			if export != nil {
+				export(a)
+			}
+			if err := a.Write(arg); err != nil {
+				return err
+			}
+			fmt.Fprintln(out, "ok")
+		case "run":
+			k, err := strconv.Atoi(arg)
+			if err != nil || k < 1 {
+				return fmt.Errorf("run %q: need a positive number of iterations", arg)
+			}
+			start := time.Now()
+			for range k {
+				iterate(a)
+			}
+			ms := float64(time.Since(start).Nanoseconds()) / 1e6 / float64(k)
+			if _, err := fmt.Fprintf(out, "%.9g\n", ms); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("unknown request %q", verb)
+		}
+	}
+	return lines.Err()
+}

@@ -1,0 +1,115 @@
+//go:build unix
+
+// Command peers runs one iteration of the kernel side by side with the same work
+// in other languages and libraries: it builds what it can, checks that all answers
+// agree, times them in turns in one run, and prints how much slower than difalt
+// each of them is. What cannot be built or run is listed with the reason. See
+// README.md beside it, or run "make" here.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/difalt/difalt/bench/measure"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	var names []string
+	for _, s := range measure.Shapes() {
+		names = append(names, s.Name)
+	}
+	var (
+		shapeList  = flag.String("shapes", strings.Join(names, ","), "shapes to measure")
+		threadList = flag.String("threads", "1,2", "numbers of threads")
+		seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
+		only       = flag.String("only", "", "measure only the peers with one of these words in their names")
+		seed       = flag.Uint64("seed", 1, "seed of the data")
+		store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
+	)
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	shapes, err := measure.ParseShapes(*shapeList)
+	if err != nil {
+		return fmt.Errorf("--shapes: %w", err)
+	}
+	threads, err := parseThreads(*threadList)
+	if err != nil {
+		return err
+	}
+	peers := catalog()
+	if *only != "" {
+		if peers, err = find(peers, *only); err != nil {
+			return err
+		}
+	}
+	b, err := newBuilder()
+	if err != nil {
+		return err
+	}
+	var all []measure.Comparison
+	for _, shape := range shapes {
+		r := &runner{builder: b, peers: peers, shape: shape, seed: *seed, seconds: *seconds}
+		comparisons, err := r.compare(ctx, threads)
+		if err != nil {
+			return err
+		}
+		if err := printTable(os.Stdout, shape, comparisons); err != nil {
+			return err
+		}
+		all = append(all, comparisons...)
+	}
+	if *store == "" {
+		return nil
+	}
+	return save(b, *store, all)
+}
+
+// save replaces the comparisons in a stored result by new ones.
+func save(b *builder, name string, all []measure.Comparison) error {
+	machine := measure.ThisMachine()
+	if name != "auto" {
+		machine.Name = name
+	}
+	path := filepath.Join(b.root, "bench", "results", machine.Name+".json")
+	result, err := measure.LoadResult(path)
+	if err != nil {
+		return err
+	}
+	result.Machine = machine
+	for _, c := range all {
+		result.SetComparison(c)
+	}
+	fmt.Println("stored in", b.shown(path))
+	return result.Save(path)
+}
+
+func parseThreads(list string) ([]int, error) {
+	var threads []int
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("--threads: %q is not a positive number", s)
+		}
+		threads = append(threads, n)
+	}
+	return threads, nil
+}

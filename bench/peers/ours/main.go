@@ -1,0 +1,63 @@
+// Command ours is this project's kernel as a peer. Its variant float32 stores X in
+// single precision, read is the streaming read of X that bounds every peer from
+// below (it has no answer), and "" is the default.
+package main
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
+)
+
+func main() {
+	version := "difalt, kernel " + kernel.Info().Kernel
+	if err := kernel.Err(); err != nil {
+		version = err.Error()
+	}
+	protocol.Main(version, start)
+}
+
+func start(p *protocol.Problem, threads int, variant string) (iterate, export func(*protocol.Answer), err error) {
+	if err := kernel.Err(); err != nil {
+		return nil, nil, err
+	}
+	pool := kernel.NewPool(threads)
+	switch variant {
+	case "", "float32":
+		storage := kernel.Float64
+		if variant == "float32" {
+			storage = kernel.Float32
+		}
+		group := kernel.NewGroup(pack(p, storage), p.R)
+		engine := kernel.NewEngine(pool, []*kernel.Group{group})
+		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
+		iterate = func(*protocol.Answer) { engine.Step(u, 0) }
+		export = func(a *protocol.Answer) {
+			copy(a.B, group.B)
+			mat.NewDense(p.D, p.R, a.Grad).Copy(group.Grad)
+		}
+		return iterate, export, nil
+	case "read":
+		ceiling := measure.NewCeiling(pool, 8*len(p.X))
+		p.X = nil
+		return func(*protocol.Answer) { ceiling.Read() }, nil, nil
+	}
+	return nil, nil, fmt.Errorf("variant %q: want float32 or read", variant)
+}
+
+// pack copies the samples into the kernel's layout and releases the originals.
+func pack(p *protocol.Problem, storage kernel.Storage) *kernel.Tasks {
+	samples := make([]int, p.Tasks)
+	for t := range samples {
+		samples[t] = p.N
+	}
+	b := kernel.NewBuilder(p.D, samples, storage)
+	for i, y := range p.Y {
+		b.SetRow(i/p.N, i%p.N, p.X[i*p.D:][:p.D], y)
+	}
+	p.X, p.Y = nil, nil
+	return b.Tasks()
+}

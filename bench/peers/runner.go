@@ -1,0 +1,147 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"gonum.org/v1/gonum/mat"
+)
+
+// tolerance is the largest relative Frobenius distance of an answer from the
+// reference's.
+const tolerance = 1e-9
+
+// A runner compares the peers on one shape.
+type runner struct {
+	*builder
+	peers   []peer
+	shape   measure.Shape
+	seed    uint64
+	seconds float64
+	folder  string // of the problem and answers
+}
+
+// compare measures the peers on each number of threads.
+func (r *runner) compare(ctx context.Context, threads []int) ([]measure.Comparison, error) {
+	var err error
+	if r.folder, err = os.MkdirTemp("", "difalt-peers-"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(r.folder)
+	fmt.Fprintf(os.Stderr, "%s: drawing the data\n", r.shape.Name)
+	p := measure.NewProblem(r.shape, r.seed)
+	u := make([]float64, r.shape.Features*r.shape.Rank)
+	mat.NewDense(r.shape.Features, r.shape.Rank, u).Copy(p.U)
+	if err := protocol.Write(r.problem(), r.shape.Tasks, r.shape.Samples, r.shape.Features, r.shape.Rank, u, p.Task); err != nil {
+		return nil, err
+	}
+	var all []measure.Comparison
+	for _, n := range threads {
+		c, err := r.compareOn(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *c)
+	}
+	return all, nil
+}
+
+func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
+
+// compareOn measures all peers on n threads. When they do not fit in memory
+// together they run in batches, each with the reference, to which ratios are.
+func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, error) {
+	c := &measure.Comparison{Shape: r.shape.Name, Threads: n}
+	if have := len(cores()); have > 0 && have < n {
+		return nil, fmt.Errorf("--threads: %d threads need %d cores, and this process may use %d", n, n, have)
+	}
+	references, others := r.peers[:2], r.peers[2:]
+	size := len(others)
+	if free := available(); free > 0 {
+		// Interpreters and compilers take some hundred megabytes beside the samples,
+		// and while a peer reads its problem it may hold it twice.
+		each := r.shape.Bytes()*5/4 + 300<<20
+		size = min(size, max(free*8/10/each-len(references)-1, 1))
+	}
+	for first := true; first || len(others) > 0; first = false {
+		k := min(size, len(others))
+		batch := append(append([]peer(nil), references...), others[:k]...)
+		others = others[k:]
+		times, err := r.batch(ctx, batch, n)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			c.ReadMS = times[0].MS
+			c.Peers = times[1:]
+		} else {
+			c.Peers = append(c.Peers, times[2:]...)
+		}
+	}
+	return c, nil
+}
+
+// batch starts, checks and times peers, of which the first two are the floor and
+// the reference.
+func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.PeerTime, error) {
+	times := make([]measure.PeerTime, len(peers))
+	running := make([]*process, len(peers))
+	defer func() {
+		for _, k := range running {
+			if k != nil {
+				k.end()
+			}
+		}
+	}()
+	var want *protocol.Answer
+	for i, p := range peers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(os.Stderr, "%s, %d threads: starting %s\n", r.shape.Name, n, p.name)
+		times[i].Name = p.name
+		k, err := r.ready(p, n, &want)
+		if err != nil {
+			if i < 2 {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			times[i].Absent = err.Error()
+			continue
+		}
+		running[i] = k
+		times[i].Version = k.version
+	}
+	fmt.Fprintf(os.Stderr, "%s, %d threads: measuring\n", r.shape.Name, n)
+	if err := r.inTurns(ctx, running, times); err != nil {
+		return nil, err
+	}
+	for i := range times {
+		times[i].Ratio = times[i].MS / times[1].MS
+	}
+	return times, nil
+}
+
+// ready builds and starts a peer and checks its answer. The reference's is kept in
+// want.
+func (r *runner) ready(p peer, n int, want **protocol.Answer) (*process, error) {
+	command, err := p.build(r.builder)
+	if err != nil {
+		return nil, err
+	}
+	k, err := start(p, command, r.problem(), n)
+	if err != nil || p.name == floorName {
+		return k, err
+	}
+	err = r.check(k, want)
+	if err != nil {
+		k.end()
+		return nil, err
+	}
+	return k, nil
+}
