@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/difalt/difalt/dataset/internal/npz"
@@ -37,7 +38,7 @@ type ProblemFile struct {
 //
 // and optionally weights or adjacency (L x L), U0 (L x d x r, where each node
 // starts), Ustart (d x r, where the power iteration starts) and Ustar (d x r, the
-// truth). Errors name the array, its shape and type, and what is wanted. Features
+// truth). The columns of U0 and Ustar must be orthonormal. Errors name the array, its shape and type, and what is wanted. Features
 // keep their storage, float64 or float32.
 func ReadProblem(path string) (*ProblemFile, error) {
 	r, err := npz.Open(path)
@@ -195,6 +196,11 @@ func (f *ProblemFile) readNetwork(r *npz.Reader) (err error) {
 	if f.Truth, err = readBasis(r, "Ustar", d); err != nil {
 		return err
 	}
+	if f.Truth != nil {
+		if err := checkOrthonormal("Ustar", f.Truth); err != nil {
+			return err
+		}
+	}
 	return f.readU0(r, nodes, d)
 }
 
@@ -244,6 +250,29 @@ func (f *ProblemFile) readU0(r *npz.Reader, nodes, d int) error {
 	for g := range a.Shape[0] {
 		u := mat.NewDense(d, rank, data[g*d*rank:][:d*rank])
 		f.U0 = append(f.U0, kernel.BasisOf(u))
+		if err := checkOrthonormal(fmt.Sprintf("U0[%d]", g), f.U0[g]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOrthonormal refuses a basis whose subspace distances would mean nothing. It
+// lets float32 pass.
+func checkOrthonormal(name string, u *kernel.Basis) error {
+	const tolerance = 1e-4
+	_, r := u.Dims()
+	for i := range r {
+		for j := range i + 1 {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			// Written so that NaN is refused too.
+			if got := mat.Dot(mat.NewVecDense(len(u.Col(i)), u.Col(i)), mat.NewVecDense(len(u.Col(j)), u.Col(j))); !(math.Abs(got-want) < tolerance) {
+				return fmt.Errorf("array %q: its columns are not orthonormal: columns %d and %d have the product %.4g, want %v", name, j, i, got, want)
+			}
+		}
 	}
 	return nil
 }

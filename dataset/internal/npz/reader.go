@@ -88,8 +88,12 @@ func (r *Reader) Names() []string { return r.names }
 // Has reports whether there is an array of the given name.
 func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
 
-// maxDeflate is the largest factor by which DEFLATE can shrink data.
-const maxDeflate = 1032
+// An array may unpack to so many bytes, or to so many times the size of the file.
+// Data of any use compress less.
+const (
+	maxPlain  = 64 << 20
+	maxFactor = 100
+)
 
 // Array reads the header of an array.
 func (r *Reader) Array(name string) (*Array, error) {
@@ -98,8 +102,8 @@ func (r *Reader) Array(name string) (*Array, error) {
 		return nil, fmt.Errorf("array %q is missing: the file has %s", name, strings.Join(r.names, ", "))
 	}
 	a := &Array{Name: name, entry: e}
-	if e.CompressedSize64 > uint64(r.size) || e.UncompressedSize64 > e.CompressedSize64*maxDeflate+1024 {
-		return nil, a.errorf("it claims %d bytes packed into %d, in a file of %d", e.UncompressedSize64, e.CompressedSize64, r.size)
+	if e.UncompressedSize64 > max(maxPlain, maxFactor*uint64(r.size)) {
+		return nil, a.errorf("it claims to unpack to %d bytes, in a file of %d", e.UncompressedSize64, r.size)
 	}
 	f, err := e.Open()
 	if err != nil {
