@@ -158,8 +158,8 @@ func residual(t isa) {
 			ADDQ(lda, ap)
 			ADDQ(Imm(8), bp)
 		})
-		VFMADD231PD(s, s, sum)
 		store(s)
+		VFMADD231PD(s, s, sum)
 	}
 	TESTQ(blocks, blocks)
 	JZ(LabelRef("tail"))
@@ -180,7 +180,10 @@ func residual(t isa) {
 		v := t.vec()
 		m.load(src, v)
 		return v
-	}, func(v vector) { m.store(v, Mem{Base: e}) })
+	}, func(v vector) {
+		m.store(v, Mem{Base: e})
+		m.clear(v) // 0 * b may be NaN
+	})
 	Label("end")
 	s := t.newReducer().sum1(sum)
 	Store(s.AsX(), ReturnIndex(0))

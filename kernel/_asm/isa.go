@@ -121,6 +121,15 @@ func (m mask) store(src reg.VecVirtual, dst Mem) {
 	}
 }
 
+// clear clears the lanes that are not in the mask.
+func (m mask) clear(v reg.VecVirtual) {
+	if m.t == avx512 {
+		VMOVAPD_Z(v, m.k, v)
+	} else {
+		VANDPD(m.y, v, v)
+	}
+}
+
 // broadcast loads one float64 into all lanes.
 func broadcast(src Op, dst reg.VecVirtual) { VBROADCASTSD(src, dst) }
 

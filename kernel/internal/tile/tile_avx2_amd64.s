@@ -3473,8 +3473,8 @@ columns:
 	ADDQ         $0x08, R8
 	DECQ         R9
 	JNZ          columns
-	VFMADD231PD  Y2, Y2, Y1
 	VMOVUPD      Y2, (AX)
+	VFMADD231PD  Y2, Y2, Y1
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	ADDQ         $+32, AX
@@ -3498,8 +3498,9 @@ tailColumns:
 	ADDQ         $0x08, BX
 	DECQ         SI
 	JNZ          tailColumns
-	VFMADD231PD  Y2, Y2, Y1
 	VMASKMOVPD   Y2, Y0, (AX)
+	VANDPD       Y0, Y2, Y2
+	VFMADD231PD  Y2, Y2, Y1
 
 end:
 	VMOVAPD      Y1, Y0

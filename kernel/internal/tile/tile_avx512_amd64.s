@@ -5962,8 +5962,8 @@ columns:
 	ADDQ         $0x08, R8
 	DECQ         R9
 	JNZ          columns
-	VFMADD231PD  Z1, Z1, Z0
 	VMOVUPD      Z1, (AX)
+	VFMADD231PD  Z1, Z1, Z0
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	ADDQ         $+64, AX
@@ -5987,8 +5987,9 @@ tailColumns:
 	ADDQ         $0x08, BX
 	DECQ         SI
 	JNZ          tailColumns
-	VFMADD231PD  Z1, Z1, Z0
 	VMOVUPD      Z1, K1, (AX)
+	VMOVAPD.Z    Z1, K1, Z1
+	VFMADD231PD  Z1, Z1, Z0
 
 end:
 	MOVL          $0x000000aa, AX
