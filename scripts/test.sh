@@ -16,7 +16,7 @@ for target in "$@"; do
 	fi
 	printf '%-5s %4d s  %s\n' "$verdict" $(($(date +%s) - start)) "$target"
 	if [ "$verdict" = FAIL ]; then
-		tail -n 200 "$log" | sed 's/^/        /'
+		grep -v 'no test files' "$log" | tail -n 80 | sed 's/^/        /'
 	else
 		sed -n 's/^note: /              /p' "$log"
 	fi

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Tests the given packages once for every CPU tier that this machine has.
 set -eu
-tiers=$(go run ./cmd/difalt info | sed -n 's/^available *//p')
+info=$(go run ./cmd/difalt info)
+tiers=$(echo "$info" | sed -n 's/^available *//p')
+[ -n "$tiers" ]
 echo "note: tiers of this machine: $tiers"
 failed=
 for tier in $tiers; do
