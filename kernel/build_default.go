@@ -3,3 +3,5 @@
 package kernel
 
 const build = "default"
+
+func library() string { return "" }

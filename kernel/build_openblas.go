@@ -2,4 +2,8 @@
 
 package kernel
 
-const build = "openblas"
+import "github.com/difalt/difalt/kernel/blas"
+
+const build = openBLAS
+
+func library() string { return blas.Backend() }

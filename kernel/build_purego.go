@@ -3,3 +3,5 @@
 package kernel
 
 const build = "purego"
+
+func library() string { return "" }

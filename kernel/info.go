@@ -1,7 +1,9 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/kernel/blas"
+	"os"
+	"strings"
+
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 )
@@ -9,23 +11,24 @@ import (
 // Information says what computes.
 type Information struct {
 	CPU       string   // brand name of the processor, empty where it has none
-	Kernel    string   // active tier, "generic", "avx2", "avx512" or "neon", or "openblas" if it is forced
+	Kernel    string   // "generic", "avx2", "avx512" or "neon"; "openblas" if forced
 	Available []string // what DIFALT_KERNEL may name on this machine and build
 	Build     string   // "default", "purego" or "openblas"
-	BLAS      string   // "gonum", or version and processor type of OpenBLAS
+	Library   string   // version of OpenBLAS, empty in other builds
 }
 
-// Info returns what computes in this process.
+// Info returns what computes in this process. A build with OpenBLAS uses it for
+// the shapes for which it is faster than Kernel.
 func Info() Information {
-	i := Information{CPU: cpuid.CPU.BrandName, Kernel: tile.Active().String(), Build: build, BLAS: blas.Backend()}
+	i := Information{CPU: cpuid.CPU.BrandName, Kernel: tile.Active().String(), Build: build, Library: library()}
 	for _, t := range tile.Available() {
 		i.Available = append(i.Available, t.String())
 	}
-	if build == blas.OpenBLAS {
-		i.Available = append(i.Available, blas.OpenBLAS)
-	}
-	if blas.OpenBLASForced() {
-		i.Kernel = blas.OpenBLAS
+	if build == openBLAS {
+		i.Available = append(i.Available, openBLAS)
+		if forcedOpenBLAS() {
+			i.Kernel = openBLAS
+		}
 	}
 	return i
 }
@@ -35,8 +38,13 @@ func Info() Information {
 // is in use then. A program that lets its users set the variable should call Err
 // once at start and report the error.
 func Err() error {
-	if blas.OpenBLASForced() {
+	if build == openBLAS && forcedOpenBLAS() {
 		return nil
 	}
 	return tile.Forced()
 }
+
+// openBLAS names a build, and a kernel of it.
+const openBLAS = "openblas"
+
+func forcedOpenBLAS() bool { return strings.EqualFold(os.Getenv(tile.Variable), openBLAS) }

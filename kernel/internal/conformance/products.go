@@ -38,7 +38,7 @@ func (o Ops) mulPacked(r *run, s shape) {
 	p := r.alloc(tile.PackedLen(s.d, s.r))
 	o.PackBasis(p, u, ldu, s.d, s.r)
 	a, lda := r.columns(s.n, s.r, 1)
-	o.MulPacked(a, lda, x, ldx, r.input("p", p), s.n, s.d, s.r, r.hint(x))
+	o.MulPacked(a, lda, x, ldx, r.packed(p, s), s.n, s.d, s.r, r.hint(x))
 	checkMulBasis(r, "MulPacked", a, lda, x, ldx, u, ldu, s)
 }
 
@@ -49,8 +49,14 @@ func (o Ops) mulPacked32(r *run, s shape) {
 	p := r.alloc(tile.PackedLen(s.d, s.r))
 	o.PackBasis(p, u, ldu, s.d, s.r)
 	a, lda := r.columns(s.n, s.r, 1)
-	o.MulPacked32(a, lda, x, ldx, r.input("p", p), s.n, s.d, s.r, r.hint(a))
+	o.MulPacked32(a, lda, x, ldx, r.packed(p, s), s.n, s.d, s.r, r.hint(a))
 	checkMulBasis(r, "MulPacked32", a, lda, x, ldx, u, ldu, s)
+}
+
+// packed declares a packed basis as an input. What is behind it is scratch memory.
+func (r *run) packed(p []float64, s shape) []float64 {
+	r.input("p", p[:tile.Pad(s.d)*((s.r+tile.PackWidth-1)/tile.PackWidth*tile.PackWidth)])
+	return p
 }
 
 func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int, x []F, ldx int, u []float64, ldu int, s shape) {

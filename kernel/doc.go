@@ -1,0 +1,47 @@
+// Package kernel does the arithmetic of one node of Dif-AltGDmin: for many small
+// linear regressions y_t = X_t U b_t with one basis U (d x r), it solves the least
+// squares of every task and accumulates the gradient with respect to U. It knows
+// nothing of nodes, networks or files.
+//
+//	b := kernel.NewBuilder(d, samples, kernel.Float64) // samples[t] rows in task t
+//	b.SetRow(t, i, x, y)                               // for every row: copied
+//	tasks := b.Tasks()                                 // immutable from here on
+//
+//	g := kernel.NewGroup(tasks, r)                     // results of one node
+//	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+//	u := kernel.NewBasis(d, r)                         // fill u.Col(j)
+//	rr, work := make([]float64, r*r), make([]float64, qr.WorkLen(r))
+//	for ... {
+//		g.Step(u, ridge, ws)                           // g.B, g.Grad, g.Status, g.Objective
+//		// u.Data() -= step * g.Grad.Data()
+//		u.Orthonormalize(rr, work)                     // u becomes Q of its QR
+//	}
+//
+// An Engine steps many groups on a Pool of workers. Only constructors, Clone and Part
+// allocate. Subpackages lsq and qr offer the two factorisations on their own.
+//
+// Ownership: Tasks is immutable and may be shared. A Group owns its results, a
+// Workspace and a Pool serve one call at a time, a Basis belongs to its maker. No
+// call keeps a reference to its arguments, except NewGroup and SetSamples to
+// tasks, and NewEngine to pool and groups. Close a Pool to end its goroutines.
+//
+// Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of
+// samples and columns of bases are padded with zeros to multiples of 64 bytes (32
+// for float32), and entries beyond the d of a column must stay zero.
+//
+// Determinism: the same data give the same bits for any number of workers and
+// any placement in memory. CPU tiers and builds differ by rounding.
+//
+// Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON,
+// chosen by what the processor has, and in Go for everything else. The environment
+// variable DIFALT_KERNEL = generic, avx2, avx512, neon or openblas forces one; Err
+// reports a choice that cannot be had, Info what is in use. Build tags: purego
+// leaves out all assembly, openblas adds OpenBLAS where it is faster.
+//
+// Misuse (a wrong shape, stride or length) panics with a constant message. A
+// singular task gets the minimum-norm solution and a status, never NaN; NaN in the
+// data is for the caller to refuse.
+//
+// References to algorithms and lines are to Kang and Moothedath, "Diffusion-based
+// Decentralized Federated Multi-Task Representation Learning".
+package kernel

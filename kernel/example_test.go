@@ -1,0 +1,116 @@
+package kernel_test
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Three tasks of different sizes whose coefficients are multiples of (1, 2): from
+// a wrong start, gradient steps find the direction.
+func Example() {
+	b := kernel.NewBuilder(2, []int{2, 1, 3}, kernel.Float64)
+	b.SetRow(0, 0, []float64{1, 0}, 1)
+	b.SetRow(0, 1, []float64{0, 1}, 2)
+	b.SetRow(1, 0, []float64{1, 1}, 6)
+	b.SetRow(2, 0, []float64{2, 1}, -4)
+	b.SetRow(2, 1, []float64{1, 2}, -5)
+	b.SetRow(2, 2, []float64{0, 1}, -2)
+	tasks := b.Tasks()
+
+	const d, r = 2, 1
+	g := kernel.NewGroup(tasks, r)
+	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+	u := kernel.NewBasis(d, r)
+	u.Col(0)[0] = 1
+	rr, work := make([]float64, r*r), make([]float64, r)
+	for range 200 {
+		g.Step(u, 0, ws)
+		for i, v := range g.Grad.Data() {
+			u.Data()[i] -= 0.01 * v
+		}
+		u.Orthonormalize(rr, work)
+	}
+	fmt.Printf("U = %.3f\n", u.Col(0))
+	fmt.Printf("b = %.3f %.3f %.3f\n", g.B[0], g.B[1], g.B[2])
+	// Output:
+	// U = [0.447 0.894]
+	// b = 2.236 4.472 -2.236
+}
+
+// One step of one node: coefficients, gradient and objective.
+func ExampleGroup_Step() {
+	x := mat.NewDense(3, 2, []float64{
+		1, 0,
+		0, 1,
+		1, 1,
+	})
+	tasks := kernel.NewTasks([]mat.Matrix{x}, [][]float64{{2, 1, 2}}, kernel.Float64)
+	g := kernel.NewGroup(tasks, 1)
+	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0}))
+	g.Step(u, 0, kernel.NewWorkspace(tasks.MaxSamples(), 2, 1))
+	fmt.Printf("b = %.1f, gradient = %.1f, objective = %.1f, %v\n", g.B, g.Grad.Col(0), g.Objective, g.Status[0])
+	// Output:
+	// b = [2.0], gradient = [0.0 -2.0], objective = 1.0, ok
+}
+
+// Many nodes in one process, in parallel.
+func ExampleEngine() {
+	b := kernel.NewBuilder(2, []int{1, 2}, kernel.Float32)
+	b.SetRow(0, 0, []float64{1, 0}, 3)
+	b.SetRow(1, 0, []float64{1, 0}, 5)
+	b.SetRow(1, 1, []float64{0, 1}, 0)
+	tasks := b.Tasks()
+	nodes := []*kernel.Group{kernel.NewGroup(tasks, 1), kernel.NewGroup(tasks, 1)}
+	bases := []*kernel.Basis{
+		kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0})),
+		kernel.BasisOf(mat.NewDense(2, 1, []float64{-1, 0})),
+	}
+	pool := kernel.NewPool(2)
+	defer pool.Close()
+	e := kernel.NewEngine(pool, nodes)
+	e.Step(bases, 0)
+	fmt.Println(nodes[0].B, nodes[1].B)
+	// Output:
+	// [3 5] [-3 -5]
+}
+
+// A QR factorisation in the memory of the basis.
+func ExampleBasis_Orthonormalize() {
+	u := kernel.BasisOf(mat.NewDense(3, 2, []float64{
+		2, 1,
+		1, 1,
+		2, 4,
+	}))
+	r := make([]float64, 2*2)
+	u.Orthonormalize(r, make([]float64, 2))
+	fmt.Printf("Q = %.2f %.2f\n", u.Col(0), u.Col(1))
+	fmt.Printf("R = %.2f, %.2f, %.2f\n", r[0], r[2], r[3])
+	// Output:
+	// Q = [0.67 0.33 0.67] [-0.68 -0.10 0.73]
+	// R = 3.00, 3.67, 2.13
+}
+
+// A batch of least squares: new tasks on a basis that stays as it is.
+func ExampleGroup_Minimize() {
+	b := kernel.NewBuilder(3, []int{2, 1, 0}, kernel.Float64)
+	b.SetRow(0, 0, []float64{1, 0, 5}, 3)
+	b.SetRow(0, 1, []float64{0, 1, 5}, 4)
+	b.SetRow(1, 0, []float64{3, 4, 5}, 25)
+	tasks := b.Tasks()
+	u := kernel.BasisOf(mat.NewDense(3, 2, []float64{
+		1, 0,
+		0, 1,
+		0, 0,
+	}))
+	g := kernel.NewGroup(tasks, 2)
+	g.Minimize(u, 0, kernel.NewWorkspace(tasks.MaxSamples(), 3, 2))
+	for t, s := range g.Status {
+		fmt.Printf("%.1f %v\n", g.B[2*t:][:2], s)
+	}
+	// Output:
+	// [3.0 4.0] ok
+	// [3.0 4.0] underdetermined
+	// [0.0 0.0] underdetermined
+}

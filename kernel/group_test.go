@@ -1,0 +1,344 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A reference is a step by dense matrices and the singular value decomposition:
+// slow and obviously right.
+type reference struct {
+	b         *mat.Dense // r x T
+	grad      *mat.Dense
+	objective float64
+	status    []lsq.Status
+
+	gradScale, objectiveScale float64 // sums of the sizes of what cancels in them
+}
+
+// stepReference takes b_t from the samples fit, and the gradient from grad. Tasks
+// without samples have nil matrices.
+func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) reference {
+	d, r := u.Dims()
+	ref := reference{b: mat.NewDense(r, len(fitX), nil), grad: mat.NewDense(d, r, nil)}
+	for t := range fitX {
+		b, status := solveReference(u, ridge, fitX[t], fitY[t])
+		ref.status = append(ref.status, status)
+		ref.b.SetCol(t, b.RawVector().Data)
+		if gradX[t] == nil {
+			continue
+		}
+		var a, outer mat.Dense
+		var e, g mat.VecDense
+		a.Mul(gradX[t], u)
+		e.MulVec(&a, b)
+		e.SubVec(&e, mat.NewVecDense(len(gradY[t]), gradY[t]))
+		g.MulVec(gradX[t].T(), &e)
+		outer.Outer(1, &g, b)
+		ref.grad.Add(ref.grad, &outer)
+		ref.objective += mat.Dot(&e, &e)
+		y := mat.Norm(mat.NewVecDense(len(gradY[t]), gradY[t]), 2)
+		ref.gradScale += mat.Norm(gradX[t], 2) * y * mat.Norm(b, 2)
+		ref.objectiveScale += y * y
+	}
+	return ref
+}
+
+func solveReference(u mat.Matrix, ridge float64, x *mat.Dense, y []float64) (*mat.VecDense, lsq.Status) {
+	_, r := u.Dims()
+	b := mat.NewVecDense(r, nil)
+	status := lsq.OK
+	if ridge == 0 && len(y) < r {
+		status = lsq.Underdetermined
+	}
+	if x == nil {
+		return b, status
+	}
+	var a mat.Dense
+	a.Mul(x, u)
+	var svd mat.SVD
+	if !svd.Factorize(&a, mat.SVDThin) {
+		panic("no convergence")
+	}
+	var left, right mat.Dense
+	svd.UTo(&left)
+	svd.VTo(&right)
+	for k, s := range svd.Values(nil) {
+		c := mat.Dot(left.ColView(k), mat.NewVecDense(len(y), y))
+		b.AddScaledVec(b, c*s/(s*s+ridge), right.ColView(k))
+	}
+	return b, status
+}
+
+func (ref reference) check(t *testing.T, g *kernel.Group, r int) {
+	t.Helper()
+	const tol = 1e-10 // the data are well conditioned; square tasks lose some digits
+	sameMatrix(t, "B", mat.NewDense(len(ref.status), r, g.B).T(), ref.b, tol)
+	within(t, "gradient", g.Grad, ref.grad, tol*ref.gradScale)
+	if math.Abs(g.Objective-ref.objective) > tol*ref.objectiveScale {
+		t.Errorf("objective %g, want %g", g.Objective, ref.objective)
+	}
+	for i, s := range ref.status {
+		if g.Status[i] != s {
+			t.Errorf("task %d: status %v, want %v", i, g.Status[i], s)
+		}
+	}
+}
+
+func TestStep(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for _, c := range []struct{ d, r, tasks, most int }{
+			{1, 1, 1, 3}, {5, 1, 4, 6}, {7, 2, 9, 5}, {40, 4, 30, 30}, {100, 10, 20, 50}, {33, 5, 17, 9},
+			{64, 16, 12, 40}, {130, 33, 9, 70}, {30, 3, 600, 12}, {17, 2, 3, 400}, {8, 1, 50, 90}, {70, 20, 5, 4},
+		} {
+			for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+				for _, ridge := range []float64{0, 0.7} {
+					t.Run(fmt.Sprintf("d=%d/r=%d/tasks=%d/storage=%v/ridge=%g", c.d, c.r, c.tasks, storage, ridge), func(t *testing.T) {
+						samples := ragged(rng, c.tasks, c.most)
+						samples[0] = c.most // some task has samples
+						for i, n := range samples {
+							if n == c.r {
+								samples[i]++ // square problems may be as ill-conditioned as they like
+							}
+						}
+						tasks, x, y := randomTasks(rng, c.d, samples, storage)
+						u := randomBasis(rng, c.d, c.r)
+						g := kernel.NewGroup(tasks, c.r)
+						ws := kernel.NewWorkspace(tasks.MaxSamples(), c.d, c.r)
+						before := u.Clone()
+						g.Step(u, ridge, ws)
+						stepReference(u, ridge, x, y, x, y).check(t, g, c.r)
+						if !sameBits(u.Data(), before.Data()) {
+							t.Error("the basis was written")
+						}
+						checkAgain(t, g, u, ridge, ws)
+					})
+				}
+			}
+		}
+	})
+}
+
+// checkAgain repeats a step, to the bit, and compares Minimize with it.
+func checkAgain(t *testing.T, g *kernel.Group, u *kernel.Basis, ridge float64, ws *kernel.Workspace) {
+	t.Helper()
+	grad, b, objective := g.Grad.Clone(), append([]float64(nil), g.B...), g.Objective
+	g.Step(u, ridge, ws)
+	if !sameBits(grad.Data(), g.Grad.Data()) || !sameBits(b, g.B) || objective != g.Objective {
+		t.Error("a second step differs from the first")
+	}
+	clear(g.B)
+	g.Minimize(u, ridge, ws)
+	d, r := u.Dims()
+	sameMatrix(t, "B of Minimize", mat.NewDense(len(g.Status), r, g.B), mat.NewDense(len(g.Status), r, b), 1e-10)
+	if math.Abs(objective-g.Objective) > 1e-10*(objective+1) {
+		t.Errorf("objective of Minimize is %g, that of Step %g", g.Objective, objective)
+	}
+	if !sameBits(grad.Data(), g.Grad.Data()) {
+		t.Error("Minimize wrote the gradient")
+	}
+	for j := range r {
+		for _, v := range g.Grad.Data()[j*g.Grad.Stride()+d : (j+1)*g.Grad.Stride()] {
+			if v != 0 {
+				t.Fatalf("padding of column %d of the gradient is %g", j, v)
+			}
+		}
+	}
+}
+
+// A larger workspace, used before for something else, gives the same bits.
+func TestWorkspaceReuse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	big, _, _ := randomTasks(rng, 90, []int{60, 3}, kernel.Float64)
+	small, _, _ := randomTasks(rng, 21, []int{9, 2, 0, 7}, kernel.Float32)
+	u := randomBasis(rng, 21, 3)
+	want, got := kernel.NewGroup(small, 3), kernel.NewGroup(small, 3)
+	want.Step(u, 0, kernel.NewWorkspace(9, 21, 3))
+	ws := kernel.NewWorkspace(60, 90, 12)
+	kernel.NewGroup(big, 12).Step(randomBasis(rng, 90, 12), 0, ws)
+	got.Step(u, 0, ws)
+	if !sameBits(got.B, want.B) || !sameBits(got.Grad.Data(), want.Grad.Data()) {
+		t.Error("the workspace shows in the result")
+	}
+}
+
+func TestSetSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		samples := []int{20, 0, 9, 1, 33, 2}
+		const d, r, parts = 19, 3, 4
+		tasks, x, y := randomTasks(rng, d, samples, storage)
+		u := randomBasis(rng, d, r)
+		g := kernel.NewGroup(tasks, r)
+		ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+		part := func(p int) (px []*mat.Dense, py [][]float64) {
+			for task, n := range samples {
+				lo, hi := (p*n+parts-1)/parts, ((p+1)*n+parts-1)/parts
+				py = append(py, y[task][lo:hi])
+				if lo == hi {
+					px = append(px, nil)
+					continue
+				}
+				px = append(px, mat.DenseCopyOf(x[task].Slice(lo, hi, 0, d)))
+			}
+			return px, py
+		}
+		for p := range parts {
+			g.SetSamples(tasks.Part(p, parts), tasks.Part(parts-1-p, parts))
+			g.Step(u, 0, ws)
+			fx, fy := part(p)
+			gx, gy := part(parts - 1 - p)
+			stepReference(u, 0, fx, fy, gx, gy).check(t, g, r)
+			if g.Tasks().TotalSamples() != tasks.Part(p, parts).TotalSamples() {
+				t.Error("Tasks does not return the samples of the least squares")
+			}
+		}
+		g.SetSamples(tasks, tasks)
+		g.Step(u, 0, ws)
+		stepReference(u, 0, x, y, x, y).check(t, g, r)
+	}
+}
+
+// Tasks without any sample have no coefficients and no gradient.
+func TestEmptyTasks(t *testing.T) {
+	for _, samples := range [][]int{{}, {0}, {0, 0, 0}} {
+		tasks := kernel.NewBuilder(5, samples, kernel.Float64).Tasks()
+		g := kernel.NewGroup(tasks, 2)
+		ws := kernel.NewWorkspace(0, 5, 2)
+		u := kernel.NewBasis(5, 2)
+		u.Col(0)[0], u.Col(1)[1] = 1, 1
+		g.Grad.Col(0)[0] = 9
+		for _, ridge := range []float64{0, 1} {
+			g.Step(u, ridge, ws)
+			if mat.Norm(g.Grad, 2) != 0 || g.Objective != 0 {
+				t.Errorf("%v: gradient %v, objective %g", samples, g.Grad.Data(), g.Objective)
+			}
+			for i, s := range g.Status {
+				if (s == lsq.Underdetermined) != (ridge == 0) {
+					t.Errorf("task %d, ridge %g: %v", i, ridge, s)
+				}
+			}
+		}
+		out := kernel.NewBasis(5, 2)
+		out.Col(0)[0] = 9
+		tasks.GramProduct(out, u, ws)
+		if mat.Norm(out, 2) != 0 {
+			t.Errorf("%v: Gram product %v", samples, out.Data())
+		}
+	}
+}
+
+// A task whose least squares fails does not spoil the gradient of the others.
+func TestStatusOfTasks(t *testing.T) {
+	const d, r = 9, 3
+	rng := rand.New(rand.NewPCG(4, 1))
+	_, x, y := randomTasks(rng, d, []int{8, 8, 8}, kernel.Float64)
+	for i := range 8 {
+		for j := range d {
+			x[1].Set(i, j, 0)
+		}
+	}
+	y[2][3] = math.Inf(1)
+	tasks := kernel.NewTasks([]mat.Matrix{x[0], x[1], x[2]}, y, kernel.Float64)
+	g := kernel.NewGroup(tasks, r)
+	g.Step(randomBasis(rng, d, r), 0, kernel.NewWorkspace(8, d, r))
+	for i, want := range []lsq.Status{lsq.OK, lsq.RankDeficient, lsq.NotFinite} {
+		if g.Status[i] != want {
+			t.Errorf("task %d: %v, want %v", i, g.Status[i], want)
+		}
+	}
+	if b := g.B[r:]; !sameBits(b, make([]float64, 2*r)) {
+		t.Errorf("coefficients of the failed tasks are %v", b)
+	}
+}
+
+func TestGramProduct(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 1))
+		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+			for _, c := range []struct{ d, r, work int }{{13, 3, 40}, {13, 3, 7}, {64, 16, 1}, {5, 1, 3}} {
+				tasks, x, _ := randomTasks(rng, c.d, []int{40, 0, 3, 1, 22}, storage)
+				u := randomBasis(rng, c.d, c.r)
+				g, ws := kernel.NewBasis(c.d, c.r), kernel.NewWorkspace(c.work, c.d, c.r)
+				tasks.GramProduct(g, u, ws)
+				want := mat.NewDense(c.d, c.r, nil)
+				for _, xt := range x {
+					if xt != nil {
+						var a, p mat.Dense
+						a.Mul(xt, u)
+						p.Mul(xt.T(), &a)
+						want.Add(want, &p)
+					}
+				}
+				sameMatrix(t, "Gram product", g, want, 1e-13)
+				if n := testing.AllocsPerRun(5, func() { tasks.GramProduct(g, u, ws) }); n != 0 {
+					t.Errorf("%g allocations", n)
+				}
+			}
+		}
+	})
+}
+
+func TestTasksMulTransposed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	tasks, x, y := randomTasks(rng, 13, []int{4, 0, 6}, kernel.Float32)
+	for task := range 3 {
+		v := make([]float64, 16)
+		v[3], v[15] = 7, 7
+		tasks.MulTransposed(v, task, y[task])
+		want := mat.NewVecDense(13, nil)
+		if x[task] != nil {
+			want.MulVec(x[task].T(), mat.NewVecDense(len(y[task]), y[task]))
+		}
+		sameMatrix(t, "X'y", mat.NewVecDense(13, v[:13]), want, 1e-14)
+		if !sameBits(v[13:], []float64{0, 0, 0}) {
+			t.Errorf("padding %v", v[13:])
+		}
+	}
+}
+
+func TestStepDoesNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	tasks, _, _ := randomTasks(rng, 40, ragged(rng, 50, 30), kernel.Float64)
+	u := randomBasis(rng, 40, 4)
+	g, ws := kernel.NewGroup(tasks, 4), kernel.NewWorkspace(30, 40, 4)
+	for name, f := range map[string]func(){
+		"Step":     func() { g.Step(u, 0, ws) },
+		"ridge":    func() { g.Step(u, 1, ws) },
+		"Minimize": func() { g.Minimize(u, 0, ws) },
+	} {
+		if n := testing.AllocsPerRun(10, f); n != 0 {
+			t.Errorf("%s: %g allocations", name, n)
+		}
+	}
+}
+
+func TestGroupPanics(t *testing.T) {
+	tasks := kernel.NewBuilder(5, []int{3, 4}, kernel.Float64).Tasks()
+	g, ws, u := kernel.NewGroup(tasks, 2), kernel.NewWorkspace(4, 5, 2), kernel.NewBasis(5, 2)
+	wantPanic(t, "no tasks", func() { kernel.NewGroup(nil, 1) })
+	wantPanic(t, "rank", func() { kernel.NewGroup(tasks, 0) })
+	wantPanic(t, "workspace, n", func() { kernel.NewWorkspace(-1, 1, 1) })
+	wantPanic(t, "workspace, d", func() { kernel.NewWorkspace(1, 0, 1) })
+	wantPanic(t, "workspace, r", func() { kernel.NewWorkspace(1, 1, 0) })
+	wantPanic(t, "basis, d", func() { g.Step(kernel.NewBasis(6, 2), 0, ws) })
+	wantPanic(t, "basis, r", func() { g.Step(kernel.NewBasis(5, 3), 0, ws) })
+	wantPanic(t, "basis is the gradient", func() { g.Step(g.Grad, 0, ws) })
+	wantPanic(t, "small workspace", func() { g.Minimize(u, 0, kernel.NewWorkspace(3, 5, 2)) })
+	wantPanic(t, "negative ridge", func() { g.Step(u, -1, ws) })
+	wantPanic(t, "NaN ridge", func() { g.Step(u, math.NaN(), ws) })
+	wantPanic(t, "infinite ridge", func() { g.Minimize(u, math.Inf(1), ws) })
+	other := kernel.NewBuilder(5, []int{3}, kernel.Float64).Tasks()
+	wantPanic(t, "samples of other tasks", func() { g.SetSamples(tasks, other) })
+	wantPanic(t, "Gram product of itself", func() { tasks.GramProduct(u, u, ws) })
+	wantPanic(t, "Gram product, r", func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) })
+	wantPanic(t, "Gram product, workspace", func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(0, 5, 2)) })
+}

@@ -1,0 +1,50 @@
+package kernel_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+func TestInfo(t *testing.T) {
+	i := kernel.Info()
+	if !slices.Contains(i.Available, i.Kernel) || i.Available[0] != "generic" {
+		t.Errorf("kernel %q, available %v", i.Kernel, i.Available)
+	}
+	if !slices.Contains([]string{"default", "purego", "openblas"}, i.Build) {
+		t.Errorf("build %q", i.Build)
+	}
+	if (i.Build == "openblas") != (i.Library != "") || (i.Build == "openblas") != slices.Contains(i.Available, "openblas") {
+		t.Errorf("build %q, library %q, available %v", i.Build, i.Library, i.Available)
+	}
+	if i.Build == "purego" && i.Kernel != "generic" {
+		t.Errorf("build %q, kernel %q", i.Build, i.Kernel)
+	}
+	if name := os.Getenv(tile.Variable); slices.Contains(i.Available, name) && i.Kernel != name {
+		t.Errorf("%s=%s, kernel %q", tile.Variable, name, i.Kernel)
+	}
+}
+
+func TestErr(t *testing.T) {
+	available := kernel.Info().Available
+	for _, name := range append([]string{"", "GENERIC", "Generic"}, available...) {
+		t.Setenv(tile.Variable, name)
+		if err := kernel.Err(); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"avx2", "avx512", "neon", "openblas", "sse9"} {
+		if slices.Contains(available, name) {
+			continue
+		}
+		t.Setenv(tile.Variable, name)
+		err := kernel.Err()
+		if err == nil || !strings.Contains(err.Error(), "DIFALT_KERNEL="+name) || !strings.Contains(err.Error(), "generic") {
+			t.Errorf("%q: %v, want an error that names it and what there is", name, err)
+		}
+	}
+}

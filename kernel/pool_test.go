@@ -1,0 +1,162 @@
+package kernel_test
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+func TestPool(t *testing.T) {
+	for _, workers := range []int{1, 2, 3, 5, 4 * runtime.GOMAXPROCS(0)} {
+		p := kernel.NewPool(workers)
+		if p.Workers() != workers {
+			t.Errorf("%d workers, want %d", p.Workers(), workers)
+		}
+		// Plain memory: the race detector sees whether Run orders it.
+		counts, sum := make([]int, workers), 0
+		for range 2000 {
+			p.Run(func(w int) { counts[w]++ })
+			for _, c := range counts {
+				sum += c
+			}
+		}
+		for w, c := range counts {
+			if c != 2000 {
+				t.Errorf("%d workers: worker %d ran %d times", workers, w, c)
+			}
+		}
+		if want := workers * 2000 * 2001 / 2; sum != want {
+			t.Errorf("%d workers: Run returned before its workers: %d, want %d", workers, sum, want)
+		}
+		p.Close()
+	}
+}
+
+func TestPoolOfAllProcessors(t *testing.T) {
+	p := kernel.NewPool(0)
+	defer p.Close()
+	if p.Workers() != runtime.GOMAXPROCS(0) {
+		t.Errorf("%d workers", p.Workers())
+	}
+}
+
+// Workers that have parked, and callers that have, wake for the next run; uneven
+// jobs make every combination of spinning and parked.
+func TestPoolParks(t *testing.T) {
+	p := kernel.NewPool(3)
+	defer p.Close()
+	var ran atomic.Int64
+	pauses := []time.Duration{0, 20 * time.Microsecond, 50 * time.Microsecond, 60 * time.Microsecond, 2 * time.Millisecond}
+	n := 0
+	for _, between := range pauses {
+		for _, inside := range pauses {
+			for slow := range 4 { // worker 3 does not exist: nobody is slow
+				for range 3 {
+					p.Run(func(w int) {
+						if w == slow {
+							time.Sleep(inside)
+						}
+						ran.Add(1)
+					})
+					n++
+					time.Sleep(between)
+				}
+			}
+		}
+	}
+	if ran.Load() != int64(3*n) {
+		t.Errorf("%d calls, want %d", ran.Load(), 3*n)
+	}
+}
+
+// Several pools at once, each with its own caller, more workers than processors.
+func TestPoolsCompete(t *testing.T) {
+	const pools, runs = 4, 300
+	var total atomic.Int64
+	done := make(chan bool)
+	for range pools {
+		go func() {
+			p := kernel.NewPool(2)
+			defer p.Close()
+			for range runs {
+				p.Run(func(int) { total.Add(1) })
+			}
+			done <- true
+		}()
+	}
+	for range pools {
+		<-done
+	}
+	if total.Load() != 2*pools*runs {
+		t.Errorf("%d calls, want %d", total.Load(), 2*pools*runs)
+	}
+}
+
+func TestPoolClose(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 20 {
+		p := kernel.NewPool(6)
+		p.Run(func(int) {})
+		p.Close()
+		p.Close()
+		wantPanic(t, "Run after Close", func() { p.Run(func(int) {}) })
+		kernel.NewPool(3).Close() // never used
+	}
+	// A worker's goroutine ends a moment after it has reported that it does.
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// A panic in the caller's share of a job leaves a pool that works and can close.
+func TestPoolPanic(t *testing.T) {
+	p := kernel.NewPool(3)
+	defer p.Close()
+	var others atomic.Int64
+	func() {
+		defer func() {
+			if recover() != "job" {
+				t.Error("the panic was lost")
+			}
+		}()
+		p.Run(func(w int) {
+			if w == 0 {
+				panic("job")
+			}
+			time.Sleep(time.Millisecond)
+			others.Add(1)
+		})
+	}()
+	if others.Load() != 2 {
+		t.Errorf("Run ended before %d of its workers", 2-others.Load())
+	}
+	wantPanic(t, "Run in a job", func() {
+		p.Run(func(w int) {
+			if w == 0 {
+				p.Run(func(int) {})
+			}
+		})
+	})
+	p.Run(func(int) { others.Add(1) })
+	if others.Load() != 5 {
+		t.Errorf("%d calls after a panic, want 3", others.Load()-2)
+	}
+}
+
+func TestPoolDoesNotAllocate(t *testing.T) {
+	for _, workers := range []int{1, 2, 3} {
+		p := kernel.NewPool(workers)
+		f := func(int) {}
+		if n := testing.AllocsPerRun(100, func() { p.Run(f) }); n != 0 {
+			t.Errorf("%d workers: %g allocations", workers, n)
+		}
+		p.Close()
+	}
+}

@@ -1,0 +1,193 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
+)
+
+func TestBuilder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		for _, d := range []int{1, 7, 8, 9, 100, 512, 513} {
+			samples := []int{3, 0, 1, 0, 5, 0}
+			tasks, x, y := randomTasks(rng, d, samples, storage)
+			if tasks.Len() != 6 || tasks.Features() != d || tasks.TotalSamples() != 9 || tasks.MaxSamples() != 5 || tasks.Storage() != storage {
+				t.Errorf("d = %d: %d tasks, %d features, %d samples, at most %d, %v", d, tasks.Len(),
+					tasks.Features(), tasks.TotalSamples(), tasks.MaxSamples(), tasks.Storage())
+			}
+			row := make([]float64, d)
+			for task, n := range samples {
+				if tasks.Samples(task) != n || !sameBits(tasks.Y(task), y[task]) {
+					t.Errorf("task %d: %d samples, y = %v", task, tasks.Samples(task), tasks.Y(task))
+				}
+				for i := range n {
+					if !sameBits(tasks.Row(row, task, i), x[task].RawRowView(i)) {
+						t.Errorf("%v, d = %d: row %d of task %d is %v", storage, d, i, task, row)
+					}
+				}
+			}
+			elem := map[kernel.Storage]int{kernel.Float64: 8, kernel.Float32: 4}[storage]
+			if b := tasks.Bytes(); b < 9*d*elem || b > 9*(d+16)*elem {
+				t.Errorf("d = %d: %d bytes", d, b)
+			}
+		}
+	}
+}
+
+func TestNewTasks(t *testing.T) {
+	x := []mat.Matrix{mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6}), mat.NewDense(1, 3, []float64{7, 8, 9})}
+	y := [][]float64{{1, 2}, {3}}
+	tasks := kernel.NewTasks(x, y, kernel.Float32)
+	if got := tasks.Row(make([]float64, 3), 1, 0); !sameBits(got, []float64{7, 8, 9}) {
+		t.Errorf("row %v", got)
+	}
+	wantPanic(t, "no tasks", func() { kernel.NewTasks(nil, nil, kernel.Float64) })
+	wantPanic(t, "y missing", func() { kernel.NewTasks(x, y[:1], kernel.Float64) })
+	wantPanic(t, "short y", func() { kernel.NewTasks(x, [][]float64{{1}, {3}}, kernel.Float64) })
+	wantPanic(t, "features", func() {
+		kernel.NewTasks([]mat.Matrix{x[0], mat.NewDense(1, 2, nil)}, y, kernel.Float64)
+	})
+}
+
+func TestTasksPanics(t *testing.T) {
+	wantPanic(t, "no features", func() { kernel.NewBuilder(0, []int{1}, kernel.Float64) })
+	wantPanic(t, "negative count", func() { kernel.NewBuilder(1, []int{1, -1}, kernel.Float64) })
+	wantPanic(t, "storage", func() { kernel.NewBuilder(1, []int{1}, 7) })
+	b := kernel.NewBuilder(2, []int{1, 0}, kernel.Float64)
+	row := []float64{1, 2}
+	wantPanic(t, "short row", func() { b.SetRow(0, 0, row[:1], 0) })
+	wantPanic(t, "task", func() { b.SetRow(2, 0, row, 0) })
+	wantPanic(t, "negative task", func() { b.SetRow(-1, 0, row, 0) })
+	wantPanic(t, "sample", func() { b.SetRow(1, 0, row, 0) })
+	wantPanic(t, "negative sample", func() { b.SetRow(0, -1, row, 0) })
+	tasks := b.Tasks()
+	wantPanic(t, "SetRow after Tasks", func() { b.SetRow(0, 0, row, 0) })
+	wantPanic(t, "Tasks after Tasks", func() { b.Tasks() })
+	wantPanic(t, "Row, short", func() { tasks.Row(row[:1], 0, 0) })
+	wantPanic(t, "Row, task", func() { tasks.Row(row, 2, 0) })
+	wantPanic(t, "Row, sample", func() { tasks.Row(row, 0, 1) })
+	wantPanic(t, "part", func() { tasks.Part(2, 2) })
+	wantPanic(t, "negative part", func() { tasks.Part(-1, 2) })
+	wantPanic(t, "no parts", func() { tasks.Part(0, 0) })
+	wantPanic(t, "MulTransposed, task", func() { tasks.MulTransposed(make([]float64, 8), 2, nil) })
+	wantPanic(t, "MulTransposed, e", func() { tasks.MulTransposed(make([]float64, 8), 0, nil) })
+	wantPanic(t, "MulTransposed, v", func() { tasks.MulTransposed(row, 0, row) })
+}
+
+func TestStorageString(t *testing.T) {
+	if s := fmt.Sprint(kernel.Float64, kernel.Float32, kernel.Storage(9)); s != "float64 float32 Storage(9)" {
+		t.Error(s)
+	}
+}
+
+// Every row belongs to exactly one part, in order, and the parts of a task differ
+// by at most one row.
+func TestPart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	for parts := 1; parts < 12; parts++ {
+		var samples []int
+		for n := range 30 {
+			samples = append(samples, n)
+		}
+		tasks, _, y := randomTasks(rng, 3, samples, kernel.Float32)
+		seen := make([][]float64, len(samples))
+		total := 0
+		for part := range parts {
+			v := tasks.Part(part, parts)
+			total += v.TotalSamples()
+			most := 0
+			for task, n := range samples {
+				most = max(most, v.Samples(task))
+				if k := v.Samples(task); k != n/parts && k != (n+parts-1)/parts {
+					t.Errorf("part %d of %d has %d of %d rows", part, parts, k, n)
+				}
+				for i := range v.Samples(task) {
+					at := len(seen[task])
+					got, want := v.Row(make([]float64, 3), task, i), tasks.Row(make([]float64, 3), task, at)
+					if !sameBits(got, want) || at*parts/n != part {
+						t.Errorf("row %d of part %d of %d of task %d is not row %d", i, part, parts, task, at)
+					}
+					seen[task] = append(seen[task], v.Y(task)[i])
+				}
+			}
+			if v.MaxSamples() != most {
+				t.Errorf("part %d of %d: MaxSamples is %d, want %d", part, parts, v.MaxSamples(), most)
+			}
+		}
+		if total != tasks.TotalSamples() {
+			t.Errorf("%d parts have %d rows, want %d", parts, total, tasks.TotalSamples())
+		}
+		for task := range samples {
+			if !sameBits(seen[task], y[task]) {
+				t.Errorf("%d parts: responses of task %d are %v, want %v", parts, task, seen[task], y[task])
+			}
+		}
+	}
+}
+
+func TestPartOfPart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	tasks, _, y := randomTasks(rng, 3, []int{12}, kernel.Float64)
+	if v := tasks.Part(1, 2).Part(2, 3); !sameBits(v.Y(0), y[0][10:]) {
+		t.Errorf("%v, want %v", v.Y(0), y[0][10:])
+	}
+}
+
+func TestBasis(t *testing.T) {
+	m := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
+	u := kernel.BasisOf(m)
+	if d, r := u.Dims(); d != 3 || r != 2 {
+		t.Errorf("%d x %d", d, r)
+	}
+	if !mat.Equal(u, m) || !mat.Equal(u.T(), m.T()) {
+		t.Errorf("%v", mat.Formatted(u))
+	}
+	v := u.Clone()
+	v.Col(1)[2] = 7
+	if u.At(2, 1) != 6 || v.At(2, 1) != 7 {
+		t.Error("a clone shares memory")
+	}
+	u.CopyFrom(v)
+	if u.At(2, 1) != 7 || len(u.Data()) != 2*u.Stride() || cap(u.Col(0)) != 3 {
+		t.Errorf("%v, %d entries of stride %d", u.At(2, 1), len(u.Data()), u.Stride())
+	}
+	if uintptr(unsafe.Pointer(&u.Data()[0]))%64 != 0 {
+		t.Error("the basis does not start a cache line")
+	}
+	wantPanic(t, "d", func() { kernel.NewBasis(0, 1) })
+	wantPanic(t, "r", func() { kernel.NewBasis(1, 0) })
+	wantPanic(t, "CopyFrom", func() { u.CopyFrom(kernel.NewBasis(3, 3)) })
+}
+
+func TestOrthonormalize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	m := mat.NewDense(33, 5, nil)
+	for i := range 33 {
+		for j := range 5 {
+			m.Set(i, j, rng.NormFloat64())
+		}
+	}
+	u := kernel.BasisOf(m)
+	r, work := make([]float64, 25), make([]float64, 5)
+	u.Orthonormalize(r, work)
+	var gram, back mat.Dense
+	gram.Mul(u.T(), u)
+	sameMatrix(t, "Q'Q", &gram, mat.NewDiagDense(5, []float64{1, 1, 1, 1, 1}), 1e-14)
+	back.Mul(u, mat.NewDense(5, 5, r).T())
+	sameMatrix(t, "QR", &back, m, 1e-14)
+	for j := range 5 {
+		for _, v := range u.Data()[j*u.Stride()+33 : (j+1)*u.Stride()] {
+			if v != 0 {
+				t.Fatalf("padding of column %d is %g", j, v)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(20, func() { u.Orthonormalize(r, work) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
