@@ -1,0 +1,59 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// Adapt returns a model that knows the tasks of the table too: their b_t are fitted
+// to the frozen U of the given node, with the given ridge, and everything else stays
+// as it is. singular names the tasks whose least squares had no unique solution, so
+// that b_t is the one of minimum norm. A task that the model knows already is an
+// error.
+func (m *Model) Adapt(t *dataset.Table, node int, ridge float64) (adapted *Model, singular []string, err error) {
+	if err := m.checkFeatures(t); err != nil {
+		return nil, nil, err
+	}
+	if !t.HasTarget() {
+		return nil, nil, fmt.Errorf("the table has no target column")
+	}
+	if node < 0 || node >= len(m.nodes) {
+		return nil, nil, fmt.Errorf("node %d: the model has nodes 0 to %d", node, len(m.nodes)-1)
+	}
+	for _, name := range t.Tasks() {
+		if _, ok := m.index[name]; ok {
+			return nil, nil, fmt.Errorf("the model knows task %q already: it was trained on %d rows", name, m.samples[m.index[name]])
+		}
+	}
+	all := make([]int, len(t.Tasks()))
+	for k := range all {
+		all[k] = k
+	}
+	tasks := t.Pack(dataset.Layout{all}, nil, m.width(), func(z []float64, i int) float64 {
+		t.X(z[:len(m.center)], i)
+		m.apply(z)
+		return t.Y(i) - m.target - dot(z, m.mean)
+	})[0]
+	b, status, err := difalt.Adapt(m.u[node], tasks, ridge)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k, s := range status {
+		if s != lsq.OK {
+			singular = append(singular, fmt.Sprintf("%q (%v)", t.Tasks()[k], s))
+		}
+	}
+	a := *m
+	a.tasks = slices.Concat(m.tasks, t.Tasks())
+	a.nodeOf = slices.Concat(m.nodeOf, slices.Repeat([]int{node}, len(all)))
+	a.samples = slices.Concat(m.samples, t.Samples(nil))
+	a.b = slices.Concat(m.b, b)
+	a.u = append([]*kernel.Basis(nil), m.u...)
+	a.finish()
+	return &a, singular, nil
+}
