@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/spf13/cobra"
+)
+
+const adaptHelp = `Add new tasks to a model: fit their few coefficients on the shared representation,
+which stays as it is. That takes far fewer samples than a model of their own.
+
+The table needs the columns of tasks and targets and the features that the model
+was trained on, by name; other columns are ignored. All rows are used. The output
+is a model that knows the old tasks and the new ones.`
+
+const adaptExamples = `  # two clinics that were not there at training time, with a few patients each
+  difalt adapt --model clinics-model.npz --data examples/new-clinics.csv --out clinics-model-2.npz
+  difalt predict --model clinics-model-2.npz --data examples/new-clinics.csv --out predictions.csv`
+
+// adaptFlags are the flags of adapt.
+type adaptFlags struct{ model, data, task, target, node, ridge, out string }
+
+func newAdaptCommand() *cobra.Command {
+	f := &adaptFlags{}
+	cmd := &cobra.Command{
+		Use:     "adapt --model FILE --data FILE --out FILE",
+		Short:   "Add new tasks to a model from few samples",
+		Long:    adaptHelp,
+		Example: adaptExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needFlags(cmd, "model", "data", "out"); err != nil {
+				return err
+			}
+			return f.run(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
+	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv of the new tasks (required)")
+	cmd.Flags().StringVar(&f.task, "task", "", "column of tasks (default as in training)")
+	cmd.Flags().StringVar(&f.target, "target", "", "column of targets (default as in training)")
+	cmd.Flags().StringVar(&f.node, "node", "", "`NAME` of the node whose basis the new tasks use (default the first)")
+	cmd.Flags().StringVar(&f.ridge, "ridge", "", "ridge on the coefficients, `NUMBER` (default as in training)")
+	cmd.Flags().StringVar(&f.out, "out", "", "write the new model to `FILE`.npz (required)")
+	return cmd
+}
+
+func (f *adaptFlags) run(stdout io.Writer) error {
+	ridge, err := strconv.ParseFloat(f.ridge, 64)
+	if f.ridge != "" && (err != nil || !(ridge >= 0) || math.IsInf(ridge, 0)) {
+		return usagef("--ridge is %q: want a number that is not negative", f.ridge)
+	}
+	out, err := atomicfile.Create(f.out)
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	defer out.Close()
+	m, err := model.Load(f.model)
+	if err != nil {
+		return named(f.model, err)
+	}
+	target := f.target
+	if target == "" {
+		target = m.TargetColumn()
+	}
+	if target == "" && !isProblem(f.data) {
+		return usagef("the model was trained on a problem file: say which column of the table to fit with --target")
+	}
+	t, err := readTable(m, f.data, f.task, target)
+	if err != nil {
+		return named(f.data, err)
+	}
+	if f.ridge == "" {
+		ridge = m.Ridge()
+	}
+	node, err := m.NodeIndex(f.node)
+	if err != nil {
+		return usagef("--node: %w", err)
+	}
+	adapted, singular, err := m.Adapt(t, node, ridge)
+	if err != nil {
+		return named(f.data, err)
+	}
+	if err := adapted.Write(out); err != nil {
+		return err
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, count(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
+	if len(singular) > 0 {
+		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(singular))
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/experiment"
+)
+
+// A trace collects the states of a run.
+type trace struct{ curve experiment.Curve }
+
+func newTrace(m difalt.Method) *trace {
+	return &trace{experiment.Curve{Method: m.String()}}
+}
+
+func (t *trace) observe(r *difalt.Record) {
+	t.curve.Rows = append(t.curve.Rows, experiment.Row{
+		Iteration: r.Iteration, SDNode1: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
+		Disagreement: r.Disagreement, Objective: r.Objective,
+		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
+		Seconds: r.Compute.Seconds(),
+	})
+}
+
+func (t *trace) csv() []byte {
+	trial := experiment.Trial{Number: 1, Curves: []experiment.Curve{t.curve}}
+	return trial.AppendCSV([]byte(experiment.TraceHeader + "\n"))
+}
+
+// stages shows the progress of work that has several stages.
+type stages struct {
+	out   io.Writer
+	stage string
+	done  int
+	bar   *progress
+}
+
+func (s *stages) show(stage string, done, total int) {
+	if stage != s.stage {
+		s.close()
+		s.stage, s.done = stage, 0
+		s.bar = newProgress(s.out, stage, "it", int64(total))
+	}
+	s.bar.Add(int64(done - s.done))
+	s.done = done
+}
+
+func (s *stages) close() { s.bar.Close() }
+
+// describeFit says in words what is going to be fitted.
+func describeFit(w io.Writer, path string, t *dataset.Table, c *model.Config) {
+	train := 0
+	for _, on := range c.Train {
+		if on {
+			train++
+		}
+	}
+	fmt.Fprintf(w, "%s: %d tasks, %d features, %d rows for training, %d held out\n",
+		path, len(t.Tasks()), len(t.Features()), train, t.Rows()-train)
+	fmt.Fprintf(w, "%s, graph %v, rank %d, method %v, %d rounds an iteration\n\n",
+		count(len(t.Nodes()), "node"), c.Network.Weights, c.Options.Rank, c.Options.Method, c.Options.Rounds)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printReport prints errors and what a user should know about the run.
+func printReport(w io.Writer, r *model.Report, c *model.Config) {
+	t := table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out EV"}}
+	for _, s := range r.Scores {
+		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
+			decimal(s.Test.RMSE), decimal(s.Test.ExplainedVariance)})
+	}
+	t.write(w)
+	fmt.Fprint(w, `
+EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
+all training rows or all held-out rows.
+`)
+	if c.TuneRidge || c.Baselines {
+		fmt.Fprintf(w, "Ridge strengths by %d-fold cross-validation on the training rows.\n", r.Folds)
+	}
+	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes.\n",
+		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(r.Result.Last.Traffic.Bytes+r.Result.InitTraffic.Bytes)/1e6)
+	if !math.IsNaN(r.Result.Last.SDNode1) {
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 1, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
+	}
+	if len(r.FewRows) > 0 {
+		fmt.Fprintf(w, "Fewer training rows than the rank %d: %s.\n", c.Options.Rank, listed(r.FewRows))
+	}
+	if len(r.Singular) > 0 {
+		fmt.Fprintf(w, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(r.Singular))
+	}
+}
+
+func (f *fitFlags) printFiles(w io.Writer) {
+	if f.trace != "" {
+		fmt.Fprintf(w, "trace  %s\n", f.trace)
+	}
+	if f.model != "" {
+		fmt.Fprintf(w, "model  %s\n", f.model)
+	}
+}
+
+// listed joins the first names of a list.
+func listed(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more tasks", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+
+// decimal prints four digits after the point, or a dash for NaN.
+func decimal(v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	if math.Abs(v) >= 1e6 || v != 0 && math.Abs(v) < 1e-4 {
+		return strconv.FormatFloat(v, 'e', 3, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 4, 64)
+}

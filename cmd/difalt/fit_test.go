@@ -1,0 +1,291 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/experiment"
+)
+
+const (
+	clinics    = "../../examples/clinics.csv"
+	newClinics = "../../examples/new-clinics.csv"
+)
+
+// fitClinics trains on the example table and returns the path of the model.
+func fitClinics(t *testing.T, args ...string) (path, stdout string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "model.npz")
+	args = append([]string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient", "--model", path}, args...)
+	stdout, stderr, code := difaltCommand(t, args...)
+	if code != 0 {
+		t.Fatalf("%q: exit code %d: %s", args, code, stderr)
+	}
+	return path, stdout
+}
+
+func TestFitPredictAdapt(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.csv")
+	model, stdout := fitClinics(t, "--trace", trace, "--iterations", "200")
+	for _, want := range []string{"40 tasks, 8 features", "shared representation", "pooled ridge", "one ridge per task", "held-out EV", "5-fold", "200 iterations", trace, model} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("output lacks %q:\n%s", want, stdout)
+		}
+	}
+	checkTrace(t, trace, "dif", 201)
+
+	dir := t.TempDir()
+	out := filepath.Join(dir, "predictions.csv")
+	if _, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", clinics, "--out", out); code != 0 {
+		t.Fatal(stderr)
+	}
+	checkPredictions(t, clinics, out)
+
+	_, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", newClinics, "--out", filepath.Join(dir, "none.csv"))
+	if code != exitFailure || !strings.Contains(stderr, `new-clinics.csv: the model does not know tasks "C41", "C42", "C43": add them with adapt`) {
+		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("the failed prediction left files: %v", entries)
+	}
+
+	adapted := filepath.Join(t.TempDir(), "adapted.npz")
+	stdout, stderr, code = difaltCommand(t, "adapt", "--model", model, "--data", newClinics, "--out", adapted)
+	if code != 0 || !strings.Contains(stdout, "3 tasks added from 18 rows; the model knows 43 tasks now") {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if _, stderr, code = difaltCommand(t, "predict", "--model", adapted, "--data", newClinics, "--out", out); code != 0 {
+		t.Fatal(stderr)
+	}
+	checkPredictions(t, newClinics, out)
+	_, stderr, code = difaltCommand(t, "adapt", "--model", adapted, "--data", newClinics, "--out", adapted)
+	if code != exitFailure || !strings.Contains(stderr, `knows task "C41" already`) {
+		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+}
+
+// checkPredictions asserts that the predictions are of the rows of the table, in
+// order, and closer to the scores than their mean is.
+func checkPredictions(t *testing.T, table, predictions string) {
+	t.Helper()
+	f, err := os.Open(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want, err := dataset.ReadCSV(f, dataset.CSVOptions{Task: "clinic", Target: "score"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.Open(predictions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	got, err := dataset.ReadCSV(p, dataset.CSVOptions{Task: "task", Features: []string{"prediction"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Rows() != want.Rows() {
+		t.Fatalf("%d predictions for %d rows", got.Rows(), want.Rows())
+	}
+	mean := 0.0
+	for i := range want.Rows() {
+		mean += want.Y(i) / float64(want.Rows())
+	}
+	var sse, sst float64
+	x := make([]float64, 1)
+	for i := range want.Rows() {
+		if got.Tasks()[got.Task(i)] != want.Tasks()[want.Task(i)] {
+			t.Fatalf("row %d is of another task", i)
+		}
+		e := got.X(x, i)[0] - want.Y(i)
+		sse += e * e
+		sst += (want.Y(i) - mean) * (want.Y(i) - mean)
+	}
+	if sse > 0.5*sst {
+		t.Errorf("%s: the predictions explain %.2f of the variance", table, 1-sse/sst)
+	}
+}
+
+func checkTrace(t *testing.T, path, method string, rows int) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	trials, err := experiment.ReadTrace(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trials) != 1 || len(trials[0].Curves) != 1 || trials[0].Curves[0].Method != method || len(trials[0].Curves[0].Rows) != rows {
+		t.Errorf("trace %+v: want %d rows of %s", trials, rows, method)
+	}
+}
+
+// Every method runs on an exported problem, from the start and with the weights of
+// the file, and the right ones recover the truth.
+func TestFitProblemFile(t *testing.T) {
+	dir := t.TempDir()
+	problem, trace := filepath.Join(dir, "p.npz"), filepath.Join(dir, "t.csv")
+	_, stderr, code := difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "40", "--samples", "20", "--rank", "2",
+		"--trials", "1", "--iterations", "1", "--methods", "dif", "--out", dir, "--export", problem)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, method := range methodNames() {
+		stdout, stderr, code := difaltCommand(t, "fit", "--data", problem, "--method", method, "--iterations", "250", "--trace", trace)
+		if code != 0 {
+			t.Fatalf("%s: %s", method, stderr)
+		}
+		if !strings.Contains(stdout, "rank 2") || !strings.Contains(stdout, "custom weights") || strings.Contains(stdout, "pooled") {
+			t.Errorf("%s: output\n%s", method, stdout)
+		}
+		checkTrace(t, trace, method, 251)
+		f, _ := os.Open(trace)
+		trials, _ := experiment.ReadTrace(f)
+		f.Close()
+		last := trials[0].Curves[0].Rows[250]
+		if exact := method == "dif" || method == "altgdmin"; exact != (last.SDMax < 1e-8) {
+			t.Errorf("%s ends at distance %g", method, last.SDMax)
+		}
+	}
+	stdout, stderr, code := difaltCommand(t, "fit", "--data", problem, "--weights", "equal", "--graph", "complete", "--iterations", "5")
+	if code != 0 || !strings.Contains(stdout, "equal weights on complete") {
+		t.Errorf("with flags for the network: %s%s", stdout, stderr)
+	}
+	for want, args := range map[string][]string{
+		"--task names a column":               {"--task", "a"},
+		"the file says where tasks live":      {"--nodes", "2"},
+		"U0 of node 0 is 30 x 2, want 30 x 3": {"--rank", "3"},
+		"--rank is 31":                        {"--rank", "31"},
+		"diverged after 0 iterations":         {"--step", "1e300"},
+	} {
+		_, stderr, code := difaltCommand(t, append([]string{"fit", "--data", problem}, args...)...)
+		if code == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: exit code %d, message %q, want %q", args, code, stderr, want)
+		}
+	}
+}
+
+func TestFitUsageErrors(t *testing.T) {
+	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"fit"}, "--data is missing"},
+		{[]string{"fit", "--data", clinics}, "--task COLUMN and --target COLUMN"},
+		{append(base, "--nodes", "0"), "--nodes is 0"},
+		{append(base, "--rank", "0"), "--rank is 0"},
+		{append(base, "--rank", "9"), "min(features, tasks) = min(8, 40)"},
+		{append(base, "--rounds", "0"), "--rounds is 0"},
+		{append(base, "--iterations", "-1"), "--iterations is -1"},
+		{append(base, "--workers", "-1"), "--workers is -1"},
+		{append(base, "--folds", "1"), "--folds is 1"},
+		{append(base, "--step", "0"), `--step is "0"`},
+		{append(base, "--step", "fast"), `--step is "fast"`},
+		{append(base, "--ridge", "-1"), `--ridge is "-1"`},
+		{append(base, "--ridge", "NaN"), `--ridge is "NaN"`},
+		{append(base, "--mean", "own"), `unknown mean "own"`},
+		{append(base, "--method", "sgd"), `unknown method "sgd"`},
+		{append(base, "--weights", "heavy"), `"heavy"`},
+		{append(base, "--graph", "blob"), `"blob"`},
+		{append(base, "--graph", "ring", "--weights", "equal"), "bipartite"},
+		{append(base, "--tolerance", "-1"), "--tolerance is -1"},
+		{append(base, "--test-fraction", "1"), "--test-fraction is 1"},
+		{append(base, "--test-fraction", ".5", "--test-rows-per-task", "3"), "only one of"},
+		{append(base, "--train-rows-per-task", "0"), "--train-rows-per-task is 0"},
+		{append(base, "--node", "site", "--nodes", "3"), "only one of --node and --nodes"},
+		{[]string{"predict", "--data", clinics, "--out", "p.csv"}, "--model is missing"},
+		{[]string{"adapt", "--model", "m.npz", "--out", "p.npz"}, "--data is missing"},
+		{[]string{"adapt", "--model", "m.npz", "--data", clinics, "--out", "p.npz", "--ridge", "-2"}, `--ridge is "-2"`},
+	} {
+		stdout, stderr, code := difaltCommand(t, c.args...)
+		if code != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: exit code %d, output %q, message %q, want %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+func TestFitDataErrors(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.csv")
+	if err := os.WriteFile(bad, []byte("t,n,a,y\nx,p,1,2\nx,q,2,3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(dir, "short.npz")
+	if err := os.WriteFile(short, []byte("PK\x03\x04"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"fit", "--data", filepath.Join(dir, "no.csv"), "--task", "t", "--target", "y"}, []string{"no.csv: no such file"}},
+		{[]string{"fit", "--data", short}, []string{"short.npz: not a complete .npz file"}},
+		{[]string{"fit", "--data", bad, "--task", "t", "--target", "y"}, []string{"bad.csv: line 2", `column "n"`, `"p" is not a number`}},
+		{[]string{"fit", "--data", bad, "--task", "t", "--target", "y", "--node", "n"}, []string{"bad.csv: line 3", `task "x"`, `node "q"`}},
+		{[]string{"fit", "--data", bad, "--task", "t", "--target", "z"}, []string{`bad.csv: there is no column "z" for the target`}},
+		{append(base, "--nodes", "41"), []string{"41 nodes for 40 tasks", "node 40 would have no tasks"}},
+		{append(base, "--train-rows-per-task", "20"), []string{"tasks with too few rows for 20 rows to train on", `"C`}},
+		{append(base, "--model", filepath.Join(dir, "no", "m.npz")), []string{"--model: cannot write", "no such file"}},
+		{append(base, "--trace", dir), []string{"--trace: cannot write", "it is a folder"}},
+		{[]string{"predict", "--model", clinics, "--data", clinics, "--out", filepath.Join(dir, "p.csv")}, []string{"clinics.csv: not a complete .npz file"}},
+		{[]string{"predict", "--model", "m.npz", "--data", clinics, "--out", filepath.Join(dir, "no", "p.csv")}, []string{"--out: cannot write"}},
+		{[]string{"adapt", "--model", "m.npz", "--data", clinics, "--out", filepath.Join(dir, "m2.npz")}, []string{"m.npz: no such file"}},
+	} {
+		_, stderr, code := difaltCommand(t, c.args...)
+		if code == 0 {
+			t.Errorf("%q succeeded", c.args)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%q: message %q lacks %q", c.args, stderr, want)
+			}
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+		t.Errorf("the failed commands left files: %v", entries)
+	}
+}
+
+// The table of results has numbers where numbers belong.
+func TestFitReport(t *testing.T) {
+	_, stdout := fitClinics(t, "--test-fraction", "0", "--baselines=false", "--ridge", "0", "--rank", "8", "--mean", "none", "--nodes", "1", "--iterations", "20")
+	var row []string
+	for _, line := range strings.Split(stdout, "\n") {
+		if strings.HasPrefix(line, "shared representation") {
+			row = strings.Fields(line)
+		}
+	}
+	if len(row) != 7 || row[2] != "0" || row[5] != "-" || row[6] != "-" {
+		t.Errorf("the row of results is %q", row)
+	}
+	if strings.Contains(stdout, "cross-validation") || strings.Contains(stdout, "pooled") {
+		t.Errorf("the report speaks of what was not done:\n%s", stdout)
+	}
+}
+
+func TestPredictionsAreCSV(t *testing.T) {
+	model, _ := fitClinics(t, "--iterations", "5", "--baselines=false", "--ridge", "3")
+	out := filepath.Join(t.TempDir(), "p.csv")
+	if _, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", clinics, "--out", out); code != 0 {
+		t.Fatal(stderr)
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(records) != 799 || records[0][0] != "task" || records[0][1] != "prediction" || records[1][0] != "C01" {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}
