@@ -45,5 +45,5 @@ func openBLASWork(maxSamples, d, r int) []float64 {
 	if !blas.PreferOpenBLAS(maxSamples, r) {
 		return nil
 	}
-	return alignedFloat64(openblas.WorkLen(maxSamples, blas.Stride(d), r))
+	return alignedFloat64(openblas.WorkLen(max(maxSamples, 1), blas.Stride(d), r))
 }
