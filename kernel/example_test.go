@@ -46,13 +46,13 @@ func ExampleGroup_Step() {
 		0, 1,
 		1, 1,
 	})
-	tasks := kernel.NewTasks([]mat.Matrix{x}, [][]float64{{2, 1, 2}}, kernel.Float64)
+	tasks := kernel.NewTasks([]mat.Matrix{x}, [][]float64{{1, 2, 3}}, kernel.Float64)
 	g := kernel.NewGroup(tasks, 1)
-	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0}))
+	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{0.6, 0.8}))
 	g.Step(u, 0, kernel.NewWorkspace(tasks.MaxSamples(), 2, 1))
-	fmt.Printf("b = %.1f, gradient = %.1f, objective = %.1f, %v\n", g.B, g.Grad.Col(0), g.Objective, g.Status[0])
+	fmt.Printf("b = %.2f, gradient = %.2f, objective = %.2f, %v\n", g.B, g.Grad.Col(0), g.Objective, g.Status[0])
 	// Output:
-	// b = [2.0], gradient = [0.0 -2.0], objective = 1.0, ok
+	// b = [2.16], gradient = [0.70 -0.53], objective = 0.16, ok
 }
 
 // Many nodes in one process, in parallel.
