@@ -1,31 +1,32 @@
 package measure
 
-import (
-	"github.com/difalt/difalt/kernel"
-)
+import "github.com/difalt/difalt/kernel"
 
 // An Iteration is everything that is timed on one set of tasks: the step, and the
 // two ceilings over it with the same workers.
 type Iteration struct {
-	pool   *kernel.Pool
+	*Ceiling
 	engine *kernel.Engine
 	u      []*kernel.Basis
-	*Ceiling
 }
 
 // NewIteration returns the iteration of a problem whose tasks were packed.
-func NewIteration(p *Problem, tasks *kernel.Tasks, workers int) *Iteration {
-	pool := kernel.NewPool(workers)
-	group := kernel.NewGroup(tasks, p.Rank)
-	return &Iteration{
-		pool:    pool,
-		engine:  kernel.NewEngine(pool, []*kernel.Group{group}),
-		u:       []*kernel.Basis{p.U},
-		Ceiling: NewCeiling(pool, tasks.Bytes()),
+func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
+	it := new(Iteration)
+	var groups []*kernel.Group
+	bytes := 0
+	for _, tasks := range nodes {
+		groups = append(groups, kernel.NewGroup(tasks, p.Rank))
+		it.u = append(it.u, p.U)
+		bytes += tasks.Bytes()
 	}
+	pool := kernel.NewPool(workers)
+	it.engine = kernel.NewEngine(pool, groups)
+	it.Ceiling = NewCeiling(pool, bytes)
+	return it
 }
 
-// Step takes one iteration over all tasks: the least squares and the gradient.
+// Step takes one iteration over all tasks: the least squares and the gradients.
 func (it *Iteration) Step() { it.engine.Step(it.u, 0) }
 
 // Close ends the workers.

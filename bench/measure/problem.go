@@ -69,20 +69,26 @@ func (p *Problem) Task(t int, x, y []float64) {
 	}
 }
 
-// Pack draws all tasks into the kernel's layout.
-func (p *Problem) Pack(storage kernel.Storage) *kernel.Tasks {
-	samples := make([]int, p.Tasks)
-	for t := range samples {
-		samples[t] = p.Samples
-	}
-	builder := kernel.NewBuilder(p.Features, samples, storage)
+// Pack draws all tasks into the kernel's layout, dealt out to a number of nodes in
+// runs of equal length.
+func (p *Problem) Pack(nodes int, storage kernel.Storage) []*kernel.Tasks {
+	packed := make([]*kernel.Tasks, nodes)
 	x := make([]float64, p.Samples*p.Features)
 	y := make([]float64, p.Samples)
-	for t := range samples {
-		p.Task(t, x, y)
-		for i := range p.Samples {
-			builder.SetRow(t, i, x[i*p.Features:][:p.Features], y[i])
+	for g := range packed {
+		lo, hi := p.Tasks*g/nodes, p.Tasks*(g+1)/nodes
+		samples := make([]int, hi-lo)
+		for t := range samples {
+			samples[t] = p.Samples
 		}
+		builder := kernel.NewBuilder(p.Features, samples, storage)
+		for t := range samples {
+			p.Task(lo+t, x, y)
+			for i := range p.Samples {
+				builder.SetRow(t, i, x[i*p.Features:][:p.Features], y[i])
+			}
+		}
+		packed[g] = builder.Tasks()
 	}
-	return builder.Tasks()
+	return packed
 }

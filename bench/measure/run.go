@@ -64,9 +64,9 @@ func Run(ctx context.Context, c Config, emit func(Row) error) error {
 	for _, shape := range c.Shapes {
 		problem := NewProblem(shape, c.Seed)
 		for _, storage := range c.Storages {
-			tasks := problem.Pack(storage)
+			nodes := problem.Pack(1, storage)
 			for _, workers := range c.Workers {
-				row, err := measureRow(ctx, problem, tasks, workers, c.Seconds)
+				row, err := measureRow(ctx, problem, nodes, workers, c.Seconds)
 				if err != nil {
 					return err
 				}
@@ -79,17 +79,17 @@ func Run(ctx context.Context, c Config, emit func(Row) error) error {
 	return nil
 }
 
-func measureRow(ctx context.Context, p *Problem, tasks *kernel.Tasks, workers int, seconds float64) (Row, error) {
+func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, workers int, seconds float64) (Row, error) {
 	row := Row{
 		Shape:   p.Name,
-		Storage: StorageName(tasks.Storage()),
+		Storage: StorageName(nodes[0].Storage()),
 		Kernel:  kernel.Info().Kernel,
 		Workers: workers,
 	}
 	if n := runtime.GOMAXPROCS(0); workers > n {
 		return row, fmt.Errorf("%d workers: this process may use %d processors", workers, n)
 	}
-	it := NewIteration(p, tasks, workers)
+	it := NewIteration(p, nodes, workers)
 	defer it.Close()
 	length := time.Duration(seconds * float64(time.Second))
 	flops := 0.0

@@ -29,13 +29,7 @@ func inTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			f[i]()
-			begin := time.Now()
-			for range repeat[i] {
-				f[i]()
-			}
-			ms := float64(time.Since(begin).Nanoseconds()) / 1e6 / float64(repeat[i])
-			times[i] = append(times[i], ms)
+			times[i] = append(times[i], one(f[i], repeat[i]))
 		}
 	}
 	medians := make([]float64, len(f))
@@ -43,6 +37,29 @@ func inTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64,
 		medians[i] = Median(times[i])
 	}
 	return medians, nil
+}
+
+// Turns returns the times of one call of f in so many turns, in milliseconds.
+func Turns(count int, f func()) []float64 {
+	f()
+	start := time.Now()
+	f()
+	repeat := Repeats(time.Since(start))
+	times := make([]float64, count)
+	for i := range times {
+		times[i] = one(f, repeat)
+	}
+	return times
+}
+
+// one times one turn: a call that is not timed, and then so many calls.
+func one(f func(), repeat int) (ms float64) {
+	f()
+	start := time.Now()
+	for range repeat {
+		f()
+	}
+	return float64(time.Since(start).Nanoseconds()) / 1e6 / float64(repeat)
 }
 
 // Repeats returns how many calls of the given length make a turn.

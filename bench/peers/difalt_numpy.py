@@ -4,8 +4,9 @@
 An implementation that shares nothing with the Go code but the problem file, to
 check its curves against and to compare the time of whole runs with:
 
-    difalt simulate --export problem.npz --out results ...
-    python difalt_numpy.py problem.npz --rank 4 --compare results/trace.csv
+    difalt simulate --trials 1 --export problem.npz
+    difalt fit --data problem.npz --iterations 500 --trace trace.csv
+    python difalt_numpy.py problem.npz --rank 4 --methods dif --compare trace.csv
 
 The problem file is an .npz with X (T, n, d) or (N, d) with task (N,), y, node (T,),
 weights or adjacency (L, L), and optionally U0 (L, d, r), Ustart (d, r) and

@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+)
+
+var wide = flag.Bool("wide", false, "measure the shape of 1 GB as well")
+
+const seed = 1
+
+// shapes returns the shapes to measure.
+func shapes() []measure.Shape {
+	var list []measure.Shape
+	for _, s := range measure.Shapes() {
+		if s.Name != "wide" || *wide && !testing.Short() {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// workers returns one worker and as many as there are processors.
+func workers() []int {
+	if n := runtime.GOMAXPROCS(0); n > 1 {
+		return []int{1, n}
+	}
+	return []int{1}
+}
+
+// perOp returns the nanoseconds of an operation of a finished benchmark.
+func perOp(b *testing.B) float64 { return float64(b.Elapsed().Nanoseconds()) / float64(b.N) }
+
+// reportBytes adds the rate at which an operation reads so many bytes.
+func reportBytes(b *testing.B, bytes int) { b.ReportMetric(float64(bytes)/perOp(b), "GB/s") }
+
+// report adds the rate of an operation of so many flops, and its share of the
+// ceiling.
+func report(b *testing.B, flops float64, c *measure.Ceiling) {
+	ns := perOp(b)
+	b.ReportMetric(flops/ns, "GFLOP/s")
+	var peak float64
+	ms := measure.Median(measure.Turns(5, func() { peak = c.MultiplyAdd() }))
+	b.ReportMetric(100*flops/ns/(peak/ms/1e6), "%fma")
+	b.ReportAllocs()
+}
+
+// BenchmarkIteration is the least squares and the gradient of all tasks.
+func BenchmarkIteration(b *testing.B) {
+	for _, shape := range shapes() {
+		p := measure.NewProblem(shape, seed)
+		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+			name := fmt.Sprintf("shape=%s/storage=%s/kernel=%s", shape.Name, measure.StorageName(storage), kernel.Info().Kernel)
+			b.Run(name, func(b *testing.B) {
+				nodes := p.Pack(1, storage)
+				for _, w := range workers() {
+					b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { iteration(b, p, nodes, w) })
+				}
+			})
+		}
+	}
+}
+
+func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, workers int) {
+	it := measure.NewIteration(p, nodes, workers)
+	defer it.Close()
+	const turns = 5
+	it.Step()
+	read := measure.Turns(turns, it.Read)
+	for b.Loop() {
+		it.Step()
+	}
+	ns := perOp(b)
+	read = append(read, measure.Turns(turns, it.Read)...)
+	b.ReportMetric(100*measure.Median(read)*1e6/ns, "%read")
+	report(b, p.Flops(), it.Ceiling)
+	reportBytes(b, nodes[0].Bytes())
+}
+
+// BenchmarkSolver is an iteration of the whole algorithm: the step of every node,
+// averaging, and QR. %step is the share of the step alone.
+func BenchmarkSolver(b *testing.B) {
+	for _, net := range []struct {
+		shape, graph  string
+		nodes, rounds int
+	}{
+		{"paper1", "er:0.5", 20, 10},
+		{"paper2", "er:0.1", 100, 10},
+	} {
+		shape, err := measure.ParseShapes(net.shape)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p := measure.NewProblem(shape[0], seed)
+		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Info().Kernel)
+		b.Run(name, func(b *testing.B) {
+			nodes := p.Pack(net.nodes, kernel.Float64)
+			graph, err := topology.Parse(net.graph, net.nodes, seed)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, w := range workers() {
+				b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { solver(b, p, nodes, graph, net.rounds, w) })
+			}
+		})
+	}
+}
+
+func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topology.Graph, rounds, workers int) {
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := make([]*kernel.Basis, len(nodes))
+	for i := range start {
+		start[i] = p.U
+	}
+	// The step is too small to matter, so that the iteration stays where it is.
+	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, &difalt.Network{Weights: weights},
+		difalt.Options{Rank: p.Rank, Rounds: rounds, Step: 1e-12, Workers: workers})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	for b.Loop() {
+		if err := s.Step(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+	it := measure.NewIteration(p, nodes, workers)
+	defer it.Close()
+	b.ReportMetric(100*measure.Median(measure.Turns(5, it.Step))*1e6/perOp(b), "%step")
+	b.ReportAllocs()
+}
+
+// BenchmarkRun is a whole small run, the initialisation included.
+func BenchmarkRun(b *testing.B) {
+	p := measure.NewProblem(measure.Shape{Name: "small", Tasks: 120, Samples: 30, Features: 120, Rank: 4}, seed)
+	graph, err := topology.Ring(10)
+	if err != nil {
+		b.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		b.Fatal(err)
+	}
+	problem := &difalt.Problem{Nodes: p.Pack(10, kernel.Float64)}
+	b.Run(fmt.Sprintf("shape=small/nodes=10/iterations=100/kernel=%s/workers=1", kernel.Info().Kernel), func(b *testing.B) {
+		for b.Loop() {
+			_, err := difalt.Run(context.Background(), problem, &difalt.Network{Weights: weights},
+				difalt.Options{Rank: p.Rank, Iterations: 100, Workers: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

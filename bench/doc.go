@@ -1,0 +1,18 @@
+// Package bench holds the benchmarks of the kernel:
+//
+//	go test -bench . ./bench                        all, without the shape of 1 GB
+//	go test -bench Iteration/shape=wide ./bench -args -wide
+//
+// Names are made for benchstat: shape=paper1/storage=f64/kernel=avx512/workers=2.
+// Beside the time they report
+//
+//	GFLOP/s  useful floating-point operations
+//	GB/s     bytes of X, each counted once an iteration
+//	%read    time of a streaming read of as many bytes, measured before and after
+//	         in the same process, over the time of the iteration
+//	%fma     GFLOP/s over the machine's peak of fused multiply-adds with as many
+//	         workers
+//
+// DIFALT_KERNEL selects another kernel. Package measure does the same for "difalt
+// bench"; bench/peers compares with other languages and libraries.
+package bench

@@ -1,0 +1,98 @@
+package protocol
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "problem")
+	const tasks, n, d, r = 2, 3, 4, 2
+	var want Problem
+	want.Tasks, want.N, want.D, want.R = tasks, n, d, r
+	want.U = []float64{1, 2, 3, 4, 5, 6, 7, 8}
+	err := Write(path, tasks, n, d, r, want.U, func(t int, x, y []float64) {
+		for i := range x {
+			x[i] = float64(100*t + i)
+		}
+		for i := range y {
+			y[i] = float64(-10*t - i)
+		}
+		want.X = append(want.X, x...)
+		want.Y = append(want.Y, y...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*got, want) {
+		t.Errorf("read %+v, want %+v", *got, want)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// README.md: 8 bytes, four int64, and X, y and U as float64.
+	if size := 8 + 4*8 + 8*(tasks*n*d+tasks*n+d*r); len(data) != size {
+		t.Errorf("file has %d bytes, want %d", len(data), size)
+	}
+	for _, bad := range [][]byte{data[:len(data)-1], data[:20], []byte("something else, long enough for a head........")} {
+		if err := os.WriteFile(path, bad, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil {
+			t.Errorf("%d bytes were read as a problem", len(bad))
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	want := &Answer{Grad: []float64{3, 4}, B: []float64{1}}
+	got := &Answer{Grad: []float64{3, 4.5}, B: []float64{1}}
+	if d := got.Distance(want); d != 0.1 {
+		t.Errorf("distance %v, want 0.1", d)
+	}
+}
+
+func TestServe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "answer")
+	a := &Answer{Grad: make([]float64, 2), B: make([]float64, 1)}
+	calls := 0
+	iterate := func(a *Answer) { calls++; a.B[0] = 7 }
+	export := func(a *Answer) { a.Grad[1] = 5 }
+	var out bytes.Buffer
+	if err := serve(strings.NewReader("check "+path+"\nrun 3\n"), &out, "v1", a, iterate, export); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 || lines[0] != "ready v1" || lines[1] != "ok" {
+		t.Fatalf("said %q, want ready, ok and a time", lines)
+	}
+	if ms, err := strconv.ParseFloat(lines[2], 64); err != nil || ms < 0 {
+		t.Errorf("said %q, want milliseconds", lines[2])
+	}
+	if calls != 4 {
+		t.Errorf("%d iterations, want 4", calls)
+	}
+	got, err := ReadAnswer(path, 1, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (&Answer{Grad: []float64{0, 5}, B: []float64{7}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("answer %+v, want %+v", got, want)
+	}
+	if _, err := ReadAnswer(path, 1, 1, 1); err == nil {
+		t.Error("a long answer was read")
+	}
+	if err := serve(strings.NewReader("sing\n"), &out, "v1", a, iterate, export); err == nil {
+		t.Error("an unknown request was accepted")
+	}
+}

@@ -1,0 +1,120 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/bench/measure"
+)
+
+var small = measure.Shape{Name: "small", Tasks: 8, Samples: 12, Features: 24, Rank: 4}
+
+// scriptPeer is a peer written in shell.
+func scriptPeer(t *testing.T, name, script string) peer {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return peer{name: name, build: func(*builder) ([]string, error) { return []string{path}, nil }}
+}
+
+// TestCompare runs the peers that need nothing but Go, and some that fail in every
+// way that is reported as absent.
+func TestCompare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("needs the go command")
+	}
+	b, err := newBuilder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peers, err := find(catalog(), "gonum,float32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := len(peers)
+	const echo = `echo ready v; read v a; head -c 1024 /dev/zero >"$a"; echo ok; read v; `
+	peers = append(peers,
+		scriptPeer(t, "dies", "echo no such library >&2; exit 1"),
+		scriptPeer(t, "mumbles", "echo hello; read x"),
+		scriptPeer(t, "lies", echo),
+		peer{name: "unbuilt", build: func(b *builder) ([]string, error) {
+			return b.compile("unbuilt", b.dir, nil, "sh", "-c", "echo x.c:1: error: no header; exit 1")
+		}},
+	)
+	r := &runner{builder: b, peers: peers, shape: small, seed: 1, seconds: 1e-3}
+	all, err := r.compare(t.Context(), []int{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || len(all[0].Peers) != len(peers)-1 || all[0].ReadMS <= 0 {
+		t.Fatalf("got %+v, want one comparison of %d peers", all, len(peers)-1)
+	}
+	for i, p := range all[0].Peers {
+		if i < good-1 && (p.Absent != "" || p.MS <= 0 || p.Version == "") {
+			t.Errorf("%s was not measured: %+v", p.Name, p)
+		}
+	}
+	for i, want := range []string{"ended: no such library", `said "hello" instead of ready`, "wrong answer", "does not build: x.c:1: error: no header"} {
+		if p := all[0].Peers[good-1+i]; !strings.Contains(p.Absent, want) || p.MS != 0 {
+			t.Errorf("%s is %+v, want absent: %s", p.Name, p, want)
+		}
+	}
+	var out bytes.Buffer
+	if err := printTable(&out, small, all); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"gonum blas64", "1.00", "absent on 1 threads: dies: ended: no such library"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("table has no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	peers, err := find(catalog(), "numpy, octave")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range peers {
+		names = append(names, p.name)
+	}
+	want := "streaming read;difalt;NumPy, vectorised;NumPy, loop;Octave"
+	if got := strings.Join(names, ";"); got != want {
+		t.Errorf("found %s, want %s", got, want)
+	}
+	if _, err := find(catalog(), "numpy,fortran"); err == nil || !strings.Contains(err.Error(), `"fortran"`) {
+		t.Errorf("a word that no peer has: error %v", err)
+	}
+}
+
+func TestParseThreads(t *testing.T) {
+	if got, err := parseThreads("1, 2"); err != nil || len(got) != 2 || got[1] != 2 {
+		t.Errorf("got %v, %v, want 1 and 2", got, err)
+	}
+	if _, err := parseThreads("0"); err == nil {
+		t.Error("0 threads were accepted")
+	}
+}
+
+func TestTail(t *testing.T) {
+	var k tail
+	for range 3000 {
+		k.Write([]byte("noise\n"))
+	}
+	k.Write([]byte("the reason\n\n"))
+	if got := k.last(); got != "the reason" {
+		t.Errorf("last line %q", got)
+	}
+}

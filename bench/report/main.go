@@ -1,0 +1,132 @@
+// Command report writes BENCHMARKS.md and its plots from the measurements stored in
+// bench/results, and with -measure takes the kernel's own measurements first:
+//
+//	go run ./bench/report                    write BENCHMARKS.md
+//	go run ./bench/report -measure auto      measure this machine, then write
+//
+// The comparison with peers is stored by "go run ./bench/peers -store auto".
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/kernel"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	name := flag.String("measure", "", "measure this machine and store it in bench/results under this name; auto makes one up")
+	workers := flag.String("workers", "1,2", "numbers of workers to measure")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	if _, err := os.Stat("bench/report"); err != nil {
+		return errors.New("run this in the root of the checkout")
+	}
+	if *name != "" {
+		if err := store(ctx, *name, *workers); err != nil {
+			return err
+		}
+	}
+	files, err := filepath.Glob("bench/results/*.json")
+	if err != nil {
+		return err
+	}
+	var results []*measure.Result
+	for _, file := range files {
+		r, err := measure.LoadResult(file)
+		if err != nil {
+			return err
+		}
+		if err := plots(r, filepath.Dir(file)); err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
+	var out bytes.Buffer
+	if err := write(&out, results); err != nil {
+		return err
+	}
+	return os.WriteFile("BENCHMARKS.md", out.Bytes(), 0o644)
+}
+
+// store replaces the rows of a stored result by new measurements: all shapes with
+// the default kernel, and all that fit in a moment with the others.
+func store(ctx context.Context, name, workers string) error {
+	machine := measure.ThisMachine()
+	if name != "auto" {
+		machine.Name = name
+	}
+	path := filepath.Join("bench", "results", machine.Name+".json")
+	result, err := measure.LoadResult(path)
+	if err != nil {
+		return err
+	}
+	result.Machine = machine
+	folder, err := os.MkdirTemp("", "difalt-report-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	command := filepath.Join(folder, "difalt")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "./cmd/difalt").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	info := kernel.Info()
+	result.Rows, err = rows(ctx, command, info.Kernel, "--workers", workers, "--shapes", "paper1,paper2,many,wide", "--storage", "f64,f32")
+	if err != nil {
+		return err
+	}
+	for _, k := range info.Available {
+		if k == info.Kernel {
+			continue
+		}
+		more, err := rows(ctx, command, k, "--workers", "1", "--shapes", "paper1,paper2,many", "--storage", "f64")
+		if err != nil {
+			return err
+		}
+		result.Rows = append(result.Rows, more...)
+	}
+	return result.Save(path)
+}
+
+// rows runs "difalt bench --json" with a kernel.
+func rows(ctx context.Context, command, kernel string, flags ...string) ([]measure.Row, error) {
+	cmd := exec.CommandContext(ctx, command, append([]string{"bench", "--json"}, flags...)...)
+	cmd.Env = append(os.Environ(), "DIFALT_KERNEL="+kernel)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("difalt bench with kernel %s: %w", kernel, err)
+	}
+	var rows []measure.Row
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var r measure.Row
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(os.Stderr, "%s %s %s %d workers: %.3f ms, %.0f%% of read\n", r.Shape, r.Storage, r.Kernel, r.Workers, r.IterationMS, 100*r.ReadShare)
+		rows = append(rows, r)
+	}
+	return rows, nil
+}

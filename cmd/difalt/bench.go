@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/kernel"
+	"github.com/spf13/cobra"
+)
+
+const benchHelp = `bench times one iteration over all tasks (least squares and gradient) of seeded
+data beside a streaming read of as many bytes as the samples have, in turns and in
+one run. Every iteration must read the samples once, so the read is a floor; its
+share of the iteration says how close to the limit of the machine this is.
+
+Shapes (tasks, samples, features, rank):
+`
+
+const benchExamples = `  difalt bench                                 a minute, without the shape of 1 GB
+  difalt bench --shapes wide --workers 1,2
+  difalt bench --json >> bench.jsonl
+  DIFALT_KERNEL=avx2 difalt bench              another kernel`
+
+// newBenchCommand returns "difalt bench".
+func newBenchCommand() *cobra.Command {
+	var shapes, storages, workers string
+	var seconds float64
+	var seed uint64
+	var asJSON bool
+	var names strings.Builder
+	for _, s := range measure.Shapes() {
+		fmt.Fprintf(&names, "  %-8s %5d %4d %5d %3d   %4.0f MB\n", s.Name, s.Tasks, s.Samples, s.Features, s.Rank, float64(s.Bytes())/1e6)
+	}
+	cmd := &cobra.Command{
+		Use:     "bench",
+		Short:   "Time an iteration against the limits of this machine",
+		Long:    benchHelp + names.String(),
+		Example: benchExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c := measure.Config{Seconds: seconds, Seed: seed}
+			var err error
+			if c.Shapes, err = measure.ParseShapes(shapes); err != nil {
+				return usagef("--shapes: %w", err)
+			}
+			if c.Storages, err = measure.ParseStorages(storages); err != nil {
+				return usagef("--storage: %w", err)
+			}
+			if c.Workers, err = parseWorkers(workers); err != nil {
+				return usagef("--workers: %w", err)
+			}
+			if !(seconds > 0) {
+				return usagef("--seconds is %v: must be positive", seconds)
+			}
+			if err := kernel.Err(); err != nil {
+				return err
+			}
+			emit := printJSON(cmd.OutOrStdout())
+			if !asJSON {
+				emit = printTable(cmd.OutOrStdout())
+			}
+			return measure.Run(cmd.Context(), c, emit)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&shapes, "shapes", "paper1,paper2,many", "shapes to measure")
+	f.StringVar(&workers, "workers", defaultWorkers(), "numbers of workers")
+	f.StringVar(&storages, "storage", "f64,f32", "storages of the samples: f64, f32")
+	f.Float64Var(&seconds, "seconds", 3, "time to measure each row")
+	f.Uint64Var(&seed, "seed", 1, "seed of the data")
+	f.BoolVar(&asJSON, "json", false, "print one JSON object a row")
+	return cmd
+}
+
+// defaultWorkers is one worker and as many as there are processors.
+func defaultWorkers() string {
+	if n := runtime.GOMAXPROCS(0); n > 1 {
+		return fmt.Sprintf("1,%d", n)
+	}
+	return "1"
+}
+
+func parseWorkers(list string) ([]int, error) {
+	var workers []int
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not a positive number", s)
+		}
+		if limit := runtime.GOMAXPROCS(0); n > limit {
+			return nil, fmt.Errorf("%d workers: this process may use %d processors", n, limit)
+		}
+		workers = append(workers, n)
+	}
+	return workers, nil
+}
+
+func printJSON(w io.Writer) func(measure.Row) error {
+	return func(r measure.Row) error { return json.NewEncoder(w).Encode(r) }
+}
+
+// printTable prints rows as they come, in columns of fixed width.
+func printTable(w io.Writer) func(measure.Row) error {
+	first := true
+	return func(r measure.Row) error {
+		if first {
+			first = false
+			fmt.Fprintf(w, "%-8s %-7s %-8s %7s %10s %10s %7s %7s %7s\n",
+				"shape", "storage", "kernel", "workers", "iteration", "read", "of read", "of fma", "allocs")
+		}
+		_, err := fmt.Fprintf(w, "%-8s %-7s %-8s %7d %7.3f ms %7.3f ms %6.0f%% %6.0f%% %7.0f\n",
+			r.Shape, r.Storage, r.Kernel, r.Workers, r.IterationMS, r.ReadMS, 100*r.ReadShare, 100*r.FMAShare, r.Allocs)
+		return err
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/bench/measure"
+)
+
+func runBench(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := newBenchCommand()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestBenchJSON(t *testing.T) {
+	out, err := runBench(t, "--shapes", "paper2", "--workers", "1", "--storage", "f64,f32", "--seconds", "1e-3", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d rows, want 2:\n%s", len(lines), out)
+	}
+	for i, line := range lines {
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"shape", "storage", "kernel", "workers", "iteration_ms", "read_ms", "read_share", "fma_share", "allocs"} {
+			if _, ok := fields[name]; !ok {
+				t.Errorf("row has no %q: %s", name, line)
+			}
+		}
+		var row measure.Row
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"f64", "f32"}[i]; row.Storage != want || row.Shape != "paper2" || row.Workers != 1 {
+			t.Errorf("row %d is %+v, want paper2, %s, 1 worker", i, row, want)
+		}
+		if row.IterationMS <= 0 || row.ReadMS <= 0 || row.FMAShare <= 0 {
+			t.Errorf("a time is not positive: %+v", row)
+		}
+		if row.Allocs != 0 {
+			t.Errorf("%v allocations an iteration, want 0", row.Allocs)
+		}
+	}
+}
+
+func TestBenchTable(t *testing.T) {
+	out, err := runBench(t, "--shapes", "paper2", "--workers", "1", "--storage", "f64", "--seconds", "1e-3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "shape") || !strings.HasPrefix(lines[1], "paper2") {
+		t.Errorf("want a head and a row of paper2, got\n%s", out)
+	}
+}
+
+func TestBenchBadFlags(t *testing.T) {
+	for _, test := range []struct{ flag, value, want string }{
+		{"--shapes", "huge", `--shapes: unknown shape "huge": want a list of paper1,paper2,many,wide`},
+		{"--storage", "f16", `--storage: unknown storage "f16": want a list of f64,f32`},
+		{"--workers", "0", `--workers: "0" is not a positive number`},
+		{"--workers", "100000", "--workers: 100000 workers: this process may use"},
+		{"--seconds", "-1", "--seconds is -1: must be positive"},
+	} {
+		_, err := runBench(t, test.flag, test.value)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %s: error %v, want %q", test.flag, test.value, err, test.want)
+		}
+	}
+}
