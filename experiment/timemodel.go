@@ -109,7 +109,7 @@ func (m TimeModel) Message(bytes float64) float64 {
 
 // String describes the model in a few words.
 func (m TimeModel) String() string {
-	s := fmt.Sprintf("%v + 8 bytes/%g s a round", m.Latency, m.Bandwidth)
+	s := fmt.Sprintf("%v a round and %g Mbit/s", m.Latency, m.Bandwidth/1e6)
 	if m.Jitter > 0 {
 		s += fmt.Sprintf(", %v jitter %v", m.Distribution, m.Jitter)
 	}

@@ -50,7 +50,7 @@ func facts() []fact {
 	if cpu == "" {
 		cpu = "unknown " + runtime.GOARCH
 	}
-	return []fact{
+	all := []fact{
 		{"difalt", version()},
 		{"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
 		{"cpu", cpu},
@@ -58,9 +58,12 @@ func facts() []fact {
 		{"kernel", k.Kernel},
 		{"available", strings.Join(k.Available, " ")},
 		{"build", k.Build},
-		{"blas", k.BLAS},
 		{"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
 	}
+	if k.Library != "" {
+		all = append(all, fact{"openblas", k.Library})
+	}
+	return all
 }
 
 // machine returns the facts for summary files.

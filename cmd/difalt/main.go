@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/pflag"
 )
 
 // Exit codes other than 0.
@@ -60,4 +62,14 @@ func (e *usageError) Unwrap() error { return e.error }
 // usagef returns a usageError.
 func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// flagError turns an error about a parameter, which it starts with, into one about
+// the flag of the same name.
+func flagError(f *pflag.FlagSet, err error) error {
+	name := strings.TrimSuffix(strings.Fields(err.Error())[0], ":")
+	if f.Lookup(name) != nil {
+		return usagef("--%w", err)
+	}
+	return &usageError{err}
 }

@@ -12,6 +12,7 @@ network of nodes that exchange estimates but never their data (Dif-AltGDmin).`
 const rootExamples = `  difalt simulate                      a small experiment with a picture, in seconds
   difalt simulate --rounds 1           the same with a single round of averaging
   difalt help simulate                 its options, with more examples
+  difalt simulate --preset fig1a       figure 1a of the paper
   difalt info                          what this machine computes with`
 
 // newRootCommand returns the command with all its subcommands.

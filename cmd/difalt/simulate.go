@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,13 @@ const simulateExamples = `  # a small experiment with a picture, in seconds
   # a slow network: 100 ms and 10 Mbit/s, with random delays up to 20 ms
   difalt simulate --latency 100ms --bandwidth 1e7 --jitter 20ms
 
+  # figure 1a of the paper, 100 trials; then the same with other weights
+  difalt simulate --preset fig1a
+  difalt simulate --preset fig1a --weights metropolis --out fig1a-metropolis
+
+  # all figures of the paper, shortened to 5 trials, in sub-folders of runs
+  difalt simulate --preset all --trials 5 --out runs
+
   # write the problem of trial 1, with its network and start, for other programs
   difalt simulate --trials 1 --export problem.npz`
 
@@ -64,11 +72,19 @@ func newSimulateCommand() *cobra.Command {
 		Example: simulateExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := flags.resolve()
+			runs, err := flags.resolve()
 			if err != nil {
 				return err
 			}
-			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			for i, s := range runs {
+				if i > 0 {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				if err := s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -136,7 +152,7 @@ func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, std
 		return nil, nil
 	}
 	iterations := int64(s.trials-done) * int64(len(s.setting.Methods)) * int64(s.setting.Iterations)
-	bar := newProgress(stderr, "simulating", "it", iterations)
+	bar := newProgress(stderr, cmp.Or(s.setting.Name, "simulating"), "it", iterations)
 	defer bar.Close()
 	run := experiment.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,

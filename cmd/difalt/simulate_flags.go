@@ -1,8 +1,8 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/experiment"
@@ -21,17 +21,16 @@ var smallSetting = experiment.Setting{
 type simulateFlags struct {
 	set *pflag.FlagSet
 	simulation
-	timeModel          string
-	latency, jitter    time.Duration
-	bandwidth          float64
-	jitterDistribution string
+	preset string
+	time   *timeFlags
 }
 
 func newSimulateFlags() *simulateFlags {
-	f := &simulateFlags{set: pflag.NewFlagSet("simulate", pflag.ContinueOnError)}
+	f := &simulateFlags{set: pflag.NewFlagSet("simulate", pflag.ContinueOnError), time: newTimeFlags()}
 	s := &f.setting
 	*s = smallSetting
 	f.set.SortFlags = false
+	f.set.StringVar(&f.preset, "preset", "", "a figure of the paper, `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c, or all; other flags override its values")
 	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
 	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
 	f.set.IntVar(&s.Tasks, "tasks", s.Tasks, "number of tasks T, dealt evenly to the nodes")
@@ -44,24 +43,67 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
 	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm")
 	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
-	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data")
+	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (a preset's default is 100)")
 	f.set.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
 	f.set.IntVar(&f.workers, "workers", 0, "threads (default all processors)")
 	f.set.Float64Var(&s.Noise, "noise", s.Noise, "standard deviation of the noise on y (default 0)")
 	f.set.Float64Var(&s.Kappa, "kappa", s.Kappa, "condition number of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)")
-	f.set.StringVar(&f.timeModel, "time-model", experiment.TimeModels[0].Name, "communication time, `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)")
-	f.set.DurationVar(&f.latency, "latency", 0, "latency of a message, as 20ms (default that of the model)")
-	f.set.Float64Var(&f.bandwidth, "bandwidth", 0, "bandwidth of a link in `BITS` per second (default that of the model)")
-	f.set.DurationVar(&f.jitter, "jitter", 0, "scale of the random part of a message's time (default none)")
-	f.set.StringVar(&f.jitterDistribution, "jitter-distribution", "uniform", "`NAME`: uniform (from 0 to --jitter), exponential (of mean --jitter)")
-	f.set.StringVar(&f.out, "out", "difalt-out", "output folder `DIR`")
+	f.time.add(f.set)
+	f.set.StringVar(&f.out, "out", "difalt-out", "output folder `DIR` (a preset's default is difalt-out/NAME)")
 	f.set.StringVar(&f.export, "export", "", "write the problem of trial 1 to `FILE`.npz as well")
 	f.set.BoolVar(&f.resume, "resume", true, "go on from the trials of the same settings in the output folder")
 	return f
 }
 
-// resolve checks the flags and returns what they say.
-func (f *simulateFlags) resolve() (*simulation, error) {
+// resolve checks the flags and returns the simulations that they ask for.
+func (f *simulateFlags) resolve() ([]*simulation, error) {
+	if f.preset == "" {
+		s, err := f.one()
+		return []*simulation{s}, err
+	}
+	presets, err := experiment.PresetsByName(f.preset)
+	if err != nil {
+		return nil, usagef("--preset: %w", err)
+	}
+	var all []*simulation
+	for _, p := range presets {
+		s, err := f.over(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// over returns a preset with the flags that were given.
+func (f *simulateFlags) over(preset experiment.Setting) (*simulation, error) {
+	g := newSimulateFlags()
+	g.setting, g.trials = preset, experiment.PresetTrials
+	var err error
+	f.set.VisitAll(func(flag *pflag.Flag) {
+		if !flag.Changed {
+			return
+		}
+		value := flag.Value.String()
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		if e := g.set.Set(flag.Name, value); e != nil {
+			err = e
+		}
+	})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	if f.preset == "all" || !f.set.Changed("out") {
+		g.out = filepath.Join(f.out, preset.Name)
+	}
+	return g.one()
+}
+
+// one checks the flags and returns the one simulation that they describe.
+func (f *simulateFlags) one() (*simulation, error) {
 	given := func(name string) bool { return f.set.Changed(name) }
 	s := f.simulation
 	for _, c := range []struct {
@@ -76,37 +118,19 @@ func (f *simulateFlags) resolve() (*simulation, error) {
 	if s.out == "" {
 		return nil, usagef("--out is empty: need a folder")
 	}
-	if !given("init-rounds") {
+	// With so few rounds as the iteration can do with, node 1's start would not reach
+	// all others.
+	if !given("init-rounds") && (s.setting.Name == "" || given("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
 	var err error
-	if s.setting.Time, err = experiment.ParseTimeModel(f.timeModel); err != nil {
-		return nil, usagef("--time-model: %w", err)
-	}
-	if given("latency") {
-		s.setting.Time.Latency = f.latency
-	}
-	if given("bandwidth") {
-		s.setting.Time.Bandwidth = f.bandwidth
-	}
-	s.setting.Time.Jitter = f.jitter
-	if s.setting.Time.Distribution, err = experiment.ParseDistribution(f.jitterDistribution); err != nil {
-		return nil, usagef("--jitter-distribution: %w", err)
+	if s.setting.Time, err = f.time.model(f.set); err != nil {
+		return nil, err
 	}
 	if err := s.setting.Validate(); err != nil {
-		return nil, f.flagError(err)
+		return nil, flagError(f.set, err)
 	}
 	return &s, nil
-}
-
-// flagError turns an error about a parameter into one about the flag of the same
-// name.
-func (f *simulateFlags) flagError(err error) error {
-	name := strings.TrimSuffix(strings.Fields(err.Error())[0], ":")
-	if f.set.Lookup(name) != nil {
-		return usagef("--%w", err)
-	}
-	return &usageError{err}
 }
 
 func methodNames() []string {

@@ -12,6 +12,9 @@ import (
 
 // describe says in words what is going to be computed.
 func describe(w io.Writer, s *experiment.Setting) {
+	if s.Name != "" {
+		fmt.Fprintf(w, "%s: ", s.Name)
+	}
 	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %d rounds an iteration\n", s.Nodes, s.Graph, s.Weights, s.Rounds)
 	data := "noiseless"
 	if s.Noise > 0 {
@@ -36,11 +39,11 @@ func report(w io.Writer, sum *experiment.Summary, folder *experiment.Folder) err
 	}
 	t.write(w)
 	fmt.Fprintf(w, `
-Medians of %s. distance: subspace distance of node 1 after %d iterations; to 1e-6,
+%s. distance: subspace distance of node 1 after %d iterations; to 1e-6,
 1e-10: iterations until it is that small; seconds: of computation and of
 communication at %s.
 
-`, plural(sum.Trials, "trial"), sum.Setting.Iterations, sum.Setting.Time)
+`, medians(sum.Trials), sum.Setting.Iterations, sum.Setting.Time)
 	_, err := fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
 		filepath.Clean(folder.Path(experiment.FigureFile+".png")), filepath.Clean(folder.Path(experiment.TraceFile)), filepath.Clean(folder.Path(experiment.SummaryFile)))
 	return err
@@ -82,4 +85,12 @@ func plural(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// medians says of how many trials the table shows the medians.
+func medians(trials int) string {
+	if trials == 1 {
+		return "One trial"
+	}
+	return fmt.Sprintf("Medians of %d trials", trials)
 }

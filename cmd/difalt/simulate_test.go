@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/experiment"
+	"gonum.org/v1/gonum/mat"
 )
 
 // tiny are flags of a simulation that takes milliseconds.
@@ -174,6 +177,40 @@ func TestSimulateInterrupted(t *testing.T) {
 	if !strings.Contains(out.String(), "figure.png") {
 		t.Errorf("no results in %q", out.String())
 	}
+}
+
+// The exported problem is that of trial 1: from its start and network, the first
+// distance of the trace comes out again.
+func TestSimulateExport(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "problem.npz")
+	simulate(t, dir, "--trials", "1", "--export", file)
+	p, err := dataset.ReadProblem(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.U0) != 4 || p.Truth == nil || p.Start == nil || p.Weights == nil || len(p.Table.Nodes()) != 4 {
+		t.Fatalf("problem file is %+v", p)
+	}
+	trials, err := experiment.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// SD = |U* - U (U'U*)|_2.
+	var inner, outer, diff mat.Dense
+	inner.Mul(p.U0[0].T(), p.Truth)
+	outer.Mul(p.U0[0], &inner)
+	diff.Sub(p.Truth, &outer)
+	if got, want := spectral(&diff), trials[0].Curves[0].Rows[0].SDNode1; math.Abs(got-want) > 1e-12 {
+		t.Errorf("the exported start is at %g, the trace begins at %g", got, want)
+	}
+}
+
+// spectral returns the largest singular value.
+func spectral(m mat.Matrix) float64 {
+	var svd mat.SVD
+	svd.Factorize(m, mat.SVDNone)
+	return svd.Values(nil)[0]
 }
 
 func TestSimulateUnwritable(t *testing.T) {
