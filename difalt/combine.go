@@ -35,33 +35,36 @@ func (s *Solver) newScheme() (scheme, error) {
 // combine computes Z_g of every node, the matrix whose factor Q is the next U_g,
 // and returns how long the averaging took.
 func (s *Solver) combine(ctx context.Context) (mixing time.Duration, err error) {
-	mix := func() {
-		start := time.Now()
-		what := s.z
-		if s.o.Method == DecAltGDmin || s.o.Method == AltGDmin {
-			what = s.grads
-		}
-		err = s.agree(ctx, s.scheme.mixer, what, nil, s.scheme.rounds)
-		mixing = time.Since(start)
+	start := time.Now()
+	adapting := time.Duration(0)
+	adapt := func(f func(worker int)) {
+		before := time.Now()
+		s.pool.Run(f)
+		adapting += time.Since(before)
 	}
 	switch s.o.Method {
 	case DifAltGDmin: // adapt, then combine: Z = Agree(U - eta L grad)
 		s.base = s.u
-		s.pool.Run(s.adapt)
-		mix()
+		adapt(s.adapt)
+		err = s.agree(ctx, s.scheme.mixer, s.z, nil, s.scheme.rounds)
 	case DecAltGDmin, AltGDmin: // combine, then adjust: Z = U - eta L Agree(grad)
-		mix()
+		err = s.agree(ctx, s.scheme.mixer, s.grads, nil, s.scheme.rounds)
 		s.base = s.u
-		s.pool.Run(s.adapt)
+		adapt(s.adapt)
 	case DGD: // Z = mean of the neighbours' U - eta grad
 		for i := range s.z {
 			s.z[i].CopyFrom(s.u[i])
 		}
-		mix()
+		err = s.agree(ctx, s.scheme.mixer, s.z, nil, s.scheme.rounds)
 		s.base = s.z
-		s.pool.Run(s.adapt)
+		adapt(s.adapt)
+	case ScaledDiffusion, GradientTracking: // Z, P = Agree(U - (s/n) L grad P^-1, L B B')
+		if err = s.prepareScaled(ctx); err == nil {
+			adapt(s.adaptScaled)
+			err = s.agree(ctx, s.scheme.mixer, s.z, s.scales, s.scheme.rounds)
+		}
 	}
-	return mixing, err
+	return time.Since(start) - adapting, err
 }
 
 // adaptNode computes Z = base - eta scale grad at one node (Alg. 3, line 12); base

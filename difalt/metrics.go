@@ -175,5 +175,13 @@ func (s *Solver) record() Record {
 			}
 		}
 	}
+	for _, c := range s.scalings {
+		if c.raised {
+			rec.Regularized++
+		}
+		if c.factor < 1 {
+			rec.Damped++
+		}
+	}
 	return rec
 }

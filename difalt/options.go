@@ -22,11 +22,20 @@ const (
 	// DGD is the paper's variant of decentralised gradient descent,
 	// U_g <- QR((1/deg_g) sum_{j in N_g} U_j - eta grad_g). It stalls.
 	DGD
+	// ScaledDiffusion is DifAltGDmin with the gradient multiplied by the inverse of
+	// sum_t b_t b_t', on which the nodes agree too (r^2 numbers more a round). The
+	// condition number drops out of the number of iterations.
+	ScaledDiffusion
+	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
+	// gradient in place of the node's own (twice the communication a round). It
+	// allows full steps with little mixing.
+	GradientTracking
 )
 
-var methodNames = []string{"dif", "altgdmin", "dec", "dgd"}
+var methodNames = []string{"dif", "altgdmin", "dec", "dgd", "scaled", "tracking"}
 
-// String returns the short name that ParseMethod reads: dif, altgdmin, dec or dgd.
+// String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
+// scaled or tracking.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -35,7 +44,9 @@ func (m Method) String() string {
 }
 
 // Methods returns all methods.
-func Methods() []Method { return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD} }
+func Methods() []Method {
+	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking}
+}
 
 // ParseMethod returns the method of a short name.
 func ParseMethod(name string) (Method, error) {
@@ -67,6 +78,9 @@ type Options struct {
 	// samples of a task and sigma^2 the initialisation's estimate of
 	// sigma_max(Theta)^2.
 	Step float64
+	// ScaledStep is s, the step of ScaledDiffusion and GradientTracking relative to
+	// the Newton-like step 1/n; 0.7 by default.
+	ScaledStep float64
 	// Kappa and Mu are the condition number and incoherence that the truncation
 	// threshold assumes (Alg. 2, line 3); 1 by default.
 	Kappa, Mu float64
@@ -116,7 +130,7 @@ func (o *Options) Validate() error {
 		name  string
 		value float64
 	}{
-		{"Step", o.Step}, {"Kappa", o.Kappa}, {"Mu", o.Mu}, {"Ridge", o.Ridge}, {"Tolerance", o.Tolerance},
+		{"Step", o.Step}, {"ScaledStep", o.ScaledStep}, {"Kappa", o.Kappa}, {"Mu", o.Mu}, {"Ridge", o.Ridge}, {"Tolerance", o.Tolerance},
 	} {
 		if !(f.value >= 0) || math.IsInf(f.value, 0) {
 			return fmt.Errorf("difalt: %s is %v: must be finite and not negative", f.name, f.value)
@@ -131,6 +145,7 @@ func (o Options) withDefaults() Options {
 	o.Rounds = or(o.Rounds, 10)
 	o.InitRounds = or(o.InitRounds, o.Rounds)
 	o.PowerIterations = or(o.PowerIterations, 30)
+	o.ScaledStep = or(o.ScaledStep, 0.7)
 	o.Kappa = or(o.Kappa, 1)
 	o.Mu = or(o.Mu, 1)
 	if o.Logger == nil {

@@ -145,7 +145,7 @@ func sd(u, v mat.Matrix) float64 {
 	return svd.Values(nil)[0]
 }
 
-// TestReference holds every method to the dense reference from the same U0,
+// TestReference holds the paper's methods to the dense reference from the same U0,
 // iteration by iteration, on ragged tasks some of which have fewer samples than
 // the rank, and on several graphs and weights.
 func TestReference(t *testing.T) {
@@ -162,7 +162,7 @@ func TestReference(t *testing.T) {
 		{"complete", topology.EqualNeighbor, 3},
 		{"star", topology.LazyEqualNeighbor, 5},
 	} {
-		for _, method := range difalt.Methods() {
+		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.DGD} {
 			t.Run(fmt.Sprintf("%s/%v/%v", c.graph, c.rule, method), func(t *testing.T) {
 				s := gaussian(3, nodes, d, tasks, rank, ragged, 0.1)
 				net := network(t, c.graph, nodes, c.rule, 5)

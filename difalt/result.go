@@ -45,6 +45,10 @@ type Record struct {
 	Compute time.Duration
 	// Singular counts the tasks whose least squares had no unique solution.
 	Singular int
+	// Regularized counts the nodes whose scaling matrix P was too close to singular in
+	// the last iteration, and Damped those that have shortened their step since their
+	// own objective did not fall. Both are for ScaledDiffusion and GradientTracking.
+	Regularized, Damped int
 }
 
 // A Result is the outcome of a run. It shares no memory with the solver.

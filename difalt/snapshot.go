@@ -22,6 +22,20 @@ type Snapshot struct {
 	Step, SigmaSquared   float64
 	Traffic, InitTraffic topology.Traffic
 	Compute              time.Duration
+	// Scaled[i] is the further state of node i with ScaledDiffusion and
+	// GradientTracking, empty otherwise.
+	Scaled []ScaledState `json:",omitempty"`
+}
+
+// ScaledState is what a node of ScaledDiffusion or GradientTracking carries from
+// one iteration to the next, besides U_g.
+type ScaledState struct {
+	P        []float64 // r x r, symmetric
+	Damping  float64   // factor of the step
+	Window   [2]float64
+	Count    int
+	Tracked  []float64 `json:",omitempty"` // S_g by columns, padded; GradientTracking only
+	Previous []float64 `json:",omitempty"` // the last gradient, likewise
 }
 
 // Snapshot returns a copy of the state, after the initialisation if nothing has
@@ -42,6 +56,9 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 			cols = append(cols, u.Col(j)...)
 		}
 		snap.U = append(snap.U, cols)
+	}
+	if s.shared {
+		snap.Scaled = s.scaledState()
 	}
 	return snap, nil
 }
@@ -72,6 +89,9 @@ func (s *Solver) Restore(snap *Snapshot) error {
 			}
 		}
 	}
+	if err := s.restoreScaled(snap); err != nil {
+		return err
+	}
 	u := make([]*kernel.Basis, len(s.u))
 	for i, cols := range snap.U {
 		u[i] = kernel.NewBasis(d, r)
@@ -90,4 +110,49 @@ func (s *Solver) Restore(snap *Snapshot) error {
 // traffic returns what the iterations have sent.
 func (s *Solver) traffic() topology.Traffic {
 	return difference(s.scheme.mixer.Traffic(), s.begun)
+}
+
+func (s *Solver) scaledState() []ScaledState {
+	var states []ScaledState
+	for i, c := range s.scalings {
+		state := ScaledState{
+			P: append([]float64(nil), c.p...), Damping: c.factor, Window: [2]float64{c.sum, c.last}, Count: c.count,
+		}
+		if s.tracker != nil {
+			state.Tracked = append(state.Tracked, s.tracker.sum[i].Data()...)
+			state.Previous = append(state.Previous, s.tracker.previous[i].Data()...)
+		}
+		states = append(states, state)
+	}
+	return states
+}
+
+func (s *Solver) restoreScaled(snap *Snapshot) error {
+	if len(snap.Scaled) == 0 && (s.scalings == nil || snap.Iteration == 0) {
+		s.shared = false
+		return nil
+	}
+	if len(snap.Scaled) != len(s.scalings) {
+		return fmt.Errorf("difalt: snapshot has the scaled state of %d nodes, want %d", len(snap.Scaled), len(s.scalings))
+	}
+	size := 0
+	if s.tracker != nil {
+		size = len(s.u[0].Data())
+	}
+	for i, state := range snap.Scaled {
+		if len(state.P) != s.o.Rank*s.o.Rank || len(state.Tracked) != size || len(state.Previous) != size {
+			return fmt.Errorf("difalt: snapshot of node %d has a scaled state of another shape", s.hosted[i])
+		}
+	}
+	for i, state := range snap.Scaled {
+		c := s.scalings[i]
+		copy(c.p, state.P)
+		c.damping = damping{factor: state.Damping, sum: state.Window[0], last: state.Window[1], count: state.Count}
+		if s.tracker != nil {
+			copy(s.tracker.sum[i].Data(), state.Tracked)
+			copy(s.tracker.previous[i].Data(), state.Previous)
+		}
+	}
+	s.shared = true
+	return nil
 }

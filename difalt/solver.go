@@ -35,7 +35,12 @@ type Solver struct {
 	compute   time.Duration
 	qrTime    []time.Duration
 
-	adapt, project func(worker int) // stored, so that calling them does not allocate
+	scalings []*scaling  // of ScaledDiffusion and GradientTracking, else nil
+	scales   [][]float64 // the P of the scalings
+	shared   bool        // the nodes have agreed on P before
+	tracker  *tracker    // of GradientTracking, else nil
+
+	adapt, adaptScaled, project func(worker int) // stored, so that calling them does not allocate
 }
 
 // NewSolver returns a solver for the problem. It validates everything and
@@ -66,6 +71,17 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 	s.engine = kernel.NewEngine(s.pool, s.groups)
 	s.metrics = newMetrics(s.pool, s.p.Truth, len(s.groups), d, r)
 	s.adapt = s.perNode(s.adaptNode)
+	s.adaptScaled = s.perNode(s.adaptScaledNode)
+	if o.Method == ScaledDiffusion || o.Method == GradientTracking {
+		for range s.groups {
+			c := newScaling(r)
+			s.scalings = append(s.scalings, c)
+			s.scales = append(s.scales, c.p)
+		}
+	}
+	if o.Method == GradientTracking {
+		s.tracker = newTracker(len(s.groups), d, r)
+	}
 	s.project = s.perNode(s.projectNode)
 	return s, nil
 }
@@ -191,6 +207,9 @@ func (s *Solver) projectNode(i int) {
 		return
 	}
 	s.z[i].Orthonormalize(s.rr[i], s.qrWork[i])
+	if s.scalings != nil {
+		s.scalings[i].observe(move(s.z[i], s.u[i]))
+	}
 	s.qrTime[i] = time.Since(start)
 }
 

@@ -268,10 +268,11 @@ func TestTraffic(t *testing.T) {
 	s, net := small(t)
 	edges := int64(net.Weights.Graph().Edges())
 	for method, want := range map[difalt.Method]topology.Traffic{
-		difalt.DifAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
-		difalt.DecAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
-		difalt.AltGDmin:    {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
-		difalt.DGD:         {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
+		difalt.DifAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
+		difalt.DecAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
+		difalt.AltGDmin:        {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
+		difalt.ScaledDiffusion: {Rounds: 20 + 3*10, Messages: (20 + 30) * 2 * edges, Bytes: 2 * edges * 8 * (20*4 + 30*44)},
+		difalt.DGD:             {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
 	} {
 		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, InitRounds: 20, Iterations: 10})
 		if err != nil {
@@ -287,12 +288,11 @@ func TestRunRefuses(t *testing.T) {
 	net := network(t, "ring", 3, topology.Metropolis, 1)
 	ok := difalt.Options{Rank: 2}
 	nan := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	x := nan.x[1][2]
-	x.Set(4, 5, math.NaN())
-	nan.Nodes[1] = kernel.NewTasks([]mat.Matrix{nan.x[1][0], nan.x[1][1], x}, nan.y[1], kernel.Float64)
+	nan.x[1][2].Set(4, 5, math.NaN())
+	nan.rebuild()
 	inf := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
 	inf.y[2][0][3] = math.Inf(-1)
-	inf.Nodes[2] = kernel.NewTasks([]mat.Matrix{inf.x[2][0]}, inf.y[2][:1], kernel.Float64)
+	inf.rebuild()
 	empty := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
 	empty.Nodes[0] = kernel.NewBuilder(8, nil, kernel.Float64).Tasks()
 	zero := gaussian(1, 3, 8, 9, 2, fixed(6), 0)

@@ -1,6 +1,7 @@
 package difalt_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -23,14 +24,35 @@ type synthetic struct {
 // to the nodes in contiguous blocks.
 func gaussian(seed uint64, nodes, d, tasks, r int, samples func(t int) int, noise float64) *synthetic {
 	rng := rand.New(rand.NewPCG(seed, 77))
-	normal := func(m, n int) *mat.Dense {
-		a := mat.NewDense(m, n, nil)
-		for i := range a.RawMatrix().Data {
-			a.RawMatrix().Data[i] = rng.NormFloat64()
+	return generate(rng, nodes, d, tasks, r, samples, noise, func(int) mat.Vector { return normal(rng, r, 1).ColView(0) })
+}
+
+// conditioned returns a problem without noise whose Theta has equally spaced
+// singular values, the largest sqrt(tasks) and kappa times the smallest.
+func conditioned(seed uint64, nodes, d, tasks, r, n int, kappa float64) *synthetic {
+	rng := rand.New(rand.NewPCG(seed, 78))
+	v := kernel.BasisOf(normal(rng, tasks, r))
+	v.Orthonormalize(make([]float64, r*r), make([]float64, r))
+	return generate(rng, nodes, d, tasks, r, fixed(n), 0, func(t int) mat.Vector {
+		b := mat.NewVecDense(r, nil)
+		for j := range r {
+			s := math.Sqrt(float64(tasks)) * (1 - (1-1/kappa)*float64(j)/float64(r-1))
+			b.SetVec(j, s*v.At(t, j))
 		}
-		return a
+		return b
+	})
+}
+
+func normal(rng *rand.Rand, m, n int) *mat.Dense {
+	a := mat.NewDense(m, n, nil)
+	for i := range a.RawMatrix().Data {
+		a.RawMatrix().Data[i] = rng.NormFloat64()
 	}
-	truth := kernel.BasisOf(normal(d, r))
+	return a
+}
+
+func generate(rng *rand.Rand, nodes, d, tasks, r int, samples func(t int) int, noise float64, b func(t int) mat.Vector) *synthetic {
+	truth := kernel.BasisOf(normal(rng, d, r))
 	truth.Orthonormalize(make([]float64, r*r), make([]float64, r))
 	s := &synthetic{Problem: &difalt.Problem{Truth: truth}}
 	for g := range nodes {
@@ -40,9 +62,9 @@ func gaussian(seed uint64, nodes, d, tasks, r int, samples func(t int) int, nois
 		var thetas []*mat.VecDense
 		for t := g * tasks / nodes; t < (g+1)*tasks/nodes; t++ {
 			n := samples(t)
-			x := normal(n, d)
+			x := normal(rng, n, d)
 			theta, y := new(mat.VecDense), new(mat.VecDense)
-			theta.MulVec(truth, normal(r, 1).ColView(0))
+			theta.MulVec(truth, b(t))
 			y.MulVec(x, theta)
 			for i := range n {
 				y.SetVec(i, y.AtVec(i)+noise*rng.NormFloat64())
@@ -54,6 +76,17 @@ func gaussian(seed uint64, nodes, d, tasks, r int, samples func(t int) int, nois
 		s.Nodes = append(s.Nodes, kernel.NewTasks(ms, ys, kernel.Float64))
 	}
 	return s
+}
+
+// rebuild packs x and y again after a test has changed them.
+func (s *synthetic) rebuild() {
+	for g := range s.x {
+		var ms []mat.Matrix
+		for _, x := range s.x[g] {
+			ms = append(ms, x)
+		}
+		s.Nodes[g] = kernel.NewTasks(ms, s.y[g], kernel.Float64)
+	}
 }
 
 // spectrum returns sigma_max(Theta*)^2 and kappa^2 = (sigma_max/sigma_min)^2.
