@@ -95,5 +95,5 @@ func ExampleLocal_Mix() {
 	// node 0: [0.667 0.333]
 	// node 1: [0.667 0.333]
 	// node 2: [0.667 0.333]
-	// {Rounds:51 Messages:204 Bytes:3264}
+	// {Rounds:51 Messages:204 Bytes:3264 Silent:0 Lost:0}
 }

@@ -227,6 +227,9 @@ func TestMixErrors(t *testing.T) {
 		z = good()
 		z[1].Scalars = nil
 		wantError(t, m.Mix(background, z, 1), "node 1 has 0 scalars", "node 0 has 1")
+		z = good()
+		z[2].Stream = StreamTracker
+		wantError(t, m.Mix(background, z, 1), "node 2 is of stream tracker", "node 0 of stream exact")
 		if got := m.Traffic(); got != (Traffic{}) {
 			t.Errorf("traffic of refused calls: %+v", got)
 		}

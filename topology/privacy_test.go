@@ -18,6 +18,7 @@ func TestMessageHoldsNothingPrivate(t *testing.T) {
 		reflect.TypeFor[[]float64]():     true,
 		reflect.TypeFor[float64]():       true,
 		reflect.TypeFor[int]():           true,
+		reflect.TypeFor[Stream]():        true,
 	}
 	var walk func(path string, x reflect.Type)
 	walk = func(path string, x reflect.Type) {
@@ -37,8 +38,8 @@ func TestMessageHoldsNothingPrivate(t *testing.T) {
 	walk("Message", reflect.TypeFor[Message]())
 	// The numbers are those of one basis and the scalars.
 	m := reflect.TypeFor[Message]()
-	if m.NumField() != 2 || m.Field(0).Name != "Basis" || m.Field(1).Name != "Scalars" {
-		t.Errorf("Message has fields other than Basis and Scalars: %v", m)
+	if m.NumField() != 3 || m.Field(0).Name != "Basis" || m.Field(1).Name != "Scalars" || m.Field(2).Name != "Stream" {
+		t.Errorf("Message has fields other than Basis, Scalars and Stream: %v", m)
 	}
 }
 

@@ -107,6 +107,9 @@ func (s *sweep) check(z []Message) error {
 		if n, n0 := len(m.Scalars), len(z[0].Scalars); n != n0 {
 			return fmt.Errorf("topology: the message of node %d has %s, that of node 0 has %d", i, count(n, "scalar"), n0)
 		}
+		if m.Stream != z[0].Stream {
+			return fmt.Errorf("topology: the message of node %d is of stream %v, that of node 0 of stream %v", i, m.Stream, z[0].Stream)
+		}
 	}
 	return nil
 }
