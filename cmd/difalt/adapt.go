@@ -43,8 +43,8 @@ func newAdaptCommand() *cobra.Command {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
 	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv of the new tasks (required)")
-	cmd.Flags().StringVar(&f.task, "task", "", "column of tasks (default as in training)")
-	cmd.Flags().StringVar(&f.target, "target", "", "column of targets (default as in training)")
+	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
+	cmd.Flags().StringVar(&f.target, "target", "", "`COLUMN` of targets (default as in training)")
 	cmd.Flags().StringVar(&f.node, "node", "", "`NAME` of the node whose basis the new tasks use (default the first)")
 	cmd.Flags().StringVar(&f.ridge, "ridge", "", "ridge on the coefficients, `NUMBER` (default as in training)")
 	cmd.Flags().StringVar(&f.out, "out", "", "write the new model to `FILE`.npz (required)")

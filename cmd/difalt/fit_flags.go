@@ -36,11 +36,11 @@ func newFitFlags() *fitFlags {
 	f := &fitFlags{set: pflag.NewFlagSet("fit", pflag.ContinueOnError)}
 	s, o := f.set, &f.options
 	s.SortFlags = false
-	s.StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file `FILE`.npz (required)")
-	s.StringVar(&f.columns.Task, "task", "", "column that says which task a row belongs to (required for a table)")
-	s.StringVar(&f.columns.Target, "target", "", "column to predict (required for a table)")
+	s.StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file .npz (required)")
+	s.StringVar(&f.columns.Task, "task", "", "`COLUMN` that says which task a row belongs to (required for a table)")
+	s.StringVar(&f.columns.Target, "target", "", "`COLUMN` to predict (required for a table)")
 	s.StringSliceVar(&f.columns.Drop, "drop", nil, "columns to leave out, `LIST`; all others are features")
-	s.StringVar(&f.columns.Node, "node", "", "column that says on which node a task lives")
+	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that says on which node a task lives")
 	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes, in blocks (default 10, or one a task if there are fewer)")
 	s.IntVar(&f.rank, "rank", 0, "rank r of the representation (default 3; for a problem file that of its U0, Ustart or Ustar)")
 	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")

@@ -46,8 +46,8 @@ func newPredictCommand() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
-	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file `FILE`.npz (required)")
-	cmd.Flags().StringVar(&f.task, "task", "", "column of tasks (default as in training)")
+	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file .npz (required)")
+	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
 	return cmd
 }

@@ -77,7 +77,7 @@ func (c *Config) check(t *dataset.Table) error {
 		return fmt.Errorf("the table has no target column")
 	}
 	if c.Train != nil && len(c.Train) != t.Rows() {
-		return fmt.Errorf("Train has %d entries for %d rows", len(c.Train), t.Rows())
+		return fmt.Errorf("the choice of training rows has %d entries for %d rows", len(c.Train), t.Rows())
 	}
 	if l := c.Network.Weights.Len(); l != len(t.Nodes()) {
 		return fmt.Errorf("the table has %d nodes, the network %d", len(t.Nodes()), l)

@@ -245,7 +245,7 @@ func TestFitErrors(t *testing.T) {
 	}{
 		{func(c *Config) { c.Network = nil }, "needs a network"},
 		{func(c *Config) { *c = testConfig(t, 3, 2) }, "the table has 2 nodes, the network 3"},
-		{func(c *Config) { c.Train = []bool{true} }, "Train has 1 entries for 30 rows"},
+		{func(c *Config) { c.Train = []bool{true} }, "has 1 entries for 30 rows"},
 		{func(c *Config) { c.Train = make([]bool, 30) }, "no training rows"},
 		{func(c *Config) { c.Ridge = -1 }, "ridge is -1"},
 		{func(c *Config) { c.Ridge = math.NaN() }, "ridge is NaN"},

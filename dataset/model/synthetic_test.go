@@ -94,7 +94,7 @@ func testConfig(t testing.TB, nodes, rank int) Config {
 	}
 	return Config{
 		Network:     &difalt.Network{Weights: w},
-		Options:     difalt.Options{Rank: rank, Iterations: 200, Seed: 1},
+		Options:     difalt.Options{Rank: rank, Iterations: 200, Seed: 1, Workers: 1},
 		Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
 	}
 }
