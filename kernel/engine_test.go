@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/internal/conformance"
 )
 
 // An engine gives the same bits as the groups on their own, for any number of
 // workers.
-func TestEngine(t *testing.T) {
+func TestEngine(t *testing.T) { conformance.EachTier(t, testEngine) }
+
+func testEngine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const d, r = 37, 3
 	var tasks []*kernel.Tasks

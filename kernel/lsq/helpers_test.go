@@ -1,0 +1,165 @@
+package lsq_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/mat"
+)
+
+const eps = 0x1p-52
+
+// A problem is [A y] with A by columns, stride lda, and NaN between the columns.
+type problem struct {
+	n, r, lda int
+	a, y      []float64
+}
+
+func newProblem(n, r, lda int) problem {
+	p := problem{n: n, r: r, lda: lda, a: make([]float64, lda*r), y: make([]float64, n)}
+	for i := range p.a {
+		p.a[i] = math.NaN()
+	}
+	for j := range r {
+		clear(p.a[j*lda:][:n])
+	}
+	return p
+}
+
+func random(rng *rand.Rand, n, r int) problem {
+	p := newProblem(n, r, n+1+rng.IntN(4))
+	for i := range n {
+		p.y[i] = rng.NormFloat64()
+		for j := range r {
+			p.a[j*p.lda+i] = rng.NormFloat64()
+		}
+	}
+	return p
+}
+
+// ofRank returns a problem whose matrix is a product of small integers, so that
+// its rank is k exactly.
+func ofRank(rng *rand.Rand, n, r, k int) problem {
+	p := newProblem(n, r, n+3)
+	for q := range k {
+		left := make([]float64, n)
+		for i := range left {
+			left[i] = float64(rng.IntN(13) - 6)
+		}
+		left[q] += 20 // keeps the factors independent
+		for j := range r {
+			right := float64(rng.IntN(13) - 6)
+			if j == q {
+				right += 20
+			}
+			for i, v := range left {
+				p.a[j*p.lda+i] += v * right
+			}
+		}
+	}
+	for i := range p.y {
+		p.y[i] = rng.NormFloat64()
+	}
+	return p
+}
+
+func (p problem) dense() *mat.Dense {
+	m := mat.NewDense(p.n, p.r, nil)
+	for i := range p.n {
+		for j := range p.r {
+			m.Set(i, j, p.a[j*p.lda+i])
+		}
+	}
+	return m
+}
+
+func (p problem) scaled(a, y int) problem {
+	q := newProblem(p.n, p.r, p.lda)
+	for j := range p.r {
+		for i := range p.n {
+			q.a[j*p.lda+i] = math.Ldexp(p.a[j*p.lda+i], a)
+		}
+	}
+	for i, v := range p.y {
+		q.y[i] = math.Ldexp(v, y)
+	}
+	return q
+}
+
+// reference solves by the singular value decomposition of gonum, and returns the
+// condition number over the k largest singular values.
+func (p problem) reference(k int, ridge float64) (b []float64, cond float64) {
+	b = make([]float64, p.r)
+	if p.n == 0 || k == 0 {
+		return b, 1
+	}
+	var svd mat.SVD
+	if !svd.Factorize(p.dense(), mat.SVDThin) {
+		panic("reference: no convergence")
+	}
+	s := svd.Values(nil)
+	var u, v mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	for q := range k {
+		c := 0.0
+		for i, w := range p.y {
+			c += u.At(i, q) * w
+		}
+		c *= s[q] / (s[q]*s[q] + ridge)
+		for j := range b {
+			b[j] += c * v.At(j, q)
+		}
+	}
+	return b, math.Sqrt((s[0]*s[0] + ridge) / (s[k-1]*s[k-1] + ridge))
+}
+
+func (p problem) solve(t *testing.T, ridge float64) ([]float64, lsq.Status) {
+	t.Helper()
+	b := make([]float64, p.r)
+	for i := range b {
+		b[i] = math.NaN()
+	}
+	a, y := append([]float64(nil), p.a...), append([]float64(nil), p.y...)
+	status := lsq.Solve(b, p.a, p.lda, p.n, p.r, p.y, ridge, lsq.NewWorkspace(p.n, p.r))
+	for i, v := range a {
+		if math.Float64bits(v) != math.Float64bits(p.a[i]) {
+			t.Fatalf("a[%d] was written", i)
+		}
+	}
+	for i, v := range y {
+		if math.Float64bits(v) != math.Float64bits(p.y[i]) {
+			t.Fatalf("y[%d] was written", i)
+		}
+	}
+	return b, status
+}
+
+func norm(x []float64) float64 {
+	s := 0.0
+	for _, v := range x {
+		s = math.Hypot(s, v)
+	}
+	return s
+}
+
+func distance(x, y []float64) float64 {
+	d := make([]float64, len(x))
+	for i := range d {
+		d[i] = x[i] - y[i]
+	}
+	return norm(d)
+}
+
+// within checks |b - want| against the perturbation bound of least squares: the
+// condition number acts on the solution, its square on the residual.
+func within(t *testing.T, p problem, b, want []float64, cond float64) {
+	t.Helper()
+	m := mat.Norm(p.dense(), 2)
+	bound := 100 * float64(p.n+p.r) * eps * cond * (norm(want) + cond*norm(p.y)/m)
+	if d := distance(b, want); !(d <= bound) {
+		t.Errorf("|b - reference| = %g, want at most %g\nb         %v\nreference %v", d, bound, b, want)
+	}
+}
