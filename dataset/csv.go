@@ -84,8 +84,8 @@ type columns struct {
 }
 
 func findColumns(header []string, o *CSVOptions) (*columns, error) {
-	c := &columns{target: -1, node: -1}
 	index := map[string]int{}
+	c := &columns{target: -1, node: -1}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		if name == "" {
@@ -97,52 +97,53 @@ func findColumns(header []string, o *CSVOptions) (*columns, error) {
 		index[name] = i
 		c.header = append(c.header, name)
 	}
-	find := func(role, name string) (int, error) {
-		i, ok := index[name]
-		if !ok {
-			return -1, fmt.Errorf("there is no column %q for the %s: the columns are %s", name, role, quoted(c.header))
+	for _, want := range []struct {
+		role, name string
+		at         *int
+		optional   bool
+	}{{"task", o.Task, &c.task, false}, {"target", o.Target, &c.target, true}, {"node", o.Node, &c.node, true}} {
+		if want.optional && want.name == "" {
+			continue
 		}
-		return i, nil
-	}
-	var err error
-	if c.task, err = find("task", o.Task); err != nil {
-		return nil, err
-	}
-	if o.Target != "" {
-		if c.target, err = find("target", o.Target); err != nil {
+		i, err := c.find(index, want.role, want.name)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if o.Node != "" {
-		if c.node, err = find("node", o.Node); err != nil {
-			return nil, err
-		}
+		*want.at = i
 	}
 	if c.task == c.target || c.task == c.node || c.target >= 0 && c.target == c.node {
 		return nil, fmt.Errorf("task, target and node must be different columns: they are %q, %q and %q", o.Task, o.Target, o.Node)
 	}
 	for _, name := range o.Drop {
-		if _, err := find("columns to drop", name); err != nil {
+		if _, err := c.find(index, "columns to drop", name); err != nil {
 			return nil, err
 		}
 	}
-	names := o.Features
-	if names == nil {
+	c.names = o.Features
+	if c.names == nil {
 		for i, name := range c.header {
 			if i != c.task && i != c.target && i != c.node && !slices.Contains(o.Drop, name) {
-				names = append(names, name)
+				c.names = append(c.names, name)
 			}
 		}
 	}
-	for _, name := range names {
-		i, err := find("features", name)
+	for _, name := range c.names {
+		i, err := c.find(index, "features", name)
 		if err != nil {
 			return nil, err
 		}
 		c.features = append(c.features, i)
 	}
-	c.names = names
 	return c, nil
+}
+
+// find returns the column of the given name, or an error that lists all.
+func (c *columns) find(index map[string]int, role, name string) (int, error) {
+	i, ok := index[name]
+	if !ok {
+		return -1, fmt.Errorf("there is no column %q for the %s: the columns are %s", name, role, quoted(c.header))
+	}
+	return i, nil
 }
 
 // add parses a record into a row of the table; x is scratch memory.
