@@ -151,7 +151,7 @@ func TestFitProblemFile(t *testing.T) {
 		trials, _ := experiment.ReadTrace(f)
 		f.Close()
 		last := trials[0].Curves[0].Rows[250]
-		if exact := method == "dif" || method == "altgdmin"; exact != (last.SDMax < 1e-8) {
+		if stalls := method == "dec" || method == "dgd"; stalls == (last.SDMax < 1e-8) {
 			t.Errorf("%s ends at distance %g", method, last.SDMax)
 		}
 	}
