@@ -9,7 +9,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Test(t, conformance.Ops{
+	conformance.Sample(t, conformance.Ops{
 		MulBasis:        blas.MulBasis,
 		MulBasis32:      blas.MulBasis32,
 		Residual:        blas.Residual,
