@@ -28,7 +28,7 @@ type distance struct {
 	a, b, m, gram []float64
 	ldm           int
 	eigenvalues   []float64
-	work          []float64
+	work, v, w    []float64
 }
 
 // newDistance returns scratch for SD_2(u, v) with u of d x ur and v of d x vr.
@@ -36,6 +36,7 @@ func newDistance(d, ur, vr int) *distance {
 	k := &distance{
 		a: make([]float64, ur*vr), b: make([]float64, ur*vr), gram: make([]float64, vr*vr),
 		ldm: blas.Stride(d), eigenvalues: make([]float64, vr),
+		v: make([]float64, vr), w: make([]float64, vr),
 	}
 	k.m = make([]float64, k.ldm*vr)
 	query := make([]float64, 1)
@@ -62,16 +63,61 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	blas.RankUpdate(k.m, k.ldm, u.Data(), u.Stride(), k.b, vr, ur, d, vr)
 	// |M|_2 is the root of the largest eigenvalue of M'M.
 	blas.MulBasis(k.gram, vr, k.m, k.ldm, k.m, k.ldm, vr, d, vr, 0)
-	if vr == 1 {
-		return math.Sqrt(k.gram[0])
-	}
-	for _, g := range k.gram {
-		if !finite(g) {
-			return math.NaN()
+	return math.Sqrt(k.largest(vr))
+}
+
+// largest returns the largest eigenvalue of the n x n matrix gram.
+//
+// Close to the solution one direction dominates, and a few steps of the power
+// method find its eigenvalue to rounding. What they find is the largest for sure if
+// it is more than half of the trace. Otherwise all eigenvalues are computed.
+func (k *distance) largest(n int) float64 {
+	trace, start := 0.0, 0
+	for i := range n {
+		trace += k.gram[i*n+i]
+		if k.gram[i*n+i] > k.gram[start*n+start] {
+			start = i
 		}
 	}
-	lapack64.Syev(lapack.EVNone, k.symmetric(vr), k.eigenvalues, k.work, len(k.work))
-	return math.Sqrt(max(0, k.eigenvalues[vr-1]))
+	if !finite(trace) {
+		return math.NaN()
+	}
+	if trace == 0 {
+		return 0
+	}
+	v, w := k.v[:n], k.w[:n]
+	copy(v, k.gram[start*n:])
+	const steps, converged = 40, 1e-9 // the error is the square of the residual
+	for range steps {
+		norm := math.Sqrt(dot(v, v))
+		for i := range v {
+			v[i] /= norm
+		}
+		for i := range w {
+			w[i] = dot(k.gram[i*n:][:n], v)
+		}
+		lambda, residual := dot(v, w), 0.0
+		for i := range w {
+			residual += (w[i] - lambda*v[i]) * (w[i] - lambda*v[i])
+		}
+		if residual <= converged*converged*lambda*lambda {
+			if 2*lambda > trace {
+				return lambda
+			}
+			break
+		}
+		v, w = w, v
+	}
+	lapack64.Syev(lapack.EVNone, k.symmetric(n), k.eigenvalues, k.work, len(k.work))
+	return max(0, k.eigenvalues[n-1])
+}
+
+func dot(x, y []float64) float64 {
+	s := 0.0
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
 }
 
 // metrics measures the state of a run.
@@ -120,8 +166,9 @@ func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metric
 	m.pairs = func(w int) {
 		n, size := len(m.u), len(m.u[0].Data())
 		for b := w; b*rowBlock < n; b += pool.Workers() {
-			i := b * rowBlock
-			blas.MulBasis(m.gram[i:], n, m.diff[i*m.ld:], m.ld, m.diff, m.ld, min(rowBlock, n-i), size, n, 0)
+			i, end := b*rowBlock, min((b+1)*rowBlock, n)
+			// Rows i to end, and columns up to end: the lower triangle.
+			blas.MulBasis(m.gram[i:], n, m.diff[i*m.ld:], m.ld, m.diff, m.ld, end-i, size, end, 0)
 		}
 	}
 	return m
@@ -138,7 +185,7 @@ func (m *metrics) subspaces(u []*kernel.Basis) (first, largest, mean, disagreeme
 	}
 	for i := range n {
 		for j := range i {
-			sq := m.gram[i*n+i] + m.gram[j*n+j] - 2*m.gram[i*n+j]
+			sq := m.gram[i*n+i] + m.gram[j*n+j] - 2*m.gram[j*n+i]
 			disagreement = max(disagreement, sq)
 		}
 	}
