@@ -50,19 +50,25 @@ func NewFigure(s *Setting, trials []Trial) (*Figure, error) {
 }
 
 // WritePNG writes the figure as a PNG image.
-func (f *Figure) WritePNG(w io.Writer) error {
+func (f *Figure) WritePNG(w io.Writer) error { return writePNG(w, f.draw) }
+
+// WriteSVG writes the figure as an SVG image.
+func (f *Figure) WriteSVG(w io.Writer) error { return writeSVG(w, f.draw) }
+
+// writePNG writes what a function draws as a PNG image.
+func writePNG(w io.Writer, paint func(draw.Canvas) error) error {
 	c := vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(figureDPI))
-	if err := f.draw(draw.New(c)); err != nil {
+	if err := paint(draw.New(c)); err != nil {
 		return err
 	}
 	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 	return err
 }
 
-// WriteSVG writes the figure as an SVG image.
-func (f *Figure) WriteSVG(w io.Writer) error {
+// writeSVG does the same as an SVG image.
+func writeSVG(w io.Writer, paint func(draw.Canvas) error) error {
 	c := vgsvg.New(figureWidth, figureHeight)
-	if err := f.draw(draw.New(c)); err != nil {
+	if err := paint(draw.New(c)); err != nil {
 		return err
 	}
 	var buf bytes.Buffer
