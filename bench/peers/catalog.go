@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/kernel"
 )
 
 // A peer is one implementation of the iteration.
@@ -33,7 +36,7 @@ const (
 func catalog() []peer {
 	// The library does one product at a time; OpenMP or goroutines share the tasks.
 	oneThread := func(int) []string {
-		return []string{"OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL"}
+		return append(systemOpenBLAS(0), "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL")
 	}
 	tier := func(name string) func(int) []string {
 		return func(int) []string { return []string{"DIFALT_KERNEL=" + name} }
@@ -46,19 +49,30 @@ func catalog() []peer {
 		{name: "difalt, kernel avx2", build: ours, env: tier("avx2")},
 		{name: "difalt, kernel generic", build: ours, env: tier("generic")},
 		{name: "C, OpenBLAS per task", build: cOpenBLAS, variant: "task", env: oneThread},
-		{name: "C, OpenBLAS stacked", build: cOpenBLAS, variant: "stacked"},
+		{name: "C, OpenBLAS stacked", build: cOpenBLAS, variant: "stacked", env: systemOpenBLAS},
 		{name: "C, MKL per task", build: cMKL, variant: "task", env: oneThread},
 		{name: "C, MKL stacked", build: cMKL, variant: "stacked"},
 		{name: "C++, Eigen", build: eigen},
 		{name: "NumPy, vectorised", build: python("numpy_peer.py", "numpy"), variant: "vectorised"},
 		{name: "NumPy, loop", build: python("numpy_peer.py", "numpy"), variant: "loop"},
-		{name: "Octave", build: octave},
+		{name: "Octave", build: octave, env: systemOpenBLAS},
 		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
 		{name: "Numba", build: python("numba_peer.py", "numba")},
 		{name: "gonum mat", build: goProgram("gonum"), variant: "mat"},
 		{name: "gonum blas64", build: goProgram("gonum"), variant: "blas"},
 		{name: "Go, netlib", build: netlib, env: oneThread},
 	}
+}
+
+// systemOpenBLAS returns what the OpenBLAS of the system needs to do its best.
+// Releases older than the processor do not know it and fall back to code of 2004;
+// any AVX-512 processor runs the code for the first of them.
+func systemOpenBLAS(int) []string {
+	const variable = "OPENBLAS_CORETYPE"
+	if _, set := os.LookupEnv(variable); set || !slices.Contains(kernel.Info().Available, "avx512") {
+		return nil
+	}
+	return []string{variable + "=SkylakeX"}
 }
 
 // find returns the peers whose names contain one of the comma-separated words,
@@ -101,7 +115,7 @@ var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
 func cOpenBLAS(b *builder) ([]string, error) {
 	version := firstLine("pkg-config", "--modversion", "openblas")
 	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
-	args = append(args, fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
+	args = append(args, "-DOPENBLAS", fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
 	args = append(args, strings.Fields(os.Getenv("LDFLAGS"))...)
 	return b.compile("c-openblas", b.dir, nil, append(args, "-lopenblas", "-lm")...)
 }

@@ -19,6 +19,10 @@ void dormqr_(const char *, const char *, const int *, const int *, const int *, 
 void dtrtrs_(const char *, const char *, const char *, const int *, const int *, const double *, const int *, double *,
 	const int *, int *);
 
+#ifdef OPENBLAS
+char *openblas_get_corename(void);
+#endif
+
 static const int one = 1;
 static const double zero = 0, plus = 1, minus = -1;
 
@@ -114,12 +118,17 @@ int main(int argc, char **argv) {
 	scratches = malloc((size_t)threads * sizeof *scratches);
 	for (int w = 0; w < threads; w++)
 		scratches[w] = new_scratch(&p);
+	char version[256] = VERSION;
+#ifdef OPENBLAS
+	// The processor that it takes this one for says what it is worth.
+	snprintf(version, sizeof version, "%s (%s)", VERSION, openblas_get_corename());
+#endif
 	if (strcmp(argv[3], "stacked") == 0) {
 		all = allocate(p.tasks * p.n * p.r);
 		weighted = allocate(p.tasks * p.n * p.r);
-		serve(&p, VERSION, iterate_stacked);
+		serve(&p, version, iterate_stacked);
 	} else {
-		serve(&p, VERSION, iterate_tasks);
+		serve(&p, version, iterate_tasks);
 	}
 	return 0;
 }
