@@ -88,5 +88,6 @@ func alignedFloat64(n int) []float64 {
 	const line = 64
 	buf := make([]float64, n+line/8-1)
 	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(buf))) % line / 8)
+	adviseHugePages(buf)
 	return buf[off : off+n : off+n]
 }

@@ -190,7 +190,9 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 
 // solve leaves X_t U in ws.a and returns b_t.
 func (g *Group) solve(t int, u *Basis, ridge float64, ws *Workspace) []float64 {
-	g.fit.samples(t, g.r).mulBasis(ws, u)
+	x := g.fit.samples(t, g.r)
+	x.mulBasis(ws, u)
+	ws.lsq.Next = x.solveNext
 	b := g.B[t*g.r:][:g.r]
 	g.Status[t] = lsq.Solve(b, ws.a, ws.lda, g.fit.rows[t], g.r, g.fit.Y(t), ridge, ws.lsq)
 	return b

@@ -14,8 +14,8 @@ type samples struct {
 	x32          []float32
 	n, d, stride int
 
-	// Where mulBasis and mulTransposed prefetch from, 0 for nothing.
-	basisNext, gradientNext uintptr
+	// Where mulBasis, the least squares and mulTransposed prefetch from, 0 for nothing.
+	basisNext, solveNext, gradientNext uintptr
 }
 
 // samples returns the rows of a task.
@@ -65,8 +65,9 @@ func (s *samples) prefetch(here uintptr, r int) {
 		return
 	}
 	s.basisNext = next
-	if asked := tile.Ahead(r); asked < 2 {
-		s.gradientNext = next + bytes/2*uintptr(asked)
+	if asked := tile.Ahead(r, s.storage.size()); asked < 8 {
+		s.solveNext = next + bytes/8*uintptr(asked)
+		s.gradientNext = s.solveNext + uintptr(tile.SolveAhead(s.n, r))
 	}
 }
 

@@ -7,83 +7,99 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// maxBlock returns the widest block of mulTransposed, in units of 8 features:
-// all of its sums stay in registers.
-func maxBlock(t isa) int {
-	if t == avx512 {
-		return 16
-	}
-	return 6
-}
+// maxRows is the largest number of rows of a panel of mulTransposed: their entries
+// of e stay in registers.
+const maxRows = 8
 
-// mulTransposed emits g = X' e for count blocks of width*8 features each: a block
-// runs down all rows with its sums in registers.
+// mulTransposed emits g = X' e for count panels of height rows each. A panel is
+// read along its rows, so that few pages are in use at a time: the hardware follows
+// only so many streams, and one of them is the prefetch of the next task.
 func mulTransposed(t isa, f32 bool) {
 	typ, suffix, size := elem(f32)
 	text("mulTransposed"+suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, n, width, count int, next uintptr)", typ),
-		fmt.Sprintf("works like mulTransposedGeneric for width*count*8 features, 1 <= width <= %d, n >= 1.", maxBlock(t)))
-	g, x := param("grad"), param("x")
+		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr)", typ),
+		fmt.Sprintf("sets or adds to grad the product of height*count rows, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0.", maxRows))
+	x := param("x")
 	ldx := bytesParam("ldx", f32)
-	e, n := param("e"), param("n")
-	width, count := param("width"), param("count")
-	pf, pace := param("next"), GP64()
-	XORQ(pace, pace)
+	e := param("e")
+	pf, on := param("next"), GP64() // on is all ones, or zero to stand still
+	XORQ(on, on)
 	TESTQ(pf, pf)
 	CMOVQEQ(x, pf)
 	JZ(LabelRef("paced"))
-	MOVQ(U32(64), pace)
+	DECQ(on)
 	Label("paced")
-	xp, ep, left := GP64(), GP64(), GP64()
+	g, left := GP64(), GP64()
+	xs := newRows(GP64(), ldx, maxRows)
 
-	body := func(w int) {
-		label := func(s string) string { return fmt.Sprintf("%s%d", s, w) }
-		Label(label("block"))
-		acc := t.vecs(w * 8 / t.lanes)
-		t.zero(acc...)
-		MOVQ(x, xp)
-		MOVQ(e, ep)
-		MOVQ(n, left)
-		// Half as many lines as a row of the block has are prefetched with it.
-		lines := (w*size/8 + 1) / 2
-		step := GP64()
-		MOVQ(pace, step)
-		IMUL3Q(I32(lines), step, step)
-		loop(label("row"), left, func() {
-			b := t.vec()
-			broadcast(Mem{Base: ep}, b)
-			for i := range acc {
-				src := Mem{Base: xp, Disp: i * t.lanes * size}
-				if f32 {
-					v := t.vec()
-					VCVTPS2PD(src, v)
-					VFMADD231PD(v, b, acc[i])
-				} else {
-					VFMADD231PD(src, b, acc[i])
-				}
-			}
-			for i := range lines {
-				PREFETCHT1(Mem{Base: pf, Disp: 64 * i})
-			}
-			ADDQ(step, pf)
-			ADDQ(ldx, xp)
-			ADDQ(Imm(8), ep)
-		})
-		for i, a := range acc {
-			VMOVUPD(a, Mem{Base: g, Disp: i * t.bytes()})
+	body := func(height int) {
+		label := func(s string) string { return fmt.Sprintf("%s%d", s, height) }
+		Label(label("panel"))
+		es := t.vecs(height)
+		for i := range es {
+			VBROADCASTSD(Mem{Base: e, Disp: 8 * i}, es[i])
 		}
-		ADDQ(I32(64*w), g)
-		ADDQ(I32(8*size*w), x)
-		DECQ(count)
-		JNZ(LabelRef(label("block")))
+		bytes := 8 * height * size * (8 - basisShare(f32)) / 8
+		pace := GP64()
+		MOVQ(on, pace)
+		ANDQ(I32(bytes), pace)
+		MOVQ(x, xs.base)
+		MOVQ(mem("grad"), g)
+		MOVQ(mem("d"), left)
+		SHRQ(U8(3), left)
+		features := func(add bool) func() {
+			return func() {
+				for k := 0; k < 8; k += t.lanes {
+					v := t.vec()
+					if add {
+						VMOVUPD(Mem{Base: g, Disp: 8 * k}, v)
+					}
+					for i := range es {
+						src := xs.at(i, size*k)
+						op := Op(src)
+						if f32 {
+							w := t.vec()
+							VCVTPS2PD(src, w)
+							op = w
+						}
+						if i == 0 && !add {
+							VMULPD(op, es[i], v)
+						} else {
+							VFMADD231PD(op, es[i], v)
+						}
+					}
+					VMOVUPD(v, Mem{Base: g, Disp: 8 * k})
+				}
+				for i := range (bytes + 63) / 64 {
+					PREFETCHT1(Mem{Base: pf, Disp: 64 * i})
+				}
+				ADDQ(pace, pf)
+				ADDQ(I32(8*size), xs.base)
+				ADDQ(I32(64), g)
+			}
+		}
+		CMPB(mem("add"), I8(0))
+		JNE(LabelRef(label("more")))
+		loop(label("first"), left, features(false))
+		MOVB(I8(1), mem("add"))
+		JMP(LabelRef(label("next")))
+		Label(label("more"))
+		loop(label("feature"), left, features(true))
+		Label(label("next"))
+		ADDQ(I32(8*height), e)
+		for range height {
+			ADDQ(ldx, x)
+		}
+		DECQ(mem("count"))
+		JNZ(LabelRef(label("panel")))
 		JMP(LabelRef("end"))
 	}
-	for w := 1; w < maxBlock(t); w++ {
-		CMPQ(width, I32(w))
-		JEQ(LabelRef(fmt.Sprintf("block%d", w)))
+	for h := 1; h < maxRows; h++ {
+		CMPQ(mem("height"), I8(h))
+		JEQ(LabelRef(fmt.Sprintf("panel%d", h)))
 	}
-	for w := maxBlock(t); w > 0; w-- {
-		body(w)
+	for h := maxRows; h > 0; h-- {
+		body(h)
 	}
 	Label("end")
 	finish()

@@ -12,8 +12,8 @@ import (
 // begins with the next pivot, and in the same pass multiplied by that pivot, so
 // that one pass over the matrix is one step of the elimination.
 func leastSquares(t isa) {
-	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64) (lo, hi float64)",
-		"works like leastSquaresGeneric for n >= 1, r >= 1.")
+	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int) (lo, hi float64)",
+		"works like leastSquaresGeneric for n >= 1, r >= 1, and prefetches from next on, pace bytes for each four columns of a vector.")
 	s := solver{t: t, sum: t.newReducer()}
 	s.height = param("n")
 	ADDQ(Imm(7), s.height)
@@ -30,6 +30,7 @@ func leastSquares(t isa) {
 	s.lo, s.hi = XMM(), XMM()
 	s.group, s.fp, s.i, s.cp, s.xp = GP64(), GP64(), GP64(), GP64(), GP64()
 	s.cols = newRows(s.cp, s.height, 4)
+	s.pf = param("next")
 	s.first()
 	s.eliminate()
 	s.substitute()
@@ -48,6 +49,7 @@ type solver struct {
 	pivot  reg.VecVirtual // its squared norm in all lanes
 
 	group, fp, i, cp, xp reg.GPVirtual
+	pf                   reg.GPVirtual // next line to prefetch
 	cols                 rows
 }
 
@@ -208,6 +210,10 @@ func (s *solver) eliminate() {
 			if !lead {
 				VMOVUPD(Mem{Base: s.xp, Index: s.height, Scale: 1}, next)
 			}
+			for i := range t.lanes / 4 {
+				PREFETCHT1(Mem{Base: s.pf, Disp: 64 * i})
+			}
+			ADDQ(mem("pace"), s.pf)
 			for j := range acc {
 				c := t.vec()
 				if lead && j == 0 {

@@ -67,6 +67,10 @@ const (
 // A Workspace is the scratch memory of Solve. It may be used by one call at a
 // time.
 type Workspace struct {
+	// Next is an address from which the caller will read soon, or zero: a prefetch
+	// hint for Solve, which never dereferences it.
+	Next uintptr
+
 	maxRows, maxCols int
 
 	f    []float64 // [A y] with ridge rows, by columns, or the long singular vectors
@@ -145,7 +149,7 @@ func (ws *Workspace) augment(a []float64, lda, n, r int, y []float64, rho float6
 // conditioned and all numbers are of such a size that b can be trusted. NaN fails
 // every comparison.
 func (ws *Workspace) orthogonalize(b, a []float64, lda, n, r int, y []float64) bool {
-	lo, hi := tile.LeastSquares(b, a, lda, n, r, y, ws.work)
+	lo, hi := tile.LeastSquaresAhead(b, a, lda, n, r, y, ws.work, ws.Next)
 	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false
 	}

@@ -4,14 +4,25 @@ package tile
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
 // Ahead returns how much memory MulBasis and MulPacked ask for from next on, on a
-// basis of rank r, in halves of the bytes of their samples. MulTransposed asks for
-// one half.
-func Ahead(r int) int {
+// basis of rank r, in eighths of the bytes of their samples of the given size.
+// MulTransposed asks for the rest of 8, if there is any.
+func Ahead(r, size int) int {
 	if packed(r) > 0 {
-		return 2
+		return 8
 	}
-	return min(2, (r+maxDots-1)/maxDots)
+	share := basisShare
+	if size == 4 {
+		share = basisShare32
+	}
+	return min(8, (r+maxDots-1)/maxDots*share)
 }
+
+// The shares of MulBasis for each group of up to maxDots columns are as the times
+// of the two products: float32 makes only the second one faster.
+const (
+	basisShare   = 6
+	basisShare32 = 6
+)
 
 // maxDots is the widest group of columns of a dot tile.
 const maxDots = 6
@@ -48,7 +59,21 @@ func MulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, 
 
 // LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric.
 func LeastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
-	return leastSquares(b, a, lda, n, r, y, work)
+	return leastSquares(b, a, lda, n, r, y, work, 0)
+}
+
+// LeastSquaresAhead is LeastSquares that prefetches SolveAhead bytes from next on.
+func LeastSquaresAhead(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
+	return leastSquares(b, a, lda, n, r, y, work, next)
+}
+
+// SolveAhead returns how much memory LeastSquaresAhead asks for.
+func SolveAhead(n, r int) int {
+	groups := 0 // of four columns, in all steps of the elimination
+	for k := range r - 1 {
+		groups += (r - k + 3) / 4
+	}
+	return groups * Pad(n) * 16
 }
 
 // Residual computes e = A b - y and returns e'e; see residualGeneric.

@@ -105,3 +105,19 @@ func rankUpdate1(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r
 	}
 	rankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)
 }
+
+func panelSum(g *float64, x *float64, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+	if active == AVX512 {
+		mulTransposed_avx512(g, x, ldx, e, d, height, count, add, next)
+		return
+	}
+	mulTransposed_avx2(g, x, ldx, e, d, height, count, add, next)
+}
+
+func panelSum32(g *float64, x *float32, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+	if active == AVX512 {
+		mulTransposed32_avx512(g, x, ldx, e, d, height, count, add, next)
+		return
+	}
+	mulTransposed32_avx2(g, x, ldx, e, d, height, count, add, next)
+}

@@ -34,10 +34,10 @@ func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, l
 //go:noescape
 func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed_avx512 works like mulTransposedGeneric for width*count*8 features, 1 <= width <= 16, n >= 1.
+// mulTransposed_avx512 sets or adds to grad the product of height*count rows, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
-func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr)
+func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
 
 // mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8.
 //
@@ -69,10 +69,10 @@ func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64,
 //go:noescape
 func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed32_avx512 works like mulTransposedGeneric for width*count*8 features, 1 <= width <= 16, n >= 1.
+// mulTransposed32_avx512 sets or adds to grad the product of height*count rows, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
-func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr)
+func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
 
 // rankUpdate_8_avx512 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //
@@ -114,10 +114,10 @@ func panel_1x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz
 //go:noescape
 func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 
-// leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1.
+// leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1, and prefetches from next on, pace bytes for each four columns of a vector.
 //
 //go:noescape
-func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64) (lo float64, hi float64)
+func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
 
 // residual_avx512 works like residualGeneric for n >= 1, r >= 1.
 //

@@ -2,7 +2,11 @@
 
 package tile
 
-import "github.com/klauspost/cpuid/v2"
+import (
+	"unsafe"
+
+	"github.com/klauspost/cpuid/v2"
+)
 
 func available() []Tier {
 	t := []Tier{Generic}
@@ -50,7 +54,7 @@ func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, 
 	if narrow > 0 {
 		j := wide * width
 		if next != 0 {
-			next += uintptr(8 * n * ldx / 2 * wide)
+			next += uintptr(8 * n * d * wide * basisShare / 8)
 		}
 		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
 	}
@@ -79,21 +83,25 @@ func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int
 	if narrow > 0 {
 		j := wide * width
 		if next != 0 {
-			next += uintptr(4 * n * ldx / 2 * wide)
+			next += uintptr(4 * n * d * wide * basisShare32 / 8)
 		}
 		dots32(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
 	}
 }
 
-func leastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
 	if !accelerated() || n == 0 || r == 0 {
 		return leastSquaresGeneric(b, a, lda, n, r, y, work)
 	}
 	_, _, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1], work[LeastSquaresWork(n, r)-1]
-	if active == AVX512 {
-		return leastSquares_avx512(&b[0], &a[0], lda, n, r, &y[0], &work[0])
+	pace := 1
+	if next == 0 {
+		next, pace = uintptr(unsafe.Pointer(&work[0])), 0
 	}
-	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0])
+	if active == AVX512 {
+		return leastSquares_avx512(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*128)
+	}
+	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*64)
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
@@ -107,14 +115,16 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	return residual_avx2(&e[0], &a[0], lda, &b[0], &y[0], n, r)
 }
 
-// blocks cuts the d features, in units of 8, into blocks of nearly equal width
-// of at most limit: wide blocks of the given width and narrow ones of one less.
-func blocks(d, limit int) (width, wide, narrow int) {
-	units := d / 8
-	n := (units + limit - 1) / limit
-	width = (units + n - 1) / n
-	narrow = n*width - units
-	return width, n - narrow, narrow
+// maxPanel is the largest number of rows of a panel of mulTransposed.
+const maxPanel = 8
+
+// panels cuts n rows into panels of nearly equal height: tall ones of the given
+// height and then low ones of one less.
+func panels(n int) (height, tall, low int) {
+	count := (n + maxPanel - 1) / maxPanel
+	height = (n + count - 1) / count
+	low = count*height - n
+	return height, count - low, low
 }
 
 func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
@@ -124,20 +134,14 @@ func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, nex
 	}
 	d = Pad(d)
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	if active == AVX512 {
-		width, wide, narrow := blocks(d, 16)
-		mulTransposed_avx512(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
-		if narrow > 0 {
-			k := 8 * width * wide
-			mulTransposed_avx512(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+	height, tall, low := panels(n)
+	panelSum(&g[0], &x[0], ldx, &e[0], d, height, tall, false, next)
+	if low > 0 {
+		i := height * tall
+		if next != 0 {
+			next += uintptr(8 * i * d * (8 - basisShare) / 8)
 		}
-		return
-	}
-	width, wide, narrow := blocks(d, 6)
-	mulTransposed_avx2(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
-	if narrow > 0 {
-		k := 8 * width * wide
-		mulTransposed_avx2(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, true, next)
 	}
 }
 
@@ -148,20 +152,14 @@ func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, n
 	}
 	d = Pad(d)
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	if active == AVX512 {
-		width, wide, narrow := blocks(d, 16)
-		mulTransposed32_avx512(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
-		if narrow > 0 {
-			k := 8 * width * wide
-			mulTransposed32_avx512(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+	height, tall, low := panels(n)
+	panelSum32(&g[0], &x[0], ldx, &e[0], d, height, tall, false, next)
+	if low > 0 {
+		i := height * tall
+		if next != 0 {
+			next += uintptr(4 * i * d * (8 - basisShare32) / 8)
 		}
-		return
-	}
-	width, wide, narrow := blocks(d, 6)
-	mulTransposed32_avx2(&g[0], &x[0], ldx, &e[0], n, width, wide, next)
-	if narrow > 0 {
-		k := 8 * width * wide
-		mulTransposed32_avx2(&g[k], &x[k], ldx, &e[0], n, width-1, narrow, next)
+		panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, true, next)
 	}
 }
 

@@ -32,7 +32,7 @@ func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, 
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
-func leastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
+func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64) {
 	if active == NEON {
 		return leastSquaresNEON(b, a, lda, n, r, y, work)
 	}

@@ -29,7 +29,7 @@ TEXT ·mulBasis_4x1_avx2(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -57,6 +57,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Y4
 	VMOVUPD     (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -129,6 +130,7 @@ group2:
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (DX), Y2
 	VMOVUPD      (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -187,7 +189,7 @@ TEXT ·mulBasis_4x2_avx2(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -219,6 +221,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VMOVUPD     (BX), Y10
@@ -311,6 +314,7 @@ group2:
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (BX), Y4
 	VMOVUPD      (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -379,7 +383,7 @@ TEXT ·mulBasis_4x3_avx2(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -415,6 +419,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -527,6 +532,7 @@ group2:
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (BX), Y6
 	VMOVUPD      (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -607,7 +613,7 @@ TEXT ·mulBasis_2x4_avx2(SB), NOSPLIT, $32-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -638,6 +644,7 @@ group2:
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (SI), Y8
 	VMOVUPD      (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -728,7 +735,7 @@ TEXT ·mulBasis_2x5_avx2(SB), NOSPLIT, $32-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -761,6 +768,7 @@ group2:
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (SI), Y10
 	VMOVUPD      (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -864,7 +872,7 @@ TEXT ·mulBasis_2x6_avx2(SB), NOSPLIT, $32-80
 	TESTQ   R8, R8
 	CMOVQEQ x+16(FP), R8
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -899,6 +907,7 @@ group2:
 
 dot2:
 	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
 	VMOVUPD      (DI), Y12
 	VMOVUPD      (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -996,292 +1005,591 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr)
+// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-64
-	MOVQ    grad+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    ldx+16(FP), DX
-	SHLQ    $0x03, DX
-	MOVQ    e+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    width+40(FP), DI
-	MOVQ    count+48(FP), R8
-	MOVQ    next+56(FP), R9
-	XORQ    R10, R10
-	TESTQ   R9, R9
-	CMOVQEQ CX, R9
+TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
 	JZ      paced
-	MOVQ    $0x00000040, R10
+	DECQ    SI
 
 paced:
-	CMPQ DI, $+1
-	JEQ  block1
-	CMPQ DI, $+2
-	JEQ  block2
-	CMPQ DI, $+3
-	JEQ  block3
-	CMPQ DI, $+4
-	JEQ  block4
-	CMPQ DI, $+5
-	JEQ  block5
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
+	CMPQ height+40(FP), $+1
+	JEQ  panel1
+	CMPQ height+40(FP), $+2
+	JEQ  panel2
+	CMPQ height+40(FP), $+3
+	JEQ  panel3
+	CMPQ height+40(FP), $+4
+	JEQ  panel4
+	CMPQ height+40(FP), $+5
+	JEQ  panel5
+	CMPQ height+40(FP), $+6
+	JEQ  panel6
+	CMPQ height+40(FP), $+7
+	JEQ  panel7
 
-block6:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+panel8:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	MOVQ         SI, R13
+	ANDQ         $+128, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more8
 
-row6:
-	VBROADCASTSD (R11), Y12
-	VFMADD231PD  (DI), Y12, Y0
-	VFMADD231PD  32(DI), Y12, Y1
-	VFMADD231PD  64(DI), Y12, Y2
-	VFMADD231PD  96(DI), Y12, Y3
-	VFMADD231PD  128(DI), Y12, Y4
-	VFMADD231PD  160(DI), Y12, Y5
-	VFMADD231PD  192(DI), Y12, Y6
-	VFMADD231PD  224(DI), Y12, Y7
-	VFMADD231PD  256(DI), Y12, Y8
-	VFMADD231PD  288(DI), Y12, Y9
-	VFMADD231PD  320(DI), Y12, Y10
-	VFMADD231PD  352(DI), Y12, Y11
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row6
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	VMOVUPD      Y8, 256(AX)
-	VMOVUPD      Y9, 288(AX)
-	VMOVUPD      Y10, 320(AX)
-	VMOVUPD      Y11, 352(AX)
-	ADDQ         $+384, AX
-	ADDQ         $+384, CX
-	DECQ         R8
-	JNZ          block6
-	JMP          end
+first8:
+	VMULPD      (R9), Y0, Y8
+	VFMADD231PD (R9)(CX*1), Y1, Y8
+	VFMADD231PD (R9)(CX*2), Y2, Y8
+	VFMADD231PD (R9)(R10*1), Y3, Y8
+	VFMADD231PD (R9)(CX*4), Y4, Y8
+	VFMADD231PD (R9)(R11*1), Y5, Y8
+	VFMADD231PD (R9)(R10*2), Y6, Y8
+	VFMADD231PD (R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, (DI)
+	VMULPD      32(R9), Y0, Y8
+	VFMADD231PD 32(R9)(CX*1), Y1, Y8
+	VFMADD231PD 32(R9)(CX*2), Y2, Y8
+	VFMADD231PD 32(R9)(R10*1), Y3, Y8
+	VFMADD231PD 32(R9)(CX*4), Y4, Y8
+	VFMADD231PD 32(R9)(R11*1), Y5, Y8
+	VFMADD231PD 32(R9)(R10*2), Y6, Y8
+	VFMADD231PD 32(R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first8
+	MOVB        $+1, add+56(FP)
+	JMP         next8
 
-block5:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+more8:
+feature8:
+	VMOVUPD     (DI), Y8
+	VFMADD231PD (R9), Y0, Y8
+	VFMADD231PD (R9)(CX*1), Y1, Y8
+	VFMADD231PD (R9)(CX*2), Y2, Y8
+	VFMADD231PD (R9)(R10*1), Y3, Y8
+	VFMADD231PD (R9)(CX*4), Y4, Y8
+	VFMADD231PD (R9)(R11*1), Y5, Y8
+	VFMADD231PD (R9)(R10*2), Y6, Y8
+	VFMADD231PD (R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, (DI)
+	VMOVUPD     32(DI), Y8
+	VFMADD231PD 32(R9), Y0, Y8
+	VFMADD231PD 32(R9)(CX*1), Y1, Y8
+	VFMADD231PD 32(R9)(CX*2), Y2, Y8
+	VFMADD231PD 32(R9)(R10*1), Y3, Y8
+	VFMADD231PD 32(R9)(CX*4), Y4, Y8
+	VFMADD231PD 32(R9)(R11*1), Y5, Y8
+	VFMADD231PD 32(R9)(R10*2), Y6, Y8
+	VFMADD231PD 32(R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature8
 
-row5:
-	VBROADCASTSD (R11), Y10
-	VFMADD231PD  (DI), Y10, Y0
-	VFMADD231PD  32(DI), Y10, Y1
-	VFMADD231PD  64(DI), Y10, Y2
-	VFMADD231PD  96(DI), Y10, Y3
-	VFMADD231PD  128(DI), Y10, Y4
-	VFMADD231PD  160(DI), Y10, Y5
-	VFMADD231PD  192(DI), Y10, Y6
-	VFMADD231PD  224(DI), Y10, Y7
-	VFMADD231PD  256(DI), Y10, Y8
-	VFMADD231PD  288(DI), Y10, Y9
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row5
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	VMOVUPD      Y8, 256(AX)
-	VMOVUPD      Y9, 288(AX)
-	ADDQ         $+320, AX
-	ADDQ         $+320, CX
-	DECQ         R8
-	JNZ          block5
-	JMP          end
+next8:
+	ADDQ $+64, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel8
+	JMP  end
 
-block4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+panel7:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	MOVQ         SI, R12
+	ANDQ         $+112, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more7
 
-row4:
-	VBROADCASTSD (R11), Y8
-	VFMADD231PD  (DI), Y8, Y0
-	VFMADD231PD  32(DI), Y8, Y1
-	VFMADD231PD  64(DI), Y8, Y2
-	VFMADD231PD  96(DI), Y8, Y3
-	VFMADD231PD  128(DI), Y8, Y4
-	VFMADD231PD  160(DI), Y8, Y5
-	VFMADD231PD  192(DI), Y8, Y6
-	VFMADD231PD  224(DI), Y8, Y7
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row4
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+256, CX
-	DECQ         R8
-	JNZ          block4
-	JMP          end
+first7:
+	VMULPD      (R9), Y0, Y7
+	VFMADD231PD (R9)(CX*1), Y1, Y7
+	VFMADD231PD (R9)(CX*2), Y2, Y7
+	VFMADD231PD (R9)(R10*1), Y3, Y7
+	VFMADD231PD (R9)(CX*4), Y4, Y7
+	VFMADD231PD (R9)(R11*1), Y5, Y7
+	VFMADD231PD (R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, (DI)
+	VMULPD      32(R9), Y0, Y7
+	VFMADD231PD 32(R9)(CX*1), Y1, Y7
+	VFMADD231PD 32(R9)(CX*2), Y2, Y7
+	VFMADD231PD 32(R9)(R10*1), Y3, Y7
+	VFMADD231PD 32(R9)(CX*4), Y4, Y7
+	VFMADD231PD 32(R9)(R11*1), Y5, Y7
+	VFMADD231PD 32(R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first7
+	MOVB        $+1, add+56(FP)
+	JMP         next7
 
-block3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+more7:
+feature7:
+	VMOVUPD     (DI), Y7
+	VFMADD231PD (R9), Y0, Y7
+	VFMADD231PD (R9)(CX*1), Y1, Y7
+	VFMADD231PD (R9)(CX*2), Y2, Y7
+	VFMADD231PD (R9)(R10*1), Y3, Y7
+	VFMADD231PD (R9)(CX*4), Y4, Y7
+	VFMADD231PD (R9)(R11*1), Y5, Y7
+	VFMADD231PD (R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, (DI)
+	VMOVUPD     32(DI), Y7
+	VFMADD231PD 32(R9), Y0, Y7
+	VFMADD231PD 32(R9)(CX*1), Y1, Y7
+	VFMADD231PD 32(R9)(CX*2), Y2, Y7
+	VFMADD231PD 32(R9)(R10*1), Y3, Y7
+	VFMADD231PD 32(R9)(CX*4), Y4, Y7
+	VFMADD231PD 32(R9)(R11*1), Y5, Y7
+	VFMADD231PD 32(R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature7
 
-row3:
-	VBROADCASTSD (R11), Y6
-	VFMADD231PD  (DI), Y6, Y0
-	VFMADD231PD  32(DI), Y6, Y1
-	VFMADD231PD  64(DI), Y6, Y2
-	VFMADD231PD  96(DI), Y6, Y3
-	VFMADD231PD  128(DI), Y6, Y4
-	VFMADD231PD  160(DI), Y6, Y5
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row3
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	ADDQ         $+192, AX
-	ADDQ         $+192, CX
-	DECQ         R8
-	JNZ          block3
-	JMP          end
+next7:
+	ADDQ $+56, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel7
+	JMP  end
 
-block2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+panel6:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	MOVQ         SI, R12
+	ANDQ         $+96, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more6
 
-row2:
-	VBROADCASTSD (R11), Y4
-	VFMADD231PD  (DI), Y4, Y0
-	VFMADD231PD  32(DI), Y4, Y1
-	VFMADD231PD  64(DI), Y4, Y2
-	VFMADD231PD  96(DI), Y4, Y3
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row2
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	ADDQ         $+128, AX
-	ADDQ         $+128, CX
-	DECQ         R8
-	JNZ          block2
-	JMP          end
+first6:
+	VMULPD      (R9), Y0, Y6
+	VFMADD231PD (R9)(CX*1), Y1, Y6
+	VFMADD231PD (R9)(CX*2), Y2, Y6
+	VFMADD231PD (R9)(R10*1), Y3, Y6
+	VFMADD231PD (R9)(CX*4), Y4, Y6
+	VFMADD231PD (R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, (DI)
+	VMULPD      32(R9), Y0, Y6
+	VFMADD231PD 32(R9)(CX*1), Y1, Y6
+	VFMADD231PD 32(R9)(CX*2), Y2, Y6
+	VFMADD231PD 32(R9)(R10*1), Y3, Y6
+	VFMADD231PD 32(R9)(CX*4), Y4, Y6
+	VFMADD231PD 32(R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first6
+	MOVB        $+1, add+56(FP)
+	JMP         next6
 
-block1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+more6:
+feature6:
+	VMOVUPD     (DI), Y6
+	VFMADD231PD (R9), Y0, Y6
+	VFMADD231PD (R9)(CX*1), Y1, Y6
+	VFMADD231PD (R9)(CX*2), Y2, Y6
+	VFMADD231PD (R9)(R10*1), Y3, Y6
+	VFMADD231PD (R9)(CX*4), Y4, Y6
+	VFMADD231PD (R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, (DI)
+	VMOVUPD     32(DI), Y6
+	VFMADD231PD 32(R9), Y0, Y6
+	VFMADD231PD 32(R9)(CX*1), Y1, Y6
+	VFMADD231PD 32(R9)(CX*2), Y2, Y6
+	VFMADD231PD 32(R9)(R10*1), Y3, Y6
+	VFMADD231PD 32(R9)(CX*4), Y4, Y6
+	VFMADD231PD 32(R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature6
 
-row1:
-	VBROADCASTSD (R11), Y2
-	VFMADD231PD  (DI), Y2, Y0
-	VFMADD231PD  32(DI), Y2, Y1
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row1
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+64, CX
-	DECQ         R8
-	JNZ          block1
+next6:
+	ADDQ $+48, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel6
+	JMP  end
+
+panel5:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	MOVQ         SI, R11
+	ANDQ         $+80, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more5
+
+first5:
+	VMULPD      (R9), Y0, Y5
+	VFMADD231PD (R9)(CX*1), Y1, Y5
+	VFMADD231PD (R9)(CX*2), Y2, Y5
+	VFMADD231PD (R9)(R10*1), Y3, Y5
+	VFMADD231PD (R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (DI)
+	VMULPD      32(R9), Y0, Y5
+	VFMADD231PD 32(R9)(CX*1), Y1, Y5
+	VFMADD231PD 32(R9)(CX*2), Y2, Y5
+	VFMADD231PD 32(R9)(R10*1), Y3, Y5
+	VFMADD231PD 32(R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first5
+	MOVB        $+1, add+56(FP)
+	JMP         next5
+
+more5:
+feature5:
+	VMOVUPD     (DI), Y5
+	VFMADD231PD (R9), Y0, Y5
+	VFMADD231PD (R9)(CX*1), Y1, Y5
+	VFMADD231PD (R9)(CX*2), Y2, Y5
+	VFMADD231PD (R9)(R10*1), Y3, Y5
+	VFMADD231PD (R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (DI)
+	VMOVUPD     32(DI), Y5
+	VFMADD231PD 32(R9), Y0, Y5
+	VFMADD231PD 32(R9)(CX*1), Y1, Y5
+	VFMADD231PD 32(R9)(CX*2), Y2, Y5
+	VFMADD231PD 32(R9)(R10*1), Y3, Y5
+	VFMADD231PD 32(R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature5
+
+next5:
+	ADDQ $+40, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel5
+	JMP  end
+
+panel4:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	MOVQ         SI, R11
+	ANDQ         $+64, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more4
+
+first4:
+	VMULPD      (R9), Y0, Y4
+	VFMADD231PD (R9)(CX*1), Y1, Y4
+	VFMADD231PD (R9)(CX*2), Y2, Y4
+	VFMADD231PD (R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, (DI)
+	VMULPD      32(R9), Y0, Y4
+	VFMADD231PD 32(R9)(CX*1), Y1, Y4
+	VFMADD231PD 32(R9)(CX*2), Y2, Y4
+	VFMADD231PD 32(R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first4
+	MOVB        $+1, add+56(FP)
+	JMP         next4
+
+more4:
+feature4:
+	VMOVUPD     (DI), Y4
+	VFMADD231PD (R9), Y0, Y4
+	VFMADD231PD (R9)(CX*1), Y1, Y4
+	VFMADD231PD (R9)(CX*2), Y2, Y4
+	VFMADD231PD (R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, (DI)
+	VMOVUPD     32(DI), Y4
+	VFMADD231PD 32(R9), Y0, Y4
+	VFMADD231PD 32(R9)(CX*1), Y1, Y4
+	VFMADD231PD 32(R9)(CX*2), Y2, Y4
+	VFMADD231PD 32(R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature4
+
+next4:
+	ADDQ $+32, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel4
+	JMP  end
+
+panel3:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	MOVQ         SI, R10
+	ANDQ         $+48, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more3
+
+first3:
+	VMULPD      (R9), Y0, Y3
+	VFMADD231PD (R9)(CX*1), Y1, Y3
+	VFMADD231PD (R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (DI)
+	VMULPD      32(R9), Y0, Y3
+	VFMADD231PD 32(R9)(CX*1), Y1, Y3
+	VFMADD231PD 32(R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first3
+	MOVB        $+1, add+56(FP)
+	JMP         next3
+
+more3:
+feature3:
+	VMOVUPD     (DI), Y3
+	VFMADD231PD (R9), Y0, Y3
+	VFMADD231PD (R9)(CX*1), Y1, Y3
+	VFMADD231PD (R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (DI)
+	VMOVUPD     32(DI), Y3
+	VFMADD231PD 32(R9), Y0, Y3
+	VFMADD231PD 32(R9)(CX*1), Y1, Y3
+	VFMADD231PD 32(R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature3
+
+next3:
+	ADDQ $+24, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel3
+	JMP  end
+
+panel2:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	MOVQ         SI, R10
+	ANDQ         $+32, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more2
+
+first2:
+	VMULPD      (R9), Y0, Y2
+	VFMADD231PD (R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (DI)
+	VMULPD      32(R9), Y0, Y2
+	VFMADD231PD 32(R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first2
+	MOVB        $+1, add+56(FP)
+	JMP         next2
+
+more2:
+feature2:
+	VMOVUPD     (DI), Y2
+	VFMADD231PD (R9), Y0, Y2
+	VFMADD231PD (R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (DI)
+	VMOVUPD     32(DI), Y2
+	VFMADD231PD 32(R9), Y0, Y2
+	VFMADD231PD 32(R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature2
+
+next2:
+	ADDQ $+16, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel2
+	JMP  end
+
+panel1:
+	VBROADCASTSD (DX), Y0
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more1
+
+first1:
+	VMULPD     (R9), Y0, Y1
+	VMOVUPD    Y1, (DI)
+	VMULPD     32(R9), Y0, Y1
+	VMOVUPD    Y1, 32(DI)
+	PREFETCHT1 (BX)
+	ADDQ       R10, BX
+	ADDQ       $+64, R9
+	ADDQ       $+64, DI
+	DECQ       R8
+	JNZ        first1
+	MOVB       $+1, add+56(FP)
+	JMP        next1
+
+more1:
+feature1:
+	VMOVUPD     (DI), Y1
+	VFMADD231PD (R9), Y0, Y1
+	VMOVUPD     Y1, (DI)
+	VMOVUPD     32(DI), Y1
+	VFMADD231PD 32(R9), Y0, Y1
+	VMOVUPD     Y1, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature1
+
+next1:
+	ADDQ $+8, DX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel1
 
 end:
 	VZEROUPPER
@@ -1302,7 +1610,7 @@ TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -1329,6 +1637,7 @@ group4:
 
 dot4:
 	PREFETCHT1  (DI)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Y4
 	VCVTPS2PD   (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -1459,7 +1768,7 @@ TEXT ·mulBasis32_4x2_avx2(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -1490,6 +1799,7 @@ group4:
 
 dot4:
 	PREFETCHT1  (DI)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VCVTPS2PD   (BX), Y10
@@ -1650,7 +1960,7 @@ TEXT ·mulBasis32_4x3_avx2(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -1685,6 +1995,7 @@ group4:
 
 dot4:
 	PREFETCHT1  (DI)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -1877,7 +2188,7 @@ TEXT ·mulBasis32_2x4_avx2(SB), NOSPLIT, $32-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -1998,7 +2309,7 @@ TEXT ·mulBasis32_2x5_avx2(SB), NOSPLIT, $32-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -2134,7 +2445,7 @@ TEXT ·mulBasis32_2x6_avx2(SB), NOSPLIT, $32-80
 	TESTQ   R8, R8
 	CMOVQEQ x+16(FP), R8
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -2266,328 +2577,727 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr)
+// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-64
-	MOVQ    grad+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    ldx+16(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    e+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    width+40(FP), DI
-	MOVQ    count+48(FP), R8
-	MOVQ    next+56(FP), R9
-	XORQ    R10, R10
-	TESTQ   R9, R9
-	CMOVQEQ CX, R9
+TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
 	JZ      paced
-	MOVQ    $0x00000040, R10
+	DECQ    SI
 
 paced:
-	CMPQ DI, $+1
-	JEQ  block1
-	CMPQ DI, $+2
-	JEQ  block2
-	CMPQ DI, $+3
-	JEQ  block3
-	CMPQ DI, $+4
-	JEQ  block4
-	CMPQ DI, $+5
-	JEQ  block5
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
+	CMPQ height+40(FP), $+1
+	JEQ  panel1
+	CMPQ height+40(FP), $+2
+	JEQ  panel2
+	CMPQ height+40(FP), $+3
+	JEQ  panel3
+	CMPQ height+40(FP), $+4
+	JEQ  panel4
+	CMPQ height+40(FP), $+5
+	JEQ  panel5
+	CMPQ height+40(FP), $+6
+	JEQ  panel6
+	CMPQ height+40(FP), $+7
+	JEQ  panel7
 
-block6:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+panel8:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	MOVQ         SI, R13
+	ANDQ         $+64, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more8
 
-row6:
-	VBROADCASTSD (R11), Y12
-	VCVTPS2PD    (DI), Y13
-	VFMADD231PD  Y13, Y12, Y0
-	VCVTPS2PD    16(DI), Y13
-	VFMADD231PD  Y13, Y12, Y1
-	VCVTPS2PD    32(DI), Y13
-	VFMADD231PD  Y13, Y12, Y2
-	VCVTPS2PD    48(DI), Y13
-	VFMADD231PD  Y13, Y12, Y3
-	VCVTPS2PD    64(DI), Y13
-	VFMADD231PD  Y13, Y12, Y4
-	VCVTPS2PD    80(DI), Y13
-	VFMADD231PD  Y13, Y12, Y5
-	VCVTPS2PD    96(DI), Y13
-	VFMADD231PD  Y13, Y12, Y6
-	VCVTPS2PD    112(DI), Y13
-	VFMADD231PD  Y13, Y12, Y7
-	VCVTPS2PD    128(DI), Y13
-	VFMADD231PD  Y13, Y12, Y8
-	VCVTPS2PD    144(DI), Y13
-	VFMADD231PD  Y13, Y12, Y9
-	VCVTPS2PD    160(DI), Y13
-	VFMADD231PD  Y13, Y12, Y10
-	VCVTPS2PD    176(DI), Y13
-	VFMADD231PD  Y13, Y12, Y11
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row6
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	VMOVUPD      Y8, 256(AX)
-	VMOVUPD      Y9, 288(AX)
-	VMOVUPD      Y10, 320(AX)
-	VMOVUPD      Y11, 352(AX)
-	ADDQ         $+384, AX
-	ADDQ         $+192, CX
-	DECQ         R8
-	JNZ          block6
-	JMP          end
+first8:
+	VCVTPS2PD   (R9), Y8
+	VMULPD      Y8, Y0, Y8
+	VCVTPS2PD   (R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   (R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   (R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   (R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   (R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   (R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   (R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, (DI)
+	VCVTPS2PD   16(R9), Y8
+	VMULPD      Y8, Y0, Y8
+	VCVTPS2PD   16(R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   16(R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   16(R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   16(R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   16(R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   16(R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   16(R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first8
+	MOVB        $+1, add+56(FP)
+	JMP         next8
 
-block5:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+more8:
+feature8:
+	VMOVUPD     (DI), Y8
+	VCVTPS2PD   (R9), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCVTPS2PD   (R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   (R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   (R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   (R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   (R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   (R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   (R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, (DI)
+	VMOVUPD     32(DI), Y8
+	VCVTPS2PD   16(R9), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCVTPS2PD   16(R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   16(R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   16(R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   16(R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   16(R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   16(R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   16(R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature8
 
-row5:
-	VBROADCASTSD (R11), Y10
-	VCVTPS2PD    (DI), Y11
-	VFMADD231PD  Y11, Y10, Y0
-	VCVTPS2PD    16(DI), Y11
-	VFMADD231PD  Y11, Y10, Y1
-	VCVTPS2PD    32(DI), Y11
-	VFMADD231PD  Y11, Y10, Y2
-	VCVTPS2PD    48(DI), Y11
-	VFMADD231PD  Y11, Y10, Y3
-	VCVTPS2PD    64(DI), Y11
-	VFMADD231PD  Y11, Y10, Y4
-	VCVTPS2PD    80(DI), Y11
-	VFMADD231PD  Y11, Y10, Y5
-	VCVTPS2PD    96(DI), Y11
-	VFMADD231PD  Y11, Y10, Y6
-	VCVTPS2PD    112(DI), Y11
-	VFMADD231PD  Y11, Y10, Y7
-	VCVTPS2PD    128(DI), Y11
-	VFMADD231PD  Y11, Y10, Y8
-	VCVTPS2PD    144(DI), Y11
-	VFMADD231PD  Y11, Y10, Y9
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row5
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	VMOVUPD      Y8, 256(AX)
-	VMOVUPD      Y9, 288(AX)
-	ADDQ         $+320, AX
-	ADDQ         $+160, CX
-	DECQ         R8
-	JNZ          block5
-	JMP          end
+next8:
+	ADDQ $+64, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel8
+	JMP  end
 
-block4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+panel7:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	MOVQ         SI, R12
+	ANDQ         $+56, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more7
 
-row4:
-	VBROADCASTSD (R11), Y8
-	VCVTPS2PD    (DI), Y9
-	VFMADD231PD  Y9, Y8, Y0
-	VCVTPS2PD    16(DI), Y9
-	VFMADD231PD  Y9, Y8, Y1
-	VCVTPS2PD    32(DI), Y9
-	VFMADD231PD  Y9, Y8, Y2
-	VCVTPS2PD    48(DI), Y9
-	VFMADD231PD  Y9, Y8, Y3
-	VCVTPS2PD    64(DI), Y9
-	VFMADD231PD  Y9, Y8, Y4
-	VCVTPS2PD    80(DI), Y9
-	VFMADD231PD  Y9, Y8, Y5
-	VCVTPS2PD    96(DI), Y9
-	VFMADD231PD  Y9, Y8, Y6
-	VCVTPS2PD    112(DI), Y9
-	VFMADD231PD  Y9, Y8, Y7
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row4
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+128, CX
-	DECQ         R8
-	JNZ          block4
-	JMP          end
+first7:
+	VCVTPS2PD   (R9), Y7
+	VMULPD      Y7, Y0, Y7
+	VCVTPS2PD   (R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   (R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   (R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   (R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   (R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   (R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, (DI)
+	VCVTPS2PD   16(R9), Y7
+	VMULPD      Y7, Y0, Y7
+	VCVTPS2PD   16(R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   16(R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   16(R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   16(R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   16(R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   16(R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first7
+	MOVB        $+1, add+56(FP)
+	JMP         next7
 
-block3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+more7:
+feature7:
+	VMOVUPD     (DI), Y7
+	VCVTPS2PD   (R9), Y8
+	VFMADD231PD Y8, Y0, Y7
+	VCVTPS2PD   (R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   (R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   (R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   (R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   (R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   (R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, (DI)
+	VMOVUPD     32(DI), Y7
+	VCVTPS2PD   16(R9), Y8
+	VFMADD231PD Y8, Y0, Y7
+	VCVTPS2PD   16(R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   16(R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   16(R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   16(R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   16(R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   16(R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature7
 
-row3:
-	VBROADCASTSD (R11), Y6
-	VCVTPS2PD    (DI), Y7
-	VFMADD231PD  Y7, Y6, Y0
-	VCVTPS2PD    16(DI), Y7
-	VFMADD231PD  Y7, Y6, Y1
-	VCVTPS2PD    32(DI), Y7
-	VFMADD231PD  Y7, Y6, Y2
-	VCVTPS2PD    48(DI), Y7
-	VFMADD231PD  Y7, Y6, Y3
-	VCVTPS2PD    64(DI), Y7
-	VFMADD231PD  Y7, Y6, Y4
-	VCVTPS2PD    80(DI), Y7
-	VFMADD231PD  Y7, Y6, Y5
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row3
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	ADDQ         $+192, AX
-	ADDQ         $+96, CX
-	DECQ         R8
-	JNZ          block3
-	JMP          end
+next7:
+	ADDQ $+56, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel7
+	JMP  end
 
-block2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+panel6:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	MOVQ         SI, R12
+	ANDQ         $+48, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more6
 
-row2:
-	VBROADCASTSD (R11), Y4
-	VCVTPS2PD    (DI), Y5
-	VFMADD231PD  Y5, Y4, Y0
-	VCVTPS2PD    16(DI), Y5
-	VFMADD231PD  Y5, Y4, Y1
-	VCVTPS2PD    32(DI), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VCVTPS2PD    48(DI), Y5
-	VFMADD231PD  Y5, Y4, Y3
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row2
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	ADDQ         $+128, AX
-	ADDQ         $+64, CX
-	DECQ         R8
-	JNZ          block2
-	JMP          end
+first6:
+	VCVTPS2PD   (R9), Y6
+	VMULPD      Y6, Y0, Y6
+	VCVTPS2PD   (R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   (R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   (R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   (R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   (R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, (DI)
+	VCVTPS2PD   16(R9), Y6
+	VMULPD      Y6, Y0, Y6
+	VCVTPS2PD   16(R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   16(R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   16(R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   16(R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   16(R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first6
+	MOVB        $+1, add+56(FP)
+	JMP         next6
 
-block1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+0, R13, R13
+more6:
+feature6:
+	VMOVUPD     (DI), Y6
+	VCVTPS2PD   (R9), Y7
+	VFMADD231PD Y7, Y0, Y6
+	VCVTPS2PD   (R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   (R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   (R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   (R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   (R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, (DI)
+	VMOVUPD     32(DI), Y6
+	VCVTPS2PD   16(R9), Y7
+	VFMADD231PD Y7, Y0, Y6
+	VCVTPS2PD   16(R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   16(R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   16(R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   16(R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   16(R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature6
 
-row1:
-	VBROADCASTSD (R11), Y2
-	VCVTPS2PD    (DI), Y3
-	VFMADD231PD  Y3, Y2, Y0
-	VCVTPS2PD    16(DI), Y3
-	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row1
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         $+64, AX
-	ADDQ         $+32, CX
-	DECQ         R8
-	JNZ          block1
+next6:
+	ADDQ $+48, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel6
+	JMP  end
+
+panel5:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	MOVQ         SI, R11
+	ANDQ         $+40, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more5
+
+first5:
+	VCVTPS2PD   (R9), Y5
+	VMULPD      Y5, Y0, Y5
+	VCVTPS2PD   (R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   (R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   (R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   (R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, (DI)
+	VCVTPS2PD   16(R9), Y5
+	VMULPD      Y5, Y0, Y5
+	VCVTPS2PD   16(R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   16(R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   16(R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   16(R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first5
+	MOVB        $+1, add+56(FP)
+	JMP         next5
+
+more5:
+feature5:
+	VMOVUPD     (DI), Y5
+	VCVTPS2PD   (R9), Y6
+	VFMADD231PD Y6, Y0, Y5
+	VCVTPS2PD   (R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   (R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   (R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   (R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, (DI)
+	VMOVUPD     32(DI), Y5
+	VCVTPS2PD   16(R9), Y6
+	VFMADD231PD Y6, Y0, Y5
+	VCVTPS2PD   16(R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   16(R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   16(R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   16(R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature5
+
+next5:
+	ADDQ $+40, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel5
+	JMP  end
+
+panel4:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	MOVQ         SI, R11
+	ANDQ         $+32, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more4
+
+first4:
+	VCVTPS2PD   (R9), Y4
+	VMULPD      Y4, Y0, Y4
+	VCVTPS2PD   (R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   (R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   (R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (DI)
+	VCVTPS2PD   16(R9), Y4
+	VMULPD      Y4, Y0, Y4
+	VCVTPS2PD   16(R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   16(R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   16(R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first4
+	MOVB        $+1, add+56(FP)
+	JMP         next4
+
+more4:
+feature4:
+	VMOVUPD     (DI), Y4
+	VCVTPS2PD   (R9), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VCVTPS2PD   (R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   (R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   (R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (DI)
+	VMOVUPD     32(DI), Y4
+	VCVTPS2PD   16(R9), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VCVTPS2PD   16(R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   16(R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   16(R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature4
+
+next4:
+	ADDQ $+32, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel4
+	JMP  end
+
+panel3:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	MOVQ         SI, R10
+	ANDQ         $+24, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more3
+
+first3:
+	VCVTPS2PD   (R9), Y3
+	VMULPD      Y3, Y0, Y3
+	VCVTPS2PD   (R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   (R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, (DI)
+	VCVTPS2PD   16(R9), Y3
+	VMULPD      Y3, Y0, Y3
+	VCVTPS2PD   16(R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   16(R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first3
+	MOVB        $+1, add+56(FP)
+	JMP         next3
+
+more3:
+feature3:
+	VMOVUPD     (DI), Y3
+	VCVTPS2PD   (R9), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VCVTPS2PD   (R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   (R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, (DI)
+	VMOVUPD     32(DI), Y3
+	VCVTPS2PD   16(R9), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VCVTPS2PD   16(R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   16(R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature3
+
+next3:
+	ADDQ $+24, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel3
+	JMP  end
+
+panel2:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more2
+
+first2:
+	VCVTPS2PD   (R9), Y2
+	VMULPD      Y2, Y0, Y2
+	VCVTPS2PD   (R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, (DI)
+	VCVTPS2PD   16(R9), Y2
+	VMULPD      Y2, Y0, Y2
+	VCVTPS2PD   16(R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first2
+	MOVB        $+1, add+56(FP)
+	JMP         next2
+
+more2:
+feature2:
+	VMOVUPD     (DI), Y2
+	VCVTPS2PD   (R9), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VCVTPS2PD   (R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, (DI)
+	VMOVUPD     32(DI), Y2
+	VCVTPS2PD   16(R9), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VCVTPS2PD   16(R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature2
+
+next2:
+	ADDQ $+16, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel2
+	JMP  end
+
+panel1:
+	VBROADCASTSD (DX), Y0
+	MOVQ         SI, R10
+	ANDQ         $+8, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more1
+
+first1:
+	VCVTPS2PD  (R9), Y1
+	VMULPD     Y1, Y0, Y1
+	VMOVUPD    Y1, (DI)
+	VCVTPS2PD  16(R9), Y1
+	VMULPD     Y1, Y0, Y1
+	VMOVUPD    Y1, 32(DI)
+	PREFETCHT1 (BX)
+	ADDQ       R10, BX
+	ADDQ       $+32, R9
+	ADDQ       $+64, DI
+	DECQ       R8
+	JNZ        first1
+	MOVB       $+1, add+56(FP)
+	JMP        next1
+
+more1:
+feature1:
+	VMOVUPD     (DI), Y1
+	VCVTPS2PD   (R9), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (DI)
+	VMOVUPD     32(DI), Y1
+	VCVTPS2PD   16(R9), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature1
+
+next1:
+	ADDQ $+8, DX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel1
 
 end:
 	VZEROUPPER
@@ -3108,9 +3818,9 @@ entry:
 	VZEROUPPER
 	RET
 
-// func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64) (lo float64, hi float64)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-72
+// func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
+// Requires: AVX, AVX2, FMA3, MMX+, SSE2
+TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-88
 	MOVQ    n+24(FP), AX
 	ADDQ    $0x07, AX
 	ANDQ    $-8, AX
@@ -3207,6 +3917,7 @@ clear:
 	IMULQ   AX, DX
 	ADDQ    work+48(FP), DX
 	LEAQ    (AX)(AX*2), R10
+	MOVQ    next+56(FP), R11
 	MOVQ    CX, R8
 	MOVQ    DX, SI
 	MOVQ    r+32(FP), BX
@@ -3281,15 +3992,15 @@ firstDone:
 	DECQ BX
 	JZ   eliminated
 	MOVQ BX, (SP)
-	MOVQ r+32(FP), R11
-	ADDQ $0x05, R11
-	SHLQ $0x03, R11
+	MOVQ r+32(FP), R12
+	ADDQ $0x05, R12
+	SHLQ $0x03, R12
 
 step:
 	MOVQ         CX, R8
 	ADDQ         AX, R8
-	LEAQ         8(DX), R12
-	ADDQ         R11, DX
+	LEAQ         8(DX), R13
+	ADDQ         R12, DX
 	MOVQ         DX, SI
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
@@ -3298,17 +4009,19 @@ step:
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
-	VBROADCASTSD (R12), Y6
-	VBROADCASTSD 8(R12), Y7
-	VBROADCASTSD 16(R12), Y8
-	VBROADCASTSD 24(R12), Y9
-	ADDQ         $0x20, R12
+	VBROADCASTSD (R13), Y6
+	VBROADCASTSD 8(R13), Y7
+	VBROADCASTSD 16(R13), Y8
+	VBROADCASTSD 24(R13), Y9
+	ADDQ         $0x20, R13
 	MOVQ         CX, R9
 	MOVQ         AX, DI
 	SHRQ         $0x05, DI
 
 lead:
 	VMOVUPD      (R9), Y10
+	PREFETCHT1   (R11)
+	ADDQ         pace+64(FP), R11
 	VMOVUPD      (R8), Y11
 	VFNMADD231PD Y10, Y6, Y11
 	VMOVUPD      Y11, (R8)
@@ -3349,11 +4062,11 @@ group:
 	VXORPD       Y4, Y4, Y4
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
-	VBROADCASTSD (R12), Y7
-	VBROADCASTSD 8(R12), Y8
-	VBROADCASTSD 16(R12), Y9
-	VBROADCASTSD 24(R12), Y10
-	ADDQ         $0x20, R12
+	VBROADCASTSD (R13), Y7
+	VBROADCASTSD 8(R13), Y8
+	VBROADCASTSD 16(R13), Y9
+	VBROADCASTSD 24(R13), Y10
+	ADDQ         $0x20, R13
 	MOVQ         CX, R9
 	MOVQ         AX, DI
 	SHRQ         $0x05, DI
@@ -3361,6 +4074,8 @@ group:
 rest:
 	VMOVUPD      (R9), Y11
 	VMOVUPD      (R9)(AX*1), Y12
+	PREFETCHT1   (R11)
+	ADDQ         pace+64(FP), R11
 	VMOVUPD      (R8), Y13
 	VFNMADD231PD Y11, Y7, Y13
 	VMOVUPD      Y13, (R8)
@@ -3432,8 +4147,8 @@ solved:
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X0, lo+56(FP)
-	MOVSD  X1, hi+64(FP)
+	MOVSD  X0, lo+72(FP)
+	MOVSD  X1, hi+80(FP)
 	VZEROUPPER
 	RET
 

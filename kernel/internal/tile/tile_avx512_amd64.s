@@ -23,7 +23,7 @@ TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -51,6 +51,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -121,6 +122,7 @@ group2:
 
 dot2:
 	PREFETCHT1  (DI)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -183,7 +185,7 @@ TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -215,6 +217,7 @@ group4:
 dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    64(DI)
+	PREFETCHT1    128(DI)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VMOVUPD       (BX), Z10
@@ -303,6 +306,7 @@ group2:
 
 dot2:
 	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -374,7 +378,7 @@ TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -410,6 +414,7 @@ group4:
 dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    64(DI)
+	PREFETCHT1    128(DI)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -520,6 +525,7 @@ group2:
 
 dot2:
 	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -606,7 +612,7 @@ TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-80
 	TESTQ   R8, R8
 	CMOVQEQ x+16(FP), R8
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -646,6 +652,7 @@ group4:
 dot4:
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
+	PREFETCHT1    128(R8)
 	VMOVUPD       (SI), Z16
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
@@ -774,6 +781,7 @@ group2:
 
 dot2:
 	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
 	VMOVUPD       (SI), Z8
 	VMOVUPD       (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -869,7 +877,7 @@ TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-80
 	TESTQ   R8, R8
 	CMOVQEQ x+16(FP), R8
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -913,6 +921,7 @@ group4:
 dot4:
 	PREFETCHT1    (R8)
 	PREFETCHT1    64(R8)
+	PREFETCHT1    128(R8)
 	VMOVUPD       (SI), Z20
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
@@ -1063,6 +1072,7 @@ group2:
 
 dot2:
 	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
 	VMOVUPD       (SI), Z10
 	VMOVUPD       (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -1173,7 +1183,7 @@ TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-80
 	TESTQ   R9, R9
 	CMOVQEQ x+16(FP), R9
 	JZ      paced
-	MOVQ    $0x00000080, DX
+	MOVQ    $0x000000c0, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -1221,6 +1231,7 @@ group4:
 dot4:
 	PREFETCHT1    (R9)
 	PREFETCHT1    64(R9)
+	PREFETCHT1    128(R9)
 	VMOVUPD       (DI), Z24
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
@@ -1389,6 +1400,7 @@ group2:
 
 dot2:
 	PREFETCHT1    (R9)
+	PREFETCHT1    64(R9)
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -1487,854 +1499,495 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-64
-	MOVQ    grad+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    ldx+16(FP), DX
-	SHLQ    $0x03, DX
-	MOVQ    e+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    width+40(FP), DI
-	MOVQ    count+48(FP), R8
-	MOVQ    next+56(FP), R9
-	XORQ    R10, R10
-	TESTQ   R9, R9
-	CMOVQEQ CX, R9
+// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
 	JZ      paced
-	MOVQ    $0x00000040, R10
+	DECQ    SI
 
 paced:
-	CMPQ DI, $+1
-	JEQ  block1
-	CMPQ DI, $+2
-	JEQ  block2
-	CMPQ DI, $+3
-	JEQ  block3
-	CMPQ DI, $+4
-	JEQ  block4
-	CMPQ DI, $+5
-	JEQ  block5
-	CMPQ DI, $+6
-	JEQ  block6
-	CMPQ DI, $+7
-	JEQ  block7
-	CMPQ DI, $+8
-	JEQ  block8
-	CMPQ DI, $+9
-	JEQ  block9
-	CMPQ DI, $+10
-	JEQ  block10
-	CMPQ DI, $+11
-	JEQ  block11
-	CMPQ DI, $+12
-	JEQ  block12
-	CMPQ DI, $+13
-	JEQ  block13
-	CMPQ DI, $+14
-	JEQ  block14
-	CMPQ DI, $+15
-	JEQ  block15
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
+	CMPQ height+40(FP), $+1
+	JEQ  panel1
+	CMPQ height+40(FP), $+2
+	JEQ  panel2
+	CMPQ height+40(FP), $+3
+	JEQ  panel3
+	CMPQ height+40(FP), $+4
+	JEQ  panel4
+	CMPQ height+40(FP), $+5
+	JEQ  panel5
+	CMPQ height+40(FP), $+6
+	JEQ  panel6
+	CMPQ height+40(FP), $+7
+	JEQ  panel7
 
-block16:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+8, R13, R13
+panel8:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	VBROADCASTSD 56(DX), Z7
+	MOVQ         SI, R13
+	ANDQ         $+128, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more8
 
-row16:
-	VBROADCASTSD (R11), Z16
-	VFMADD231PD  (DI), Z16, Z0
-	VFMADD231PD  64(DI), Z16, Z1
-	VFMADD231PD  128(DI), Z16, Z2
-	VFMADD231PD  192(DI), Z16, Z3
-	VFMADD231PD  256(DI), Z16, Z4
-	VFMADD231PD  320(DI), Z16, Z5
-	VFMADD231PD  384(DI), Z16, Z6
-	VFMADD231PD  448(DI), Z16, Z7
-	VFMADD231PD  512(DI), Z16, Z8
-	VFMADD231PD  576(DI), Z16, Z9
-	VFMADD231PD  640(DI), Z16, Z10
-	VFMADD231PD  704(DI), Z16, Z11
-	VFMADD231PD  768(DI), Z16, Z12
-	VFMADD231PD  832(DI), Z16, Z13
-	VFMADD231PD  896(DI), Z16, Z14
-	VFMADD231PD  960(DI), Z16, Z15
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	PREFETCHT1   320(R9)
-	PREFETCHT1   384(R9)
-	PREFETCHT1   448(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row16
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	VMOVUPD      Z13, 832(AX)
-	VMOVUPD      Z14, 896(AX)
-	VMOVUPD      Z15, 960(AX)
-	ADDQ         $+1024, AX
-	ADDQ         $+1024, CX
-	DECQ         R8
-	JNZ          block16
-	JMP          end
+first8:
+	VMULPD      (R9), Z0, Z8
+	VFMADD231PD (R9)(CX*1), Z1, Z8
+	VFMADD231PD (R9)(CX*2), Z2, Z8
+	VFMADD231PD (R9)(R10*1), Z3, Z8
+	VFMADD231PD (R9)(CX*4), Z4, Z8
+	VFMADD231PD (R9)(R11*1), Z5, Z8
+	VFMADD231PD (R9)(R10*2), Z6, Z8
+	VFMADD231PD (R9)(R12*1), Z7, Z8
+	VMOVUPD     Z8, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first8
+	MOVB        $+1, add+56(FP)
+	JMP         next8
 
-block15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+8, R13, R13
+more8:
+feature8:
+	VMOVUPD     (DI), Z8
+	VFMADD231PD (R9), Z0, Z8
+	VFMADD231PD (R9)(CX*1), Z1, Z8
+	VFMADD231PD (R9)(CX*2), Z2, Z8
+	VFMADD231PD (R9)(R10*1), Z3, Z8
+	VFMADD231PD (R9)(CX*4), Z4, Z8
+	VFMADD231PD (R9)(R11*1), Z5, Z8
+	VFMADD231PD (R9)(R10*2), Z6, Z8
+	VFMADD231PD (R9)(R12*1), Z7, Z8
+	VMOVUPD     Z8, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature8
 
-row15:
-	VBROADCASTSD (R11), Z15
-	VFMADD231PD  (DI), Z15, Z0
-	VFMADD231PD  64(DI), Z15, Z1
-	VFMADD231PD  128(DI), Z15, Z2
-	VFMADD231PD  192(DI), Z15, Z3
-	VFMADD231PD  256(DI), Z15, Z4
-	VFMADD231PD  320(DI), Z15, Z5
-	VFMADD231PD  384(DI), Z15, Z6
-	VFMADD231PD  448(DI), Z15, Z7
-	VFMADD231PD  512(DI), Z15, Z8
-	VFMADD231PD  576(DI), Z15, Z9
-	VFMADD231PD  640(DI), Z15, Z10
-	VFMADD231PD  704(DI), Z15, Z11
-	VFMADD231PD  768(DI), Z15, Z12
-	VFMADD231PD  832(DI), Z15, Z13
-	VFMADD231PD  896(DI), Z15, Z14
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	PREFETCHT1   320(R9)
-	PREFETCHT1   384(R9)
-	PREFETCHT1   448(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row15
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	VMOVUPD      Z13, 832(AX)
-	VMOVUPD      Z14, 896(AX)
-	ADDQ         $+960, AX
-	ADDQ         $+960, CX
-	DECQ         R8
-	JNZ          block15
-	JMP          end
+next8:
+	ADDQ $+64, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel8
+	JMP  end
 
-block14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+7, R13, R13
+panel7:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	MOVQ         SI, R12
+	ANDQ         $+112, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more7
 
-row14:
-	VBROADCASTSD (R11), Z14
-	VFMADD231PD  (DI), Z14, Z0
-	VFMADD231PD  64(DI), Z14, Z1
-	VFMADD231PD  128(DI), Z14, Z2
-	VFMADD231PD  192(DI), Z14, Z3
-	VFMADD231PD  256(DI), Z14, Z4
-	VFMADD231PD  320(DI), Z14, Z5
-	VFMADD231PD  384(DI), Z14, Z6
-	VFMADD231PD  448(DI), Z14, Z7
-	VFMADD231PD  512(DI), Z14, Z8
-	VFMADD231PD  576(DI), Z14, Z9
-	VFMADD231PD  640(DI), Z14, Z10
-	VFMADD231PD  704(DI), Z14, Z11
-	VFMADD231PD  768(DI), Z14, Z12
-	VFMADD231PD  832(DI), Z14, Z13
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	PREFETCHT1   320(R9)
-	PREFETCHT1   384(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row14
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	VMOVUPD      Z13, 832(AX)
-	ADDQ         $+896, AX
-	ADDQ         $+896, CX
-	DECQ         R8
-	JNZ          block14
-	JMP          end
+first7:
+	VMULPD      (R9), Z0, Z7
+	VFMADD231PD (R9)(CX*1), Z1, Z7
+	VFMADD231PD (R9)(CX*2), Z2, Z7
+	VFMADD231PD (R9)(R10*1), Z3, Z7
+	VFMADD231PD (R9)(CX*4), Z4, Z7
+	VFMADD231PD (R9)(R11*1), Z5, Z7
+	VFMADD231PD (R9)(R10*2), Z6, Z7
+	VMOVUPD     Z7, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first7
+	MOVB        $+1, add+56(FP)
+	JMP         next7
 
-block13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+7, R13, R13
+more7:
+feature7:
+	VMOVUPD     (DI), Z7
+	VFMADD231PD (R9), Z0, Z7
+	VFMADD231PD (R9)(CX*1), Z1, Z7
+	VFMADD231PD (R9)(CX*2), Z2, Z7
+	VFMADD231PD (R9)(R10*1), Z3, Z7
+	VFMADD231PD (R9)(CX*4), Z4, Z7
+	VFMADD231PD (R9)(R11*1), Z5, Z7
+	VFMADD231PD (R9)(R10*2), Z6, Z7
+	VMOVUPD     Z7, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature7
 
-row13:
-	VBROADCASTSD (R11), Z13
-	VFMADD231PD  (DI), Z13, Z0
-	VFMADD231PD  64(DI), Z13, Z1
-	VFMADD231PD  128(DI), Z13, Z2
-	VFMADD231PD  192(DI), Z13, Z3
-	VFMADD231PD  256(DI), Z13, Z4
-	VFMADD231PD  320(DI), Z13, Z5
-	VFMADD231PD  384(DI), Z13, Z6
-	VFMADD231PD  448(DI), Z13, Z7
-	VFMADD231PD  512(DI), Z13, Z8
-	VFMADD231PD  576(DI), Z13, Z9
-	VFMADD231PD  640(DI), Z13, Z10
-	VFMADD231PD  704(DI), Z13, Z11
-	VFMADD231PD  768(DI), Z13, Z12
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	PREFETCHT1   320(R9)
-	PREFETCHT1   384(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row13
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	ADDQ         $+832, AX
-	ADDQ         $+832, CX
-	DECQ         R8
-	JNZ          block13
-	JMP          end
+next7:
+	ADDQ $+56, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel7
+	JMP  end
 
-block12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+6, R13, R13
+panel6:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	MOVQ         SI, R12
+	ANDQ         $+96, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more6
 
-row12:
-	VBROADCASTSD (R11), Z12
-	VFMADD231PD  (DI), Z12, Z0
-	VFMADD231PD  64(DI), Z12, Z1
-	VFMADD231PD  128(DI), Z12, Z2
-	VFMADD231PD  192(DI), Z12, Z3
-	VFMADD231PD  256(DI), Z12, Z4
-	VFMADD231PD  320(DI), Z12, Z5
-	VFMADD231PD  384(DI), Z12, Z6
-	VFMADD231PD  448(DI), Z12, Z7
-	VFMADD231PD  512(DI), Z12, Z8
-	VFMADD231PD  576(DI), Z12, Z9
-	VFMADD231PD  640(DI), Z12, Z10
-	VFMADD231PD  704(DI), Z12, Z11
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	PREFETCHT1   320(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row12
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	ADDQ         $+768, AX
-	ADDQ         $+768, CX
-	DECQ         R8
-	JNZ          block12
-	JMP          end
+first6:
+	VMULPD      (R9), Z0, Z6
+	VFMADD231PD (R9)(CX*1), Z1, Z6
+	VFMADD231PD (R9)(CX*2), Z2, Z6
+	VFMADD231PD (R9)(R10*1), Z3, Z6
+	VFMADD231PD (R9)(CX*4), Z4, Z6
+	VFMADD231PD (R9)(R11*1), Z5, Z6
+	VMOVUPD     Z6, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first6
+	MOVB        $+1, add+56(FP)
+	JMP         next6
 
-block11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+6, R13, R13
+more6:
+feature6:
+	VMOVUPD     (DI), Z6
+	VFMADD231PD (R9), Z0, Z6
+	VFMADD231PD (R9)(CX*1), Z1, Z6
+	VFMADD231PD (R9)(CX*2), Z2, Z6
+	VFMADD231PD (R9)(R10*1), Z3, Z6
+	VFMADD231PD (R9)(CX*4), Z4, Z6
+	VFMADD231PD (R9)(R11*1), Z5, Z6
+	VMOVUPD     Z6, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature6
 
-row11:
-	VBROADCASTSD (R11), Z11
-	VFMADD231PD  (DI), Z11, Z0
-	VFMADD231PD  64(DI), Z11, Z1
-	VFMADD231PD  128(DI), Z11, Z2
-	VFMADD231PD  192(DI), Z11, Z3
-	VFMADD231PD  256(DI), Z11, Z4
-	VFMADD231PD  320(DI), Z11, Z5
-	VFMADD231PD  384(DI), Z11, Z6
-	VFMADD231PD  448(DI), Z11, Z7
-	VFMADD231PD  512(DI), Z11, Z8
-	VFMADD231PD  576(DI), Z11, Z9
-	VFMADD231PD  640(DI), Z11, Z10
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	PREFETCHT1   320(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row11
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	ADDQ         $+704, AX
-	ADDQ         $+704, CX
-	DECQ         R8
-	JNZ          block11
-	JMP          end
+next6:
+	ADDQ $+48, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel6
+	JMP  end
 
-block10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+5, R13, R13
+panel5:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	MOVQ         SI, R11
+	ANDQ         $+80, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more5
 
-row10:
-	VBROADCASTSD (R11), Z10
-	VFMADD231PD  (DI), Z10, Z0
-	VFMADD231PD  64(DI), Z10, Z1
-	VFMADD231PD  128(DI), Z10, Z2
-	VFMADD231PD  192(DI), Z10, Z3
-	VFMADD231PD  256(DI), Z10, Z4
-	VFMADD231PD  320(DI), Z10, Z5
-	VFMADD231PD  384(DI), Z10, Z6
-	VFMADD231PD  448(DI), Z10, Z7
-	VFMADD231PD  512(DI), Z10, Z8
-	VFMADD231PD  576(DI), Z10, Z9
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row10
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	ADDQ         $+640, AX
-	ADDQ         $+640, CX
-	DECQ         R8
-	JNZ          block10
-	JMP          end
+first5:
+	VMULPD      (R9), Z0, Z5
+	VFMADD231PD (R9)(CX*1), Z1, Z5
+	VFMADD231PD (R9)(CX*2), Z2, Z5
+	VFMADD231PD (R9)(R10*1), Z3, Z5
+	VFMADD231PD (R9)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first5
+	MOVB        $+1, add+56(FP)
+	JMP         next5
 
-block9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+5, R13, R13
+more5:
+feature5:
+	VMOVUPD     (DI), Z5
+	VFMADD231PD (R9), Z0, Z5
+	VFMADD231PD (R9)(CX*1), Z1, Z5
+	VFMADD231PD (R9)(CX*2), Z2, Z5
+	VFMADD231PD (R9)(R10*1), Z3, Z5
+	VFMADD231PD (R9)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (DI)
+	PREFETCHT1  (BX)
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature5
 
-row9:
-	VBROADCASTSD (R11), Z9
-	VFMADD231PD  (DI), Z9, Z0
-	VFMADD231PD  64(DI), Z9, Z1
-	VFMADD231PD  128(DI), Z9, Z2
-	VFMADD231PD  192(DI), Z9, Z3
-	VFMADD231PD  256(DI), Z9, Z4
-	VFMADD231PD  320(DI), Z9, Z5
-	VFMADD231PD  384(DI), Z9, Z6
-	VFMADD231PD  448(DI), Z9, Z7
-	VFMADD231PD  512(DI), Z9, Z8
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	PREFETCHT1   256(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row9
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	ADDQ         $+576, AX
-	ADDQ         $+576, CX
-	DECQ         R8
-	JNZ          block9
-	JMP          end
+next5:
+	ADDQ $+40, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel5
+	JMP  end
 
-block8:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+4, R13, R13
+panel4:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	MOVQ         SI, R11
+	ANDQ         $+64, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more4
 
-row8:
-	VBROADCASTSD (R11), Z8
-	VFMADD231PD  (DI), Z8, Z0
-	VFMADD231PD  64(DI), Z8, Z1
-	VFMADD231PD  128(DI), Z8, Z2
-	VFMADD231PD  192(DI), Z8, Z3
-	VFMADD231PD  256(DI), Z8, Z4
-	VFMADD231PD  320(DI), Z8, Z5
-	VFMADD231PD  384(DI), Z8, Z6
-	VFMADD231PD  448(DI), Z8, Z7
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row8
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	ADDQ         $+512, AX
-	ADDQ         $+512, CX
-	DECQ         R8
-	JNZ          block8
-	JMP          end
+first4:
+	VMULPD      (R9), Z0, Z4
+	VFMADD231PD (R9)(CX*1), Z1, Z4
+	VFMADD231PD (R9)(CX*2), Z2, Z4
+	VFMADD231PD (R9)(R10*1), Z3, Z4
+	VMOVUPD     Z4, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first4
+	MOVB        $+1, add+56(FP)
+	JMP         next4
 
-block7:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+4, R13, R13
+more4:
+feature4:
+	VMOVUPD     (DI), Z4
+	VFMADD231PD (R9), Z0, Z4
+	VFMADD231PD (R9)(CX*1), Z1, Z4
+	VFMADD231PD (R9)(CX*2), Z2, Z4
+	VFMADD231PD (R9)(R10*1), Z3, Z4
+	VMOVUPD     Z4, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature4
 
-row7:
-	VBROADCASTSD (R11), Z7
-	VFMADD231PD  (DI), Z7, Z0
-	VFMADD231PD  64(DI), Z7, Z1
-	VFMADD231PD  128(DI), Z7, Z2
-	VFMADD231PD  192(DI), Z7, Z3
-	VFMADD231PD  256(DI), Z7, Z4
-	VFMADD231PD  320(DI), Z7, Z5
-	VFMADD231PD  384(DI), Z7, Z6
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row7
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	ADDQ         $+448, AX
-	ADDQ         $+448, CX
-	DECQ         R8
-	JNZ          block7
-	JMP          end
+next4:
+	ADDQ $+32, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel4
+	JMP  end
 
-block6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+panel3:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	MOVQ         SI, R10
+	ANDQ         $+48, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more3
 
-row6:
-	VBROADCASTSD (R11), Z6
-	VFMADD231PD  (DI), Z6, Z0
-	VFMADD231PD  64(DI), Z6, Z1
-	VFMADD231PD  128(DI), Z6, Z2
-	VFMADD231PD  192(DI), Z6, Z3
-	VFMADD231PD  256(DI), Z6, Z4
-	VFMADD231PD  320(DI), Z6, Z5
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row6
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	ADDQ         $+384, AX
-	ADDQ         $+384, CX
-	DECQ         R8
-	JNZ          block6
-	JMP          end
+first3:
+	VMULPD      (R9), Z0, Z3
+	VFMADD231PD (R9)(CX*1), Z1, Z3
+	VFMADD231PD (R9)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first3
+	MOVB        $+1, add+56(FP)
+	JMP         next3
 
-block5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+more3:
+feature3:
+	VMOVUPD     (DI), Z3
+	VFMADD231PD (R9), Z0, Z3
+	VFMADD231PD (R9)(CX*1), Z1, Z3
+	VFMADD231PD (R9)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature3
 
-row5:
-	VBROADCASTSD (R11), Z5
-	VFMADD231PD  (DI), Z5, Z0
-	VFMADD231PD  64(DI), Z5, Z1
-	VFMADD231PD  128(DI), Z5, Z2
-	VFMADD231PD  192(DI), Z5, Z3
-	VFMADD231PD  256(DI), Z5, Z4
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row5
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	ADDQ         $+320, AX
-	ADDQ         $+320, CX
-	DECQ         R8
-	JNZ          block5
-	JMP          end
+next3:
+	ADDQ $+24, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel3
+	JMP  end
 
-block4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+panel2:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	MOVQ         SI, R10
+	ANDQ         $+32, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more2
 
-row4:
-	VBROADCASTSD (R11), Z4
-	VFMADD231PD  (DI), Z4, Z0
-	VFMADD231PD  64(DI), Z4, Z1
-	VFMADD231PD  128(DI), Z4, Z2
-	VFMADD231PD  192(DI), Z4, Z3
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row4
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+256, CX
-	DECQ         R8
-	JNZ          block4
-	JMP          end
+first2:
+	VMULPD      (R9), Z0, Z2
+	VFMADD231PD (R9)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first2
+	MOVB        $+1, add+56(FP)
+	JMP         next2
 
-block3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+more2:
+feature2:
+	VMOVUPD     (DI), Z2
+	VFMADD231PD (R9), Z0, Z2
+	VFMADD231PD (R9)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature2
 
-row3:
-	VBROADCASTSD (R11), Z3
-	VFMADD231PD  (DI), Z3, Z0
-	VFMADD231PD  64(DI), Z3, Z1
-	VFMADD231PD  128(DI), Z3, Z2
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row3
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	ADDQ         $+192, AX
-	ADDQ         $+192, CX
-	DECQ         R8
-	JNZ          block3
-	JMP          end
+next2:
+	ADDQ $+16, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel2
+	JMP  end
 
-block2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+panel1:
+	VBROADCASTSD (DX), Z0
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more1
 
-row2:
-	VBROADCASTSD (R11), Z2
-	VFMADD231PD  (DI), Z2, Z0
-	VFMADD231PD  64(DI), Z2, Z1
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row2
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         $+128, AX
-	ADDQ         $+128, CX
-	DECQ         R8
-	JNZ          block2
-	JMP          end
+first1:
+	VMULPD     (R9), Z0, Z1
+	VMOVUPD    Z1, (DI)
+	PREFETCHT1 (BX)
+	ADDQ       R10, BX
+	ADDQ       $+64, R9
+	ADDQ       $+64, DI
+	DECQ       R8
+	JNZ        first1
+	MOVB       $+1, add+56(FP)
+	JMP        next1
 
-block1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+more1:
+feature1:
+	VMOVUPD     (DI), Z1
+	VFMADD231PD (R9), Z0, Z1
+	VMOVUPD     Z1, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature1
 
-row1:
-	VBROADCASTSD (R11), Z1
-	VFMADD231PD  (DI), Z1, Z0
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row1
-	VMOVUPD      Z0, (AX)
-	ADDQ         $+64, AX
-	ADDQ         $+64, CX
-	DECQ         R8
-	JNZ          block1
+next1:
+	ADDQ $+8, DX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel1
 
 end:
 	VZEROUPPER
@@ -2359,7 +2012,7 @@ TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -2386,6 +2039,7 @@ group4:
 
 dot4:
 	PREFETCHT1  (DI)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -2518,7 +2172,7 @@ TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -2549,6 +2203,7 @@ group4:
 
 dot4:
 	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VCVTPS2PD     (BX), Z10
@@ -2708,7 +2363,7 @@ TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-80
 	TESTQ   DI, DI
 	CMOVQEQ x+16(FP), DI
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -2743,6 +2398,7 @@ group4:
 
 dot4:
 	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -2939,7 +2595,7 @@ TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-80
 	TESTQ   R8, R8
 	CMOVQEQ x+16(FP), R8
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -2978,6 +2634,7 @@ group4:
 
 dot4:
 	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
 	VCVTPS2PD     (SI), Z16
 	VCVTPS2PD     (SI)(AX*1), Z17
 	VCVTPS2PD     (SI)(AX*2), Z18
@@ -3201,7 +2858,7 @@ TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-80
 	TESTQ   R8, R8
 	CMOVQEQ x+16(FP), R8
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -3244,6 +2901,7 @@ group4:
 
 dot4:
 	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
 	VCVTPS2PD     (SI), Z20
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
@@ -3504,7 +3162,7 @@ TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-80
 	TESTQ   R9, R9
 	CMOVQEQ x+16(FP), R9
 	JZ      paced
-	MOVQ    $0x00000040, DX
+	MOVQ    $0x00000060, DX
 
 paced:
 	MOVQ DX, 8(SP)
@@ -3551,6 +3209,7 @@ group4:
 
 dot4:
 	PREFETCHT1    (R9)
+	PREFETCHT1    64(R9)
 	VCVTPS2PD     (DI), Z24
 	VCVTPS2PD     (DI)(AX*1), Z25
 	VCVTPS2PD     (DI)(AX*2), Z26
@@ -3817,954 +3476,559 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-64
-	MOVQ    grad+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    ldx+16(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    e+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    width+40(FP), DI
-	MOVQ    count+48(FP), R8
-	MOVQ    next+56(FP), R9
-	XORQ    R10, R10
-	TESTQ   R9, R9
-	CMOVQEQ CX, R9
+// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
 	JZ      paced
-	MOVQ    $0x00000040, R10
+	DECQ    SI
 
 paced:
-	CMPQ DI, $+1
-	JEQ  block1
-	CMPQ DI, $+2
-	JEQ  block2
-	CMPQ DI, $+3
-	JEQ  block3
-	CMPQ DI, $+4
-	JEQ  block4
-	CMPQ DI, $+5
-	JEQ  block5
-	CMPQ DI, $+6
-	JEQ  block6
-	CMPQ DI, $+7
-	JEQ  block7
-	CMPQ DI, $+8
-	JEQ  block8
-	CMPQ DI, $+9
-	JEQ  block9
-	CMPQ DI, $+10
-	JEQ  block10
-	CMPQ DI, $+11
-	JEQ  block11
-	CMPQ DI, $+12
-	JEQ  block12
-	CMPQ DI, $+13
-	JEQ  block13
-	CMPQ DI, $+14
-	JEQ  block14
-	CMPQ DI, $+15
-	JEQ  block15
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
+	CMPQ height+40(FP), $+1
+	JEQ  panel1
+	CMPQ height+40(FP), $+2
+	JEQ  panel2
+	CMPQ height+40(FP), $+3
+	JEQ  panel3
+	CMPQ height+40(FP), $+4
+	JEQ  panel4
+	CMPQ height+40(FP), $+5
+	JEQ  panel5
+	CMPQ height+40(FP), $+6
+	JEQ  panel6
+	CMPQ height+40(FP), $+7
+	JEQ  panel7
 
-block16:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+4, R13, R13
+panel8:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	VBROADCASTSD 56(DX), Z7
+	MOVQ         SI, R13
+	ANDQ         $+64, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more8
 
-row16:
-	VBROADCASTSD (R11), Z16
-	VCVTPS2PD    (DI), Z17
-	VFMADD231PD  Z17, Z16, Z0
-	VCVTPS2PD    32(DI), Z17
-	VFMADD231PD  Z17, Z16, Z1
-	VCVTPS2PD    64(DI), Z17
-	VFMADD231PD  Z17, Z16, Z2
-	VCVTPS2PD    96(DI), Z17
-	VFMADD231PD  Z17, Z16, Z3
-	VCVTPS2PD    128(DI), Z17
-	VFMADD231PD  Z17, Z16, Z4
-	VCVTPS2PD    160(DI), Z17
-	VFMADD231PD  Z17, Z16, Z5
-	VCVTPS2PD    192(DI), Z17
-	VFMADD231PD  Z17, Z16, Z6
-	VCVTPS2PD    224(DI), Z17
-	VFMADD231PD  Z17, Z16, Z7
-	VCVTPS2PD    256(DI), Z17
-	VFMADD231PD  Z17, Z16, Z8
-	VCVTPS2PD    288(DI), Z17
-	VFMADD231PD  Z17, Z16, Z9
-	VCVTPS2PD    320(DI), Z17
-	VFMADD231PD  Z17, Z16, Z10
-	VCVTPS2PD    352(DI), Z17
-	VFMADD231PD  Z17, Z16, Z11
-	VCVTPS2PD    384(DI), Z17
-	VFMADD231PD  Z17, Z16, Z12
-	VCVTPS2PD    416(DI), Z17
-	VFMADD231PD  Z17, Z16, Z13
-	VCVTPS2PD    448(DI), Z17
-	VFMADD231PD  Z17, Z16, Z14
-	VCVTPS2PD    480(DI), Z17
-	VFMADD231PD  Z17, Z16, Z15
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row16
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	VMOVUPD      Z13, 832(AX)
-	VMOVUPD      Z14, 896(AX)
-	VMOVUPD      Z15, 960(AX)
-	ADDQ         $+1024, AX
-	ADDQ         $+512, CX
-	DECQ         R8
-	JNZ          block16
-	JMP          end
+first8:
+	VCVTPS2PD   (R9), Z8
+	VMULPD      Z8, Z0, Z8
+	VCVTPS2PD   (R9)(CX*1), Z9
+	VFMADD231PD Z9, Z1, Z8
+	VCVTPS2PD   (R9)(CX*2), Z9
+	VFMADD231PD Z9, Z2, Z8
+	VCVTPS2PD   (R9)(R10*1), Z9
+	VFMADD231PD Z9, Z3, Z8
+	VCVTPS2PD   (R9)(CX*4), Z9
+	VFMADD231PD Z9, Z4, Z8
+	VCVTPS2PD   (R9)(R11*1), Z9
+	VFMADD231PD Z9, Z5, Z8
+	VCVTPS2PD   (R9)(R10*2), Z9
+	VFMADD231PD Z9, Z6, Z8
+	VCVTPS2PD   (R9)(R12*1), Z9
+	VFMADD231PD Z9, Z7, Z8
+	VMOVUPD     Z8, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first8
+	MOVB        $+1, add+56(FP)
+	JMP         next8
 
-block15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+4, R13, R13
+more8:
+feature8:
+	VMOVUPD     (DI), Z8
+	VCVTPS2PD   (R9), Z9
+	VFMADD231PD Z9, Z0, Z8
+	VCVTPS2PD   (R9)(CX*1), Z9
+	VFMADD231PD Z9, Z1, Z8
+	VCVTPS2PD   (R9)(CX*2), Z9
+	VFMADD231PD Z9, Z2, Z8
+	VCVTPS2PD   (R9)(R10*1), Z9
+	VFMADD231PD Z9, Z3, Z8
+	VCVTPS2PD   (R9)(CX*4), Z9
+	VFMADD231PD Z9, Z4, Z8
+	VCVTPS2PD   (R9)(R11*1), Z9
+	VFMADD231PD Z9, Z5, Z8
+	VCVTPS2PD   (R9)(R10*2), Z9
+	VFMADD231PD Z9, Z6, Z8
+	VCVTPS2PD   (R9)(R12*1), Z9
+	VFMADD231PD Z9, Z7, Z8
+	VMOVUPD     Z8, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature8
 
-row15:
-	VBROADCASTSD (R11), Z15
-	VCVTPS2PD    (DI), Z16
-	VFMADD231PD  Z16, Z15, Z0
-	VCVTPS2PD    32(DI), Z16
-	VFMADD231PD  Z16, Z15, Z1
-	VCVTPS2PD    64(DI), Z16
-	VFMADD231PD  Z16, Z15, Z2
-	VCVTPS2PD    96(DI), Z16
-	VFMADD231PD  Z16, Z15, Z3
-	VCVTPS2PD    128(DI), Z16
-	VFMADD231PD  Z16, Z15, Z4
-	VCVTPS2PD    160(DI), Z16
-	VFMADD231PD  Z16, Z15, Z5
-	VCVTPS2PD    192(DI), Z16
-	VFMADD231PD  Z16, Z15, Z6
-	VCVTPS2PD    224(DI), Z16
-	VFMADD231PD  Z16, Z15, Z7
-	VCVTPS2PD    256(DI), Z16
-	VFMADD231PD  Z16, Z15, Z8
-	VCVTPS2PD    288(DI), Z16
-	VFMADD231PD  Z16, Z15, Z9
-	VCVTPS2PD    320(DI), Z16
-	VFMADD231PD  Z16, Z15, Z10
-	VCVTPS2PD    352(DI), Z16
-	VFMADD231PD  Z16, Z15, Z11
-	VCVTPS2PD    384(DI), Z16
-	VFMADD231PD  Z16, Z15, Z12
-	VCVTPS2PD    416(DI), Z16
-	VFMADD231PD  Z16, Z15, Z13
-	VCVTPS2PD    448(DI), Z16
-	VFMADD231PD  Z16, Z15, Z14
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row15
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	VMOVUPD      Z13, 832(AX)
-	VMOVUPD      Z14, 896(AX)
-	ADDQ         $+960, AX
-	ADDQ         $+480, CX
-	DECQ         R8
-	JNZ          block15
-	JMP          end
+next8:
+	ADDQ $+64, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel8
+	JMP  end
 
-block14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+4, R13, R13
+panel7:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	MOVQ         SI, R12
+	ANDQ         $+56, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more7
 
-row14:
-	VBROADCASTSD (R11), Z14
-	VCVTPS2PD    (DI), Z15
-	VFMADD231PD  Z15, Z14, Z0
-	VCVTPS2PD    32(DI), Z15
-	VFMADD231PD  Z15, Z14, Z1
-	VCVTPS2PD    64(DI), Z15
-	VFMADD231PD  Z15, Z14, Z2
-	VCVTPS2PD    96(DI), Z15
-	VFMADD231PD  Z15, Z14, Z3
-	VCVTPS2PD    128(DI), Z15
-	VFMADD231PD  Z15, Z14, Z4
-	VCVTPS2PD    160(DI), Z15
-	VFMADD231PD  Z15, Z14, Z5
-	VCVTPS2PD    192(DI), Z15
-	VFMADD231PD  Z15, Z14, Z6
-	VCVTPS2PD    224(DI), Z15
-	VFMADD231PD  Z15, Z14, Z7
-	VCVTPS2PD    256(DI), Z15
-	VFMADD231PD  Z15, Z14, Z8
-	VCVTPS2PD    288(DI), Z15
-	VFMADD231PD  Z15, Z14, Z9
-	VCVTPS2PD    320(DI), Z15
-	VFMADD231PD  Z15, Z14, Z10
-	VCVTPS2PD    352(DI), Z15
-	VFMADD231PD  Z15, Z14, Z11
-	VCVTPS2PD    384(DI), Z15
-	VFMADD231PD  Z15, Z14, Z12
-	VCVTPS2PD    416(DI), Z15
-	VFMADD231PD  Z15, Z14, Z13
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	PREFETCHT1   192(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row14
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	VMOVUPD      Z13, 832(AX)
-	ADDQ         $+896, AX
-	ADDQ         $+448, CX
-	DECQ         R8
-	JNZ          block14
-	JMP          end
+first7:
+	VCVTPS2PD   (R9), Z7
+	VMULPD      Z7, Z0, Z7
+	VCVTPS2PD   (R9)(CX*1), Z8
+	VFMADD231PD Z8, Z1, Z7
+	VCVTPS2PD   (R9)(CX*2), Z8
+	VFMADD231PD Z8, Z2, Z7
+	VCVTPS2PD   (R9)(R10*1), Z8
+	VFMADD231PD Z8, Z3, Z7
+	VCVTPS2PD   (R9)(CX*4), Z8
+	VFMADD231PD Z8, Z4, Z7
+	VCVTPS2PD   (R9)(R11*1), Z8
+	VFMADD231PD Z8, Z5, Z7
+	VCVTPS2PD   (R9)(R10*2), Z8
+	VFMADD231PD Z8, Z6, Z7
+	VMOVUPD     Z7, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first7
+	MOVB        $+1, add+56(FP)
+	JMP         next7
 
-block13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+more7:
+feature7:
+	VMOVUPD     (DI), Z7
+	VCVTPS2PD   (R9), Z8
+	VFMADD231PD Z8, Z0, Z7
+	VCVTPS2PD   (R9)(CX*1), Z8
+	VFMADD231PD Z8, Z1, Z7
+	VCVTPS2PD   (R9)(CX*2), Z8
+	VFMADD231PD Z8, Z2, Z7
+	VCVTPS2PD   (R9)(R10*1), Z8
+	VFMADD231PD Z8, Z3, Z7
+	VCVTPS2PD   (R9)(CX*4), Z8
+	VFMADD231PD Z8, Z4, Z7
+	VCVTPS2PD   (R9)(R11*1), Z8
+	VFMADD231PD Z8, Z5, Z7
+	VCVTPS2PD   (R9)(R10*2), Z8
+	VFMADD231PD Z8, Z6, Z7
+	VMOVUPD     Z7, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature7
 
-row13:
-	VBROADCASTSD (R11), Z13
-	VCVTPS2PD    (DI), Z14
-	VFMADD231PD  Z14, Z13, Z0
-	VCVTPS2PD    32(DI), Z14
-	VFMADD231PD  Z14, Z13, Z1
-	VCVTPS2PD    64(DI), Z14
-	VFMADD231PD  Z14, Z13, Z2
-	VCVTPS2PD    96(DI), Z14
-	VFMADD231PD  Z14, Z13, Z3
-	VCVTPS2PD    128(DI), Z14
-	VFMADD231PD  Z14, Z13, Z4
-	VCVTPS2PD    160(DI), Z14
-	VFMADD231PD  Z14, Z13, Z5
-	VCVTPS2PD    192(DI), Z14
-	VFMADD231PD  Z14, Z13, Z6
-	VCVTPS2PD    224(DI), Z14
-	VFMADD231PD  Z14, Z13, Z7
-	VCVTPS2PD    256(DI), Z14
-	VFMADD231PD  Z14, Z13, Z8
-	VCVTPS2PD    288(DI), Z14
-	VFMADD231PD  Z14, Z13, Z9
-	VCVTPS2PD    320(DI), Z14
-	VFMADD231PD  Z14, Z13, Z10
-	VCVTPS2PD    352(DI), Z14
-	VFMADD231PD  Z14, Z13, Z11
-	VCVTPS2PD    384(DI), Z14
-	VFMADD231PD  Z14, Z13, Z12
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row13
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	VMOVUPD      Z12, 768(AX)
-	ADDQ         $+832, AX
-	ADDQ         $+416, CX
-	DECQ         R8
-	JNZ          block13
-	JMP          end
+next7:
+	ADDQ $+56, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel7
+	JMP  end
 
-block12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+panel6:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	MOVQ         SI, R12
+	ANDQ         $+48, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more6
 
-row12:
-	VBROADCASTSD (R11), Z12
-	VCVTPS2PD    (DI), Z13
-	VFMADD231PD  Z13, Z12, Z0
-	VCVTPS2PD    32(DI), Z13
-	VFMADD231PD  Z13, Z12, Z1
-	VCVTPS2PD    64(DI), Z13
-	VFMADD231PD  Z13, Z12, Z2
-	VCVTPS2PD    96(DI), Z13
-	VFMADD231PD  Z13, Z12, Z3
-	VCVTPS2PD    128(DI), Z13
-	VFMADD231PD  Z13, Z12, Z4
-	VCVTPS2PD    160(DI), Z13
-	VFMADD231PD  Z13, Z12, Z5
-	VCVTPS2PD    192(DI), Z13
-	VFMADD231PD  Z13, Z12, Z6
-	VCVTPS2PD    224(DI), Z13
-	VFMADD231PD  Z13, Z12, Z7
-	VCVTPS2PD    256(DI), Z13
-	VFMADD231PD  Z13, Z12, Z8
-	VCVTPS2PD    288(DI), Z13
-	VFMADD231PD  Z13, Z12, Z9
-	VCVTPS2PD    320(DI), Z13
-	VFMADD231PD  Z13, Z12, Z10
-	VCVTPS2PD    352(DI), Z13
-	VFMADD231PD  Z13, Z12, Z11
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row12
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	VMOVUPD      Z11, 704(AX)
-	ADDQ         $+768, AX
-	ADDQ         $+384, CX
-	DECQ         R8
-	JNZ          block12
-	JMP          end
+first6:
+	VCVTPS2PD   (R9), Z6
+	VMULPD      Z6, Z0, Z6
+	VCVTPS2PD   (R9)(CX*1), Z7
+	VFMADD231PD Z7, Z1, Z6
+	VCVTPS2PD   (R9)(CX*2), Z7
+	VFMADD231PD Z7, Z2, Z6
+	VCVTPS2PD   (R9)(R10*1), Z7
+	VFMADD231PD Z7, Z3, Z6
+	VCVTPS2PD   (R9)(CX*4), Z7
+	VFMADD231PD Z7, Z4, Z6
+	VCVTPS2PD   (R9)(R11*1), Z7
+	VFMADD231PD Z7, Z5, Z6
+	VMOVUPD     Z6, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first6
+	MOVB        $+1, add+56(FP)
+	JMP         next6
 
-block11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+more6:
+feature6:
+	VMOVUPD     (DI), Z6
+	VCVTPS2PD   (R9), Z7
+	VFMADD231PD Z7, Z0, Z6
+	VCVTPS2PD   (R9)(CX*1), Z7
+	VFMADD231PD Z7, Z1, Z6
+	VCVTPS2PD   (R9)(CX*2), Z7
+	VFMADD231PD Z7, Z2, Z6
+	VCVTPS2PD   (R9)(R10*1), Z7
+	VFMADD231PD Z7, Z3, Z6
+	VCVTPS2PD   (R9)(CX*4), Z7
+	VFMADD231PD Z7, Z4, Z6
+	VCVTPS2PD   (R9)(R11*1), Z7
+	VFMADD231PD Z7, Z5, Z6
+	VMOVUPD     Z6, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature6
 
-row11:
-	VBROADCASTSD (R11), Z11
-	VCVTPS2PD    (DI), Z12
-	VFMADD231PD  Z12, Z11, Z0
-	VCVTPS2PD    32(DI), Z12
-	VFMADD231PD  Z12, Z11, Z1
-	VCVTPS2PD    64(DI), Z12
-	VFMADD231PD  Z12, Z11, Z2
-	VCVTPS2PD    96(DI), Z12
-	VFMADD231PD  Z12, Z11, Z3
-	VCVTPS2PD    128(DI), Z12
-	VFMADD231PD  Z12, Z11, Z4
-	VCVTPS2PD    160(DI), Z12
-	VFMADD231PD  Z12, Z11, Z5
-	VCVTPS2PD    192(DI), Z12
-	VFMADD231PD  Z12, Z11, Z6
-	VCVTPS2PD    224(DI), Z12
-	VFMADD231PD  Z12, Z11, Z7
-	VCVTPS2PD    256(DI), Z12
-	VFMADD231PD  Z12, Z11, Z8
-	VCVTPS2PD    288(DI), Z12
-	VFMADD231PD  Z12, Z11, Z9
-	VCVTPS2PD    320(DI), Z12
-	VFMADD231PD  Z12, Z11, Z10
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row11
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	VMOVUPD      Z10, 640(AX)
-	ADDQ         $+704, AX
-	ADDQ         $+352, CX
-	DECQ         R8
-	JNZ          block11
-	JMP          end
+next6:
+	ADDQ $+48, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel6
+	JMP  end
 
-block10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+3, R13, R13
+panel5:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	MOVQ         SI, R11
+	ANDQ         $+40, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more5
 
-row10:
-	VBROADCASTSD (R11), Z10
-	VCVTPS2PD    (DI), Z11
-	VFMADD231PD  Z11, Z10, Z0
-	VCVTPS2PD    32(DI), Z11
-	VFMADD231PD  Z11, Z10, Z1
-	VCVTPS2PD    64(DI), Z11
-	VFMADD231PD  Z11, Z10, Z2
-	VCVTPS2PD    96(DI), Z11
-	VFMADD231PD  Z11, Z10, Z3
-	VCVTPS2PD    128(DI), Z11
-	VFMADD231PD  Z11, Z10, Z4
-	VCVTPS2PD    160(DI), Z11
-	VFMADD231PD  Z11, Z10, Z5
-	VCVTPS2PD    192(DI), Z11
-	VFMADD231PD  Z11, Z10, Z6
-	VCVTPS2PD    224(DI), Z11
-	VFMADD231PD  Z11, Z10, Z7
-	VCVTPS2PD    256(DI), Z11
-	VFMADD231PD  Z11, Z10, Z8
-	VCVTPS2PD    288(DI), Z11
-	VFMADD231PD  Z11, Z10, Z9
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	PREFETCHT1   128(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row10
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	VMOVUPD      Z9, 576(AX)
-	ADDQ         $+640, AX
-	ADDQ         $+320, CX
-	DECQ         R8
-	JNZ          block10
-	JMP          end
+first5:
+	VCVTPS2PD   (R9), Z5
+	VMULPD      Z5, Z0, Z5
+	VCVTPS2PD   (R9)(CX*1), Z6
+	VFMADD231PD Z6, Z1, Z5
+	VCVTPS2PD   (R9)(CX*2), Z6
+	VFMADD231PD Z6, Z2, Z5
+	VCVTPS2PD   (R9)(R10*1), Z6
+	VFMADD231PD Z6, Z3, Z5
+	VCVTPS2PD   (R9)(CX*4), Z6
+	VFMADD231PD Z6, Z4, Z5
+	VMOVUPD     Z5, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first5
+	MOVB        $+1, add+56(FP)
+	JMP         next5
 
-block9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+more5:
+feature5:
+	VMOVUPD     (DI), Z5
+	VCVTPS2PD   (R9), Z6
+	VFMADD231PD Z6, Z0, Z5
+	VCVTPS2PD   (R9)(CX*1), Z6
+	VFMADD231PD Z6, Z1, Z5
+	VCVTPS2PD   (R9)(CX*2), Z6
+	VFMADD231PD Z6, Z2, Z5
+	VCVTPS2PD   (R9)(R10*1), Z6
+	VFMADD231PD Z6, Z3, Z5
+	VCVTPS2PD   (R9)(CX*4), Z6
+	VFMADD231PD Z6, Z4, Z5
+	VMOVUPD     Z5, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature5
 
-row9:
-	VBROADCASTSD (R11), Z9
-	VCVTPS2PD    (DI), Z10
-	VFMADD231PD  Z10, Z9, Z0
-	VCVTPS2PD    32(DI), Z10
-	VFMADD231PD  Z10, Z9, Z1
-	VCVTPS2PD    64(DI), Z10
-	VFMADD231PD  Z10, Z9, Z2
-	VCVTPS2PD    96(DI), Z10
-	VFMADD231PD  Z10, Z9, Z3
-	VCVTPS2PD    128(DI), Z10
-	VFMADD231PD  Z10, Z9, Z4
-	VCVTPS2PD    160(DI), Z10
-	VFMADD231PD  Z10, Z9, Z5
-	VCVTPS2PD    192(DI), Z10
-	VFMADD231PD  Z10, Z9, Z6
-	VCVTPS2PD    224(DI), Z10
-	VFMADD231PD  Z10, Z9, Z7
-	VCVTPS2PD    256(DI), Z10
-	VFMADD231PD  Z10, Z9, Z8
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row9
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	VMOVUPD      Z8, 512(AX)
-	ADDQ         $+576, AX
-	ADDQ         $+288, CX
-	DECQ         R8
-	JNZ          block9
-	JMP          end
+next5:
+	ADDQ $+40, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel5
+	JMP  end
 
-block8:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+panel4:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	MOVQ         SI, R11
+	ANDQ         $+32, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more4
 
-row8:
-	VBROADCASTSD (R11), Z8
-	VCVTPS2PD    (DI), Z9
-	VFMADD231PD  Z9, Z8, Z0
-	VCVTPS2PD    32(DI), Z9
-	VFMADD231PD  Z9, Z8, Z1
-	VCVTPS2PD    64(DI), Z9
-	VFMADD231PD  Z9, Z8, Z2
-	VCVTPS2PD    96(DI), Z9
-	VFMADD231PD  Z9, Z8, Z3
-	VCVTPS2PD    128(DI), Z9
-	VFMADD231PD  Z9, Z8, Z4
-	VCVTPS2PD    160(DI), Z9
-	VFMADD231PD  Z9, Z8, Z5
-	VCVTPS2PD    192(DI), Z9
-	VFMADD231PD  Z9, Z8, Z6
-	VCVTPS2PD    224(DI), Z9
-	VFMADD231PD  Z9, Z8, Z7
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row8
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	VMOVUPD      Z7, 448(AX)
-	ADDQ         $+512, AX
-	ADDQ         $+256, CX
-	DECQ         R8
-	JNZ          block8
-	JMP          end
+first4:
+	VCVTPS2PD   (R9), Z4
+	VMULPD      Z4, Z0, Z4
+	VCVTPS2PD   (R9)(CX*1), Z5
+	VFMADD231PD Z5, Z1, Z4
+	VCVTPS2PD   (R9)(CX*2), Z5
+	VFMADD231PD Z5, Z2, Z4
+	VCVTPS2PD   (R9)(R10*1), Z5
+	VFMADD231PD Z5, Z3, Z4
+	VMOVUPD     Z4, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first4
+	MOVB        $+1, add+56(FP)
+	JMP         next4
 
-block7:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+more4:
+feature4:
+	VMOVUPD     (DI), Z4
+	VCVTPS2PD   (R9), Z5
+	VFMADD231PD Z5, Z0, Z4
+	VCVTPS2PD   (R9)(CX*1), Z5
+	VFMADD231PD Z5, Z1, Z4
+	VCVTPS2PD   (R9)(CX*2), Z5
+	VFMADD231PD Z5, Z2, Z4
+	VCVTPS2PD   (R9)(R10*1), Z5
+	VFMADD231PD Z5, Z3, Z4
+	VMOVUPD     Z4, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature4
 
-row7:
-	VBROADCASTSD (R11), Z7
-	VCVTPS2PD    (DI), Z8
-	VFMADD231PD  Z8, Z7, Z0
-	VCVTPS2PD    32(DI), Z8
-	VFMADD231PD  Z8, Z7, Z1
-	VCVTPS2PD    64(DI), Z8
-	VFMADD231PD  Z8, Z7, Z2
-	VCVTPS2PD    96(DI), Z8
-	VFMADD231PD  Z8, Z7, Z3
-	VCVTPS2PD    128(DI), Z8
-	VFMADD231PD  Z8, Z7, Z4
-	VCVTPS2PD    160(DI), Z8
-	VFMADD231PD  Z8, Z7, Z5
-	VCVTPS2PD    192(DI), Z8
-	VFMADD231PD  Z8, Z7, Z6
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row7
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	VMOVUPD      Z6, 384(AX)
-	ADDQ         $+448, AX
-	ADDQ         $+224, CX
-	DECQ         R8
-	JNZ          block7
-	JMP          end
+next4:
+	ADDQ $+32, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel4
+	JMP  end
 
-block6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+2, R13, R13
+panel3:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	MOVQ         SI, R10
+	ANDQ         $+24, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more3
 
-row6:
-	VBROADCASTSD (R11), Z6
-	VCVTPS2PD    (DI), Z7
-	VFMADD231PD  Z7, Z6, Z0
-	VCVTPS2PD    32(DI), Z7
-	VFMADD231PD  Z7, Z6, Z1
-	VCVTPS2PD    64(DI), Z7
-	VFMADD231PD  Z7, Z6, Z2
-	VCVTPS2PD    96(DI), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VCVTPS2PD    128(DI), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VCVTPS2PD    160(DI), Z7
-	VFMADD231PD  Z7, Z6, Z5
-	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row6
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	VMOVUPD      Z5, 320(AX)
-	ADDQ         $+384, AX
-	ADDQ         $+192, CX
-	DECQ         R8
-	JNZ          block6
-	JMP          end
+first3:
+	VCVTPS2PD   (R9), Z3
+	VMULPD      Z3, Z0, Z3
+	VCVTPS2PD   (R9)(CX*1), Z4
+	VFMADD231PD Z4, Z1, Z3
+	VCVTPS2PD   (R9)(CX*2), Z4
+	VFMADD231PD Z4, Z2, Z3
+	VMOVUPD     Z3, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first3
+	MOVB        $+1, add+56(FP)
+	JMP         next3
 
-block5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+more3:
+feature3:
+	VMOVUPD     (DI), Z3
+	VCVTPS2PD   (R9), Z4
+	VFMADD231PD Z4, Z0, Z3
+	VCVTPS2PD   (R9)(CX*1), Z4
+	VFMADD231PD Z4, Z1, Z3
+	VCVTPS2PD   (R9)(CX*2), Z4
+	VFMADD231PD Z4, Z2, Z3
+	VMOVUPD     Z3, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature3
 
-row5:
-	VBROADCASTSD (R11), Z5
-	VCVTPS2PD    (DI), Z6
-	VFMADD231PD  Z6, Z5, Z0
-	VCVTPS2PD    32(DI), Z6
-	VFMADD231PD  Z6, Z5, Z1
-	VCVTPS2PD    64(DI), Z6
-	VFMADD231PD  Z6, Z5, Z2
-	VCVTPS2PD    96(DI), Z6
-	VFMADD231PD  Z6, Z5, Z3
-	VCVTPS2PD    128(DI), Z6
-	VFMADD231PD  Z6, Z5, Z4
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row5
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	VMOVUPD      Z4, 256(AX)
-	ADDQ         $+320, AX
-	ADDQ         $+160, CX
-	DECQ         R8
-	JNZ          block5
-	JMP          end
+next3:
+	ADDQ $+24, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel3
+	JMP  end
 
-block4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+panel2:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more2
 
-row4:
-	VBROADCASTSD (R11), Z4
-	VCVTPS2PD    (DI), Z5
-	VFMADD231PD  Z5, Z4, Z0
-	VCVTPS2PD    32(DI), Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VCVTPS2PD    64(DI), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VCVTPS2PD    96(DI), Z5
-	VFMADD231PD  Z5, Z4, Z3
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row4
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	VMOVUPD      Z3, 192(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+128, CX
-	DECQ         R8
-	JNZ          block4
-	JMP          end
+first2:
+	VCVTPS2PD   (R9), Z2
+	VMULPD      Z2, Z0, Z2
+	VCVTPS2PD   (R9)(CX*1), Z3
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         first2
+	MOVB        $+1, add+56(FP)
+	JMP         next2
 
-block3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+more2:
+feature2:
+	VMOVUPD     (DI), Z2
+	VCVTPS2PD   (R9), Z3
+	VFMADD231PD Z3, Z0, Z2
+	VCVTPS2PD   (R9)(CX*1), Z3
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature2
 
-row3:
-	VBROADCASTSD (R11), Z3
-	VCVTPS2PD    (DI), Z4
-	VFMADD231PD  Z4, Z3, Z0
-	VCVTPS2PD    32(DI), Z4
-	VFMADD231PD  Z4, Z3, Z1
-	VCVTPS2PD    64(DI), Z4
-	VFMADD231PD  Z4, Z3, Z2
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row3
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VMOVUPD      Z2, 128(AX)
-	ADDQ         $+192, AX
-	ADDQ         $+96, CX
-	DECQ         R8
-	JNZ          block3
-	JMP          end
+next2:
+	ADDQ $+16, DX
+	ADDQ CX, AX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel2
+	JMP  end
 
-block2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+1, R13, R13
+panel1:
+	VBROADCASTSD (DX), Z0
+	MOVQ         SI, R10
+	ANDQ         $+8, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
+	CMPB         add+56(FP), $+0
+	JNE          more1
 
-row2:
-	VBROADCASTSD (R11), Z2
-	VCVTPS2PD    (DI), Z3
-	VFMADD231PD  Z3, Z2, Z0
-	VCVTPS2PD    32(DI), Z3
-	VFMADD231PD  Z3, Z2, Z1
-	PREFETCHT1   (R9)
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row2
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         $+128, AX
-	ADDQ         $+64, CX
-	DECQ         R8
-	JNZ          block2
-	JMP          end
+first1:
+	VCVTPS2PD  (R9), Z1
+	VMULPD     Z1, Z0, Z1
+	VMOVUPD    Z1, (DI)
+	PREFETCHT1 (BX)
+	ADDQ       R10, BX
+	ADDQ       $+32, R9
+	ADDQ       $+64, DI
+	DECQ       R8
+	JNZ        first1
+	MOVB       $+1, add+56(FP)
+	JMP        next1
 
-block1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   CX, DI
-	MOVQ   BX, R11
-	MOVQ   SI, R12
-	MOVQ   R10, R13
-	IMUL3Q $+0, R13, R13
+more1:
+feature1:
+	VMOVUPD     (DI), Z1
+	VCVTPS2PD   (R9), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (DI)
+	PREFETCHT1  (BX)
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
+	JNZ         feature1
 
-row1:
-	VBROADCASTSD (R11), Z1
-	VCVTPS2PD    (DI), Z2
-	VFMADD231PD  Z2, Z1, Z0
-	ADDQ         R13, R9
-	ADDQ         DX, DI
-	ADDQ         $0x08, R11
-	DECQ         R12
-	JNZ          row1
-	VMOVUPD      Z0, (AX)
-	ADDQ         $+64, AX
-	ADDQ         $+32, CX
-	DECQ         R8
-	JNZ          block1
+next1:
+	ADDQ $+8, DX
+	ADDQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel1
 
 end:
 	VZEROUPPER
@@ -5583,9 +4847,9 @@ entry:
 	VZEROUPPER
 	RET
 
-// func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64) (lo float64, hi float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, BMI2, FMA3, SSE2
-TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-72
+// func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, BMI2, FMA3, MMX+, SSE2
+TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-88
 	MOVL  $0x000000aa, AX
 	KMOVW AX, K1
 	MOVL  $0x000000f0, AX
@@ -5668,6 +4932,7 @@ clear:
 	IMULQ   AX, DX
 	ADDQ    work+48(FP), DX
 	LEAQ    (AX)(AX*2), R10
+	MOVQ    next+56(FP), R11
 	MOVQ    CX, R8
 	MOVQ    DX, SI
 	MOVQ    r+32(FP), BX
@@ -5756,15 +5021,15 @@ firstDone:
 	DECQ BX
 	JZ   eliminated
 	MOVQ BX, (SP)
-	MOVQ r+32(FP), R11
-	ADDQ $0x05, R11
-	SHLQ $0x03, R11
+	MOVQ r+32(FP), R12
+	ADDQ $0x05, R12
+	SHLQ $0x03, R12
 
 step:
 	MOVQ         CX, R8
 	ADDQ         AX, R8
-	LEAQ         8(DX), R12
-	ADDQ         R11, DX
+	LEAQ         8(DX), R13
+	ADDQ         R12, DX
 	MOVQ         DX, SI
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
@@ -5773,17 +5038,20 @@ step:
 	VXORPD       Z6, Z6, Z6
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z5, Z5, Z5
-	VBROADCASTSD (R12), Z3
-	VBROADCASTSD 8(R12), Z7
-	VBROADCASTSD 16(R12), Z8
-	VBROADCASTSD 24(R12), Z9
-	ADDQ         $0x20, R12
+	VBROADCASTSD (R13), Z3
+	VBROADCASTSD 8(R13), Z7
+	VBROADCASTSD 16(R13), Z8
+	VBROADCASTSD 24(R13), Z9
+	ADDQ         $0x20, R13
 	MOVQ         CX, R9
 	MOVQ         AX, DI
 	SHRQ         $0x06, DI
 
 lead:
 	VMOVUPD      (R9), Z10
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         pace+64(FP), R11
 	VMOVUPD      (R8), Z11
 	VFNMADD231PD Z10, Z3, Z11
 	VMOVUPD      Z11, (R8)
@@ -5831,11 +5099,11 @@ group:
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	VXORPD       Z6, Z6, Z6
-	VBROADCASTSD (R12), Z7
-	VBROADCASTSD 8(R12), Z8
-	VBROADCASTSD 16(R12), Z9
-	VBROADCASTSD 24(R12), Z10
-	ADDQ         $0x20, R12
+	VBROADCASTSD (R13), Z7
+	VBROADCASTSD 8(R13), Z8
+	VBROADCASTSD 16(R13), Z9
+	VBROADCASTSD 24(R13), Z10
+	ADDQ         $0x20, R13
 	MOVQ         CX, R9
 	MOVQ         AX, DI
 	SHRQ         $0x06, DI
@@ -5843,6 +5111,9 @@ group:
 rest:
 	VMOVUPD      (R9), Z11
 	VMOVUPD      (R9)(AX*1), Z12
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         pace+64(FP), R11
 	VMOVUPD      (R8), Z13
 	VFNMADD231PD Z11, Z7, Z13
 	VMOVUPD      Z13, (R8)
@@ -5921,8 +5192,8 @@ solved:
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X0, lo+56(FP)
-	MOVSD  X1, hi+64(FP)
+	MOVSD  X0, lo+72(FP)
+	MOVSD  X1, hi+80(FP)
 	VZEROUPPER
 	RET
 
