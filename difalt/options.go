@@ -48,6 +48,9 @@ func Methods() []Method {
 	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking}
 }
 
+// PaperMethods returns the methods that the paper compares.
+func PaperMethods() []Method { return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD} }
+
 // ParseMethod returns the method of a short name.
 func ParseMethod(name string) (Method, error) {
 	for i, s := range methodNames {

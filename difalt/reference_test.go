@@ -162,7 +162,7 @@ func TestReference(t *testing.T) {
 		{"complete", topology.EqualNeighbor, 3},
 		{"star", topology.LazyEqualNeighbor, 5},
 	} {
-		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.DGD} {
+		for _, method := range difalt.PaperMethods() {
 			t.Run(fmt.Sprintf("%s/%v/%v", c.graph, c.rule, method), func(t *testing.T) {
 				s := gaussian(3, nodes, d, tasks, rank, ragged, 0.1)
 				net := network(t, c.graph, nodes, c.rule, 5)
