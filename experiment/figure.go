@@ -7,10 +7,10 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -27,26 +27,78 @@ const (
 	smallSize    = 8
 )
 
-// lowest is what the logarithmic axis shows in place of smaller distances, zero
-// included.
-const lowest = 1e-17
-
-// A Figure shows subspace distance against iterations and against execution time,
-// as the figures of the paper do. Lines are means over the trials, on a band from
-// the 10th to the 90th percentile.
+// A Figure shows subspace distance in two panels that share the vertical axis.
 type Figure struct {
-	bands   []band
+	panels  [2]panel
+	looks   []look // of the legend
+	shaded  bool   // lines lie on bands
 	caption string
 }
 
-// NewFigure returns the figure of trials of a setting. It returns an error when
-// there is nothing to show.
-func NewFigure(s *Setting, trials []Trial) (*Figure, error) {
-	f := &Figure{bands: bands(trials), caption: s.caption(len(trials))}
-	if len(f.bands) == 0 {
+// NewFigure returns the figure of a setting as the paper draws it: the mean
+// distance of node 1 against iterations and against execution time, on a band from
+// the 10th to the 90th percentile. It returns an error when there is nothing to
+// show.
+//
+// The time axis ends a little after the last method has arrived, see
+// Band.arrival. Of methods that are still falling at the end, the rest is cut off
+// there, unless one of them is the best of all.
+func NewFigure(s *Setting, bands []Band) (*Figure, error) {
+	if len(bands) == 0 {
 		return nil, errors.New("no curves for a figure")
 	}
+	f := &Figure{}
+	f.panels[0].label = "Iteration"
+	f.panels[1].label = "Execution time (s)"
+	f.panels[1].end = timeLimit(bands)
+	trials := 0
+	for _, b := range bands {
+		l := lookOf(b.Method)
+		f.looks = append(f.looks, l)
+		trials = max(trials, b.Rows[0].Trials)
+		f.panels[0].add(&b, l, func(k int) float64 { return float64(k) })
+		f.panels[1].add(&b, l, func(k int) float64 { return b.Rows[k].Seconds })
+	}
+	f.shaded = trials > 1
+	f.caption = s.caption(trials)
 	return f, nil
+}
+
+// arrived is the factor of its final distance within which a curve counts as
+// arrived, and early the share of its iterations in which it has to get there.
+const (
+	arrived = 3.0
+	early   = 0.9
+)
+
+// arrival returns the first iteration from which the mean distance is within a
+// factor of three of the final one, and whether that is so before the last tenth of
+// the iterations: if not, the method is still falling.
+func (b *Band) arrival() (k int, ok bool) {
+	last := len(b.Rows) - 1
+	for k = last; k > 0 && b.Rows[k-1].Mean <= arrived*b.Rows[last].Mean; k-- {
+	}
+	return k, float64(k) <= early*float64(last)
+}
+
+// timeLimit returns where the time axis ends, or 0 for the longest time.
+func timeLimit(bands []Band) float64 {
+	limit := 0.0
+	best, bestArrived := math.Inf(1), false
+	for i := range bands {
+		b := &bands[i]
+		k, ok := b.arrival()
+		if ok {
+			limit = max(limit, b.Rows[k].Seconds)
+		}
+		if end := b.Rows[len(b.Rows)-1].Mean; end < best {
+			best, bestArrived = end, ok
+		}
+	}
+	if !bestArrived {
+		return 0
+	}
+	return 1.15 * limit
 }
 
 // WritePNG writes the figure as a PNG image.
@@ -82,116 +134,66 @@ func writeSVG(w io.Writer, paint func(draw.Canvas) error) error {
 }
 
 func (f *Figure) draw(c draw.Canvas) error {
-	iterations, err := f.panel("Iteration", func(b *band, k int) float64 { return float64(k) })
-	if err != nil {
-		return err
-	}
-	seconds, err := f.panel("Execution time (s)", func(b *band, k int) float64 { return b.seconds[k] })
-	if err != nil {
-		return err
+	var row []*plot.Plot
+	low := min(f.panels[0].lowest(), f.panels[1].lowest())
+	for i := range f.panels {
+		p, err := f.panels[i].plot(low, f.shaded)
+		if err != nil {
+			return err
+		}
+		row = append(row, p)
 	}
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, 4, -12, 4, -5)
-	f.legend(&c)
+	legend(&c, f.looks, f.shaded)
 	caption := style(smallSize, color.Gray{90}, draw.XCenter, draw.YBottom)
 	c.FillText(caption, vg.Point{X: c.Center().X, Y: c.Min.Y}, f.caption)
 	c.Min.Y += 2 * smallSize
 	// By hand: a plot would shrink its axis to the length of such a label.
 	label := style(fontSize, color.Black, draw.XCenter, draw.YTop)
 	label.Rotation = math.Pi / 2
-	distance := vg.Point{X: c.Min.X, Y: c.Center().Y + fontSize}
-	c.FillText(label, distance, "Subspace distance SD_{2}(U_{1}, U*)")
+	c.FillText(label, vg.Point{X: c.Min.X, Y: c.Center().Y + fontSize}, "Subspace distance SD_{2}(U_{1}, U*)")
 	c.Min.X += 1.5 * fontSize
-	panels := [][]*plot.Plot{{iterations, seconds}}
-	canvases := plot.Align(panels, draw.Tiles{Rows: 1, Cols: 2, PadX: 14}, c)
-	iterations.Draw(canvases[0][0])
-	seconds.Draw(canvases[0][1])
+	canvases := plot.Align([][]*plot.Plot{row}, draw.Tiles{Rows: 1, Cols: 2, PadX: 14}, c)
+	for i, p := range row {
+		p.Draw(canvases[0][i])
+	}
 	return nil
 }
 
-// panel returns the plot of distances against x, a function of the iteration.
-func (f *Figure) panel(label string, x func(b *band, k int) float64) (*plot.Plot, error) {
-	p := plot.New()
-	p.TextHandler = handler()
-	p.BackgroundColor = nil
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Padding = 0
-		a.Tick.Length = 4
-		a.Tick.LineStyle.Width = 0.6
-		a.LineStyle.Width = 0.6
+// legend draws names in rows at the top and crops c.
+func legend(c *draw.Canvas, looks []look, shaded bool) {
+	const sample, gap, between, line = 24, 5, 18, 1.35 * fontSize
+	text := style(fontSize, color.Black, draw.XLeft, draw.YCenter)
+	width := func(looks []look) vg.Length {
+		w := vg.Length(-between)
+		for _, l := range looks {
+			w += sample + gap + text.Width(l.name) + between
+		}
+		return w
 	}
-	p.X.Label.Text = label
-	p.X.Label.TextStyle = style(fontSize, color.Black, draw.XCenter, draw.YBottom)
-	p.X.Tick.Marker = decimals{}
-	p.X.Tick.Label = style(smallSize, color.Black, draw.XCenter, draw.YTop)
-	p.Y.Tick.Label = style(smallSize, color.Black, draw.XRight, draw.YCenter)
-	p.Y.Tick.Marker = decades{}
-	p.Y.Scale = plot.LogScale{}
-
-	grid := plotter.NewGrid()
-	grid.Vertical.Width = 0
-	grid.Horizontal = draw.LineStyle{Color: color.Gray{225}, Width: 0.5}
-	p.Add(grid)
-	lowestShown, last := 1.0, 0.0
-	for i := range f.bands {
-		b := &f.bands[i]
-		st := lookOf(b.method)
-		var line plotter.XYs
-		var area plotter.XYs // the upper edge, and the lower one backwards
-		var under plotter.XYs
-		for _, k := range thinned(len(b.mean)) {
-			at := x(b, k)
-			line = append(line, plotter.XY{X: at, Y: max(b.mean[k], lowest)})
-			area = append(area, plotter.XY{X: at, Y: max(b.high[k], lowest)})
-			under = append(under, plotter.XY{X: at, Y: max(b.low[k], lowest)})
-			lowestShown = min(lowestShown, line[len(line)-1].Y, under[len(under)-1].Y)
-			last = max(last, at)
-		}
-		for j := range under {
-			area = append(area, under[len(under)-1-j])
-		}
-		if b.trials > 1 {
-			poly, err := plotter.NewPolygon(area)
-			if err != nil {
-				return nil, err
-			}
-			poly.Color = st.shade()
-			poly.LineStyle.Width = 0
-			p.Add(poly)
-		}
-		l, err := plotter.NewLine(line)
-		if err != nil {
-			return nil, err
-		}
-		l.LineStyle = st.line
-		p.Add(l)
-	}
-	p.X.Min, p.X.Max = 0, last
-	p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(lowestShown)-0.1)), 1
-	return p, nil
-}
-
-// legend draws the names of the methods in a row at the top and crops c.
-func (f *Figure) legend(c *draw.Canvas) {
-	const sample, gap, between = 24, 5, 18
-	sty := style(fontSize, color.Black, draw.XLeft, draw.YCenter)
-	width := vg.Length(-between)
-	for _, b := range f.bands {
-		width += sample + gap + between + sty.Width(lookOf(b.method).name)
+	// The fewest rows that fit, all of about the same length.
+	each := len(looks)
+	for rows := 2; each > 1 && slices.ContainsFunc(slices.Collect(slices.Chunk(looks, each)), func(row []look) bool {
+		return width(row) > c.Size().X
+	}); rows++ {
+		each = (len(looks) + rows - 1) / rows
 	}
 	y := c.Max.Y - fontSize/2
-	x := c.Center().X - width/2
-	for _, b := range f.bands {
-		st := lookOf(b.method)
-		if b.trials > 1 {
-			c.FillPolygon(st.shade(), []vg.Point{{X: x, Y: y - 4}, {X: x + sample, Y: y - 4}, {X: x + sample, Y: y + 4}, {X: x, Y: y + 4}})
+	for row := range slices.Chunk(looks, each) {
+		x := c.Center().X - width(row)/2
+		for _, l := range row {
+			if shaded {
+				c.FillPolygon(l.shade(), []vg.Point{{X: x, Y: y - 4}, {X: x + sample, Y: y - 4}, {X: x + sample, Y: y + 4}, {X: x, Y: y + 4}})
+			}
+			c.StrokeLine2(l.line, x, y, x+sample, y)
+			c.FillText(text, vg.Point{X: x + sample + gap, Y: y}, l.name)
+			x += sample + gap + text.Width(l.name) + between
 		}
-		c.StrokeLine2(st.line, x, y, x+sample, y)
-		c.FillText(sty, vg.Point{X: x + sample + gap, Y: y}, st.name)
-		x += sample + gap + between + sty.Width(st.name)
+		y -= line
 	}
-	c.Max.Y -= 1.8 * fontSize
+	c.Max.Y = y - 0.1*fontSize
 }
 
 // caption describes the setting and what lines and bands are.

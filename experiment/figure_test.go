@@ -11,14 +11,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/difalt"
 )
 
 func TestFigure(t *testing.T) {
 	s := small()
-	s.Name = "small"
+	s.Name, s.Methods = "small", nil
+	for _, m := range difalt.Methods() {
+		s.Methods = append(s.Methods, m.String())
+	}
 	trials := runTrials(t, s, 1, 3, 0)
 	trials[0].Curves[0].Rows[60].SDNode1 = 0 // a logarithm must not see it
-	f, err := NewFigure(&s, trials)
+	f, err := NewFigure(&s, Bands(trials))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +59,7 @@ func TestFigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := buf.String()
-	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralized)", "Dec-AltGDmin", "DGD variant", "Iteration", "Execution time (s)", "small", "3 trials"} {
+	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralized)", "Dec-AltGDmin", "DGD variant", "Scaled diffusion", "Gradient tracking", "Iteration", "Execution time (s)", "small", "3 trials"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the SVG does not contain %q", want)
 		}
@@ -71,22 +76,30 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-func TestBands(t *testing.T) {
-	var trials []Trial
-	for i := range 11 {
-		rows := []Row{{SDNode1: float64(i), Seconds: 0}, {SDNode1: 2 * float64(i), Seconds: float64(i)}}
-		if i == 10 {
-			rows = rows[:1] // diverged: keeps its last distance
+func TestTimeLimit(t *testing.T) {
+	// A curve of 101 rows, a second each, that falls by a factor of ten in every
+	// iteration until it has the given distance, and stays there.
+	band := func(end, seconds float64) Band {
+		b := Band{Method: "dif"}
+		for k := range 101 {
+			b.Rows = append(b.Rows, BandRow{Mean: max(end, math.Pow(10, -float64(k))), Seconds: seconds * float64(k)})
 		}
-		trials = append(trials, Trial{Number: i + 1, Curves: []Curve{{Method: "dif", Rows: rows}}})
+		return b
 	}
-	b := bands(trials)[0]
-	// 0, ..., 10; then 0, 2, ..., 18 and 10.
-	if b.mean[0] != 5 || b.low[0] != 1 || b.high[0] != 9 || b.trials != 11 {
-		t.Errorf("band is %+v", b)
-	}
-	if b.mean[1] != 100.0/11 || b.low[1] != 2 || b.high[1] != 16 {
-		t.Errorf("band is %+v", b)
+	fast, slow, falling := band(1e-10, 1), band(1e-20, 2), band(0, 1)
+	for _, c := range []struct {
+		name  string
+		bands []Band
+		want  float64
+	}{
+		{"the last arrival and 15 %", []Band{fast, slow}, 1.15 * 40},
+		{"one method", []Band{fast}, 1.15 * 10},
+		{"the best is falling", []Band{fast, falling}, 0},
+		{"only the worst is falling", []Band{slow, {Rows: []BandRow{{Mean: 1}, {Mean: 0.1, Seconds: 1e6}}}}, 1.15 * 40},
+	} {
+		if got := timeLimit(c.bands); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: the axis ends at %g, want %g", c.name, got, c.want)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // Names of the files in the folder of a run.
 const (
 	TraceFile    = "trace.csv"
+	BandsFile    = "curves.csv" // the trace, condensed over the trials
 	SummaryFile  = "summary.json"
 	SettingsFile = "settings.json"
 	FigureFile   = "figure" // with .png and .svg
@@ -32,6 +33,8 @@ type Folder struct {
 	part *os.File
 	// Done are the trials that the folder holds: 1, 2, ... without a gap.
 	Done []Trial
+	// Spent is how many seconds they took; see Summary.WallSeconds.
+	Spent float64
 	// Moved describes in what a previous run in this folder differed; it is in the
 	// sub-folder "previous" now. Empty if there was none.
 	Moved string
@@ -59,6 +62,7 @@ func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
 		if err := f.load(s); err != nil {
 			return nil, err
 		}
+		f.loadSpent()
 	}
 	if err := f.begin(s); err != nil {
 		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
@@ -83,12 +87,17 @@ func (f *Folder) Close() error {
 	return os.Rename(f.Path(partFile), f.Path(TraceFile))
 }
 
-// WriteResults writes the summary and the figure of trials of the setting.
+// WriteResults writes the summary, the condensed curves and the figure of trials of
+// the setting.
 func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	if err := writeFile(f.Path(SummaryFile), sum.WriteJSON); err != nil {
 		return err
 	}
-	figure, err := NewFigure(s, trials)
+	bands := Bands(trials)
+	if err := writeFile(f.Path(BandsFile), func(w io.Writer) error { return WriteBands(w, bands) }); err != nil {
+		return err
+	}
+	figure, err := NewFigure(s, bands)
 	if err != nil {
 		return err
 	}
@@ -172,7 +181,7 @@ func (f *Folder) moveAway() error {
 	if err := os.MkdirAll(f.Path(previousDir), 0o777); err != nil {
 		return err
 	}
-	for _, name := range []string{TraceFile, partFile, SummaryFile, SettingsFile, FigureFile + ".png", FigureFile + ".svg"} {
+	for _, name := range []string{TraceFile, partFile, BandsFile, SummaryFile, SettingsFile, FigureFile + ".png", FigureFile + ".svg"} {
 		old := filepath.Join(f.dir, previousDir, name)
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -205,6 +214,16 @@ func (f *Folder) load(s *Setting) error {
 		}
 	}
 	return nil
+}
+
+// loadSpent reads how long the trials took. The summary may be missing, or older
+// than a trace that a killed run left.
+func (f *Folder) loadSpent() {
+	var sum Summary
+	text, err := os.ReadFile(f.Path(SummaryFile))
+	if err == nil && len(f.Done) > 0 && json.Unmarshal(text, &sum) == nil {
+		f.Spent = sum.WallSeconds
+	}
 }
 
 // complete returns the trials 1, 2, ... up to the first that lacks something. A

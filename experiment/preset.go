@@ -28,7 +28,7 @@ func Presets() []Setting {
 	add := func(base Setting, name, graph string, rounds int) {
 		base.Name, base.Graph = name, graph
 		base.Rounds, base.InitRounds = rounds, rounds
-		for _, m := range difalt.Methods() {
+		for _, m := range difalt.PaperMethods() {
 			base.Methods = append(base.Methods, m.String())
 		}
 		all = append(all, base)

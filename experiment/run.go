@@ -16,7 +16,10 @@ type Run struct {
 
 	// Workers is the number of threads; 0 stands for GOMAXPROCS. Whole trials run in
 	// parallel while there are enough of them, since they never wait for one another;
-	// otherwise the nodes of a trial do. Results do not depend on it.
+	// otherwise the nodes of a trial do. Results do not depend on it, but for the
+	// measured seconds of computation: trials that run side by side share caches and
+	// memory bandwidth, which makes them longer where a node's data outgrow its cache.
+	// The communication that is modelled on top outweighs them by far.
 	Workers int
 	// Deliver is called with every finished trial in ascending order, by one goroutine
 	// at a time. An error ends the run.

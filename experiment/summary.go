@@ -15,7 +15,10 @@ type Summary struct {
 	Setting Setting           `json:"setting"`
 	Trials  int               `json:"trials"`
 	Machine map[string]string `json:"machine"` // what it ran on; see cmd/difalt info
-	Methods []MethodSummary   `json:"methods"`
+	// WallSeconds is how long the trials took by the clock on the wall, over all the
+	// runs that added to them but those that were killed.
+	WallSeconds float64         `json:"wall_seconds"`
+	Methods     []MethodSummary `json:"methods"`
 }
 
 // A MethodSummary condenses the curves of a method. Distances are those of node 1.

@@ -116,14 +116,31 @@ func (m TimeModel) String() string {
 	return s
 }
 
+// timeModelJSON is how a model is stored: durations in seconds, the distribution by
+// name.
+type timeModelJSON struct {
+	Latency      float64 `json:"latency_seconds"`
+	Bandwidth    float64 `json:"bandwidth_bits_per_second"`
+	Jitter       float64 `json:"jitter_seconds"`
+	Distribution string  `json:"jitter_distribution"`
+}
+
 // MarshalJSON writes durations in seconds and the distribution by name.
 func (m TimeModel) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Latency      float64 `json:"latency_seconds"`
-		Bandwidth    float64 `json:"bandwidth_bits_per_second"`
-		Jitter       float64 `json:"jitter_seconds"`
-		Distribution string  `json:"jitter_distribution"`
-	}{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds(), m.Distribution.String()})
+	return json.Marshal(timeModelJSON{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds(), m.Distribution.String()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (m *TimeModel) UnmarshalJSON(text []byte) error {
+	var v timeModelJSON
+	err := json.Unmarshal(text, &v)
+	if err != nil {
+		return err
+	}
+	seconds := func(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+	m.Latency, m.Bandwidth, m.Jitter = seconds(v.Latency), v.Bandwidth, seconds(v.Jitter)
+	m.Distribution, err = ParseDistribution(v.Distribution)
+	return err
 }
 
 // A clock adds up the communication time of a run from its traffic.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/experiment"
@@ -22,6 +23,7 @@ factor of a Gaussian matrix, b_t and X_t Gaussian, y_t = X_t U* b_t + noise. The
 output folder gets
 
   trace.csv              every method, trial and iteration
+  curves.csv             the same, condensed over the trials
   summary.json           what it took to reach 1e-3, 1e-6 and 1e-10, and the settings
   figure.png figure.svg  distance against iterations and against execution time
   settings.json          by which the same command knows its trials again
@@ -111,7 +113,9 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 	}
 	describe(stdout, &s.setting)
+	start := time.Now()
 	unfinished, runErr := s.compute(ctx, folder, stderr)
+	spent := folder.Spent + time.Since(start).Seconds()
 	trials := folder.Done
 	if len(trials) == 0 && unfinished != nil && len(unfinished.Curves) > 0 {
 		// Better than nothing; the same command starts this trial again.
@@ -128,6 +132,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if len(trials) > 0 {
 		sum := experiment.Summarize(&s.setting, trials, machine())
+		sum.WallSeconds = spent
 		if err := folder.WriteResults(&s.setting, sum, trials); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // smallSetting is what simulate does without flags.
 var smallSetting = experiment.Setting{
 	Nodes: 20, Features: 120, Tasks: 120, Samples: 30, Rank: 4,
-	Graph: "er:0.5", Weights: "metropolis", Methods: methodNames(),
+	Graph: "er:0.5", Weights: "metropolis", Methods: names(difalt.PaperMethods()),
 	Rounds: 10, PowerIterations: 30, Iterations: 500,
 	Seed: 1, Time: experiment.PaperTime,
 }
@@ -133,10 +133,12 @@ func (f *simulateFlags) one() (*simulation, error) {
 	return &s, nil
 }
 
-func methodNames() []string {
-	var names []string
-	for _, m := range difalt.Methods() {
-		names = append(names, m.String())
+func methodNames() []string { return names(difalt.Methods()) }
+
+func names(methods []difalt.Method) []string {
+	var all []string
+	for _, m := range methods {
+		all = append(all, m.String())
 	}
-	return names
+	return all
 }

@@ -82,11 +82,11 @@ func TestSimulate(t *testing.T) {
 	if err := json.Unmarshal(text, &sum); err != nil {
 		t.Fatal(err)
 	}
-	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || sum.Machine["kernel"] == "" {
+	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || sum.Machine["kernel"] == "" || sum.Setting.Time != experiment.PaperTime || !(sum.WallSeconds > 0) {
 		t.Errorf("summary is %+v", sum)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(left) != 5 {
+	if err != nil || len(left) != 6 {
 		t.Errorf("the folder holds %v", left)
 	}
 }
