@@ -64,7 +64,7 @@ var (
 	// sample splitting. docs/theory.md has the measurements and how far the formulas
 	// are off elsewhere: C of T_GD falls to 2 with many samples and rises to 20 with
 	// hardly enough, and no one C of n T suits two values of kappa.
-	MeasuredConstants = Constants{Power: 1, InitRounds: 0.3, Iterations: 5, Rounds: 0.3, DecRounds: 0.6, Samples: 0.01}
+	MeasuredConstants = Constants{Power: 1, InitRounds: 0.3, Iterations: 6, Rounds: 0.3, DecRounds: 0.6, Samples: 0.01}
 )
 
 // SetNetwork sets Nodes, Gamma, Links and MaxDegree to those of a network.

@@ -22,9 +22,9 @@ type Sweep struct {
 	// Workers is the number of threads; 0 stands for GOMAXPROCS. Results do not
 	// depend on it.
 	Workers int
-	// Progress is called with the number of measurements made and that of all, by
-	// several goroutines. It may be nil.
-	Progress func(done, total int)
+	// Progress is called after each of the Problems, by several goroutines. It may be
+	// nil.
+	Progress func()
 }
 
 // The quantities that a Sweep measures.
@@ -61,11 +61,19 @@ var (
 	sweepEpsilon = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12}
 )
 
+// Problems returns the number of problems that Run measures on.
+func (s *Sweep) Problems() int { return len(s.probes()) }
+
 // Run makes all measurements. Their order does not depend on the workers.
 func (s *Sweep) Run(ctx context.Context) ([]Measurement, error) {
 	if s.Trials < 1 {
 		return nil, fmt.Errorf("trials is %d: need at least 1", s.Trials)
 	}
+	return s.measure(ctx, s.probes())
+}
+
+// probes returns what to measure.
+func (s *Sweep) probes() []*probe {
 	var probes []*probe
 	for trial := 1; trial <= s.Trials; trial++ {
 		for _, kappa := range slices.Backward(sweepKappas) { // the longest first
@@ -90,7 +98,7 @@ func (s *Sweep) Run(ctx context.Context) ([]Measurement, error) {
 			probes = append(probes, newProbe(richSetting, s.Seed, trial, kappa, (*probe).samples))
 		}
 	}
-	return s.measure(ctx, probes)
+	return probes
 }
 
 // measure runs the probes, several at a time.
@@ -101,7 +109,7 @@ func (s *Sweep) measure(ctx context.Context, probes []*probe) ([]Measurement, er
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var next, done atomic.Int64
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(workers, len(probes)) {
 		wg.Go(func() {
@@ -109,8 +117,8 @@ func (s *Sweep) measure(ctx context.Context, probes []*probe) ([]Measurement, er
 				if err := probes[i].run(ctx); err != nil {
 					cancel(err)
 				}
-				if n := done.Add(1); s.Progress != nil {
-					s.Progress(int(n), len(probes))
+				if s.Progress != nil {
+					s.Progress()
 				}
 			}
 		})

@@ -85,7 +85,7 @@ func iterationsBySamples(all []Measurement) sweepPanel {
 }
 
 func startByKappa(all []Measurement) sweepPanel {
-	p := sweepPanel{title: "Samples n and power iterations T_{pm}", x: "condition number κ", logX: true, logY: true, lowest: 0.9, most: 100}
+	p := sweepPanel{title: "Samples n and power iterations T_{pm}", x: "condition number κ", logX: true, logY: true, lowest: 0.9, most: 200}
 	p.show(all, "smallest n, d = 40, T = 120, r = 3", query{QuantitySamples, difalt.DifAltGDmin, rich, byKappa, 0, nil})
 	p.show(all, "smallest T_{pm}", query{QuantityPower, difalt.DifAltGDmin, rich, byKappa, 0, nil})
 	p.guide("slope of κ^{2}", 2, 1)
@@ -115,8 +115,8 @@ func (p *sweepPanel) guide(name string, exponent float64, through int) {
 	line := medians(p.groups[through].points)
 	first, last := line[0], line[len(line)-1]
 	end := plotter.XY{X: last.X, Y: first.Y * math.Pow(last.X/first.X, exponent)}
-	if p.most > 0 && end.Y > p.most { // where it leaves the panel
-		end = plotter.XY{X: first.X * math.Pow(p.most/first.Y, 1/exponent), Y: p.most}
+	if roof := p.most / 6; p.most > 0 && end.Y > roof { // below the legend
+		end = plotter.XY{X: first.X * math.Pow(roof/first.Y, 1/exponent), Y: roof}
 	}
 	p.groups = append(p.groups, sweepGroup{name: name, line: guideLine, guide: true, points: plotter.XYs{first, end}})
 }

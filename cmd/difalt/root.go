@@ -13,6 +13,7 @@ const rootExamples = `  difalt simulate                      a small experiment 
   difalt simulate --rounds 1           the same with a single round of averaging
   difalt help simulate                 its options, with more examples
   difalt simulate --preset fig1a       figure 1a of the paper
+  difalt plan --epsilon 1e-10          what its theory asks for
   difalt info                          what this machine computes with`
 
 // newRootCommand returns the command with all its subcommands.
@@ -32,7 +33,7 @@ func newRootCommand() *cobra.Command {
 		return usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
 	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newBenchCommand(), newInfoCommand())
+	root.AddCommand(newSimulateCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
 	return root
 }
 

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/kernel"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const planHelp = `Say how many iterations, rounds of averaging and samples the theory asks for, and
+what that costs, for Dif-AltGDmin beside Dec-AltGDmin.
+
+With kappa the condition number of the true coefficients, mu their incoherence and
+gamma the second largest eigenvalue modulus of the mixing weights, Theorem 1 of the
+paper takes
+
+  T_pm       = C kappa^2 (log d + log kappa)                        power iterations
+  T_con,init = C (log L + log d + log r + log kappa) / log(1/gamma) rounds in each
+  T_GD       = C kappa^2 log(1/epsilon)                             iterations
+  T_con,GD   = C (log L + log r + log kappa) / log(1/gamma)         rounds in each
+  n T       >= C kappa^6 mu^2 (d+T) r (kappa^2 r + log(1/epsilon))  samples
+
+and Dec-AltGDmin needs averages as accurate as its result, in both of its phases:
+
+  T_con      = C (log L + log d + log kappa + kappa^2 log(1/epsilon)) / log(1/gamma)
+
+The theory leaves the constants C open. By default they are what simulations near
+the paper's settings measured (see docs/theory.md, which also says where the
+formulas are far off); --constants unit takes them as 1, and --c-... sets one.`
+
+const planExamples = `  # the network and data of figure 1 of the paper, to a distance of 1e-10
+  difalt plan --features 600 --tasks 600 --kappa 1.2 --weights equal
+
+  # the same on a ring: Dec-AltGDmin pays for poor connections, Dif-AltGDmin less
+  difalt plan --features 600 --tasks 600 --kappa 1.2 --graph ring
+
+  # all that is known of the network is its gamma and 4 neighbours a node
+  difalt plan --gamma 0.9 --degree 4
+
+  # how well connected must nodes be that can afford 5 rounds an iteration?
+  difalt plan --rounds 5
+
+  # a slow network, and the formulas with all constants 1, for a program
+  difalt plan --latency 100ms --bandwidth 1e7 --constants unit --json
+
+  # measure where simulations follow the theory: tables, numbers and pictures
+  difalt plan --validate --out theory`
+
+// planFlags are the flags of plan, parsed but not checked.
+type planFlags struct {
+	set            *pflag.FlagSet
+	input          experiment.PlanInput
+	graph, weights string
+	seed           uint64
+	constants      string
+	given          experiment.Constants // by --c-...
+	time           *timeFlags
+	json, validate bool
+	out            string
+	trials         int
+	workers        int
+}
+
+func newPlanCommand() *cobra.Command {
+	flags := newPlanFlags()
+	cmd := &cobra.Command{
+		Use:     "plan",
+		Short:   "Say what the theory asks for: iterations, rounds, samples, time",
+		Long:    planHelp,
+		Example: planExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.validate {
+				return flags.sweep(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
+			plan, network, err := flags.plan()
+			if err != nil {
+				return err
+			}
+			if flags.json {
+				return writePlanJSON(cmd.OutOrStdout(), plan)
+			}
+			return writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(flags.set)
+	return cmd
+}
+
+func newPlanFlags() *planFlags {
+	f := &planFlags{set: pflag.NewFlagSet("plan", pflag.ContinueOnError), time: newTimeFlags()}
+	s, in, c, small := f.set, &f.input, &f.given, &smallSetting
+	s.SortFlags = false
+	s.IntVar(&in.Nodes, "nodes", small.Nodes, "number of nodes L")
+	s.IntVar(&in.Features, "features", small.Features, "number of features d")
+	s.IntVar(&in.Tasks, "tasks", small.Tasks, "number of tasks T")
+	s.IntVar(&in.Samples, "samples", small.Samples, "samples n of each task")
+	s.IntVar(&in.Rank, "rank", small.Rank, "rank r of the representation")
+	s.Float64Var(&in.Kappa, "kappa", 1.5, "condition number of the true coefficients, at least 1")
+	s.Float64Var(&in.Mu, "mu", 1, "incoherence of the true coefficients, at least 1")
+	s.Float64Var(&in.Epsilon, "epsilon", 1e-10, "subspace distance to reach")
+	s.StringVar(&f.graph, "graph", small.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
+	s.StringVar(&f.weights, "weights", small.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
+	s.Float64Var(&in.Gamma, "gamma", 0, "gamma of the mixing weights, in place of --graph and --weights")
+	s.IntVar(&in.MaxDegree, "degree", 0, "neighbours of every node, with --gamma (default not known: no messages and bytes)")
+	s.IntVar(&in.Rounds, "rounds", 0, "rounds that the network affords an iteration, for the gamma that it then needs (default what the plan says)")
+	s.StringVar(&f.constants, "constants", "measured", "constants C, `NAME`: measured (near the paper's settings), unit (all 1)")
+	s.Float64Var(&c.Power, "c-power", 0, "C of T_pm")
+	s.Float64Var(&c.InitRounds, "c-init-rounds", 0, "C of T_con,init")
+	s.Float64Var(&c.Iterations, "c-iterations", 0, "C of T_GD")
+	s.Float64Var(&c.Rounds, "c-rounds", 0, "C of T_con,GD")
+	s.Float64Var(&c.DecRounds, "c-dec-rounds", 0, "C of both T_con of Dec-AltGDmin")
+	s.Float64Var(&c.Samples, "c-samples", 0, "C of n T")
+	f.time.add(s)
+	s.Float64Var(&in.Speed, "speed", experiment.DefaultSpeed, "multiply-adds of a node in a second; an iteration needs n d r for a task")
+	s.Uint64Var(&f.seed, "seed", small.Seed, "seed of a random graph, and of --validate")
+	s.BoolVar(&f.json, "json", false, "print JSON")
+	s.BoolVar(&f.validate, "validate", false, "compare the theory with simulations instead, over kappa, gamma, epsilon and samples")
+	s.StringVar(&f.out, "out", "difalt-theory", "output folder `DIR` of --validate")
+	s.IntVar(&f.trials, "trials", 3, "independent draws of --validate")
+	s.IntVar(&f.workers, "workers", 0, "threads of --validate (default all processors)")
+	return f
+}
+
+// plan checks the flags and returns the plan that they ask for, and the network in
+// words.
+func (f *planFlags) plan() (*experiment.Plan, string, error) {
+	for _, name := range []string{"out", "trials", "workers"} {
+		if f.set.Changed(name) {
+			return nil, "", usagef("--%s belongs to --validate", name)
+		}
+	}
+	var err error
+	in := &f.input
+	if in.Constants, err = f.resolveConstants(); err != nil {
+		return nil, "", err
+	}
+	if in.Time, err = f.time.model(f.set); err != nil {
+		return nil, "", err
+	}
+	network, err := f.network()
+	if err != nil {
+		return nil, "", err
+	}
+	plan, err := experiment.NewPlan(*in)
+	if err != nil {
+		return nil, "", flagError(f.set, err)
+	}
+	return plan, network, nil
+}
+
+// network sets the network of the input and returns it in words.
+func (f *planFlags) network() (string, error) {
+	in := &f.input
+	if f.set.Changed("gamma") {
+		for _, name := range []string{"graph", "weights", "seed"} {
+			if f.set.Changed(name) {
+				return "", usagef("only one of --gamma and --%s may be given", name)
+			}
+		}
+		in.Links = in.Nodes * in.MaxDegree
+		text := fmt.Sprintf("%s, gamma %.3g", plural(in.Nodes, "node"), in.Gamma)
+		if in.MaxDegree > 0 {
+			text += ", " + plural(in.MaxDegree, "neighbour") + " each"
+		}
+		return text, nil
+	}
+	if f.set.Changed("degree") {
+		return "", usagef("--degree needs --gamma: a graph has its own degrees")
+	}
+	if in.Nodes < 1 {
+		return "", usagef("--nodes is %d: need at least 1", in.Nodes)
+	}
+	setting := experiment.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
+	weights, err := setting.Network(1) // that of the first trial of simulate
+	if err != nil {
+		return "", flagError(f.set, err)
+	}
+	in.SetNetwork(weights)
+	return weights.String(), nil
+}
+
+// resolveConstants returns the named constants with those of --c-... in place.
+func (f *planFlags) resolveConstants() (experiment.Constants, error) {
+	var c experiment.Constants
+	switch f.constants {
+	case "measured":
+		c = experiment.MeasuredConstants
+	case "unit":
+		c = experiment.UnitConstants
+	default:
+		return c, usagef("--constants is %q: want measured or unit", f.constants)
+	}
+	for _, o := range []struct {
+		name     string
+		from, to *float64
+	}{
+		{"c-power", &f.given.Power, &c.Power}, {"c-init-rounds", &f.given.InitRounds, &c.InitRounds},
+		{"c-iterations", &f.given.Iterations, &c.Iterations}, {"c-rounds", &f.given.Rounds, &c.Rounds},
+		{"c-dec-rounds", &f.given.DecRounds, &c.DecRounds}, {"c-samples", &f.given.Samples, &c.Samples},
+	} {
+		if f.set.Changed(o.name) {
+			*o.to = *o.from
+		}
+	}
+	return c, nil
+}
+
+// sweep compares the theory with simulations.
+func (f *planFlags) sweep(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := kernel.Err(); err != nil {
+		return err
+	}
+	var stray error
+	f.set.VisitAll(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "validate", "out", "trials", "workers", "seed":
+			return
+		}
+		if flag.Changed {
+			stray = usagef("--%s has no effect on --validate, which has its own problems", flag.Name)
+		}
+	})
+	switch {
+	case stray != nil:
+		return stray
+	case f.trials < 1:
+		return usagef("--trials is %d: need at least 1", f.trials)
+	case f.workers < 0:
+		return usagef("--workers is %d: need at least 0", f.workers)
+	case f.out == "":
+		return usagef("--out is empty: need a folder")
+	}
+	s := experiment.Sweep{Trials: f.trials, Seed: f.seed, Workers: f.workers}
+	bar := newProgress(stderr, "measuring", "problem", int64(s.Problems()))
+	defer bar.Close()
+	s.Progress = func() { bar.Add(1) }
+	all, err := s.Run(ctx)
+	if err != nil {
+		return err
+	}
+	paths, err := experiment.WriteSweep(f.out, all)
+	if err != nil {
+		return err
+	}
+	if err := experiment.WriteSweepReport(stdout, all); err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout)
+	for _, path := range paths {
+		fmt.Fprintln(stdout, path)
+	}
+	return nil
+}
+
+func writePlanJSON(w io.Writer, p *experiment.Plan) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}

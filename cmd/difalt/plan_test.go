@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/experiment"
+)
+
+func TestPlan(t *testing.T) {
+	stdout, stderr, code := difaltCommand(t, "plan", "--nodes", "8", "--features", "50", "--tasks", "40", "--rank", "3",
+		"--samples", "20", "--graph", "ring", "--kappa", "1", "--epsilon", "1e-6")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{"metropolis weights on ring (8 nodes, 8 edges), gamma 0.8", "40 tasks of 20 samples, 50 features, rank 3",
+		"Dif-AltGDmin", "Dec-AltGDmin", "T_pm", "T_con,init", "T_GD", "T_con,GD", "largest gamma", "messages", "MB sent",
+		"seconds of communication", "Theorem 1 asks for", "constants measured"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("output does not mention %q:\n%s", want, stdout)
+		}
+	}
+}
+
+func TestPlanJSON(t *testing.T) {
+	stdout, stderr, code := difaltCommand(t, "plan", "--gamma", "0.5", "--degree", "4", "--constants", "unit", "--c-rounds", "0.25",
+		"--latency", "10ms", "--json")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	var p struct {
+		Input struct {
+			Gamma     float64
+			Links     int
+			Constants experiment.Constants
+			Time      struct {
+				Latency float64 `json:"latency_seconds"`
+			} `json:"time_model"`
+		}
+		Dif, Dec experiment.MethodPlan
+	}
+	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
+		t.Fatal(err)
+	}
+	if c := p.Input.Constants; c.Rounds != 0.25 || c.Iterations != 1 {
+		t.Errorf("the constants are %+v", c)
+	}
+	if p.Input.Gamma != 0.5 || p.Input.Links != 80 || p.Input.Time.Latency != 0.01 {
+		t.Errorf("the input is %+v", p.Input)
+	}
+	// 1.5^2 * 10 log 10 = 51.8; the rest of the default plan follows in package experiment.
+	if p.Dif.Iterations != 52 || p.Dec.Rounds <= p.Dif.Rounds || p.Dif.Total.Messages != 80*p.Dif.Total.Rounds {
+		t.Errorf("the plan is %+v", p)
+	}
+}
+
+// Without a graph there is no number of messages, and the plan does not invent one.
+func TestPlanWithoutGraph(t *testing.T) {
+	stdout, stderr, code := difaltCommand(t, "plan", "--gamma", "0.5")
+	if code != 0 || strings.Contains(stdout, "messages") || !strings.Contains(stdout, "rounds in all") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+}
+
+func TestPlanErrorsNameTheFlag(t *testing.T) {
+	for args, want := range map[string]string{
+		"--kappa 0.5":              "--kappa is 0.5",
+		"--epsilon 2":              "--epsilon is 2",
+		"--gamma 1":                "--gamma is 1",
+		"--gamma 0.5 --graph ring": "--gamma and --graph",
+		"--degree 3":               "--degree needs --gamma",
+		"--gamma 0.5 --degree 20":  "--degree is 20",
+		"--graph ring:3":           "--graph",
+		"--weights heavy":          "heavy",
+		"--nodes 0":                "--nodes is 0",
+		"--nodes 200":              "--nodes is 200",
+		"--rank 200":               "--rank is 200",
+		"--c-rounds -1":            "--c-rounds is -1",
+		"--constants few":          `--constants is "few"`,
+		"--time-model slow":        "--time-model",
+		"--latency -1s":            "--latency is -1s",
+		"--jitter 1ms --gamma 0.5": "--jitter is 1ms",
+		"--trials 2":               "--trials belongs to --validate",
+		"--validate --trials 0":    "--trials is 0",
+		"--validate --kappa 3":     "--kappa has no effect on --validate",
+		"--validate --workers -1":  "--workers is -1",
+		"--samples many":           "--samples",
+		"figure":                   "takes no arguments",
+	} {
+		_, stderr, code := difaltCommand(t, append([]string{"plan"}, strings.Fields(args)...)...)
+		if code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q, want %q", args, code, stderr, want)
+		}
+	}
+}
+
+// A validation that is interrupted says so and leaves nothing.
+func TestPlanValidateStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	if code := run(ctx, []string{"plan", "--validate", "--out", t.TempDir() + "/new"}, &stdout, &stderr); code != exitInterrupted {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}
