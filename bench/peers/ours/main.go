@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
@@ -24,6 +25,8 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 	if err := kernel.Err(); err != nil {
 		return nil, nil, err
 	}
+	// What start leaves behind would be as large as X.
+	defer debug.FreeOSMemory()
 	pool := kernel.NewPool(threads)
 	switch variant {
 	case "", "float32":
