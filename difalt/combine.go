@@ -46,22 +46,22 @@ func (s *Solver) combine(ctx context.Context) (mixing time.Duration, err error) 
 	case DifAltGDmin: // adapt, then combine: Z = Agree(U - eta L grad)
 		s.base = s.u
 		adapt(s.adapt)
-		err = s.agree(ctx, s.scheme.mixer, s.z, nil, s.scheme.rounds)
+		err = s.agree(ctx, s.scheme.mixer, topology.StreamBasis, s.z, nil, s.scheme.rounds)
 	case DecAltGDmin, AltGDmin: // combine, then adjust: Z = U - eta L Agree(grad)
-		err = s.agree(ctx, s.scheme.mixer, s.grads, nil, s.scheme.rounds)
+		err = s.agree(ctx, s.scheme.mixer, topology.StreamGradient, s.grads, nil, s.scheme.rounds)
 		s.base = s.u
 		adapt(s.adapt)
 	case DGD: // Z = mean of the neighbours' U - eta grad
 		for i := range s.z {
 			s.z[i].CopyFrom(s.u[i])
 		}
-		err = s.agree(ctx, s.scheme.mixer, s.z, nil, s.scheme.rounds)
+		err = s.agree(ctx, s.scheme.mixer, topology.StreamBasis, s.z, nil, s.scheme.rounds)
 		s.base = s.z
 		adapt(s.adapt)
 	case ScaledDiffusion, GradientTracking: // Z, P = Agree(U - (s/n) L grad P^-1, L B B')
 		if err = s.prepareScaled(ctx); err == nil {
 			adapt(s.adaptScaled)
-			err = s.agree(ctx, s.scheme.mixer, s.z, s.scales, s.scheme.rounds)
+			err = s.agree(ctx, s.scheme.mixer, topology.StreamBasis, s.z, s.scales, s.scheme.rounds)
 		}
 	}
 	return time.Since(start) - adapting, err

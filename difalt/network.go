@@ -71,9 +71,9 @@ func (s *system) nodes() int { return s.graph.Len() }
 
 // agree runs AGREE (Alg. 1) on the bases and scalars of the hosted nodes; either
 // may be nil.
-func (s *system) agree(ctx context.Context, m topology.Mixer, z []*kernel.Basis, scalars [][]float64, rounds int) error {
+func (s *system) agree(ctx context.Context, m topology.Mixer, stream topology.Stream, z []*kernel.Basis, scalars [][]float64, rounds int) error {
 	for i := range s.msgs {
-		s.msgs[i] = topology.Message{}
+		s.msgs[i] = topology.Message{Stream: stream}
 		if z != nil {
 			s.msgs[i].Basis = z[i]
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/topology"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
@@ -108,7 +109,7 @@ func (s *Solver) prepareScaled(ctx context.Context) error {
 		for i, g := range s.groups {
 			s.scalings[i].gather(g.B, float64(s.nodes()))
 		}
-		if err := s.agree(ctx, s.scheme.mixer, nil, s.scales, s.o.InitRounds); err != nil {
+		if err := s.agree(ctx, s.scheme.mixer, topology.Exact, nil, s.scales, s.o.InitRounds); err != nil {
 			return err
 		}
 	}

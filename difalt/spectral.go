@@ -3,7 +3,9 @@ package difalt
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
@@ -17,6 +19,14 @@ type Initial struct {
 	U []*kernel.Basis
 	// SigmaSquared estimates sigma_max(Theta*)^2.
 	SigmaSquared float64
+	// Spectrum estimates the squares of the r largest singular values of Theta*, in
+	// about descending order; SigmaSquared is the largest.
+	Spectrum []float64
+	// NoiseEdge is the square of the largest singular value that the initialisation
+	// would see without any common structure: its matrix of the theta_t has sampling
+	// noise of variance mean(y^2)/n an entry, and so singular values up to
+	// sqrt(mean(y^2)/n) (sqrt(d) + sqrt(T)).
+	NoiseEdge float64
 	// Step is the step size that follows from it, 0.4/(n SigmaSquared).
 	Step float64
 	// Traffic is what the initialisation sent.
@@ -41,7 +51,7 @@ func Initialize(ctx context.Context, p *Problem, net *Network, o Options) (*Init
 
 func (s *system) initialize(ctx context.Context) (*Initial, error) {
 	before := s.mixer.Traffic()
-	theta, err := s.taskEstimates(ctx)
+	theta, meanSquare, err := s.taskEstimates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +59,11 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 	if s.p.U0 != nil {
 		iterations = 1
 	}
-	sigma, err := s.powerIterations(ctx, theta, u, iterations)
+	spectrum, err := s.powerIterations(ctx, theta, u, iterations)
 	if err != nil {
 		return nil, err
 	}
+	sigma := slices.Max(spectrum)
 	if s.p.U0 != nil {
 		u = clone(s.p.U0)
 	}
@@ -61,19 +72,39 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		return nil, fmt.Errorf("difalt: the initialisation estimates sigma_max^2 = %v: are all responses zero? Set Step and U0 to start anyway", sigma)
 	}
 	after := s.mixer.Traffic()
+	d, _ := u[0].Dims()
+	width := math.Sqrt(float64(d)) + math.Sqrt(float64(s.p.TotalTasks))
 	return &Initial{
 		U:            u,
 		SigmaSquared: sigma,
+		Spectrum:     spectrum,
+		NoiseEdge:    meanSquare / s.meanSamples() * width * width,
 		Step:         0.4 / (s.meanSamples() * sigma),
 		Traffic:      difference(after, before),
 	}, nil
 }
 
+// Rank returns how many of the estimated singular values stand out of the sampling
+// noise, at least one: the rank to choose, if the initialisation ran with a larger
+// one. A direction too weak for so few samples is not counted although the iteration
+// might find it.
+func (i *Initial) Rank() int {
+	const margin = 1.25 // tasks differ in their noise, which widens its spectrum
+	rank := 0
+	for _, v := range i.Spectrum {
+		if v > margin*i.NoiseEdge {
+			rank++
+		}
+	}
+	return max(rank, 1)
+}
+
 // taskEstimates returns Theta_g^(0) of every node as samples, one row theta_t a
-// task (Alg. 2, lines 2 to 7).
-func (s *system) taskEstimates(ctx context.Context) ([]*kernel.Tasks, error) {
+// task (Alg. 2, lines 2 to 7), and the mean of y^2 that the first hosted node sees.
+func (s *system) taskEstimates(ctx context.Context) (theta []*kernel.Tasks, meanSquare float64, err error) {
 	// alpha_g = 9 kappa^2 mu^2 (L/nT) sum y^2, averaged over the nodes.
-	factor := 9 * s.o.Kappa * s.o.Kappa * s.o.Mu * s.o.Mu * float64(s.nodes()) * float64(s.parts()) / float64(s.p.TotalSamples)
+	threshold := 9 * s.o.Kappa * s.o.Kappa * s.o.Mu * s.o.Mu
+	factor := threshold * float64(s.nodes()) * float64(s.parts()) / float64(s.p.TotalSamples)
 	alpha := make([][]float64, len(s.hosted))
 	for i := range s.hosted {
 		set := s.set(i, 0)
@@ -85,12 +116,12 @@ func (s *system) taskEstimates(ctx context.Context) ([]*kernel.Tasks, error) {
 		}
 		alpha[i] = []float64{factor * sum}
 	}
-	if err := s.agree(ctx, s.mixer, nil, alpha, s.o.InitRounds); err != nil {
-		return nil, err
+	if err := s.agree(ctx, s.mixer, topology.Exact, nil, alpha, s.o.InitRounds); err != nil {
+		return nil, 0, err
 	}
-	theta := make([]*kernel.Tasks, len(s.hosted))
+	theta = make([]*kernel.Tasks, len(s.hosted))
 	s.each(func(i, _ int) { theta[i] = backProjections(s.set(i, 1), alpha[i][0]) })
-	return theta, nil
+	return theta, alpha[0][0] / threshold, nil
 }
 
 // backProjections returns theta_t = X_t' y_trnc / n_t with the responses whose
@@ -143,19 +174,19 @@ func (s *system) start() []*kernel.Basis {
 }
 
 // powerIterations runs Alg. 2, lines 10 to 16, on u in place and returns the
-// estimate of sigma_max^2.
+// estimates of the squared singular values: L times the diagonal of node 1's R.
 //
 // The paper's line 15 leaves c_g U_1 at node g with some scalar c_g, which depends
-// on the weights. Node 1 therefore broadcasts the pair (sigma^2, 1) along with
-// U_1: it arrives as (c_g sigma^2, c_g), and dividing by c_g restores both.
-func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) (float64, error) {
+// on the weights. Node 1 therefore broadcasts its estimates and the number 1 along
+// with U_1: they arrive times c_g, and dividing by c_g restores them all.
+func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) ([]float64, error) {
 	d, r := u[0].Dims()
 	z := make([]*kernel.Basis, len(u))
 	rr := make([][]float64, len(u))
-	pair := make([][]float64, len(u))
+	sent := make([][]float64, len(u)) // r estimates and a 1
 	maxTasks := 1
 	for i := range u {
-		z[i], rr[i], pair[i] = kernel.NewBasis(d, r), make([]float64, r*r), make([]float64, 2)
+		z[i], rr[i], sent[i] = kernel.NewBasis(d, r), make([]float64, r*r), make([]float64, r+1)
 		maxTasks = max(maxTasks, theta[i].TotalSamples())
 	}
 	ws := make([]*kernel.Workspace, s.pool.Workers())
@@ -167,29 +198,34 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, r)) } // line 13
 	for range iterations {
 		s.each(product)
-		if err := s.agree(ctx, s.mixer, z, nil, s.o.InitRounds); err != nil { // line 12
-			return 0, err
+		if err := s.agree(ctx, s.mixer, topology.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
+			return nil, err
 		}
 		s.each(factor)
 		for i, g := range s.hosted { // line 14
-			pair[i][0], pair[i][1] = 0, 0
 			if g == 0 {
-				pair[i][0], pair[i][1] = float64(s.nodes())*largestDiagonal(rr[i], r), 1
+				for k := range r {
+					sent[i][k] = float64(s.nodes()) * rr[i][k*r+k]
+				}
+				sent[i][r] = 1
 				u[i].CopyFrom(z[i])
 			} else {
+				clear(sent[i])
 				clear(z[i].Data())
 			}
 		}
-		if err := s.agree(ctx, s.mixer, z, pair, s.o.InitRounds); err != nil { // line 15
-			return 0, err
+		if err := s.agree(ctx, s.mixer, topology.Exact, z, sent, s.o.InitRounds); err != nil { // line 15
+			return nil, err
 		}
 		for i, g := range s.hosted {
-			c := pair[i][1]
+			c := sent[i][r]
 			if c == 0 {
-				return 0, fmt.Errorf("difalt: node 0's estimate does not reach node %d in InitRounds = %d rounds; the graph %v needs at least %d",
+				return nil, fmt.Errorf("difalt: node 0's estimate does not reach node %d in InitRounds = %d rounds; the graph %v needs at least %d",
 					g, s.o.InitRounds, s.graph, s.graph.Diameter())
 			}
-			pair[i][0] /= c
+			for k := range sent[i] {
+				sent[i][k] /= c
+			}
 			if g == 0 {
 				continue
 			}
@@ -199,7 +235,7 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 			u[i].Orthonormalize(rr[i], make([]float64, r))
 		}
 	}
-	return pair[0][0], nil
+	return sent[0][:r], nil
 }
 
 // each calls f(i, worker) for every hosted node i in parallel.
@@ -209,14 +245,6 @@ func (s *system) each(f func(i, worker int)) {
 			f(i, w)
 		}
 	})
-}
-
-func largestDiagonal(rr []float64, r int) float64 {
-	m := rr[0]
-	for k := 1; k < r; k++ {
-		m = max(m, rr[k*r+k])
-	}
-	return m
 }
 
 func clone(u []*kernel.Basis) []*kernel.Basis {

@@ -1,6 +1,10 @@
 package difalt
 
-import "context"
+import (
+	"context"
+
+	"github.com/difalt/difalt/topology"
+)
 
 // checkEvery is how many iterations pass between two checks of the stop rule,
 // since the nodes have to tell one another.
@@ -25,7 +29,7 @@ func (s *Solver) moving(ctx context.Context) (bool, error) {
 				s.flags[i][0] = 1
 			}
 		}
-		if err := s.agree(ctx, s.scheme.mixer, nil, s.flags, 1); err != nil {
+		if err := s.agree(ctx, s.scheme.mixer, topology.Exact, nil, s.flags, 1); err != nil {
 			return false, err
 		}
 		for i := range s.raised {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 )
 
 // tracker holds every node's estimate of the whole gradient, by dynamic average
@@ -39,5 +40,5 @@ func (s *Solver) track(ctx context.Context) error {
 			previous[k] = v
 		}
 	}
-	return s.agree(ctx, s.scheme.mixer, s.tracker.sum, nil, rounds)
+	return s.agree(ctx, s.scheme.mixer, topology.StreamTracker, s.tracker.sum, nil, rounds)
 }
