@@ -93,6 +93,10 @@ type Options struct {
 	// Tolerance stops the run when no node's subspace moves by more than this in an
 	// iteration, SD_2(U_g, previous U_g). 0, the default, runs all iterations.
 	Tolerance float64
+	// StopAtNoise stops the run when what is left of the way is a tenth of the
+	// statistical error that noise leaves in U anyway. With data without noise it stops
+	// at rounding. Every check costs InitRounds rounds of r^2 + 1 numbers.
+	StopAtNoise bool
 	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
 	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then
 	// needs at least (2 Iterations + 2) Rank samples.

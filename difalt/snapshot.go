@@ -22,6 +22,8 @@ type Snapshot struct {
 	Step, SigmaSquared   float64
 	Traffic, InitTraffic topology.Traffic
 	Compute              time.Duration
+	// Moves is what Options.StopAtNoise remembers of node i, empty without it.
+	Moves []float64 `json:",omitempty"`
 	// Scaled[i] is the further state of node i with ScaledDiffusion and
 	// GradientTracking, empty otherwise.
 	Scaled []ScaledState `json:",omitempty"`
@@ -49,6 +51,7 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 		Method: s.o.Method.String(), Iteration: s.iteration, D: d, Rank: r,
 		Step: s.step, SigmaSquared: s.initial.SigmaSquared,
 		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute,
+		Moves: append([]float64(nil), s.lastMove...),
 	}
 	for _, u := range s.u {
 		cols := make([]float64, 0, d*r)
@@ -101,6 +104,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 		s.u[i].CopyFrom(u[i])
 	}
 	s.initial = &Initial{U: u, SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
+	copy(s.lastMove, snap.Moves)
 	s.step, s.iteration, s.compute = snap.Step, snap.Iteration, snap.Compute
 	// Count on from the snapshot's traffic.
 	s.begun = difference(s.scheme.mixer.Traffic(), snap.Traffic)

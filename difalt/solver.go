@@ -26,7 +26,12 @@ type Solver struct {
 	qrWork  [][]float64
 	flags   [][]float64 // what the nodes tell one another for the stop rule
 	raised  []bool
-	last    Record
+	// For StopAtNoise:
+	noise    *scaling
+	moments  [][]float64 // L B_g B_g' and L times the objective
+	lastMove []float64
+
+	last Record
 
 	initial   *Initial // nil until the first step
 	step      float64  // eta
@@ -68,6 +73,13 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 	}
 	s.qrTime = make([]time.Duration, len(s.groups))
 	s.raised = make([]bool, len(s.groups))
+	if o.StopAtNoise {
+		s.noise = newScaling(r)
+		s.lastMove = make([]float64, len(s.groups))
+		for range s.groups {
+			s.moments = append(s.moments, make([]float64, r*r+1))
+		}
+	}
 	s.engine = kernel.NewEngine(s.pool, s.groups)
 	s.metrics = newMetrics(s.pool, s.p.Truth, len(s.groups), d, r)
 	s.adapt = s.perNode(s.adaptNode)
@@ -117,15 +129,13 @@ func (s *Solver) Run(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.o.Tolerance > 0 && s.iteration%checkEvery == 0 {
-			moving, err := s.moving(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if !moving {
-				status = Converged
-				break
-			}
+		done, err := s.settled(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			status = Converged
+			break
 		}
 	}
 	if err := s.begin(ctx); err != nil { // Iterations may be done without a step after Restore

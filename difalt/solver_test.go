@@ -208,6 +208,33 @@ func TestConverged(t *testing.T) {
 	}
 }
 
+// TestStopAtNoise stops early on noisy data without losing accuracy, and at
+// rounding on data without noise.
+func TestStopAtNoise(t *testing.T) {
+	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion} {
+		for _, noise := range []float64{0.3, 0.01, 0} {
+			s := gaussian(1, 5, 20, 40, 2, fixed(25), noise)
+			o := difalt.Options{Rank: 2, Method: method, StopAtNoise: true, Rounds: 20, Iterations: 2000}
+			stopped, err := difalt.Run(t.Context(), s.Problem, net, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.StopAtNoise = false
+			full, err := difalt.Run(t.Context(), s.Problem, net, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stopped.Status != difalt.Converged || stopped.Iterations > 500 {
+				t.Errorf("%v, noise %g: %v after %d iterations", method, noise, stopped.Status, stopped.Iterations)
+			}
+			if got, best := stopped.Last.SDMax, full.Last.SDMax; got > 1.1*best+1e-12 {
+				t.Errorf("%v, noise %g: stopped at %g, %d iterations reach %g", method, noise, got, o.Iterations, best)
+			}
+		}
+	}
+}
+
 func TestDivergedKeepsLastFiniteState(t *testing.T) {
 	s, net := small(t)
 	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e305})
