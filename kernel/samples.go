@@ -43,30 +43,34 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 }
 
 const (
-	// resident is the number of bytes of samples up to which those of two tasks stay
-	// in the second-level cache.
-	resident = 512 << 10
-	// window is how far ahead of its reading a larger task is prefetched.
-	window = 256 << 10
+	// window is how far ahead of its reading in mulBasis memory is asked for at most,
+	// and resident how large a task may be to stay in the second-level cache from
+	// mulBasis to mulTransposed, with that much of the next one beside it.
+	window   = 256 << 10
+	resident = 1536 << 10
 )
 
 // prefetch decides what to ask for while these rows, which start at an address,
 // are worked on. Rows are used twice, for X U and for X'e, and should come from
-// memory once, while something else is computed.
-//
-// Small tasks: exactly the rows that come next, spread evenly over both products.
-// Large ones would push each other out of the cache: a window that runs ahead of
-// the reading in X U, and the start of the next rows during X'e.
+// memory once, while something else is computed. So memory is asked for at an even
+// pace, in the order of its use: of a small task, exactly the rows that come next,
+// so that all of them are there when their turn comes; of a large one, whose next
+// would push it out of the cache, a window that runs ahead of the reading.
 func (s *samples) prefetch(here uintptr, r int) {
 	bytes := uintptr(s.n * s.stride * s.storage.size())
 	next := here + bytes
-	if bytes > resident {
-		s.basisNext, s.gradientNext = here+window, next
+	if tile.Packed(r) > 0 {
+		s.basisNext = next // MulPacked does the rest
 		return
 	}
-	s.basisNext = next
-	if asked := tile.Ahead(r, s.storage.size()); asked < 8 {
-		s.solveNext = next + bytes/8*uintptr(asked)
+	if bytes > resident {
+		return
+	}
+	asked := bytes / 8 * uintptr(tile.Ahead(r, s.storage.size()))
+	lead := min(asked, window)
+	s.basisNext = next + lead - asked
+	if asked < bytes/8*8 {
+		s.solveNext = next + lead
 		s.gradientNext = s.solveNext + uintptr(tile.SolveAhead(s.n, r))
 	}
 }
@@ -74,13 +78,16 @@ func (s *samples) prefetch(here uintptr, r int) {
 // mulBasis computes ws.a = X U for the basis that ws.load has prepared.
 func (s samples) mulBasis(ws *Workspace, u *Basis) {
 	k := ws.packed
-	a, rest := ws.a[k*ws.lda:], u.data[min(k*u.stride, len(u.data)):]
+	a, rest, next := ws.a[k*ws.lda:], u.data[min(k*u.stride, len(u.data)):], s.basisNext
+	if k > 0 {
+		next = 0
+	}
 	if s.storage == Float32 {
 		if k > 0 {
 			tile.MulPacked32(ws.a, ws.lda, s.x32, s.stride, ws.p, s.n, s.d, k, s.basisNext)
 		}
 		if k < u.r {
-			blas.MulBasis32(a, ws.lda, s.x32, s.stride, rest, u.stride, s.n, s.d, u.r-k, s.basisNext)
+			blas.MulBasis32(a, ws.lda, s.x32, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
 		}
 		return
 	}
@@ -88,7 +95,7 @@ func (s samples) mulBasis(ws *Workspace, u *Basis) {
 		tile.MulPacked(ws.a, ws.lda, s.x64, s.stride, ws.p, s.n, s.d, k, s.basisNext)
 	}
 	if k < u.r {
-		blas.MulBasis(a, ws.lda, s.x64, s.stride, rest, u.stride, s.n, s.d, u.r-k, s.basisNext)
+		blas.MulBasis(a, ws.lda, s.x64, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
 	}
 }
 

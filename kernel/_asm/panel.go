@@ -11,20 +11,20 @@ import (
 // panelRows returns the heights of the broadcast tiles, the tallest first.
 func panelRows(t isa) []int {
 	if t == avx512 {
-		return []int{12, 4, 1}
+		return []int{12, 4, 2, 1}
 	}
-	return []int{6, 1}
+	return []int{6, 2, 1}
 }
 
 // panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of
 // columns, all row-major: two vectors of a row of Z are multiplied by one entry of
 // each row of W.
 func panel(t isa, height int) {
-	const unroll = 4
+	const unroll = 8
 	text(fmt.Sprintf("panel_%dx%d", height, 2*t.lanes), t,
-		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, pace int)",
-		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z, "+
-			"and prefetches from next on, pace bytes for every %d of the n.", height, 2*t.lanes, unroll))
+		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int)",
+		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
+			"For every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.", height, 2*t.lanes, unroll))
 	c := param("c")
 	ldc := bytesParam("ldc", false)
 	acc := make([][]reg.VecVirtual, height)
@@ -86,17 +86,24 @@ func panel(t isa, height int) {
 			ADDQ(I32(8*k), high.base)
 		}
 	}
-	pf, left := param("next"), param("n")
+	pf, ldnext, left := param("next"), param("ldnext"), param("n")
+	back := AllocLocal(8) // from the line of the last row to the next one of the first
+	offset := GP64()
+	IMUL3Q(I32(-height), ldnext, offset)
+	ADDQ(mem("step"), offset)
+	MOVQ(offset, back)
 	SHRQ(U8(log2(unroll)), left)
 	JZ(LabelRef("rest"))
 	loop("unrolled", left, func() {
-		for i := range (height + 1) / 2 {
-			PREFETCHT1(Mem{Base: pf, Disp: 64 * i})
-		}
-		ADDQ(mem("pace"), pf)
+		asked := 0
 		for k := range unroll {
+			for ; asked*unroll < (k+1)*height; asked++ {
+				PREFETCHT1(Mem{Base: pf})
+				ADDQ(ldnext, pf)
+			}
 			step(k)
 		}
+		ADDQ(back, pf)
 		advance(unroll)
 	})
 	Label("rest")

@@ -3,13 +3,10 @@ package tile
 // The exported operations call functions of the same name in lower case, of which
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
-// Ahead returns how much memory MulBasis and MulPacked ask for from next on, on a
-// basis of rank r, in eighths of the bytes of their samples of the given size.
+// Ahead returns how much memory MulBasis asks for from next on, on a basis of
+// rank r, in eighths of the bytes of their samples of the given size.
 // MulTransposed asks for the rest of 8, if there is any.
 func Ahead(r, size int) int {
-	if packed(r) > 0 {
-		return 8
-	}
 	share := basisShare
 	if size == 4 {
 		share = basisShare32
@@ -47,7 +44,8 @@ func Packed(r int) int { return packed(r) }
 func PackBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
 
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric.
-// next is as for MulBasis.
+// It asks for its own samples a little ahead of their use, and only for the
+// beginning of the rows at next.
 func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
 	mulPacked(a, lda, x, ldx, p, n, d, r, next)
 }

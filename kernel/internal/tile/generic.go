@@ -45,9 +45,17 @@ func packBasisGeneric(p, u []float64, ldu, d, r int) {
 		if c+PackWidth > r {
 			clear(panel)
 		}
-		for j := range min(PackWidth, r-c) {
-			for k, v := range u[(c+j)*ldu:][:d] {
-				panel[k*PackWidth+j] = v
+		// In blocks of features, so that the panel's lines stay in the cache until all
+		// their columns are there.
+		for k := 0; k < d; k += 2 * Width {
+			n := min(2*Width, d-k)
+			rows := panel[k*PackWidth:][:n*PackWidth]
+			for j := range min(PackWidth, r-c) {
+				at := j
+				for _, v := range u[(c+j)*ldu+k:][:n] {
+					rows[at] = v
+					at += PackWidth
+				}
 			}
 		}
 	}
