@@ -72,7 +72,9 @@ func caches() string {
 }
 
 func system() string {
-	s := firstLine("uname", "-srm")
+	// The version alone: what follows it is the builder's.
+	release := regexp.MustCompile(`^[0-9.]+`).FindString(firstLine("uname", "-r"))
+	s := strings.TrimSpace(firstLine("uname", "-s") + " " + release)
 	if m := regexp.MustCompile(`PRETTY_NAME="(.*)"`).FindStringSubmatch(readFile("/etc/os-release")); m != nil {
 		s = m[1] + ", " + s
 	}

@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 	if err := printTable(&out, small, all); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"gonum blas64", "1.00", "absent on 1 threads: dies: ended: no such library"} {
+	for _, want := range []string{"gonum blas64", "1.00", "absent, threads 1: dies: ended: no such library"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("table has no %q:\n%s", want, out.String())
 		}

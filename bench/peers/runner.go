@@ -104,7 +104,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.Peer
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(os.Stderr, "%s, %d threads: starting %s\n", r.shape.Name, n, p.name)
+		fmt.Fprintf(os.Stderr, "%s, threads %d: starting %s\n", r.shape.Name, n, p.name)
 		times[i].Name = p.name
 		k, err := r.ready(p, n, &want)
 		if err != nil {
@@ -117,7 +117,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.Peer
 		running[i] = k
 		times[i].Version = k.version
 	}
-	fmt.Fprintf(os.Stderr, "%s, %d threads: measuring\n", r.shape.Name, n)
+	fmt.Fprintf(os.Stderr, "%s, threads %d: measuring\n", r.shape.Name, n)
 	if err := r.inTurns(ctx, running, times); err != nil {
 		return nil, err
 	}

@@ -23,13 +23,13 @@ func printTable(w io.Writer, s measure.Shape, all []measure.Comparison) error {
 		}
 		fmt.Fprintln(tab)
 	}
-	row("", func(c measure.Comparison) (string, string) { return fmt.Sprintf("%d threads, ms", c.Threads), "ratio" })
+	row("", func(c measure.Comparison) (string, string) { return fmt.Sprintf("threads: %d, ms", c.Threads), "ratio" })
 	row(floorName, func(c measure.Comparison) (string, string) { return fmt.Sprintf("%.3f", c.ReadMS), "" })
 	var absent []string
 	for i, p := range all[0].Peers {
 		row(p.Name, func(c measure.Comparison) (string, string) {
 			if c.Peers[i].Absent != "" {
-				absent = append(absent, fmt.Sprintf("absent on %d threads: %s: %s", c.Threads, p.Name, c.Peers[i].Absent))
+				absent = append(absent, fmt.Sprintf("absent, threads %d: %s: %s", c.Threads, p.Name, c.Peers[i].Absent))
 				return "-", "absent"
 			}
 			return fmt.Sprintf("%.3f", c.Peers[i].MS), fmt.Sprintf("%.2f", c.Peers[i].Ratio)

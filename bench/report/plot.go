@@ -67,6 +67,7 @@ func draw(s measure.Shape, of []measure.Comparison, path string) error {
 	p.X.Label.Text = "speed of an iteration, % of a streaming read of X with as many threads"
 	p.X.Min, p.X.Max = 0, 100
 	p.NominalY(names...)
+	p.Y.Tick.Label.Font.Size = vg.Points(9)
 	p.Y.Min, p.Y.Max = -0.6, float64(len(names))-0.4
 	p.Legend.Top = false
 	p.Add(plotter.NewGrid())
@@ -87,7 +88,7 @@ func draw(s measure.Shape, of []measure.Comparison, path string) error {
 		bars.LineStyle.Width = 0
 		bars.Offset = width * vg.Length(float64(len(of)-1)/2-float64(i))
 		p.Add(bars)
-		p.Legend.Add(fmt.Sprintf("%d threads", c.Threads), bars)
+		p.Legend.Add(fmt.Sprintf("threads: %d", c.Threads), bars)
 	}
 	return p.Save(20*vg.Centimeter, vg.Length(len(names)+4)*0.7*vg.Centimeter, path)
 }

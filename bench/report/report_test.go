@@ -56,7 +56,7 @@ func TestPlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"slow", "difalt", "1 threads", ">100<"} {
+	for _, want := range []string{"slow", "difalt", "threads: 1", ">100<"} {
 		if !bytes.Contains(svg, []byte(want)) {
 			t.Errorf("plot has no %q", want)
 		}
