@@ -129,10 +129,10 @@ func (in *PlanInput) addCosts(m *MethodPlan) {
 	m.Entries = nested * entries * float64(in.Nodes) * float64(in.MaxDegree)
 
 	// Alg. 2: the threshold, then the product (line 12) and node 1's broadcast (line
-	// 15), with which go sigma^2 and the scalar by which difalt divides.
+	// 15), with which go r singular values and the scalar by which difalt divides.
 	m.Init = in.phase(m.InitRounds, 1, 1)
 	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries))
-	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries+2))
+	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries+float64(in.Rank)+1))
 	m.Init.Computation = m.PowerIterations * heaviest
 	m.Descent = in.phase(m.Rounds, m.Iterations, entries) // Alg. 3, line 13
 	m.Descent.Computation = m.Iterations * heaviest

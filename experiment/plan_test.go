@@ -60,12 +60,12 @@ func TestPlanByHand(t *testing.T) {
 		// Alg. 2: 7 rounds for the threshold and 2*7 in each of the 23 iterations.
 		{"rounds of the start", p.Dif.Init.Rounds, 7 + 2*7*23},
 		{"messages of the start", p.Dif.Init.Messages, (7 + 2*7*23) * 24},
-		{"bytes of the start", p.Dif.Init.Bytes, 8 * 24 * 7 * (1 + 23*32 + 23*34)},
+		{"bytes of the start", p.Dif.Init.Bytes, 8 * 24 * 7 * (1 + 23*32 + 23*37)},
 		{"rounds of the iterations", p.Dif.Descent.Rounds, 75},
 		{"bytes of the iterations", p.Dif.Descent.Bytes, 75 * 24 * 8 * 32},
 		// A message of 32 entries takes 1 + 8*8*32/64 = 33 s.
 		{"seconds of the iterations", p.Dif.Descent.Communication, 75 * 33},
-		{"seconds in all", p.Dif.Total.Communication, 75*33 + 7*(1+1) + 161*33 + 161*35},
+		{"seconds in all", p.Dif.Total.Communication, 75*33 + 7*(1+1) + 161*33 + 161*38},
 		// Two tasks a node of 5*8*4 multiply-adds each, at 100 a second.
 		{"computation", p.Dif.Total.Computation, (23 + 15) * 3.2},
 		{"unknowns", p.Unknowns, (8 + 16 - 4) * 4 / 16},
