@@ -1,6 +1,7 @@
 package difalt
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -97,6 +98,10 @@ type Options struct {
 	// statistical error that noise leaves in U anyway. With data without noise it stops
 	// at rounding. Every check costs InitRounds rounds of r^2 + 1 numbers.
 	StopAtNoise bool
+	// MixedPrecision iterates on a float32 copy of the samples, which takes half of
+	// their memory again and streams in half of the time, and corrects the responses
+	// for what the copy has lost, so that the result has the digits of float64.
+	MixedPrecision bool
 	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
 	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then
 	// needs at least (2 Iterations + 2) Rank samples.
@@ -132,6 +137,9 @@ func (o *Options) Validate() error {
 		if f.value < 0 {
 			return fmt.Errorf("difalt: %s is %d: must not be negative", f.name, f.value)
 		}
+	}
+	if o.MixedPrecision && o.SampleSplit {
+		return errors.New("difalt: MixedPrecision and SampleSplit do not go together")
 	}
 	for _, f := range []struct {
 		name  string

@@ -11,7 +11,7 @@ import (
 
 // A Snapshot is the state of a run between two iterations. It can be stored with
 // any encoder; a solver for the same problem, network and options that restores
-// it continues with the same bits.
+// it continues with the same bits; with MixedPrecision it agrees to rounding.
 type Snapshot struct {
 	Method    string
 	Iteration int
@@ -105,6 +105,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	}
 	s.initial = &Initial{U: u, SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
 	copy(s.lastMove, snap.Moves)
+	s.restored = snap.Iteration > 0
 	s.step, s.iteration, s.compute = snap.Step, snap.Iteration, snap.Compute
 	// Count on from the snapshot's traffic.
 	s.begun = difference(s.scheme.mixer.Traffic(), snap.Traffic)

@@ -45,7 +45,10 @@ type Solver struct {
 	shared   bool        // the nodes have agreed on P before
 	tracker  *tracker    // of GradientTracking, else nil
 
-	adapt, adaptScaled, project func(worker int) // stored, so that calling them does not allocate
+	precisions []*precision // of MixedPrecision, else nil
+	restored   bool         // and nothing has run since
+
+	adapt, adaptScaled, project, compensate func(worker int) // stored, so that calling them does not allocate
 }
 
 // NewSolver returns a solver for the problem. It validates everything and
@@ -70,6 +73,10 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 		s.rr = append(s.rr, make([]float64, r*r))
 		s.qrWork = append(s.qrWork, make([]float64, r))
 		s.flags = append(s.flags, make([]float64, 1))
+	}
+	if o.MixedPrecision {
+		s.reduce()
+		s.compensate = s.perNode(s.compensateNode)
 	}
 	s.qrTime = make([]time.Duration, len(s.groups))
 	s.raised = make([]bool, len(s.groups))
@@ -159,6 +166,13 @@ func (s *Solver) Step(ctx context.Context) error {
 		return err
 	}
 	s.selectSamples()
+	switch {
+	case s.precisions == nil:
+	case s.restored:
+		s.resume()
+	default:
+		s.pool.Run(s.compensate)
+	}
 	s.engine.Step(s.u, s.o.Ridge) // lines 7 to 11: b_t and the gradient, at every node
 	s.observe()
 	mixing, err := s.combine(ctx) // lines 12 and 13: adapt, and agree with the neighbours
@@ -253,7 +267,7 @@ func (s *Solver) slowestNode() time.Duration {
 
 // finish fits b_t to the final U_g and returns the result.
 func (s *Solver) finish(status Status) *Result {
-	if s.o.SampleSplit {
+	if s.o.SampleSplit || s.o.MixedPrecision {
 		for i, g := range s.groups {
 			g.SetSamples(s.p.Nodes[i], s.p.Nodes[i])
 		}
