@@ -36,6 +36,9 @@ func main() {
 	widen(t)
 	leastSquares(t)
 	residual(t)
+	columnProducts(t)
+	columnUpdate(t)
+	columnScale(t)
 	for _, streams := range []int{1, 4} {
 		readSum(t, streams)
 	}

@@ -30,7 +30,7 @@ const PackWidth = 16
 // PackedLen returns the length of a packed basis, with the scratch memory of
 // MulPacked32 behind it.
 func PackedLen(d, r int) int {
-	const scratch = 12 * 128
+	const scratch = 12 * 64
 	return Pad(d)*((r+PackWidth-1)&^(PackWidth-1)) + scratch
 }
 

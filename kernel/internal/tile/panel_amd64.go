@@ -84,7 +84,7 @@ const (
 	// depth is the number of features that mulPacked takes at a time: so many rows of
 	// a packed panel stay in the first-level cache while all rows of samples pass by,
 	// and, of samples in float32, so many of maxHeight rows after their conversion.
-	depth = 128
+	depth = 64
 	// passRows is the number of rows whose sums are kept from one depth to the next.
 	passRows = 8 * maxHeight
 )

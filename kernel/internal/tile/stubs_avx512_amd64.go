@@ -129,6 +129,21 @@ func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float
 //go:noescape
 func residual_avx512(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
 
+// columnProducts_avx512 stores the inner products of x with each of cols columns, m >= 1.
+//
+//go:noescape
+func columnProducts_avx512(s *float64, x *float64, c *float64, ldc int, cols int, m int)
+
+// columnUpdate_avx512 subtracts f[j] times x from each of cols columns, m >= 1.
+//
+//go:noescape
+func columnUpdate_avx512(c *float64, ldc int, x *float64, f *float64, cols int, m int)
+
+// columnScale_avx512 multiplies x by f, m >= 1.
+//
+//go:noescape
+func columnScale_avx512(x *float64, f float64, m int)
+
 // readSum_1_avx512 returns the sum of n >= 256 float64, a multiple of 256.
 //
 //go:noescape

@@ -4501,6 +4501,264 @@ end:
 	VZEROUPPER
 	RET
 
+// func columnProducts_avx2(s *float64, x *float64, c *float64, ldc int, cols int, m int)
+// Requires: AVX, FMA3
+TEXT ·columnProducts_avx2(SB), NOSPLIT, $0-48
+	MOVQ    m+40(FP), AX
+	ANDQ    $0x03, AX
+	LEAQ    tailMask<>+32(SB), CX
+	SHLQ    $0x03, AX
+	SUBQ    AX, CX
+	VMOVUPD (CX), Y0
+	MOVQ    s+0(FP), AX
+	MOVQ    c+16(FP), CX
+	MOVQ    ldc+24(FP), DX
+	SHLQ    $0x03, DX
+	LEAQ    (DX)(DX*2), SI
+
+fours:
+	CMPQ   cols+32(FP), $+4
+	JL     ones
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   x+8(FP), DI
+	MOVQ   CX, BX
+	MOVQ   m+40(FP), R8
+	SHRQ   $0x02, R8
+	JZ     fourTail
+
+four:
+	VMOVUPD     (DI), Y5
+	VMOVUPD     (BX), Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMOVUPD     (BX)(DX*1), Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMOVUPD     (BX)(DX*2), Y6
+	VFMADD231PD Y6, Y5, Y3
+	VMOVUPD     (BX)(SI*1), Y6
+	VFMADD231PD Y6, Y5, Y4
+	ADDQ        $+32, DI
+	ADDQ        $+32, BX
+	DECQ        R8
+	JNZ         four
+
+fourTail:
+	TESTQ       $+3, m+40(FP)
+	JZ          fourDone
+	VMASKMOVPD  (DI), Y0, Y5
+	VMASKMOVPD  (BX), Y0, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMASKMOVPD  (BX)(DX*1), Y0, Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMASKMOVPD  (BX)(DX*2), Y0, Y6
+	VFMADD231PD Y6, Y5, Y3
+	VMASKMOVPD  (BX)(SI*1), Y0, Y6
+	VFMADD231PD Y6, Y5, Y4
+
+fourDone:
+	VHADDPD    Y2, Y1, Y1
+	VHADDPD    Y4, Y3, Y2
+	VPERM2F128 $0x21, Y2, Y1, Y3
+	VBLENDPD   $0x0c, Y2, Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       $+32, AX
+	ADDQ       DX, CX
+	ADDQ       DX, CX
+	ADDQ       DX, CX
+	ADDQ       DX, CX
+	SUBQ       $+4, cols+32(FP)
+	JMP        fours
+
+ones:
+	CMPQ   cols+32(FP), $+0
+	JE     end
+	VXORPD Y1, Y1, Y1
+	MOVQ   x+8(FP), DI
+	MOVQ   CX, BX
+	MOVQ   m+40(FP), SI
+	SHRQ   $0x02, SI
+	JZ     oneTail
+
+one:
+	VMOVUPD     (DI), Y2
+	VMOVUPD     (BX), Y3
+	VFMADD231PD Y3, Y2, Y1
+	ADDQ        $+32, DI
+	ADDQ        $+32, BX
+	DECQ        SI
+	JNZ         one
+
+oneTail:
+	TESTQ       $+3, m+40(FP)
+	JZ          oneDone
+	VMASKMOVPD  (DI), Y0, Y2
+	VMASKMOVPD  (BX), Y0, Y3
+	VFMADD231PD Y3, Y2, Y1
+
+oneDone:
+	VMOVAPD      Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPD       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDSD       X2, X1, X1
+	VMOVSD       X1, (AX)
+	ADDQ         $+8, AX
+	ADDQ         DX, CX
+	SUBQ         $+1, cols+32(FP)
+	JMP          ones
+
+end:
+	VZEROUPPER
+	RET
+
+// func columnUpdate_avx2(c *float64, ldc int, x *float64, f *float64, cols int, m int)
+// Requires: AVX, FMA3
+TEXT ·columnUpdate_avx2(SB), NOSPLIT, $0-48
+	MOVQ    m+40(FP), AX
+	ANDQ    $0x03, AX
+	LEAQ    tailMask<>+32(SB), CX
+	SHLQ    $0x03, AX
+	SUBQ    AX, CX
+	VMOVUPD (CX), Y0
+	MOVQ    f+24(FP), AX
+	MOVQ    c+0(FP), CX
+	MOVQ    ldc+8(FP), DX
+	SHLQ    $0x03, DX
+	LEAQ    (DX)(DX*2), SI
+
+fours:
+	CMPQ         cols+32(FP), $+4
+	JL           ones
+	VBROADCASTSD (AX), Y1
+	VBROADCASTSD 8(AX), Y2
+	VBROADCASTSD 16(AX), Y3
+	VBROADCASTSD 24(AX), Y4
+	MOVQ         x+16(FP), DI
+	MOVQ         CX, BX
+	MOVQ         m+40(FP), R8
+	SHRQ         $0x02, R8
+	JZ           fourTail
+
+four:
+	VMOVUPD      (DI), Y5
+	VMOVUPD      (BX), Y6
+	VFNMADD231PD Y1, Y5, Y6
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      (BX)(DX*1), Y6
+	VFNMADD231PD Y2, Y5, Y6
+	VMOVUPD      Y6, (BX)(DX*1)
+	VMOVUPD      (BX)(DX*2), Y6
+	VFNMADD231PD Y3, Y5, Y6
+	VMOVUPD      Y6, (BX)(DX*2)
+	VMOVUPD      (BX)(SI*1), Y6
+	VFNMADD231PD Y4, Y5, Y6
+	VMOVUPD      Y6, (BX)(SI*1)
+	ADDQ         $+32, DI
+	ADDQ         $+32, BX
+	DECQ         R8
+	JNZ          four
+
+fourTail:
+	TESTQ        $+3, m+40(FP)
+	JZ           fourDone
+	VMASKMOVPD   (DI), Y0, Y5
+	VMASKMOVPD   (BX), Y0, Y6
+	VFNMADD231PD Y1, Y5, Y6
+	VMASKMOVPD   Y6, Y0, (BX)
+	VMASKMOVPD   (BX)(DX*1), Y0, Y1
+	VFNMADD231PD Y2, Y5, Y1
+	VMASKMOVPD   Y1, Y0, (BX)(DX*1)
+	VMASKMOVPD   (BX)(DX*2), Y0, Y1
+	VFNMADD231PD Y3, Y5, Y1
+	VMASKMOVPD   Y1, Y0, (BX)(DX*2)
+	VMASKMOVPD   (BX)(SI*1), Y0, Y1
+	VFNMADD231PD Y4, Y5, Y1
+	VMASKMOVPD   Y1, Y0, (BX)(SI*1)
+
+fourDone:
+	ADDQ $+32, AX
+	ADDQ DX, CX
+	ADDQ DX, CX
+	ADDQ DX, CX
+	ADDQ DX, CX
+	SUBQ $+4, cols+32(FP)
+	JMP  fours
+
+ones:
+	CMPQ         cols+32(FP), $+0
+	JE           end
+	VBROADCASTSD (AX), Y1
+	MOVQ         x+16(FP), DI
+	MOVQ         CX, BX
+	MOVQ         m+40(FP), SI
+	SHRQ         $0x02, SI
+	JZ           oneTail
+
+one:
+	VMOVUPD      (DI), Y2
+	VMOVUPD      (BX), Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMOVUPD      Y3, (BX)
+	ADDQ         $+32, DI
+	ADDQ         $+32, BX
+	DECQ         SI
+	JNZ          one
+
+oneTail:
+	TESTQ        $+3, m+40(FP)
+	JZ           oneDone
+	VMASKMOVPD   (DI), Y0, Y2
+	VMASKMOVPD   (BX), Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMASKMOVPD   Y3, Y0, (BX)
+
+oneDone:
+	ADDQ $+8, AX
+	ADDQ DX, CX
+	SUBQ $+1, cols+32(FP)
+	JMP  ones
+
+end:
+	VZEROUPPER
+	RET
+
+// func columnScale_avx2(x *float64, f float64, m int)
+// Requires: AVX
+TEXT ·columnScale_avx2(SB), NOSPLIT, $0-24
+	MOVQ         m+16(FP), AX
+	ANDQ         $0x03, AX
+	LEAQ         tailMask<>+32(SB), CX
+	SHLQ         $0x03, AX
+	SUBQ         AX, CX
+	VMOVUPD      (CX), Y0
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD f+8(FP), Y1
+	MOVQ         m+16(FP), CX
+	SHRQ         $0x02, CX
+	JZ           rowTail
+
+row:
+	VMOVUPD (AX), Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)
+	ADDQ    $+32, AX
+	DECQ    CX
+	JNZ     row
+
+rowTail:
+	TESTQ      $+3, m+16(FP)
+	JZ         rowDone
+	VMASKMOVPD (AX), Y0, Y2
+	VMULPD     Y1, Y2, Y2
+	VMASKMOVPD Y2, Y0, (AX)
+
+rowDone:
+	VZEROUPPER
+	RET
+
 // func readSum_1_avx2(x *float64, n int) float64
 // Requires: AVX, SSE2
 TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-24

@@ -5702,6 +5702,276 @@ end:
 	VZEROUPPER
 	RET
 
+// func columnProducts_avx512(s *float64, x *float64, c *float64, ldc int, cols int, m int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·columnProducts_avx512(SB), NOSPLIT, $0-48
+	MOVQ  m+40(FP), AX
+	ANDQ  $0x07, AX
+	MOVQ  $0x00000001, CX
+	SHLXQ AX, CX, AX
+	DECQ  AX
+	KMOVW AX, K1
+	MOVL  $0x000000aa, AX
+	KMOVW AX, K2
+	MOVL  $0x000000f0, AX
+	KMOVW AX, K3
+	MOVQ  s+0(FP), AX
+	MOVQ  c+16(FP), CX
+	MOVQ  ldc+24(FP), DX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), SI
+
+fours:
+	CMPQ   cols+32(FP), $+4
+	JL     ones
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+8(FP), DI
+	MOVQ   CX, BX
+	MOVQ   m+40(FP), R8
+	SHRQ   $0x03, R8
+	JZ     fourTail
+
+four:
+	VMOVUPD     (DI), Z4
+	VMOVUPD     (BX), Z5
+	VFMADD231PD Z5, Z4, Z0
+	VMOVUPD     (BX)(DX*1), Z5
+	VFMADD231PD Z5, Z4, Z1
+	VMOVUPD     (BX)(DX*2), Z5
+	VFMADD231PD Z5, Z4, Z2
+	VMOVUPD     (BX)(SI*1), Z5
+	VFMADD231PD Z5, Z4, Z3
+	ADDQ        $+64, DI
+	ADDQ        $+64, BX
+	DECQ        R8
+	JNZ         four
+
+fourTail:
+	TESTQ       $+7, m+40(FP)
+	JZ          fourDone
+	VMOVUPD.Z   (DI), K1, Z4
+	VMOVUPD.Z   (BX), K1, Z5
+	VFMADD231PD Z5, Z4, Z0
+	VMOVUPD.Z   (BX)(DX*1), K1, Z5
+	VFMADD231PD Z5, Z4, Z1
+	VMOVUPD.Z   (BX)(DX*2), K1, Z5
+	VFMADD231PD Z5, Z4, Z2
+	VMOVUPD.Z   (BX)(SI*1), K1, Z5
+	VFMADD231PD Z5, Z4, Z3
+
+fourDone:
+	VSHUFPD    $0x55, Z1, Z0, Z4
+	VMOVAPD    Z1, K2, Z0
+	VADDPD     Z0, Z4, Z4
+	VSHUFPD    $0x55, Z3, Z2, Z0
+	VMOVAPD    Z3, K2, Z2
+	VADDPD     Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z4, Z1
+	VMOVAPD    Z0, K3, Z4
+	VADDPD     Z4, Z1, Z1
+	VSHUFF64X2 $0x0d, Z1, Z1, Z0
+	VSHUFF64X2 $0x08, Z1, Z1, Z1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    Y0, (AX)
+	ADDQ       $+32, AX
+	ADDQ       DX, CX
+	ADDQ       DX, CX
+	ADDQ       DX, CX
+	ADDQ       DX, CX
+	SUBQ       $+4, cols+32(FP)
+	JMP        fours
+
+ones:
+	CMPQ   cols+32(FP), $+0
+	JE     end
+	VXORPD Z0, Z0, Z0
+	MOVQ   x+8(FP), DI
+	MOVQ   CX, BX
+	MOVQ   m+40(FP), SI
+	SHRQ   $0x03, SI
+	JZ     oneTail
+
+one:
+	VMOVUPD     (DI), Z1
+	VMOVUPD     (BX), Z2
+	VFMADD231PD Z2, Z1, Z0
+	ADDQ        $+64, DI
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         one
+
+oneTail:
+	TESTQ       $+7, m+40(FP)
+	JZ          oneDone
+	VMOVUPD.Z   (DI), K1, Z1
+	VMOVUPD.Z   (BX), K1, Z2
+	VFMADD231PD Z2, Z1, Z0
+
+oneDone:
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, (AX)
+	ADDQ          $+8, AX
+	ADDQ          DX, CX
+	SUBQ          $+1, cols+32(FP)
+	JMP           ones
+
+end:
+	VZEROUPPER
+	RET
+
+// func columnUpdate_avx512(c *float64, ldc int, x *float64, f *float64, cols int, m int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·columnUpdate_avx512(SB), NOSPLIT, $0-48
+	MOVQ  m+40(FP), AX
+	ANDQ  $0x07, AX
+	MOVQ  $0x00000001, CX
+	SHLXQ AX, CX, AX
+	DECQ  AX
+	KMOVW AX, K1
+	MOVQ  f+24(FP), AX
+	MOVQ  c+0(FP), CX
+	MOVQ  ldc+8(FP), DX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), SI
+
+fours:
+	CMPQ         cols+32(FP), $+4
+	JL           ones
+	VBROADCASTSD (AX), Z0
+	VBROADCASTSD 8(AX), Z1
+	VBROADCASTSD 16(AX), Z2
+	VBROADCASTSD 24(AX), Z3
+	MOVQ         x+16(FP), DI
+	MOVQ         CX, BX
+	MOVQ         m+40(FP), R8
+	SHRQ         $0x03, R8
+	JZ           fourTail
+
+four:
+	VMOVUPD      (DI), Z4
+	VMOVUPD      (BX), Z5
+	VFNMADD231PD Z0, Z4, Z5
+	VMOVUPD      Z5, (BX)
+	VMOVUPD      (BX)(DX*1), Z5
+	VFNMADD231PD Z1, Z4, Z5
+	VMOVUPD      Z5, (BX)(DX*1)
+	VMOVUPD      (BX)(DX*2), Z5
+	VFNMADD231PD Z2, Z4, Z5
+	VMOVUPD      Z5, (BX)(DX*2)
+	VMOVUPD      (BX)(SI*1), Z5
+	VFNMADD231PD Z3, Z4, Z5
+	VMOVUPD      Z5, (BX)(SI*1)
+	ADDQ         $+64, DI
+	ADDQ         $+64, BX
+	DECQ         R8
+	JNZ          four
+
+fourTail:
+	TESTQ        $+7, m+40(FP)
+	JZ           fourDone
+	VMOVUPD.Z    (DI), K1, Z4
+	VMOVUPD.Z    (BX), K1, Z5
+	VFNMADD231PD Z0, Z4, Z5
+	VMOVUPD      Z5, K1, (BX)
+	VMOVUPD.Z    (BX)(DX*1), K1, Z0
+	VFNMADD231PD Z1, Z4, Z0
+	VMOVUPD      Z0, K1, (BX)(DX*1)
+	VMOVUPD.Z    (BX)(DX*2), K1, Z0
+	VFNMADD231PD Z2, Z4, Z0
+	VMOVUPD      Z0, K1, (BX)(DX*2)
+	VMOVUPD.Z    (BX)(SI*1), K1, Z0
+	VFNMADD231PD Z3, Z4, Z0
+	VMOVUPD      Z0, K1, (BX)(SI*1)
+
+fourDone:
+	ADDQ $+32, AX
+	ADDQ DX, CX
+	ADDQ DX, CX
+	ADDQ DX, CX
+	ADDQ DX, CX
+	SUBQ $+4, cols+32(FP)
+	JMP  fours
+
+ones:
+	CMPQ         cols+32(FP), $+0
+	JE           end
+	VBROADCASTSD (AX), Z0
+	MOVQ         x+16(FP), DI
+	MOVQ         CX, BX
+	MOVQ         m+40(FP), SI
+	SHRQ         $0x03, SI
+	JZ           oneTail
+
+one:
+	VMOVUPD      (DI), Z1
+	VMOVUPD      (BX), Z2
+	VFNMADD231PD Z0, Z1, Z2
+	VMOVUPD      Z2, (BX)
+	ADDQ         $+64, DI
+	ADDQ         $+64, BX
+	DECQ         SI
+	JNZ          one
+
+oneTail:
+	TESTQ        $+7, m+40(FP)
+	JZ           oneDone
+	VMOVUPD.Z    (DI), K1, Z1
+	VMOVUPD.Z    (BX), K1, Z2
+	VFNMADD231PD Z0, Z1, Z2
+	VMOVUPD      Z2, K1, (BX)
+
+oneDone:
+	ADDQ $+8, AX
+	ADDQ DX, CX
+	SUBQ $+1, cols+32(FP)
+	JMP  ones
+
+end:
+	VZEROUPPER
+	RET
+
+// func columnScale_avx512(x *float64, f float64, m int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·columnScale_avx512(SB), NOSPLIT, $0-24
+	MOVQ         m+16(FP), AX
+	ANDQ         $0x07, AX
+	MOVQ         $0x00000001, CX
+	SHLXQ        AX, CX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD f+8(FP), Z0
+	MOVQ         m+16(FP), CX
+	SHRQ         $0x03, CX
+	JZ           rowTail
+
+row:
+	VMOVUPD (AX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (AX)
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNZ     row
+
+rowTail:
+	TESTQ     $+7, m+16(FP)
+	JZ        rowDone
+	VMOVUPD.Z (AX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (AX)
+
+rowDone:
+	VZEROUPPER
+	RET
+
 // func readSum_1_avx512(x *float64, n int) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
 TEXT ·readSum_1_avx512(SB), NOSPLIT, $0-24

@@ -1,0 +1,108 @@
+//go:build !purego
+
+package tile
+
+import "math"
+
+// manyColumns is the number of columns whose inner products are taken before they
+// are updated.
+const manyColumns = 64
+
+// columnProducts computes s[j] = x'c_j over m rows.
+func columnProducts(s []float64, x, c *float64, ldc, m int) {
+	if active == AVX512 {
+		columnProducts_avx512(&s[0], x, c, ldc, len(s), m)
+		return
+	}
+	columnProducts_avx2(&s[0], x, c, ldc, len(s), m)
+}
+
+// columnUpdate computes c_j -= f[j] x over m rows.
+func columnUpdate(c *float64, ldc int, x *float64, f []float64, m int) {
+	if active == AVX512 {
+		columnUpdate_avx512(c, ldc, x, &f[0], len(f), m)
+		return
+	}
+	columnUpdate_avx2(c, ldc, x, &f[0], len(f), m)
+}
+
+func columnScale(x *float64, f float64, m int) {
+	if active == AVX512 {
+		columnScale_avx512(x, f, m)
+		return
+	}
+	columnScale_avx2(x, f, m)
+}
+
+func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+	if !accelerated() || m == 0 || n == 0 || p == 0 {
+		factorGeneric(a, lda, m, n, p, r, ldr, h)
+		return
+	}
+	_, _, _ = a[(n-1)*lda+m-1], r[(n-1)*ldr+p-1], h[p-1]
+	var f [manyColumns]float64
+	for k := range p {
+		top := k &^ (Width - 1) // zeros above row k: full vectors all the way
+		rows := m - top
+		x := &a[k*lda+top]
+		xk := a[k*lda+k]
+		var alpha, hk, inv float64
+		for j := k; j < n; j += manyColumns {
+			f := f[:min(manyColumns, n-j)]
+			columnProducts(f, x, &a[j*lda+top], lda, rows)
+			if j == k {
+				s := f[0]
+				alpha = -math.Copysign(math.Sqrt(s), xk)
+				if hk = s - alpha*xk; hk != 0 {
+					inv = 1 / hk
+				}
+				f[0] = 0
+			}
+			for i := range f {
+				if c := j + i; c > k {
+					// v'c = x'c - alpha c_k, since v is x but for row k.
+					at := c*lda + k
+					f[i] = (f[i] - alpha*a[at]) * inv
+					r[c*ldr+k] = a[at] - f[i]*(xk-alpha)
+				}
+			}
+			columnUpdate(&a[j*lda+top], lda, x, f, rows)
+			for i := range f {
+				a[(j+i)*lda+k] = 0 // row k has moved to r
+			}
+			a[k*lda+k] = xk
+		}
+		r[k*ldr+k], h[k] = alpha, hk
+		a[k*lda+k] = xk - alpha
+	}
+}
+
+func formQ(a []float64, lda, m, n int, h []float64) {
+	if !accelerated() || m == 0 || n == 0 {
+		formQGeneric(a, lda, m, n, h)
+		return
+	}
+	_, _ = a[(n-1)*lda+m-1], h[n-1]
+	var f [manyColumns]float64
+	for k := n - 1; k >= 0; k-- {
+		top := k &^ (Width - 1)
+		rows := m - top
+		x := &a[k*lda+top]
+		inv := 0.0
+		if h[k] != 0 {
+			inv = 1 / h[k]
+		}
+		for j := k + 1; j < n; j += manyColumns {
+			f := f[:min(manyColumns, n-j)]
+			columnProducts(f, x, &a[j*lda+top], lda, rows)
+			for i := range f {
+				f[i] *= inv
+			}
+			columnUpdate(&a[j*lda+top], lda, x, f, rows)
+		}
+		// H_k e_k = e_k - v (v_k / h)
+		columnScale(x, -a[k*lda+k]*inv, rows)
+		a[k*lda+k]++
+		clear(a[k*lda : k*lda+k])
+	}
+}
