@@ -155,18 +155,12 @@ func fillTable(x *npz.Array, y []float64, task []int, tasks int) (*Table, error)
 			return nil, fmt.Errorf("array %q: entry %d is %v", "y", i, y[i])
 		}
 	}
-	put := func(i int, v float64) { t.x64[i] = v }
-	if storage == kernel.Float32 {
-		t.x32 = make([]float32, x.Len())
-		put = func(i int, v float64) { t.x32[i] = float32(v) }
-	} else {
-		t.x64 = make([]float64, x.Len())
-	}
+	t.x.resize(len(task))
 	err = x.Each(func(i int, v float64) error {
 		if !finite(v) {
 			return fmt.Errorf("array %q: row %d, column %d is %v", "X", i/d, i%d, v)
 		}
-		put(i, v)
+		t.x.put(i, []float64{v})
 		return nil
 	})
 	return t, err

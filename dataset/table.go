@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/kernel"
 )
@@ -13,9 +15,15 @@ import (
 // order of first appearance. A Table may be read by several goroutines at once.
 type Table struct {
 	features []string
+	schema   Schema
+	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
-	x64      []float64 // row-major
-	x32      []float32 // the same, if storage is Float32
+	x        store
+	slot     []int32   // where x has a row; nil if in order
+	released bool      // x is empty
+	missing  []int     // missing values of every feature; nil if there are none
+	fill     []float64 // takes the place of NaN; nil while they stay
+	dropped  int
 	y        []float64
 	target   bool
 	task     []int32 // of every row
@@ -42,47 +50,80 @@ func NewTable(features []string, target bool, storage kernel.Storage) (*Table, e
 		}
 		seen[f] = true
 	}
-	return &Table{
-		features: slices.Clone(features), storage: storage, target: target,
-		taskIndex: map[string]int{}, nodeIndex: map[string]int{},
-	}, nil
+	t := newTable(len(features), target, storage)
+	t.schema.Columns = slices.Clone(features)
+	t.features = t.schema.Columns
+	return t, nil
+}
+
+// newTable returns a table without names of features.
+func newTable(width int, target bool, storage kernel.Storage) *Table {
+	t := &Table{storage: storage, target: target, taskIndex: map[string]int{}, nodeIndex: map[string]int{}}
+	if storage == kernel.Float32 {
+		t.x = newChunks[float32](width)
+	} else {
+		t.x = newChunks[float64](width)
+	}
+	return t
 }
 
 // Append adds a row: features x, which are copied, and target y, which is ignored
 // if the table has none. A row with an empty node leaves its task where it is;
 // otherwise all rows of a task must name the same node.
 func (t *Table) Append(task, node string, x []float64, y float64) error {
-	return t.append(0, task, node, x, y)
+	row := t.Rows() + 1
+	if t.coding != nil || t.released {
+		return fmt.Errorf("row %d cannot be added: only to a table of numbers that holds its rows", row)
+	}
+	if len(x) != len(t.features) {
+		return fmt.Errorf("row %d has %d features, the table %d", row, len(x), len(t.features))
+	}
+	for j, v := range x {
+		if !finite(v) {
+			return fmt.Errorf("row %d, column %q: the value is %v", row, t.features[j], v)
+		}
+		if t.storage == kernel.Float32 && !fits(v) {
+			return fmt.Errorf("row %d, column %q: %v is too large for float32", row, t.features[j], v)
+		}
+	}
+	if t.target && !finite(y) {
+		return fmt.Errorf("row %d: the target is %v", row, y)
+	}
+	if err := t.join(row, 0, task, node); err != nil {
+		return err
+	}
+	if t.target {
+		t.y = append(t.y, y)
+	}
+	t.x.add(x)
+	return nil
 }
 
-func (t *Table) append(line int, task, node string, x []float64, y float64) error {
+// join begins a row of a task. row is its number in its file, and line that of its
+// line, or 0.
+func (t *Table) join(row, line int, task, node string) error {
 	where := func() string {
 		if line > 0 {
 			return fmt.Sprintf("line %d", line)
 		}
-		return fmt.Sprintf("row %d", t.Rows()+1)
-	}
-	if len(x) != len(t.features) {
-		return fmt.Errorf("%s has %d features, the table %d", where(), len(x), len(t.features))
-	}
-	for j, v := range x {
-		if !finite(v) {
-			return fmt.Errorf("%s, column %q: the value is %v", where(), t.features[j], v)
-		}
-		if t.storage == kernel.Float32 && !finite(float64(float32(v))) {
-			return fmt.Errorf("%s, column %q: %v is too large for float32", where(), t.features[j], v)
-		}
-	}
-	if t.target && !finite(y) {
-		return fmt.Errorf("%s: the target is %v", where(), y)
+		return fmt.Sprintf("row %d", row)
 	}
 	k, known := t.taskIndex[task]
 	if !known {
-		k = t.addTask(task)
+		if err := checkName(task); err != nil {
+			return fmt.Errorf("%s: task %w", where(), err)
+		}
+		k = t.addTask(strings.Clone(task)) // not the memory of a file
 		t.firstLine[k] = int32(line)
 	}
 	if node != "" {
-		g := t.addNode(node)
+		g, known := t.nodeIndex[node]
+		if !known {
+			if err := checkName(node); err != nil {
+				return fmt.Errorf("%s: node %w", where(), err)
+			}
+			g = t.addNode(strings.Clone(node))
+		}
 		if was := t.nodeOf[k]; was >= 0 && was != g {
 			return fmt.Errorf("%s: task %q is on node %q here and on node %q before (line %d)", where(), task, node, t.nodes[was], t.firstLine[k])
 		}
@@ -90,16 +131,15 @@ func (t *Table) append(line int, task, node string, x []float64, y float64) erro
 	}
 	t.task = append(t.task, int32(k))
 	t.line = append(t.line, int32(line))
-	if t.target {
-		t.y = append(t.y, y)
+	return nil
+}
+
+// checkName refuses names that other programs, or a model file, would not show as
+// they are.
+func checkName(s string) error {
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return fmt.Errorf("%q is not a name in UTF-8", clip(s))
 	}
-	if t.storage == kernel.Float32 {
-		for _, v := range x {
-			t.x32 = append(t.x32, float32(v))
-		}
-		return nil
-	}
-	t.x64 = append(t.x64, x...)
 	return nil
 }
 
@@ -160,19 +200,32 @@ func (t *Table) Line(row int) int { return int(t.line[row]) }
 func (t *Table) Y(row int) float64 { return t.y[row] }
 
 // X copies the features of a row to dst, which needs one entry a feature, and
-// returns dst.
+// returns dst. Missing values are NaN until FillMissing was called.
 func (t *Table) X(dst []float64, row int) []float64 {
-	d := len(t.features)
-	dst = dst[:d]
-	if t.storage == kernel.Float32 {
-		for j, v := range t.x32[row*d:][:d] {
-			dst[j] = float64(v)
-		}
-		return dst
+	dst = dst[:len(t.features)]
+	if t.released {
+		panic("dataset: the features of the table were released")
 	}
-	copy(dst, t.x64[row*d:][:d])
+	if t.slot != nil {
+		row = int(t.slot[row])
+	}
+	t.x.get(dst, row)
+	if t.coding != nil {
+		expand(dst, t.coding)
+	}
+	if t.fill != nil {
+		for j, v := range dst {
+			if math.IsNaN(v) {
+				dst[j] = t.fill[j]
+			}
+		}
+	}
 	return dst
 }
+
+// Schema returns how the columns of a file became the features: TableOptions.Schema
+// reads other files to the same features. Its slices alias the table.
+func (t *Table) Schema() *Schema { return &t.schema }
 
 // Samples returns the number of rows of every task, counting only those with
 // rows[i] set; nil counts all.

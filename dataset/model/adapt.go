@@ -53,7 +53,24 @@ func (m *Model) Adapt(t *dataset.Table, node int, ridge float64) (adapted *Model
 	a.nodeOf = slices.Concat(m.nodeOf, slices.Repeat([]int{node}, len(all)))
 	a.samples = slices.Concat(m.samples, t.Samples(nil))
 	a.b = slices.Concat(m.b, b)
+	a.precision = slices.Concat(m.precision, precisions(tasks, m.u[node], ridge))
 	a.u = append([]*kernel.Basis(nil), m.u...)
 	a.finish()
+	a.factor()
 	return &a, singular, nil
+}
+
+// precisions returns A_t'A_t + ridge I for every task, with A_t = X_t u.
+func precisions(tasks *kernel.Tasks, u *kernel.Basis, ridge float64) []float64 {
+	d, r := u.Dims()
+	out := make([]float64, tasks.Len()*r*r)
+	row, p := make([]float64, d), make([]float64, r)
+	for t := range tasks.Len() {
+		gram := out[t*r*r:][:r*r]
+		for i := range tasks.Samples(t) {
+			addOuter(gram, tasks.Row(row, t, i), p, u)
+		}
+		addDiagonal(gram, r, ridge)
+	}
+	return out
 }

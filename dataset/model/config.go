@@ -32,7 +32,9 @@ func ParseMean(name string) (Mean, error) {
 
 // Config says how Fit trains.
 type Config struct {
-	// Network is where the nodes of the table meet: as many nodes as the table has.
+	// Network is where the nodes of the table meet: as many nodes as the table has. All
+	// of them must live in this process. With a Mixer of the caller's, all that is sent
+	// goes through it, and cross-validation is not parallel.
 	Network *difalt.Network
 	// Options of the algorithm. Its Ridge is ignored, and its Observer sees the final
 	// run only.
@@ -48,9 +50,12 @@ type Config struct {
 	// Intercept gives every task a constant of its own, by adding a feature that is
 	// always 1, unless the table has a feature that is constant and not zero.
 	Intercept bool
+	// Tune chooses the rank, 1 to Options.Rank, the strength of the shared mean and
+	// that of the ridge on b_t by cross-validation on the training rows.
+	Tune bool
 	// Ridge is the strength of the ridge on b_t, during the iterations and after:
 	// b_t = argmin |X_t U b - y_t|^2 + Ridge |b|^2. TuneRidge chooses it by
-	// cross-validation instead.
+	// cross-validation instead, at the rank Options.Rank.
 	Ridge     float64
 	TuneRidge bool
 	// Folds is the number of folds of the cross-validation, 5 by default.
@@ -87,6 +92,9 @@ func (c *Config) check(t *dataset.Table) error {
 	}
 	if c.Folds < 0 || c.Folds == 1 {
 		return fmt.Errorf("the number of folds is %d: want at least 2", c.Folds)
+	}
+	if c.Tune && (c.U0 != nil || c.Start != nil) {
+		return fmt.Errorf("the rank cannot be chosen when U0 or Start, which have one, are given")
 	}
 	return c.Options.Validate()
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -39,14 +40,17 @@ func (s *scaling) apply(z []float64) {
 // A design is a table with the scaling of its training rows.
 type design struct {
 	scaling
+	*consensus
 	t      *dataset.Table
 	layout dataset.Layout
+	rows   [][]int // of every task
 	train  []bool
 	fold   []int // of every training row; -1 for the others
 	folds  int
+	total  int // training rows of all nodes
 }
 
-func newDesign(t *dataset.Table, c *Config) (*design, error) {
+func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
 	layout, err := t.Layout()
 	if err != nil {
 		return nil, err
@@ -64,8 +68,42 @@ func newDesign(t *dataset.Table, c *Config) (*design, error) {
 	if !slices.Contains(d.train, true) {
 		return nil, fmt.Errorf("there are no training rows")
 	}
+	if d.consensus, err = newConsensus(c.Network); err != nil {
+		return nil, err
+	}
+	d.groupRows()
 	d.fold = t.Folds(d.train, d.folds, c.Options.Seed)
-	mean, deviation, target := d.moments()
+	return d, d.scaleBy(ctx, c)
+}
+
+// groupRows lists the rows of every task.
+func (d *design) groupRows() {
+	d.rows = make([][]int, len(d.t.Tasks()))
+	for k, n := range d.t.Samples(nil) {
+		d.rows[k] = make([]int, 0, n)
+	}
+	for i := range d.train {
+		d.rows[d.t.Task(i)] = append(d.rows[d.t.Task(i)], i)
+	}
+}
+
+// eachTraining calls visit for every training row of node g.
+func (d *design) eachTraining(g int, visit func(i int)) {
+	for _, k := range d.layout[g] {
+		for _, i := range d.rows[k] {
+			if d.train[i] {
+				visit(i)
+			}
+		}
+	}
+}
+
+// scaleBy chooses the scaling from the moments that the nodes agree on.
+func (d *design) scaleBy(ctx context.Context, c *Config) error {
+	mean, deviation, target, err := d.moments(ctx)
+	if err != nil {
+		return err
+	}
 	d.center, d.scale = make([]float64, len(mean)), make([]float64, len(mean))
 	d.constant = c.Intercept
 	for j := range mean {
@@ -82,41 +120,53 @@ func newDesign(t *dataset.Table, c *Config) (*design, error) {
 	if c.Standardize {
 		d.target = target
 	}
-	return d, nil
+	return nil
 }
 
 // moments returns mean and standard deviation of the features, and the mean of the
-// target, over the training rows.
-func (d *design) moments() (mean, deviation []float64, target float64) {
+// target, over the training rows of all nodes. The nodes meet twice: for the sums
+// that the means are made of, and for the squares of what differs from the means,
+// which keeps the digits that the sum of squares less the square of the sum loses.
+func (d *design) moments(ctx context.Context) (mean, deviation []float64, target float64, err error) {
 	k := len(d.t.Features())
-	mean, deviation = make([]float64, k), make([]float64, k)
 	x := make([]float64, k)
-	n := 0
-	for i := range d.train {
-		if !d.train[i] {
-			continue
-		}
-		n++
-		for j, v := range d.t.X(x, i) {
-			mean[j] += v
-		}
-		target += d.t.Y(i)
+	z := d.perNode(k + 2)
+	for g, s := range z {
+		d.eachTraining(g, func(i int) {
+			for j, v := range d.t.X(x, i) {
+				s[j] += v
+			}
+			s[k] += d.t.Y(i)
+			s[k+1]++
+		})
 	}
+	sums, err := d.sum(ctx, z)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	n := math.Round(sums[k+1])
+	d.total = int(n)
+	mean = make([]float64, k)
 	for j := range mean {
-		mean[j] /= float64(n)
+		mean[j] = sums[j] / n
 	}
-	for i := range d.train {
-		if !d.train[i] {
-			continue
-		}
-		for j, v := range d.t.X(x, i) {
-			deviation[j] += (v - mean[j]) * (v - mean[j])
-		}
+	target = sums[k] / n
+	z = d.perNode(k)
+	for g, s := range z {
+		d.eachTraining(g, func(i int) {
+			for j, v := range d.t.X(x, i) {
+				s[j] += (v - mean[j]) * (v - mean[j])
+			}
+		})
 	}
+	if sums, err = d.sum(ctx, z); err != nil {
+		return nil, nil, 0, err
+	}
+	deviation = make([]float64, k)
 	for j := range deviation {
-		deviation[j] = math.Sqrt(deviation[j] / float64(n))
+		deviation[j] = math.Sqrt(max(sums[j], 0) / n)
 	}
-	return mean, deviation, target / float64(n)
+	return mean, deviation, target, nil
 }
 
 // row sets z to the scaled features of a row and returns its scaled target.
@@ -126,22 +176,25 @@ func (d *design) row(z []float64, i int) float64 {
 	return d.t.Y(i) - d.target
 }
 
-// unit is the mean square of a feature over the training rows: strengths in its
-// multiples mean the same whatever the units of the features.
-func (d *design) unit() float64 {
-	sum, n := 0.0, 0
-	z := make([]float64, d.width())
-	for i, on := range d.train {
-		if on {
-			d.row(z, i)
-			sum += dot(z, z)
-			n += len(z)
-		}
+// unit is the mean square of a feature over the training rows of all nodes:
+// strengths in its multiples mean the same whatever the units of the features.
+func (d *design) unit(ctx context.Context) (float64, error) {
+	row := make([]float64, d.width())
+	z := d.perNode(1)
+	for g, s := range z {
+		d.eachTraining(g, func(i int) {
+			d.row(row, i)
+			s[0] += dot(row, row)
+		})
 	}
-	if sum == 0 {
-		return 1
+	sum, err := d.sum(ctx, z)
+	if err != nil {
+		return 0, err
 	}
-	return sum / float64(n)
+	if sum[0] == 0 {
+		return 1, nil
+	}
+	return sum[0] / float64(d.total*d.width()), nil
 }
 
 // without returns the training rows that are not in a fold; fold -1 leaves out

@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of the model files that Save writes. Load refuses others.
-const Version = 1
+const Version = 2
 
 const format = "difalt model"
 
@@ -25,6 +25,7 @@ type header struct {
 	Rank     int     `json:"rank"`
 	Method   string  `json:"method"`
 	Ridge    float64 `json:"ridge"`
+	Noise    float64 `json:"noise_variance"`
 	Target   float64 `json:"target_mean"`
 	Constant bool    `json:"constant_feature"`
 
@@ -38,6 +39,7 @@ type header struct {
 //
 //	U          L x d x r  basis of every node, for standardised features
 //	B          r x T      coefficients
+//	precision  T x r x r  of b_t: A_t'A_t + ridge I, A_t = X_t U
 //	mean       d          coefficients that all tasks share
 //	center     k          subtracted from the features
 //	scale      k          then divided by
@@ -48,7 +50,8 @@ type header struct {
 //	node_name  L          names of the nodes
 //	feature    k          names of the features
 //	samples    T          training rows of every task
-//	header     1          JSON: format, version, rank, method, ridge, target_mean
+//	header     1          JSON: format, version, rank, method, ridge, noise_variance,
+//	                      target_mean, constant_feature, task_column, target_column
 //
 // The file takes its name when it is complete.
 func (m *Model) Save(path string) error {
@@ -66,7 +69,7 @@ func (m *Model) Save(path string) error {
 // Write writes the file that Save describes.
 func (m *Model) Write(out io.Writer) error {
 	text, err := json.Marshal(header{
-		Format: format, Version: Version, Rank: m.rank, Method: m.method.String(), Ridge: m.ridge,
+		Format: format, Version: Version, Rank: m.rank, Method: m.method.String(), Ridge: m.ridge, Noise: m.noise,
 		Target: m.target, Constant: m.constant, TaskColumn: m.taskColumn, TargetColumn: m.targetColumn,
 	})
 	if err != nil {
@@ -94,6 +97,7 @@ func (m *Model) Write(out io.Writer) error {
 		})
 	}
 	transposed("B", m.rank, m.b)
+	w.Float64s("precision", []int{t, m.rank, m.rank}, m.precision)
 	w.Float64s("mean", []int{d}, m.mean)
 	w.Float64s("center", []int{k}, m.center)
 	w.Float64s("scale", []int{k}, m.scale)
@@ -128,13 +132,13 @@ func read(r *npz.Reader) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{rank: h.Rank, ridge: h.Ridge, taskColumn: h.TaskColumn, targetColumn: h.TargetColumn}
+	m := &Model{rank: h.Rank, ridge: h.Ridge, noise: h.Noise, taskColumn: h.TaskColumn, targetColumn: h.TargetColumn}
 	m.target, m.constant = h.Target, h.Constant
 	if m.method, err = difalt.ParseMethod(h.Method); err != nil {
 		return nil, err
 	}
-	if m.rank < 1 || !(m.ridge >= 0) {
-		return nil, fmt.Errorf("the model's header has rank %d and ridge %v", m.rank, m.ridge)
+	if m.rank < 1 || !(m.ridge >= 0) || !(m.noise >= 0) {
+		return nil, fmt.Errorf("the model's header has rank %d, ridge %v and noise variance %v", m.rank, m.ridge, m.noise)
 	}
 	in := &loader{r: r}
 	m.features = in.names("feature")
@@ -144,6 +148,7 @@ func read(r *npz.Reader) (*Model, error) {
 	m.center, m.scale = in.floats("center", k), in.floats("scale", k)
 	m.mean = in.floats("mean", m.width())
 	m.nodeOf, m.samples = in.ints("node", t), in.ints("samples", t)
+	m.precision = in.floats("precision", t, m.rank, m.rank)
 	u, b := in.floats("U", l, m.width(), m.rank), in.floats("B", m.rank, t)
 	if in.err != nil {
 		return nil, in.err
@@ -167,6 +172,7 @@ func read(r *npz.Reader) (*Model, error) {
 		m.b[i%t*m.rank+i/t] = v
 	}
 	m.finish()
+	m.factor()
 	if len(m.index) != t {
 		return nil, fmt.Errorf("array %q names a task twice", "task")
 	}
@@ -190,8 +196,11 @@ func readHeader(r *npz.Reader) (*header, error) {
 	if len(text) != 1 || json.Unmarshal([]byte(text[0]), &h) != nil || h.Format != format {
 		return nil, fmt.Errorf("not a model file: its header is %.100q", text)
 	}
-	if h.Version != Version {
-		return nil, fmt.Errorf("the model file has version %d: this program reads version %d", h.Version, Version)
+	switch {
+	case h.Version > Version:
+		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; a newer difalt wrote it, and reads it", h.Version, Version)
+	case h.Version < Version:
+		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
 	}
 	return &h, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/topology"
 )
 
 // Fit trains a model on a table whose tasks have nodes. When the context ends
@@ -17,30 +17,46 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	if err := c.check(t); err != nil {
 		return nil, nil, err
 	}
-	d, err := newDesign(t, &c)
+	d, err := newDesign(ctx, t, &c)
 	if err != nil {
 		return nil, nil, err
 	}
 	f := &fitter{design: d, c: &c, report: &Report{Folds: d.folds}}
-	if c.Mean == MeanShared || c.Baselines {
-		f.progress("pooled ridge", 0, 1)
-		f.pooled = d.fitPooled(decades(-2, 6, d.unit()))
-		f.progress("pooled ridge", 1, 1)
-	}
-	ridge := c.Ridge
-	var tried []Tried
-	if c.TuneRidge {
-		if ridge, tried, err = f.tune(ctx, decades(-2, 4, d.unit())); err != nil {
-			return nil, nil, err
-		}
-	}
-	res, err := f.run(ctx, -1, ridge)
+	unit, err := d.unit(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	f.report.Result = res
-	m := f.model(res, ridge)
-	f.score(m, ridge, tried)
+	f.report.Exposed = d.exposed(c.Mean == MeanShared || c.TuneRidge || c.Tune)
+	if c.Mean == MeanShared || c.Baselines {
+		f.progress("pooled ridge", 0, 1)
+		if f.pooled, err = d.fitPooled(ctx, decades(-2, 6, unit)); err != nil {
+			return nil, nil, err
+		}
+		f.progress("pooled ridge", 1, 1)
+	}
+	chosen, err := f.choose(ctx, decades(-2, 4, unit))
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := f.run(ctx, -1, chosen, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.report.Result, f.report.Chosen = res, chosen
+	f.sent(res)
+	// What is left is short, and its results are wanted even after an interrupt.
+	ctx = context.WithoutCancel(ctx)
+	if err := f.spectrum(ctx, chosen); err != nil {
+		return nil, nil, err
+	}
+	m, err := f.model(ctx, res, chosen)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.score(ctx, m, unit); err != nil {
+		return nil, nil, err
+	}
+	f.report.Traffic = f.report.Traffic.Plus(f.own())
 	return m, f.report, nil
 }
 
@@ -58,22 +74,30 @@ func (f *fitter) progress(stage string, done, total int) {
 	}
 }
 
+// sent counts the communication of a run. A mixer of the caller's counts by
+// itself, with that of the consensus.
+func (f *fitter) sent(res *difalt.Result) {
+	if f.c.Network.Mixer == nil {
+		f.report.Traffic = f.report.Traffic.Plus(res.InitTraffic).Plus(res.Last.Traffic)
+	}
+}
+
+// own is the communication of the consensus.
+func (f *fitter) own() topology.Traffic { return f.mixer.Traffic().Minus(f.before) }
+
 // mean returns the shared coefficients of the training rows outside of a fold; -1
 // is no fold.
-func (f *fitter) mean(fold int) []float64 {
-	switch {
-	case f.c.Mean == MeanNone:
+func (f *fitter) mean(fold int, ridge float64) []float64 {
+	if f.c.Mean == MeanNone {
 		return make([]float64, f.width())
-	case fold < 0:
-		return f.pooled.theta
 	}
-	return f.pooled.fold[fold]
+	return f.pooled.theta(fold, ridge)
 }
 
 // problem packs the residuals of the shared mean, of the training rows outside of
 // a fold.
-func (f *fitter) problem(fold int) *difalt.Problem {
-	mean := f.mean(fold)
+func (f *fitter) problem(fold int, meanRidge float64) *difalt.Problem {
+	mean := f.mean(fold, meanRidge)
 	none := f.c.Mean == MeanNone
 	return &difalt.Problem{
 		Nodes: f.t.Pack(f.layout, f.without(fold), f.width(), func(z []float64, i int) float64 {
@@ -88,15 +112,14 @@ func (f *fitter) problem(fold int) *difalt.Problem {
 }
 
 // run runs the algorithm on the training rows outside of a fold. The final run, on
-// all of them, is observed.
-func (f *fitter) run(ctx context.Context, fold int, ridge float64) (*difalt.Result, error) {
+// all of them, is observed. workers is the number of threads if it is not zero.
+func (f *fitter) run(ctx context.Context, fold int, c Candidate, workers int) (*difalt.Result, error) {
 	o := f.c.Options
-	o.Ridge = ridge
-	if fold >= 0 {
+	o.Rank, o.Ridge = c.Rank, c.Ridge
+	if workers > 0 {
+		o.Workers = workers
 		o.Observer, o.Logger = nil, nil
-		return difalt.Run(ctx, f.problem(fold), f.c.Network, o)
-	}
-	if f.c.Progress != nil {
+	} else if f.c.Progress != nil {
 		observe := o.Observer
 		total := o.Iterations
 		o.Observer = func(r *difalt.Record) {
@@ -106,72 +129,90 @@ func (f *fitter) run(ctx context.Context, fold int, ridge float64) (*difalt.Resu
 			}
 		}
 	}
-	return difalt.Run(ctx, f.problem(fold), f.c.Network, o)
+	return difalt.Run(ctx, f.problem(fold, c.MeanRidge), f.c.Network, o)
 }
 
 // model assembles the model of a result.
-func (f *fitter) model(res *difalt.Result, ridge float64) *Model {
-	r := f.c.Options.Rank
+func (f *fitter) model(ctx context.Context, res *difalt.Result, c Candidate) (*Model, error) {
+	r, tasks := c.Rank, len(f.t.Tasks())
 	m := &Model{
-		scaling: f.scaling, rank: r, ridge: ridge, method: f.c.Options.Method,
+		scaling: f.scaling, rank: r, ridge: c.Ridge, method: f.c.Options.Method,
 		features:   append([]string(nil), f.t.Features()...),
 		tasks:      append([]string(nil), f.t.Tasks()...),
 		nodes:      append([]string(nil), f.t.Nodes()...),
-		mean:       append([]float64(nil), f.mean(-1)...),
+		mean:       append([]float64(nil), f.mean(-1, c.MeanRidge)...),
 		samples:    f.t.Samples(f.train),
 		u:          res.U,
 		taskColumn: f.c.TaskColumn, targetColumn: f.c.TargetColumn,
-		b:      make([]float64, len(f.t.Tasks())*r),
-		nodeOf: make([]int, len(f.t.Tasks())),
-	}
-	place(m, f.layout, res.B)
-	m.finish()
-	return m
-}
-
-// place copies the coefficients of every node to the tasks of the model.
-func place(m *Model, l dataset.Layout, b [][]float64) {
-	for g, tasks := range l {
-		for i, k := range tasks {
-			m.nodeOf[k] = g
-			copy(m.b[k*m.rank:][:m.rank], b[g][i*m.rank:])
-		}
-	}
-}
-
-// score fills in the report.
-func (f *fitter) score(m *Model, ridge float64, tried []Tried) {
-	k := f.yardstick()
-	var sse, pooledSSE [2]float64
-	x := make([]float64, len(f.center))
-	z := make([]float64, f.width())
-	for i, on := range f.train {
-		e := f.t.Y(i) - m.predict(f.t.Task(i), f.t.X(x, i))
-		sse[set(on)] += e * e
-		if f.c.Baselines {
-			e := f.row(z, i)
-			e -= dot(z, f.pooled.theta)
-			pooledSSE[set(on)] += e * e
-		}
-	}
-	r := f.report
-	r.Scores = []Score{k.score(Ours, ridge, tried, sse)}
-	if f.c.Baselines {
-		r.Scores = append(r.Scores, k.score(Pooled, f.pooled.ridge, f.pooled.tried, pooledSSE))
-		f.progress("one ridge per task", 0, 1)
-		ridge, tried, sse := f.fitSingle(decades(-2, 6, f.unit()))
-		f.progress("one ridge per task", 1, 1)
-		r.Scores = append(r.Scores, k.score(Single, ridge, tried, sse))
+		b:         make([]float64, tasks*r),
+		precision: make([]float64, tasks*r*r),
+		nodeOf:    make([]int, tasks),
 	}
 	for g, tasks := range f.layout {
 		for i, k := range tasks {
-			name := f.t.Tasks()[k]
-			if m.samples[k] < f.c.Options.Rank {
-				r.FewRows = append(r.FewRows, fmt.Sprintf("%q (%d rows)", name, m.samples[k]))
-			}
-			if r.Result.Tasks[g][i] != lsq.OK {
-				r.Singular = append(r.Singular, fmt.Sprintf("%q (%v)", name, r.Result.Tasks[g][i]))
-			}
+			m.nodeOf[k] = g
+			copy(m.b[k*r:][:r], res.B[g][i*r:])
 		}
 	}
+	m.finish()
+	return m, f.estimateNoise(ctx, m)
+}
+
+// estimateNoise sets the model's precisions, and its noise variance: the squared
+// errors on training rows over what is left of their number when the parameters
+// are taken off, which are sum_t tr A_t'A_t (A_t'A_t + ridge I)^-1 for the
+// coefficients, with A_t = X_t U, and d r - r^2 for the basis and d for the mean.
+func (f *fitter) estimateNoise(ctx context.Context, m *Model) error {
+	r, d := m.rank, m.width()
+	z := f.perNode(2)
+	row, p, x := make([]float64, d), make([]float64, r), make([]float64, len(f.center))
+	for g, tasks := range f.layout {
+		for _, k := range tasks {
+			gram := m.precision[k*r*r:][:r*r]
+			for _, i := range f.rows[k] {
+				if !f.train[i] {
+					continue
+				}
+				f.row(row, i)
+				addOuter(gram, row, p, m.u[g])
+				e := f.t.Y(i) - m.predict(k, f.t.X(x, i))
+				z[g][0] += e * e
+			}
+			z[g][1] += effective(gram, r, m.ridge)
+			addDiagonal(gram, r, m.ridge)
+		}
+	}
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return err
+	}
+	left := float64(f.total) - sum[1] - float64(d*r-r*r)
+	if f.c.Mean == MeanShared {
+		left -= float64(d)
+	}
+	if left > 0 {
+		m.noise = sum[0] / left
+	}
+	m.factor()
+	return nil
+}
+
+// exposed names the nodes with a single training row, of all or in a fold of the
+// cross-validation: their sums tell that row to their neighbours.
+func (d *design) exposed(folds bool) (names []string) {
+	if len(d.layout) == 1 {
+		return nil
+	}
+	for g := range d.layout {
+		all, n := 0, make([]int, d.folds)
+		d.eachTraining(g, func(i int) { all++; n[d.fold[i]]++ })
+		single := all == 1
+		for _, v := range n {
+			single = single || folds && v == 1
+		}
+		if single {
+			names = append(names, fmt.Sprintf("%q", d.t.Nodes()[g]))
+		}
+	}
+	return names
 }

@@ -28,6 +28,10 @@ type Model struct {
 	u        []*kernel.Basis // of every node
 	b        []float64       // b_t = b[t*rank : (t+1)*rank]
 
+	noise     float64   // variance; 0 if not known
+	precision []float64 // A_t'A_t + ridge I, A_t = X_t U: rank x rank for every task
+	chol      []float64 // its Cholesky factors
+
 	taskColumn, targetColumn string
 
 	index map[string]int

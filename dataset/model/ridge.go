@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"strconv"
@@ -102,22 +103,59 @@ func (g *gram) squared(theta []float64) float64 {
 	return max(g.yy-2*dot(theta, g.zy)+mat.Inner(v, g.zz, v), 0)
 }
 
-// foldGrams returns the Gram matrices of the rows of every fold, and of all
-// training rows.
-func (d *design) foldGrams() (folds []*gram, all *gram) {
-	for range d.folds {
-		folds = append(folds, newGram(d.width()))
-	}
-	z := make([]float64, d.width())
-	for i, f := range d.fold {
-		if f >= 0 {
-			y := d.row(z, i)
-			folds[f].add(z, y)
+// pack and unpack turn the numbers of a gram into one slice and back.
+func (g *gram) pack(out []float64) {
+	g.flush()
+	n := copy(out, g.zy)
+	out[n], out[n+1] = g.yy, float64(g.n)
+	at := n + 2
+	for i := range g.zy {
+		for j := i; j < len(g.zy); j++ {
+			out[at] = g.zz.At(i, j)
+			at++
 		}
 	}
-	all = newGram(d.width())
-	for _, g := range folds {
-		g.flush()
+}
+
+func (g *gram) unpack(in []float64) {
+	n := copy(g.zy, in)
+	g.yy, g.n = in[n], int(math.Round(in[n+1]))
+	at := n + 2
+	for i := range g.zy {
+		for j := i; j < len(g.zy); j++ {
+			g.zz.SetSym(i, j, in[at])
+			at++
+		}
+	}
+}
+
+// packed is the length of a packed gram.
+func packed(width int) int { return width*(width+1)/2 + width + 2 }
+
+// foldGrams returns the Gram matrices of the rows of every fold, and of all
+// training rows: sums over the nodes of their own.
+func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err error) {
+	w := d.width()
+	all = newGram(w)
+	row := make([]float64, w)
+	for f := range d.folds {
+		z := d.perNode(packed(w))
+		for g := range z {
+			own := newGram(w)
+			d.eachTraining(g, func(i int) {
+				if d.fold[i] == f {
+					own.add(row, d.row(row, i))
+				}
+			})
+			own.pack(z[g])
+		}
+		sum, err := d.sum(ctx, z)
+		if err != nil {
+			return nil, nil, err
+		}
+		g := newGram(w)
+		g.unpack(sum)
+		folds = append(folds, g)
 		all.zz.AddSym(all.zz, g.zz)
 		all.yy += g.yy
 		all.n += g.n
@@ -125,30 +163,34 @@ func (d *design) foldGrams() (folds []*gram, all *gram) {
 			all.zy[j] += v
 		}
 	}
-	return folds, all
+	return folds, all, nil
 }
 
-// pooled is one ridge regression for all tasks.
+// pooled is one ridge regression for all tasks, of any strength.
 type pooled struct {
-	ridge float64     // chosen by cross-validation
-	theta []float64   // of all training rows
-	fold  [][]float64 // of the training rows outside of each fold
+	all   *gram
+	rest  []*gram // of the training rows outside of each fold
+	ridge float64 // chosen by cross-validation
 	tried []Tried
 }
 
-// fitPooled chooses the strength from the grid and fits.
-func (d *design) fitPooled(grid []float64) *pooled {
+// fitPooled chooses the strength from the grid.
+func (d *design) fitPooled(ctx context.Context, grid []float64) (*pooled, error) {
 	p := &pooled{}
-	folds, all := d.foldGrams()
-	rest := make([]*gram, len(folds))
-	for k, g := range folds {
-		rest[k] = newGram(len(all.zy))
-		rest[k].minus(all, g)
+	folds, all, err := d.foldGrams(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.all = all
+	for _, g := range folds {
+		rest := newGram(len(all.zy))
+		rest.minus(all, g)
+		p.rest = append(p.rest, rest)
 	}
 	for _, ridge := range grid {
 		sum := 0.0
 		for k, g := range folds {
-			if theta := rest[k].solve(ridge); theta != nil {
+			if theta := p.rest[k].solve(ridge); theta != nil {
 				sum += g.squared(theta)
 			} else {
 				sum = math.Inf(1)
@@ -157,31 +199,26 @@ func (d *design) fitPooled(grid []float64) *pooled {
 		p.tried = append(p.tried, Tried{ridge, math.Sqrt(sum / float64(all.n))})
 	}
 	p.ridge = best(p.tried)
-	p.theta = all.solve(p.ridge)
-	for k := range folds {
-		p.fold = append(p.fold, rest[k].solve(p.ridge))
-	}
-	return p
+	return p, nil
 }
 
-// taskRows returns the rows of every task.
-func (d *design) taskRows() [][]int {
-	rows := make([][]int, len(d.t.Tasks()))
-	for k, n := range d.t.Samples(nil) {
-		rows[k] = make([]int, 0, n)
+// theta returns the coefficients of a strength, of the training rows outside of a
+// fold; -1 is no fold. The strength must be one whose error is finite.
+func (p *pooled) theta(fold int, ridge float64) []float64 {
+	g := p.all
+	if fold >= 0 {
+		g = p.rest[fold]
 	}
-	for i := range d.train {
-		rows[d.t.Task(i)] = append(rows[d.t.Task(i)], i)
-	}
-	return rows
+	return g.solve(ridge)
 }
 
 // fitSingle fits one ridge regression for each task, all with the same strength,
-// and returns that and its errors.
-func (d *design) fitSingle(grid []float64) (ridge float64, tried []Tried, sse [2]float64) {
-	rows := d.taskRows()
+// and returns that and the tallies of every task. It is for the report only, and
+// the one choice in Fit that is not made through the consensus.
+func (d *design) fitSingle(grid []float64, workers int) (ridge float64, tried []Tried, tallies [][2]tally) {
+	rows := d.rows
 	sums := make([][]float64, len(rows))
-	parallel(len(rows), func(k int) {
+	parallel(workers, len(rows), func(k int) {
 		sums[k] = make([]float64, len(grid))
 		for f := range d.folds {
 			d.ridgePath(rows[k], func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != f }, grid, func(g int, theta, z []float64) {
@@ -194,34 +231,23 @@ func (d *design) fitSingle(grid []float64) (ridge float64, tried []Tried, sse [2
 			})
 		}
 	})
-	n := 0
-	for _, on := range d.train {
-		if on {
-			n++
-		}
-	}
 	for g, ridge := range grid {
 		sum := 0.0
 		for k := range sums {
 			sum += sums[k][g]
 		}
-		tried = append(tried, Tried{ridge, math.Sqrt(sum / float64(n))})
+		tried = append(tried, Tried{ridge, math.Sqrt(sum / float64(d.total))})
 	}
 	ridge = best(tried)
-	errs := make([][2]float64, len(rows))
-	parallel(len(rows), func(k int) {
+	tallies = make([][2]tally, len(rows))
+	parallel(workers, len(rows), func(k int) {
 		d.ridgePath(rows[k], func(i int) bool { return d.train[i] }, []float64{ridge}, func(_ int, theta, z []float64) {
 			for _, i := range rows[k] {
-				e := d.row(z, i) - dot(z, theta)
-				errs[k][set(d.train[i])] += e * e
+				tallies[k][set(d.train[i])].add(d.row(z, i) - dot(z, theta))
 			}
 		})
 	})
-	for _, e := range errs {
-		sse[0] += e[0]
-		sse[1] += e[1]
-	}
-	return ridge, tried, sse
+	return ridge, tried, tallies
 }
 
 // ridgePath calls visit with the ridge regression on those of the given rows that
@@ -273,11 +299,11 @@ func (d *design) ridgePath(rows []int, use func(i int) bool, grid []float64, vis
 	}
 }
 
-// parallel calls f(0), ..., f(n-1) on all processors.
-func parallel(n int, f func(i int)) {
+// parallel calls f(0), ..., f(n-1) on the given number of threads.
+func parallel(workers, n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
+	for range min(workers, n) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				f(i)
@@ -285,4 +311,12 @@ func parallel(n int, f func(i int)) {
 		})
 	}
 	wg.Wait()
+}
+
+// workersFor returns the number of threads that an option stands for.
+func workersFor(workers int) int {
+	if workers == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return workers
 }

@@ -3,77 +3,196 @@ package model
 import (
 	"context"
 	"math"
+	"sync"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
-// maxPasses bounds how often tune looks again.
-const maxPasses = 3
-
-// tune chooses the ridge on b_t by cross-validation. U depends on the strength that
-// was used in the iterations, so that trying every strength of the grid would take a
-// run for each. Instead, U is found with one strength in every fold, all strengths
-// are compared on that U, and this is repeated with the best of them until it is
-// the one that was used.
-func (f *fitter) tune(ctx context.Context, grid []float64) (float64, []Tried, error) {
-	used := len(grid) * 2 / 3
-	var tried []Tried
-	for pass := range maxPasses {
-		sums := make([]float64, len(grid))
-		for fold := range f.folds {
-			f.progress("cross-validation", pass*f.folds+fold, maxPasses*f.folds)
-			res, err := f.run(ctx, fold, grid[used])
-			if err != nil {
-				return 0, nil, err
-			}
-			if res.Status == difalt.Canceled {
-				return 0, nil, ctx.Err()
-			}
-			f.compare(sums, fold, res.U, grid)
-		}
-		n := 0
-		for _, k := range f.fold {
-			if k >= 0 {
-				n++
-			}
-		}
-		tried = nil
-		at, ridge := 0, 0.0
-		for g, s := range sums {
-			tried = append(tried, Tried{grid[g], math.Sqrt(s / float64(n))})
-		}
-		ridge = best(tried)
-		for grid[at] != ridge {
-			at++
-		}
-		if at == used {
-			break
-		}
-		used = at
-	}
-	f.progress("cross-validation", maxPasses*f.folds, maxPasses*f.folds)
-	return grid[used], tried, nil
+// A Candidate is a setting that cross-validation compares.
+type Candidate struct {
+	Rank      int
+	MeanRidge float64 // of the pooled ridge regression that is the shared mean; 0 without one
+	Ridge     float64 // on b_t
+	RMSE      float64 // in cross-validation; 0 if there was none
 }
 
-// compare adds to sums[g] the squared error on the rows of a fold of all tasks,
-// with b_t fitted to the training rows outside of it with strength grid[g].
-func (f *fitter) compare(sums []float64, fold int, u []*kernel.Basis, grid []float64) {
-	rows := f.taskRows()
-	mean := f.mean(fold)
-	perTask := make([][]float64, len(rows))
-	for g, tasks := range f.layout {
-		parallel(len(tasks), func(i int) {
-			k := tasks[i]
-			perTask[k] = f.compareTask(rows[k], fold, u[g], mean, grid)
-		})
+// maxPasses bounds how often a trial is run again with a better ridge.
+const maxPasses = 3
+
+// A trial is a rank and a mean strength that all ridges on b_t are tried with. U
+// depends on the ridge that was used in the iterations, so that trying every
+// strength of the grid would take a run for each. Instead, U is found with one
+// strength in every fold, all strengths are compared on that U, and this is
+// repeated with the best of them until it is the one that was used.
+type trial struct {
+	Candidate           // Ridge is the one in use
+	used      int       // its index in the grid
+	settled   bool      // it is the best on its own U
+	rmse      []float64 // of every strength of the grid
+}
+
+// choose returns the setting of the final run.
+func (f *fitter) choose(ctx context.Context, grid []float64) (Candidate, error) {
+	c := f.c
+	first := Candidate{Rank: c.Options.Rank, Ridge: c.Ridge}
+	if c.Mean == MeanShared {
+		first.MeanRidge = f.pooled.ridge
 	}
-	for _, s := range perTask {
-		for g, v := range s {
-			sums[g] += v
+	if !c.Tune && !c.TuneRidge {
+		return first, nil
+	}
+	trials := f.trials(first, grid)
+	runs := maxPasses * len(trials) * f.folds
+	for pass := range maxPasses {
+		var open []*trial
+		for _, t := range trials {
+			if !t.settled {
+				open = append(open, t)
+			}
+		}
+		done := pass * len(trials) * f.folds
+		err := f.compareAll(ctx, open, grid, func(k int) { f.progress("cross-validation", done+k, runs) })
+		if err != nil {
+			return Candidate{}, err
 		}
 	}
+	f.progress("cross-validation", runs, runs)
+	best := trials[0]
+	for _, t := range trials {
+		for g, rmse := range t.rmse {
+			f.report.Tried = append(f.report.Tried, Candidate{t.Rank, t.MeanRidge, grid[g], rmse})
+		}
+		if less(t.RMSE, best.RMSE) {
+			best = t
+		}
+	}
+	return best.Candidate, nil
+}
+
+// trials returns what to compare, simpler models first.
+func (f *fitter) trials(first Candidate, grid []float64) []*trial {
+	ranks, means := []int{first.Rank}, []float64{first.MeanRidge}
+	if f.c.Tune {
+		ranks = nil
+		for r := 1; r <= first.Rank; r++ {
+			ranks = append(ranks, r)
+		}
+	}
+	if f.c.Tune && f.c.Mean == MeanShared {
+		means = f.pooled.around()
+	}
+	var trials []*trial
+	for _, r := range ranks {
+		for _, mean := range means {
+			t := &trial{used: len(grid) * 2 / 3}
+			t.Rank, t.MeanRidge, t.Ridge = r, mean, grid[t.used]
+			trials = append(trials, t)
+		}
+	}
+	return trials
+}
+
+// around returns the best strength of pooled ridge, and those that are ten times
+// larger and smaller.
+func (p *pooled) around() []float64 {
+	at := 0
+	for p.tried[at].Ridge != p.ridge {
+		at++
+	}
+	means := []float64{p.ridge}
+	for _, g := range []int{at + 2, at - 2} { // the grid has two strengths a decade
+		if g >= 0 && g < len(p.tried) && !math.IsInf(p.tried[g].RMSE, 0) {
+			means = append(means, p.tried[g].Ridge)
+		}
+	}
+	return means
+}
+
+// compareAll runs the trials in every fold, in parallel unless the caller's mixer
+// has to carry all of them, and moves each to its best ridge.
+func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) error {
+	all := workersFor(f.c.Options.Workers)
+	workers := min(all, len(trials)*f.folds)
+	if f.c.Network.Mixer != nil {
+		workers = 1
+	}
+	sums := make([][][]float64, len(trials)*f.folds) // by job and node
+	var mu sync.Mutex
+	var failed error
+	done := 0
+	parallel(workers, len(sums), func(j int) {
+		t, fold := j/f.folds, j%f.folds
+		mu.Lock()
+		stop := failed != nil
+		mu.Unlock()
+		if stop {
+			return
+		}
+		res, err := f.run(ctx, fold, trials[t].Candidate, max(1, all/max(workers, 1)))
+		if err == nil && res.Status == difalt.Canceled {
+			err = ctx.Err()
+		}
+		if err == nil {
+			sums[j] = f.compare(fold, trials[t], res.U, grid)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed = err
+			return
+		}
+		f.sent(res)
+		done++
+		progress(done)
+	})
+	if failed != nil {
+		return failed
+	}
+	// In the order of the jobs, so that the bits do not depend on the workers.
+	z := f.perNode(len(trials) * len(grid))
+	for j, perNode := range sums {
+		for g, s := range perNode {
+			for k, v := range s {
+				z[g][j/f.folds*len(grid)+k] += v
+			}
+		}
+	}
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return err
+	}
+	for i, t := range trials {
+		t.move(sum[i*len(grid):][:len(grid)], grid, f.total)
+	}
+	return nil
+}
+
+// move sets the errors of a trial and moves it to the ridge of the smallest.
+func (t *trial) move(sums, grid []float64, rows int) {
+	t.rmse = make([]float64, len(grid))
+	for g, s := range sums {
+		t.rmse[g] = math.Sqrt(s / float64(rows))
+	}
+	at := smallest(t.rmse)
+	t.settled = at == t.used
+	t.used, t.Ridge, t.RMSE = at, grid[at], t.rmse[at]
+}
+
+// compare returns, for every node and strength, the squared error on the rows of a
+// fold, with b_t fitted to the training rows outside of it.
+func (f *fitter) compare(fold int, t *trial, u []*kernel.Basis, grid []float64) [][]float64 {
+	mean := f.mean(fold, t.MeanRidge)
+	sums := f.perNode(len(grid))
+	for g, tasks := range f.layout {
+		for _, k := range tasks {
+			for i, v := range f.compareTask(f.rows[k], fold, u[g], mean, grid) {
+				sums[g][i] += v
+			}
+		}
+	}
+	return sums
 }
 
 func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid []float64) []float64 {
@@ -118,4 +237,22 @@ func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid [
 		}
 	}
 	return sums
+}
+
+// spectrum sets the singular values of the coefficients at the largest rank that
+// was tried, to show what the chosen one leaves out.
+func (f *fitter) spectrum(ctx context.Context, chosen Candidate) error {
+	res := f.report.Result
+	if f.c.Tune && chosen.Rank < f.c.Options.Rank && res.Status != difalt.Canceled {
+		chosen.Rank = f.c.Options.Rank
+		var err error
+		if res, err = f.run(ctx, -1, chosen, workersFor(f.c.Options.Workers)); err != nil {
+			return err
+		}
+		f.sent(res)
+		f.report.Spectrum = singularValues(res.B, chosen.Rank)
+		return nil
+	}
+	f.report.Spectrum = singularValues(res.B, chosen.Rank)
+	return nil
 }

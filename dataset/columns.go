@@ -1,0 +1,193 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A role is what a column of a file is for.
+type role struct {
+	kind roleKind
+	at   int // stored column of a number, or index of a name
+}
+
+type roleKind uint8
+
+const (
+	ignored roleKind = iota
+	feature
+	response
+	name
+)
+
+// The first names of a row are its task and its node; levels follow.
+const (
+	taskName = iota
+	nodeName
+	levelNames
+)
+
+// columns maps the columns of a file to their meaning.
+type columns struct {
+	header     []string
+	features   []string   // columns of the features
+	categories []category // those that are categorical
+	roles      []role     // of every column
+	names      int        // names of a row
+	target     bool
+}
+
+// A category is a stored column of codes.
+type category struct {
+	column string
+	stored int
+}
+
+// findColumns finds the columns that the options name in a file with the given ones.
+// It fails if there are others of the same name.
+func findColumns(header []string, o *TableOptions) (*columns, error) {
+	c := &columns{roles: make([]role, len(header))}
+	index, err := c.index(header)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.findNamed(index, o); err != nil {
+		return nil, err
+	}
+	c.features = o.Features
+	if o.Schema != nil {
+		c.features = o.Schema.Columns
+	}
+	if c.features == nil {
+		for i, name := range c.header {
+			if c.roles[i].kind == ignored && !slices.Contains(o.Drop, name) {
+				c.features = append(c.features, name)
+			}
+		}
+	}
+	if len(c.features) == 0 {
+		return nil, fmt.Errorf("the table has no feature columns: the columns are %s", quoted(c.header))
+	}
+	categorical := o.categorical()
+	for j, column := range c.features {
+		i, err := c.find(index, "features", column)
+		if err != nil {
+			return nil, err
+		}
+		if c.roles[i].kind != ignored {
+			return nil, fmt.Errorf("column %q cannot be a feature: it is task, target or node, or a feature already", column)
+		}
+		c.roles[i] = role{feature, j}
+		if slices.Contains(categorical, column) {
+			c.roles[i] = role{name, levelNames + len(c.categories)}
+			c.categories = append(c.categories, category{column, j})
+		}
+	}
+	for _, column := range categorical {
+		if !slices.Contains(c.features, column) {
+			_, err := c.find(index, "categorical features", column)
+			if err == nil {
+				err = fmt.Errorf("the categorical column %q is not one of the features %s", column, quoted(c.features))
+			}
+			return nil, err
+		}
+	}
+	c.names = levelNames + len(c.categories)
+	return c, nil
+}
+
+// categorical returns the names of the categorical columns.
+func (o *TableOptions) categorical() []string {
+	if o.Schema == nil {
+		return o.Categorical
+	}
+	var list []string
+	for _, c := range o.Schema.Categories {
+		list = append(list, c.Column)
+	}
+	return list
+}
+
+// index takes the names of the columns and returns where they are.
+func (c *columns) index(header []string) (map[string]int, error) {
+	index := map[string]int{}
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			return nil, fmt.Errorf("line 1: column %d has no name", i+1)
+		}
+		if err := checkName(name); err != nil {
+			return nil, fmt.Errorf("line 1: column %d: %w", i+1, err)
+		}
+		if j, twice := index[name]; twice {
+			return nil, fmt.Errorf("line 1: columns %d and %d are both named %q", j+1, i+1, clip(name))
+		}
+		index[name] = i
+		c.header = append(c.header, name)
+	}
+	return index, nil
+}
+
+// findNamed finds task, target and node, and checks the columns to drop.
+func (c *columns) findNamed(index map[string]int, o *TableOptions) error {
+	for _, want := range []struct {
+		what, name string
+		role       role
+		optional   bool
+	}{
+		{"task", o.Task, role{name, taskName}, false},
+		{"target", o.Target, role{kind: response}, true},
+		{"node", o.Node, role{name, nodeName}, true},
+	} {
+		if want.optional && want.name == "" {
+			continue
+		}
+		i, err := c.find(index, want.what, want.name)
+		if err != nil {
+			return err
+		}
+		if c.roles[i].kind != ignored {
+			return fmt.Errorf("task, target and node must be different columns: they are %q, %q and %q", o.Task, o.Target, o.Node)
+		}
+		c.roles[i] = want.role
+	}
+	c.target = o.Target != ""
+	for _, name := range o.Drop {
+		if _, err := c.find(index, "columns to drop", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the column of the given name, or an error that lists all.
+func (c *columns) find(index map[string]int, what, name string) (int, error) {
+	i, ok := index[name]
+	if !ok {
+		return -1, fmt.Errorf("there is no column %q for the %s: the columns are %s", name, what, quoted(c.header))
+	}
+	return i, nil
+}
+
+// quoted lists names for a message, at most 20 of them.
+func quoted(names []string) string {
+	rest := ""
+	if len(names) > 20 {
+		rest = fmt.Sprintf(" and %d more", len(names)-20)
+		names = names[:20]
+	}
+	short := make([]string, len(names))
+	for i, s := range names {
+		short[i] = clip(s)
+	}
+	return fmt.Sprintf("%q%s", short, rest)
+}
+
+// clip shortens a cell for a message.
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}

@@ -1,0 +1,195 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/difalt/difalt/dataset/internal/number"
+)
+
+// A recordParser turns blocks of CSV into batches. It may be used by several
+// goroutines at once.
+type recordParser struct {
+	cols      *columns
+	delimiter byte
+	single    bool // numbers must fit in float32
+}
+
+// parse fills the batch with the records of a block, which starts at the given line,
+// up to the first that is wrong. The batch aliases the block, which it may change.
+func (p *recordParser) parse(block []byte, line int, out *batch) {
+	out.reset(p.cols)
+	out.text = block
+	for at := 0; at < len(block); {
+		if n := blank(block[at:]); n > 0 {
+			at += n
+			line++
+			continue
+		}
+		end, lines, err := p.record(block, at, line, out)
+		if err != nil {
+			out.err = err
+			return
+		}
+		out.rows++
+		at = end
+		line += lines
+	}
+}
+
+// blank returns the length of the empty line that b starts with, 0 if it does not.
+func blank(b []byte) int {
+	switch {
+	case b[0] == '\n':
+		return 1
+	case len(b) > 1 && b[0] == '\r' && b[1] == '\n':
+		return 2
+	}
+	return 0
+}
+
+// record parses the record that starts at block[at] and returns where it ends, and
+// its number of lines.
+func (p *recordParser) record(block []byte, at, line int, out *batch) (end, lines int, err error) {
+	x, names := out.begin(line)
+	roles := p.cols.roles
+	lines = 1
+	for col := 0; ; col++ {
+		if col < len(roles) && roles[col].kind == feature {
+			// The common case: a number right up to the delimiter.
+			v, n := number.Prefix(block[at:])
+			if next := at + n; n > 0 && next < len(block) && (block[next] == p.delimiter || block[next] == '\n') && !(p.single && !fits(v)) {
+				x[roles[col].at] = v
+				at = next + 1
+				if block[next] == p.delimiter {
+					continue
+				}
+				return at, lines, p.width(line, col+1)
+			}
+		}
+		cell, next, err := p.cell(block, at, line)
+		if err != nil {
+			return 0, 0, err
+		}
+		last := next >= len(block) || block[next] == '\n'
+		if last && cell.hi == next && cell.hi > cell.lo && block[cell.hi-1] == '\r' {
+			cell.hi--
+		}
+		lines += bytes.Count(block[at:min(next, len(block))], []byte("\n"))
+		if col < len(roles) {
+			if err := p.take(col, block, cell, line, x, names, out); err != nil {
+				return 0, 0, err
+			}
+		}
+		at = next + 1
+		if last {
+			return min(at, len(block)), lines, p.width(line, col+1)
+		}
+	}
+}
+
+func (p *recordParser) width(line, cells int) error {
+	if cells != len(p.cols.roles) {
+		return fmt.Errorf("line %d has %d cells, but there are %d columns", line, cells, len(p.cols.roles))
+	}
+	return nil
+}
+
+// cell returns the cell that starts at block[at], without its quotes, and where the
+// delimiter or the line break after it is.
+func (p *recordParser) cell(block []byte, at, line int) (cell span, next int, err error) {
+	if at < len(block) && block[at] == '"' {
+		return p.quotedCell(block, at, line)
+	}
+	next = at
+	for next < len(block) && block[next] != p.delimiter && block[next] != '\n' {
+		if block[next] == '"' {
+			return cell, 0, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", line)
+		}
+		next++
+	}
+	return span{at, next}, next, nil
+}
+
+// quotedCell is cell for one that starts with a quote. It moves the bytes after a
+// doubled quote.
+func (p *recordParser) quotedCell(block []byte, at, line int) (cell span, next int, err error) {
+	to := at + 1
+	for i := at + 1; i < len(block); i++ {
+		if block[i] == '"' {
+			if i++; i >= len(block) || block[i] == p.delimiter || block[i] == '\n' {
+				return span{at + 1, to}, i, nil
+			}
+			if block[i] == '\r' && (i+1 == len(block) || block[i+1] == '\n') {
+				return span{at + 1, to}, i + 1, nil
+			}
+			if block[i] != '"' {
+				return cell, 0, fmt.Errorf("line %d: there is text after the quote that ends a cell", line)
+			}
+		}
+		block[to] = block[i]
+		to++
+	}
+	return cell, 0, fmt.Errorf("line %d: a quoted cell does not end: the file may be truncated", line)
+}
+
+// take stores a cell according to the role of its column.
+func (p *recordParser) take(col int, block []byte, cell span, line int, x []float64, names []span, out *batch) error {
+	r := p.cols.roles[col]
+	switch r.kind {
+	case ignored:
+		return nil
+	case name:
+		names[r.at] = trim(block, cell)
+		return nil
+	}
+	v, err := p.number(col, bytes.TrimSpace(block[cell.lo:cell.hi]), line)
+	if math.IsNaN(v) {
+		out.missing = true
+	}
+	if r.kind == response {
+		out.y[len(out.y)-1] = v
+	} else {
+		x[r.at] = v
+	}
+	return err
+}
+
+// number parses a trimmed cell; NaN is a missing value.
+func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
+	if isMissing(cell) {
+		return math.NaN(), nil
+	}
+	v, err := number.Parse(cell)
+	complain := func(format string, args ...any) error {
+		return fmt.Errorf("line %d, column %q: "+format, append([]any{line, p.cols.header[col]}, args...)...)
+	}
+	text := clip(string(cell))
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, complain("%s is too large", text)
+	case err != nil:
+		return 0, complain("%q is not a number", text)
+	case !finite(v):
+		return 0, complain("the value is %s", text)
+	case p.single && p.cols.roles[col].kind == feature && !fits(v):
+		return 0, complain("%s is too large for float32", text)
+	}
+	return v, nil
+}
+
+// trim returns the span without the white space at its ends.
+func trim(block []byte, s span) span {
+	for s.lo < s.hi && space(block[s.lo]) {
+		s.lo++
+	}
+	for s.lo < s.hi && space(block[s.hi-1]) {
+		s.hi--
+	}
+	return s
+}
+
+func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

@@ -1,0 +1,268 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+// A batch is some rows of a file after parsing: numbers, and names that are still
+// part of the file's text.
+type batch struct {
+	width, texts int // stored columns, and names, of a row
+	rows         int
+	x            []float64 // width numbers a row; NaN is missing
+	y            []float64
+	names        []span // texts names a row
+	text         []byte
+	line         []int // of every row
+	missing      bool  // there are NaN among x and y
+	err          error // about the row after the last one
+}
+
+// A span is a part of a text.
+type span struct{ lo, hi int }
+
+func (b *batch) reset(c *columns) {
+	b.width, b.texts, b.rows = len(c.features), c.names, 0
+	b.x, b.y, b.names, b.line, b.text = b.x[:0], b.y[:0], b.names[:0], b.line[:0], b.text[:0]
+	b.missing, b.err = false, nil
+}
+
+// begin makes room for a row and returns its numbers and names.
+func (b *batch) begin(line int) (x []float64, names []span) {
+	b.x = slices.Grow(b.x, b.width)[:len(b.x)+b.width]
+	b.names = slices.Grow(b.names, b.texts)[:len(b.names)+b.texts]
+	b.y = append(b.y, 0)
+	b.line = append(b.line, line)
+	x, names = b.x[len(b.x)-b.width:], b.names[len(b.names)-b.texts:]
+	clear(names)
+	return x, names
+}
+
+// name returns a name of a row. It aliases the batch.
+func (b *batch) name(row, which int) []byte {
+	s := b.names[row*b.texts+which]
+	return b.text[s.lo:s.hi]
+}
+
+// A loader fills a table with the rows of one file after the other.
+type loader struct {
+	o      TableOptions
+	t      *Table
+	levels []*levels // of every categorical column
+	filled int       // files that are in the table
+
+	// Of the current file.
+	cols *columns
+	unit string // "line" or "row"
+	node string // of all rows; empty if a column or nothing says it
+	gaps []gaps // of features, target, task and node
+}
+
+func newLoader(o TableOptions) (*loader, error) {
+	if o.Schema != nil {
+		if o.Features != nil || o.Categorical != nil {
+			return nil, fmt.Errorf("only one of schema, and features or categorical columns, may be given")
+		}
+		if err := o.Schema.check(); err != nil {
+			return nil, err
+		}
+	}
+	return &loader{o: o}, nil
+}
+
+// open begins a file with the given columns.
+func (l *loader) open(header []string, unit string) (err error) {
+	o := l.o
+	if l.t != nil && o.Schema == nil {
+		o.Features = l.t.schema.Columns
+		own, err := findColumns(header, &l.o)
+		if err != nil {
+			return err
+		}
+		for _, column := range own.features {
+			if !slices.Contains(o.Features, column) {
+				return fmt.Errorf("column %q is not in the files before: drop it, or say which columns are features", column)
+			}
+		}
+	}
+	if l.cols, err = findColumns(header, &o); err != nil {
+		return err
+	}
+	l.unit, l.gaps = unit, make([]gaps, len(l.cols.features)+3)
+	if l.t != nil {
+		return nil
+	}
+	l.t = newTable(len(l.cols.features), l.cols.target, l.o.Storage)
+	l.t.schema.Columns = slices.Clone(l.cols.features)
+	for _, c := range l.cols.categories {
+		var known []string
+		if l.o.Schema != nil {
+			known, _ = l.o.Schema.levels(c.column)
+		}
+		l.levels = append(l.levels, newLevels(c.column, known))
+	}
+	return nil
+}
+
+// add appends the rows of a batch, up to one that is wrong. It may change the batch.
+func (l *loader) add(b *batch) error {
+	for i := range b.rows {
+		if err := l.addRow(b, i); err != nil {
+			return err
+		}
+	}
+	return b.err
+}
+
+func (l *loader) addRow(b *batch, i int) error {
+	t := l.t
+	x := b.x[i*b.width:][:b.width]
+	where := func() string { return fmt.Sprintf("%s %d", l.unit, b.line[i]) }
+	bad, gap := false, false // a value is missing that must be there, or any
+	miss := func(column int) {
+		gap = true
+		l.gaps[column].add(where)
+	}
+	for k, c := range l.cols.categories {
+		x[c.stored] = math.NaN()
+		if cell := b.name(i, levelNames+k); !isMissing(cell) {
+			code, err := l.levels[k].of(cell)
+			if err != nil {
+				return fmt.Errorf("%s, %w", where(), err)
+			}
+			x[c.stored] = float64(code)
+		}
+	}
+	if b.missing || l.levels != nil {
+		for j, v := range x {
+			if math.IsNaN(v) {
+				miss(j)
+			}
+		}
+	}
+	d := len(x)
+	if t.target && math.IsNaN(b.y[i]) {
+		miss(d)
+		bad = true
+	}
+	if len(b.name(i, taskName)) == 0 {
+		miss(d + 1)
+		bad = true
+	}
+	node := l.node
+	if l.o.Node != "" {
+		if node = string(b.name(i, nodeName)); node == "" {
+			miss(d + 2)
+			bad = true
+		}
+	}
+	if bad || gap && l.o.Missing != MissingKeep {
+		t.dropped++
+		return nil
+	}
+	if err := l.join(b, i, node); err != nil {
+		return err
+	}
+	if t.target {
+		t.y = append(t.y, b.y[i])
+	}
+	t.x.add(x)
+	return nil
+}
+
+// join begins the row of a task in the table.
+func (l *loader) join(b *batch, i int, node string) error {
+	t := l.t
+	task := b.name(i, taskName)
+	name, line := "", 0
+	if l.unit == "line" {
+		line = b.line[i]
+	}
+	if k, ok := t.taskIndex[string(task)]; ok {
+		name = t.tasks[k]
+	} else {
+		name = string(task)
+	}
+	return t.join(b.line[i], line, name, node)
+}
+
+// close ends a file.
+func (l *loader) close() error {
+	c := l.cols
+	if l.o.Missing == MissingRefuse {
+		named := append(slices.Clone(c.features), l.o.Target, l.o.Task, l.o.Node)
+		if err := refuseGaps(named, l.gaps); err != nil {
+			return err
+		}
+	}
+	l.filled++
+	return nil
+}
+
+// finish completes the table after the last file.
+func (l *loader) finish() (*Table, error) {
+	t := l.t
+	if t.Rows() == 0 {
+		if t.dropped > 0 {
+			return nil, fmt.Errorf("the table has zero rows: all %d lack values", t.dropped)
+		}
+		return nil, fmt.Errorf("the table has zero rows after the line of column names")
+	}
+	s := &t.schema
+	rank := map[string][]int32{}
+	for k, c := range l.cols.categories {
+		names, order := l.levels[k].sorted()
+		if len(names) == 0 {
+			return nil, fmt.Errorf("column %q has no value", c.column)
+		}
+		s.Categories = append(s.Categories, Category{c.column, names})
+		rank[c.column] = order
+	}
+	if len(rank) > 0 {
+		for _, column := range s.Columns {
+			t.coding = append(t.coding, coding{rank[column]})
+		}
+	}
+	t.features = s.Features()
+	if twice := firstDuplicate(t.features); twice != "" {
+		return nil, fmt.Errorf("two features would be named %q: rename a column", twice)
+	}
+	t.countMissing()
+	return t, nil
+}
+
+// single reports whether numbers must fit in float32.
+func (l *loader) single() bool { return l.o.Storage == kernel.Float32 }
+
+func firstDuplicate(names []string) string {
+	seen := make(map[string]bool, len(names))
+	for _, n := range names {
+		if seen[n] {
+			return n
+		}
+		seen[n] = true
+	}
+	return ""
+}
+
+// countMissing sets Missing of a table that may have any.
+func (t *Table) countMissing() {
+	x := make([]float64, len(t.features))
+	count := make([]int, len(x))
+	any := false
+	for i := range t.Rows() {
+		for j, v := range t.X(x, i) {
+			if math.IsNaN(v) {
+				count[j]++
+				any = true
+			}
+		}
+	}
+	if any {
+		t.missing = count
+	}
+}

@@ -1,0 +1,114 @@
+package dataset
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+// TableOptions says what the columns of a file are, and how its rows become those of
+// a table. The zero value of every field but Task is a default.
+type TableOptions struct {
+	// Task is the column that names the task of a row. It must be set.
+	Task string
+	// Target is the column to predict; a table without targets leaves it empty.
+	Target string
+	// Node is the column that names the node of a row; empty if there is none.
+	Node string
+	// Features are the feature columns, in this order, and all others are ignored.
+	// Nil takes every column that is not named above nor dropped.
+	Features []string
+	// Drop are columns to leave out.
+	Drop []string
+	// Categorical are those of the feature columns whose cells are levels, not numbers.
+	// Each becomes one feature a level, which is 1 in the rows of that level and 0
+	// elsewhere, and is named "column=level". Levels are sorted.
+	Categorical []string
+	// Schema, if it is set, takes the place of Features and Categorical: the features
+	// of another table, with the levels that it has. A level that is not among them is
+	// an error.
+	Schema *Schema
+	// Missing says what to do about cells without a value.
+	Missing Missing
+	// Storage is how features are kept: float64, or float32 in half of the memory.
+	Storage kernel.Storage
+	// Delimiter separates the cells of CSV; 0 is the comma.
+	Delimiter rune
+	// NoHeader says that the first line of CSV is a row, not the names of the columns,
+	// which are then c0, c1, and so on.
+	NoHeader bool
+}
+
+// CSVOptions are TableOptions.
+type CSVOptions = TableOptions
+
+// Missing says what becomes of missing values: empty cells, NA, N/A, NaN, null and
+// None in any case, and nulls of Parquet. In columns of names only empty cells are
+// missing, for NA may be a name.
+type Missing uint8
+
+const (
+	// MissingRefuse makes them an error that counts them by column.
+	MissingRefuse Missing = iota
+	// MissingDrop leaves out the rows that have any.
+	MissingDrop
+	// MissingKeep keeps missing features as NaN until [Table.FillMissing] replaces them,
+	// and leaves out the rows without a target or a task.
+	MissingKeep
+)
+
+// A Schema says how the columns of a file become the features of a table, so that
+// other files can be read to the same features. It can be stored as JSON.
+type Schema struct {
+	// Columns are the feature columns in their order.
+	Columns []string `json:"columns"`
+	// Categories are the levels of the categorical ones among them.
+	Categories []Category `json:"categories,omitempty"`
+}
+
+// A Category is a categorical column and its levels.
+type Category struct {
+	Column string   `json:"column"`
+	Levels []string `json:"levels"`
+}
+
+// levels returns the levels of a column and whether it is categorical.
+func (s *Schema) levels(column string) ([]string, bool) {
+	for i := range s.Categories {
+		if s.Categories[i].Column == column {
+			return s.Categories[i].Levels, true
+		}
+	}
+	return nil, false
+}
+
+// Features returns the names of the features: that of a column of numbers, and
+// "column=level" for every level of a categorical column.
+func (s *Schema) Features() []string {
+	var names []string
+	for _, column := range s.Columns {
+		levels, ok := s.levels(column)
+		if !ok {
+			names = append(names, column)
+		}
+		for _, level := range levels {
+			names = append(names, column+"="+level)
+		}
+	}
+	return names
+}
+
+// check refuses what would not be a schema of any table.
+func (s *Schema) check() error {
+	seen := map[string]bool{}
+	for _, c := range s.Categories {
+		if seen[c.Column] {
+			return fmt.Errorf("the schema has two categories for column %q", c.Column)
+		}
+		seen[c.Column] = true
+		if len(c.Levels) == 0 {
+			return fmt.Errorf("the schema has no levels for column %q", c.Column)
+		}
+	}
+	return nil
+}
