@@ -27,7 +27,11 @@ with a basis U of rank r that all tasks share and that nodes find together by
 exchanging nothing but their estimates of it. Part of the rows is held out, and a
 table compares the errors with those of one ridge regression for all tasks and of
 one for each. The strengths of all ridges are chosen by the same cross-validation
-on training rows.
+on training rows; --tune chooses the rank and the strength of the mean as well.
+
+Scaling, shared mean and errors are sums over the nodes too: a node sends sums over
+its own rows (moments, Gram matrices of its folds, squared errors), never a row. The
+two baselines are for the comparison only and are fitted in this process.
 
 A problem file (.npz) holds samples, and possibly network, start and truth, as
 "difalt simulate --export" writes them. It runs the algorithm of the paper as it
@@ -44,6 +48,9 @@ const fitExamples = `  # patients of 40 clinics (examples/clinics.csv in the sou
   # few samples: train on 6 rows of each clinic, test on the others
   difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
       --train-rows-per-task 6
+
+  # choose everything by cross-validation
+  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient --tune
 
   # bring your own table: leave out some columns; each task lives where a column says
   difalt fit --data sales.csv --task store --target revenue --drop date,comment --node region
@@ -261,7 +268,7 @@ func (f *fitFlags) config(in *dataset.ProblemFile, network *difalt.Network) (*mo
 	return &model.Config{
 		Network: network, Options: o, Train: train,
 		Mean: f.meanKind, Standardize: f.standardize, Intercept: f.intercept,
-		Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines,
+		Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines,
 		U0: in.U0, Start: in.Start, Truth: in.Truth,
 		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
 	}, nil
@@ -273,6 +280,9 @@ func (f *fitFlags) rankFor(in *dataset.ProblemFile) (int, error) {
 	rank := f.rank
 	if !f.set.Changed("rank") {
 		rank = min(3, features, tasks)
+		if f.tune {
+			rank = min(5, features, tasks)
+		}
 		for _, u := range append([]*kernel.Basis{in.Truth, in.Start}, in.U0...) {
 			if u != nil {
 				_, rank = u.Dims()

@@ -22,7 +22,7 @@ type fitFlags struct {
 	graph, weights             string
 	method, step, ridge, mean  string
 	standardize, intercept     bool
-	baselines                  bool
+	baselines, tune            bool
 	split                      dataset.Split
 	folds                      int
 	options                    difalt.Options
@@ -42,7 +42,8 @@ func newFitFlags() *fitFlags {
 	s.StringSliceVar(&f.columns.Drop, "drop", nil, "columns to leave out, `LIST`; all others are features")
 	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that says on which node a task lives")
 	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes, in blocks (default 10, or one a task if there are fewer)")
-	s.IntVar(&f.rank, "rank", 0, "rank r of the representation (default 3; for a problem file that of its U0, Ustart or Ustar)")
+	s.BoolVar(&f.tune, "tune", false, "choose rank, mean strength and ridge by cross-validation on the training rows")
+	s.IntVar(&f.rank, "rank", 0, "rank r of the representation (default 3; for a problem file that of its U0, Ustart or Ustar); with --tune the largest to try (default 5)")
 	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
 	s.StringVar(&f.method, "method", "dif", "`NAME`: "+strings.Join(methodNames(), ", "))
@@ -92,6 +93,9 @@ func (f *fitFlags) resolve() (err error) {
 		if f.options.Step, err = strconv.ParseFloat(f.step, 64); err != nil || !(f.options.Step > 0) || math.IsInf(f.options.Step, 0) {
 			return usagef("--step is %q: want auto or a positive number", f.step)
 		}
+	}
+	if f.tune && f.set.Changed("ridge") {
+		return usagef("--tune chooses the ridge: leave out --ridge")
 	}
 	f.tuneRidge = f.ridge == "auto"
 	if !f.tuneRidge {

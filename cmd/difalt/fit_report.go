@@ -64,8 +64,12 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *model.Config) {
 	}
 	fmt.Fprintf(w, "%s: %d tasks, %d features, %d rows for training, %d held out\n",
 		path, len(t.Tasks()), len(t.Features()), train, t.Rows()-train)
-	fmt.Fprintf(w, "%s, graph %v, rank %d, method %v, %d rounds an iteration\n\n",
-		count(len(t.Nodes()), "node"), c.Network.Weights, c.Options.Rank, c.Options.Method, c.Options.Rounds)
+	rank := fmt.Sprintf("rank %d", c.Options.Rank)
+	if c.Tune {
+		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
+	}
+	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
+		count(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
 }
 
 func count(n int, noun string) string {
@@ -77,30 +81,73 @@ func count(n int, noun string) string {
 
 // printReport prints errors and what a user should know about the run.
 func printReport(w io.Writer, r *model.Report, c *model.Config) {
-	t := table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out EV"}}
+	t := table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
 		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
-			decimal(s.Test.RMSE), decimal(s.Test.ExplainedVariance)})
+			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
 	}
 	t.write(w)
 	fmt.Fprint(w, `
 EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
 all training rows or all held-out rows.
 `)
-	if c.TuneRidge || c.Baselines {
+	if c.Tune || c.TuneRidge || c.Baselines {
 		fmt.Fprintf(w, "Ridge strengths by %d-fold cross-validation on the training rows.\n", r.Folds)
 	}
-	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes.\n",
-		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(r.Result.Last.Traffic.Bytes+r.Result.InitTraffic.Bytes)/1e6)
+	printTuning(w, r, c)
+	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)
+	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
+		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
 	if !math.IsNaN(r.Result.Last.SDNode1) {
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 1, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
 	}
+	if len(r.Exposed) > 0 {
+		fmt.Fprintf(w, "The sums of these nodes disclose a training row, since they have a single one in all or in a fold: %s.\n", listed(r.Exposed))
+	}
 	if len(r.FewRows) > 0 {
-		fmt.Fprintf(w, "Fewer training rows than the rank %d: %s.\n", c.Options.Rank, listed(r.FewRows))
+		fmt.Fprintf(w, "Fewer training rows than the rank %d: %s.\n", r.Chosen.Rank, listed(r.FewRows))
 	}
 	if len(r.Singular) > 0 {
 		fmt.Fprintf(w, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(r.Singular))
 	}
+}
+
+// printTuning prints the best ridge at every rank and mean strength that was tried.
+func printTuning(w io.Writer, r *model.Report, c *model.Config) {
+	if !c.Tune {
+		return
+	}
+	t := table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
+	for _, b := range bestOfTrials(r.Tried) {
+		mark := ""
+		if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
+			mark = "chosen"
+		}
+		mean := short(b.MeanRidge)
+		if c.Mean == model.MeanNone {
+			mean = "-"
+		}
+		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})
+	}
+	fmt.Fprintln(w)
+	t.write(w)
+	fmt.Fprintln(w)
+}
+
+// bestOfTrials returns the candidate of smallest error at every rank and mean
+// strength, in the order in which they were tried.
+func bestOfTrials(tried []model.Candidate) []model.Candidate {
+	var out []model.Candidate
+	for _, t := range tried {
+		n := len(out)
+		switch {
+		case n == 0 || out[n-1].Rank != t.Rank || out[n-1].MeanRidge != t.MeanRidge:
+			out = append(out, t)
+		case t.RMSE < out[n-1].RMSE:
+			out[n-1] = t
+		}
+	}
+	return out
 }
 
 func (f *fitFlags) printFiles(w io.Writer) {

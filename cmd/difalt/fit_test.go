@@ -4,10 +4,12 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/experiment"
 )
 
@@ -30,8 +32,8 @@ func fitClinics(t *testing.T, args ...string) (path, stdout string) {
 
 func TestFitPredictAdapt(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.csv")
-	model, stdout := fitClinics(t, "--trace", trace, "--iterations", "200")
-	for _, want := range []string{"40 tasks, 8 features", "shared representation", "pooled ridge", "one ridge per task", "held-out EV", "5-fold", "200 iterations", trace, model} {
+	path, stdout := fitClinics(t, "--trace", trace, "--iterations", "200")
+	for _, want := range []string{"40 tasks, 8 features", "shared representation", "pooled ridge", "one ridge per task", "held-out EV", "5-fold", "200 iterations", trace, path} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}
@@ -40,12 +42,12 @@ func TestFitPredictAdapt(t *testing.T) {
 
 	dir := t.TempDir()
 	out := filepath.Join(dir, "predictions.csv")
-	if _, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", clinics, "--out", out); code != 0 {
+	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out); code != 0 {
 		t.Fatal(stderr)
 	}
 	checkPredictions(t, clinics, out)
 
-	_, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", newClinics, "--out", filepath.Join(dir, "none.csv"))
+	_, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", newClinics, "--out", filepath.Join(dir, "none.csv"))
 	if code != exitFailure || !strings.Contains(stderr, `new-clinics.csv: the model does not know tasks "C41", "C42", "C43": add them with adapt`) {
 		t.Errorf("exit code %d, message %q", code, stderr)
 	}
@@ -54,7 +56,7 @@ func TestFitPredictAdapt(t *testing.T) {
 	}
 
 	adapted := filepath.Join(t.TempDir(), "adapted.npz")
-	stdout, stderr, code = difaltCommand(t, "adapt", "--model", model, "--data", newClinics, "--out", adapted)
+	stdout, stderr, code = difaltCommand(t, "adapt", "--model", path, "--data", newClinics, "--out", adapted)
 	if code != 0 || !strings.Contains(stdout, "3 tasks added from 18 rows; the model knows 43 tasks now") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -265,7 +267,7 @@ func TestFitReport(t *testing.T) {
 			row = strings.Fields(line)
 		}
 	}
-	if len(row) != 7 || row[2] != "0" || row[5] != "-" || row[6] != "-" {
+	if len(row) != 8 || row[2] != "0" || row[5] != "-" || row[6] != "-" || row[7] != "-" {
 		t.Errorf("the row of results is %q", row)
 	}
 	if strings.Contains(stdout, "cross-validation") || strings.Contains(stdout, "pooled") {
@@ -273,10 +275,41 @@ func TestFitReport(t *testing.T) {
 	}
 }
 
+// Tuning chooses what is printed, beats the baselines, and says what it tried.
+func TestTune(t *testing.T) {
+	path, stdout := fitClinics(t, "--tune", "--train-rows-per-task", "8", "--iterations", "100")
+	for _, want := range []string{"rank 1 to 5", "cross-validation RMSE", "chosen", "MB in all"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("output lacks %q:\n%s", want, stdout)
+		}
+	}
+	m, err := model.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, line := range strings.Split(stdout, "\n") {
+		f := strings.Fields(line)
+		if len(f) == 4 && (f[0] >= "1" && f[0] <= "5") {
+			tried++
+		}
+		if len(f) == 5 && f[4] == "chosen" && f[0] != strconv.Itoa(m.Rank()) {
+			t.Errorf("the model has rank %d, the chosen row is %q", m.Rank(), line)
+		}
+	}
+	if tried != 5*3-1 {
+		t.Errorf("%d rows of what was tried and not chosen, want 14:\n%s", tried, stdout)
+	}
+	_, stderr, code := difaltCommand(t, "fit", "--data", clinics, "--task", "clinic", "--target", "score", "--tune", "--ridge", "1")
+	if code != exitUsage || !strings.Contains(stderr, "--tune chooses the ridge") {
+		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+}
+
 func TestPredictionsAreCSV(t *testing.T) {
-	model, _ := fitClinics(t, "--iterations", "5", "--baselines=false", "--ridge", "3")
+	path, _ := fitClinics(t, "--iterations", "5", "--baselines=false", "--ridge", "3")
 	out := filepath.Join(t.TempDir(), "p.csv")
-	if _, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", clinics, "--out", out); code != 0 {
+	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out); code != 0 {
 		t.Fatal(stderr)
 	}
 	f, err := os.Open(out)

@@ -117,12 +117,6 @@ func (t *tally) add(e float64) {
 	t.absolute += math.Abs(e)
 }
 
-func (t *tally) plus(u tally) {
-	t.rows += u.rows
-	t.squares += u.squares
-	t.absolute += u.absolute
-}
-
 // errors turns a tally into errors; spread is sum (y - mean of y)^2 of the set.
 func (t *tally) errors(spread float64) Errors {
 	nan := math.NaN()
