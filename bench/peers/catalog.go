@@ -49,6 +49,7 @@ func catalog() []peer {
 		{name: "difalt, kernel avx2", build: ours, env: tier("avx2")},
 		{name: "difalt, kernel generic", build: ours, env: tier("generic")},
 		{name: "C, OpenBLAS per task", build: cOpenBLAS, variant: "task", env: oneThread},
+		{name: "C, OpenBLAS per task, batched", build: cOpenBLAS, variant: "batched", env: oneThread},
 		{name: "C, OpenBLAS stacked", build: cOpenBLAS, variant: "stacked", env: systemOpenBLAS},
 		{name: "C, MKL per task", build: cMKL, variant: "task", env: oneThread},
 		{name: "C, MKL stacked", build: cMKL, variant: "stacked"},

@@ -1,7 +1,9 @@
 // One iteration over all tasks with BLAS and LAPACK from C, column-major:
 //
 //	task     tasks one after the other, so that X_t is still in cache when the
-//	         gradient needs it; OpenMP threads share the tasks
+//	         gradient needs it; preallocated; OpenMP threads share the tasks
+//	batched  the same with the two tricks of difalt that need no kernel: samples on
+//	         huge pages, and the gradient updated for eight tasks at once
 //	stacked  all tasks in one matrix product; threads are the library's
 //
 // The library (OpenBLAS or MKL) is whatever it is linked with.
@@ -26,7 +28,8 @@ char *openblas_get_corename(void);
 static const int one = 1;
 static const double zero = 0, plus = 1, minus = -1;
 
-enum { BATCH = 8 }; // tasks whose X_t' e_t are added to the gradient as one product
+enum { BATCH = 8 };
+static int batch = 1; // tasks whose X_t' e_t are added to the gradient as one product
 
 // A scratch is the memory of one thread, allocated once.
 typedef struct {
@@ -78,7 +81,7 @@ static void tasks(const problem *p, scratch *s, int64_t lo, int64_t hi, double *
 		dgemm_("T", "N", &n, &r, &d, &plus, x, &d, p->u, &d, &zero, s->a, &n);
 		solve(p, s, s->a, n, p->y + t * n, b + t * r);
 		dgemv_("N", &d, &n, &plus, x, &d, s->e, &one, &zero, s->v + held * p->d, &one);
-		if (++held == BATCH || t == hi - 1) {
+		if (++held == batch || t == hi - 1) {
 			dgemm_("N", "T", &d, &r, &held, &plus, s->v, &d, b + (t + 1 - held) * r, &r, &plus, s->g, &d);
 			held = 0;
 		}
@@ -112,7 +115,11 @@ static void iterate_stacked(const problem *p, double *g, double *b) {
 
 int main(int argc, char **argv) {
 	if (argc != 4)
-		fail("usage: peer PROBLEM THREADS task|stacked");
+		fail("usage: peer PROBLEM THREADS task|batched|stacked");
+	if (strcmp(argv[3], "batched") == 0)
+		batch = BATCH;
+	else
+		huge_pages = 0;
 	problem p = load(argv[1]);
 	threads = atoi(argv[2]);
 	scratches = malloc((size_t)threads * sizeof *scratches);
