@@ -13,12 +13,13 @@ import (
 // Alg. 1 as arithmetic.
 //
 // Rounds are applied in one of two ways, which agree to rounding. If L*L <=
-// rounds*(2E+L), for L nodes and E edges, the messages are multiplied once by the
+// 8*rounds*(2E+L), for L nodes and E edges, the messages are multiplied once by the
 // dense power W^rounds, computed by repeated squaring when the number of rounds is
-// first seen and kept. Otherwise every round multiplies by the nonzero entries of
-// W, in ascending order of the neighbours. The choice depends on the graph and the
-// number of rounds only, and every entry is computed in the same way whatever the
-// workers: results are the same bits for any number of them.
+// first seen and kept: a term of a dense product costs about an eighth of a term of
+// a sparse one. Otherwise every round multiplies by the nonzero entries of W, in
+// ascending order of the neighbours. The choice depends on the graph and the number
+// of rounds only, not on the machine, and every entry is computed in the same way
+// whatever the workers: results are the same bits for any number of them.
 //
 // A Local serves one goroutine at a time. Mix does not allocate but for the first
 // call with a number of rounds.
@@ -27,7 +28,8 @@ type Local struct {
 	dense     *mat.Dense         // W
 	sparse    [][]weight         // its nonzero entries, row by row
 	edges     int                // E
-	powers    map[int]*mat.Dense // W^rounds
+	bound     float64            // of Chebyshev polynomials of W in place of powers; 0: powers
+	powers    map[int]*mat.Dense // W^rounds, or the polynomial of that degree
 	scratch   [][2][]float64     // of every worker: two L x blockLen matrices, row-major
 	rounds    int                // of the Mix under way
 	applied   *mat.Dense         // W^rounds in a Mix that uses it, otherwise nil
@@ -56,11 +58,15 @@ func NewNeighborMean(g *Graph, pool *kernel.Pool) *Local {
 	return newLocal(g, neighborMean(g), pool)
 }
 
+// denseSpeed is how many terms of a dense product, with vector instructions, cost as
+// much as one of a sparse product.
+const denseSpeed = 8
+
 func newLocal(g *Graph, w *mat.Dense, pool *kernel.Pool) *Local {
 	l := g.Len()
 	m := &Local{dense: w, sparse: nonzeros(w), edges: g.Edges(), powers: make(map[int]*mat.Dense)}
-	perRound := 2*m.edges + l
-	m.denseFrom = (l*l + perRound - 1) / perRound
+	cost := denseSpeed * (2*m.edges + l)
+	m.denseFrom = (l*l + cost - 1) / cost
 	m.sweep = newSweep(l, pool, m.mixBlock)
 	m.scratch = make([][2][]float64, m.workers())
 	for k := range m.scratch {
@@ -92,17 +98,8 @@ func (m *Local) Traffic() Traffic { return m.traffic }
 // Mix overwrites z[i], the message of node i, by sum_j (W^rounds)_ij z[j]. All
 // messages must have the same shape and must not overlap. No rounds is no change.
 func (m *Local) Mix(ctx context.Context, z []Message, rounds int) error {
-	if err := ctx.Err(); err != nil {
+	if err := m.checkCall(ctx, z, rounds); err != nil || rounds == 0 {
 		return err
-	}
-	if rounds < 0 {
-		return fmt.Errorf("topology: %d rounds: must not be negative", rounds)
-	}
-	if err := m.check(z); err != nil {
-		return err
-	}
-	if rounds == 0 {
-		return nil
 	}
 	m.rounds, m.applied = rounds, nil
 	if rounds >= m.denseFrom {
@@ -111,6 +108,17 @@ func (m *Local) Mix(ctx context.Context, z []Message, rounds int) error {
 	m.run(z)
 	m.traffic.add(int64(rounds), int64(rounds)*int64(2*m.edges), z[0])
 	return nil
+}
+
+// checkCall returns an error if Mix cannot be called like this.
+func (m *Local) checkCall(ctx context.Context, z []Message, rounds int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if rounds < 0 {
+		return fmt.Errorf("topology: %d rounds: must not be negative", rounds)
+	}
+	return m.check(z)
 }
 
 // mixBlock averages entries [lo, hi) of the rows of all nodes.
@@ -123,8 +131,9 @@ func (m *Local) mixBlock(worker int, rows [][]float64, lo, hi int) {
 		w := m.applied.RawMatrix()
 		blas.Combine(out, blockLen, w.Data, w.Stride, in, blockLen, w.Rows, w.Rows, hi-lo)
 	} else {
+		c := recurrence{bound: m.bound}
 		for range m.rounds {
-			m.sparseRound(out, in, hi-lo)
+			m.sparseRound(out, in, hi-lo, c.next())
 			in, out = out, in
 		}
 		out = in
@@ -134,28 +143,47 @@ func (m *Local) mixBlock(worker int, rows [][]float64, lo, hi int) {
 	}
 }
 
-// sparseRound computes out = W in for the first n columns of two L x blockLen
-// matrices.
-func (m *Local) sparseRound(out, in []float64, n int) {
+// sparseRound computes out = omega W in + (1 - omega) out for the first n columns of
+// two L x blockLen matrices; without reading out if omega is 1.
+func (m *Local) sparseRound(out, in []float64, n int, omega float64) {
 	for i, row := range m.sparse {
 		o := out[i*blockLen:][:n]
-		clear(o)
+		if omega == 1 {
+			clear(o)
+		} else {
+			for k := range o {
+				o[k] *= 1 - omega
+			}
+		}
 		for _, w := range row {
+			a := omega * w.value
 			for k, v := range in[w.node*blockLen:][:n] {
-				o[k] += w.value * v
+				o[k] += a * v
 			}
 		}
 	}
 }
 
-// power returns W^rounds for rounds > 0.
+// power returns W^rounds, or the Chebyshev polynomial of that degree if there is a
+// bound, for rounds > 0.
 func (m *Local) power(rounds int) *mat.Dense {
-	if p, ok := m.powers[rounds]; ok {
-		return p
+	p, ok := m.powers[rounds]
+	if !ok {
+		if m.bound > 0 {
+			p = chebyshevOf(m.dense, m.bound, rounds)
+		} else {
+			p = powerOf(m.dense, rounds)
+		}
+		m.powers[rounds] = p
 	}
-	square := m.dense // W^1, W^2, W^4, ...
+	return p
+}
+
+// powerOf returns w^k for k > 0.
+func powerOf(w *mat.Dense, k int) *mat.Dense {
+	square := w // w^1, w^2, w^4, ...
 	var p *mat.Dense
-	for k := rounds; ; square = product(square, square) {
+	for ; ; square = product(square, square) {
 		if k&1 != 0 {
 			if p == nil {
 				p = square
@@ -164,11 +192,9 @@ func (m *Local) power(rounds int) *mat.Dense {
 			}
 		}
 		if k >>= 1; k == 0 {
-			break
+			return p
 		}
 	}
-	m.powers[rounds] = p
-	return p
 }
 
 func product(a, b *mat.Dense) *mat.Dense {

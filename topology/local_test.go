@@ -113,14 +113,14 @@ func TestLocalAgainstPowers(t *testing.T) {
 	}
 }
 
-// TestLocalChoice: W^rounds is used exactly when L*L <= rounds*(2E+L).
+// TestLocalChoice: W^rounds is used exactly when L*L <= 8*rounds*(2E+L).
 func TestLocalChoice(t *testing.T) {
 	for _, g := range testGraphs(t) {
 		w := must[*Weights](t)(NewWeights(g, Metropolis))
 		for rounds := 1; rounds <= 40; rounds++ {
 			m := NewLocal(w, nil)
 			mixed(t, m, shapes[3], rounds)
-			want := g.Len()*g.Len() <= rounds*(2*g.Edges()+g.Len())
+			want := g.Len()*g.Len() <= 8*rounds*(2*g.Edges()+g.Len())
 			if got := len(m.powers) == 1; got != want {
 				t.Errorf("%v, %d rounds: W^rounds used: %v, want %v", g, rounds, got, want)
 			}

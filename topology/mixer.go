@@ -41,6 +41,7 @@ const (
 	StreamGradient        // the gradients, of methods that combine before they adapt
 	StreamScale           // the matrices that scale a step
 	StreamTracker         // the gradient trackers
+	streams        = iota // how many there are
 )
 
 var streamNames = []string{"exact", "basis", "gradient", "scale", "tracker"}

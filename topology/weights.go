@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,6 +22,7 @@ type Weights struct {
 	name  string // of the rule
 	w     *mat.Dense
 	gamma float64
+	real  bool // all eigenvalues are
 }
 
 // NewWeights returns the weights of a rule on a graph. It returns an error if the
@@ -65,10 +67,11 @@ func WeightsOf(w mat.Matrix) (*Weights, error) {
 // newWeights completes weights w; sym is a symmetric matrix with the same
 // eigenvalues, or nil if none is known.
 func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weights, error) {
-	gamma, err := secondModulus(w, sym)
+	values, err := eigenvalues(w, sym)
 	if err != nil {
 		return nil, fmt.Errorf("topology: %s weights on %v: %w", name, g, err)
 	}
+	gamma := largestButOne(values)
 	// Written so that NaN is refused too.
 	if !(gamma < gammaLimit) {
 		why := "averaging does not converge"
@@ -77,7 +80,7 @@ func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weight
 		}
 		return nil, fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", name, g, gamma, why, Metropolis)
 	}
-	return &Weights{graph: g, name: name, w: w, gamma: gamma}, nil
+	return &Weights{graph: g, name: name, w: w, gamma: gamma, real: !slices.ContainsFunc(values, isComplex)}, nil
 }
 
 func zeroDiagonal(w *mat.Dense) bool {
@@ -139,28 +142,30 @@ func symmetrised(w *mat.Dense) *mat.SymDense {
 	return s
 }
 
-// secondModulus returns the largest modulus among the eigenvalues of w without
-// the one that is its row sum, 1. sym is as in newWeights.
-func secondModulus(w *mat.Dense, sym *mat.SymDense) (float64, error) {
+// eigenvalues returns the eigenvalues of w. sym is as in newWeights.
+func eigenvalues(w *mat.Dense, sym *mat.SymDense) ([]complex128, error) {
 	n, _ := w.Dims()
 	values := make([]complex128, n)
 	if sym != nil {
 		var eig mat.EigenSym
 		if !eig.Factorize(sym, false) {
-			return 0, fmt.Errorf("eigenvalues did not converge")
+			return nil, fmt.Errorf("eigenvalues did not converge")
 		}
 		for i, v := range eig.Values(nil) {
 			values[i] = complex(v, 0)
 		}
-	} else {
-		var eig mat.Eigen
-		if !eig.Factorize(w, mat.EigenNone) {
-			return 0, fmt.Errorf("eigenvalues did not converge")
-		}
-		eig.Values(values)
+		return values, nil
 	}
-	return largestButOne(values), nil
+	var eig mat.Eigen
+	if !eig.Factorize(w, mat.EigenNone) {
+		return nil, fmt.Errorf("eigenvalues did not converge")
+	}
+	return eig.Values(values), nil
 }
+
+// isComplex reports whether an eigenvalue is not real. Its computed imaginary part
+// may be as large as the root of the rounding unit if it is a multiple one.
+func isComplex(v complex128) bool { return math.Abs(imag(v)) > 1e-7 }
 
 // largestButOne returns the largest modulus of the values without the one that is
 // nearest to 1.
