@@ -38,7 +38,11 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 		s.x64 = t.x64[at:]
 		here = uintptr(unsafe.Pointer(&s.x64[0]))
 	}
-	s.prefetch(here, r)
+	after := hi // row that comes next, counted as lo and hi
+	if hi == t.rows[task] && task+1 < len(t.first) {
+		after = t.first[task+1] - t.first[task]
+	}
+	s.prefetch(here+uintptr((after-lo)*t.stride*t.storage.size()), r)
 	return s
 }
 
@@ -50,15 +54,14 @@ const (
 	resident = 1536 << 10
 )
 
-// prefetch decides what to ask for while these rows, which start at an address,
-// are worked on. Rows are used twice, for X U and for X'e, and should come from
+// prefetch decides what to ask for while these rows are worked on and those at
+// address next come after them. Rows are used twice, for X U and for X'e, and should come from
 // memory once, while something else is computed. So memory is asked for at an even
 // pace, in the order of its use: of a small task, exactly the rows that come next,
 // so that all of them are there when their turn comes; of a large one, whose next
 // would push it out of the cache, a window that runs ahead of the reading.
-func (s *samples) prefetch(here uintptr, r int) {
+func (s *samples) prefetch(next uintptr, r int) {
 	bytes := uintptr(s.n * s.stride * s.storage.size())
-	next := here + bytes
 	if tile.Packed(r) > 0 {
 		s.basisNext = next // MulPacked does the rest
 		return
@@ -66,7 +69,7 @@ func (s *samples) prefetch(here uintptr, r int) {
 	if bytes > resident {
 		return
 	}
-	asked := bytes / 8 * uintptr(tile.Ahead(r, s.storage.size()))
+	asked := bytes / 8 * uintptr(tile.Ahead(r))
 	lead := min(asked, window)
 	s.basisNext = next + lead - asked
 	if asked < bytes/8*8 {

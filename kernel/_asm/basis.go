@@ -17,15 +17,11 @@ func basisRows(t isa, cols int) int {
 	return 2
 }
 
-// basisShare returns how much of the memory to prefetch mulBasis asks for, in
-// eighths of the bytes that it reads; mulTransposed asks for the rest. The shares
-// are as the times of the two: float32 makes only the second one faster.
-func basisShare(f32 bool) int {
-	if f32 {
-		return 6
-	}
-	return 6
-}
+// basisShare is how much of the memory to prefetch mulBasis asks for, in eighths of
+// the bytes that it reads; mulTransposed asks for the rest. It is most, since the
+// arithmetic of mulBasis leaves memory time and mulTransposed reads as fast as the
+// second-level cache gives. Package tile has the same constant.
+const basisShare = 6
 
 // mulBasis emits A = X U for groups of cols columns each: rows x cols dot
 // products along d at a time, summed at the end.
@@ -55,7 +51,7 @@ func mulBasis(t isa, cols int, f32 bool) {
 	TESTQ(b.pf, b.pf)
 	CMOVQEQ(mem("x"), b.pf)
 	JZ(LabelRef("paced"))
-	MOVQ(U32(8*4*size*basisShare(f32)/8), pace)
+	MOVQ(U32(8*4*size*basisShare/8), pace)
 	Label("paced")
 	MOVQ(pace, b.pace)
 	SHRQ(Imm(1), pace)
@@ -144,7 +140,7 @@ func (b basisTile) block(height int) {
 
 // dots adds the products of eight features, and prefetches its share.
 func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
-	bytes := 8 * height * b.size * basisShare(b.f32) / 8
+	bytes := 8 * height * b.size * basisShare / 8
 	for i := range (bytes + 63) / 64 {
 		PREFETCHT1(Mem{Base: b.pf, Disp: 64 * i})
 	}

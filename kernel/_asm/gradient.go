@@ -39,7 +39,7 @@ func mulTransposed(t isa, f32 bool) {
 		for i := range es {
 			VBROADCASTSD(Mem{Base: e, Disp: 8 * i}, es[i])
 		}
-		bytes := 8 * height * size * (8 - basisShare(f32)) / 8
+		bytes := 8 * height * size * (8 - basisShare) / 8
 		pace := GP64()
 		MOVQ(on, pace)
 		ANDQ(I32(bytes), pace)

@@ -130,9 +130,6 @@ func (m mask) clear(v reg.VecVirtual) {
 	}
 }
 
-// broadcast loads one float64 into all lanes.
-func broadcast(src Op, dst reg.VecVirtual) { VBROADCASTSD(src, dst) }
-
 // loop emits a loop that runs body as long as the counter is positive; the
 // counter decreases by one after each round. It must be positive at the start.
 func loop(label string, counter reg.GPVirtual, body func()) {

@@ -28,9 +28,10 @@ type Float = tile.Float
 // MulBasis computes A = X U for the n samples x (n x d, row-major) and the basis
 // u (d x r); a (n x r) is column-major.
 //
-// next is the address of the samples that the caller will use after these, or
-// zero; it is a prefetch hint and never dereferenced. MulBasis asks for the
-// first half of as many bytes as x has, MulTransposed for the second half.
+// next is an address from which the caller will read soon, such as that of the
+// samples it will use after these, or zero; it is a prefetch hint and never
+// dereferenced. MulBasis asks for three quarters of as many bytes as x has (all of
+// them if r > 6), MulTransposed for one quarter.
 func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	checkMulBasis(a, lda, len(x), ldx, u, ldu, n, d, r)
 	if n == 0 || r == 0 {

@@ -4,22 +4,14 @@ package tile
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
 // Ahead returns how much memory MulBasis asks for from next on, on a basis of
-// rank r, in eighths of the bytes of their samples of the given size.
-// MulTransposed asks for the rest of 8, if there is any.
-func Ahead(r, size int) int {
-	share := basisShare
-	if size == 4 {
-		share = basisShare32
-	}
-	return min(8, (r+maxDots-1)/maxDots*share)
-}
+// rank r, in eighths of the bytes of its samples. MulTransposed asks for the rest
+// of 8, if there is any.
+func Ahead(r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare) }
 
-// The shares of MulBasis for each group of up to maxDots columns are as the times
-// of the two products: float32 makes only the second one faster.
-const (
-	basisShare   = 6
-	basisShare32 = 6
-)
+// basisShare is what MulBasis asks for with each group of up to maxDots columns, in
+// eighths: its arithmetic leaves memory time, whereas MulTransposed is as fast as
+// the second-level cache.
+const basisShare = 6
 
 // maxDots is the widest group of columns of a dot tile.
 const maxDots = 6

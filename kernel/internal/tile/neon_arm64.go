@@ -80,7 +80,7 @@ func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x [
 	steps := Pad(d) / Width
 	blocks := (r + 4) / 5
 	size := int(unsafe.Sizeof(x[0]))
-	ahead := Ahead(r, size) * Width * size / 8 // for one row
+	ahead := Ahead(r) * Width * size / 8 // for one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}

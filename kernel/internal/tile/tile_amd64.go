@@ -83,7 +83,7 @@ func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int
 	if narrow > 0 {
 		j := wide * width
 		if next != 0 {
-			next += uintptr(4 * n * d * wide * basisShare32 / 8)
+			next += uintptr(4 * n * d * wide * basisShare / 8)
 		}
 		dots32(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
 	}
@@ -157,7 +157,7 @@ func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, n
 	if low > 0 {
 		i := height * tall
 		if next != 0 {
-			next += uintptr(4 * i * d * (8 - basisShare32) / 8)
+			next += uintptr(4 * i * d * (8 - basisShare) / 8)
 		}
 		panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, true, next)
 	}
