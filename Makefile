@@ -4,6 +4,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 OUT ?= out
+TRIALS ?= 5
 
 # What a CPU tier can change.
 TIERED = ./kernel/... ./topology/... ./difalt/...
@@ -77,11 +78,12 @@ bench: ## benchmarks of the kernel
 bench-peers: ## the same work in C, C++, NumPy, ..., side by side
 	$(MAKE) -C bench/peers
 
-benchmarks: ## measure and write BENCHMARKS.md
-	$(GO) run ./bench/report
+benchmarks: ## measure this machine beside the peers and write BENCHMARKS.md
+	$(MAKE) -C bench/peers FLAGS="-store auto"
+	$(GO) run ./bench/report -measure auto
 
-figures: build ## the figures of the paper, into OUT (out)
-	./bin/difalt paper --out $(OUT)
+figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)
+	./bin/difalt simulate --preset all --trials $(TRIALS) --out $(OUT)
 
 docker: ## the container image difalt
 	docker build -t difalt .
