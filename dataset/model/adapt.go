@@ -16,19 +16,8 @@ import (
 // that b_t is the one of minimum norm. A task that the model knows already is an
 // error.
 func (m *Model) Adapt(t *dataset.Table, node int, ridge float64) (adapted *Model, singular []string, err error) {
-	if err := m.checkFeatures(t); err != nil {
+	if err := m.checkNew(t, node); err != nil {
 		return nil, nil, err
-	}
-	if !t.HasTarget() {
-		return nil, nil, fmt.Errorf("the table has no target column")
-	}
-	if node < 0 || node >= len(m.nodes) {
-		return nil, nil, fmt.Errorf("node %d: the model has nodes 0 to %d", node, len(m.nodes)-1)
-	}
-	for _, name := range t.Tasks() {
-		if _, ok := m.index[name]; ok {
-			return nil, nil, fmt.Errorf("the model knows task %q already: it was trained on %d rows", name, m.samples[m.index[name]])
-		}
 	}
 	all := make([]int, len(t.Tasks()))
 	for k := range all {

@@ -132,6 +132,25 @@ func (m *Model) Predict(task string, x []float64) (float64, error) {
 	return m.predict(t, x), nil
 }
 
+// PredictBatch sets dst[i] to the prediction for a row of features of task tasks[i],
+// x[i*k : (i+1)*k] for the k features of the model. It does not allocate unless it
+// fails. An unknown task or a wrong length is an error, and dst is then unspecified.
+func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
+	k := len(m.features)
+	if len(dst) != len(tasks) || len(x) != len(tasks)*k {
+		return fmt.Errorf("%d tasks with %d features each need %d predictions and %d numbers in x: there are %d and %d",
+			len(tasks), k, len(tasks), len(tasks)*k, len(dst), len(x))
+	}
+	for i, name := range tasks {
+		t, ok := m.index[name]
+		if !ok {
+			return fmt.Errorf("row %d: %w", i, unknownTask(name))
+		}
+		dst[i] = m.predict(t, x[i*k:][:k])
+	}
+	return nil
+}
+
 func (m *Model) predict(t int, x []float64) float64 {
 	return m.bias[t] + dot(x, m.theta[t*len(x):])
 }
