@@ -84,6 +84,7 @@ benchmarks: ## measure this machine beside the peers and write BENCHMARKS.md
 
 figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)
 	./bin/difalt simulate --preset all --trials $(TRIALS) --out $(OUT)
+	./bin/difalt results --from $(OUT) --out $(OUT)
 
 docker: ## the container image difalt
 	docker build -t difalt .

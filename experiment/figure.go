@@ -68,11 +68,11 @@ func NewFigure(s *Setting, bands []Band) (*Figure, error) {
 // arrived, and early the share of its iterations in which it has to get there.
 const (
 	arrived = 3.0
-	early   = 0.9
+	early   = 0.97
 )
 
 // arrival returns the first iteration from which the mean distance is within a
-// factor of three of the final one, and whether that is so before the last tenth of
+// factor of three of the final one, and whether that is so before the last 3 % of
 // the iterations: if not, the method is still falling.
 func (b *Band) arrival() (k int, ok bool) {
 	last := len(b.Rows) - 1
@@ -81,9 +81,9 @@ func (b *Band) arrival() (k int, ok bool) {
 	return k, float64(k) <= early*float64(last)
 }
 
-// timeLimit returns where the time axis ends, or 0 for the longest time.
+// timeLimit returns where the time axis ends.
 func timeLimit(bands []Band) float64 {
-	limit := 0.0
+	limit, longest := 0.0, 0.0
 	best, bestArrived := math.Inf(1), false
 	for i := range bands {
 		b := &bands[i]
@@ -91,14 +91,16 @@ func timeLimit(bands []Band) float64 {
 		if ok {
 			limit = max(limit, b.Rows[k].Seconds)
 		}
-		if end := b.Rows[len(b.Rows)-1].Mean; end < best {
-			best, bestArrived = end, ok
+		last := &b.Rows[len(b.Rows)-1]
+		longest = max(longest, last.Seconds)
+		if last.Mean < best {
+			best, bestArrived = last.Mean, ok
 		}
 	}
 	if !bestArrived {
-		return 0
+		return longest
 	}
-	return 1.15 * limit
+	return min(1.15*limit, longest)
 }
 
 // WritePNG writes the figure as a PNG image.

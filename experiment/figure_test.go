@@ -94,7 +94,7 @@ func TestTimeLimit(t *testing.T) {
 	}{
 		{"the last arrival and 15 %", []Band{fast, slow}, 1.15 * 40},
 		{"one method", []Band{fast}, 1.15 * 10},
-		{"the best is falling", []Band{fast, falling}, 0},
+		{"the best is falling", []Band{fast, falling}, 100},
 		{"only the worst is falling", []Band{slow, {Rows: []BandRow{{Mean: 1}, {Mean: 0.1, Seconds: 1e6}}}}, 1.15 * 40},
 	} {
 		if got := timeLimit(c.bands); math.Abs(got-c.want) > 1e-9 {

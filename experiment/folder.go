@@ -154,26 +154,24 @@ func (f *Folder) compare(s *Setting) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the settings of the run in the output folder: %w", err)
 	}
-	own, err := json.Marshal(s)
-	if err != nil {
-		return "", err
-	}
-	var theirs, ours map[string]any
+	var theirs Setting
 	if err := json.Unmarshal(text, &theirs); err != nil {
 		return "", fmt.Errorf("%s: %w", f.Path(SettingsFile), err)
 	}
-	if err := json.Unmarshal(own, &ours); err != nil {
-		return "", err
-	}
-	var differences []string
-	t := reflect.TypeFor[Setting]()
-	for i := range t.NumField() {
-		key := t.Field(i).Tag.Get("json")
-		if !reflect.DeepEqual(theirs[key], ours[key]) {
-			differences = append(differences, fmt.Sprintf("%s = %v", key, theirs[key]))
+	return differences(&theirs, s), nil
+}
+
+// differences lists the parameters of a setting that another does not have, with
+// their values.
+func differences(s, other *Setting) string {
+	var found []string
+	v, w := reflect.ValueOf(s).Elem(), reflect.ValueOf(other).Elem()
+	for i := range v.NumField() {
+		if value := v.Field(i).Interface(); !reflect.DeepEqual(value, w.Field(i).Interface()) {
+			found = append(found, fmt.Sprintf("%s = %v", v.Type().Field(i).Tag.Get("json"), value))
 		}
 	}
-	return strings.Join(differences, ", "), nil
+	return strings.Join(found, ", ")
 }
 
 // moveAway makes room for a run with another setting.

@@ -13,7 +13,16 @@ const rootExamples = `  difalt simulate                      a small experiment 
   difalt simulate --rounds 1           the same with a single round of averaging
   difalt help simulate                 its options, with more examples
   difalt simulate --preset fig1a       figure 1a of the paper
+  difalt results --from difalt-out     a page about runs that are done
   difalt plan --epsilon 1e-10          what its theory asks for
+
+  difalt fit --data train.csv --task clinic --target y --rank 2 --model m.npz
+                                       learn from a table of many small tasks
+  difalt predict --model m.npz --data new.csv --out predictions.csv
+  difalt adapt --model m.npz --data new-tasks.csv --out m2.npz
+                                       add tasks without training again
+
+  difalt bench                         how fast this machine is, and could be
   difalt info                          what this machine computes with`
 
 // newRootCommand returns the command with all its subcommands.
@@ -33,7 +42,7 @@ func newRootCommand() *cobra.Command {
 		return usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
 	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
+	root.AddCommand(newSimulateCommand(), newResultsCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
 	return root
 }
 
