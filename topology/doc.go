@@ -8,6 +8,11 @@
 //	w, err := topology.NewWeights(g, topology.Metropolis) // how neighbours are weighted
 //	m := topology.NewLocal(w, pool)                       // all nodes in this process
 //
+// What nodes send can be made smaller, rarer and more effective, and links may fail,
+// in any combination that settles, by
+//
+//	m, err := topology.NewMixer(w, pool, topology.Agreement{Compressor: c})
+//
 // Nodes are numbered from 0. Graphs and weights are immutable once made and safe
 // to share between goroutines; a mixer serves one goroutine at a time.
 package topology

@@ -1,9 +1,7 @@
 package topology
 
 import (
-	"encoding"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 
@@ -342,47 +340,23 @@ func TestExchangeErrors(t *testing.T) {
 	}
 }
 
-// TestState: a new mixer that takes over the state goes on with the same bits.
-func TestState(t *testing.T) {
-	g := must[*Graph](t)(ErdosRenyi(9, .4, 2))
-	w := must[*Weights](t)(NewWeights(g, Metropolis))
-	other := must[*Weights](t)(NewWeights(must[*Graph](t)(Ring(9)), Metropolis))
-	for _, a := range agreements(t) {
-		m := must[Mixer](t)(NewMixer(w, nil, a))
-		again := must[Mixer](t)(NewMixer(w, nil, a))
-		z := streamOf(randomMessages(9, 13, 3, 2, 5), StreamBasis)
-		p := streamOf(randomMessages(9, 0, 0, 9, 6), StreamScale)
-		mixTimes(t, m, z, 2, 3)
-		mixTimes(t, m, p, 1, 3)
-		mixed(t, m, shapes[0], 2)
-		if b, ok := m.(encoding.BinaryMarshaler); ok {
-			state := must[[]byte](t)(b.MarshalBinary())
-			if err := again.(encoding.BinaryUnmarshaler).UnmarshalBinary(state); err != nil {
-				t.Fatalf("%v: %v", a, err)
-			}
-			wrong := must[Mixer](t)(NewMixer(other, nil, a)).(encoding.BinaryUnmarshaler)
-			wantError(t, wrong.UnmarshalBinary(state), "state is of a mixer with")
-			wantError(t, wrong.UnmarshalBinary(state[:len(state)/2]), "state of a mixer")
-		}
-		var copies [][]Message
-		for _, m := range []Mixer{m, again} {
-			before := m.Traffic()
-			var z2, p2 []Message
-			for i := range z {
-				z2 = append(z2, Message{z[i].Basis.Clone(), append([]float64(nil), z[i].Scalars...), StreamBasis})
-				p2 = append(p2, Message{nil, append([]float64(nil), p[i].Scalars...), StreamScale})
-			}
-			mixTimes(t, m, z2, 2, 3)
-			mixTimes(t, m, p2, 1, 2)
-			mixed(t, m, shapes[0], 2)
-			traffic := m.Traffic().Minus(before)
-			z2 = append(z2, Message{Scalars: []float64{float64(traffic.Bytes), float64(traffic.Silent), float64(traffic.Lost)}})
-			copies = append(copies, append(z2, p2...))
-		}
-		for i := range copies[0] {
-			if fmt.Sprint(values(copies[0][i])) != fmt.Sprint(values(copies[1][i])) {
-				t.Fatalf("%v: message %d differs after the state was taken over", a, i)
-			}
+// TestThreshold: the threshold is the share of the last news, and decays in silence.
+func TestThreshold(t *testing.T) {
+	f := flow{Threshold: []float64{0}}
+	for i, x := range []struct {
+		news   float64
+		speaks bool
+	}{
+		{0, false}, {10, true}, // .5 * 10 = 5
+		{5.1, true},    // .5 * 5.1 = 2.55
+		{2.54, false},  // .9 * 2.55 = 2.295
+		{2.29, false},  // .9 * 2.295 = 2.0655
+		{2.07, true},   // .5 * 2.07 = 1.035
+		{1.034, false}, // .9 * 1.035 = .9315
+		{1, true},
+	} {
+		if got := f.speaks(0, x.news, .5); got != x.speaks {
+			t.Errorf("news %d of %v: speaks %v, want %v", i, x.news, got, x.speaks)
 		}
 	}
 }
