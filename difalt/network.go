@@ -13,6 +13,9 @@ import (
 type Network struct {
 	// Weights are the mixing weights of the whole network.
 	Weights *topology.Weights
+	// Agreement says how the nodes agree, if Mixer is nil; the zero value is the paper's
+	// AGREE in float64.
+	Agreement topology.Agreement
 	// Mixer exchanges the messages. Nil hosts every node in this process.
 	Mixer topology.Mixer
 }
@@ -60,7 +63,10 @@ func newSystem(p *Problem, net *Network, o Options) (*system, error) {
 	}
 	s.pool = kernel.NewPool(o.Workers)
 	if s.mixer == nil {
-		s.mixer = topology.NewLocal(net.Weights, s.pool)
+		if s.mixer, err = topology.NewMixer(net.Weights, s.pool, net.Agreement); err != nil {
+			s.pool.Close()
+			return nil, err
+		}
 	}
 	s.msgs = make([]topology.Message, len(s.hosted))
 	return s, nil

@@ -2,6 +2,7 @@ package difalt
 
 import (
 	"context"
+	"encoding"
 	"fmt"
 	"time"
 
@@ -24,6 +25,8 @@ type Snapshot struct {
 	Compute              time.Duration
 	// Moves is what Options.StopAtNoise remembers of node i, empty without it.
 	Moves []float64 `json:",omitempty"`
+	// Mixer is what the mixer remembers between two iterations, empty if nothing.
+	Mixer []byte `json:",omitempty"`
 	// Scaled[i] is the further state of node i with ScaledDiffusion and
 	// GradientTracking, empty otherwise.
 	Scaled []ScaledState `json:",omitempty"`
@@ -63,6 +66,12 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if s.shared {
 		snap.Scaled = s.scaledState()
 	}
+	if m, ok := s.scheme.mixer.(encoding.BinaryMarshaler); ok {
+		var err error
+		if snap.Mixer, err = m.MarshalBinary(); err != nil {
+			return nil, err
+		}
+	}
 	return snap, nil
 }
 
@@ -94,6 +103,13 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	}
 	if err := s.restoreScaled(snap); err != nil {
 		return err
+	}
+	if m, ok := s.scheme.mixer.(encoding.BinaryUnmarshaler); ok {
+		if err := m.UnmarshalBinary(snap.Mixer); err != nil {
+			return fmt.Errorf("difalt: snapshot: %w", err)
+		}
+	} else if len(snap.Mixer) > 0 {
+		return fmt.Errorf("difalt: snapshot has %d bytes of a mixer that keeps state, and this one keeps none", len(snap.Mixer))
 	}
 	u := make([]*kernel.Basis, len(s.u))
 	for i, cols := range snap.U {
