@@ -13,12 +13,14 @@ const maxRows = 8
 
 // mulTransposed emits g = X' e for count panels of height rows each. A panel is
 // read along its rows, so that few pages are in use at a time: the hardware follows
-// only so many streams, and one of them is the prefetch of the next task.
+// only so many streams, and one of them is the prefetch of the next task. Panels
+// are taken from the last one up: the last rows are what mulBasis has just left in
+// the first-level cache.
 func mulTransposed(t isa, f32 bool) {
 	typ, suffix, size := elem(f32)
 	text("mulTransposed"+suffix, t,
 		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr)", typ),
-		fmt.Sprintf("sets or adds to grad the product of height*count rows, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0.", maxRows))
+		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0.", maxRows))
 	x := param("x")
 	ldx := bytesParam("ldx", f32)
 	e := param("e")
@@ -86,9 +88,9 @@ func mulTransposed(t isa, f32 bool) {
 		Label(label("more"))
 		loop(label("feature"), left, features(true))
 		Label(label("next"))
-		ADDQ(I32(8*height), e)
+		SUBQ(I32(8*height), e)
 		for range height {
-			ADDQ(ldx, x)
+			SUBQ(ldx, x)
 		}
 		DECQ(mem("count"))
 		JNZ(LabelRef(label("panel")))

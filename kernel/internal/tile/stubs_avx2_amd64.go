@@ -34,7 +34,7 @@ func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu
 //go:noescape
 func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed_avx2 sets or adds to grad the product of height*count rows, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
+// mulTransposed_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
 func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
@@ -69,7 +69,7 @@ func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, l
 //go:noescape
 func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed32_avx2 sets or adds to grad the product of height*count rows, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
+// mulTransposed32_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
 func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)

@@ -34,7 +34,7 @@ func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, l
 //go:noescape
 func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed_avx512 sets or adds to grad the product of height*count rows, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
+// mulTransposed_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
 func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
@@ -69,7 +69,7 @@ func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64,
 //go:noescape
 func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed32_avx512 sets or adds to grad the product of height*count rows, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
+// mulTransposed32_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
 func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)

@@ -135,14 +135,14 @@ func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, nex
 	d = Pad(d)
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
 	height, tall, low := panels(n)
-	panelSum(&g[0], &x[0], ldx, &e[0], d, height, tall, false, next)
-	if low > 0 {
-		i := height * tall
-		if next != 0 {
-			next += uintptr(8 * i * d * (8 - basisShare) / 8)
-		}
-		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, true, next)
+	below := low > 0
+	if below {
+		i := n - (height - 1)
+		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, next)
+		next = shift(next, 8*low*(height-1)*d*(8-basisShare)/8)
 	}
+	i := height * (tall - 1)
+	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, next)
 }
 
 func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
@@ -153,14 +153,14 @@ func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, n
 	d = Pad(d)
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
 	height, tall, low := panels(n)
-	panelSum32(&g[0], &x[0], ldx, &e[0], d, height, tall, false, next)
-	if low > 0 {
-		i := height * tall
-		if next != 0 {
-			next += uintptr(4 * i * d * (8 - basisShare) / 8)
-		}
-		panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, true, next)
+	below := low > 0
+	if below {
+		i := n - (height - 1)
+		panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, next)
+		next = shift(next, 4*low*(height-1)*d*(8-basisShare)/8)
 	}
+	i := height * (tall - 1)
+	panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, next)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {

@@ -1118,15 +1118,15 @@ feature8:
 	JNZ         feature8
 
 next8:
-	ADDQ $+64, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel8
 	JMP  end
@@ -1204,14 +1204,14 @@ feature7:
 	JNZ         feature7
 
 next7:
-	ADDQ $+56, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel7
 	JMP  end
@@ -1284,13 +1284,13 @@ feature6:
 	JNZ         feature6
 
 next6:
-	ADDQ $+48, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel6
 	JMP  end
@@ -1358,12 +1358,12 @@ feature5:
 	JNZ         feature5
 
 next5:
-	ADDQ $+40, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel5
 	JMP  end
@@ -1424,11 +1424,11 @@ feature4:
 	JNZ         feature4
 
 next4:
-	ADDQ $+32, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel4
 	JMP  end
@@ -1484,10 +1484,10 @@ feature3:
 	JNZ         feature3
 
 next3:
-	ADDQ $+24, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel3
 	JMP  end
@@ -1538,9 +1538,9 @@ feature2:
 	JNZ         feature2
 
 next2:
-	ADDQ $+16, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel2
 	JMP  end
@@ -1586,8 +1586,8 @@ feature1:
 	JNZ         feature1
 
 next1:
-	ADDQ $+8, DX
-	ADDQ CX, AX
+	SUBQ $+8, DX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel1
 
@@ -2720,15 +2720,15 @@ feature8:
 	JNZ         feature8
 
 next8:
-	ADDQ $+64, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel8
 	JMP  end
@@ -2832,14 +2832,14 @@ feature7:
 	JNZ         feature7
 
 next7:
-	ADDQ $+56, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel7
 	JMP  end
@@ -2934,13 +2934,13 @@ feature6:
 	JNZ         feature6
 
 next6:
-	ADDQ $+48, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel6
 	JMP  end
@@ -3026,12 +3026,12 @@ feature5:
 	JNZ         feature5
 
 next5:
-	ADDQ $+40, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel5
 	JMP  end
@@ -3108,11 +3108,11 @@ feature4:
 	JNZ         feature4
 
 next4:
-	ADDQ $+32, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel4
 	JMP  end
@@ -3180,10 +3180,10 @@ feature3:
 	JNZ         feature3
 
 next3:
-	ADDQ $+24, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel3
 	JMP  end
@@ -3242,9 +3242,9 @@ feature2:
 	JNZ         feature2
 
 next2:
-	ADDQ $+16, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel2
 	JMP  end
@@ -3294,8 +3294,8 @@ feature1:
 	JNZ         feature1
 
 next1:
-	ADDQ $+8, DX
-	ADDQ CX, AX
+	SUBQ $+8, DX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel1
 

@@ -1593,15 +1593,15 @@ feature8:
 	JNZ         feature8
 
 next8:
-	ADDQ $+64, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel8
 	JMP  end
@@ -1662,14 +1662,14 @@ feature7:
 	JNZ         feature7
 
 next7:
-	ADDQ $+56, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel7
 	JMP  end
@@ -1727,13 +1727,13 @@ feature6:
 	JNZ         feature6
 
 next6:
-	ADDQ $+48, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel6
 	JMP  end
@@ -1788,12 +1788,12 @@ feature5:
 	JNZ         feature5
 
 next5:
-	ADDQ $+40, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel5
 	JMP  end
@@ -1843,11 +1843,11 @@ feature4:
 	JNZ         feature4
 
 next4:
-	ADDQ $+32, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel4
 	JMP  end
@@ -1894,10 +1894,10 @@ feature3:
 	JNZ         feature3
 
 next3:
-	ADDQ $+24, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel3
 	JMP  end
@@ -1941,9 +1941,9 @@ feature2:
 	JNZ         feature2
 
 next2:
-	ADDQ $+16, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel2
 	JMP  end
@@ -1984,8 +1984,8 @@ feature1:
 	JNZ         feature1
 
 next1:
-	ADDQ $+8, DX
-	ADDQ CX, AX
+	SUBQ $+8, DX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel1
 
@@ -3584,15 +3584,15 @@ feature8:
 	JNZ         feature8
 
 next8:
-	ADDQ $+64, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel8
 	JMP  end
@@ -3665,14 +3665,14 @@ feature7:
 	JNZ         feature7
 
 next7:
-	ADDQ $+56, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel7
 	JMP  end
@@ -3740,13 +3740,13 @@ feature6:
 	JNZ         feature6
 
 next6:
-	ADDQ $+48, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel6
 	JMP  end
@@ -3809,12 +3809,12 @@ feature5:
 	JNZ         feature5
 
 next5:
-	ADDQ $+40, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel5
 	JMP  end
@@ -3872,11 +3872,11 @@ feature4:
 	JNZ         feature4
 
 next4:
-	ADDQ $+32, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel4
 	JMP  end
@@ -3929,10 +3929,10 @@ feature3:
 	JNZ         feature3
 
 next3:
-	ADDQ $+24, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel3
 	JMP  end
@@ -3980,9 +3980,9 @@ feature2:
 	JNZ         feature2
 
 next2:
-	ADDQ $+16, DX
-	ADDQ CX, AX
-	ADDQ CX, AX
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel2
 	JMP  end
@@ -4025,8 +4025,8 @@ feature1:
 	JNZ         feature1
 
 next1:
-	ADDQ $+8, DX
-	ADDQ CX, AX
+	SUBQ $+8, DX
+	SUBQ CX, AX
 	DECQ count+48(FP)
 	JNZ  panel1
 
