@@ -53,7 +53,7 @@ type loader struct {
 	o      TableOptions
 	t      *Table
 	levels []*levels // of every categorical column
-	filled int       // files that are in the table
+	kept   bool      // there are missing values in the table
 
 	// Of the current file.
 	cols *columns
@@ -164,6 +164,7 @@ func (l *loader) addRow(b *batch, i int) error {
 		t.dropped++
 		return nil
 	}
+	l.kept = l.kept || gap
 	if err := l.join(b, i, node); err != nil {
 		return err
 	}
@@ -199,7 +200,6 @@ func (l *loader) close() error {
 			return err
 		}
 	}
-	l.filled++
 	return nil
 }
 
@@ -231,7 +231,9 @@ func (l *loader) finish() (*Table, error) {
 	if twice := firstDuplicate(t.features); twice != "" {
 		return nil, fmt.Errorf("two features would be named %q: rename a column", twice)
 	}
-	t.countMissing()
+	if l.kept {
+		t.countMissing()
+	}
 	return t, nil
 }
 
@@ -249,20 +251,15 @@ func firstDuplicate(names []string) string {
 	return ""
 }
 
-// countMissing sets Missing of a table that may have any.
+// countMissing sets Missing.
 func (t *Table) countMissing() {
+	t.missing = make([]int, len(t.features))
 	x := make([]float64, len(t.features))
-	count := make([]int, len(x))
-	any := false
 	for i := range t.Rows() {
 		for j, v := range t.X(x, i) {
 			if math.IsNaN(v) {
-				count[j]++
-				any = true
+				t.missing[j]++
 			}
 		}
-	}
-	if any {
-		t.missing = count
 	}
 }

@@ -51,35 +51,72 @@ func (t *Table) Layout() (Layout, error) {
 // Pack copies the chosen rows of the table into the packed tasks of every node, in
 // the order of the table within a task. rows[i] chooses row i, and nil all rows.
 // For every chosen row, fill sets the features of the packed sample and returns
-// its response; nil copies the row.
+// its response; nil copies the row. Rows of tasks that the layout lacks are left out.
 func (t *Table) Pack(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) []*kernel.Tasks {
+	p := t.newPacker(l, rows, features, fill)
+	for i := range t.task {
+		if p.has(i) {
+			p.pack(i)
+		}
+	}
+	return p.tasks()
+}
+
+// A packer copies rows of a table to the packed tasks of every node.
+type packer struct {
+	t        *Table
+	rows     []bool
+	fill     func(x []float64, row int) (y float64)
+	at       []place // of every task
+	next     []int   // sample of every task
+	x        []float64
+	builders []*kernel.Builder
+	bytes    int // of the packed features, without padding
+}
+
+// A place is a task among the packed tasks of a node.
+type place struct{ node, task int }
+
+func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []float64, row int) float64) *packer {
 	if fill == nil {
 		fill = func(x []float64, row int) float64 { t.X(x, row); return t.y[row] }
 	}
-	type place struct{ node, task int }
-	at := make([]place, len(t.tasks))
+	p := &packer{
+		t: t, rows: rows, fill: fill, x: make([]float64, features),
+		at: make([]place, len(t.tasks)), next: make([]int, len(t.tasks)), builders: make([]*kernel.Builder, len(l)),
+	}
 	n := t.Samples(rows)
-	builders := make([]*kernel.Builder, len(l))
+	for k := range p.at {
+		p.at[k].node = -1
+	}
 	for g, tasks := range l {
 		samples := make([]int, len(tasks))
 		for i, k := range tasks {
-			at[k] = place{g, i}
+			p.at[k] = place{g, i}
 			samples[i] = n[k]
+			p.bytes += 4 * features * n[k]
 		}
-		builders[g] = kernel.NewBuilder(features, samples, t.storage)
+		p.builders[g] = kernel.NewBuilder(features, samples, t.storage)
 	}
-	next := make([]int, len(t.tasks))
-	x := make([]float64, features)
-	for i, k := range t.task {
-		if rows != nil && !rows[i] {
-			continue
-		}
-		y := fill(x, i)
-		builders[at[k].node].SetRow(at[k].task, next[k], x, y)
-		next[k]++
-	}
-	out := make([]*kernel.Tasks, len(l))
-	for g, b := range builders {
+	return p
+}
+
+// has reports whether a row is to be packed.
+func (p *packer) has(row int) bool {
+	return (p.rows == nil || p.rows[row]) && p.at[p.t.task[row]].node >= 0
+}
+
+// pack copies a row, after those of its task that are packed already.
+func (p *packer) pack(row int) {
+	k := p.t.task[row]
+	y := p.fill(p.x, row)
+	p.builders[p.at[k].node].SetRow(p.at[k].task, p.next[k], p.x, y)
+	p.next[k]++
+}
+
+func (p *packer) tasks() []*kernel.Tasks {
+	out := make([]*kernel.Tasks, len(p.builders))
+	for g, b := range p.builders {
 		out[g] = b.Tasks()
 	}
 	return out

@@ -1,56 +1,110 @@
-// Command loading loads a table, packs it and reports the speed and the memory, to be
-// compared with the readers of NumPy, pandas and Arrow (peers.py) on the same file.
+// Command loading reads a table, packs its tasks, and runs a few iterations on them.
+// It reports speed and memory after each, to be compared with the readers of NumPy,
+// pandas and Arrow on the same file (peers.py).
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 )
 
 func main() {
 	log.SetFlags(0)
-	task := flag.String("task", "task", "`COLUMN` of tasks")
-	target := flag.String("target", "y", "`COLUMN` of targets")
+	o := dataset.TableOptions{}
+	flag.StringVar(&o.Task, "task", "task", "`COLUMN` of tasks")
+	flag.StringVar(&o.Target, "target", "y", "`COLUMN` of targets")
 	single := flag.Bool("float32", false, "keep features as float32")
-	pack := flag.Bool("pack", false, "pack the tasks, and give the table's memory back")
-	cpuprofile := flag.Bool("once", true, "")
-	_ = cpuprofile
+	nodes := flag.Int("nodes", 10, "pack the tasks on `N` nodes; 0 does not pack")
+	iterations := flag.Int("iterations", 0, "run `N` iterations on the packed tasks")
 	flag.Parse()
-	path := flag.Arg(0)
-	info, err := os.Stat(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	o := dataset.TableOptions{Task: *task, Target: *target}
 	if *single {
 		o.Storage = kernel.Float32
 	}
+	if err := load(flag.Args(), o, *nodes, *iterations); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func load(paths []string, o dataset.TableOptions, nodes, iterations int) error {
+	megabytes := 0.0
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		megabytes += float64(info.Size()) / 1e6
+	}
 	start := time.Now()
-	f, err := os.Open(path)
+	t, err := dataset.ReadFiles(paths, o)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	t, err := dataset.ReadCSV(f, o)
-	if err != nil {
-		log.Fatal(err)
+	seconds := time.Since(start).Seconds()
+	fmt.Printf("read:   %7.2f s, %.0f MB/s, %s\n", seconds, megabytes/seconds, peak())
+	if nodes == 0 {
+		return nil
 	}
-	s := time.Since(start).Seconds()
-	fmt.Printf("difalt: %.2f s, %.0f MB/s\n", s, float64(info.Size())/1e6/s)
-	_ = pack
-	_ = t
-	b, _ := os.ReadFile("/proc/self/status")
-	for _, l := range strings.Split(string(b), "\n") {
-		if strings.HasPrefix(l, "VmHWM") || strings.HasPrefix(l, "VmRSS") {
-			fmt.Println(l)
+	if len(t.Nodes()) == 0 {
+		if err := t.AssignBlocks(nodes); err != nil {
+			return err
 		}
 	}
-	runtime.KeepAlive(t)
+	layout, err := t.Layout()
+	if err != nil {
+		return err
+	}
+	start = time.Now()
+	p := &difalt.Problem{Nodes: t.PackAndRelease(layout, nil, len(t.Features()), nil)}
+	bytes := 0
+	for _, tasks := range p.Nodes {
+		bytes += tasks.Bytes() + 8*tasks.TotalSamples()
+	}
+	fmt.Printf("packed: %7.2f s, %.0f MB, %s\n", time.Since(start).Seconds(), float64(bytes)/1e6, peak())
+	if iterations == 0 {
+		return nil
+	}
+	return run(p, iterations)
+}
+
+func run(p *difalt.Problem, iterations int) error {
+	g, err := topology.Complete(len(p.Nodes))
+	if err != nil {
+		return err
+	}
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	res, err := difalt.Run(context.Background(), p, &difalt.Network{Weights: w},
+		difalt.Options{Rank: 4, Rounds: 10, PowerIterations: 2, Iterations: iterations})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("run:    %7.2f s, %d iterations, %s\n", time.Since(start).Seconds(), res.Iterations, peak())
+	return nil
+}
+
+// peak returns the largest memory that the process had, as Linux counts it.
+func peak() string {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "memory unknown"
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if s, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return "peak memory " + strings.TrimSpace(s)
+		}
+	}
+	return "memory unknown"
 }

@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ReadFiles reads a table from one file or several, each of which is named by its
+// path or matches a pattern such as "site-*.csv" (path/filepath.Match). Their content
+// says what they are: CSV, also compressed by gzip or zstd ([ReadCSV]), Parquet, or
+// an array of NumPy (.npy, N x k, whose columns are c0, c1, ...).
+//
+// Several files are one table, with the features of the first. If no column names
+// the nodes, each file is a node, named by the file without folder and extension.
+// Errors name the file.
+func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
+	paths, err := Glob(patterns)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLoader(o)
+	if err != nil {
+		return nil, err
+	}
+	nodes := map[string]string{}
+	for _, path := range paths {
+		if len(paths) > 1 && o.Node == "" {
+			l.node = stem(path)
+			if other, twice := nodes[l.node]; twice {
+				return nil, fmt.Errorf("%s and %s would both be node %q", other, path, l.node)
+			}
+			nodes[l.node] = path
+		}
+		if err := l.readFile(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	t, err := l.finish()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(patterns, ", "), err)
+	}
+	return t, nil
+}
+
+// Glob returns the files that ReadFiles would read, in its order: that of the
+// patterns, and of names within a pattern. A pattern without a match is an error.
+func Glob(patterns []string) ([]string, error) {
+	var paths []string
+	for _, pattern := range patterns {
+		list := []string{pattern}
+		if _, err := os.Stat(pattern); err != nil && strings.ContainsAny(pattern, "*?[") {
+			if list, err = filepath.Glob(pattern); err != nil {
+				return nil, fmt.Errorf("%q is not a pattern of file names: %w", pattern, err)
+			}
+			if len(list) == 0 {
+				return nil, fmt.Errorf("no file matches %q", pattern)
+			}
+		}
+		for _, path := range list {
+			if slices.Contains(paths, path) {
+				return nil, fmt.Errorf("file %s is named twice", path)
+			}
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, errors.New("no file is named")
+	}
+	return paths, nil
+}
+
+// stem is the name of a file without its folder and what follows the first dot.
+func stem(path string) string {
+	name := filepath.Base(path)
+	if i := strings.IndexByte(name, '.'); i > 0 {
+		name = name[:i]
+	}
+	return name
+}
+
+// readFile adds the rows of a file.
+func (l *loader) readFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return withoutPath(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return withoutPath(err)
+	}
+	if info.IsDir() {
+		return errors.New("it is a folder")
+	}
+	head := make([]byte, len(magicNPY))
+	if info.Mode().IsRegular() { // what a pipe has is read once
+		n, err := f.ReadAt(head, 0)
+		if err != nil && err != io.EOF {
+			return withoutPath(err)
+		}
+		head = head[:n]
+	}
+	switch s := string(head); {
+	case strings.HasPrefix(s, magicParquet):
+		return l.readParquet(f, info.Size())
+	case strings.HasPrefix(s, magicNPY):
+		return l.readNPY(f, info.Size())
+	case strings.HasPrefix(s, magicZip):
+		return errors.New("it is a zip archive: want CSV, Parquet or .npy; problem files (.npz) are read by ReadProblem, and spreadsheets have to be saved as CSV")
+	}
+	text, done, err := decompress(f)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return l.readCSV(text)
+}
+
+// withoutPath strips the path from an error, for callers that add it.
+func withoutPath(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetRows is the number of rows that are decoded at once.
+const parquetRows = 1024
+
+// readParquet adds the rows of a Parquet file. Only columns with a role are decoded.
+func (l *loader) readParquet(f io.ReaderAt, size int64) (err error) {
+	// The decoder panics on some damaged files.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the Parquet data are damaged: %v", r)
+		}
+	}()
+	file, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return fmt.Errorf("the Parquet file is damaged or truncated: %w", err)
+	}
+	var header []string
+	for _, c := range file.Root().Columns() {
+		header = append(header, c.Name())
+	}
+	if err := l.open(header, "row"); err != nil {
+		return err
+	}
+	if err := l.checkParquetSize(file, size); err != nil {
+		return err
+	}
+	columns, err := l.parquetColumns(file)
+	if err != nil {
+		return err
+	}
+	row := 1
+	for g, group := range file.RowGroups() {
+		if err := l.readRowGroup(group, columns, row); err != nil {
+			return err
+		}
+		if row += int(group.NumRows()); row < 1 {
+			return fmt.Errorf("row group %d claims %d rows", g, group.NumRows())
+		}
+	}
+	return l.close()
+}
+
+// checkParquetSize refuses files that claim to hold much more than they could.
+func (l *loader) checkParquetSize(file *parquet.File, size int64) error {
+	limit := max(maxPlain, maxFactor*size)
+	rows := file.NumRows()
+	if rows < 0 || rows > limit/8/int64(len(l.cols.features)) {
+		return fmt.Errorf("it claims to hold %d rows of %d features in %d bytes", rows, len(l.cols.features), size)
+	}
+	for g, group := range file.Metadata().RowGroups {
+		for _, c := range group.Columns {
+			if n := c.MetaData.TotalUncompressedSize; n < 0 || n > limit {
+				return fmt.Errorf("row group %d claims to unpack to %d bytes, in a file of %d", g, n, size)
+			}
+		}
+	}
+	return nil
+}
+
+// A parquetColumn decodes one column of a file.
+type parquetColumn struct {
+	name     string
+	at       int // among the columns of the file
+	leaf     int // among its chunks
+	role     role
+	unsigned bool
+	pages    parquet.Pages
+	values   parquet.ValueReader
+	buf      []parquet.Value
+}
+
+// parquetColumns returns the columns that have a role, and refuses those that hold
+// neither numbers nor strings.
+func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
+	var out []*parquetColumn
+	for i, c := range file.Root().Columns() {
+		r := l.cols.roles[i]
+		if r.kind == ignored {
+			continue
+		}
+		if !c.Leaf() || c.Repeated() {
+			return nil, fmt.Errorf("column %q is nested: want numbers or strings", c.Name())
+		}
+		text, unsigned, ok := parquetKind(c.Type())
+		if !ok {
+			return nil, fmt.Errorf("column %q is of type %s: want numbers or strings", c.Name(), c.Type())
+		}
+		if text && r.kind != name {
+			return nil, fmt.Errorf("column %q holds strings: want numbers, or name it as a categorical column", c.Name())
+		}
+		out = append(out, &parquetColumn{name: c.Name(), at: i, leaf: int(c.Index()), role: r, unsigned: unsigned, buf: make([]parquet.Value, parquetRows)})
+	}
+	return out, nil
+}
+
+// parquetKind says what a column holds; ok is false for what is neither a number nor
+// a string, such as dates and decimals.
+func parquetKind(t parquet.Type) (text, unsigned, ok bool) {
+	var annotation format.LogicalTypeValue
+	if l := t.LogicalType(); l != nil {
+		annotation = l.Value
+	}
+	switch t.Kind() {
+	case parquet.Boolean, parquet.Float, parquet.Double:
+		return false, false, annotation == nil
+	case parquet.Int32, parquet.Int64:
+		i, integer := annotation.(*format.IntType)
+		return false, integer && !i.IsSigned, integer || annotation == nil
+	case parquet.ByteArray:
+		switch annotation.(type) {
+		case nil, *format.StringType, *format.EnumType:
+			return true, false, true
+		}
+	}
+	return false, false, false
+}
+
+// readRowGroup adds the rows of a group, of which the first has the given number.
+func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int) error {
+	chunks := group.ColumnChunks()
+	for _, c := range columns {
+		c.pages, c.values = chunks[c.leaf].Pages(), nil
+		defer c.pages.Close()
+	}
+	var b batch
+	rows := int(group.NumRows())
+	for at := 0; at < rows; at += parquetRows {
+		n := min(parquetRows, rows-at)
+		b.reset(l.cols)
+		for range n {
+			b.begin(first + at + b.rows)
+			b.rows++
+		}
+		for _, c := range columns {
+			if err := c.read(n, first+at); err != nil {
+				return err
+			}
+			if err := l.takeColumn(&b, c, n); err != nil {
+				return err
+			}
+		}
+		if err := l.add(&b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read decodes the next n values, the first of which is of the given row.
+func (c *parquetColumn) read(n, row int) error {
+	for have := 0; have < n; {
+		if c.values == nil {
+			page, err := c.pages.ReadPage()
+			if err != nil {
+				return fmt.Errorf("column %q, row %d: %w", c.name, row+have, parquetError(err))
+			}
+			c.values = page.Values()
+		}
+		k, err := c.values.ReadValues(c.buf[have:n])
+		have += k
+		switch {
+		case err == io.EOF || k == 0 && err == nil:
+			c.values = nil
+		case err != nil:
+			return fmt.Errorf("column %q, row %d: %w", c.name, row+have, parquetError(err))
+		}
+	}
+	return nil
+}
+
+func parquetError(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the Parquet data end too early: the file may be truncated")
+	}
+	return fmt.Errorf("the Parquet data are damaged: %w", err)
+}
+
+// takeColumn stores n values of a column in the rows of a batch.
+func (l *loader) takeColumn(b *batch, c *parquetColumn, n int) error {
+	for i, v := range c.buf[:n] {
+		x, names := b.x[i*b.width:][:b.width], b.names[i*b.texts:][:b.texts]
+		var number float64
+		switch v.Kind() {
+		case parquet.ByteArray:
+			at := len(b.text)
+			b.text = append(b.text, v.ByteArray()...)
+			names[c.role.at] = trim(b.text, span{at, len(b.text)})
+			continue
+		case parquet.Double:
+			number = v.Double()
+		case parquet.Float:
+			number = float64(v.Float())
+		case parquet.Int32:
+			number = float64(v.Int32())
+			if c.unsigned {
+				number = float64(v.Uint32())
+			}
+		case parquet.Int64:
+			if k := v.Int64(); k > 1<<53 || k < -1<<53 {
+				return fmt.Errorf("row %d, column %q: the integer %s is too large", b.line[i], c.name, v)
+			}
+			number = float64(v.Int64())
+		case parquet.Boolean:
+			if v.Boolean() {
+				number = 1
+			}
+		default: // null
+			number = math.NaN()
+		}
+		if err := l.store(b, i, x, names, c.at, number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
