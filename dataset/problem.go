@@ -14,8 +14,9 @@ import (
 // A ProblemFile is what a problem file holds: the samples of T tasks on L nodes,
 // and optionally the network and where the algorithm starts.
 type ProblemFile struct {
-	// Table holds the rows in the order of the file. Its tasks are "0", "1", ..., T-1
-	// and its nodes "0", "1", ..., L-1. Features are "x0", "x1", ...
+	// Table holds the rows in the order of the file. Unless the file names them, its
+	// tasks are "0", "1", ..., T-1, its nodes "0", "1", ..., L-1 and its features "x0",
+	// "x1", ...
 	Table *Table
 	// HasNodes is set if the file says on which node each task lives. Otherwise the
 	// table's tasks have to be assigned.
@@ -32,14 +33,16 @@ type ProblemFile struct {
 //
 //	X      N x d, or T x n x d for tasks of n samples each; float64 or float32
 //	y      N, or T x n
-//	task   N integers from 0 to T-1, with a two-dimensional X only; the rows of a
-//	       task need not be adjacent
-//	node   T integers from 0 to L-1: where each task lives; optional
+//	task   N integers from 0 to T-1, or N strings that name the tasks, with a
+//	       two-dimensional X only; the rows of a task need not be adjacent
+//	node   where each task lives; optional: T integers from 0 to L-1, or T strings, in
+//	       the order of the numbers of the tasks, or of the first rows of named ones
 //
-// and optionally weights or adjacency (L x L), U0 (L x d x r, where each node
+// and optionally feature (d strings, the names of the features), weights or adjacency (L x L), U0 (L x d x r, where each node
 // starts), Ustart (d x r, where the power iteration starts) and Ustar (d x r, the
-// truth). The columns of U0 and Ustar must be orthonormal. Errors name the array, its shape and type, and what is wanted. Features
-// keep their storage, float64 or float32.
+// truth). The columns of U0 and Ustar must be orthonormal. Errors name the array, its
+// shape and type, and what is wanted. Features keep their storage, float64 or
+// float32.
 func ReadProblem(path string) (*ProblemFile, error) {
 	r, err := npz.Open(path)
 	if err != nil {
@@ -49,7 +52,7 @@ func ReadProblem(path string) (*ProblemFile, error) {
 	return readProblem(r)
 }
 
-var problemArrays = []string{"X", "y", "task", "node", "weights", "adjacency", "U0", "Ustart", "Ustar"}
+var problemArrays = []string{"X", "y", "task", "node", "feature", "weights", "adjacency", "U0", "Ustart", "Ustar"}
 
 func readProblem(r *npz.Reader) (*ProblemFile, error) {
 	known := map[string]bool{}
@@ -80,71 +83,32 @@ func readProblem(r *npz.Reader) (*ProblemFile, error) {
 		return nil, err
 	}
 	f := &ProblemFile{}
-	if f.Table, err = fillTable(x, y, task, tasks); err != nil {
+	features, err := readFeatures(r, x)
+	if err != nil {
+		return nil, err
+	}
+	if f.Table, err = fillTable(x, y, features, task, tasks); err != nil {
 		return nil, err
 	}
 	return f, f.readNetwork(r)
 }
 
-// readTasks returns the task of every row and the number of tasks.
-func readTasks(r *npz.Reader, x *npz.Array) (task []int, tasks int, err error) {
-	if len(x.Shape) == 3 {
-		if r.Has("task") {
-			return nil, 0, fmt.Errorf("array %q is there, but X is %s: its first axis says the task", "task", x)
-		}
-		n := x.Shape[1]
-		task = make([]int, x.Shape[0]*n)
-		for i := range task {
-			task[i] = i / n
-		}
-		return task, x.Shape[0], nil
-	}
-	if task, err = readInts(r, "task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x)); err != nil {
-		return nil, 0, err
-	}
-	limit := len(task)
-	if r.Has("node") {
-		node, err := r.Array("node")
-		if err != nil {
-			return nil, 0, err
-		}
-		limit = node.Len()
-	}
-	for i, k := range task {
-		if k < 0 || k >= limit {
-			return nil, 0, fmt.Errorf("array %q: entry %d is %d: want 0 to T-1 = %d", "task", i, k, limit-1)
-		}
-		tasks = max(tasks, k+1)
-	}
-	count := make([]int, tasks)
-	for _, k := range task {
-		count[k]++
-	}
-	for k, n := range count {
-		if n == 0 {
-			return nil, 0, fmt.Errorf("array %q: task %d of %d has no rows", "task", k, tasks)
-		}
-	}
-	return task, tasks, nil
-}
-
 // fillTable makes the table of a problem.
-func fillTable(x *npz.Array, y []float64, task []int, tasks int) (*Table, error) {
-	d := x.Shape[len(x.Shape)-1]
+func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks []string) (*Table, error) {
+	d := len(features)
 	storage := kernel.Float64
 	if x.Float32() {
 		storage = kernel.Float32
-	}
-	features := make([]string, d)
-	for j := range features {
-		features[j] = "x" + strconv.Itoa(j)
 	}
 	t, err := NewTable(features, true, storage)
 	if err != nil {
 		return nil, err
 	}
-	for k := range tasks {
-		t.addTask(strconv.Itoa(k))
+	for _, name := range tasks {
+		if err := checkName(name); err != nil || name == "" {
+			return nil, fmt.Errorf("array %q: %q is not a name in UTF-8", "task", clip(name))
+		}
+		t.addTask(name)
 	}
 	t.y = y
 	t.task = make([]int32, len(task))
@@ -156,11 +120,13 @@ func fillTable(x *npz.Array, y []float64, task []int, tasks int) (*Table, error)
 		}
 	}
 	t.x.resize(len(task))
-	err = x.Each(func(i int, v float64) error {
-		if !finite(v) {
-			return fmt.Errorf("array %q: row %d, column %d is %v", "X", i/d, i%d, v)
+	err = x.Each(func(at int, run []float64) error {
+		for k, v := range run {
+			if !finite(v) {
+				return fmt.Errorf("array %q: row %d, column %d is %v", "X", (at+k)/d, (at+k)%d, v)
+			}
 		}
-		t.x.put(i, []float64{v})
+		t.x.put(at, run)
 		return nil
 	})
 	return t, err
@@ -196,29 +162,6 @@ func (f *ProblemFile) readNetwork(r *npz.Reader) (err error) {
 		}
 	}
 	return f.readU0(r, nodes, d)
-}
-
-// readNodes reads where the tasks live and returns the number of nodes.
-func (f *ProblemFile) readNodes(r *npz.Reader) (int, error) {
-	t := f.Table
-	node, err := readInts(r, "node", len(t.tasks), fmt.Sprintf("one entry for each of the %d tasks", len(t.tasks)))
-	if err != nil {
-		return 0, err
-	}
-	for k, g := range node {
-		if g < 0 || g >= len(node) {
-			return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, len(node))
-		}
-		for len(t.nodes) <= g {
-			t.addNode(strconv.Itoa(len(t.nodes)))
-		}
-		t.nodeOf[k] = g
-	}
-	if _, err := t.Layout(); err != nil {
-		return 0, fmt.Errorf("array %q: %w", "node", err)
-	}
-	f.HasNodes = true
-	return len(t.nodes), nil
 }
 
 func (f *ProblemFile) readU0(r *npz.Reader, nodes, d int) error {
@@ -295,7 +238,8 @@ func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
 	return a.Float64s()
 }
 
-func readInts(r *npz.Reader, name string, n int, want string) ([]int, error) {
+// readVector reads the header of an array of n entries.
+func readVector(r *npz.Reader, name string, n int, want string) (*npz.Array, error) {
 	a, err := r.Array(name)
 	if err != nil {
 		return nil, err
@@ -303,7 +247,7 @@ func readInts(r *npz.Reader, name string, n int, want string) ([]int, error) {
 	if len(a.Shape) != 1 || a.Shape[0] != n {
 		return nil, fmt.Errorf("array %q is %s: want %s", name, a, want)
 	}
-	return a.Ints()
+	return a, nil
 }
 
 // readSquare reads an optional L x L matrix; nodes is L, or 0 if it is not known.

@@ -270,3 +270,44 @@ func TestReadProblemTruncated(t *testing.T) {
 	_, err = ReadProblem(path)
 	checkMessage(t, "text", err, []string{"not a complete .npz file"})
 }
+
+// Tasks, nodes and features may have names, numbered as they come.
+func TestReadProblemWithNames(t *testing.T) {
+	file := func(task, node, feature []string) []byte {
+		var buf bytes.Buffer
+		w := npz.NewWriter(&buf)
+		w.Float64s("X", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8})
+		w.Float64s("y", []int{4}, []float64{1, 2, 3, 4})
+		w.Strings("task", []int{len(task)}, task)
+		w.Strings("node", []int{len(node)}, node)
+		w.Strings("feature", []int{len(feature)}, feature)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return buf.Bytes()
+	}
+	f, err := readBytes(file([]string{"Ü", "a", "Ü", "c"}, []string{"q", "p", "q"}, []string{"age", "sex"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout, err := f.Table.Layout()
+	if err != nil || !reflect.DeepEqual(layout, Layout{{0, 2}, {1}}) || !reflect.DeepEqual(f.Table.Nodes(), []string{"q", "p"}) {
+		t.Errorf("layout %v of nodes %q, %v", layout, f.Table.Nodes(), err)
+	}
+	if !reflect.DeepEqual(f.Table.Tasks(), []string{"Ü", "a", "c"}) || !reflect.DeepEqual(f.Table.Features(), []string{"age", "sex"}) {
+		t.Errorf("tasks %q, features %q", f.Table.Tasks(), f.Table.Features())
+	}
+	for _, c := range []struct {
+		name string
+		b    []byte
+		want []string
+	}{
+		{"same features", file([]string{"a", "a", "a", "c"}, []string{"q", "q"}, []string{"age", "age"}), []string{`column "age" is there twice`}},
+		{"few features", file([]string{"a", "a", "a", "c"}, []string{"q", "q"}, []string{"age"}), []string{`array "feature" is (1,) string`, "X, which is (4, 2) float64"}},
+		{"empty task", file([]string{"a", "", "a", "c"}, []string{"q", "q"}, []string{"b", "c"}), []string{`array "task"`, `"" is not a name`}},
+		{"many nodes", file([]string{"a", "a", "a", "c"}, []string{"q", "q", "p"}, []string{"b", "c"}), []string{`array "node" is (3,) string`, "2 tasks"}},
+	} {
+		_, err := readBytes(c.b)
+		checkMessage(t, c.name, err, c.want)
+	}
+}

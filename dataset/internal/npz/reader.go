@@ -132,6 +132,9 @@ func (a *Array) String() string {
 	return fmt.Sprintf("(%s) %s", s, a.dtype)
 }
 
+// Text reports whether the elements are strings.
+func (a *Array) Text() bool { return a.dtype.text() }
+
 // Float reports whether the elements are float64 or float32.
 func (a *Array) Float() bool { return a.dtype.kind == 'f' }
 
@@ -148,22 +151,36 @@ func (a *Array) Float64s() ([]float64, error) {
 		return nil, a.errorf("it is %s: want numbers", a)
 	}
 	out := make([]float64, a.len)
-	err := a.Each(func(i int, v float64) error {
-		out[i] = v
+	err := a.Each(func(at int, run []float64) error {
+		copy(out[at:], run)
 		return nil
 	})
 	return out, err
 }
 
-// Each calls f with every element of an array of numbers, in the order of the
-// file, and its index in C order. An error of f ends it.
-func (a *Array) Each(f func(i int, v float64) error) error {
+// Each calls f with all elements of an array of numbers, in the order of the file:
+// runs that are consecutive in C order, and the index of their first element. f must
+// not keep a run. An error of f ends it.
+func (a *Array) Each(f func(at int, run []float64) error) error {
+	const most = 4096
+	run := make([]float64, 0, most)
+	consecutive := !a.fortran || len(a.Shape) < 2
+	start := 0
 	return a.each(func(i int, b []byte) error {
 		v, err := a.number(b)
 		if err != nil {
 			return err
 		}
-		return f(i, v)
+		if len(run) == 0 {
+			start = i
+		}
+		run = append(run, v)
+		if consecutive && len(run) < most && i+1 < a.len {
+			return nil
+		}
+		err = f(start, run)
+		run = run[:0]
+		return err
 	})
 }
 
@@ -252,14 +269,19 @@ func (a *Array) each(f func(i int, b []byte) error) error {
 		return a.damaged(err)
 	}
 	at := a.positions()
-	buf := make([]byte, a.dtype.size)
-	for i := range a.len {
-		if _, err := io.ReadFull(in, buf); err != nil {
+	size := a.dtype.size
+	buf := make([]byte, size*max(1, 1<<16/size))
+	for i := 0; i < a.len; {
+		n := min(len(buf)/size, a.len-i)
+		if _, err := io.ReadFull(in, buf[:n*size]); err != nil {
 			return a.damaged(err)
 		}
-		if err := f(at(i), buf); err != nil {
-			return err
+		for k := range n {
+			if err := f(at(i+k), buf[k*size:][:size]); err != nil {
+				return err
+			}
 		}
+		i += n
 	}
 	// The end of the entry is where its checksum is compared.
 	if _, err := in.ReadByte(); err != io.EOF {

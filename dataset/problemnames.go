@@ -1,0 +1,145 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/difalt/difalt/dataset/internal/npz"
+)
+
+// readTasks returns the task of every row and the names of the tasks.
+func readTasks(r *npz.Reader, x *npz.Array) (task []int, names []string, err error) {
+	if len(x.Shape) == 3 {
+		if r.Has("task") {
+			return nil, nil, fmt.Errorf("array %q is there, but X is %s: its first axis says the task", "task", x)
+		}
+		n := x.Shape[1]
+		task = make([]int, x.Shape[0]*n)
+		for i := range task {
+			task[i] = i / n
+		}
+		return task, numbered("", x.Shape[0]), nil
+	}
+	a, err := readVector(r, "task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.Text() {
+		text, err := a.Strings()
+		if err != nil {
+			return nil, nil, err
+		}
+		task, names := inOrder(text)
+		return task, names, nil
+	}
+	if task, err = a.Ints(); err != nil {
+		return nil, nil, err
+	}
+	tasks, err := countTasks(r, task)
+	return task, numbered("", tasks), err
+}
+
+// countTasks returns the number of tasks, each of which must have rows.
+func countTasks(r *npz.Reader, task []int) (tasks int, err error) {
+	limit := len(task)
+	if r.Has("node") {
+		node, err := r.Array("node")
+		if err != nil {
+			return 0, err
+		}
+		limit = node.Len()
+	}
+	for i, k := range task {
+		if k < 0 || k >= limit {
+			return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to T-1 = %d", "task", i, k, limit-1)
+		}
+		tasks = max(tasks, k+1)
+	}
+	count := make([]int, tasks)
+	for _, k := range task {
+		count[k]++
+	}
+	for k, n := range count {
+		if n == 0 {
+			return 0, fmt.Errorf("array %q: task %d of %d has no rows", "task", k, tasks)
+		}
+	}
+	return tasks, nil
+}
+
+// readFeatures returns the names of the features.
+func readFeatures(r *npz.Reader, x *npz.Array) ([]string, error) {
+	d := x.Shape[len(x.Shape)-1]
+	if !r.Has("feature") {
+		return numbered("x", d), nil
+	}
+	a, err := readVector(r, "feature", d, fmt.Sprintf("one string a column of X, which is %s", x))
+	if err != nil {
+		return nil, err
+	}
+	return a.Strings()
+}
+
+// numbered returns n names: the prefix and a number.
+func numbered(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = prefix + strconv.Itoa(i)
+	}
+	return names
+}
+
+// inOrder numbers names in the order of their first appearance.
+func inOrder(text []string) (number []int, names []string) {
+	index := map[string]int{}
+	for _, s := range text {
+		k, known := index[s]
+		if !known {
+			k = len(names)
+			index[s] = k
+			names = append(names, s)
+		}
+		number = append(number, k)
+	}
+	return number, names
+}
+
+// readNodes reads where the tasks live and returns the number of nodes.
+func (f *ProblemFile) readNodes(r *npz.Reader) (int, error) {
+	t := f.Table
+	a, err := readVector(r, "node", len(t.tasks), fmt.Sprintf("one entry for each of the %d tasks", len(t.tasks)))
+	if err != nil {
+		return 0, err
+	}
+	var node []int
+	if a.Text() {
+		text, err := a.Strings()
+		if err != nil {
+			return 0, err
+		}
+		var names []string
+		node, names = inOrder(text)
+		for _, name := range names {
+			if err := checkName(name); err != nil || name == "" {
+				return 0, fmt.Errorf("array %q: %q is not a name in UTF-8", "node", clip(name))
+			}
+			t.addNode(name)
+		}
+	} else if node, err = a.Ints(); err != nil {
+		return 0, err
+	}
+	for k, g := range node {
+		if g < 0 || g >= len(node) {
+			return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, len(node))
+		}
+		for len(t.nodes) <= g {
+			t.addNode(strconv.Itoa(len(t.nodes)))
+		}
+		t.nodeOf[k] = g
+	}
+	if _, err := t.Layout(); err != nil {
+		return 0, fmt.Errorf("array %q: %w", "node", err)
+	}
+	f.HasNodes = true
+	return len(t.nodes), nil
+}
