@@ -8,6 +8,11 @@
 // column of u are zero, so that loops along d run over Pad(d) entries and have
 // no tails. Everything else (a, e, y, b, factors) may have any length.
 //
+// Rounding. No tile touches the floating-point control register: all tiers round
+// as Go does and keep denormal numbers. They need no flushing to be fast, since
+// residuals that have converged are at the rounding of the data, far above the
+// denormal range.
+//
 // The functions do not check their arguments beyond slice bounds; package blas
 // does. Slices must not overlap unless a comment says that they may.
 package tile
