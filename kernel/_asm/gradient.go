@@ -5,6 +5,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // maxRows is the largest number of rows of a panel of mulTransposed: their entries
@@ -31,80 +32,98 @@ func mulTransposed(t isa, f32 bool) {
 	JZ(LabelRef("paced"))
 	DECQ(on)
 	Label("paced")
-	g, left := GP64(), GP64()
-	xs := newRows(GP64(), ldx, maxRows)
-
-	body := func(height int) {
-		label := func(s string) string { return fmt.Sprintf("%s%d", s, height) }
-		Label(label("panel"))
-		es := t.vecs(height)
-		for i := range es {
-			VBROADCASTSD(Mem{Base: e, Disp: 8 * i}, es[i])
-		}
-		bytes := 8 * height * size * (8 - basisShare) / 8
-		pace := GP64()
-		MOVQ(on, pace)
-		ANDQ(I32(bytes), pace)
-		MOVQ(x, xs.base)
-		MOVQ(mem("grad"), g)
-		MOVQ(mem("d"), left)
-		SHRQ(U8(3), left)
-		features := func(add bool) func() {
-			return func() {
-				for k := 0; k < 8; k += t.lanes {
-					v := t.vec()
-					if add {
-						VMOVUPD(Mem{Base: g, Disp: 8 * k}, v)
-					}
-					for i := range es {
-						src := xs.at(i, size*k)
-						op := Op(src)
-						if f32 {
-							w := t.vec()
-							VCVTPS2PD(src, w)
-							op = w
-						}
-						if i == 0 && !add {
-							VMULPD(op, es[i], v)
-						} else {
-							VFMADD231PD(op, es[i], v)
-						}
-					}
-					VMOVUPD(v, Mem{Base: g, Disp: 8 * k})
-				}
-				for i := range (bytes + 63) / 64 {
-					PREFETCHT1(Mem{Base: pf, Disp: 64 * i})
-				}
-				ADDQ(pace, pf)
-				ADDQ(I32(8*size), xs.base)
-				ADDQ(I32(64), g)
-			}
-		}
-		CMPB(mem("add"), I8(0))
-		JNE(LabelRef(label("more")))
-		loop(label("first"), left, features(false))
-		MOVB(I8(1), mem("add"))
-		JMP(LabelRef(label("next")))
-		Label(label("more"))
-		loop(label("feature"), left, features(true))
-		Label(label("next"))
-		SUBQ(I32(8*height), e)
-		for range height {
-			SUBQ(ldx, x)
-		}
-		DECQ(mem("count"))
-		JNZ(LabelRef(label("panel")))
-		JMP(LabelRef("end"))
-	}
+	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, pf: pf, on: on, x: x, e: e, g: GP64(), left: GP64()}
+	p.xs = newRows(GP64(), ldx, maxRows)
 	for h := 1; h < maxRows; h++ {
 		CMPQ(mem("height"), I8(h))
 		JEQ(LabelRef(fmt.Sprintf("panel%d", h)))
 	}
 	for h := maxRows; h > 0; h-- {
-		body(h)
+		p.emit(h)
 	}
 	Label("end")
 	finish()
+}
+
+type gradientPanel struct {
+	t      isa
+	f32    bool
+	size   int
+	x, ldx reg.GPVirtual // the panel's first row
+	e      reg.GPVirtual // its entry of e
+	xs     rows          // running along d
+	g      reg.GPVirtual // running along the sum
+	pf, on reg.GPVirtual // next line to prefetch; all ones, or zero to stand still
+	left   reg.GPVirtual
+}
+
+// emit emits the loop over panels of one height.
+func (p gradientPanel) emit(height int) {
+	label := func(s string) string { return fmt.Sprintf("%s%d", s, height) }
+	Label(label("panel"))
+	es := p.t.vecs(height)
+	for i := range es {
+		VBROADCASTSD(Mem{Base: p.e, Disp: 8 * i}, es[i])
+	}
+	bytes := 8 * height * p.size * (8 - basisShare) / 8
+	pace := GP64()
+	MOVQ(p.on, pace)
+	ANDQ(I32(bytes), pace)
+	MOVQ(p.x, p.xs.base)
+	MOVQ(mem("grad"), p.g)
+	MOVQ(mem("d"), p.left)
+	SHRQ(U8(3), p.left)
+	features := func(add bool) func() {
+		return func() {
+			p.features(es, add)
+			for i := range (bytes + 63) / 64 {
+				PREFETCHT1(Mem{Base: p.pf, Disp: 64 * i})
+			}
+			ADDQ(pace, p.pf)
+			ADDQ(I32(8*p.size), p.xs.base)
+			ADDQ(I32(64), p.g)
+		}
+	}
+	CMPB(mem("add"), I8(0))
+	JNE(LabelRef(label("more")))
+	loop(label("first"), p.left, features(false))
+	MOVB(I8(1), mem("add"))
+	JMP(LabelRef(label("next")))
+	Label(label("more"))
+	loop(label("feature"), p.left, features(true))
+	Label(label("next"))
+	SUBQ(I32(8*height), p.e)
+	for range height {
+		SUBQ(p.ldx, p.x)
+	}
+	DECQ(mem("count"))
+	JNZ(LabelRef(label("panel")))
+	JMP(LabelRef("end"))
+}
+
+// features sets, or adds to, eight entries of the sum.
+func (p gradientPanel) features(es []vector, add bool) {
+	for k := 0; k < 8; k += p.t.lanes {
+		v := p.t.vec()
+		if add {
+			VMOVUPD(Mem{Base: p.g, Disp: 8 * k}, v)
+		}
+		for i := range es {
+			src := p.xs.at(i, p.size*k)
+			op := Op(src)
+			if p.f32 {
+				w := p.t.vec()
+				VCVTPS2PD(src, w)
+				op = w
+			}
+			if i == 0 && !add {
+				VMULPD(op, es[i], v)
+			} else {
+				VFMADD231PD(op, es[i], v)
+			}
+		}
+		VMOVUPD(v, Mem{Base: p.g, Disp: 8 * k})
+	}
 }
 
 // rankUpdate emits G += V B' for m vectors: every vector of G is loaded and

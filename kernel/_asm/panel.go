@@ -25,67 +25,19 @@ func panel(t isa, height int) {
 		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int)",
 		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
 			"For every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.", height, 2*t.lanes, unroll))
-	c := param("c")
-	ldc := bytesParam("ldc", false)
-	acc := make([][]reg.VecVirtual, height)
-	for i := range acc {
-		acc[i] = t.vecs(2)
+	p := panelTile{t: t, c: param("c"), ldc: bytesParam("ldc", false), acc: make([][]vector, height)}
+	for i := range p.acc {
+		p.acc[i] = t.vecs(2)
 	}
-	eachRow := func(f func(row Mem, acc []reg.VecVirtual)) {
-		p := GP64()
-		MOVQ(c, p)
-		for i := range acc {
-			f(Mem{Base: p}, acc[i])
-			if i+1 < len(acc) {
-				ADDQ(ldc, p)
-			}
-		}
-	}
-	CMPB(mem("add"), I8(0))
-	JEQ(LabelRef("zero"))
-	eachRow(func(row Mem, acc []reg.VecVirtual) {
-		VMOVUPD(row, acc[0])
-		VMOVUPD(row.Offset(t.bytes()), acc[1])
-	})
-	JMP(LabelRef("start"))
-	Label("zero")
-	for i := range acc {
-		t.zero(acc[i]...)
-	}
-	Label("start")
-
-	z := param("z")
-	ldz := bytesParam("ldz", false)
-	low := newRows(param("w"), bytesParam("ldw", false), min(height, 8))
-	high := low
+	p.start()
+	p.z, p.ldz = param("z"), bytesParam("ldz", false)
+	p.low = newRows(param("w"), bytesParam("ldw", false), min(height, 8))
+	p.high = p.low
 	if height > 8 {
-		high.base = GP64()
-		LEAQ(Mem{Base: low.base, Index: low.step, Scale: 8}, high.base)
+		p.high.base = GP64()
+		LEAQ(Mem{Base: p.low.base, Index: p.low.step, Scale: 8}, p.high.base)
 	}
-	at := func(i, k int) Mem {
-		if i < 8 {
-			return low.at(i, 8*k)
-		}
-		return high.at(i-8, 8*k)
-	}
-	step := func(k int) {
-		zs := t.vecs(2)
-		VMOVUPD(Mem{Base: z}, zs[0])
-		VMOVUPD(Mem{Base: z, Disp: t.bytes()}, zs[1])
-		for i := range acc {
-			w := t.vec()
-			VBROADCASTSD(at(i, k), w)
-			VFMADD231PD(zs[0], w, acc[i][0])
-			VFMADD231PD(zs[1], w, acc[i][1])
-		}
-		ADDQ(ldz, z)
-	}
-	advance := func(k int) {
-		ADDQ(I32(8*k), low.base)
-		if height > 8 {
-			ADDQ(I32(8*k), high.base)
-		}
-	}
+
 	pf, ldnext, left := param("next"), param("ldnext"), param("n")
 	back := AllocLocal(8) // from the line of the last row to the next one of the first
 	offset := GP64()
@@ -101,25 +53,86 @@ func panel(t isa, height int) {
 				PREFETCHT1(Mem{Base: pf})
 				ADDQ(ldnext, pf)
 			}
-			step(k)
+			p.step(k)
 		}
 		ADDQ(back, pf)
-		advance(unroll)
+		p.advance(unroll)
 	})
 	Label("rest")
 	left = param("n")
 	ANDQ(I32(unroll-1), left)
 	JZ(LabelRef("store"))
 	loop("single", left, func() {
-		step(0)
-		advance(1)
+		p.step(0)
+		p.advance(1)
 	})
 	Label("store")
-	eachRow(func(row Mem, acc []reg.VecVirtual) {
+	p.eachRow(func(row Mem, acc []vector) {
 		VMOVUPD(acc[0], row)
 		VMOVUPD(acc[1], row.Offset(t.bytes()))
 	})
 	finish()
+}
+
+type panelTile struct {
+	t         isa
+	c, ldc    reg.GPVirtual
+	z, ldz    reg.GPVirtual // the present row of Z
+	low, high rows          // rows of W up to the eighth, and those after it
+	acc       [][]vector    // by rows
+}
+
+func (p panelTile) eachRow(f func(row Mem, acc []vector)) {
+	at := GP64()
+	MOVQ(p.c, at)
+	for i := range p.acc {
+		f(Mem{Base: at}, p.acc[i])
+		if i+1 < len(p.acc) {
+			ADDQ(p.ldc, at)
+		}
+	}
+}
+
+// start loads the sums or clears them.
+func (p panelTile) start() {
+	CMPB(mem("add"), I8(0))
+	JEQ(LabelRef("zero"))
+	p.eachRow(func(row Mem, acc []vector) {
+		VMOVUPD(row, acc[0])
+		VMOVUPD(row.Offset(p.t.bytes()), acc[1])
+	})
+	JMP(LabelRef("start"))
+	Label("zero")
+	for i := range p.acc {
+		p.t.zero(p.acc[i]...)
+	}
+	Label("start")
+}
+
+// step adds the products of column k, counted from the present one, of W.
+func (p panelTile) step(k int) {
+	zs := p.t.vecs(2)
+	VMOVUPD(Mem{Base: p.z}, zs[0])
+	VMOVUPD(Mem{Base: p.z, Disp: p.t.bytes()}, zs[1])
+	for i := range p.acc {
+		at := p.low.at(min(i, 7), 8*k)
+		if i > 7 {
+			at = p.high.at(i-8, 8*k)
+		}
+		w := p.t.vec()
+		VBROADCASTSD(at, w)
+		VFMADD231PD(zs[0], w, p.acc[i][0])
+		VFMADD231PD(zs[1], w, p.acc[i][1])
+	}
+	ADDQ(p.ldz, p.z)
+}
+
+// advance moves on by k columns of W.
+func (p panelTile) advance(k int) {
+	ADDQ(I32(8*k), p.low.base)
+	if len(p.acc) > 8 {
+		ADDQ(I32(8*k), p.high.base)
+	}
 }
 
 // widen emits the conversion of a block of samples to float64.

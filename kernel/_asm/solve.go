@@ -79,25 +79,7 @@ func (s *solver) copyIn() {
 		Label(label + "Tail")
 		TESTQ(U32(7), n)
 		JZ(LabelRef(label + "Done"))
-		v := t.vec()
-		if t == avx512 {
-			m.load(Mem{Base: from}, v)
-			VMOVUPD(v, Mem{Base: dst})
-			ADDQ(Imm(64), dst)
-		} else {
-			z := t.vec()
-			t.zero(z)
-			TESTQ(U32(3), n)
-			JZ(LabelRef(label + "Upper"))
-			m.load(Mem{Base: from}, v)
-			VMOVUPD(v, Mem{Base: dst})
-			ADDQ(Imm(32), dst)
-			TESTQ(U32(4), n)
-			JNZ(LabelRef(label + "Done"))
-			Label(label + "Upper")
-			VMOVUPD(z, Mem{Base: dst})
-			ADDQ(Imm(32), dst)
-		}
+		s.copyTail(label, from, dst, n, m)
 		Label(label + "Done")
 	}
 	loop("copy", cols, func() {
@@ -115,6 +97,30 @@ func (s *solver) copyIn() {
 		VMOVUPD(z, Mem{Base: dst})
 		ADDQ(I32(t.bytes()), dst)
 	})
+}
+
+// copyTail copies the rows after the last full vector and fills up with zeros.
+func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask) {
+	t := s.t
+	v := t.vec()
+	if t == avx512 {
+		m.load(Mem{Base: from}, v)
+		VMOVUPD(v, Mem{Base: dst})
+		ADDQ(Imm(64), dst)
+		return
+	}
+	z := t.vec()
+	t.zero(z)
+	TESTQ(U32(3), n)
+	JZ(LabelRef(label + "Upper"))
+	m.load(Mem{Base: from}, v)
+	VMOVUPD(v, Mem{Base: dst})
+	ADDQ(Imm(32), dst)
+	TESTQ(U32(4), n)
+	JNZ(LabelRef(label + "Done"))
+	Label(label + "Upper")
+	VMOVUPD(z, Mem{Base: dst})
+	ADDQ(Imm(32), dst)
 }
 
 // first takes the inner products of the first column with all.
@@ -173,7 +179,6 @@ func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 
 // eliminate runs the steps k = 0 to r-2.
 func (s *solver) eliminate() {
-	t := s.t
 	steps := param("r")
 	DECQ(steps)
 	JZ(LabelRef("eliminated"))
@@ -194,49 +199,14 @@ func (s *solver) eliminate() {
 	MOVQ(left, s.group) // columns k+1 to r: left+1 of them
 	ADDQ(Imm(4), s.group)
 	SHRQ(U8(2), s.group)
-	pass := func(label string, lead bool) {
-		acc, f := t.vecs(4), t.vecs(4)
-		t.zero(acc...)
-		for j := range f {
-			VBROADCASTSD(Mem{Base: fo, Disp: 8 * j}, f[j])
-		}
-		ADDQ(Imm(32), fo)
-		MOVQ(s.col, s.xp)
-		MOVQ(s.height, s.i)
-		SHRQ(U8(log2(t.bytes())), s.i)
-		loop(label, s.i, func() {
-			x, next := t.vec(), t.vec()
-			VMOVUPD(Mem{Base: s.xp}, x)
-			if !lead {
-				VMOVUPD(Mem{Base: s.xp, Index: s.height, Scale: 1}, next)
-			}
-			for i := range t.lanes / 4 {
-				PREFETCHT1(Mem{Base: s.pf, Disp: 64 * i})
-			}
-			ADDQ(mem("pace"), s.pf)
-			for j := range acc {
-				c := t.vec()
-				if lead && j == 0 {
-					c = next
-				}
-				VMOVUPD(s.cols.at(j, 0), c)
-				VFNMADD231PD(x, f[j], c)
-				VMOVUPD(c, s.cols.at(j, 0))
-				VFMADD231PD(c, next, acc[j])
-			}
-			ADDQ(I32(t.bytes()), s.xp)
-			ADDQ(I32(t.bytes()), s.cp)
-		})
-		s.finishGroup(acc, lead)
-	}
-	pass("lead", true)
+	s.pass("lead", fo, true)
 	// NaN in the pivot ends in lo and hi.
 	VMINSD(s.pivot.AsX(), s.lo, s.lo)
 	VMAXSD(s.pivot.AsX(), s.hi, s.hi)
 	DECQ(s.group)
 	JZ(LabelRef("stepped"))
 	Label("group")
-	pass("rest", false)
+	s.pass("rest", fo, false)
 	DECQ(s.group)
 	JNZ(LabelRef("group"))
 	Label("stepped")
@@ -244,6 +214,45 @@ func (s *solver) eliminate() {
 	DECQ(left)
 	JNZ(LabelRef("step"))
 	Label("eliminated")
+}
+
+// pass updates a group of four columns by the factors at fo, which it moves on, and
+// multiplies them by the next pivot: the first of them, if the group leads.
+func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
+	t := s.t
+	acc, f := t.vecs(4), t.vecs(4)
+	t.zero(acc...)
+	for j := range f {
+		VBROADCASTSD(Mem{Base: fo, Disp: 8 * j}, f[j])
+	}
+	ADDQ(Imm(32), fo)
+	MOVQ(s.col, s.xp)
+	MOVQ(s.height, s.i)
+	SHRQ(U8(log2(t.bytes())), s.i)
+	loop(label, s.i, func() {
+		x, next := t.vec(), t.vec()
+		VMOVUPD(Mem{Base: s.xp}, x)
+		if !lead {
+			VMOVUPD(Mem{Base: s.xp, Index: s.height, Scale: 1}, next)
+		}
+		for i := range t.lanes / 4 {
+			PREFETCHT1(Mem{Base: s.pf, Disp: 64 * i})
+		}
+		ADDQ(mem("pace"), s.pf)
+		for j := range acc {
+			c := t.vec()
+			if lead && j == 0 {
+				c = next
+			}
+			VMOVUPD(s.cols.at(j, 0), c)
+			VFNMADD231PD(x, f[j], c)
+			VMOVUPD(c, s.cols.at(j, 0))
+			VFMADD231PD(c, next, acc[j])
+		}
+		ADDQ(I32(t.bytes()), s.xp)
+		ADDQ(I32(t.bytes()), s.cp)
+	})
+	s.finishGroup(acc, lead)
 }
 
 // substitute solves F b = f_y. On entry f is at the last pivot's entry of the last
