@@ -24,7 +24,7 @@ const (
 	// U_g <- QR((1/deg_g) sum_{j in N_g} U_j - eta grad_g). It stalls.
 	DGD
 	// ScaledDiffusion is DifAltGDmin with the gradient multiplied by the inverse of
-	// sum_t b_t b_t', on which the nodes agree too (r^2 numbers more a round). The
+	// sum_t b_t b_t', on which the nodes agree too (r(r+1)/2 numbers more a round). The
 	// condition number drops out of the number of iterations.
 	ScaledDiffusion
 	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
@@ -96,7 +96,7 @@ type Options struct {
 	Tolerance float64
 	// StopAtNoise stops the run when what is left of the way is a tenth of the
 	// statistical error that noise leaves in U anyway. With data without noise it stops
-	// at rounding. Every check costs InitRounds rounds of r^2 + 1 numbers.
+	// at rounding. Every check costs InitRounds rounds of r(r+1)/2 + 1 numbers.
 	StopAtNoise bool
 	// MixedPrecision iterates on a float32 copy of the samples, which takes half of
 	// their memory again and streams in half of the time, and corrects the responses

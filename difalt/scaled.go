@@ -21,7 +21,7 @@ import (
 // Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", carried
 // to this setting).
 type scaling struct {
-	p       []float64 // as the neighbours see it: the scalars of the node's message
+	p       []float64 // the upper triangle by rows: the scalars of the node's message
 	inverse []float64
 	raised  bool // the last inversion had to raise an eigenvalue
 	damping
@@ -36,7 +36,7 @@ const condition = 1e6
 
 func newScaling(r int) *scaling {
 	c := &scaling{
-		p: make([]float64, r*r), inverse: make([]float64, r*r), damping: damping{factor: 1},
+		p: make([]float64, r*(r+1)/2), inverse: make([]float64, r*r), damping: damping{factor: 1},
 		vectors: make([]float64, r*r), values: make([]float64, r),
 	}
 	query := make([]float64, 1)
@@ -55,21 +55,24 @@ func (c *scaling) gather(b []float64, scale float64) {
 	r := len(c.values)
 	clear(c.p)
 	for ; len(b) > 0; b = b[r:] {
+		k := 0
 		for i := range r {
-			for j := range r {
-				c.p[i*r+j] += scale * b[i] * b[j]
+			for j := i; j < r; j++ {
+				c.p[k] += scale * b[i] * b[j]
+				k++
 			}
 		}
 	}
 }
 
-// invert computes P^-1 from the eigenvalues of (P + P')/2, since averaging leaves P
-// symmetric and positive to rounding only.
+// invert computes P^-1 from the eigenvalues of P.
 func (c *scaling) invert() {
 	r := len(c.values)
+	k := 0
 	for i := range r {
-		for j := range r {
-			c.vectors[i*r+j] = (c.p[i*r+j] + c.p[j*r+i]) / 2
+		for j := i; j < r; j++ {
+			c.vectors[i*r+j] = c.p[k]
+			k++
 		}
 	}
 	clear(c.inverse)

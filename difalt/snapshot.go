@@ -35,7 +35,7 @@ type Snapshot struct {
 // ScaledState is what a node of ScaledDiffusion or GradientTracking carries from
 // one iteration to the next, besides U_g.
 type ScaledState struct {
-	P        []float64 // r x r, symmetric
+	P        []float64 // its upper triangle, by rows
 	Damping  float64   // factor of the step
 	Window   [2]float64
 	Count    int
@@ -161,7 +161,7 @@ func (s *Solver) restoreScaled(snap *Snapshot) error {
 		size = len(s.u[0].Data())
 	}
 	for i, state := range snap.Scaled {
-		if len(state.P) != s.o.Rank*s.o.Rank || len(state.Tracked) != size || len(state.Previous) != size {
+		if len(state.P) != len(s.scales[0]) || len(state.Tracked) != size || len(state.Previous) != size {
 			return fmt.Errorf("difalt: snapshot of node %d has a scaled state of another shape", s.hosted[i])
 		}
 	}

@@ -84,7 +84,7 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 		s.noise = newScaling(r)
 		s.lastMove = make([]float64, len(s.groups))
 		for range s.groups {
-			s.moments = append(s.moments, make([]float64, r*r+1))
+			s.moments = append(s.moments, make([]float64, len(s.noise.p)+1))
 		}
 	}
 	s.engine = kernel.NewEngine(s.pool, s.groups)

@@ -298,7 +298,7 @@ func TestTraffic(t *testing.T) {
 		difalt.DifAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.DecAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.AltGDmin:        {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
-		difalt.ScaledDiffusion: {Rounds: 20 + 3*10, Messages: (20 + 30) * 2 * edges, Bytes: 2 * edges * 8 * (20*4 + 30*44)},
+		difalt.ScaledDiffusion: {Rounds: 20 + 3*10, Messages: (20 + 30) * 2 * edges, Bytes: 2 * edges * 8 * (20*3 + 30*43)},
 		difalt.DGD:             {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
 	} {
 		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, InitRounds: 20, Iterations: 10})

@@ -78,7 +78,7 @@ func (s *Solver) statisticalError(ctx context.Context) (float64, error) {
 	for i, g := range s.groups {
 		scaling.gather(g.B, l)
 		copy(s.moments[i], scaling.p)
-		s.moments[i][r*r] = l * g.Objective
+		s.moments[i][len(scaling.p)] = l * g.Objective
 	}
 	rounds := s.o.InitRounds
 	if s.o.Method == AltGDmin {
@@ -94,5 +94,5 @@ func (s *Solver) statisticalError(ctx context.Context) (float64, error) {
 	if least <= 0 || free <= 0 {
 		return 0, nil
 	}
-	return math.Sqrt(s.moments[0][r*r] / free * float64(d) / (s.meanSamples() * least)), nil
+	return math.Sqrt(s.moments[0][len(scaling.p)] / free * float64(d) / (s.meanSamples() * least)), nil
 }

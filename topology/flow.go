@@ -93,12 +93,20 @@ func (f *flow) speaks(i int, news, sporadic float64) bool {
 	return true
 }
 
+// scalarCoder codes scalars.
+var scalarCoder Compressor = quantizer{bits: 16}
+
 // transcode appends the codes of the two parts of q, basis and scalars, to code,
-// and overwrites q by what they stand for.
+// and overwrites q by what they stand for. Scalars take 16 bits if c is coarser: they
+// are few, and as the entries of a small matrix they matter by its smallest
+// eigenvalue, which coarse levels drown.
 func (f *flow) transcode(c Compressor, code []byte, q []float64, seed uint64) ([]byte, error) {
-	for _, part := range [2][]float64{q[:f.D*f.R], q[f.D*f.R:]} {
+	for k, part := range [2][]float64{q[:f.D*f.R], q[f.D*f.R:]} {
 		if len(part) == 0 {
 			continue
+		}
+		if k == 1 && c != Float32() {
+			c = scalarCoder
 		}
 		start := len(code)
 		var err error
