@@ -16,7 +16,7 @@ func BenchmarkMix(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, a := range []Agreement{
-		{}, {Sporadic: .5}, {Links: Links{Loss: .1}},
+		{}, {Sporadic: .4}, {Links: Links{Loss: .1}},
 		{Compressor: float32Coder{}}, {Compressor: quantizer{4, false}}, {Compressor: quantizer{4, true}},
 		{Compressor: quantizer{16, false}}, {Compressor: topK{.1}},
 	} {

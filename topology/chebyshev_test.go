@@ -170,7 +170,7 @@ func TestAgreementString(t *testing.T) {
 		"chebyshev":                     {Polynomial: Chebyshev},
 		"int4":                          {Compressor: int4},
 		"chebyshev int4 loss:0.1":       {Polynomial: Chebyshev, Compressor: int4, Links: Links{Loss: .1}},
-		"damping:0.5 sporadic:0.9":      {Damping: .5, Sporadic: .9},
+		"damping:0.5 sporadic:0.7":      {Damping: .5, Sporadic: .7},
 		"int4 delay:0.2 duplicate:0.25": {Compressor: int4, Links: Links{Delay: .2, Duplicate: .25}, Seed: 4},
 	} {
 		if got := a.String(); got != want {

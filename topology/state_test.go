@@ -58,7 +58,7 @@ func FuzzUnmarshal(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a := Agreement{Compressor: must[Compressor](f)(Quantizer(8, true)), Sporadic: .5, Links: Links{Loss: .1}}
+	a := Agreement{Compressor: must[Compressor](f)(Quantizer(8, true)), Sporadic: .4, Links: Links{Loss: .1}}
 	m := must[Mixer](f)(NewMixer(w, nil, a)).(*exchange)
 	z := streamOf(randomMessages(3, 5, 2, 1, 1), StreamBasis)
 	if err := m.Mix(background, z, 2); err != nil {
