@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/spf13/cobra"
@@ -16,26 +17,38 @@ which stays as it is. That takes far fewer samples than a model of their own.
 
 The table needs the columns of tasks and targets and the features that the model
 was trained on, by name; other columns are ignored. All rows are used. The output
-is a model that knows the old tasks and the new ones.`
+is a model that knows the old tasks and the new ones.
+
+With --learning-curve DIR the question is another one: how many rows does a new task
+need? The tasks of the table are learned from 1, 2, 3, 5, 8, ... of their rows,
+chosen at random several times, and the errors on rows held out are compared with
+those of the model's shared mean (pooled ridge regression) and of one ridge
+regression for each new task. DIR gets learning-curve.csv, .svg and .png.`
 
 const adaptExamples = `  # two clinics that were not there at training time, with a few patients each
   difalt adapt --model clinics-model.npz --data examples/new-clinics.csv --out clinics-model-2.npz
-  difalt predict --model clinics-model-2.npz --data examples/new-clinics.csv --out predictions.csv`
+  difalt predict --model clinics-model-2.npz --data examples/new-clinics.csv --out predictions.csv
+
+  # how many patients does a new clinic need?
+  difalt adapt --model clinics-model.npz --data examples/new-clinics.csv --learning-curve curve`
 
 // adaptFlags are the flags of adapt.
-type adaptFlags struct{ model, data, task, target, node, ridge, out string }
+type adaptFlags struct{ model, data, task, target, node, ridge, out, curve string }
 
 func newAdaptCommand() *cobra.Command {
 	f := &adaptFlags{}
 	cmd := &cobra.Command{
-		Use:     "adapt --model FILE --data FILE --out FILE",
+		Use:     "adapt --model FILE --data FILE (--out FILE | --learning-curve DIR)",
 		Short:   "Add new tasks to a model from few samples",
 		Long:    adaptHelp,
 		Example: adaptExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := needFlags(cmd, "model", "data", "out"); err != nil {
+			if err := needFlags(cmd, "model", "data"); err != nil {
 				return err
+			}
+			if (f.out == "") == (f.curve == "") {
+				return usagef("need one of --out FILE and --learning-curve DIR")
 			}
 			return f.run(cmd.OutOrStdout())
 		},
@@ -47,7 +60,8 @@ func newAdaptCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.target, "target", "", "`COLUMN` of targets (default as in training)")
 	cmd.Flags().StringVar(&f.node, "node", "", "`NAME` of the node whose basis the new tasks use (default the first)")
 	cmd.Flags().StringVar(&f.ridge, "ridge", "", "ridge on the coefficients, `NUMBER` (default as in training)")
-	cmd.Flags().StringVar(&f.out, "out", "", "write the new model to `FILE`.npz (required)")
+	cmd.Flags().StringVar(&f.out, "out", "", "write the new model to `FILE`.npz")
+	cmd.Flags().StringVar(&f.curve, "learning-curve", "", "instead, measure how many rows new tasks need, into the folder `DIR`")
 	return cmd
 }
 
@@ -56,32 +70,20 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 	if f.ridge != "" && (err != nil || !(ridge >= 0) || math.IsInf(ridge, 0)) {
 		return usagef("--ridge is %q: want a number that is not negative", f.ridge)
 	}
+	if f.curve != "" {
+		return f.learningCurve(stdout, ridge)
+	}
 	out, err := atomicfile.Create(f.out)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	defer out.Close()
-	m, err := model.Load(f.model)
+	m, t, node, err := f.read()
 	if err != nil {
-		return named(f.model, err)
-	}
-	target := f.target
-	if target == "" {
-		target = m.TargetColumn()
-	}
-	if target == "" && !isProblem(f.data) {
-		return usagef("the model was trained on a problem file: say which column of the table to fit with --target")
-	}
-	t, err := readTable(m, f.data, f.task, target)
-	if err != nil {
-		return named(f.data, err)
+		return err
 	}
 	if f.ridge == "" {
 		ridge = m.Ridge()
-	}
-	node, err := m.NodeIndex(f.node)
-	if err != nil {
-		return usagef("--node: %w", err)
 	}
 	adapted, singular, err := m.Adapt(t, node, ridge)
 	if err != nil {
@@ -98,4 +100,25 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(singular))
 	}
 	return nil
+}
+
+// read reads the model and the new tasks, and finds the node.
+func (f *adaptFlags) read() (m *model.Model, t *dataset.Table, node int, err error) {
+	if m, err = model.Load(f.model); err != nil {
+		return nil, nil, 0, named(f.model, err)
+	}
+	target := f.target
+	if target == "" {
+		target = m.TargetColumn()
+	}
+	if target == "" && !isProblem(f.data) {
+		return nil, nil, 0, usagef("the model was trained on a problem file: say which column of the table to fit with --target")
+	}
+	if t, err = readTable(m, f.data, f.task, target); err != nil {
+		return nil, nil, 0, named(f.data, err)
+	}
+	if node, err = m.NodeIndex(f.node); err != nil {
+		return nil, nil, 0, usagef("--node: %w", err)
+	}
+	return m, t, node, nil
 }

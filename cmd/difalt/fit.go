@@ -49,8 +49,9 @@ const fitExamples = `  # patients of 40 clinics (examples/clinics.csv in the sou
   difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
       --train-rows-per-task 6
 
-  # choose everything by cross-validation
-  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient --tune
+  # choose everything by cross-validation, and make a page with figures
+  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
+      --tune --report report
 
   # bring your own table: leave out some columns; each task lives where a column says
   difalt fit --data sales.csv --task store --target revenue --drop date,comment --node region
@@ -104,7 +105,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	describeFit(stdout, f.data, in.Table, c)
 	trace := newTrace(f.options.Method)
-	if out.trace != nil {
+	if out.trace != nil || f.report != "" {
 		c.Options.Observer = trace.observe
 	}
 	bar := &stages{out: stderr}
@@ -119,6 +120,15 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if err := out.write(m, trace); err != nil {
 		return err
+	}
+	if f.report != "" {
+		files, err := f.reportFiles(m, report, c, trace)
+		if err != nil {
+			return err
+		}
+		if err := writeFolder(f.report, files); err != nil {
+			return fmt.Errorf("--report: %w", err)
+		}
 	}
 	printReport(stdout, report, c)
 	f.printFiles(stdout)
@@ -146,6 +156,12 @@ func (f *fitFlags) openOutputs() (out *outputs, err error) {
 		if out.model, err = atomicfile.Create(f.model); err != nil {
 			out.close()
 			return nil, fmt.Errorf("--model: %w", err)
+		}
+	}
+	if f.report != "" {
+		if err := os.MkdirAll(f.report, 0o777); err != nil {
+			out.close()
+			return nil, fmt.Errorf("--report: %w", err)
 		}
 	}
 	return out, nil

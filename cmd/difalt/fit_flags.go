@@ -16,7 +16,7 @@ import (
 // fitFlags are the flags of fit, parsed but not checked.
 type fitFlags struct {
 	set                        *pflag.FlagSet
-	data, trace, model         string
+	data, trace, model, report string
 	columns                    dataset.CSVOptions
 	nodes, rank                int
 	graph, weights             string
@@ -66,6 +66,7 @@ func newFitFlags() *fitFlags {
 	s.IntVar(&o.Workers, "workers", 0, "threads (default all processors)")
 	s.StringVar(&f.trace, "trace", "", "write the state after every iteration to `FILE`.csv")
 	s.StringVar(&f.model, "model", "", "write the model to `FILE`.npz")
+	s.StringVar(&f.report, "report", "", "write a page with figures (index.html), and tables for every task and all that --tune tried, to the folder `DIR`")
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -156,6 +157,9 @@ func (f *fitFlags) printFiles(w io.Writer) {
 	}
 	if f.model != "" {
 		fmt.Fprintf(w, "model  %s\n", f.model)
+	}
+	if f.report != "" {
+		fmt.Fprintf(w, "report %s\n", filepath.Join(f.report, reportFile))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -19,15 +20,28 @@ const predictHelp = `Predict the target for every row of a table, with a model t
 The table needs the column of tasks and the features that the model was trained
 on, by name; other columns are ignored. Every task must be one that the model
 knows; "difalt adapt" adds others. The output has one line a row, in the order of
-the table: the task and the prediction.`
+the table: the task and the prediction.
+
+With --stderr there are two more columns. stderr is the standard error of the
+prediction, as far as it comes from the coefficients of the task, which few training
+rows leave uncertain (the posterior by the ridge and the noise of the training
+rows); sample_stderr adds the noise: a single target is within 1.96 of them of the
+prediction in 95 of 100 cases. Both are empty for tasks without unique
+coefficients.`
 
 const predictExamples = `  # train on three quarters of the rows, predict all of them
   difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
       --model clinics-model.npz
-  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv`
+  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv
+
+  # and say how sure each prediction is
+  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv --stderr`
 
 // predictFlags are the flags of predict.
-type predictFlags struct{ model, data, task, out string }
+type predictFlags struct {
+	model, data, task, out string
+	standardError          bool
+}
 
 func newPredictCommand() *cobra.Command {
 	f := &predictFlags{}
@@ -49,6 +63,7 @@ func newPredictCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file .npz (required)")
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
+	cmd.Flags().BoolVar(&f.standardError, "stderr", false, "add columns with standard errors")
 	return cmd
 }
 
@@ -72,11 +87,14 @@ func (f *predictFlags) run(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.standardError && m.Noise() == 0 {
+		return fmt.Errorf("%s: --stderr needs the noise, which too few training rows have left unknown", f.model)
+	}
 	y, err := m.PredictTable(t)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.data, err)
+		return named(f.data, err)
 	}
-	if err := writePredictions(out, t, y); err != nil {
+	if err := writePredictions(out, m, t, y, f.standardError); err != nil {
 		return err
 	}
 	if err := out.Commit(); err != nil {
@@ -122,14 +140,29 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func writePredictions(out *atomicfile.File, t *dataset.Table, y []float64) error {
+// writePredictions writes a line for every row, with standard errors if asked to.
+func writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y []float64, standardError bool) error {
 	buf := bufio.NewWriterSize(out, 1<<16)
 	w := csv.NewWriter(buf)
-	if err := w.Write([]string{"task", "prediction"}); err != nil {
+	record := []string{"task", "prediction"}
+	if standardError {
+		record = append(record, "stderr", "sample_stderr")
+	}
+	if err := w.Write(record); err != nil {
 		return err
 	}
+	x := make([]float64, len(t.Features()))
 	for i, v := range y {
-		if err := w.Write([]string{t.Tasks()[t.Task(i)], strconv.FormatFloat(v, 'g', -1, 64)}); err != nil {
+		task := t.Tasks()[t.Task(i)]
+		record = append(record[:0], task, number(v))
+		if standardError {
+			_, e, err := m.PredictError(task, t.X(x, i))
+			if err != nil {
+				return err
+			}
+			record = append(record, number(e), number(math.Hypot(e, m.Noise())))
+		}
+		if err := w.Write(record); err != nil {
 			return err
 		}
 	}
@@ -138,4 +171,12 @@ func writePredictions(out *atomicfile.File, t *dataset.Table, y []float64) error
 		return err
 	}
 	return buf.Flush()
+}
+
+// number returns a number for a CSV file, empty for NaN.
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -42,7 +42,7 @@ func newRootCommand() *cobra.Command {
 		return usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
 	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newResultsCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
+	root.AddCommand(newSimulateCommand(), newResultsCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
 	return root
 }
 

@@ -104,6 +104,27 @@ func (m *Model) Rank() int { return m.rank }
 // Ridge returns the strength of the ridge on b_t.
 func (m *Model) Ridge() float64 { return m.ridge }
 
+// Method returns the algorithm that trained the model.
+func (m *Model) Method() difalt.Method { return m.method }
+
+// Samples returns the number of training rows of every task. The slice aliases the
+// model.
+func (m *Model) Samples() []int { return m.samples }
+
+// Mean returns the coefficients that all tasks share, for standardised features, in
+// the order of FeatureNames. The slice aliases the model.
+func (m *Model) Mean() []float64 { return m.mean }
+
+// FeatureNames returns the names of the rows of Basis, Mean and Loadings: the
+// features, and ConstantFeature if the model has added it.
+func (m *Model) FeatureNames() []string {
+	names := slices.Clone(m.features)
+	if m.constant {
+		names = append(names, ConstantFeature)
+	}
+	return names
+}
+
 // Basis returns a copy of U of a node (d x r), for standardised features, with the
 // added constant, if there is one, as the last.
 func (m *Model) Basis(node int) *mat.Dense { return mat.DenseCopyOf(m.u[node]) }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/internal/atomicfile"
+)
+
+// learningCurve measures and writes the curve.
+func (f *adaptFlags) learningCurve(stdout io.Writer, ridge float64) error {
+	m, t, node, err := f.read()
+	if err != nil {
+		return err
+	}
+	config := model.CurveConfig{Node: node, Seed: 1}
+	if f.ridge != "" {
+		config.Ridge = &ridge
+	}
+	points, leftOut, err := m.LearningCurve(t, config)
+	if err != nil {
+		return named(f.data, err)
+	}
+	figure := curveChart(points)
+	files, err := figure.files("learning-curve")
+	if err != nil {
+		return err
+	}
+	files["learning-curve.csv"] = curveCSV(points)
+	if err := writeFolder(f.curve, files); err != nil {
+		return fmt.Errorf("--learning-curve: %w", err)
+	}
+	rows := table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "ours EV", "pooled EV", "single EV"}}
+	for _, p := range points {
+		rows = append(rows, []string{strconv.Itoa(p.Samples), absent(p.Ours, p.Ours.RMSE), absent(p.Pooled, p.Pooled.RMSE), absent(p.Single, p.Single.RMSE),
+			absent(p.Ours, p.Ours.ExplainedVariance), absent(p.Pooled, p.Pooled.ExplainedVariance), absent(p.Single, p.Single.ExplainedVariance)})
+	}
+	rows.write(stdout)
+	fmt.Fprintf(stdout, `
+Errors on held-out rows of %s that the model has not seen, after training on
+so many rows of each. pooled: the model's shared mean; single: one ridge a task.
+`, count(len(t.Tasks())-len(leftOut), "task"))
+	if len(leftOut) > 0 {
+		fmt.Fprintf(stdout, "Left out, with too few rows to hold some out: %s.\n", listed(leftOut))
+	}
+	fmt.Fprintf(stdout, "\npicture  %s (and .svg)\ncurve    %s\n",
+		filepath.Join(f.curve, "learning-curve.png"), filepath.Join(f.curve, "learning-curve.csv"))
+	return nil
+}
+
+// absent prints a number of errors, or a dash when there are none.
+func absent(e model.Errors, v float64) string {
+	if e.Rows == 0 {
+		return "-"
+	}
+	return decimal(v)
+}
+
+func curveCSV(points []model.CurvePoint) []byte {
+	out := [][]string{append([]string{"samples", "method"}, errorColumns...)}
+	for _, p := range points {
+		for i, e := range []model.Errors{p.Ours, p.Pooled, p.Single} {
+			if e.Rows > 0 {
+				name := []string{model.Ours, model.Pooled, model.Single}[i]
+				out = append(out, append([]string{strconv.Itoa(p.Samples), name}, errorCells(e)...))
+			}
+		}
+	}
+	return asCSV(out)
+}
+
+// writeFolder writes files into a folder, which it makes if need be. Every file
+// takes its name when it is complete.
+func writeFolder(dir string, files map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := writeFile(filepath.Join(dir, name), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, content []byte) error {
+	f, err := atomicfile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Commit()
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"html/template"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/difalt/difalt/dataset/model"
+)
+
+//go:embed fit_page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// reportFile is the page of --report.
+const reportFile = "index.html"
+
+// A page is what the template shows.
+type page struct {
+	Title, Subtitle string
+	Version         string
+	Facts           []pageFact
+	Scores          [][]string // with a header
+	Gain            string
+	Figures         []figure
+	Tried           [][]string // with a header; nothing if nothing was tuned
+	Chosen          int        // row of Tried
+	Axes            []string
+	Loadings        []loading
+	MoreFeatures    int
+	Notes           []string
+}
+
+type pageFact struct{ Name, Value string }
+
+type figure struct {
+	Title, Text string
+	SVG         template.HTML
+}
+
+// A loading is a feature with its cells: the mean, and one for each axis.
+type loading struct {
+	Feature string
+	Cells   []cell
+}
+
+// A cell is a number with the length of its bar, -100 to 100 percent of the longest
+// in its column.
+type cell struct {
+	Text          string
+	Width, Offset float64 // of the bar, in percent of the cell
+	Negative      bool
+}
+
+// reportFiles returns the files of --report by name.
+func (f *fitFlags) reportFiles(m *model.Model, r *model.Report, c *model.Config, t *trace) (map[string][]byte, error) {
+	p := f.newPage(m, r, c)
+	files := map[string][]byte{"tasks.csv": tasksCSV(r), "scores.csv": scoresCSV(r)}
+	spectrum, err := spectrumChart(r)
+	if err != nil {
+		return nil, err
+	}
+	charts := []struct {
+		figure
+		*chart
+	}{
+		{figure{Title: "Error per task", Text: "Every task has a dot for each of two methods, above the number of its rows."}, tasksChart(r)},
+		{figure{Title: "Convergence", Text: "How far the objective, the sum of squared errors on training rows, is above its last value, and how far two nodes' bases are apart at most."}, convergenceChart(t)},
+		{figure{Title: "Singular values behind the rank", Text: fmt.Sprintf("How much tasks differ along each axis. Coloured: the rank %d that was used.", r.Chosen.Rank)}, spectrum},
+	}
+	if c.Tune {
+		tuning := tuningChart(r)
+		charts = append(charts, struct {
+			figure
+			*chart
+		}{figure{Title: "Error against the ridge", Text: fmt.Sprintf("%d-fold cross-validation within the training rows of every task, a line for each rank.", r.Folds)}, tuning})
+		more, err := tuning.files("tuning")
+		if err != nil {
+			return nil, err
+		}
+		for name, content := range more {
+			files[name] = content
+		}
+		files["tuning.csv"] = tuningCSV(r)
+	}
+	for _, ch := range charts {
+		svg, err := ch.svg()
+		if err != nil {
+			return nil, err
+		}
+		if i := bytes.Index(svg, []byte("<svg")); i > 0 {
+			svg = svg[i:] // without the XML declaration, which HTML has no place for
+		}
+		ch.SVG = template.HTML(svg)
+		p.Figures = append(p.Figures, ch.figure)
+	}
+	var buf bytes.Buffer
+	if err := pageTemplate.Execute(&buf, p); err != nil {
+		return nil, err
+	}
+	files[reportFile] = buf.Bytes()
+	return files, nil
+}
+
+func (f *fitFlags) newPage(m *model.Model, r *model.Report, c *model.Config) *page {
+	train, test := r.Scores[0].Train.Rows, r.Scores[0].Test.Rows
+	target := m.TargetColumn()
+	if target == "" {
+		target = "the target"
+	}
+	p := &page{
+		Title:    fmt.Sprintf("Predicting %s", target),
+		Subtitle: fmt.Sprintf("%s: a representation that %d tasks share", filepath.Base(f.data), len(m.Tasks())),
+		Version:  version(),
+		Facts: []pageFact{
+			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(len(m.Features()))},
+			{"training rows", strconv.Itoa(train)}, {"held-out rows", strconv.Itoa(test)},
+			{"nodes", strconv.Itoa(len(m.Nodes()))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
+			{"ridge", short(r.Chosen.Ridge)}, {"noise", short(m.Noise())},
+			{"iterations", strconv.Itoa(r.Result.Iterations)}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
+		},
+		Scores: [][]string{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}},
+		Gain:   gain(r),
+	}
+	for _, s := range r.Scores {
+		p.Scores = append(p.Scores, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
+			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
+	}
+	if c.Tune {
+		p.Tried = [][]string{{"rank", "mean strength", "best ridge", "RMSE"}}
+		for i, b := range bestOfTrials(r.Tried) {
+			p.Tried = append(p.Tried, []string{strconv.Itoa(b.Rank), short(b.MeanRidge), short(b.Ridge), decimal(b.RMSE)})
+			if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
+				p.Chosen = i + 1
+			}
+		}
+	}
+	p.addLoadings(m)
+	p.addNotes(r)
+	return p
+}
+
+// gain compares the held-out errors in words.
+func gain(r *model.Report) string {
+	if len(r.Scores) < 3 || r.Scores[0].Test.Rows == 0 {
+		return ""
+	}
+	ours, pooled, single := r.Scores[0].Test, r.Scores[1].Test, r.Scores[2].Test
+	return fmt.Sprintf("On %d held-out rows the shared representation explains %.1f\u00a0%% of the variance; one model for all tasks explains %.1f\u00a0%%, and a model of its own for each task %.1f\u00a0%%.",
+		ours.Rows, 100*ours.ExplainedVariance, 100*pooled.ExplainedVariance, 100*single.ExplainedVariance)
+}
+
+func (p *page) addNotes(r *model.Report) {
+	p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Result.Status))
+	if len(r.Exposed) > 0 {
+		p.Notes = append(p.Notes, "The sums of these nodes disclose a training row, since they have a single one in all or in a fold: "+listed(r.Exposed)+".")
+	}
+	if len(r.FewRows) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("Fewer training rows than the rank: %s.", listed(r.FewRows)))
+	}
+	if len(r.Singular) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("No unique least squares, so coefficients of minimum norm: %s.", listed(r.Singular)))
+	}
+}
+
+// mostFeatures bounds the table of loadings.
+const mostFeatures = 40
+
+// addLoadings shows the features by how much the tasks differ in them.
+func (p *page) addLoadings(m *model.Model) {
+	loadings, values := m.Loadings()
+	names, mean := m.FeatureNames(), m.Mean()
+	size := make([]float64, len(names))
+	order := make([]int, len(names))
+	longest := make([]float64, 1+len(values))
+	for i := range names {
+		order[i] = i
+		longest[0] = max(longest[0], math.Abs(mean[i]))
+		for j := range values {
+			v := loadings.At(i, j)
+			size[i] = math.Hypot(size[i], v)
+			longest[1+j] = max(longest[1+j], math.Abs(v))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case size[a] > size[b]:
+			return -1
+		case size[a] < size[b]:
+			return 1
+		}
+		return 0
+	})
+	p.Axes = []string{"shared mean"}
+	for j := range values {
+		p.Axes = append(p.Axes, fmt.Sprintf("axis %d", j+1))
+	}
+	p.MoreFeatures = max(0, len(order)-mostFeatures)
+	for _, i := range order[:min(len(order), mostFeatures)] {
+		l := loading{Feature: names[i], Cells: []cell{newCell(mean[i], longest[0])}}
+		for j := range values {
+			l.Cells = append(l.Cells, newCell(loadings.At(i, j), longest[1+j]))
+		}
+		p.Loadings = append(p.Loadings, l)
+	}
+}
+
+func newCell(v, longest float64) cell {
+	c := cell{Text: strconv.FormatFloat(v, 'g', 2, 64), Negative: v < 0, Offset: 50}
+	if math.Abs(v) < 1e-12 {
+		c.Text = "0"
+	}
+	if longest > 0 {
+		c.Width = 50 * math.Abs(v) / longest
+	}
+	if v < 0 {
+		c.Offset -= c.Width
+	}
+	return c
+}
+
+// asCSV joins records. A bytes.Buffer has no errors.
+func asCSV(records [][]string) []byte {
+	var buf bytes.Buffer
+	w := csv.NewWriter(&buf)
+	_ = w.WriteAll(records)
+	return buf.Bytes()
+}
+
+var errorColumns = []string{"rows", "rmse", "mae", "explained_variance"}
+
+func errorCells(e model.Errors) []string {
+	return []string{strconv.Itoa(e.Rows), number(e.RMSE), number(e.MAE), number(e.ExplainedVariance)}
+}
+
+// tasksCSV has a line for every task, method and set of rows.
+func tasksCSV(r *model.Report) []byte {
+	out := [][]string{append([]string{"task", "node", "method", "set"}, errorColumns...)}
+	for _, t := range r.Tasks {
+		for m, s := range r.Scores {
+			out = append(out, append([]string{t.Task, t.Node, s.Method, "train"}, errorCells(t.Train[m])...))
+			if t.Test[m].Rows > 0 {
+				out = append(out, append([]string{t.Task, t.Node, s.Method, "test"}, errorCells(t.Test[m])...))
+			}
+		}
+	}
+	return asCSV(out)
+}
+
+func scoresCSV(r *model.Report) []byte {
+	out := [][]string{append([]string{"method", "ridge", "set"}, errorColumns...)}
+	for _, s := range r.Scores {
+		out = append(out, append([]string{s.Method, number(s.Ridge), "train"}, errorCells(s.Train)...))
+		if s.Test.Rows > 0 {
+			out = append(out, append([]string{s.Method, number(s.Ridge), "test"}, errorCells(s.Test)...))
+		}
+	}
+	return asCSV(out)
+}
+
+func tuningCSV(r *model.Report) []byte {
+	out := [][]string{{"rank", "mean_ridge", "ridge", "rmse"}}
+	for _, t := range r.Tried {
+		out = append(out, []string{strconv.Itoa(t.Rank), number(t.MeanRidge), number(t.Ridge), number(t.RMSE)})
+	}
+	return asCSV(out)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/difalt/difalt/dataset/model"
+	"github.com/spf13/cobra"
+)
+
+const modelHelp = `Look into model files that "difalt fit" or "difalt adapt" wrote. They are .npz
+files: NumPy reads their arrays too.`
+
+const modelExamples = `  difalt model show clinics-model.npz
+
+  # the same arrays in Python
+  python3 -c 'import numpy; print(dict(numpy.load("clinics-model.npz")))'`
+
+func newModelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "model",
+		Short:   "Look into a model file",
+		Long:    modelHelp,
+		Example: modelExamples,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q: want \"difalt model show FILE\"", "model "+args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "show FILE",
+		Short:   "Print what is inside a model file",
+		Long:    "Print what is inside a model file: its header, nodes, tasks, and the loadings of its\nfeatures by name, which say what tasks have in common and what they differ by.",
+		Example: "  difalt model show clinics-model.npz",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := model.Load(args[0])
+			if err != nil {
+				return named(args[0], err)
+			}
+			showModel(cmd.OutOrStdout(), args[0], m)
+			return nil
+		},
+	})
+	return cmd
+}
+
+func showModel(w io.Writer, path string, m *model.Model) {
+	fmt.Fprintf(w, "%s: difalt model, version %d, trained by %s\n\n", path, model.Version, m.Method())
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-14s"+format+"\n", append([]any{name}, args...)...)
+	}
+	named := func(column string) string {
+		if column == "" {
+			return "not named"
+		}
+		return fmt.Sprintf("%q", column)
+	}
+	line("target", "%s", named(m.TargetColumn()))
+	line("task column", "%s", named(m.TaskColumn()))
+	line("tasks", "%d: %s", len(m.Tasks()), listedNames(m.Tasks()))
+	line("training rows", "%s", trainingRows(m))
+	line("nodes", "%d: %s", len(m.Nodes()), listedNames(m.Nodes()))
+	constant := ""
+	if len(m.FeatureNames()) > len(m.Features()) {
+		constant = ", and a constant for every task"
+	}
+	line("features", "%d%s", len(m.Features()), constant)
+	line("rank", "%d", m.Rank())
+	line("ridge", "%s", short(m.Ridge()))
+	if noise := m.Noise(); noise > 0 {
+		line("noise", "%s, standard deviation in the unit of the target", short(noise))
+	} else {
+		line("noise", "not known: too few training rows")
+	}
+	loadings, values := m.Loadings()
+	rows := table{{"feature", "mean"}}
+	for j := range values {
+		rows[0] = append(rows[0], fmt.Sprintf("axis %d", j+1))
+	}
+	for i, name := range m.FeatureNames() {
+		row := []string{name, decimal(m.Mean()[i])}
+		for j := range values {
+			row = append(row, decimal(loadings.At(i, j)))
+		}
+		rows = append(rows, row)
+	}
+	fmt.Fprintf(w, "\nWhat tasks share (mean) and differ by (axes), for standardised features, in the\nunit of the target:\n\n")
+	rows.write(w)
+	shown := make([]string, len(values))
+	for j, v := range values {
+		shown[j] = short(v)
+	}
+	fmt.Fprintf(w, "\nSingular values of the deviations: %s.\n", strings.Join(shown, ", "))
+}
+
+// trainingRows says how many rows the tasks were trained on.
+func trainingRows(m *model.Model) string {
+	samples := m.Samples()
+	least, most, sum := samples[0], samples[0], 0
+	for _, n := range samples {
+		least, most, sum = min(least, n), max(most, n), sum+n
+	}
+	return fmt.Sprintf("%d, between %d and %d a task", sum, least, most)
+}
+
+// listedNames quotes the first names of a list.
+func listedNames(names []string) string {
+	const most = 5
+	s := fmt.Sprintf("%q", names[:min(len(names), most)])
+	s = strings.Trim(s, "[]")
+	if len(names) > most {
+		s += ", ..."
+	}
+	return s
+}
