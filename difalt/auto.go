@@ -36,7 +36,7 @@ func Auto(p *Problem, w *topology.Weights, o Options) (Options, topology.Agreeme
 	if err != nil {
 		return o, topology.Agreement{}, err
 	}
-	a := topology.Agreement{Polynomial: topology.Chebyshev, Gamma: w.Gamma(), Compressor: compressor}
+	a := topology.Agreement{Polynomial: topology.Chebyshev, Compressor: compressor}
 	samples, tasks, d := 0, 0, 0
 	for _, k := range p.Nodes {
 		if k == nil {

@@ -83,3 +83,20 @@ func TestCompressedSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// TestCompressedDivergence lets a run overflow what a compressor can code: it must
+// end as diverged, not as an error.
+func TestCompressedDivergence(t *testing.T) {
+	s, net := small(t)
+	var err error
+	if net.Agreement.Compressor, err = topology.ParseCompressor("int4"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Status != difalt.Diverged {
+		t.Errorf("status %v, want diverged", res.Status)
+	}
+}

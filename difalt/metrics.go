@@ -5,10 +5,6 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
-	gblas "gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with
@@ -25,28 +21,18 @@ func SubspaceDistance(u, v *kernel.Basis) float64 {
 
 // distance is the scratch memory for subspace distances.
 type distance struct {
-	a, b, m, gram []float64
-	ldm           int
-	eigenvalues   []float64
-	work, v, w    []float64
+	a, b, m, gram, work []float64
+	ldm                 int
 }
 
 // newDistance returns scratch for SD_2(u, v) with u of d x ur and v of d x vr.
 func newDistance(d, ur, vr int) *distance {
 	k := &distance{
 		a: make([]float64, ur*vr), b: make([]float64, ur*vr), gram: make([]float64, vr*vr),
-		ldm: blas.Stride(d), eigenvalues: make([]float64, vr),
-		v: make([]float64, vr), w: make([]float64, vr),
+		work: make([]float64, 2*vr), ldm: blas.Stride(d),
 	}
 	k.m = make([]float64, k.ldm*vr)
-	query := make([]float64, 1)
-	lapack64.Syev(lapack.EVNone, k.symmetric(vr), k.eigenvalues, query, -1)
-	k.work = make([]float64, int(query[0]))
 	return k
-}
-
-func (k *distance) symmetric(n int) blas64.Symmetric {
-	return blas64.Symmetric{N: n, Stride: n, Data: k.gram, Uplo: gblas.Upper}
 }
 
 func (k *distance) between(u, v *kernel.Basis) float64 {
@@ -63,61 +49,7 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	blas.RankUpdate(k.m, k.ldm, u.Data(), u.Stride(), k.b, vr, ur, d, vr)
 	// |M|_2 is the root of the largest eigenvalue of M'M.
 	blas.MulBasis(k.gram, vr, k.m, k.ldm, k.m, k.ldm, vr, d, vr, 0)
-	return math.Sqrt(k.largest(vr))
-}
-
-// largest returns the largest eigenvalue of the n x n matrix gram.
-//
-// Close to the solution one direction dominates, and a few steps of the power
-// method find its eigenvalue to rounding. What they find is the largest for sure if
-// it is more than half of the trace. Otherwise all eigenvalues are computed.
-func (k *distance) largest(n int) float64 {
-	trace, start := 0.0, 0
-	for i := range n {
-		trace += k.gram[i*n+i]
-		if k.gram[i*n+i] > k.gram[start*n+start] {
-			start = i
-		}
-	}
-	if !finite(trace) {
-		return math.NaN()
-	}
-	if trace == 0 {
-		return 0
-	}
-	v, w := k.v[:n], k.w[:n]
-	copy(v, k.gram[start*n:])
-	const steps, converged = 40, 1e-9 // the error is the square of the residual
-	for range steps {
-		norm := math.Sqrt(dot(v, v))
-		for i := range v {
-			v[i] /= norm
-		}
-		for i := range w {
-			w[i] = dot(k.gram[i*n:][:n], v)
-		}
-		lambda, residual := dot(v, w), 0.0
-		for i := range w {
-			residual += (w[i] - lambda*v[i]) * (w[i] - lambda*v[i])
-		}
-		if residual <= converged*converged*lambda*lambda {
-			if 2*lambda > trace {
-				return lambda
-			}
-			break
-		}
-		v, w = w, v
-	}
-	lapack64.Syev(lapack.EVNone, k.symmetric(n), k.eigenvalues, k.work, len(k.work))
-	return max(0, k.eigenvalues[n-1])
-}
-
-func dot(x, y []float64) float64 {
-	s := 0.0
-	for i, v := range x {
-		s += v * y[i]
-	}
-	return s
+	return math.Sqrt(max(0, largestEigenvalue(k.gram, vr, k.work)))
 }
 
 // metrics measures the state of a run.

@@ -28,6 +28,7 @@ type system struct {
 	graph  *topology.Graph
 	mixer  topology.Mixer
 	hosted []int
+	before topology.Traffic // of a Mixer that is not ours, before the run
 	pool   *kernel.Pool
 	msgs   []topology.Message
 	sets   [][]*kernel.Tasks // sets[i][l] are the samples of set l at hosted node i
@@ -47,7 +48,7 @@ func newSystem(p *Problem, net *Network, o Options) (*system, error) {
 	s := &system{o: o, graph: net.Weights.Graph(), mixer: net.Mixer}
 	l := net.Weights.Len()
 	if s.mixer != nil {
-		s.hosted = s.mixer.Hosted()
+		s.hosted, s.before = s.mixer.Hosted(), s.mixer.Traffic()
 	} else {
 		s.hosted = make([]int, l)
 		for g := range s.hosted {

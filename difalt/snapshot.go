@@ -124,13 +124,13 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	s.restored = snap.Iteration > 0
 	s.step, s.iteration, s.compute = snap.Step, snap.Iteration, snap.Compute
 	// Count on from the snapshot's traffic.
-	s.begun = difference(s.scheme.mixer.Traffic(), snap.Traffic)
+	s.begun = s.scheme.mixer.Traffic().Minus(snap.Traffic)
 	return nil
 }
 
 // traffic returns what the iterations have sent.
 func (s *Solver) traffic() topology.Traffic {
-	return difference(s.scheme.mixer.Traffic(), s.begun)
+	return s.scheme.mixer.Traffic().Minus(s.begun)
 }
 
 func (s *Solver) scaledState() []ScaledState {

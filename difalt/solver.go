@@ -176,6 +176,9 @@ func (s *Solver) Step(ctx context.Context) error {
 	s.engine.Step(s.u, s.o.Ridge) // lines 7 to 11: b_t and the gradient, at every node
 	s.observe()
 	mixing, err := s.combine(ctx) // lines 12 and 13: adapt, and agree with the neighbours
+	if errors.Is(err, topology.ErrNotFinite) {
+		return errDiverged
+	}
 	if err != nil {
 		return err
 	}
@@ -208,6 +211,9 @@ func (s *Solver) begin(ctx context.Context) error {
 	}
 	s.initial = initial
 	s.begun = s.scheme.mixer.Traffic()
+	if s.scheme.mixer == s.mixer {
+		initial.Traffic = s.begun.Minus(s.before) // with what the mixer's set-up took
+	}
 	return nil
 }
 

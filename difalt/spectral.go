@@ -80,7 +80,7 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		Spectrum:     spectrum,
 		NoiseEdge:    meanSquare / s.meanSamples() * width * width,
 		Step:         0.4 / (s.meanSamples() * sigma),
-		Traffic:      difference(after, before),
+		Traffic:      after.Minus(before),
 	}, nil
 }
 
@@ -253,8 +253,4 @@ func clone(u []*kernel.Basis) []*kernel.Basis {
 		v[i] = u[i].Clone()
 	}
 	return v
-}
-
-func difference(a, b topology.Traffic) topology.Traffic {
-	return topology.Traffic{Rounds: a.Rounds - b.Rounds, Messages: a.Messages - b.Messages, Bytes: a.Bytes - b.Bytes}
 }
