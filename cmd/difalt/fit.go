@@ -274,6 +274,9 @@ func (f *fitFlags) config(in *dataset.ProblemFile, network *difalt.Network) (*mo
 	t := in.Table
 	o := f.options
 	var err error
+	if f.tune && (len(in.U0) > 0 || in.Start != nil) {
+		return nil, usagef("--tune chooses the rank, but %s holds a start (U0 or Ustart), which has one: leave out --tune or the start", f.data)
+	}
 	if o.Rank, err = f.rankFor(in); err != nil {
 		return nil, err
 	}

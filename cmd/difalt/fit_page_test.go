@@ -118,6 +118,9 @@ func TestPlainReport(t *testing.T) {
 	if strings.Count(text, "<svg") != 3 || !strings.Contains(text, "distance to the truth") || strings.Contains(text, "NaN") {
 		t.Error("the page of a problem file is not right")
 	}
+	if _, stderr, code := difaltCommand(t, "fit", "--data", problem, "--tune"); code != exitUsage || !strings.Contains(stderr, "p.npz holds a start (U0 or Ustart)") {
+		t.Errorf("tuning with a start: exit code %d, %q", code, stderr)
+	}
 	if _, stderr, code := difaltCommand(t, "fit", "--data", problem, "--rank", "2", "--report", problem); code == 0 || !strings.Contains(stderr, "--report: ") {
 		t.Errorf("a report into a file: %q", stderr)
 	}

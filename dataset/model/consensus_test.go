@@ -30,6 +30,7 @@ func TestConsensusIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, w := range []*topology.Weights{
 		weights(t, "ring", 12, topology.Metropolis),
+		weights(t, "ring", 60, topology.Metropolis), // gamma is 0.996
 		weights(t, "star", 7, topology.LazyEqualNeighbor),
 		weights(t, "er:0.4", 11, topology.EqualNeighbor),
 		weights(t, "path", 9, topology.BestConstant),
@@ -38,6 +39,9 @@ func TestConsensusIsExact(t *testing.T) {
 		c, err := newConsensus(&difalt.Network{Weights: w})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if least := math.Log(agreed) / math.Log(w.Gamma()); c.gamma > 0.9 && float64(c.rounds) > least/4 {
+			t.Errorf("%v: %d rounds, powers of W would take %.0f", w, c.rounds, least)
 		}
 		const n = 50
 		z := make([][]float64, w.Len())

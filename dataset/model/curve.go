@@ -95,6 +95,9 @@ func (m *Model) checkCurve(t *dataset.Table, c *CurveConfig) error {
 	if c.Repeats < 0 {
 		return fmt.Errorf("the number of repeats is %d: need at least 1", c.Repeats)
 	}
+	if c.Workers < 0 {
+		return fmt.Errorf("the number of workers is %d: must not be negative", c.Workers)
+	}
 	if len(c.Samples) == 0 {
 		rows := slices.Sorted(slices.Values(t.Samples(nil)))
 		if len(rows) == 0 {

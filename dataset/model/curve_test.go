@@ -221,6 +221,7 @@ func TestLearningCurveErrors(t *testing.T) {
 		{emptyTable(t, 4), CurveConfig{}, "the table has no rows"},
 		{fresh, CurveConfig{Node: 5}, "nodes 0 to 2"},
 		{fresh, CurveConfig{Repeats: -1}, "repeats is -1"},
+		{fresh, CurveConfig{Workers: -1}, "workers is -1"},
 		{fresh, CurveConfig{Samples: []int{3, 2}}, "[3 2]: want ascending"},
 		{fresh, CurveConfig{Samples: []int{0}}, "want ascending numbers from 1"},
 		{fresh, CurveConfig{Samples: []int{9}}, "no task has more than 9 rows"},

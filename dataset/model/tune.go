@@ -110,12 +110,16 @@ func (p *pooled) around() []float64 {
 	return means
 }
 
+// parallelBytes is how much the features of a table may take for trials to run in
+// parallel: each packs a copy of its own. Larger ones keep all threads busy alone.
+const parallelBytes = 1 << 28
+
 // compareAll runs the trials in every fold, in parallel unless the caller's mixer
-// has to carry all of them, and moves each to its best ridge.
+// has to carry all of them or they are large, and moves each to its best ridge.
 func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) error {
 	all := workersFor(f.c.Options.Workers)
 	workers := min(all, len(trials)*f.folds)
-	if f.c.Network.Mixer != nil {
+	if f.c.Network.Mixer != nil || 8*f.t.Rows()*f.width() > parallelBytes {
 		workers = 1
 	}
 	sums := make([][][]float64, len(trials)*f.folds) // by job and node
