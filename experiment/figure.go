@@ -206,6 +206,9 @@ func (s *Setting) caption(trials int) string {
 	}
 	text += fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  graph %s,  %s weights,  T_{con} = %d",
 		s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Weights, s.Rounds)
+	if a := s.AgreementText(); a != "float64" {
+		text += " " + a
+	}
 	if trials > 1 {
 		text += fmt.Sprintf(";  mean and 10–90 %% band of %d trials", trials)
 	}

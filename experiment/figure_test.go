@@ -60,7 +60,7 @@ func TestFigure(t *testing.T) {
 	}
 	text := buf.String()
 	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralized)", "Dec-AltGDmin", "DGD variant", "Scaled diffusion", "Gradient tracking", "Iteration", "Execution time (s)", "small", "3 trials"} {
-		if !strings.Contains(text, want) {
+		if !strings.Contains(text, strings.ReplaceAll(want, " ", "\u00a0")) {
 			t.Errorf("the SVG does not contain %q", want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestTicks(t *testing.T) {
 
 func TestLabelSpans(t *testing.T) {
 	got := spans("SD_{2}(U^{x}, 5_a) ^")
-	want := []span{{"SD", 0}, {"2", -1}, {"(U", 0}, {"x", 1}, {", 5_a) ^", 0}}
+	want := []span{{"SD", 0}, {"2", -1}, {"(U", 0}, {"x", 1}, {",\u00a05_a)\u00a0^", 0}}
 	if !slices.Equal(got, want) {
 		t.Errorf("spans are %v, want %v", got, want)
 	}

@@ -18,8 +18,10 @@ type span struct {
 	level int // 1: superscript, -1: subscript
 }
 
-// spans splits a label.
+// spans splits a label. Its spaces become those that do not break, since readers of
+// SVG drop others at the ends of a span.
 func spans(label string) []span {
+	label = strings.ReplaceAll(label, " ", "\u00a0")
 	var out []span
 	for label != "" {
 		i := strings.IndexAny(label, "^_")

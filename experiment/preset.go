@@ -7,14 +7,57 @@ import (
 	"github.com/difalt/difalt/difalt"
 )
 
-// PresetTrials is the number of trials of the paper's figures.
-const PresetTrials = 100
+// A Preset is a named group of settings to run together, each named after its
+// panel or variant.
+type Preset struct {
+	Name     string
+	Trials   int // unless asked otherwise
+	Settings []Setting
+}
 
-// Presets returns the settings of the paper's figures, each named after its panel.
-// Figure 1 varies the rounds of averaging and figure 2 the connectivity of the
-// graph, with one task a node. The mixing weights are those of the paper's formula,
-// 1/deg: with them all its statements hold.
-func Presets() []Setting {
+// Presets returns the presets, in the order in which help texts list them: the
+// panels of the paper's figures, the frontier, and the condition numbers.
+func Presets() []Preset {
+	var all []Preset
+	for _, s := range paperSettings() {
+		all = append(all, Preset{s.Name, 100, []Setting{s}})
+	}
+	return append(all, frontier(), conditionNumbers())
+}
+
+// PresetByName returns the preset of a name; "all" groups the paper's figures.
+func PresetByName(name string) (*Preset, error) {
+	presets := Presets()
+	if name == "all" {
+		return &Preset{name, presets[0].Trials, paperSettings()}, nil
+	}
+	names := []string{}
+	for i := range presets {
+		if presets[i].Name == name {
+			return &presets[i], nil
+		}
+		names = append(names, presets[i].Name)
+	}
+	return nil, fmt.Errorf("unknown preset %q: want one of %s, all", name, strings.Join(names, ", "))
+}
+
+// presetSetting returns the setting of a name in any preset.
+func presetSetting(name string) (*Setting, bool) {
+	for _, p := range Presets() {
+		for i := range p.Settings {
+			if p.Settings[i].Name == name {
+				return &p.Settings[i], true
+			}
+		}
+	}
+	return nil, false
+}
+
+// paperSettings returns the settings of the paper's figures. Figure 1 varies the
+// rounds of averaging and figure 2 the connectivity of the graph, with one task a
+// node. The mixing weights are those of the paper's formula, 1/deg: with them all its
+// statements hold.
+func paperSettings() []Setting {
 	first := Setting{
 		Nodes: 20, Features: 600, Tasks: 600, Samples: 30, Rank: 4,
 		Graph: "er:0.5", Weights: "equal", PowerIterations: 30, Iterations: 500,
@@ -40,20 +83,4 @@ func Presets() []Setting {
 	add(second, "fig2b", "er:0.1", 10)
 	add(second, "fig2c", "er:0.15", 10)
 	return all
-}
-
-// PresetsByName returns the preset of a name, or all of them for "all".
-func PresetsByName(name string) ([]Setting, error) {
-	presets := Presets()
-	if name == "all" {
-		return presets, nil
-	}
-	names := []string{}
-	for _, p := range presets {
-		if p.Name == name {
-			return []Setting{p}, nil
-		}
-		names = append(names, p.Name)
-	}
-	return nil, fmt.Errorf("unknown preset %q: want one of %s, all", name, strings.Join(names, ", "))
 }

@@ -29,6 +29,8 @@ from the folders of the runs that are listed at the end. All of them are made by
 
     difalt simulate --preset all --out DIR/equal
     difalt simulate --preset all --weights metropolis --out DIR/metropolis
+    difalt simulate --preset frontier --out DIR
+    difalt simulate --preset kappa --out DIR
 
 The same seed gives the same numbers, measured times apart.
 
@@ -44,10 +46,9 @@ the methods have arrived.
 
 // A report is the page that is being written.
 type report struct {
-	out     string // folder
-	all     []*Result
-	text    strings.Builder
-	figures int
+	out  string // folder
+	all  []*Result
+	text strings.Builder
 }
 
 // WriteReport writes the page ReportFile about results into a folder, with figures
@@ -59,7 +60,7 @@ func WriteReport(out string, all []*Result) error {
 	}
 	r := &report{out: out, all: all}
 	r.text.WriteString(reportIntro)
-	for _, section := range []func() error{r.paperFigures, r.statements, r.runs} {
+	for _, section := range []func() error{r.paperFigures, r.statements, r.frontier, r.kappa, r.runs} {
 		if err := section(); err != nil {
 			return err
 		}
@@ -206,23 +207,37 @@ func comparable(p panelSet) bool {
 	return true
 }
 
-// runs lists the runs with machine and time.
+// runs lists the runs with machine and time. Those of a group of settings, whose names
+// begin alike up to a slash, share a row where they agree.
 func (r *report) runs() error {
 	r.printf("\n## Runs\n\n")
-	var rows [][]string
-	var machines []string
+	type group struct {
+		preset, weights string
+		trials          int
+		seed            uint64
+		machine         string
+		deviation       string
+	}
+	var groups []group
+	minutes := map[group]float64{}
 	for _, run := range r.all {
 		s := &run.Summary
-		m := s.Machine
-		machine := fmt.Sprintf("%s, %s workers, kernel %s, %s, difalt %s", m["cpu"], m["workers"], m["kernel"], m["go"], m["difalt"])
-		at := slices.Index(machines, machine)
-		if at < 0 {
-			at = len(machines)
-			machines = append(machines, machine)
+		preset, _, _ := strings.Cut(s.Setting.Name, "/")
+		g := group{preset, s.Setting.Weights, s.Trials, s.Setting.Seed, machineText(s.Machine), deviation(&s.Setting)}
+		if !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+		minutes[g] += s.WallSeconds / 60
+	}
+	var rows [][]string
+	var machines []string
+	for _, g := range groups {
+		if !slices.Contains(machines, g.machine) {
+			machines = append(machines, g.machine)
 		}
 		rows = append(rows, []string{
-			s.Setting.Name, s.Setting.Weights, strconv.Itoa(s.Trials), strconv.FormatUint(s.Setting.Seed, 10),
-			fmt.Sprintf("%.1f", s.WallSeconds/60), strconv.Itoa(at + 1), deviation(&s.Setting),
+			g.preset, g.weights, strconv.Itoa(g.trials), strconv.FormatUint(g.seed, 10), format(minutes[g], 'f', 1),
+			strconv.Itoa(slices.Index(machines, g.machine) + 1), g.deviation,
 		})
 	}
 	r.table([]string{"preset", "weights", "trials", "seed", "minutes", "machine", "differs from the preset"}, rows)
@@ -233,15 +248,19 @@ func (r *report) runs() error {
 	return nil
 }
 
+// machineText describes a machine from the facts of its summary.
+func machineText(m map[string]string) string {
+	return fmt.Sprintf("%s, %s workers, kernel %s, %s, difalt %s", m["cpu"], m["workers"], m["kernel"], m["go"], m["difalt"])
+}
+
 // deviation says in what a setting differs from its preset, weights and seed apart.
 func deviation(s *Setting) string {
-	presets, err := PresetsByName(s.Name)
-	if err != nil {
+	p, ok := presetSetting(s.Name)
+	if !ok {
 		return "no preset"
 	}
-	p := presets[0]
 	p.Weights, p.Seed = s.Weights, s.Seed
-	return differences(s, &p)
+	return differences(s, p)
 }
 
 // table writes a table in Markdown.

@@ -108,9 +108,13 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
+	agreement, err := s.Agreement(number)
+	if err != nil {
+		return t, err
+	}
+	net := &difalt.Network{Weights: weights, Agreement: agreement}
 	o := s.Options(threads)
 	o.Step = step
-	net := &difalt.Network{Weights: weights}
 	for _, name := range s.Methods {
 		if o.Method, err = difalt.ParseMethod(name); err != nil {
 			return t, err

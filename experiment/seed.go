@@ -10,6 +10,7 @@ const (
 	forData
 	forStart
 	forJitter
+	forAgreement
 )
 
 // derive returns the seed for one purpose of one trial. Trials and purposes have

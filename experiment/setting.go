@@ -3,7 +3,9 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
@@ -31,6 +33,16 @@ type Setting struct {
 	InitRounds      int `json:"init_rounds"`      // T_con,init
 	PowerIterations int `json:"power_iterations"` // T_pm
 	Iterations      int `json:"iterations"`       // T_GD
+
+	ScaledStep float64 `json:"scaled_step"` // as in difalt.Options; 0 is its default
+
+	// How nodes agree in the iterations; the zero values are the paper's AGREE.
+	Agree     string  `json:"agree"`     // as topology.ParsePolynomial reads it, or "" for plain
+	Compress  string  `json:"compress"`  // as topology.ParseCompressor reads it, or "" for none
+	Sporadic  float64 `json:"sporadic"`  // as in topology.Agreement
+	Loss      float64 `json:"loss"`      // as in topology.Links, like the next two
+	Delay     float64 `json:"delay"`     //
+	Duplicate float64 `json:"duplicate"` //
 
 	Seed uint64    `json:"seed"`
 	Time TimeModel `json:"time_model"`
@@ -75,11 +87,73 @@ func (s *Setting) Validate() error {
 			return fmt.Errorf("methods: %s is listed twice", m)
 		}
 	}
+	if !(s.ScaledStep >= 0) || math.IsInf(s.ScaledStep, 0) {
+		return fmt.Errorf("scaled-step is %v: must be positive, or 0 for the default", s.ScaledStep)
+	}
 	if err := s.Time.Validate(); err != nil {
 		return err
 	}
-	_, err := s.Network(1)
-	return err
+	weights, err := s.Network(1)
+	if err != nil {
+		return err
+	}
+	agreement, err := s.Agreement(1)
+	if err != nil {
+		return err
+	}
+	if _, err := topology.NewMixer(weights, nil, agreement); err != nil {
+		return fmt.Errorf("agree: %w", err)
+	}
+	return nil
+}
+
+// Agreement returns how the nodes agree in the iterations of a trial.
+func (s *Setting) Agreement(trial int) (a topology.Agreement, err error) {
+	if s.Agree != "" {
+		if a.Polynomial, err = topology.ParsePolynomial(s.Agree); err != nil {
+			return a, fmt.Errorf("agree: %w", err)
+		}
+	}
+	if s.Compress != "" {
+		if a.Compressor, err = topology.ParseCompressor(s.Compress); err != nil {
+			return a, fmt.Errorf("compress: %w", err)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+		field *float64
+	}{
+		{"sporadic", s.Sporadic, &a.Sporadic}, {"loss", s.Loss, &a.Links.Loss},
+		{"delay", s.Delay, &a.Links.Delay}, {"duplicate", s.Duplicate, &a.Links.Duplicate},
+	} {
+		*f.field = f.value
+		if err := a.Validate(); err != nil {
+			return a, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	a.Seed = derive(s.Seed, trial, forAgreement)
+	return a, nil
+}
+
+// AgreementText describes how the nodes agree in a few words.
+func (s *Setting) AgreementText() string {
+	parts := []string{"float64"}
+	if s.Compress != "" && s.Compress != "none" {
+		parts[0] = s.Compress
+	}
+	if s.Agree != "" && s.Agree != topology.Plain.String() {
+		parts = append(parts, s.Agree)
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"sporadic", s.Sporadic}, {"loss", s.Loss}, {"delay", s.Delay}, {"duplicate", s.Duplicate}} {
+		if f.value > 0 {
+			parts = append(parts, fmt.Sprintf("%s %g", f.name, f.value))
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // Network returns the graph of a trial with its weights.
@@ -115,7 +189,7 @@ func (s *Setting) Options(workers int) difalt.Options {
 	return difalt.Options{
 		Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
 		InitRounds: s.InitRounds, PowerIterations: s.PowerIterations,
-		Workers: workers,
+		ScaledStep: s.ScaledStep, Workers: workers,
 	}
 }
 

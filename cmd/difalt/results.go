@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const resultsHelp = `Write a page about the runs of simulate in a folder and its sub-folders: the
-figures of the paper with tables, its statements one by one, and on what machine
-and in what time the runs were made. Of every run it reads summary.json and
-curves.csv; the traces are not needed.
+const resultsHelp = `Write a page about the runs of simulate's presets in a folder and its sub-folders:
+the figures of the paper with tables, its statements one by one, what the methods
+beyond the paper save, and on what machine and in what time the runs were made. Of
+every run it reads summary.json and curves.csv; the traces are not needed.
 
 The page is results.md, in Markdown, with figures in the sub-folder figures.`
 

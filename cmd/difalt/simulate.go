@@ -52,6 +52,13 @@ const simulateExamples = `  # a small experiment with a picture, in seconds
   # all figures of the paper, shortened to 5 trials, in sub-folders of runs
   difalt simulate --preset all --trials 5 --out runs
 
+  # beyond the paper: one round of four bits an entry, over links that lose a tenth
+  difalt simulate --methods dif,scaled --rounds 1 --compress int4 --loss 0.1
+
+  # Chebyshev averaging on a ring, nodes with few news silent on a random graph
+  difalt simulate --graph ring --agree chebyshev --compress int4
+  difalt simulate --rounds 3 --compress int8 --sporadic 0.5
+
   # write the problem of trial 1, with its network and start, for other programs
   difalt simulate --trials 1 --export problem.npz`
 

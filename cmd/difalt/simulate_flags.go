@@ -30,7 +30,7 @@ func newSimulateFlags() *simulateFlags {
 	s := &f.setting
 	*s = smallSetting
 	f.set.SortFlags = false
-	f.set.StringVar(&f.preset, "preset", "", "a figure of the paper, `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c, or all; other flags override its values")
+	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; frontier, kappa beyond it; other flags override their values")
 	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
 	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
 	f.set.IntVar(&s.Tasks, "tasks", s.Tasks, "number of tasks T, dealt evenly to the nodes")
@@ -43,7 +43,14 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
 	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm")
 	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
-	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (a preset's default is 100)")
+	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods scaled and tracking, 1 is that of Newton's method (default 0.7)")
+	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
+	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default none)")
+	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.9 (default 0, all speak)")
+	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost (default 0)")
+	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message is up to 3 rounds late (default 0)")
+	f.set.Float64Var(&s.Duplicate, "duplicate", 0, "`PROBABILITY` that a message comes twice (default 0)")
+	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (100 with a preset of the paper, 5 with the others)")
 	f.set.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
 	f.set.IntVar(&f.workers, "workers", 0, "threads (default all processors)")
 	f.set.Float64Var(&s.Noise, "noise", s.Noise, "standard deviation of the noise on y (default 0)")
@@ -61,13 +68,13 @@ func (f *simulateFlags) resolve() ([]*simulation, error) {
 		s, err := f.one()
 		return []*simulation{s}, err
 	}
-	presets, err := experiment.PresetsByName(f.preset)
+	preset, err := experiment.PresetByName(f.preset)
 	if err != nil {
 		return nil, usagef("--preset: %w", err)
 	}
 	var all []*simulation
-	for _, p := range presets {
-		s, err := f.over(p)
+	for _, setting := range preset.Settings {
+		s, err := f.over(preset, setting)
 		if err != nil {
 			return nil, err
 		}
@@ -76,10 +83,10 @@ func (f *simulateFlags) resolve() ([]*simulation, error) {
 	return all, nil
 }
 
-// over returns a preset with the flags that were given.
-func (f *simulateFlags) over(preset experiment.Setting) (*simulation, error) {
+// over returns a setting of a preset with the flags that were given.
+func (f *simulateFlags) over(preset *experiment.Preset, setting experiment.Setting) (*simulation, error) {
 	g := newSimulateFlags()
-	g.setting, g.trials = preset, experiment.PresetTrials
+	g.setting, g.trials = setting, preset.Trials
 	var err error
 	f.set.VisitAll(func(flag *pflag.Flag) {
 		if !flag.Changed {
@@ -96,8 +103,8 @@ func (f *simulateFlags) over(preset experiment.Setting) (*simulation, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	if f.preset == "all" || !f.set.Changed("out") {
-		g.out = filepath.Join(f.out, preset.Name)
+	if len(preset.Settings) > 1 || !f.set.Changed("out") {
+		g.out = filepath.Join(f.out, filepath.FromSlash(setting.Name))
 	}
 	return g.one()
 }

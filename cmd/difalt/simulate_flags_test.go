@@ -81,3 +81,36 @@ func TestPresetAll(t *testing.T) {
 		t.Errorf("all is %s", got)
 	}
 }
+
+func TestPresetsBeyondThePaper(t *testing.T) {
+	runs := resolve(t, "--preset", "kappa", "--iterations", "60", "--out", "runs")
+	for _, s := range runs {
+		if s.trials != 5 || s.out != filepath.Join("runs", filepath.FromSlash(s.setting.Name)) || s.setting.Iterations != 60 {
+			t.Errorf("%s: %d trials of %d iterations in %s", s.setting.Name, s.trials, s.setting.Iterations, s.out)
+		}
+	}
+	if n := len(runs); n < 5 {
+		t.Errorf("%d condition numbers", n)
+	}
+	found := false
+	for _, s := range resolve(t, "--preset", "frontier") {
+		g := s.setting
+		found = found || g.Name == "frontier/hard/metropolis/scaled-3-chebyshev-int4" && g.Rounds == 3 && g.InitRounds == 10 &&
+			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "metropolis" && slices.Equal(g.Methods, []string{"scaled"})
+	}
+	if !found {
+		t.Error("the frontier lacks a variant")
+	}
+}
+
+func TestAgreementErrors(t *testing.T) {
+	for _, c := range []struct{ flags, want string }{
+		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "},
+		{"--agree chebyshev --compress int1", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
+	} {
+		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, strings.Fields(c.flags)...)...)
+		if code != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit code %d, error %q", c.flags, code, stderr)
+		}
+	}
+}

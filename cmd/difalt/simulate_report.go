@@ -15,7 +15,7 @@ func describe(w io.Writer, s *experiment.Setting) {
 	if s.Name != "" {
 		fmt.Fprintf(w, "%s: ", s.Name)
 	}
-	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %d rounds an iteration\n", s.Nodes, s.Graph, s.Weights, s.Rounds)
+	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %d rounds an iteration, %s\n", s.Nodes, s.Graph, s.Weights, s.Rounds, s.AgreementText())
 	data := "noiseless"
 	if s.Noise > 0 {
 		data = fmt.Sprintf("noise %g", s.Noise)

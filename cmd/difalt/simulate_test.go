@@ -113,6 +113,32 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 	}
 }
 
+// With compression and failing links, too, results do not depend on workers, and
+// bytes are those of the codes.
+func TestSimulateAgreement(t *testing.T) {
+	base := t.TempDir()
+	flags := []string{"--trials", "3", "--methods", "dif,scaled", "--compress", "int4:stochastic", "--loss", "0.1"}
+	simulate(t, filepath.Join(base, "a"), append(flags, "--workers", "1")...)
+	simulate(t, filepath.Join(base, "b"), append(flags, "--workers", "3")...)
+	simulate(t, filepath.Join(base, "plain"), "--trials", "3", "--methods", "dif,scaled")
+	a := readFile(t, base, "a", "trace.csv")
+	if withoutSeconds(a) != withoutSeconds(readFile(t, base, "b", "trace.csv")) {
+		t.Error("the trace depends on the number of workers")
+	}
+	bytesSent := func(run string) int64 {
+		trials, err := experiment.ReadTrace(bytes.NewReader(readFile(t, base, run, "trace.csv")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := trials[0].Curves[0].Rows
+		return rows[len(rows)-1].Bytes
+	}
+	// 24 entries of 8 bytes become 12 bytes and a header; what is lost is sent again.
+	if got, plain := bytesSent("a"), bytesSent("plain"); got < plain/16 || got > plain/6 {
+		t.Errorf("%d bytes with four bits an entry, %d with float64", got, plain)
+	}
+}
+
 func TestSimulateGoesOn(t *testing.T) {
 	base := t.TempDir()
 	whole, parts := filepath.Join(base, "whole"), filepath.Join(base, "parts")
