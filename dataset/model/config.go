@@ -62,6 +62,9 @@ type Config struct {
 	Folds int
 	// Baselines asks for pooled ridge and one ridge a task in the report.
 	Baselines bool
+	// Release lets Fit give the memory of the table's features back before the final
+	// run: X of the table must not be called any more.
+	Release bool
 	// U0, Start and Truth are as in difalt.Problem. They need d rows, including that
 	// of an added constant feature.
 	U0           []*kernel.Basis

@@ -175,8 +175,7 @@ func (m *Model) curvePoint(t *dataset.Table, tasks []int, rows [][]int, c *Curve
 			s.ours.add(e)
 		}
 	}
-	_, _, single := d.fitSingle(decades(-2, 6, d.localUnit()), workersFor(c.Workers))
-	for _, k := range single {
+	for _, k := range d.fitSingle(decades(-2, 6, d.localUnit()), workersFor(c.Workers)).tallies {
 		s.single.rows += k[1].rows
 		s.single.squares += k[1].squares
 		s.single.absolute += k[1].absolute

@@ -6,6 +6,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -38,7 +39,13 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	res, err := f.run(ctx, -1, chosen, 0)
+	if c.Baselines {
+		f.progress("one ridge per task", 0, 1)
+		f.single = d.fitSingle(decades(-2, 6, unit), workersFor(c.Options.Workers))
+		f.progress("one ridge per task", 1, 1)
+	}
+	problem := f.pack(chosen.MeanRidge)
+	res, err := f.run(ctx, problem, chosen, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,14 +53,14 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	f.sent(res)
 	// What is left is short, and its results are wanted even after an interrupt.
 	ctx = context.WithoutCancel(ctx)
-	if err := f.spectrum(ctx, chosen); err != nil {
+	if err := f.spectrum(ctx, problem, chosen); err != nil {
 		return nil, nil, err
 	}
 	m, err := f.model(ctx, res, chosen)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := f.score(ctx, m, unit); err != nil {
+	if err := f.score(ctx, m); err != nil {
 		return nil, nil, err
 	}
 	f.report.Traffic = f.report.Traffic.Plus(f.own())
@@ -65,7 +72,11 @@ type fitter struct {
 	*design
 	c      *Config
 	pooled *pooled // nil if nobody asks for it
+	single *single // likewise
 	report *Report
+	// The scaled rows of every node and task, less the shared mean, by set: for training,
+	// and held out. They take the place of the table, which may be released.
+	packed [2][]*kernel.Tasks
 }
 
 func (f *fitter) progress(stage string, done, total int) {
@@ -94,26 +105,46 @@ func (f *fitter) mean(fold int, ridge float64) []float64 {
 	return f.pooled.theta(fold, ridge)
 }
 
-// problem packs the residuals of the shared mean, of the training rows outside of
-// a fold.
-func (f *fitter) problem(fold int, meanRidge float64) *difalt.Problem {
-	mean := f.mean(fold, meanRidge)
-	none := f.c.Mean == MeanNone
-	return &difalt.Problem{
-		Nodes: f.t.Pack(f.layout, f.without(fold), f.width(), func(z []float64, i int) float64 {
-			y := f.row(z, i)
-			if none {
-				return y
-			}
-			return y - dot(z, mean)
-		}),
-		U0: f.c.U0, Start: f.c.Start, Truth: f.c.Truth,
+// residual returns what packs the rows of a table, scaled and less the shared mean.
+func (f *fitter) residual(mean []float64) func(z []float64, i int) float64 {
+	if f.c.Mean == MeanNone {
+		return f.row
+	}
+	return func(z []float64, i int) float64 {
+		y := f.row(z, i)
+		return y - dot(z, mean)
 	}
 }
 
-// run runs the algorithm on the training rows outside of a fold. The final run, on
-// all of them, is observed. workers is the number of threads if it is not zero.
-func (f *fitter) run(ctx context.Context, fold int, c Candidate, workers int) (*difalt.Result, error) {
+// problem returns the problem of the training rows outside of a fold.
+func (f *fitter) problem(fold int, meanRidge float64) *difalt.Problem {
+	return f.newProblem(f.t.Pack(f.layout, f.without(fold), f.width(), f.residual(f.mean(fold, meanRidge))))
+}
+
+func (f *fitter) newProblem(nodes []*kernel.Tasks) *difalt.Problem {
+	return &difalt.Problem{Nodes: nodes, U0: f.c.U0, Start: f.c.Start, Truth: f.c.Truth}
+}
+
+// pack packs the rows for training and those held out, and returns the problem of
+// the former. It releases the table if the caller allows.
+func (f *fitter) pack(meanRidge float64) *difalt.Problem {
+	fill := f.residual(f.mean(-1, meanRidge))
+	held := make([]bool, len(f.train))
+	for i, on := range f.train {
+		held[i] = !on
+	}
+	f.packed[set(false)] = f.t.Pack(f.layout, held, f.width(), fill)
+	pack := f.t.Pack
+	if f.c.Release {
+		pack = f.t.PackAndRelease
+	}
+	f.packed[set(true)] = pack(f.layout, f.train, f.width(), fill)
+	return f.newProblem(f.packed[set(true)])
+}
+
+// run runs the algorithm on a problem. The final run is observed, the others say
+// how many threads they may use.
+func (f *fitter) run(ctx context.Context, p *difalt.Problem, c Candidate, workers int) (*difalt.Result, error) {
 	o := f.c.Options
 	o.Rank, o.Ridge = c.Rank, c.Ridge
 	if workers > 0 {
@@ -129,7 +160,7 @@ func (f *fitter) run(ctx context.Context, fold int, c Candidate, workers int) (*
 			}
 		}
 	}
-	return difalt.Run(ctx, f.problem(fold, c.MeanRidge), f.c.Network, o)
+	return difalt.Run(ctx, p, f.c.Network, o)
 }
 
 // model assembles the model of a result.
@@ -165,17 +196,14 @@ func (f *fitter) model(ctx context.Context, res *difalt.Result, c Candidate) (*M
 func (f *fitter) estimateNoise(ctx context.Context, m *Model) error {
 	r, d := m.rank, m.width()
 	z := f.perNode(2)
-	row, p, x := make([]float64, d), make([]float64, r), make([]float64, len(f.center))
+	row, p := make([]float64, d), make([]float64, r)
 	for g, tasks := range f.layout {
-		for _, k := range tasks {
-			gram := m.precision[k*r*r:][:r*r]
-			for _, i := range f.rows[k] {
-				if !f.train[i] {
-					continue
-				}
-				f.row(row, i)
-				addOuter(gram, row, p, m.u[g])
-				e := f.t.Y(i) - m.predict(k, f.t.X(x, i))
+		rows := f.packed[set(true)][g]
+		for i, k := range tasks {
+			gram, b := m.precision[k*r*r:][:r*r], m.b[k*r:][:r]
+			for s, y := range rows.Y(i) {
+				addOuter(gram, rows.Row(row, i, s), p, m.u[g])
+				e := y - dot(p, b)
 				z[g][0] += e * e
 			}
 			z[g][1] += effective(gram, r, m.ridge)

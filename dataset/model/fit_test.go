@@ -262,3 +262,38 @@ func TestFitErrors(t *testing.T) {
 		}
 	}
 }
+
+// Whether the table is released does not matter for the result.
+func TestRelease(t *testing.T) {
+	c := testConfig(t, 4, 2)
+	c.Options.Iterations = 50
+	c.Tune = true
+	var models []*Model
+	var reports []*Report
+	for _, release := range []bool{false, true} {
+		tab := newTruth(2, 5, 1).table(t, 12, 8, 14, 4)
+		train, err := tab.Split(dataset.Split{TestRows: 3, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Train, c.Release = train, release
+		m, r := fit(t, tab, c)
+		models, reports = append(models, m), append(reports, r)
+		if !release {
+			y, err := m.PredictTable(tab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var squares [2]float64
+			for i, on := range train {
+				squares[set(on)] += (tab.Y(i) - y[i]) * (tab.Y(i) - y[i])
+			}
+			s := r.Scores[0]
+			checkClose(t, "errors", []float64{s.Train.RMSE, s.Test.RMSE},
+				[]float64{math.Sqrt(squares[0] / float64(s.Train.Rows)), math.Sqrt(squares[1] / float64(s.Test.Rows))})
+		}
+	}
+	if !reflect.DeepEqual(models[0], models[1]) || !reflect.DeepEqual(reports[0].Scores, reports[1].Scores) {
+		t.Error("the model or its errors depend on the release of the table")
+	}
+}

@@ -212,10 +212,17 @@ func (p *pooled) theta(fold int, ridge float64) []float64 {
 	return g.solve(ridge)
 }
 
-// fitSingle fits one ridge regression for each task, all with the same strength,
-// and returns that and the tallies of every task. It is for the report only, and
-// the one choice in Fit that is not made through the consensus.
-func (d *design) fitSingle(grid []float64, workers int) (ridge float64, tried []Tried, tallies [][2]tally) {
+// single is one ridge regression for each task.
+type single struct {
+	ridge   float64 // the same for all, chosen by cross-validation
+	tried   []Tried
+	tallies [][2]tally // of every task, by set
+}
+
+// fitSingle chooses the strength from the grid and fits. It is for the report only,
+// and the one choice in Fit that is not made through the consensus.
+func (d *design) fitSingle(grid []float64, workers int) *single {
+	o := &single{}
 	rows := d.rows
 	sums := make([][]float64, len(rows))
 	parallel(workers, len(rows), func(k int) {
@@ -236,18 +243,18 @@ func (d *design) fitSingle(grid []float64, workers int) (ridge float64, tried []
 		for k := range sums {
 			sum += sums[k][g]
 		}
-		tried = append(tried, Tried{ridge, math.Sqrt(sum / float64(d.total))})
+		o.tried = append(o.tried, Tried{ridge, math.Sqrt(sum / float64(d.total))})
 	}
-	ridge = best(tried)
-	tallies = make([][2]tally, len(rows))
+	o.ridge = best(o.tried)
+	o.tallies = make([][2]tally, len(rows))
 	parallel(workers, len(rows), func(k int) {
-		d.ridgePath(rows[k], func(i int) bool { return d.train[i] }, []float64{ridge}, func(_ int, theta, z []float64) {
+		d.ridgePath(rows[k], func(i int) bool { return d.train[i] }, []float64{o.ridge}, func(_ int, theta, z []float64) {
 			for _, i := range rows[k] {
-				tallies[k][set(d.train[i])].add(d.row(z, i) - dot(z, theta))
+				o.tallies[k][set(d.train[i])].add(d.row(z, i) - dot(z, theta))
 			}
 		})
 	})
-	return ridge, tried, tallies
+	return o
 }
 
 // ridgePath calls visit with the ridge regression on those of the given rows that

@@ -118,7 +118,8 @@ func TestPooledRidge(t *testing.T) {
 func TestSingleRidge(t *testing.T) {
 	d := testDesign(t)
 	grid := []float64{0.1, 1, 10}
-	ridge, tried, tallies := d.fitSingle(grid, 2)
+	o := d.fitSingle(grid, 2)
+	ridge, tried, tallies := o.ridge, o.tried, o.tallies
 	var sse [2]float64
 	for _, t := range tallies {
 		sse[0] += t[0].squares

@@ -8,18 +8,24 @@ import (
 )
 
 // score fills in the report.
-func (f *fitter) score(ctx context.Context, m *Model, unit float64) error {
+func (f *fitter) score(ctx context.Context, m *Model) error {
 	r := f.report
-	tallies := [][][2]tally{f.tallyOurs(m)} // by method, task and set
+	p := make([]float64, m.rank)
+	ours := f.tally(func(g, k int, z []float64, y float64) float64 {
+		for j := range p {
+			p[j] = dot(z, m.u[g].Col(j))
+		}
+		return y - dot(p, m.b[k*m.rank:])
+	})
+	tallies := [][][2]tally{ours} // by method, task and set
 	r.Scores = []Score{{Method: Ours, Ridge: m.ridge}}
 	if f.c.Baselines {
-		tallies = append(tallies, f.tallyPooled())
-		r.Scores = append(r.Scores, Score{Method: Pooled, Ridge: f.pooled.ridge, Tried: f.pooled.tried})
-		f.progress("one ridge per task", 0, 1)
-		ridge, tried, single := f.fitSingle(decades(-2, 6, unit), workersFor(f.c.Options.Workers))
-		f.progress("one ridge per task", 1, 1)
-		tallies = append(tallies, single)
-		r.Scores = append(r.Scores, Score{Method: Single, Ridge: ridge, Tried: tried})
+		theta := f.pooled.theta(-1, f.pooled.ridge)
+		tallies = append(tallies, f.tally(func(_, _ int, z []float64, y float64) float64 {
+			return y + dot(z, m.mean) - dot(z, theta)
+		}), f.single.tallies)
+		r.Scores = append(r.Scores, Score{Method: Pooled, Ridge: f.pooled.ridge, Tried: f.pooled.tried},
+			Score{Method: Single, Ridge: f.single.ridge, Tried: f.single.tried})
 	}
 	if err := f.scoreAll(ctx, tallies); err != nil {
 		return err
@@ -39,24 +45,18 @@ func (f *fitter) score(ctx context.Context, m *Model, unit float64) error {
 	return nil
 }
 
-func (f *fitter) tallyOurs(m *Model) [][2]tally {
+// tally sums the errors of all tasks. residual returns that of a packed row of task k
+// on node g.
+func (f *fitter) tally(residual func(g, k int, z []float64, y float64) float64) [][2]tally {
 	tallies := make([][2]tally, len(f.rows))
-	x := make([]float64, len(f.center))
-	for k, rows := range f.rows {
-		for _, i := range rows {
-			tallies[k][set(f.train[i])].add(f.t.Y(i) - m.predict(k, f.t.X(x, i)))
-		}
-	}
-	return tallies
-}
-
-func (f *fitter) tallyPooled() [][2]tally {
-	tallies := make([][2]tally, len(f.rows))
-	theta := f.pooled.theta(-1, f.pooled.ridge)
-	z := make([]float64, f.width())
-	for k, rows := range f.rows {
-		for _, i := range rows {
-			tallies[k][set(f.train[i])].add(f.row(z, i) - dot(z, theta))
+	row := make([]float64, f.width())
+	for s, nodes := range f.packed {
+		for g, tasks := range f.layout {
+			for i, k := range tasks {
+				for at, y := range nodes[g].Y(i) {
+					tallies[k][s].add(residual(g, k, nodes[g].Row(row, i, at), y))
+				}
+			}
 		}
 	}
 	return tallies

@@ -134,7 +134,7 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 		if stop {
 			return
 		}
-		res, err := f.run(ctx, fold, trials[t].Candidate, max(1, all/max(workers, 1)))
+		res, err := f.run(ctx, f.problem(fold, trials[t].MeanRidge), trials[t].Candidate, max(1, all/max(workers, 1)))
 		if err == nil && res.Status == difalt.Canceled {
 			err = ctx.Err()
 		}
@@ -245,17 +245,15 @@ func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid [
 
 // spectrum sets the singular values of the coefficients at the largest rank that
 // was tried, to show what the chosen one leaves out.
-func (f *fitter) spectrum(ctx context.Context, chosen Candidate) error {
+func (f *fitter) spectrum(ctx context.Context, p *difalt.Problem, chosen Candidate) error {
 	res := f.report.Result
 	if f.c.Tune && chosen.Rank < f.c.Options.Rank && res.Status != difalt.Canceled {
 		chosen.Rank = f.c.Options.Rank
 		var err error
-		if res, err = f.run(ctx, -1, chosen, workersFor(f.c.Options.Workers)); err != nil {
+		if res, err = f.run(ctx, p, chosen, workersFor(f.c.Options.Workers)); err != nil {
 			return err
 		}
 		f.sent(res)
-		f.report.Spectrum = singularValues(res.B, chosen.Rank)
-		return nil
 	}
 	f.report.Spectrum = singularValues(res.B, chosen.Rank)
 	return nil
