@@ -126,12 +126,12 @@ func (f *fitFlags) newPage(m *model.Model, r *model.Report, c *model.Config) *pa
 			{"ridge", short(r.Chosen.Ridge)}, {"noise", short(m.Noise())},
 			{"iterations", strconv.Itoa(r.Result.Iterations)}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
 		},
-		Scores: [][]string{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}},
+		Scores: [][]string{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV", "ridge"}},
 		Gain:   gain(r),
 	}
 	for _, s := range r.Scores {
-		p.Scores = append(p.Scores, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
-			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
+		p.Scores = append(p.Scores, []string{s.Method, decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance),
+			decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance), short(s.Ridge)})
 	}
 	if c.Tune {
 		p.Tried = [][]string{{"rank", "mean strength", "best ridge", "RMSE"}}
