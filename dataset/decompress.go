@@ -24,7 +24,7 @@ const (
 // use compress less, and a small file must not fill the memory. maxWindow bounds
 // what a zstd decoder keeps.
 const (
-	maxPlain  = 64 << 20
+	maxPlain  = 16 << 20
 	maxFactor = 100
 	maxWindow = 128 << 20
 )
