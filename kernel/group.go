@@ -120,12 +120,24 @@ const (
 	// A chunk's samples are at least so many times the size of its partial
 	// gradient, so that adding the partial sums costs under one per cent.
 	chunkRatio = 128
+	// A group of so many batches of tasks is cut into a multiple of so many chunks,
+	// which two, four or eight workers can share evenly.
+	share = 8
 )
+
+// chunkCount returns into how many chunks to divide the tasks.
+func (g *Group) chunkCount() int {
+	tasks := g.fit.Len()
+	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*len(g.Grad.data)), 1), maxChunks, max(tasks, 1))
+	if tasks >= share*batch {
+		n = max(n/share*share, share)
+	}
+	return n
+}
 
 // cut divides the tasks into chunks of about equal numbers of samples.
 func (g *Group) cut() {
-	total := g.fit.total * g.fit.stride
-	n := min(max(total/(chunkRatio*len(g.Grad.data)), 1), maxChunks, max(g.fit.Len(), 1))
+	n := g.chunkCount()
 	g.chunks = make([]chunk, 0, n)
 	lo, done := 0, 0
 	for c := 1; c <= n; c++ {
