@@ -8,7 +8,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-var columnsTY = CSVOptions{Task: "t", Target: "y"}
+var columnsTY = TableOptions{Task: "t", Target: "y"}
 
 func TestReadCSV(t *testing.T) {
 	const plain = "t,a,y,b,site\nx,1,10,2,p\nz,3,20,-4e-1,q\nx, 5 ,30,6,p\n"
@@ -21,7 +21,7 @@ func TestReadCSV(t *testing.T) {
 		{"spaces in header", strings.Replace(plain, "a,", " a ,", 1)},
 	} {
 		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-			tab, err := ReadCSV(strings.NewReader(c.text), CSVOptions{Task: "t", Target: "y", Node: "site", Storage: storage})
+			tab, err := ReadCSV(strings.NewReader(c.text), TableOptions{Task: "t", Target: "y", Node: "site", Storage: storage})
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
 				continue
@@ -44,14 +44,14 @@ func TestReadCSV(t *testing.T) {
 }
 
 func TestReadCSVFeatures(t *testing.T) {
-	tab, err := ReadCSV(strings.NewReader("b,note,t,a\n1,hello,x,2\n"), CSVOptions{Task: "t", Features: []string{"a", "b"}})
+	tab, err := ReadCSV(strings.NewReader("b,note,t,a\n1,hello,x,2\n"), TableOptions{Task: "t", Features: []string{"a", "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if x := tab.X(make([]float64, 2), 0); x[0] != 2 || x[1] != 1 || tab.HasTarget() {
 		t.Errorf("row is %v, target %v", x, tab.HasTarget())
 	}
-	tab, err = ReadCSV(strings.NewReader("b,note,t,y\n1,hello,x,2\n"), CSVOptions{Task: "t", Target: "y", Drop: []string{"note"}})
+	tab, err = ReadCSV(strings.NewReader("b,note,t,y\n1,hello,x,2\n"), TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})
 	if err != nil || !reflect.DeepEqual(tab.Features(), []string{"b"}) {
 		t.Errorf("features after dropping: %v, %v", tab, err)
 	}
@@ -60,17 +60,17 @@ func TestReadCSVFeatures(t *testing.T) {
 func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		o          CSVOptions
+		o          TableOptions
 		want       []string
 	}{
 		{"empty", "", columnsTY, []string{"the table is empty"}},
 		{"zero rows", "t,a,y\n", columnsTY, []string{"zero rows"}},
 		{"missing task", "a,y\n1,2\n", columnsTY, []string{`no column "t" for the task`, `["a" "y"]`}},
 		{"missing target", "t,a\n1,2\n", columnsTY, []string{`no column "y" for the target`, `["t" "a"]`}},
-		{"missing node", "t,a,y\n1,2,3\n", CSVOptions{Task: "t", Target: "y", Node: "n"}, []string{`no column "n" for the node`}},
-		{"missing drop", "t,a,y\n1,2,3\n", CSVOptions{Task: "t", Target: "y", Drop: []string{"q"}}, []string{`no column "q" for the columns to drop`}},
-		{"missing feature", "t,a,y\n1,2,3\n", CSVOptions{Task: "t", Features: []string{"a", "c"}}, []string{`no column "c" for the features`}},
-		{"same column", "t,a,y\n1,2,3\n", CSVOptions{Task: "t", Target: "t"}, []string{"must be different columns", `"t"`}},
+		{"missing node", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "y", Node: "n"}, []string{`no column "n" for the node`}},
+		{"missing drop", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "y", Drop: []string{"q"}}, []string{`no column "q" for the columns to drop`}},
+		{"missing feature", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Features: []string{"a", "c"}}, []string{`no column "c" for the features`}},
+		{"same column", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "t"}, []string{"must be different columns", `"t"`}},
 		{"no features", "t,y\n1,2\n", columnsTY, []string{"no feature columns", `["t" "y"]`}},
 		{"duplicate column", "t,a,a,y\n1,2,3,4\n", columnsTY, []string{`columns 2 and 3 are both named "a"`}},
 		{"unnamed column", ",t,a,y\n1,2,3,4\n", columnsTY, []string{"column 1 has no name"}},
@@ -80,13 +80,13 @@ func TestReadCSVErrors(t *testing.T) {
 		{"NaN", "t,a,y\nx,1,2\nx,NaN,2\n", columnsTY, []string{`1 in column "a" (first on line 3)`, "missing"}},
 		{"Inf target", "t,a,y\nx,1,-Inf\n", columnsTY, []string{"line 2", `column "y"`, "the value is -Inf"}},
 		{"huge", "t,a,y\nx,1e400,2\n", columnsTY, []string{"line 2", `column "a"`, "1e400 is too large"}},
-		{"huge for float32", "t,a,y\nx,1e300,2\n", CSVOptions{Task: "t", Target: "y", Storage: kernel.Float32}, []string{"line 2", `column "a"`, "too large for float32"}},
+		{"huge for float32", "t,a,y\nx,1e300,2\n", TableOptions{Task: "t", Target: "y", Storage: kernel.Float32}, []string{"line 2", `column "a"`, "too large for float32"}},
 		{"empty cell", "t,a,y\nx,,2\n", columnsTY, []string{`1 in column "a" (first on line 2)`, "missing"}},
 		{"empty task", "t,a,y\n,1,2\n", columnsTY, []string{`1 in column "t" (first on line 2)`, "missing"}},
 		{"ragged", "t,a,y\nx,1,2\nx,1\n", columnsTY, []string{"line 3 has 2 cells", "3 columns"}},
 		{"truncated quote", "t,a,y\nx,1,2\n\"x,1,2\n", columnsTY, []string{"line 3", "truncated"}},
 		{"bare quote", "t,a,y\nx\"y,1,2\n", columnsTY, []string{"line 2", "quote"}},
-		{"two nodes", "t,a,y,n\nx,1,2,p\nz,1,2,p\nx,1,2,q\n", CSVOptions{Task: "t", Target: "y", Node: "n"}, []string{"line 4", `task "x"`, `node "q" here`, `node "p" before`, "line 2"}},
+		{"two nodes", "t,a,y,n\nx,1,2,p\nz,1,2,p\nx,1,2,q\n", TableOptions{Task: "t", Target: "y", Node: "n"}, []string{"line 4", `task "x"`, `node "q" here`, `node "p" before`, "line 2"}},
 	} {
 		_, err := ReadCSV(strings.NewReader(c.text), c.o)
 		checkMessage(t, c.name, err, c.want)

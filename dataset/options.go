@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 )
@@ -38,9 +39,6 @@ type TableOptions struct {
 	// which are then c0, c1, and so on.
 	NoHeader bool
 }
-
-// CSVOptions are TableOptions.
-type CSVOptions = TableOptions
 
 // Missing says what becomes of missing values: empty cells, NA, N/A, NaN, null and
 // None in any case, and nulls of Parquet. In columns of names only empty cells are
@@ -96,6 +94,15 @@ func (s *Schema) Features() []string {
 		}
 	}
 	return names
+}
+
+// Clone returns a copy that shares no memory with s.
+func (s *Schema) Clone() Schema {
+	c := Schema{Columns: slices.Clone(s.Columns)}
+	for _, k := range s.Categories {
+		c.Categories = append(c.Categories, Category{k.Column, slices.Clone(k.Levels)})
+	}
+	return c
 }
 
 // check refuses what would not be a schema of any table.

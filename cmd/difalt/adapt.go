@@ -33,7 +33,10 @@ const adaptExamples = `  # two clinics that were not there at training time, wit
   difalt adapt --model clinics-model.npz --data examples/new-clinics.csv --learning-curve curve`
 
 // adaptFlags are the flags of adapt.
-type adaptFlags struct{ model, data, task, target, node, ridge, out, curve string }
+type adaptFlags struct {
+	model, data, task, target, node, ridge, out, curve string
+	input                                              inputFlags
+}
 
 func newAdaptCommand() *cobra.Command {
 	f := &adaptFlags{}
@@ -55,9 +58,10 @@ func newAdaptCommand() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
-	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv of the new tasks (required)")
+	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
 	cmd.Flags().StringVar(&f.target, "target", "", "`COLUMN` of targets (default as in training)")
+	f.input.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.node, "node", "", "`NAME` of the node whose basis the new tasks use (default the first)")
 	cmd.Flags().StringVar(&f.ridge, "ridge", "", "ridge on the coefficients, `NUMBER` (default as in training)")
 	cmd.Flags().StringVar(&f.out, "out", "", "write the new model to `FILE`.npz")
@@ -114,7 +118,7 @@ func (f *adaptFlags) read() (m *model.Model, t *dataset.Table, node int, err err
 	if target == "" && !isProblem(f.data) {
 		return nil, nil, 0, usagef("the model was trained on a problem file: say which column of the table to fit with --target")
 	}
-	if t, err = readTable(m, f.data, f.task, target); err != nil {
+	if t, err = readTable(m, f.data, f.task, target, f.input); err != nil {
 		return nil, nil, 0, named(f.data, err)
 	}
 	if node, err = m.NodeIndex(f.node); err != nil {

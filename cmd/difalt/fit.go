@@ -19,7 +19,9 @@ import (
 const fitHelp = `Learn what many small regression tasks share, from a table of their samples.
 
 Every row is a sample of the task that the column --task names; --target is what
-to predict, and all other columns are features, numbers without gaps. The model is
+to predict, and all other columns are features: numbers, or levels in the columns
+that --categorical names. Several files that match a pattern are one node each,
+unless --node or --nodes says otherwise. The model is
 
   target = features' (shared mean + U b_task) + noise,
 
@@ -55,6 +57,9 @@ const fitExamples = `  # patients of 40 clinics (examples/clinics.csv in the sou
 
   # bring your own table: leave out some columns; each task lives where a column says
   difalt fit --data sales.csv --task store --target revenue --drop date,comment --node region
+
+  # one file a site: each is a node, and no row leaves it
+  difalt fit --data 'site-*.csv' --task store --target revenue --categorical region
 
   # all rows for training, four nodes in a ring
   difalt fit --data sales.csv --task store --target revenue --drop date,comment \
@@ -93,7 +98,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	defer out.close()
 	in, err := f.read()
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.data, err)
+		return named(f.data, err)
 	}
 	network, err := f.network(in)
 	if err != nil {
@@ -104,6 +109,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	describeFit(stdout, f.data, in.Table, c)
+	reportDropped(stdout, in.Table)
 	trace := newTrace(f.options.Method)
 	if out.trace != nil || f.report != "" {
 		c.Options.Observer = trace.observe
@@ -202,7 +208,8 @@ func (f *fitFlags) read() (*dataset.ProblemFile, error) {
 	if in.HasNodes && f.set.Changed("nodes") {
 		return nil, fmt.Errorf("the file says where tasks live: leave out --nodes")
 	}
-	if in.HasNodes || f.columns.Node != "" {
+	filesAreNodes := len(in.Table.Nodes()) > 0 && !f.set.Changed("nodes")
+	if in.HasNodes || f.columns.Node != "" || filesAreNodes {
 		return in, nil
 	}
 	nodes := f.nodes
@@ -218,23 +225,6 @@ func (f *fitFlags) read() (*dataset.ProblemFile, error) {
 		nodes = min(10, len(in.Table.Tasks()))
 	}
 	return in, in.Table.AssignBlocks(nodes)
-}
-
-// readData reads a table or a problem file.
-func readData(path string, o dataset.CSVOptions) (*dataset.ProblemFile, error) {
-	if isProblem(path) {
-		return dataset.ReadProblem(path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, errors.Unwrap(err) // without the path, which the caller adds
-	}
-	defer file.Close()
-	t, err := dataset.ReadCSV(file, o)
-	if err != nil {
-		return nil, err
-	}
-	return &dataset.ProblemFile{Table: t}, nil
 }
 
 // network returns the network of the flags or of the file.

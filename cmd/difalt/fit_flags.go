@@ -17,12 +17,13 @@ import (
 type fitFlags struct {
 	set                        *pflag.FlagSet
 	data, trace, model, report string
-	columns                    dataset.CSVOptions
+	columns                    dataset.TableOptions
 	nodes, rank                int
 	graph, weights             string
 	method, step, ridge, mean  string
 	standardize, intercept     bool
 	baselines, tune            bool
+	input                      inputFlags
 	split                      dataset.Split
 	folds                      int
 	options                    difalt.Options
@@ -36,12 +37,14 @@ func newFitFlags() *fitFlags {
 	f := &fitFlags{set: pflag.NewFlagSet("fit", pflag.ContinueOnError)}
 	s, o := f.set, &f.options
 	s.SortFlags = false
-	s.StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file .npz (required)")
+	s.StringVar(&f.data, "data", "", dataUsage)
 	s.StringVar(&f.columns.Task, "task", "", "`COLUMN` that says which task a row belongs to (required for a table)")
 	s.StringVar(&f.columns.Target, "target", "", "`COLUMN` to predict (required for a table)")
 	s.StringSliceVar(&f.columns.Drop, "drop", nil, "columns to leave out, `LIST`; all others are features")
+	s.StringSliceVar(&f.columns.Categorical, "categorical", nil, "feature columns that hold levels, `LIST`: one feature a level")
 	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that says on which node a task lives")
-	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes, in blocks (default 10, or one a task if there are fewer)")
+	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes, in blocks (default 10, or one a task if there are fewer, or one a file if there are several)")
+	f.input.add(s)
 	s.BoolVar(&f.tune, "tune", false, "choose rank, mean strength and ridge by cross-validation on the training rows")
 	s.IntVar(&f.rank, "rank", 0, "rank r of the representation (default 3; for a problem file that of its U0, Ustart or Ustar); with --tune the largest to try (default 5)")
 	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
@@ -125,11 +128,11 @@ func (f *fitFlags) resolveFormat() error {
 		if f.columns.Node != "" && given("nodes") {
 			return usagef("only one of --node and --nodes may be given")
 		}
-		return nil
+		return f.input.resolve(&f.columns)
 	}
-	for _, name := range []string{"task", "target", "node", "drop"} {
+	for _, name := range []string{"task", "target", "node", "drop", "categorical", "delimiter", "no-header", "missing", "float32"} {
 		if given(name) {
-			return usagef("--%s names a column of a table, but %s is a problem file", name, f.data)
+			return usagef("--%s is for tables, but %s is a problem file", name, f.data)
 		}
 	}
 	for name, value := range map[string]string{

@@ -79,7 +79,7 @@ func checkPredictions(t *testing.T, table, predictions string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	want, err := dataset.ReadCSV(f, dataset.CSVOptions{Task: "clinic", Target: "score"})
+	want, err := dataset.ReadCSV(f, dataset.TableOptions{Task: "clinic", Target: "score"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func checkPredictions(t *testing.T, table, predictions string) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	got, err := dataset.ReadCSV(p, dataset.CSVOptions{Task: "task", Features: []string{"prediction"}})
+	got, err := dataset.ReadCSV(p, dataset.TableOptions{Task: "task", Features: []string{"prediction"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestFitProblemFile(t *testing.T) {
 		t.Errorf("with flags for the network: %s%s", stdout, stderr)
 	}
 	for want, args := range map[string][]string{
-		"--task names a column":               {"--task", "a"},
+		"--task is for tables":                {"--task", "a"},
 		"the file says where tasks live":      {"--nodes", "2"},
 		"U0 of node 0 is 30 x 2, want 30 x 3": {"--rank", "3"},
 		"--rank is 31":                        {"--rank", "31"},

@@ -41,6 +41,7 @@ const predictExamples = `  # train on three quarters of the rows, predict all of
 type predictFlags struct {
 	model, data, task, out string
 	standardError          bool
+	input                  inputFlags
 }
 
 func newPredictCommand() *cobra.Command {
@@ -60,8 +61,9 @@ func newPredictCommand() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
-	cmd.Flags().StringVar(&f.data, "data", "", "table `FILE`.csv, or problem file .npz (required)")
+	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
+	f.input.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
 	cmd.Flags().BoolVar(&f.standardError, "stderr", false, "add columns with standard errors")
 	return cmd
@@ -83,7 +85,7 @@ func (f *predictFlags) run(stdout io.Writer) error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	defer out.Close()
-	m, t, err := readForModel(f.model, f.data, f.task, "")
+	m, t, err := readForModel(f.model, f.data, f.task, f.input)
 	if err != nil {
 		return err
 	}
@@ -100,32 +102,38 @@ func (f *predictFlags) run(stdout io.Writer) error {
 	if err := out.Commit(); err != nil {
 		return err
 	}
+	reportDropped(stdout, t)
 	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), count(len(t.Tasks()), "task"))
 	return nil
 }
 
-// readForModel loads a model and a table with the model's features; target is the
-// column of targets, or empty to read none.
-func readForModel(modelPath, dataPath, task, target string) (*model.Model, *dataset.Table, error) {
+// readForModel loads a model and a table with the model's features, without targets.
+func readForModel(modelPath, dataPath, task string, in inputFlags) (*model.Model, *dataset.Table, error) {
 	m, err := model.Load(modelPath)
 	if err != nil {
 		return nil, nil, named(modelPath, err)
 	}
-	t, err := readTable(m, dataPath, task, target)
+	t, err := readTable(m, dataPath, task, "", in)
 	if err != nil {
 		return nil, nil, named(dataPath, err)
 	}
 	return m, t, nil
 }
 
-func readTable(m *model.Model, path, task, target string) (*dataset.Table, error) {
+// readTable reads a table with the model's features; target is the column of targets,
+// or empty to read none.
+func readTable(m *model.Model, path, task, target string, flags inputFlags) (*dataset.Table, error) {
 	if task == "" {
 		task = m.TaskColumn()
 	}
 	if task == "" && !isProblem(path) {
 		return nil, usagef("the model was trained on a problem file: say which column of the table names tasks with --task")
 	}
-	in, err := readData(path, dataset.CSVOptions{Task: task, Target: target, Features: m.Features()})
+	o := dataset.TableOptions{Task: task, Target: target, Schema: m.Schema()}
+	if err := flags.resolve(&o); err != nil {
+		return nil, err
+	}
+	in, err := readData(path, o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer file.Close()
-	table, err := dataset.ReadCSV(file, dataset.CSVOptions{Task: "clinic", Target: "score", Drop: []string{"patient"}})
+	table, err := dataset.ReadCSV(file, dataset.TableOptions{Task: "clinic", Target: "score", Drop: []string{"patient"}})
 	if err != nil {
 		log.Fatal(err)
 	}

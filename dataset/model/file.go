@@ -31,6 +31,8 @@ type header struct {
 
 	TaskColumn   string `json:"task_column"`
 	TargetColumn string `json:"target_column"`
+
+	Categorical []categorical `json:"categorical,omitempty"`
 }
 
 // Save writes the model as an .npz file that NumPy reads without pickle. With L
@@ -71,6 +73,7 @@ func (m *Model) Write(out io.Writer) error {
 	text, err := json.Marshal(header{
 		Format: format, Version: Version, Rank: m.rank, Method: m.method.String(), Ridge: m.ridge, Noise: m.noise,
 		Target: m.target, Constant: m.constant, TaskColumn: m.taskColumn, TargetColumn: m.targetColumn,
+		Categorical: categoricals(&m.schema),
 	})
 	if err != nil {
 		return err
@@ -152,6 +155,9 @@ func read(r *npz.Reader) (*Model, error) {
 	u, b := in.floats("U", l, m.width(), m.rank), in.floats("B", m.rank, t)
 	if in.err != nil {
 		return nil, in.err
+	}
+	if m.schema, err = schemaOf(m.features, h.Categorical); err != nil {
+		return nil, err
 	}
 	for i, g := range m.nodeOf {
 		if g < 0 || g >= l {

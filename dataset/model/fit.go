@@ -169,6 +169,7 @@ func (f *fitter) model(ctx context.Context, res *difalt.Result, c Candidate) (*M
 	m := &Model{
 		scaling: f.scaling, rank: r, ridge: c.Ridge, method: f.c.Options.Method,
 		features:   append([]string(nil), f.t.Features()...),
+		schema:     f.t.Schema().Clone(),
 		tasks:      append([]string(nil), f.t.Tasks()...),
 		nodes:      append([]string(nil), f.t.Nodes()...),
 		mean:       append([]float64(nil), f.mean(-1, c.MeanRidge)...),

@@ -20,6 +20,7 @@ type Model struct {
 	method difalt.Method
 
 	features []string // of the table, without an added constant
+	schema   dataset.Schema
 	tasks    []string
 	nodes    []string
 	nodeOf   []int // node of every task
@@ -89,6 +90,10 @@ func (m *Model) NodeIndex(name string) (int, error) {
 	}
 	return 0, fmt.Errorf("the model has no node %q: its nodes are %q", name, m.nodes)
 }
+
+// Schema says how the columns of a table become the features. TableOptions.Schema
+// reads other tables to them. Its slices alias the model.
+func (m *Model) Schema() *dataset.Schema { return &m.schema }
 
 // TaskColumn returns the name of the column that named the tasks in training; empty
 // if the model was not trained on a table with named columns.

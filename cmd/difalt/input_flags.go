@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/kernel"
+	"github.com/spf13/pflag"
+)
+
+// dataUsage is the usage of --data.
+const dataUsage = "table `FILE`, or pattern such as 'site-*.csv', of CSV (also gzip, zstd), Parquet or .npy; or problem file .npz (required)"
+
+// inputFlags say how the files of a table are read.
+type inputFlags struct {
+	delimiter, missing string
+	noHeader, single   bool
+}
+
+func (f *inputFlags) add(s *pflag.FlagSet) {
+	s.StringVar(&f.delimiter, "delimiter", ",", "what separates the cells of CSV: one `CHARACTER`, or tab")
+	s.BoolVar(&f.noHeader, "no-header", false, "the first line of CSV is a row; the columns are c0, c1, ...")
+	s.StringVar(&f.missing, "missing", "refuse", "rows with missing values, `WHAT`: refuse, drop")
+	s.BoolVar(&f.single, "float32", false, "keep features as float32, in half of the memory")
+}
+
+// resolve sets the options that the flags stand for.
+func (f *inputFlags) resolve(o *dataset.TableOptions) error {
+	switch r, n := utf8.DecodeRuneInString(f.delimiter); {
+	case f.delimiter == "tab":
+		o.Delimiter = '\t'
+	case n == 0 || n != len(f.delimiter):
+		return usagef("--delimiter is %q: want one character, or tab", f.delimiter)
+	default:
+		o.Delimiter = r
+	}
+	switch f.missing {
+	case "refuse":
+		o.Missing = dataset.MissingRefuse
+	case "drop":
+		o.Missing = dataset.MissingDrop
+	default:
+		return usagef("--missing is %q: want refuse or drop", f.missing)
+	}
+	o.NoHeader = f.noHeader
+	if f.single {
+		o.Storage = kernel.Float32
+	}
+	return nil
+}
+
+// reportDropped says how many rows were left out.
+func reportDropped(w io.Writer, t *dataset.Table) {
+	if n := t.Dropped(); n > 0 {
+		fmt.Fprintf(w, "%s left out for missing values.\n", count(n, "row"))
+	}
+}
+
+// readData reads tables or a problem file. Errors about a table name its file.
+func readData(path string, o dataset.TableOptions) (*dataset.ProblemFile, error) {
+	if isProblem(path) {
+		return dataset.ReadProblem(path)
+	}
+	t, err := dataset.ReadFiles([]string{path}, o)
+	if err != nil {
+		return nil, err
+	}
+	return &dataset.ProblemFile{Table: t}, nil
+}

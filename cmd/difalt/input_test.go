@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeSites writes three files, which hold the same columns: cells with semicolons,
+// a column of levels, and one row of the last file without a value.
+func writeSites(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	for g := range 3 {
+		var b strings.Builder
+		b.WriteString("store;region;price;revenue\n")
+		for i := range 60 {
+			region := []string{"north", "south"}[i%2]
+			fmt.Fprintf(&b, "s%d-%d;%s;%d;%d\n", g, i/12, region, i%7, 3*(i%7)+10*(i%2)+g)
+		}
+		if g == 2 {
+			b.WriteString("s2-0;north;NA;5\n")
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("site-%d.csv", g)), []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Files of several sites are one node each, and the model applies the levels that it
+// learned to other files.
+func TestFitSeveralFiles(t *testing.T) {
+	dir := writeSites(t)
+	model := filepath.Join(dir, "m.npz")
+	fit := []string{
+		"fit", "--data", filepath.Join(dir, "site-*.csv"), "--task", "store", "--target", "revenue", "--categorical", "region",
+		"--delimiter", ";", "--rank", "1", "--graph", "complete", "--iterations", "20", "--model", model, "--float32",
+	}
+	_, stderr, code := difaltCommand(t, fit...)
+	for _, want := range []string{"site-2.csv", `1 in column "price" (first on line 62)`} {
+		if code != exitFailure || !strings.Contains(stderr, want) {
+			t.Errorf("exit code %d, message %q lacks %q", code, stderr, want)
+		}
+	}
+	stdout, stderr, code := difaltCommand(t, append(fit, "--missing", "drop")...)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, want := range []string{"15 tasks, 3 features", "3 nodes", "1 row left out"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("output lacks %q:\n%s", want, stdout)
+		}
+	}
+	out := filepath.Join(dir, "p.csv")
+	predict := func(table string) (string, int) {
+		path := filepath.Join(dir, "new.csv")
+		if err := os.WriteFile(path, []byte(table), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", path, "--out", out)
+		return stderr, code
+	}
+	if stderr, code := predict("region,store,price\nsouth,s1-2,4\n"); code != 0 {
+		t.Fatal(stderr)
+	}
+	stderr, code = predict("region,store,price\nwest,s1-2,4\n")
+	if code != exitFailure || !strings.Contains(stderr, `new.csv: line 2, column "region": the level "west" is not known: it may be ["north" "south"]`) {
+		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+}
+
+func TestInputUsageErrors(t *testing.T) {
+	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
+	for _, c := range []struct{ flag, value, want string }{
+		{"--delimiter", "", `--delimiter is ""`},
+		{"--delimiter", ",,", `--delimiter is ",,"`},
+		{"--missing", "mean", `--missing is "mean"`},
+	} {
+		_, stderr, code := difaltCommand(t, append(base, c.flag, c.value)...)
+		if code != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s %q: exit code %d, message %q", c.flag, c.value, code, stderr)
+		}
+	}
+}
