@@ -50,7 +50,7 @@ func load(paths []string, o dataset.TableOptions, nodes, iterations int) error {
 		return err
 	}
 	seconds := time.Since(start).Seconds()
-	fmt.Printf("read:   %7.2f s, %.0f MB/s, %s\n", seconds, megabytes/seconds, peak())
+	fmt.Printf("read:   %7.2f s, %.0f MB/s, %d rows, %s\n", seconds, megabytes/seconds, t.Rows(), peak())
 	if nodes == 0 {
 		return nil
 	}
