@@ -17,7 +17,8 @@ type Problem struct {
 	// Start is the d x r start of the power iteration (Alg. 2, line 8); nil draws
 	// standard Gaussian entries from Options.Seed.
 	Start *kernel.Basis
-	// U0[i] is where node Hosted()[i] starts; nil runs the spectral initialisation.
+	// U0[i] is where node Hosted()[i] starts: after tasks were added, the U of the last
+	// result. Nil runs the spectral initialisation.
 	U0 []*kernel.Basis
 	// Truth is an orthonormal U*, for measuring the subspace distance; nil if it is
 	// not known.

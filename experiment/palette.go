@@ -22,6 +22,7 @@ var looks = map[string]look{
 	"dec":      {"Dec-AltGDmin", stroke(0x00, 0x9e, 0x73, 1.5, 7, 2.5, 1.5, 2.5)},
 	"dgd":      {"DGD variant", stroke(0xcc, 0x79, 0xa7, 1.7, 1.7, 2)},
 	"scaled":   {"Scaled diffusion", stroke(0xd5, 0x5e, 0x00, 2.2)},
+	Auto:       {"Auto", stroke(0x00, 0x00, 0x00, 1.5, 2, 2)},
 	"tracking": {"Gradient tracking", stroke(0x56, 0xb4, 0xe9, 1.3, 5, 4)},
 }
 

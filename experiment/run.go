@@ -116,7 +116,14 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	o := s.Options(threads)
 	o.Step = step
 	for _, name := range s.Methods {
-		if o.Method, err = difalt.ParseMethod(name); err != nil {
+		o, net := o, net
+		if name == Auto {
+			net = &difalt.Network{Weights: weights}
+			if o, net.Agreement, err = difalt.Auto(problem, weights, o); err != nil {
+				return t, fmt.Errorf("trial %d: %w", number, err)
+			}
+			net.Agreement.Seed = agreement.Seed
+		} else if o.Method, err = difalt.ParseMethod(name); err != nil {
 			return t, err
 		}
 		t.Curves = append(t.Curves, Curve{Method: name})

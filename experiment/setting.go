@@ -27,14 +27,15 @@ type Setting struct {
 
 	Graph   string   `json:"graph"`   // as topology.Parse reads it
 	Weights string   `json:"weights"` // as topology.ParseRule reads it
-	Methods []string `json:"methods"` // as difalt.ParseMethod reads them
+	Methods []string `json:"methods"` // as difalt.ParseMethod reads them, and Auto
 
 	Rounds          int `json:"rounds"`           // T_con
 	InitRounds      int `json:"init_rounds"`      // T_con,init
 	PowerIterations int `json:"power_iterations"` // T_pm
 	Iterations      int `json:"iterations"`       // T_GD
 
-	ScaledStep float64 `json:"scaled_step"` // as in difalt.Options; 0 is its default
+	ScaledStep     float64 `json:"scaled_step"`     // as in difalt.Options; 0 is its default
+	MixedPrecision bool    `json:"mixed_precision"` // as in difalt.Options
 
 	// How nodes agree in the iterations; the zero values are the paper's AGREE.
 	Agree     string  `json:"agree"`     // as topology.ParsePolynomial reads it, or "" for plain
@@ -47,6 +48,10 @@ type Setting struct {
 	Seed uint64    `json:"seed"`
 	Time TimeModel `json:"time_model"`
 }
+
+// Auto is the method of a setting that leaves the choice of method, rounds, step and
+// agreement to difalt.Auto.
+const Auto = "auto"
 
 // Synthetic returns the part that describes the data.
 func (s *Setting) Synthetic() Synthetic {
@@ -80,8 +85,8 @@ func (s *Setting) Validate() error {
 		return fmt.Errorf("methods: none is listed; want some of %v", difalt.Methods())
 	}
 	for i, m := range s.Methods {
-		if _, err := difalt.ParseMethod(m); err != nil {
-			return fmt.Errorf("methods: %w", err)
+		if _, err := difalt.ParseMethod(m); err != nil && m != Auto {
+			return fmt.Errorf("methods: %w; or %s", err, Auto)
 		}
 		if slices.Contains(s.Methods[:i], m) {
 			return fmt.Errorf("methods: %s is listed twice", m)
@@ -189,7 +194,7 @@ func (s *Setting) Options(workers int) difalt.Options {
 	return difalt.Options{
 		Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
 		InitRounds: s.InitRounds, PowerIterations: s.PowerIterations,
-		ScaledStep: s.ScaledStep, Workers: workers,
+		ScaledStep: s.ScaledStep, MixedPrecision: s.MixedPrecision, Workers: workers,
 	}
 }
 

@@ -86,6 +86,7 @@ func (k *process) answer(limit time.Duration) (string, error) {
 	select {
 	case line, ok := <-k.lines:
 		if !ok {
+			k.cmd.Wait() // which also collects the last of what it said to stderr
 			return "", fmt.Errorf("ended: %s", or(k.errors.last(), "no message"))
 		}
 		return line, k.cmd.Process.Signal(syscall.SIGSTOP)

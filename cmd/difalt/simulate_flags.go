@@ -22,6 +22,7 @@ type simulateFlags struct {
 	set *pflag.FlagSet
 	simulation
 	preset string
+	auto   bool
 	time   *timeFlags
 }
 
@@ -38,12 +39,14 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.Rank, "rank", s.Rank, "rank r of the representation")
 	f.set.StringVar(&s.Graph, "graph", s.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	f.set.StringVar(&s.Weights, "weights", s.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
-	f.set.StringSliceVar(&s.Methods, "methods", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", "))
+	f.set.StringSliceVar(&s.Methods, "methods", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", and "+experiment.Auto)
+	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --methods auto")
 	f.set.IntVar(&s.Rounds, "rounds", s.Rounds, "rounds of averaging in an iteration, T_con")
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
 	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm")
 	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
 	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods scaled and tracking, 1 is that of Newton's method (default 0.7)")
+	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a float32 copy of the samples, corrected to the digits of float64")
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
 	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default none)")
 	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.9 (default 0, all speak)")
@@ -124,6 +127,12 @@ func (f *simulateFlags) one() (*simulation, error) {
 	}
 	if s.out == "" {
 		return nil, usagef("--out is empty: need a folder")
+	}
+	if f.auto {
+		if given("methods") {
+			return nil, usagef("--auto chooses the method: drop it or --methods (which knows %q too)", experiment.Auto)
+		}
+		s.setting.Methods = []string{experiment.Auto}
 	}
 	// With so few rounds as the iteration can do with, node 1's start would not reach
 	// all others.

@@ -1,0 +1,45 @@
+package difalt_test
+
+import (
+	"testing"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestWarmStart adds tasks to nodes that have been trained: started from the result
+// of before, the run must need a fraction of the iterations.
+func TestWarmStart(t *testing.T) {
+	s := gaussian(3, 5, 20, 60, 2, fixed(15), 0)
+	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
+	old := &difalt.Problem{Truth: s.Truth}
+	for g := range s.Nodes { // without the last two tasks of every node
+		var x []mat.Matrix
+		for _, m := range s.x[g][:len(s.x[g])-2] {
+			x = append(x, m)
+		}
+		old.Nodes = append(old.Nodes, kernel.NewTasks(x, s.y[g][:len(x)], kernel.Float64))
+	}
+	o := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, Iterations: 20}
+	before, err := difalt.Run(t.Context(), old, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrival := func(recs []difalt.Record) int {
+		for _, r := range recs {
+			if r.SDMax < 1e-10 {
+				return r.Iteration
+			}
+		}
+		return len(recs)
+	}
+	o.Iterations = 100
+	cold := arrival(curve(t, s.Problem, net, o))
+	s.U0 = before.U
+	warm := arrival(curve(t, s.Problem, net, o))
+	if warm >= cold-10 {
+		t.Errorf("%d iterations from the result of before, %d from scratch", warm, cold)
+	}
+}
