@@ -1,9 +1,6 @@
 package dataset
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // chunkBytes bounds the memory of a chunk.
 const chunkBytes = 4 << 20
@@ -127,5 +124,9 @@ type store interface {
 	permute(to []int32)
 }
 
-// fits reports whether v is finite as float32.
-func fits(v float64) bool { return !math.IsInf(float64(float32(v)), 0) }
+// fits reports whether a finite v is finite as float32, too: it is below the middle
+// between the largest float32 and what would follow.
+func fits(v float64) bool {
+	const limit = 0x1.ffffffp127
+	return v < limit && v > -limit
+}

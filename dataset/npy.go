@@ -47,18 +47,18 @@ func (l *loader) takeRow(b *batch, line int, row []float64) {
 	if b.err != nil {
 		return
 	}
-	x, names := b.begin(line)
+	b.begin(line)
 	for col, v := range row {
-		if b.err = l.store(b, b.rows, x, names, col, v); b.err != nil {
+		if b.err = l.store(b, b.rows, col, v); b.err != nil {
 			return
 		}
 	}
 	b.rows++
 }
 
-// store puts a number where the role of its column says, in a row of a batch with
-// the features x and the given names. NaN is missing.
-func (l *loader) store(b *batch, row int, x []float64, names []span, col int, v float64) error {
+// store puts a number where the role of its column says, in a row of a batch. NaN is
+// missing.
+func (l *loader) store(b *batch, row, col int, v float64) error {
 	r := l.cols.roles[col]
 	missing := math.IsNaN(v)
 	switch {
@@ -71,10 +71,10 @@ func (l *loader) store(b *batch, row int, x []float64, names []span, col int, v 
 	case r.kind == name:
 		at := len(b.text)
 		b.text = strconv.AppendFloat(b.text, v, 'f', -1, 64)
-		names[r.at] = span{at, len(b.text)}
+		b.names[row*b.texts+r.at] = span{at, len(b.text)}
 		return nil
 	case r.kind == feature:
-		x[r.at] = v
+		b.x[row*b.width+r.at] = v
 	default:
 		b.y[row] = v
 	}

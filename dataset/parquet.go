@@ -189,14 +189,14 @@ func parquetError(err error) error {
 // takeColumn stores n values of a column in the rows of a batch.
 func (l *loader) takeColumn(b *batch, c *parquetColumn, n int) error {
 	for i, v := range c.buf[:n] {
-		x, names := b.x[i*b.width:][:b.width], b.names[i*b.texts:][:b.texts]
-		var number float64
-		switch v.Kind() {
-		case parquet.ByteArray:
+		if v.Kind() == parquet.ByteArray {
 			at := len(b.text)
 			b.text = append(b.text, v.ByteArray()...)
-			names[c.role.at] = trim(b.text, span{at, len(b.text)})
+			b.names[i*b.texts+c.role.at] = trim(b.text, span{at, len(b.text)})
 			continue
+		}
+		number := math.NaN()
+		switch v.Kind() {
 		case parquet.Double:
 			number = v.Double()
 		case parquet.Float:
@@ -212,13 +212,17 @@ func (l *loader) takeColumn(b *batch, c *parquetColumn, n int) error {
 			}
 			number = float64(v.Int64())
 		case parquet.Boolean:
+			number = 0
 			if v.Boolean() {
 				number = 1
 			}
-		default: // null
-			number = math.NaN()
 		}
-		if err := l.store(b, i, x, names, c.at, number); err != nil {
+		// The common case, before what store has to tell apart.
+		if c.role.kind == feature && fits(number) {
+			b.x[i*b.width+c.role.at] = number
+			continue
+		}
+		if err := l.store(b, i, c.at, number); err != nil {
 			return err
 		}
 	}

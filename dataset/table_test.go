@@ -188,3 +188,18 @@ func TestFolds(t *testing.T) {
 		t.Error("tasks of one row are all in the same fold")
 	}
 }
+
+// The limit of float32 storage is where conversion becomes infinite.
+func TestFits(t *testing.T) {
+	limit := float64(math.MaxFloat32)
+	for range 3 {
+		limit = math.Nextafter(limit, math.Inf(1))
+	}
+	for _, v := range []float64{0, 1, math.MaxFloat32, limit, 0x1.ffffffp127, math.Nextafter(0x1.ffffffp127, 0), 1e39, math.MaxFloat64} {
+		for _, v := range []float64{v, -v} {
+			if want := !math.IsInf(float64(float32(v)), 0); fits(v) != want {
+				t.Errorf("fits(%v) = %v, want %v", v, !want, want)
+			}
+		}
+	}
+}
