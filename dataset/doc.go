@@ -3,7 +3,24 @@
 // difalt: assignment of tasks to nodes, held-out rows, folds.
 //
 // A [Table] holds rows of samples; each row belongs to a task, each task to a
-// node. Tables come from CSV ([ReadCSV]), from problem files ([ReadProblem]) or
-// row by row from the caller ([Table.Append]). Package dataset/model trains on
-// tables and predicts.
+// node. Tables come from files ([ReadFiles]: CSV, also compressed, Parquet, NPY; one
+// file or one a node), from a stream of CSV ([ReadCSV]), from problem files
+// ([ReadProblem]) or row by row from the caller ([Table.Append]). [TableOptions] says
+// which columns are task, target, node and features, which of them are categorical,
+// and what becomes of missing values; [Table.Schema] keeps what was learned from the
+// first table for the next. Package dataset/model trains on tables and predicts.
+//
+// # Memory
+//
+// Rows are parsed as they are read, so that a table takes 8 bytes a number, or 4 with
+// float32 storage, whatever the size of the file's text. [Table.Pack] copies it, and
+// [Table.PackAndRelease] gives the table back while it packs: both together then need
+// little more than the packed tasks alone. Compressed text that unpacks to more than a
+// hundred times its size, and arrays or columns that claim to, are refused beyond
+// some megabytes, as are single cells of many megabytes.
+//
+// # Errors
+//
+// An error names the file, the line or row, the column or array, and the value.
+// Nothing is returned besides an error.
 package dataset

@@ -3,6 +3,8 @@ package dataset_test
 import (
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/difalt/difalt/dataset"
@@ -27,4 +29,70 @@ B,south,1.35,1,205
 	// 3 rows of tasks [A B] on nodes [north south]
 	// features [price weekday]
 	// line 5, column "price": "cheap" is not a number
+}
+
+// Two sites keep a file each. The levels of a categorical column are learned from
+// both, and apply to tables that are read later.
+func ExampleReadFiles() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range map[string]string{
+		"site-north.csv": "store;kind;price;revenue\nA;kiosk;1.20;310\nA;market;1.10;350\n",
+		"site-south.csv": "store;kind;price;revenue\nB;kiosk;1.35;205\nB;kiosk;NA;210\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			log.Fatal(err)
+		}
+	}
+	options := dataset.TableOptions{
+		Task: "store", Target: "revenue", Categorical: []string{"kind"}, Delimiter: ';', Missing: dataset.MissingDrop,
+	}
+	table, err := dataset.ReadFiles([]string{filepath.Join(dir, "site-*.csv")}, options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(table.Rows(), "rows on nodes", table.Nodes(), "and", table.Dropped(), "dropped")
+	fmt.Println("features", table.Features())
+
+	options = dataset.TableOptions{Task: "store", Schema: table.Schema()}
+	_, err = dataset.ReadCSV(strings.NewReader("store,price,kind\nA,1.30,mall\n"), options)
+	fmt.Println(err)
+	// Output:
+	// 3 rows on nodes [site-north site-south] and 1 dropped
+	// features [kind=kiosk kind=market price]
+	// line 2, column "kind": the level "mall" is not known: it may be ["kiosk" "market"]
+}
+
+func ExampleTable_PackAndRelease() {
+	table, err := dataset.ReadCSV(strings.NewReader("task,a,b,y\nx,1,2,3\nz,4,5,6\nx,7,8,9\n"), dataset.TableOptions{Task: "task", Target: "y"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := table.AssignBlocks(1); err != nil {
+		log.Fatal(err)
+	}
+	layout, err := table.Layout()
+	if err != nil {
+		log.Fatal(err)
+	}
+	nodes := table.PackAndRelease(layout, nil, len(table.Features()), nil)
+	fmt.Println(nodes[0].Len(), "tasks; the responses of the first are", nodes[0].Y(0))
+	// Output: 2 tasks; the responses of the first are [3 9]
+}
+
+// Features that are missing can be filled with the means over training rows.
+func ExampleTable_FillMissing() {
+	const text = "task,a,y\nx,1,0\nx,NA,0\nz,3,0\n"
+	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.TableOptions{Task: "task", Target: "y", Missing: dataset.MissingKeep})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := table.FillMissing(table.Means(nil)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(table.X(make([]float64, 1), 1), "in place of", table.Missing(), "missing values")
+	// Output: [2] in place of [1] missing values
 }
