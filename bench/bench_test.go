@@ -4,11 +4,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
 	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/experiment"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -163,4 +165,49 @@ func BenchmarkRun(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkFigure1 is a whole run of Dif-AltGDmin in the setting of the paper's
+// figure 1: 20 nodes, 500 iterations of ten rounds. MixedPrecision must end at the
+// same distance; digits is -log10 of the largest.
+func BenchmarkFigure1(b *testing.B) {
+	if testing.Short() {
+		b.Skip("2 s a run")
+	}
+	const nodes = 20
+	ctx := context.Background()
+	data := experiment.Synthetic{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
+	p, err := data.Generate(nodes, seed, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	graph, err := topology.ErdosRenyi(nodes, 0.5, seed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.EqualNeighbor)
+	if err != nil {
+		b.Fatal(err)
+	}
+	net := &difalt.Network{Weights: weights}
+	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500}
+	initial, err := difalt.Initialize(ctx, p, net, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.U0, o.Step = initial.U, initial.Step
+	for _, w := range workers() {
+		for _, mixed := range []bool{false, true} {
+			o.Workers, o.MixedPrecision = w, mixed
+			b.Run(fmt.Sprintf("mixed=%v/kernel=%s/workers=%d", mixed, kernel.Info().Kernel, w), func(b *testing.B) {
+				for b.Loop() {
+					res, err := difalt.Run(ctx, p, net, o)
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(-math.Log10(res.Last.SDMax), "digits")
+				}
+			})
+		}
+	}
 }
