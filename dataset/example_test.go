@@ -83,16 +83,13 @@ func ExampleTable_PackAndRelease() {
 	// Output: 2 tasks; the responses of the first are [3 9]
 }
 
-// Features that are missing can be filled with the means over training rows.
-func ExampleTable_FillMissing() {
+// Missing features can be kept: package dataset/model fills them in.
+func ExampleTable_Missing() {
 	const text = "task,a,y\nx,1,0\nx,NA,0\nz,3,0\n"
 	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.TableOptions{Task: "task", Target: "y", Missing: dataset.MissingKeep})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := table.FillMissing(table.Means(nil)); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(table.X(make([]float64, 1), 1), "in place of", table.Missing(), "missing values")
-	// Output: [2] in place of [1] missing values
+	fmt.Println(table.X(make([]float64, 1), 1), table.Missing())
+	// Output: [NaN] [{a 1}]
 }

@@ -53,7 +53,6 @@ type loader struct {
 	o      TableOptions
 	t      *Table
 	levels []*levels // of every categorical column
-	kept   bool      // there are missing values in the table
 
 	// Of the current file.
 	cols *columns
@@ -98,6 +97,7 @@ func (l *loader) open(header []string, unit string) (err error) {
 	}
 	l.t = newTable(len(l.cols.features), l.cols.target, l.o.Storage)
 	l.t.schema.Columns = slices.Clone(l.cols.features)
+	l.t.missing = make([]int, len(l.cols.features))
 	for _, c := range l.cols.categories {
 		var known []string
 		if l.o.Schema != nil {
@@ -164,7 +164,13 @@ func (l *loader) addRow(b *batch, i int) error {
 		t.dropped++
 		return nil
 	}
-	l.kept = l.kept || gap
+	if gap {
+		for j, v := range x {
+			if math.IsNaN(v) {
+				t.missing[j]++
+			}
+		}
+	}
 	if err := l.join(b, i, node); err != nil {
 		return err
 	}
@@ -231,9 +237,6 @@ func (l *loader) finish() (*Table, error) {
 	if twice := firstDuplicate(t.features); twice != "" {
 		return nil, fmt.Errorf("two features would be named %q: rename a column", twice)
 	}
-	if l.kept {
-		t.countMissing()
-	}
 	return t, nil
 }
 
@@ -249,17 +252,4 @@ func firstDuplicate(names []string) string {
 		seen[n] = true
 	}
 	return ""
-}
-
-// countMissing sets Missing.
-func (t *Table) countMissing() {
-	t.missing = make([]int, len(t.features))
-	x := make([]float64, len(t.features))
-	for i := range t.Rows() {
-		for j, v := range t.X(x, i) {
-			if math.IsNaN(v) {
-				t.missing[j]++
-			}
-		}
-	}
 }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -45,52 +44,27 @@ func refuseGaps(columns []string, missing []gaps) error {
 	if list == nil {
 		return nil
 	}
-	return fmt.Errorf("there are missing values: %s; rows that have any can be dropped", some(list))
+	return fmt.Errorf("there are missing values: %s; such rows can be dropped, or missing features replaced by their means", some(list))
 }
 
-// Means returns the mean of every feature over the chosen rows; nil chooses all.
-// Missing values do not count; the mean of a feature without a value is NaN.
-func (t *Table) Means(rows []bool) []float64 {
-	d := len(t.features)
-	mean, count := make([]float64, d), make([]int, d)
-	x := make([]float64, d)
-	for i := range t.Rows() {
-		if rows != nil && !rows[i] {
-			continue
-		}
-		for j, v := range t.X(x, i) {
-			if !math.IsNaN(v) {
-				mean[j] += v
-				count[j]++
-			}
-		}
-	}
-	for j := range mean {
-		mean[j] /= float64(count[j])
-	}
-	return mean
+// A MissingCount says in how many rows a feature column has no value.
+type MissingCount struct {
+	Column string
+	Rows   int
 }
 
-// FillMissing lets values[j] take the place of every missing value of feature j. It
-// must not run while other goroutines read the table.
-func (t *Table) FillMissing(values []float64) error {
-	if len(values) != len(t.features) {
-		return fmt.Errorf("%d values fill the gaps of %d features", len(values), len(t.features))
-	}
-	for j, v := range values {
-		if t.missing != nil && t.missing[j] > 0 && !finite(v) {
-			return fmt.Errorf("column %q: %v cannot take the place of its %d missing values", t.features[j], v, t.missing[j])
+// Missing counts the missing values among the features, by column; nil if there are
+// none. Only tables that were read with MissingKeep have any, and X returns NaN for
+// them.
+func (t *Table) Missing() []MissingCount {
+	var list []MissingCount
+	for j, n := range t.missing {
+		if n > 0 {
+			list = append(list, MissingCount{t.schema.Columns[j], n})
 		}
 	}
-	if t.missing != nil {
-		t.fill = append([]float64(nil), values...)
-	}
-	return nil
+	return list
 }
-
-// Missing returns the number of missing values of every feature, filled or not; nil
-// if there are none.
-func (t *Table) Missing() []int { return t.missing }
 
 // Dropped returns the number of rows of the files that are not in the table because
 // they lack values.

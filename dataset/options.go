@@ -50,8 +50,8 @@ const (
 	MissingRefuse Missing = iota
 	// MissingDrop leaves out the rows that have any.
 	MissingDrop
-	// MissingKeep keeps missing features as NaN until [Table.FillMissing] replaces them,
-	// and leaves out the rows without a target or a task.
+	// MissingKeep keeps missing features as NaN, in place of which package model puts
+	// the mean over training rows, and leaves out the rows without target, task or node.
 	MissingKeep
 )
 

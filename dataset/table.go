@@ -19,10 +19,9 @@ type Table struct {
 	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
 	x        store
-	slot     []int32   // where x has a row; nil if in order
-	released bool      // x is empty
-	missing  []int     // missing values of every feature; nil if there are none
-	fill     []float64 // takes the place of NaN; nil while they stay
+	slot     []int32 // where x has a row; nil if in order
+	released bool    // x is empty
+	missing  []int   // rows without a value, of every feature column; nil if never counted
 	dropped  int
 	y        []float64
 	target   bool
@@ -200,7 +199,8 @@ func (t *Table) Line(row int) int { return int(t.line[row]) }
 func (t *Table) Y(row int) float64 { return t.y[row] }
 
 // X copies the features of a row to dst, which needs one entry a feature, and
-// returns dst. Missing values are NaN until FillMissing was called.
+// returns dst. Missing values are NaN, that of a categorical column in all of its
+// levels.
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
 	if t.released {
@@ -212,13 +212,6 @@ func (t *Table) X(dst []float64, row int) []float64 {
 	t.x.get(dst, row)
 	if t.coding != nil {
 		expand(dst, t.coding)
-	}
-	if t.fill != nil {
-		for j, v := range dst {
-			if math.IsNaN(v) {
-				dst[j] = t.fill[j]
-			}
-		}
 	}
 	return dst
 }

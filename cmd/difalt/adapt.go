@@ -16,7 +16,8 @@ const adaptHelp = `Add new tasks to a model: fit their few coefficients on the s
 which stays as it is. That takes far fewer samples than a model of their own.
 
 The table needs the columns of tasks and targets and the features that the model
-was trained on, by name; other columns are ignored. All rows are used. The output
+was trained on, by name; other columns are ignored. All rows are used. With --missing mean,
+missing features are the means of the rows that the model was trained on. The output
 is a model that knows the old tasks and the new ones.
 
 With --learning-curve DIR the question is another one: how many rows does a new task
@@ -100,6 +101,7 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, count(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
+	reportMissing(stdout, t)
 	if len(singular) > 0 {
 		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(singular))
 	}

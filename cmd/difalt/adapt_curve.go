@@ -44,6 +44,7 @@ func (f *adaptFlags) learningCurve(stdout io.Writer, ridge float64) error {
 Errors on held-out rows of %s that the model has not seen, after training on
 so many rows of each. pooled: the model's shared mean; single: one ridge a task.
 `, count(len(t.Tasks())-len(leftOut), "task"))
+	reportMissing(stdout, t)
 	if len(leftOut) > 0 {
 		fmt.Fprintf(stdout, "Left out, with too few rows to hold some out: %s.\n", listed(leftOut))
 	}

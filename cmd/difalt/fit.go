@@ -35,6 +35,12 @@ Scaling, shared mean and errors are sums over the nodes too: a node sends sums o
 its own rows (moments, Gram matrices of its folds, squared errors), never a row. The
 two baselines are for the comparison only and are fitted in this process.
 
+Missing values (empty, NA, NaN, null, None) are an error that counts them by column,
+unless --missing says drop (leave their rows out) or mean: a missing feature then
+becomes the mean of its column over the training rows of all nodes, which the model
+remembers, and a missing level the shares of all levels. Rows without task, node or
+target are left out by both.
+
 A problem file (.npz) holds samples, and possibly network, start and truth, as
 "difalt simulate --export" writes them. It runs the algorithm of the paper as it
 is: no mean, no scaling, no ridge, all rows. With U0 in the file, other programs
@@ -109,7 +115,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	describeFit(stdout, f.data, in.Table, c)
-	reportDropped(stdout, in.Table)
+	reportMissing(stdout, in.Table)
 	trace := newTrace(f.options.Method)
 	if out.trace != nil || f.report != "" {
 		c.Options.Observer = trace.observe
@@ -128,7 +134,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.report != "" {
-		files, err := f.reportFiles(m, report, c, trace)
+		files, err := f.reportFiles(in.Table, m, report, c, trace)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/model"
 )
 
@@ -60,8 +61,11 @@ type cell struct {
 }
 
 // reportFiles returns the files of --report by name.
-func (f *fitFlags) reportFiles(m *model.Model, r *model.Report, c *model.Config, t *trace) (map[string][]byte, error) {
+func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *model.Report, c *model.Config, t *trace) (map[string][]byte, error) {
 	p := f.newPage(m, r, c)
+	if s := filled(data); s != "" {
+		p.Notes = append(p.Notes, s)
+	}
 	files := map[string][]byte{"tasks.csv": tasksCSV(r), "scores.csv": scoresCSV(r)}
 	spectrum, err := spectrumChart(r)
 	if err != nil {
@@ -160,7 +164,7 @@ func gain(r *model.Report) string {
 func (p *page) addNotes(r *model.Report) {
 	p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Result.Status))
 	if len(r.Exposed) > 0 {
-		p.Notes = append(p.Notes, "The sums of these nodes disclose a training row, since they have a single one in all or in a fold: "+listed(r.Exposed)+".")
+		p.Notes = append(p.Notes, "The sums of these nodes disclose a training row, or a value, since they have a single one in all or in a fold: "+listed(r.Exposed)+".")
 	}
 	if len(r.FewRows) > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("Fewer training rows than the rank: %s.", listed(r.FewRows)))

@@ -103,7 +103,7 @@ all training rows or all held-out rows.
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 1, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
 	}
 	if len(r.Exposed) > 0 {
-		fmt.Fprintf(w, "The sums of these nodes disclose a training row, since they have a single one in all or in a fold: %s.\n", listed(r.Exposed))
+		fmt.Fprintf(w, "The sums of these nodes disclose a training row, or a value, since they have a single one in all or in a fold: %s.\n", listed(r.Exposed))
 	}
 	if len(r.FewRows) > 0 {
 		fmt.Fprintf(w, "Fewer training rows than the rank %d: %s.\n", r.Chosen.Rank, listed(r.FewRows))
@@ -167,7 +167,7 @@ func (f *fitFlags) printFiles(w io.Writer) {
 func listed(names []string) string {
 	const most = 5
 	if len(names) > most {
-		return fmt.Sprintf("%s and %d more tasks", strings.Join(names[:most], ", "), len(names)-most)
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")
 }

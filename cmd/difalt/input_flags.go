@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/dataset"
@@ -22,7 +23,7 @@ type inputFlags struct {
 func (f *inputFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.delimiter, "delimiter", ",", "what separates the cells of CSV: one `CHARACTER`, or tab")
 	s.BoolVar(&f.noHeader, "no-header", false, "the first line of CSV is a row; the columns are c0, c1, ...")
-	s.StringVar(&f.missing, "missing", "refuse", "rows with missing values, `WHAT`: refuse, drop")
+	s.StringVar(&f.missing, "missing", "refuse", "missing values, `WHAT`: refuse; drop their rows; mean: fill features with the mean over training rows")
 	s.BoolVar(&f.single, "float32", false, "keep features as float32, in half of the memory")
 }
 
@@ -41,8 +42,10 @@ func (f *inputFlags) resolve(o *dataset.TableOptions) error {
 		o.Missing = dataset.MissingRefuse
 	case "drop":
 		o.Missing = dataset.MissingDrop
+	case "mean":
+		o.Missing = dataset.MissingKeep
 	default:
-		return usagef("--missing is %q: want refuse or drop", f.missing)
+		return usagef("--missing is %q: want refuse, drop or mean", f.missing)
 	}
 	o.NoHeader = f.noHeader
 	if f.single {
@@ -51,11 +54,31 @@ func (f *inputFlags) resolve(o *dataset.TableOptions) error {
 	return nil
 }
 
-// reportDropped says how many rows were left out.
-func reportDropped(w io.Writer, t *dataset.Table) {
+// reportMissing says how many rows were left out, and how many values were filled in.
+func reportMissing(w io.Writer, t *dataset.Table) {
 	if n := t.Dropped(); n > 0 {
 		fmt.Fprintf(w, "%s left out for missing values.\n", count(n, "row"))
 	}
+	if s := filled(t); s != "" {
+		fmt.Fprintln(w, s)
+	}
+}
+
+// filled says in how many rows of a column a mean took the place of a missing value;
+// nothing if there are none.
+func filled(t *dataset.Table) string {
+	const most = 20
+	var list []string
+	for _, m := range t.Missing() {
+		list = append(list, fmt.Sprintf("%d in %q", m.Rows, m.Column))
+	}
+	if list == nil {
+		return ""
+	}
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("and in %d more columns", n))
+	}
+	return fmt.Sprintf("Missing values filled with the mean of the training rows: %s.", strings.Join(list, ", "))
 }
 
 // readData reads tables or a problem file. Errors about a table name its file.

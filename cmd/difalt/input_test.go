@@ -71,12 +71,57 @@ func TestFitSeveralFiles(t *testing.T) {
 	}
 }
 
+// Missing features become means in fit, predict and adapt, and all of them say so.
+func TestMissingMean(t *testing.T) {
+	dir := writeSites(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(path("new.csv"), []byte("store;region;price;revenue\nnew;;4;7\nnew;south;;9\nnew;north;1;\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		want []string
+		args []string
+	}{
+		{
+			[]string{"15 tasks, 3 features", "filled with the mean of the training rows: 1 in \"price\"."},
+			[]string{
+				"fit", "--data", path("site-*.csv"), "--task", "store", "--target", "revenue", "--categorical", "region", "--rank", "1",
+				"--graph", "complete", "--iterations", "20", "--model", path("m.npz"), "--report", path("report"),
+			},
+		},
+		{
+			[]string{"1 row left out", `1 in "region", 1 in "price"`},
+			[]string{"adapt", "--model", path("m.npz"), "--data", path("new.csv"), "--out", path("m2.npz")},
+		},
+		{
+			[]string{`1 in "region", 1 in "price"`, "predictions for 3 rows"},
+			[]string{"predict", "--model", path("m2.npz"), "--data", path("new.csv"), "--out", path("p.csv"), "--stderr"},
+		},
+	} {
+		stdout, stderr, code := difaltCommand(t, append(c.args, "--delimiter", ";", "--missing", "mean")...)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%s: output lacks %q:\n%s", c.args[0], want, stdout)
+			}
+		}
+	}
+	if page := string(readFile(t, path("report"), "index.html")); !strings.Contains(page, "filled with the mean of the training rows: 1 in") {
+		t.Error("the page does not say what was filled")
+	}
+	if rows := records(t, path("p.csv")); len(rows) != 3 || rows[1]["prediction"] == "" || rows[1]["stderr"] == "" {
+		t.Errorf("predictions are %v", rows)
+	}
+}
+
 func TestInputUsageErrors(t *testing.T) {
 	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
 	for _, c := range []struct{ flag, value, want string }{
 		{"--delimiter", "", `--delimiter is ""`},
 		{"--delimiter", ",,", `--delimiter is ",,"`},
-		{"--missing", "mean", `--missing is "mean"`},
+		{"--missing", "median", `--missing is "median": want refuse, drop or mean`},
 	} {
 		_, stderr, code := difaltCommand(t, append(base, c.flag, c.value)...)
 		if code != exitUsage || !strings.Contains(stderr, c.want) {

@@ -19,7 +19,8 @@ const predictHelp = `Predict the target for every row of a table, with a model t
 
 The table needs the column of tasks and the features that the model was trained
 on, by name; other columns are ignored. Every task must be one that the model
-knows; "difalt adapt" adds others. The output has one line a row, in the order of
+knows; "difalt adapt" adds others. With --missing mean, missing features are the means
+of the rows that the model was trained on. The output has one line a row, in the order of
 the table: the task and the prediction.
 
 With --stderr there are two more columns. stderr is the standard error of the
@@ -102,7 +103,7 @@ func (f *predictFlags) run(stdout io.Writer) error {
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	reportDropped(stdout, t)
+	reportMissing(stdout, t)
 	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), count(len(t.Tasks()), "task"))
 	return nil
 }
@@ -164,7 +165,8 @@ func writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y 
 		task := t.Tasks()[t.Task(i)]
 		record = append(record[:0], task, number(v))
 		if standardError {
-			_, e, err := m.PredictError(task, t.X(x, i))
+			m.FillMissing(t.X(x, i))
+			_, e, err := m.PredictError(task, x)
 			if err != nil {
 				return err
 			}

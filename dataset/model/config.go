@@ -30,7 +30,10 @@ func ParseMean(name string) (Mean, error) {
 	return 0, fmt.Errorf("unknown mean %q: want shared or none", name)
 }
 
-// Config says how Fit trains.
+// Config says how Fit trains. Missing features, which tables have that were read with
+// dataset.MissingKeep, are replaced by the mean of their column over the training rows
+// of all nodes that have a value; those of a categorical column by the shares of its
+// levels.
 type Config struct {
 	// Network is where the nodes of the table meet: as many nodes as the table has. All
 	// of them must live in this process. With a Mixer of the caller's, all that is sent

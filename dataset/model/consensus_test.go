@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -171,7 +172,12 @@ func (s *spy) note(z []topology.Message) {
 // fit, tuning included, and looks for the numbers of X, y and b, in the units of the
 // table and scaled, plain and weighted by a node's share.
 func TestNothingPrivateLeavesANode(t *testing.T) {
-	tab := newTruth(4, 5, 1).table(t, 16, 12, 16, 4)
+	t.Run("complete", func(t *testing.T) { listen(t, newTruth(4, 5, 1).table(t, 16, 12, 16, 4)) })
+	t.Run("missing values", func(t *testing.T) { listen(t, newHoled(4, "", 16, 20).table(t, 4, nil)) })
+}
+
+// listen fits a table that is on four nodes.
+func listen(t *testing.T, tab *dataset.Table) {
 	c := testConfig(t, 4, 2)
 	train := make([]bool, tab.Rows())
 	for i := range train {
@@ -198,9 +204,9 @@ func TestNothingPrivateLeavesANode(t *testing.T) {
 			}
 		}
 	}
-	x := make([]float64, 6)
+	x := make([]float64, m.width())
 	for i := range tab.Rows() {
-		for _, v := range tab.X(x[:5], i) {
+		for _, v := range tab.X(x[:m.width()-1], i) {
 			look("feature", v)
 		}
 		m.apply(x)

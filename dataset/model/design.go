@@ -14,6 +14,7 @@ const ConstantFeature = "(intercept)"
 
 // A scaling takes rows of a table to what the algorithm sees.
 type scaling struct {
+	fill          []float64 // in place of missing features
 	center, scale []float64 // of the table's features
 	target        float64   // subtracted from the target
 	constant      bool      // a feature that is always 1 comes last
@@ -29,11 +30,21 @@ func (s *scaling) width() int {
 
 // apply scales the leading entries of z, a row of the table, in place.
 func (s *scaling) apply(z []float64) {
+	s.replaceMissing(z[:len(s.fill)])
 	for j, c := range s.center {
 		z[j] = (z[j] - c) / s.scale[j]
 	}
 	if s.constant {
 		z[len(s.center)] = 1
+	}
+}
+
+// replaceMissing puts the fill in place of every NaN of x, a row of the table.
+func (s *scaling) replaceMissing(x []float64) {
+	for j, v := range x {
+		if math.IsNaN(v) {
+			x[j] = s.fill[j]
+		}
 	}
 }
 
@@ -104,6 +115,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 	if err != nil {
 		return err
 	}
+	d.fill = mean
 	d.center, d.scale = make([]float64, len(mean)), make([]float64, len(mean))
 	d.constant = c.Intercept
 	for j := range mean {
@@ -127,35 +139,45 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 // target, over the training rows of all nodes. The nodes meet twice: for the sums
 // that the means are made of, and for the squares of what differs from the means,
 // which keeps the digits that the sum of squares less the square of the sum loses.
+// Missing features do not count for the mean, and have it as their value.
 func (d *design) moments(ctx context.Context) (mean, deviation []float64, target float64, err error) {
 	k := len(d.t.Features())
 	x := make([]float64, k)
-	z := d.perNode(k + 2)
+	z := d.perNode(2*k + 2) // sums, numbers of values, sum of the target, rows
 	for g, s := range z {
 		d.eachTraining(g, func(i int) {
 			for j, v := range d.t.X(x, i) {
-				s[j] += v
+				if !math.IsNaN(v) {
+					s[j] += v
+					s[k+j]++
+				}
 			}
-			s[k] += d.t.Y(i)
-			s[k+1]++
+			s[2*k] += d.t.Y(i)
+			s[2*k+1]++
 		})
 	}
 	sums, err := d.sum(ctx, z)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	n := math.Round(sums[k+1])
+	n := math.Round(sums[2*k+1])
 	d.total = int(n)
 	mean = make([]float64, k)
 	for j := range mean {
-		mean[j] = sums[j] / n
+		count := math.Round(sums[k+j])
+		if count == 0 {
+			return nil, nil, 0, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
+		}
+		mean[j] = sums[j] / count
 	}
-	target = sums[k] / n
+	target = sums[2*k] / n
 	z = d.perNode(k)
 	for g, s := range z {
 		d.eachTraining(g, func(i int) {
 			for j, v := range d.t.X(x, i) {
-				s[j] += (v - mean[j]) * (v - mean[j])
+				if !math.IsNaN(v) {
+					s[j] += (v - mean[j]) * (v - mean[j])
+				}
 			}
 		})
 	}

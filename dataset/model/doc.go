@@ -10,6 +10,8 @@
 // of each task's own, held back by a ridge. The rank and all strengths are chosen by
 // cross-validation on training rows.
 //
+// Missing features take the mean of their column over the training rows of all nodes.
+//
 // No row leaves its node. Means and deviations for the scaling, Gram matrices for
 // the shared mean, and squared errors of the cross-validation and of the report are
 // sums over the nodes of what each computes from its own rows, added by AGREE over

@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of the model files that Save writes. Load refuses others.
-const Version = 2
+const Version = 3
 
 const format = "difalt model"
 
@@ -43,6 +43,7 @@ type header struct {
 //	B          r x T      coefficients
 //	precision  T x r x r  of b_t: A_t'A_t + ridge I, A_t = X_t U
 //	mean       d          coefficients that all tasks share
+//	fill       k          mean over the training rows, in place of missing values
 //	center     k          subtracted from the features
 //	scale      k          then divided by
 //	Theta      k x T      coefficients in the units of the table, and
@@ -102,6 +103,7 @@ func (m *Model) Write(out io.Writer) error {
 	transposed("B", m.rank, m.b)
 	w.Float64s("precision", []int{t, m.rank, m.rank}, m.precision)
 	w.Float64s("mean", []int{d}, m.mean)
+	w.Float64s("fill", []int{k}, m.fill)
 	w.Float64s("center", []int{k}, m.center)
 	w.Float64s("scale", []int{k}, m.scale)
 	transposed("Theta", k, m.theta)
@@ -148,7 +150,7 @@ func read(r *npz.Reader) (*Model, error) {
 	m.tasks = in.names("task")
 	m.nodes = in.names("node_name")
 	k, t, l := len(m.features), len(m.tasks), len(m.nodes)
-	m.center, m.scale = in.floats("center", k), in.floats("scale", k)
+	m.fill, m.center, m.scale = in.floats("fill", k), in.floats("center", k), in.floats("scale", k)
 	m.mean = in.floats("mean", m.width())
 	m.nodeOf, m.samples = in.ints("node", t), in.ints("samples", t)
 	m.precision = in.floats("precision", t, m.rank, m.rank)

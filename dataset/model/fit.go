@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
@@ -226,20 +228,37 @@ func (f *fitter) estimateNoise(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// exposed names the nodes with a single training row, of all or in a fold of the
-// cross-validation: their sums tell that row to their neighbours.
+// exposed names the nodes with a single training row, or value of a feature, of all
+// or in a fold of the cross-validation: their sums tell it to their neighbours.
 func (d *design) exposed(folds bool) (names []string) {
 	if len(d.layout) == 1 {
 		return nil
 	}
+	x := make([]float64, len(d.t.Features()))
 	for g := range d.layout {
-		all, n := 0, make([]int, d.folds)
-		d.eachTraining(g, func(i int) { all++; n[d.fold[i]]++ })
-		single := all == 1
-		for _, v := range n {
-			single = single || folds && v == 1
+		// Of rows, and of values of every feature if some are missing; the last is of all.
+		n := make([][]int, d.folds+1)
+		for f := range n {
+			n[f] = make([]int, 1+len(x))
 		}
-		if single {
+		d.eachTraining(g, func(i int) {
+			own, all := n[d.fold[i]], n[d.folds]
+			own[0]++
+			all[0]++
+			if d.t.Missing() == nil {
+				return
+			}
+			for j, v := range d.t.X(x, i) {
+				if !math.IsNaN(v) {
+					own[1+j]++
+					all[1+j]++
+				}
+			}
+		})
+		if !folds {
+			n = n[d.folds:]
+		}
+		if slices.ContainsFunc(n, func(n []int) bool { return slices.Contains(n, 1) }) {
 			names = append(names, fmt.Sprintf("%q", d.t.Nodes()[g]))
 		}
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -181,8 +182,22 @@ func (m *Model) predict(t int, x []float64) float64 {
 	return m.bias[t] + dot(x, m.theta[t*len(x):])
 }
 
+// FillMissing puts, in place of every NaN among features x of one row, the mean of
+// that feature over the training rows, and returns the number of them. Predict takes
+// NaN as it is, and returns NaN. x must have as many entries as the model has
+// features.
+func (m *Model) FillMissing(x []float64) (filled int) {
+	for _, v := range x {
+		if math.IsNaN(v) {
+			filled++
+		}
+	}
+	m.replaceMissing(x)
+	return filled
+}
+
 // PredictTable returns the prediction for every row of a table with the model's
-// features. Tasks that the model does not know are an error that names them.
+// features, with FillMissing for those that are missing. Tasks that the model does not know are an error that names them.
 func (m *Model) PredictTable(t *dataset.Table) ([]float64, error) {
 	if err := m.checkFeatures(t); err != nil {
 		return nil, err
@@ -202,7 +217,8 @@ func (m *Model) PredictTable(t *dataset.Table) ([]float64, error) {
 	out := make([]float64, t.Rows())
 	x := make([]float64, len(m.features))
 	for i := range out {
-		out[i] = m.predict(at[t.Task(i)], t.X(x, i))
+		m.replaceMissing(t.X(x, i))
+		out[i] = m.predict(at[t.Task(i)], x)
 	}
 	return out, nil
 }

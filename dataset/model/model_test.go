@@ -146,7 +146,7 @@ func TestFileLayout(t *testing.T) {
 	shapes := map[string]string{
 		"header": "(1,) string", "U": "(3, 5, 4) float64", "B": "(4, 15) float64", "mean": "(5,) float64", "center": "(4,) float64",
 		"scale": "(4,) float64", "Theta": "(4, 15) float64", "constant": "(15,) float64", "task": "(15,) string", "node": "(15,) int64",
-		"node_name": "(3,) string", "feature": "(4,) string", "samples": "(15,) int64", "precision": "(15, 4, 4) float64",
+		"node_name": "(3,) string", "feature": "(4,) string", "samples": "(15,) int64", "fill": "(4,) float64", "precision": "(15, 4, 4) float64",
 	}
 	if len(r.Names()) != len(shapes) {
 		t.Errorf("the file has %q", r.Names())
@@ -198,14 +198,14 @@ func TestLoadErrors(t *testing.T) {
 		check(t, err, c.want)
 	}
 	for text, want := range map[string]string{
-		`{"format":"difalt model","version":3}`: "has version 3: this program reads version 2; a newer difalt wrote it",
-		`{"format":"difalt model","version":1}`: "has version 1: this program reads version 2; train the model again",
+		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 3; a newer difalt wrote it",
+		`{"format":"difalt model","version":2}`: "has version 2: this program reads version 3; train the model again",
 		`{"format":"other"}`:                    "not a model file: its header is",
 		`nonsense`:                              "not a model file: its header is",
-		`{"format":"difalt model","version":2,"rank":0,"method":"dif"}`:                      "rank 0",
-		`{"format":"difalt model","version":2,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
-		`{"format":"difalt model","version":2,"rank":2,"method":"dif","ridge":-1}`:           "ridge -1",
-		`{"format":"difalt model","version":2,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
+		`{"format":"difalt model","version":3,"rank":0,"method":"dif"}`:                      "rank 0",
+		`{"format":"difalt model","version":3,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
+		`{"format":"difalt model","version":3,"rank":2,"method":"dif","ridge":-1}`:           "ridge -1",
+		`{"format":"difalt model","version":3,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
 	} {
 		var buf bytes.Buffer
 		w := npz.NewWriter(&buf)

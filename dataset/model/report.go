@@ -91,8 +91,9 @@ type Report struct {
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm.
 	FewRows, Singular []string
-	// Exposed are the nodes with a single training row in all or in a fold, which
-	// their sums disclose to their neighbours.
+	// Exposed are the nodes with a single training row, or a single value of a feature
+	// that is missing elsewhere, in all or in a fold: their sums disclose it to their
+	// neighbours.
 	Exposed []string
 	// Folds of the cross-validation.
 	Folds int
