@@ -78,7 +78,7 @@ func ExampleTable_PackAndRelease() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	nodes := table.PackAndRelease(layout, nil, len(table.Features()), nil)
+	nodes, _ := table.PackAndRelease(layout, nil, len(table.Features()), nil)
 	fmt.Println(nodes[0].Len(), "tasks; the responses of the first are", nodes[0].Y(0))
 	// Output: 2 tasks; the responses of the first are [3 9]
 }

@@ -71,7 +71,6 @@ type packer struct {
 	next     []int   // sample of every task
 	x        []float64
 	builders []*kernel.Builder
-	bytes    int // of the packed features, without padding
 }
 
 // A place is a task among the packed tasks of a node.
@@ -94,7 +93,6 @@ func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []flo
 		for i, k := range tasks {
 			p.at[k] = place{g, i}
 			samples[i] = n[k]
-			p.bytes += 4 * features * n[k]
 		}
 		p.builders[g] = kernel.NewBuilder(features, samples, t.storage)
 	}

@@ -9,32 +9,47 @@ import (
 
 // releaseBytes is how much memory has to be free before the system gets it back,
 // which takes a garbage collection.
-const releaseBytes = 64 << 20
+const releaseBytes = 16 << 20
 
 // PackAndRelease is Pack for tables that fit in memory once, but not twice: while it
 // fills the packed tasks it gives the memory of the table's features back, so that
-// the sum never exceeds the larger of the two by much. Afterwards the table still has
-// targets, tasks and nodes, but X must not be called, and panics. Rows that are not
-// chosen are lost as well: pack or use them before.
+// the sum never exceeds the larger of the two by much. The rows that are not chosen
+// are packed as well, in others; nil rows choose all, and others is nil. Afterwards
+// the table still has targets, tasks and nodes, but X must not be called, and panics.
 //
 // The table must not be used by other goroutines meanwhile, and fill must ask X for
 // no other row than the one that it is called with.
-func (t *Table) PackAndRelease(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) []*kernel.Tasks {
+func (t *Table) PackAndRelease(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) (chosen, others []*kernel.Tasks) {
 	order := t.packingOrder(l)
 	t.sortRows(order)
-	p := t.newPacker(l, rows, features, fill)
-	freed := 0
-	for s, i := range order {
-		if p.has(int(i)) {
-			p.pack(int(i))
+	debug.FreeOSMemory() // what was left over before
+	packers := []*packer{t.newPacker(l, rows, features, fill)}
+	if rows != nil {
+		rest := make([]bool, len(rows))
+		for i, on := range rows {
+			rest[i] = !on
 		}
-		if freed += t.x.release(s + 1); freed >= max(releaseBytes, p.bytes/16) {
+		packers = append(packers, t.newPacker(l, rest, features, fill))
+	}
+	freed, held := 0, 0
+	for s, i := range order {
+		for _, p := range packers {
+			if p.has(int(i)) {
+				p.pack(int(i))
+			}
+		}
+		n := t.x.release(s + 1)
+		held += n
+		if freed += n; freed >= max(releaseBytes, held/32) {
 			debug.FreeOSMemory()
 			freed = 0
 		}
 	}
 	t.released = true
-	return p.tasks()
+	if rows != nil {
+		others = packers[1].tasks()
+	}
+	return packers[0].tasks(), others
 }
 
 // packingOrder returns all rows in the order in which packed tasks hold them; rows

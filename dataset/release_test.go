@@ -42,8 +42,12 @@ func TestPackAndRelease(t *testing.T) {
 			for i := range chosen {
 				chosen[i] = r.IntN(4) > 0
 			}
-			want := tab.Pack(layout, chosen, width, nil)
-			if got := tab.PackAndRelease(layout, chosen, width, nil); !reflect.DeepEqual(got, want) {
+			others := make([]bool, len(chosen))
+			for i, on := range chosen {
+				others[i] = !on
+			}
+			want, wantOthers := tab.Pack(layout, chosen, width, nil), tab.Pack(layout, others, width, nil)
+			if got, rest := tab.PackAndRelease(layout, chosen, width, nil); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(rest, wantOthers) {
 				t.Errorf("%v, shuffled %v: the packed tasks differ", storage, shuffled)
 			}
 			if s := tab.x.(interface{ held() int }).held(); s != 0 {

@@ -94,6 +94,9 @@ all training rows or all held-out rows.
 `)
 	if c.Tune || c.TuneRidge || c.Baselines {
 		fmt.Fprintf(w, "Ridge strengths by %d-fold cross-validation on the training rows.\n", r.Folds)
+		if n := r.TunedTasks; n < len(r.Tasks) {
+			fmt.Fprintf(w, "%d of the %d tasks took part in it, and all in that of pooled ridge.\n", n, len(r.Tasks))
+		}
 	}
 	printTuning(w, r, c)
 	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)

@@ -54,7 +54,8 @@ type Config struct {
 	// always 1, unless the table has a feature that is constant and not zero.
 	Intercept bool
 	// Tune chooses the rank, 1 to Options.Rank, the strength of the shared mean and
-	// that of the ridge on b_t by cross-validation on the training rows.
+	// that of the ridge on b_t by cross-validation on the training rows; those of every
+	// eighth task if the table has many thousands of them and 256 MiB of features.
 	Tune bool
 	// Ridge is the strength of the ridge on b_t, during the iterations and after:
 	// b_t = argmin |X_t U b - y_t|^2 + Ridge |b|^2. TuneRidge chooses it by

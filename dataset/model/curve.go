@@ -175,7 +175,11 @@ func (m *Model) curvePoint(t *dataset.Table, tasks []int, rows [][]int, c *Curve
 			s.ours.add(e)
 		}
 	}
-	for _, k := range d.fitSingle(decades(-2, 6, d.localUnit()), workersFor(c.Workers)).tallies {
+	all := make([]int, len(d.rows))
+	for k := range all {
+		all[k] = k
+	}
+	for _, k := range d.fitSingle(all, decades(-2, 6, d.localUnit()), workersFor(c.Workers)).tallies {
 		s.single.rows += k[1].rows
 		s.single.squares += k[1].squares
 		s.single.absolute += k[1].absolute

@@ -29,6 +29,10 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	f.tuned = f.tunedTasks()
+	for _, tasks := range f.tuned {
+		f.report.TunedTasks += len(tasks)
+	}
 	f.report.Exposed = d.exposed(c.Mean == MeanShared || c.TuneRidge || c.Tune)
 	if c.Mean == MeanShared || c.Baselines {
 		f.progress("pooled ridge", 0, 1)
@@ -43,7 +47,7 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	}
 	if c.Baselines {
 		f.progress("one ridge per task", 0, 1)
-		f.single = d.fitSingle(decades(-2, 6, unit), workersFor(c.Options.Workers))
+		f.single = d.fitSingle(slices.Concat(f.tuned...), decades(-2, 6, unit), workersFor(c.Options.Workers))
 		f.progress("one ridge per task", 1, 1)
 	}
 	problem := f.pack(chosen.MeanRidge)
@@ -76,6 +80,7 @@ type fitter struct {
 	pooled *pooled // nil if nobody asks for it
 	single *single // likewise
 	report *Report
+	tuned  dataset.Layout // tasks that take part in trials
 	// The scaled rows of every node and task, less the shared mean, by set: for training,
 	// and held out. They take the place of the table, which may be released.
 	packed [2][]*kernel.Tasks
@@ -118,9 +123,9 @@ func (f *fitter) residual(mean []float64) func(z []float64, i int) float64 {
 	}
 }
 
-// problem returns the problem of the training rows outside of a fold.
+// problem returns the problem of a trial: the training rows outside of a fold.
 func (f *fitter) problem(fold int, meanRidge float64) *difalt.Problem {
-	return f.newProblem(f.t.Pack(f.layout, f.without(fold), f.width(), f.residual(f.mean(fold, meanRidge))))
+	return f.newProblem(f.t.Pack(f.tuned, f.without(fold), f.width(), f.residual(f.mean(fold, meanRidge))))
 }
 
 func (f *fitter) newProblem(nodes []*kernel.Tasks) *difalt.Problem {
@@ -131,16 +136,16 @@ func (f *fitter) newProblem(nodes []*kernel.Tasks) *difalt.Problem {
 // the former. It releases the table if the caller allows.
 func (f *fitter) pack(meanRidge float64) *difalt.Problem {
 	fill := f.residual(f.mean(-1, meanRidge))
-	held := make([]bool, len(f.train))
-	for i, on := range f.train {
-		held[i] = !on
-	}
-	f.packed[set(false)] = f.t.Pack(f.layout, held, f.width(), fill)
-	pack := f.t.Pack
 	if f.c.Release {
-		pack = f.t.PackAndRelease
+		f.packed[set(true)], f.packed[set(false)] = f.t.PackAndRelease(f.layout, f.train, f.width(), fill)
+	} else {
+		f.packed[set(true)] = f.t.Pack(f.layout, f.train, f.width(), fill)
+		held := make([]bool, len(f.train))
+		for i, on := range f.train {
+			held[i] = !on
+		}
+		f.packed[set(false)] = f.t.Pack(f.layout, held, f.width(), fill)
 	}
-	f.packed[set(true)] = pack(f.layout, f.train, f.width(), fill)
 	return f.newProblem(f.packed[set(true)])
 }
 

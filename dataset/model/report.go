@@ -82,6 +82,9 @@ type Report struct {
 	// it with, by rank, mean strength and ridge; nothing if all was given.
 	Chosen Candidate
 	Tried  []Candidate
+	// TunedTasks is the number of tasks that take part in cross-validation, but for that
+	// of pooled ridge: a part of them when the table is large and has many thousands.
+	TunedTasks int
 	// Spectrum holds the singular values of the coefficients b_t of all tasks, at the
 	// largest rank that was tried.
 	Spectrum []float64

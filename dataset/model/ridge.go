@@ -3,13 +3,12 @@ package model
 import (
 	"context"
 	"math"
-	"runtime"
+	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -76,25 +75,37 @@ func (g *gram) minus(a, b *gram) {
 // solve returns theta = argmin |Z theta - y|^2 + ridge |theta|^2, or nil if rounding
 // leaves Z'Z + ridge I without a Cholesky factor.
 func (g *gram) solve(ridge float64) []float64 {
-	return ridgeSolve(g.zz, g.zy, ridge)
+	var s ridgeSolver
+	return s.solve(g.zz.RawSymmetric(), g.zy, ridge)
 }
 
-func ridgeSolve(a *mat.SymDense, b []float64, ridge float64) []float64 {
-	n := a.SymmetricDim()
-	m := mat.NewSymDense(n, nil)
-	m.CopySym(a)
+// A ridgeSolver solves systems with a symmetric matrix and a ridge, in memory that it
+// keeps.
+type ridgeSolver struct{ chol, x []float64 }
+
+// solve returns x with (a + ridge I) x = b, or nil if rounding leaves that matrix
+// without a Cholesky factor to rely on. x is overwritten by the next call.
+func (s *ridgeSolver) solve(a blas64.Symmetric, b []float64, ridge float64) []float64 {
+	n := a.N
+	s.chol = slices.Grow(s.chol[:0], n*n)[:n*n]
 	for i := range n {
-		m.SetSym(i, i, a.At(i, i)+ridge)
+		copy(s.chol[i*n+i:(i+1)*n], a.Data[i*a.Stride+i:])
+		s.chol[i*n+i] += ridge
 	}
-	var c mat.Cholesky
-	if !c.Factorize(m) {
+	r, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: s.chol, Uplo: blas.Upper})
+	if !ok {
 		return nil
 	}
-	x := mat.NewVecDense(n, nil)
-	if err := c.SolveVecTo(x, mat.NewVecDense(n, b)); err != nil && c.Cond() > 1e15 {
+	least, most := math.Inf(1), 0.0
+	for i := range n {
+		least, most = min(least, s.chol[i*n+i]), max(most, s.chol[i*n+i])
+	}
+	if least*least <= 1e-15*most*most {
 		return nil
 	}
-	return x.RawVector().Data
+	s.x = append(s.x[:0], b...)
+	lapack64.Potrs(r, blas64.General{Rows: n, Cols: 1, Stride: 1, Data: s.x})
+	return s.x
 }
 
 // squared returns |y - Z theta|^2.
@@ -210,120 +221,4 @@ func (p *pooled) theta(fold int, ridge float64) []float64 {
 		g = p.rest[fold]
 	}
 	return g.solve(ridge)
-}
-
-// single is one ridge regression for each task.
-type single struct {
-	ridge   float64 // the same for all, chosen by cross-validation
-	tried   []Tried
-	tallies [][2]tally // of every task, by set
-}
-
-// fitSingle chooses the strength from the grid and fits. It is for the report only,
-// and the one choice in Fit that is not made through the consensus.
-func (d *design) fitSingle(grid []float64, workers int) *single {
-	o := &single{}
-	rows := d.rows
-	sums := make([][]float64, len(rows))
-	parallel(workers, len(rows), func(k int) {
-		sums[k] = make([]float64, len(grid))
-		for f := range d.folds {
-			d.ridgePath(rows[k], func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != f }, grid, func(g int, theta, z []float64) {
-				for _, i := range rows[k] {
-					if d.fold[i] == f {
-						e := d.row(z, i) - dot(z, theta)
-						sums[k][g] += e * e
-					}
-				}
-			})
-		}
-	})
-	for g, ridge := range grid {
-		sum := 0.0
-		for k := range sums {
-			sum += sums[k][g]
-		}
-		o.tried = append(o.tried, Tried{ridge, math.Sqrt(sum / float64(d.total))})
-	}
-	o.ridge = best(o.tried)
-	o.tallies = make([][2]tally, len(rows))
-	parallel(workers, len(rows), func(k int) {
-		d.ridgePath(rows[k], func(i int) bool { return d.train[i] }, []float64{o.ridge}, func(_ int, theta, z []float64) {
-			for _, i := range rows[k] {
-				o.tallies[k][set(d.train[i])].add(d.row(z, i) - dot(z, theta))
-			}
-		})
-	})
-	return o
-}
-
-// ridgePath calls visit with the ridge regression on those of the given rows that
-// use chooses, for every strength of the grid, and with scratch memory for a row.
-// It solves in as many unknowns as there are features or rows, whichever are fewer.
-func (d *design) ridgePath(rows []int, use func(i int) bool, grid []float64, visit func(g int, theta, z []float64)) {
-	w := d.width()
-	data, y := make([]float64, 0, len(rows)*w), make([]float64, 0, len(rows))
-	z := make([]float64, w)
-	for _, i := range rows {
-		if use(i) {
-			y = append(y, d.row(z, i))
-			data = append(data, z...)
-		}
-	}
-	theta := make([]float64, w)
-	n := len(y)
-	if n == 0 {
-		for g := range grid {
-			visit(g, theta, z)
-		}
-		return
-	}
-	a := mat.NewDense(n, w, data)
-	var right mat.VecDense
-	m := mat.NewSymDense(min(n, w), nil)
-	if n < w {
-		m.SymOuterK(1, a)
-		right.CloneFromVec(mat.NewVecDense(n, y))
-	} else {
-		m.SymOuterK(1, a.T())
-		right.MulVec(a.T(), mat.NewVecDense(n, y))
-	}
-	for g, ridge := range grid {
-		x := ridgeSolve(m, right.RawVector().Data, ridge)
-		out := mat.NewVecDense(w, theta)
-		switch {
-		case x == nil:
-			// Too little ridge for the rounding errors: as bad as it gets.
-			for j := range theta {
-				theta[j] = math.Inf(1)
-			}
-		case n < w:
-			out.MulVec(a.T(), mat.NewVecDense(n, x))
-		default:
-			copy(theta, x)
-		}
-		visit(g, theta, z)
-	}
-}
-
-// parallel calls f(0), ..., f(n-1) on the given number of threads.
-func parallel(workers, n int, f func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// workersFor returns the number of threads that an option stands for.
-func workersFor(workers int) int {
-	if workers == 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return workers
 }

@@ -118,7 +118,7 @@ func TestPooledRidge(t *testing.T) {
 func TestSingleRidge(t *testing.T) {
 	d := testDesign(t)
 	grid := []float64{0.1, 1, 10}
-	o := d.fitSingle(grid, 2)
+	o := d.fitSingle([]int{0, 1, 2, 3, 4, 5, 6, 7, 8}, grid, 2)
 	ridge, tried, tallies := o.ridge, o.tried, o.tallies
 	var sse [2]float64
 	for _, t := range tallies {

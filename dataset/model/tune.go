@@ -3,8 +3,10 @@ package model
 import (
 	"context"
 	"math"
+	"runtime/debug"
 	"sync"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -110,29 +112,51 @@ func (p *pooled) around() []float64 {
 	return means
 }
 
-// parallelBytes is how much the features of a table may take for trials to run in
-// parallel: each packs a copy of its own. Larger ones keep all threads busy alone.
-const parallelBytes = 1 << 28
+// A table whose features take more than largeBytes is large: trials do not run in
+// parallel, since each packs a copy of its own and keeps all threads busy alone, and
+// only every eighth task takes part in them, or more so that leastTuned tasks remain.
+// That many say as much about rank and strengths as all.
+var largeBytes, leastTuned = 1 << 28, 2000
+
+func (f *fitter) large() bool { return 8*f.t.Rows()*f.width() > largeBytes }
+
+// tunedTasks returns the tasks that take part in trials.
+func (f *fitter) tunedTasks() dataset.Layout {
+	step := min(8, len(f.rows)/leastTuned)
+	if !f.large() || step < 2 {
+		return f.layout
+	}
+	layout := make(dataset.Layout, len(f.layout))
+	for g, tasks := range f.layout {
+		for i := 0; i < len(tasks); i += step {
+			layout[g] = append(layout[g], tasks[i])
+		}
+	}
+	return layout
+}
 
 // compareAll runs the trials in every fold, in parallel unless the caller's mixer
 // has to carry all of them or they are large, and moves each to its best ridge.
 func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) error {
 	all := workersFor(f.c.Options.Workers)
 	workers := min(all, len(trials)*f.folds)
-	if f.c.Network.Mixer != nil || 8*f.t.Rows()*f.width() > parallelBytes {
+	if f.c.Network.Mixer != nil || f.large() {
 		workers = 1
 	}
 	sums := make([][][]float64, len(trials)*f.folds) // by job and node
 	var mu sync.Mutex
 	var failed error
 	done := 0
-	parallel(workers, len(sums), func(j int) {
+	parallel(workers, len(sums), func(_, j int) {
 		t, fold := j/f.folds, j%f.folds
 		mu.Lock()
 		stop := failed != nil
 		mu.Unlock()
 		if stop {
 			return
+		}
+		if f.large() {
+			debug.FreeOSMemory() // or the copies of several trials pile up
 		}
 		res, err := f.run(ctx, f.problem(fold, trials[t].MeanRidge), trials[t].Candidate, max(1, all/max(workers, 1)))
 		if err == nil && res.Status == difalt.Canceled {
@@ -155,7 +179,17 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 		return failed
 	}
 	// In the order of the jobs, so that the bits do not depend on the workers.
-	z := f.perNode(len(trials) * len(grid))
+	rows := len(trials) * len(grid) // where the number of rows is
+	z := f.perNode(rows + 1)
+	for g, tasks := range f.tuned {
+		for _, k := range tasks {
+			for _, i := range f.rows[k] {
+				if f.train[i] {
+					z[g][rows]++
+				}
+			}
+		}
+	}
 	for j, perNode := range sums {
 		for g, s := range perNode {
 			for k, v := range s {
@@ -168,16 +202,16 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 		return err
 	}
 	for i, t := range trials {
-		t.move(sum[i*len(grid):][:len(grid)], grid, f.total)
+		t.move(sum[i*len(grid):][:len(grid)], grid, math.Round(sum[rows]))
 	}
 	return nil
 }
 
 // move sets the errors of a trial and moves it to the ridge of the smallest.
-func (t *trial) move(sums, grid []float64, rows int) {
+func (t *trial) move(sums, grid []float64, rows float64) {
 	t.rmse = make([]float64, len(grid))
 	for g, s := range sums {
-		t.rmse[g] = math.Sqrt(s / float64(rows))
+		t.rmse[g] = math.Sqrt(s / rows)
 	}
 	at := smallest(t.rmse)
 	t.settled = at == t.used
@@ -189,7 +223,7 @@ func (t *trial) move(sums, grid []float64, rows int) {
 func (f *fitter) compare(fold int, t *trial, u []*kernel.Basis, grid []float64) [][]float64 {
 	mean := f.mean(fold, t.MeanRidge)
 	sums := f.perNode(len(grid))
-	for g, tasks := range f.layout {
+	for g, tasks := range f.tuned {
 		for _, k := range tasks {
 			for i, v := range f.compareTask(f.rows[k], fold, u[g], mean, grid) {
 				sums[g][i] += v

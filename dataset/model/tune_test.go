@@ -76,6 +76,49 @@ func TestTuneOnEqualTasks(t *testing.T) {
 	}
 }
 
+// Large tables are tuned on a part of their tasks, and must choose what those
+// tasks alone would.
+func TestTuneLargeTable(t *testing.T) {
+	k := newTruth(3, 4, 0.3)
+	tab, part := k.table(t, 24, 20, 30, 2), emptyTable(t, 4)
+	x := make([]float64, 4)
+	for i := range tab.Rows() {
+		if tab.Task(i)%3 == 0 { // each node has 12 tasks
+			if err := part.Append(tab.Tasks()[tab.Task(i)], "", tab.X(x, i), tab.Y(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := part.AssignBlocks(2); err != nil {
+		t.Fatal(err)
+	}
+	c := testConfig(t, 2, 2)
+	c.Mean, c.Standardize, c.Options.Iterations = MeanNone, false, 40
+	bytes, tasks := largeBytes, leastTuned
+	defer func() { largeBytes, leastTuned = bytes, tasks }()
+	choose := func(tab *dataset.Table, tasks int) []Candidate {
+		t.Helper()
+		d, err := newDesign(t.Context(), tab, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &fitter{design: d, c: &c, report: &Report{}}
+		f.tuned = f.tunedTasks()
+		if n := len(f.tuned[0]) + len(f.tuned[1]); n != tasks {
+			t.Errorf("%d tasks take part, want %d", n, tasks)
+		}
+		if _, err = f.choose(t.Context(), []float64{0.1, 1, 10}); err != nil {
+			t.Fatal(err)
+		}
+		return f.report.Tried
+	}
+	want := choose(part, 8)
+	largeBytes, leastTuned = 0, 8
+	for i, tried := range choose(tab, 8) {
+		checkClose(t, "error", []float64{tried.RMSE}, []float64{want[i].RMSE})
+	}
+}
+
 func TestTuneNeedsFreedom(t *testing.T) {
 	tab := newTruth(1, 3, 1).table(t, 6, 5, 5, 2)
 	c := testConfig(t, 2, 2)

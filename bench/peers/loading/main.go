@@ -64,7 +64,8 @@ func load(paths []string, o dataset.TableOptions, nodes, iterations int) error {
 		return err
 	}
 	start = time.Now()
-	p := &difalt.Problem{Nodes: t.PackAndRelease(layout, nil, len(t.Features()), nil)}
+	packed, _ := t.PackAndRelease(layout, nil, len(t.Features()), nil)
+	p := &difalt.Problem{Nodes: packed}
 	bytes := 0
 	for _, tasks := range p.Nodes {
 		bytes += tasks.Bytes() + 8*tasks.TotalSamples()
