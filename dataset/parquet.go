@@ -10,8 +10,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetRows is the number of rows that are decoded at once.
-const parquetRows = 1024
+// parquetRows is the number of rows that are decoded at once: few enough for a batch
+// of hundreds of columns to stay in the cache, since it is filled column by column.
+const parquetRows = 256
 
 // readParquet adds the rows of a Parquet file. Only columns with a role are decoded.
 func (l *loader) readParquet(f io.ReaderAt, size int64) (err error) {
@@ -75,9 +76,12 @@ type parquetColumn struct {
 	leaf     int // among its chunks
 	role     role
 	unsigned bool
+	double   bool // a feature of float64
+	float    bool // or of float32
 	pages    parquet.Pages
 	values   parquet.ValueReader
 	buf      []parquet.Value
+	floats   *floatPage // the current page of a float feature, in place of values
 }
 
 // parquetColumns returns the columns that have a role, and refuses those that hold
@@ -99,7 +103,12 @@ func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 		if text && r.kind != name {
 			return nil, fmt.Errorf("column %q holds strings: want numbers, or name it as a categorical column", c.Name())
 		}
-		out = append(out, &parquetColumn{name: c.Name(), at: i, leaf: int(c.Index()), role: r, unsigned: unsigned, buf: make([]parquet.Value, parquetRows)})
+		kind, feature := c.Type().Kind(), r.kind == feature
+		out = append(out, &parquetColumn{
+			name: c.Name(), at: i, leaf: int(c.Index()), role: r, unsigned: unsigned,
+			double: feature && kind == parquet.Double, float: feature && kind == parquet.Float,
+			buf: make([]parquet.Value, parquetRows),
+		})
 	}
 	return out, nil
 }
@@ -130,7 +139,7 @@ func parquetKind(t parquet.Type) (text, unsigned, ok bool) {
 func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int) error {
 	chunks := group.ColumnChunks()
 	for _, c := range columns {
-		c.pages, c.values = chunks[c.leaf].Pages(), nil
+		c.pages, c.values, c.floats = chunks[c.leaf].Pages(), nil, nil
 		defer c.pages.Close()
 	}
 	var b batch
@@ -143,10 +152,7 @@ func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 			b.rows++
 		}
 		for _, c := range columns {
-			if err := c.read(n, first+at); err != nil {
-				return err
-			}
-			if err := l.takeColumn(&b, c, n); err != nil {
+			if err := l.readColumn(&b, c, n, first+at); err != nil {
 				return err
 			}
 		}
@@ -157,13 +163,34 @@ func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 	return nil
 }
 
+// readColumn stores the next n values of a column in the rows of a batch, the first
+// of which has the given number.
+func (l *loader) readColumn(b *batch, c *parquetColumn, n, row int) error {
+	if c.double || c.float {
+		return l.readFloats(b, c, n, row)
+	}
+	if err := c.read(n, row); err != nil {
+		return err
+	}
+	return l.takeColumn(b, c, n)
+}
+
+// nextPage reads a page, whose first value is of the given row.
+func (c *parquetColumn) nextPage(row int) (parquet.Page, error) {
+	page, err := c.pages.ReadPage()
+	if err != nil {
+		return nil, fmt.Errorf("column %q, row %d: %w", c.name, row, parquetError(err))
+	}
+	return page, nil
+}
+
 // read decodes the next n values, the first of which is of the given row.
 func (c *parquetColumn) read(n, row int) error {
 	for have := 0; have < n; {
 		if c.values == nil {
-			page, err := c.pages.ReadPage()
+			page, err := c.nextPage(row + have)
 			if err != nil {
-				return fmt.Errorf("column %q, row %d: %w", c.name, row+have, parquetError(err))
+				return err
 			}
 			c.values = page.Values()
 		}
