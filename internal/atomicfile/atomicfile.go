@@ -14,16 +14,31 @@ import (
 // whatever has that name stays as it is.
 type File struct {
 	*os.File
-	path string
-	done bool
+	path   string
+	direct bool // File has the final name already
+	done   bool
 }
 
 // Create starts the file with the given path. It fails when the folder does not
 // exist or cannot be written, or when the path is a folder, so that a program can
-// ask before it starts long work.
+// ask before it starts long work. What a symbolic link points to is replaced, not the
+// link; and devices and pipes, such as /dev/stdout, are written as they are.
 func Create(path string) (*File, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
+	case err == nil && !info.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
+		}
+		return &File{File: f, path: path, direct: true}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -38,6 +53,9 @@ func (f *File) Commit() error {
 		return nil
 	}
 	f.done = true
+	if f.direct {
+		return f.File.Close()
+	}
 	err := errors.Join(f.Chmod(f.mode()), f.Sync(), f.File.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), f.path)
@@ -55,6 +73,9 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.done = true
+	if f.direct {
+		return f.File.Close()
+	}
 	return errors.Join(f.File.Close(), os.Remove(f.Name()))
 }
 
