@@ -52,6 +52,9 @@ func (m *Matrix) run(dst []float64, step, at, count, size int) error {
 	if _, err := m.file.ReadAt(buf, m.offset+int64(at)*int64(size)); err != nil {
 		return fmt.Errorf("the array: element %d cannot be read: %w", at, err)
 	}
+	if step == 1 {
+		return m.numbers(dst[:count], buf)
+	}
 	for i := range count {
 		v, err := m.number(buf[i*size:][:size])
 		if err != nil {

@@ -3,11 +3,13 @@ package npz
 import (
 	"archive/zip"
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -162,25 +164,22 @@ func (a *Array) Float64s() ([]float64, error) {
 // runs that are consecutive in C order, and the index of their first element. f must
 // not keep a run. An error of f ends it.
 func (a *Array) Each(f func(at int, run []float64) error) error {
-	const most = 4096
-	run := make([]float64, 0, most)
-	consecutive := !a.fortran || len(a.Shape) < 2
-	start := 0
-	return a.each(func(i int, b []byte) error {
-		v, err := a.number(b)
-		if err != nil {
+	at := a.positions()
+	var run []float64
+	return a.blocks(func(i, n int, b []byte) error {
+		run = slices.Grow(run[:0], n)[:n]
+		if err := a.numbers(run, b); err != nil {
 			return err
 		}
-		if len(run) == 0 {
-			start = i
+		if at == nil {
+			return f(i, run)
 		}
-		run = append(run, v)
-		if consecutive && len(run) < most && i+1 < a.len {
-			return nil
+		for k := range run {
+			if err := f(at(i+k), run[k:k+1]); err != nil {
+				return err
+			}
 		}
-		err = f(start, run)
-		run = run[:0]
-		return err
+		return nil
 	})
 }
 
@@ -209,6 +208,28 @@ func (a *Array) Strings() ([]string, error) {
 		return nil
 	})
 	return out, err
+}
+
+// numbers converts the bytes of as many elements as dst has.
+func (a *Array) numbers(dst []float64, b []byte) error {
+	size, little := a.dtype.size, binary.LittleEndian
+	if a.dtype.kind == 'f' && a.dtype.order == little {
+		for i := range dst {
+			if size == 4 {
+				dst[i] = float64(math.Float32frombits(little.Uint32(b[4*i:])))
+			} else {
+				dst[i] = math.Float64frombits(little.Uint64(b[8*i:]))
+			}
+		}
+		return nil
+	}
+	for i := range dst {
+		var err error
+		if dst[i], err = a.number(b[i*size:][:size]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // number converts the bytes of one element.
@@ -259,6 +280,24 @@ func (a *Array) text(b []byte) string {
 
 // each calls f with the bytes of every element and its index in C order.
 func (a *Array) each(f func(i int, b []byte) error) error {
+	at, size := a.positions(), a.dtype.size
+	return a.blocks(func(i, n int, b []byte) error {
+		for k := range n {
+			index := i + k
+			if at != nil {
+				index = at(index)
+			}
+			if err := f(index, b[k*size:][:size]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// blocks calls f with the bytes of n elements after the other, of which the first is
+// number i in the file.
+func (a *Array) blocks(f func(i, n int, b []byte) error) error {
 	r, err := a.entry.Open()
 	if err != nil {
 		return a.errorf("%w", err)
@@ -268,7 +307,6 @@ func (a *Array) each(f func(i int, b []byte) error) error {
 	if _, err := in.Discard(int(a.offset)); err != nil {
 		return a.damaged(err)
 	}
-	at := a.positions()
 	size := a.dtype.size
 	buf := make([]byte, size*max(1, 1<<16/size))
 	for i := 0; i < a.len; {
@@ -276,10 +314,8 @@ func (a *Array) each(f func(i int, b []byte) error) error {
 		if _, err := io.ReadFull(in, buf[:n*size]); err != nil {
 			return a.damaged(err)
 		}
-		for k := range n {
-			if err := f(at(i+k), buf[k*size:][:size]); err != nil {
-				return err
-			}
+		if err := f(i, n, buf[:n*size]); err != nil {
+			return err
 		}
 		i += n
 	}
@@ -290,10 +326,11 @@ func (a *Array) each(f func(i int, b []byte) error) error {
 	return nil
 }
 
-// positions returns the function from the index in the file to that in C order.
+// positions returns the function from the index in the file to that in C order; nil
+// if they are the same.
 func (a *Array) positions() func(int) int {
 	if !a.fortran || len(a.Shape) < 2 {
-		return func(i int) int { return i }
+		return nil
 	}
 	stride := make([]int, len(a.Shape))
 	n := 1
