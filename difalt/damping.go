@@ -6,36 +6,84 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// damping shortens the step of a node that does not settle. A full scaled step
-// multiplies what is peculiar to a node's own samples by up to s lambda_g with
-// lambda_g = (1 + sqrt(dr/samples))^2; where the rounds of an iteration contract that
-// by less, the nodes drive one another around the solution and their U_g keep moving
-// by as much in every iteration. A shorter step always mixes in the end, and U_g that
-// converges moves less and less, with noise in the data too. Each node looks at its
-// own U_g alone, so the rule needs no communication.
+// damping sets the step of a node between a sixteenth of the one asked for and all
+// of it. Where a step of s multiplies what is peculiar to a node's samples by more
+// than the rounds of an iteration contract, the nodes overshoot: errors change sign
+// in every iteration, and U_g moves to and fro. Where the step is short, U_g moves on
+// and on the same way. So the angle between two moves of U_g tells which, long before
+// anything diverges: the step is cut when they point against each other, and grows
+// back when they agree. Each node looks at its own U_g alone, so the rule needs no
+// communication.
 type damping struct {
-	factor    float64 // of the step, from 1 down to leastFactor
+	factor float64   // of the step, from 1 down to leastFactor
+	move   []float64 // of U_g in the iteration before
+	length float64   // of that move
+	rate   float64   // logarithm of the ratio of successive moves, smoothed
+
 	sum, last float64 // of the moves in this window, and in the one before
 	count     int     // iterations in this window
 }
 
 const (
-	dampingWindow = 8
-	// Moves fall at least by this factor from one window to the next, or the step is
-	// cut. That is a tenth of the usual rate of convergence.
-	sufficient  = 0.75
 	leastFactor = 1. / 16
+	cut, grow   = 0.85, 1.1 // in an iteration
+
+	// The step is cut when the cosine of two moves is below opposite. Independent
+	// rounding of U_g gives -1/2.
+	opposite = -0.6
+	// It is cut below sideways too if moves shrink by less than slow an iteration, the
+	// mean over about rateMemory of them: then errors that change sign and errors that
+	// do not are about equal.
+	sideways   = -0.1
+	slow       = 0.85
+	rateMemory = 4
+
+	// Errors may also grow without changing sign. Moves that do not fall at least by
+	// sufficient from one window to the next halve the step.
+	dampingWindow = 8
+	sufficient    = 0.75
+
 	// Below this, moves are rounding.
 	negligible = 1e-12
 )
 
-// observe takes the distance by which U_g moved in an iteration.
-func (d *damping) observe(move float64) {
-	d.sum += move
+func newDamping(entries int) damping {
+	return damping{factor: 1, move: make([]float64, entries)}
+}
+
+// observe takes U_g of before and after an iteration.
+func (d *damping) observe(before, after *kernel.Basis) {
+	squares, product := 0.0, 0.0
+	old := before.Data()
+	for k, x := range after.Data() {
+		m := x - old[k]
+		squares += m * m
+		product += m * d.move[k]
+		d.move[k] = m
+	}
+	length, previous := math.Sqrt(squares), d.length
+	d.length = length
+	if previous == 0 || length < negligible {
+		return
+	}
+	d.rate += (math.Log(length/previous) - d.rate) / rateMemory
+	cosine := product / (length * previous)
+	switch {
+	case cosine < opposite, cosine < sideways && d.rate > math.Log(slow):
+		d.factor = max(d.factor*cut, leastFactor)
+	case cosine > 0:
+		d.factor = min(d.factor*grow, 1)
+	}
+	d.watch(length)
+}
+
+// watch compares the moves of whole windows.
+func (d *damping) watch(length float64) {
+	d.sum += length
 	if d.count++; d.count < dampingWindow {
 		return
 	}
-	if d.last > 0 && d.sum > max(sufficient*d.last, negligible) {
+	if d.last > 0 && d.sum > sufficient*d.last {
 		d.factor = max(d.factor/2, leastFactor)
 	}
 	d.last, d.sum, d.count = d.sum, 0, 0

@@ -36,7 +36,7 @@ const condition = 1e6
 
 func newScaling(r int) *scaling {
 	c := &scaling{
-		p: make([]float64, r*(r+1)/2), inverse: make([]float64, r*r), damping: damping{factor: 1},
+		p: make([]float64, r*(r+1)/2), inverse: make([]float64, r*r),
 		vectors: make([]float64, r*r), values: make([]float64, r),
 	}
 	query := make([]float64, 1)

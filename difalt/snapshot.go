@@ -36,11 +36,31 @@ type Snapshot struct {
 // one iteration to the next, besides U_g.
 type ScaledState struct {
 	P        []float64 // its upper triangle, by rows
-	Damping  float64   // factor of the step
-	Window   [2]float64
-	Count    int
+	Damping  DampingState
 	Tracked  []float64 `json:",omitempty"` // S_g by columns, padded; GradientTracking only
 	Previous []float64 `json:",omitempty"` // the last gradient, likewise
+}
+
+// DampingState is what a node remembers to choose the length of its step.
+type DampingState struct {
+	Factor       float64   // of the step
+	Move         []float64 // the last of U_g, by columns, padded
+	Length, Rate float64   // of moves
+	Window       [2]float64
+	Count        int
+}
+
+func (d *damping) state() DampingState {
+	return DampingState{
+		Factor: d.factor, Move: append([]float64(nil), d.move...), Length: d.length, Rate: d.rate,
+		Window: [2]float64{d.sum, d.last}, Count: d.count,
+	}
+}
+
+func (d *damping) restore(s *DampingState) {
+	copy(d.move, s.Move)
+	d.factor, d.length, d.rate = s.Factor, s.Length, s.Rate
+	d.sum, d.last, d.count = s.Window[0], s.Window[1], s.Count
 }
 
 // Snapshot returns a copy of the state, after the initialisation if nothing has
@@ -137,7 +157,7 @@ func (s *Solver) scaledState() []ScaledState {
 	var states []ScaledState
 	for i, c := range s.scalings {
 		state := ScaledState{
-			P: append([]float64(nil), c.p...), Damping: c.factor, Window: [2]float64{c.sum, c.last}, Count: c.count,
+			P: append([]float64(nil), c.p...), Damping: c.damping.state(),
 		}
 		if s.tracker != nil {
 			state.Tracked = append(state.Tracked, s.tracker.sum[i].Data()...)
@@ -161,14 +181,14 @@ func (s *Solver) restoreScaled(snap *Snapshot) error {
 		size = len(s.u[0].Data())
 	}
 	for i, state := range snap.Scaled {
-		if len(state.P) != len(s.scales[0]) || len(state.Tracked) != size || len(state.Previous) != size {
+		if len(state.P) != len(s.scales[0]) || len(state.Damping.Move) != len(s.u[0].Data()) || len(state.Tracked) != size || len(state.Previous) != size {
 			return fmt.Errorf("difalt: snapshot of node %d has a scaled state of another shape", s.hosted[i])
 		}
 	}
 	for i, state := range snap.Scaled {
 		c := s.scalings[i]
 		copy(c.p, state.P)
-		c.damping = damping{factor: state.Damping, sum: state.Window[0], last: state.Window[1], count: state.Count}
+		c.damping.restore(&state.Damping)
 		if s.tracker != nil {
 			copy(s.tracker.sum[i].Data(), state.Tracked)
 			copy(s.tracker.previous[i].Data(), state.Previous)

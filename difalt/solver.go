@@ -94,6 +94,7 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 	if o.Method == ScaledDiffusion || o.Method == GradientTracking {
 		for range s.groups {
 			c := newScaling(r)
+			c.damping = newDamping(len(s.z[0].Data()))
 			s.scalings = append(s.scalings, c)
 			s.scales = append(s.scales, c.p)
 		}
@@ -238,7 +239,7 @@ func (s *Solver) projectNode(i int) {
 	}
 	s.z[i].Orthonormalize(s.rr[i], s.qrWork[i])
 	if s.scalings != nil {
-		s.scalings[i].observe(move(s.z[i], s.u[i]))
+		s.scalings[i].observe(s.u[i], s.z[i])
 	}
 	s.qrTime[i] = time.Since(start)
 }

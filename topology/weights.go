@@ -18,11 +18,12 @@ const gammaLimit = 1 - 1e-12
 // 1, zero where two nodes are not linked. They are immutable, and valid: W^k
 // converges, so that AGREE (Alg. 1) brings all nodes to the same value.
 type Weights struct {
-	graph *Graph
-	name  string // of the rule
-	w     *mat.Dense
-	gamma float64
-	real  bool // all eigenvalues are
+	graph  *Graph
+	name   string // of the rule
+	w      *mat.Dense
+	gamma  float64
+	second float64
+	real   bool // all eigenvalues are
 }
 
 // NewWeights returns the weights of a rule on a graph. It returns an error if the
@@ -71,7 +72,7 @@ func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weight
 	if err != nil {
 		return nil, fmt.Errorf("topology: %s weights on %v: %w", name, g, err)
 	}
-	gamma := largestButOne(values)
+	gamma, second := largestButOne(values)
 	// Written so that NaN is refused too.
 	if !(gamma < gammaLimit) {
 		why := "averaging does not converge"
@@ -80,7 +81,7 @@ func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weight
 		}
 		return nil, fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", name, g, gamma, why, Metropolis)
 	}
-	return &Weights{graph: g, name: name, w: w, gamma: gamma, real: !slices.ContainsFunc(values, isComplex)}, nil
+	return &Weights{graph: g, name: name, w: w, gamma: gamma, second: second, real: !slices.ContainsFunc(values, isComplex)}, nil
 }
 
 func zeroDiagonal(w *mat.Dense) bool {
@@ -167,9 +168,9 @@ func eigenvalues(w *mat.Dense, sym *mat.SymDense) ([]complex128, error) {
 // may be as large as the root of the rounding unit if it is a multiple one.
 func isComplex(v complex128) bool { return math.Abs(imag(v)) > 1e-7 }
 
-// largestButOne returns the largest modulus of the values without the one that is
-// nearest to 1.
-func largestButOne(values []complex128) float64 {
+// largestButOne returns the largest modulus and the largest real part of the values
+// without the one that is nearest to 1; 0 if there is no other.
+func largestButOne(values []complex128) (modulus, second float64) {
 	distance := func(v complex128) float64 { return math.Hypot(real(v)-1, imag(v)) }
 	one := 0
 	for i, v := range values {
@@ -177,13 +178,17 @@ func largestButOne(values []complex128) float64 {
 			one = i
 		}
 	}
-	gamma := 0.0
+	second = math.Inf(-1)
 	for i, v := range values {
 		if i != one {
-			gamma = max(gamma, math.Hypot(real(v), imag(v)))
+			modulus = max(modulus, math.Hypot(real(v), imag(v)))
+			second = max(second, real(v))
 		}
 	}
-	return gamma
+	if len(values) == 1 {
+		second = 0
+	}
+	return modulus, second
 }
 
 // Graph returns the graph of the nonzero weights.
@@ -199,6 +204,11 @@ func (w *Weights) At(i, j int) float64 { return w.w.At(i, j) }
 // round of AGREE shrinks the distance from agreement in the long run; 0 for a
 // single node.
 func (w *Weights) Gamma() float64 { return w.gamma }
+
+// SecondLargest returns the largest real part of the eigenvalues of W but the one
+// that is 1, 0 for a single node. It can be much smaller than Gamma where that comes
+// from a negative eigenvalue.
+func (w *Weights) SecondLargest() float64 { return w.second }
 
 // DoublyStochastic reports whether the columns too sum to 1, to 1e-9, so that
 // averaging keeps the mean over the nodes. Single entries may be negative.

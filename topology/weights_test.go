@@ -217,7 +217,7 @@ func TestBestConstant(t *testing.T) {
 		alpha := best.At(0, g.Neighbors(0)[0])
 		for _, f := range []float64{.5, .9, .99, 1.01, 1.1, 1.5} {
 			w := fromOffDiagonal(g, func(int, int) float64 { return f * alpha })
-			gamma := largestButOne(must[[]complex128](t)(eigenvalues(w, symmetrised(w))))
+			gamma , _ := largestButOne(must[[]complex128](t)(eigenvalues(w, symmetrised(w))))
 			if gamma < best.Gamma()-1e-12 {
 				t.Errorf("%v: %v times the weight has gamma %v", best, f, gamma)
 			}
@@ -279,5 +279,26 @@ func TestWeightsOfCopies(t *testing.T) {
 	m.Set(0, 0, 9)
 	if w.At(0, 0) != .5 {
 		t.Error("the weights alias the matrix")
+	}
+}
+
+// TestSecondLargest compares with eigenvalues known in closed form: of the mean over
+// the neighbours, 1 and -1/(n-1) on a complete graph, cos(2 pi k/n) on a ring.
+func TestSecondLargest(t *testing.T) {
+	for _, c := range []struct {
+		graph string
+		want  float64
+	}{{"complete", -1. / 6}, {"ring", math.Cos(2 * math.Pi / 7)}} {
+		g, err := Parse(c.graph, 7, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWeights(g, EqualNeighbor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.SecondLargest(); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: second eigenvalue %v, want %v", c.graph, got, c.want)
+		}
 	}
 }
