@@ -59,7 +59,7 @@ func TestFigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := buf.String()
-	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralized)", "Dec-AltGDmin", "DGD variant", "Scaled diffusion", "Gradient tracking", "Iteration", "Execution time (s)", "small", "3 trials"} {
+	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralised)", "Dec-AltGDmin", "DGD variant", "Scaled diffusion", "Gradient tracking", "Iteration", "Execution time (s)", "small", "3 trials"} {
 		if !strings.Contains(text, strings.ReplaceAll(want, " ", "\u00a0")) {
 			t.Errorf("the SVG does not contain %q", want)
 		}

@@ -18,6 +18,9 @@ type variant struct {
 
 // name describes a variant, as part of the name of its setting.
 func (v *variant) name() string {
+	if v.method == Auto {
+		return Auto
+	}
 	parts := []string{v.method, fmt.Sprint(v.rounds)}
 	if v.scaledStep > 0 {
 		parts = append(parts, fmt.Sprintf("step%g", v.scaledStep))
@@ -48,12 +51,14 @@ var (
 
 	commonVariants = []variant{
 		reference,
+		{method: Auto, rounds: 10},
 		{method: "altgdmin", rounds: 10},
 		{method: "dec", rounds: 10},
 		{method: "dif", rounds: 1, compress: "int4"},
 		{method: "dif", rounds: 10, agree: "chebyshev"},
 		{method: "dif", rounds: 10, agree: "chebyshev", compress: "int4"},
 		{method: "scaled", rounds: 10},
+		{method: "scaled", rounds: 10, compress: "int4"},
 		{method: "scaled", rounds: 1, compress: "int4"},
 		{method: "scaled", rounds: 2, compress: "int4"},
 		{method: "scaled", rounds: 3, compress: "int4"},
@@ -62,11 +67,14 @@ var (
 	}
 	easyVariants = append([]variant{
 		{method: "scaled", rounds: 10, scaledStep: 1},
+		{method: "scaled", rounds: 1, compress: "int4", scaledStep: 1},
+		{method: "scaled", rounds: 3, agree: "chebyshev", compress: "int4", scaledStep: 1},
 		{method: "tracking", rounds: 1, compress: "int4"},
 	}, commonVariants...)
 	hardVariants = append([]variant{
 		{method: "scaled", rounds: 6, agree: "chebyshev", compress: "int4"},
-		{method: "scaled", rounds: 10, compress: "int4"},
+		{method: "scaled", rounds: 6, agree: "chebyshev", compress: "int4", scaledStep: 1},
+		{method: "scaled", rounds: 11, agree: "chebyshev", compress: "int4", scaledStep: 1},
 		{method: "scaled", rounds: 10, agree: "chebyshev", compress: "int4"},
 		{method: "tracking", rounds: 6, agree: "chebyshev", compress: "int4"},
 	}, commonVariants...)

@@ -18,7 +18,7 @@ var looks = map[string]look{
 	// AltGDmin's dashes lie on Dif's wider line, since the two nearly coincide, as
 	// those of tracking lie on the scaled method's.
 	"dif":      {"Dif-AltGDmin", stroke(0x00, 0x72, 0xb2, 2.2)},
-	"altgdmin": {"AltGDmin (centralized)", stroke(0xe6, 0x9f, 0x00, 1.3, 5, 4)},
+	"altgdmin": {"AltGDmin (centralised)", stroke(0xe6, 0x9f, 0x00, 1.3, 5, 4)},
 	"dec":      {"Dec-AltGDmin", stroke(0x00, 0x9e, 0x73, 1.5, 7, 2.5, 1.5, 2.5)},
 	"dgd":      {"DGD variant", stroke(0xcc, 0x79, 0xa7, 1.7, 1.7, 2)},
 	"scaled":   {"Scaled diffusion", stroke(0xd5, 0x5e, 0x00, 2.2)},

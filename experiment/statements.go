@@ -70,7 +70,7 @@ var statements = []statement{
 	},
 	{
 		text: "Dif-AltGDmin is superior in terms of convergence and communication efficiency compared to other decentralized methods.", figures: []int{1, 2},
-		criterion: "its final distance is the smallest of the decentralized methods, and no other gets to 1e-10 with fewer bytes",
+		criterion: "its final distance is the smallest of the decentralised methods, and no other gets to 1e-10 with fewer bytes",
 		check:     checkSuperior,
 		why:       "it stalls where its local step is too large for how little a few rounds mix",
 	},

@@ -29,7 +29,7 @@ const rootExamples = `  difalt simulate                      a small experiment 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "difalt",
-		Short:         "Decentralized multi-task representation learning",
+		Short:         "Decentralised multi-task representation learning",
 		Long:          rootHelp,
 		Example:       rootExamples,
 		Version:       version(),
