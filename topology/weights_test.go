@@ -217,7 +217,7 @@ func TestBestConstant(t *testing.T) {
 		alpha := best.At(0, g.Neighbors(0)[0])
 		for _, f := range []float64{.5, .9, .99, 1.01, 1.1, 1.5} {
 			w := fromOffDiagonal(g, func(int, int) float64 { return f * alpha })
-			gamma , _ := largestButOne(must[[]complex128](t)(eigenvalues(w, symmetrised(w))))
+			gamma, _ := largestButOne(must[[]complex128](t)(eigenvalues(w, symmetrised(w))))
 			if gamma < best.Gamma()-1e-12 {
 				t.Errorf("%v: %v times the weight has gamma %v", best, f, gamma)
 			}
