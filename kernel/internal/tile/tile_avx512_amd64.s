@@ -4,39 +4,30 @@
 
 #include "textflag.h"
 
-// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R8
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -44,14 +35,19 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x02, R9
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
-	PREFETCHT1  128(DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
 	VMOVUPD     (DX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -63,8 +59,9 @@ dot4:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
-	DECQ        R10
+	ADDQ        R9, DI
+	XORQ        (SP), R9
+	DECQ        R12
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -80,10 +77,10 @@ dot4:
 	VSHUFF64X2  $0x0d, Z1, Z1, Z0
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
-	DECQ        24(SP)
+	VMOVUPD     Y0, (R11)
+	ADDQ        DX, R11
+	ADDQ        CX, R10
+	DECQ        16(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -97,7 +94,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -108,21 +105,26 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R11
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x01, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x01, R9
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -130,8 +132,9 @@ dot2:
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        16(SP), DI
-	DECQ        R9
+	ADDQ        R9, DI
+	XORQ        (SP), R9
+	DECQ        R11
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -143,10 +146,10 @@ dot2:
 	VSHUFF64X2  $0x0d, Z0, Z0, Z1
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R8)
-	ADDQ        DX, R8
+	VMOVUPD     X1, (R10)
+	ADDQ        DX, R10
 	ADDQ        CX, SI
-	DECQ        32(SP)
+	DECQ        24(SP)
 	JNZ         group2
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -166,39 +169,30 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R8
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -210,14 +204,19 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x02, R9
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
-	PREFETCHT1    128(DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VMOVUPD       (BX), Z10
@@ -234,8 +233,9 @@ dot4:
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
-	DECQ          R10
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -260,12 +260,12 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -279,7 +279,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -290,9 +290,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -301,12 +301,17 @@ group2:
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R11
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x01, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x01, R9
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -317,8 +322,9 @@ dot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
-	DECQ          R9
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -334,12 +340,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -359,39 +365,30 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R8
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -407,14 +404,19 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x02, R9
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
-	PREFETCHT1    128(DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -436,8 +438,9 @@ dot4:
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
-	DECQ          R10
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -462,9 +465,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -477,12 +480,12 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -496,7 +499,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -507,9 +510,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -520,12 +523,17 @@ group2:
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R11
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x01, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x01, R9
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -539,8 +547,9 @@ dot2:
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
-	DECQ          R9
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -556,9 +565,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -567,12 +576,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	ADDQ          DX, R8
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -592,40 +601,31 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R9
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -645,14 +645,19 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x02, R10
+	SHRQ   $0x03, R13
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
-	PREFETCHT1    128(R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
 	VMOVUPD       (SI), Z16
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
@@ -679,8 +684,9 @@ dot4:
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
-	DECQ          R11
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -705,9 +711,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -729,14 +735,14 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -750,7 +756,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -761,9 +767,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -776,12 +782,17 @@ group2:
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x01, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x01, R10
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
 	VMOVUPD       (SI), Z8
 	VMOVUPD       (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -798,8 +809,9 @@ dot2:
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
-	DECQ          R10
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -815,9 +827,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -830,14 +842,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -857,40 +869,31 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R9
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -914,14 +917,19 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x02, R10
+	SHRQ   $0x03, R13
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
-	PREFETCHT1    128(R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
 	VMOVUPD       (SI), Z20
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
@@ -953,8 +961,9 @@ dot4:
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
-	DECQ          R11
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -979,9 +988,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1003,9 +1012,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1018,14 +1027,14 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1039,7 +1048,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -1050,9 +1059,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -1067,12 +1076,17 @@ group2:
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x01, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x01, R10
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
 	VMOVUPD       (SI), Z10
 	VMOVUPD       (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -1092,8 +1106,9 @@ dot2:
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
-	DECQ          R10
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1109,9 +1124,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1124,9 +1139,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1135,14 +1150,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1162,41 +1177,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (CX)(CX*4), SI
-	LEAQ    (AX)(AX*2), R8
-	MOVQ    next+72(FP), R9
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R9, R9
-	CMOVQEQ x+16(FP), R9
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (CX)(CX*4), SI
+	LEAQ  (AX)(AX*2), R8
+	MOVQ  next+72(FP), R9
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R10
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R12
+	MOVQ a+0(FP), R13
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -1224,14 +1230,19 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
+	MOVQ   R12, DX
+	MOVQ   d+56(FP), R14
+	MOVQ   flip+96(FP), R11
+	SHLQ   $0x02, R11
+	MOVQ   R11, (SP)
+	MOVQ   pace+88(FP), R11
+	SHLQ   $0x02, R11
+	SHRQ   $0x03, R14
 
 dot4:
 	PREFETCHT1    (R9)
-	PREFETCHT1    64(R9)
-	PREFETCHT1    128(R9)
+	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    (R9)(R10*2)
 	VMOVUPD       (DI), Z24
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
@@ -1268,8 +1279,9 @@ dot4:
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R9
-	DECQ          R12
+	ADDQ          R11, R9
+	XORQ          (SP), R11
+	DECQ          R14
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1294,9 +1306,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1318,9 +1330,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1342,16 +1354,16 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1365,7 +1377,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -1376,9 +1388,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -1395,12 +1407,17 @@ group2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R13
+	MOVQ   flip+96(FP), R11
+	SHLQ   $0x01, R11
+	MOVQ   R11, (SP)
+	MOVQ   pace+88(FP), R11
+	SHLQ   $0x01, R11
+	SHRQ   $0x03, R13
 
 dot2:
 	PREFETCHT1    (R9)
-	PREFETCHT1    64(R9)
+	PREFETCHT1    (R9)(R10*1)
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -1423,8 +1440,9 @@ dot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R9
-	DECQ          R11
+	ADDQ          R11, R9
+	XORQ          (SP), R11
+	DECQ          R13
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1440,9 +1458,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1455,9 +1473,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1470,16 +1488,16 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1499,26 +1517,20 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-72
-	MOVQ    x+8(FP), AX
-	MOVQ    ldx+16(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    e+24(FP), DX
-	MOVQ    next+64(FP), BX
-	XORQ    SI, SI
-	TESTQ   BX, BX
-	CMOVQEQ AX, BX
-	JZ      paced
-	DECQ    SI
-
-paced:
-	LEAQ (CX)(CX*2), R10
-	LEAQ (CX)(CX*4), R11
-	MOVQ CX, R12
-	SHLQ $0x03, R12
-	SUBQ CX, R12
+// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-88
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	SHLQ $0x03, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), BX
+	MOVQ apart+72(FP), SI
+	LEAQ (CX)(CX*2), R11
+	LEAQ (CX)(CX*4), R12
+	MOVQ CX, R13
+	SHLQ $0x03, R13
+	SUBQ CX, R13
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -1543,53 +1555,53 @@ panel8:
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
 	VBROADCASTSD 56(DX), Z7
-	MOVQ         SI, R13
-	ANDQ         $+128, R13
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+8, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VMULPD      (R9), Z0, Z8
-	VFMADD231PD (R9)(CX*1), Z1, Z8
-	VFMADD231PD (R9)(CX*2), Z2, Z8
-	VFMADD231PD (R9)(R10*1), Z3, Z8
-	VFMADD231PD (R9)(CX*4), Z4, Z8
-	VFMADD231PD (R9)(R11*1), Z5, Z8
-	VFMADD231PD (R9)(R10*2), Z6, Z8
-	VFMADD231PD (R9)(R12*1), Z7, Z8
-	VMOVUPD     Z8, (DI)
+	VMULPD      (R10), Z0, Z8
+	VFMADD231PD (R10)(CX*1), Z1, Z8
+	VFMADD231PD (R10)(CX*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(CX*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R13, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (DI), Z8
-	VFMADD231PD (R9), Z0, Z8
-	VFMADD231PD (R9)(CX*1), Z1, Z8
-	VFMADD231PD (R9)(CX*2), Z2, Z8
-	VFMADD231PD (R9)(R10*1), Z3, Z8
-	VFMADD231PD (R9)(CX*4), Z4, Z8
-	VFMADD231PD (R9)(R11*1), Z5, Z8
-	VFMADD231PD (R9)(R10*2), Z6, Z8
-	VFMADD231PD (R9)(R12*1), Z7, Z8
-	VMOVUPD     Z8, (DI)
+	VMOVUPD     (R8), Z8
+	VFMADD231PD (R10), Z0, Z8
+	VFMADD231PD (R10)(CX*1), Z1, Z8
+	VFMADD231PD (R10)(CX*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(CX*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R13, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature8
 
 next8:
@@ -1614,51 +1626,51 @@ panel7:
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
-	MOVQ         SI, R12
-	ANDQ         $+112, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+7, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VMULPD      (R9), Z0, Z7
-	VFMADD231PD (R9)(CX*1), Z1, Z7
-	VFMADD231PD (R9)(CX*2), Z2, Z7
-	VFMADD231PD (R9)(R10*1), Z3, Z7
-	VFMADD231PD (R9)(CX*4), Z4, Z7
-	VFMADD231PD (R9)(R11*1), Z5, Z7
-	VFMADD231PD (R9)(R10*2), Z6, Z7
-	VMOVUPD     Z7, (DI)
+	VMULPD      (R10), Z0, Z7
+	VFMADD231PD (R10)(CX*1), Z1, Z7
+	VFMADD231PD (R10)(CX*2), Z2, Z7
+	VFMADD231PD (R10)(R11*1), Z3, Z7
+	VFMADD231PD (R10)(CX*4), Z4, Z7
+	VFMADD231PD (R10)(R12*1), Z5, Z7
+	VFMADD231PD (R10)(R11*2), Z6, Z7
+	VMOVUPD     Z7, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (DI), Z7
-	VFMADD231PD (R9), Z0, Z7
-	VFMADD231PD (R9)(CX*1), Z1, Z7
-	VFMADD231PD (R9)(CX*2), Z2, Z7
-	VFMADD231PD (R9)(R10*1), Z3, Z7
-	VFMADD231PD (R9)(CX*4), Z4, Z7
-	VFMADD231PD (R9)(R11*1), Z5, Z7
-	VFMADD231PD (R9)(R10*2), Z6, Z7
-	VMOVUPD     Z7, (DI)
+	VMOVUPD     (R8), Z7
+	VFMADD231PD (R10), Z0, Z7
+	VFMADD231PD (R10)(CX*1), Z1, Z7
+	VFMADD231PD (R10)(CX*2), Z2, Z7
+	VFMADD231PD (R10)(R11*1), Z3, Z7
+	VFMADD231PD (R10)(CX*4), Z4, Z7
+	VFMADD231PD (R10)(R12*1), Z5, Z7
+	VFMADD231PD (R10)(R11*2), Z6, Z7
+	VMOVUPD     Z7, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature7
 
 next7:
@@ -1681,49 +1693,49 @@ panel6:
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
-	MOVQ         SI, R12
-	ANDQ         $+96, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+6, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VMULPD      (R9), Z0, Z6
-	VFMADD231PD (R9)(CX*1), Z1, Z6
-	VFMADD231PD (R9)(CX*2), Z2, Z6
-	VFMADD231PD (R9)(R10*1), Z3, Z6
-	VFMADD231PD (R9)(CX*4), Z4, Z6
-	VFMADD231PD (R9)(R11*1), Z5, Z6
-	VMOVUPD     Z6, (DI)
+	VMULPD      (R10), Z0, Z6
+	VFMADD231PD (R10)(CX*1), Z1, Z6
+	VFMADD231PD (R10)(CX*2), Z2, Z6
+	VFMADD231PD (R10)(R11*1), Z3, Z6
+	VFMADD231PD (R10)(CX*4), Z4, Z6
+	VFMADD231PD (R10)(R12*1), Z5, Z6
+	VMOVUPD     Z6, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (DI), Z6
-	VFMADD231PD (R9), Z0, Z6
-	VFMADD231PD (R9)(CX*1), Z1, Z6
-	VFMADD231PD (R9)(CX*2), Z2, Z6
-	VFMADD231PD (R9)(R10*1), Z3, Z6
-	VFMADD231PD (R9)(CX*4), Z4, Z6
-	VFMADD231PD (R9)(R11*1), Z5, Z6
-	VMOVUPD     Z6, (DI)
+	VMOVUPD     (R8), Z6
+	VFMADD231PD (R10), Z0, Z6
+	VFMADD231PD (R10)(CX*1), Z1, Z6
+	VFMADD231PD (R10)(CX*2), Z2, Z6
+	VFMADD231PD (R10)(R11*1), Z3, Z6
+	VFMADD231PD (R10)(CX*4), Z4, Z6
+	VFMADD231PD (R10)(R12*1), Z5, Z6
+	VMOVUPD     Z6, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature6
 
 next6:
@@ -1744,47 +1756,47 @@ panel5:
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
-	MOVQ         SI, R11
-	ANDQ         $+80, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+5, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VMULPD      (R9), Z0, Z5
-	VFMADD231PD (R9)(CX*1), Z1, Z5
-	VFMADD231PD (R9)(CX*2), Z2, Z5
-	VFMADD231PD (R9)(R10*1), Z3, Z5
-	VFMADD231PD (R9)(CX*4), Z4, Z5
-	VMOVUPD     Z5, (DI)
+	VMULPD      (R10), Z0, Z5
+	VFMADD231PD (R10)(CX*1), Z1, Z5
+	VFMADD231PD (R10)(CX*2), Z2, Z5
+	VFMADD231PD (R10)(R11*1), Z3, Z5
+	VFMADD231PD (R10)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (DI), Z5
-	VFMADD231PD (R9), Z0, Z5
-	VFMADD231PD (R9)(CX*1), Z1, Z5
-	VFMADD231PD (R9)(CX*2), Z2, Z5
-	VFMADD231PD (R9)(R10*1), Z3, Z5
-	VFMADD231PD (R9)(CX*4), Z4, Z5
-	VMOVUPD     Z5, (DI)
+	VMOVUPD     (R8), Z5
+	VFMADD231PD (R10), Z0, Z5
+	VFMADD231PD (R10)(CX*1), Z1, Z5
+	VFMADD231PD (R10)(CX*2), Z2, Z5
+	VFMADD231PD (R10)(R11*1), Z3, Z5
+	VFMADD231PD (R10)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (R8)
 	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature5
 
 next5:
@@ -1803,43 +1815,45 @@ panel4:
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
-	MOVQ         SI, R11
-	ANDQ         $+64, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+4, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VMULPD      (R9), Z0, Z4
-	VFMADD231PD (R9)(CX*1), Z1, Z4
-	VFMADD231PD (R9)(CX*2), Z2, Z4
-	VFMADD231PD (R9)(R10*1), Z3, Z4
-	VMOVUPD     Z4, (DI)
+	VMULPD      (R10), Z0, Z4
+	VFMADD231PD (R10)(CX*1), Z1, Z4
+	VFMADD231PD (R10)(CX*2), Z2, Z4
+	VFMADD231PD (R10)(R11*1), Z3, Z4
+	VMOVUPD     Z4, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (DI), Z4
-	VFMADD231PD (R9), Z0, Z4
-	VFMADD231PD (R9)(CX*1), Z1, Z4
-	VFMADD231PD (R9)(CX*2), Z2, Z4
-	VFMADD231PD (R9)(R10*1), Z3, Z4
-	VMOVUPD     Z4, (DI)
+	VMOVUPD     (R8), Z4
+	VFMADD231PD (R10), Z0, Z4
+	VFMADD231PD (R10)(CX*1), Z1, Z4
+	VFMADD231PD (R10)(CX*2), Z2, Z4
+	VFMADD231PD (R10)(R11*1), Z3, Z4
+	VMOVUPD     Z4, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature4
 
 next4:
@@ -1856,41 +1870,43 @@ panel3:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
-	MOVQ         SI, R10
-	ANDQ         $+48, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+3, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VMULPD      (R9), Z0, Z3
-	VFMADD231PD (R9)(CX*1), Z1, Z3
-	VFMADD231PD (R9)(CX*2), Z2, Z3
-	VMOVUPD     Z3, (DI)
+	VMULPD      (R10), Z0, Z3
+	VFMADD231PD (R10)(CX*1), Z1, Z3
+	VFMADD231PD (R10)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (DI), Z3
-	VFMADD231PD (R9), Z0, Z3
-	VFMADD231PD (R9)(CX*1), Z1, Z3
-	VFMADD231PD (R9)(CX*2), Z2, Z3
-	VMOVUPD     Z3, (DI)
+	VMOVUPD     (R8), Z3
+	VFMADD231PD (R10), Z0, Z3
+	VFMADD231PD (R10)(CX*1), Z1, Z3
+	VFMADD231PD (R10)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature3
 
 next3:
@@ -1905,39 +1921,41 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
-	MOVQ         SI, R10
-	ANDQ         $+32, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+2, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VMULPD      (R9), Z0, Z2
-	VFMADD231PD (R9)(CX*1), Z1, Z2
-	VMOVUPD     Z2, (DI)
+	VMULPD      (R10), Z0, Z2
+	VFMADD231PD (R10)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (DI), Z2
-	VFMADD231PD (R9), Z0, Z2
-	VFMADD231PD (R9)(CX*1), Z1, Z2
-	VMOVUPD     Z2, (DI)
+	VMOVUPD     (R8), Z2
+	VFMADD231PD (R10), Z0, Z2
+	VFMADD231PD (R10)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature2
 
 next2:
@@ -1950,37 +1968,39 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Z0
-	MOVQ         SI, R10
-	ANDQ         $+16, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+1, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VMULPD     (R9), Z0, Z1
-	VMOVUPD    Z1, (DI)
+	VMULPD     (R10), Z0, Z1
+	VMOVUPD    Z1, (R8)
 	PREFETCHT1 (BX)
-	ADDQ       R10, BX
-	ADDQ       $+64, R9
-	ADDQ       $+64, DI
-	DECQ       R8
+	PREFETCHT1 (BX)(SI*1)
+	ADDQ       DI, BX
+	ADDQ       $+64, R10
+	ADDQ       $+64, R8
+	DECQ       R9
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (DI), Z1
-	VFMADD231PD (R9), Z0, Z1
-	VMOVUPD     Z1, (DI)
+	VMOVUPD     (R8), Z1
+	VFMADD231PD (R10), Z0, Z1
+	VMOVUPD     Z1, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature1
 
 next1:
@@ -1993,39 +2013,30 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R8
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2033,13 +2044,18 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x02, R9
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -2051,8 +2067,9 @@ dot4:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
-	DECQ        R10
+	ADDQ        R9, DI
+	XORQ        (SP), R9
+	DECQ        R12
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2068,10 +2085,10 @@ dot4:
 	VSHUFF64X2  $0x0d, Z1, Z1, Z0
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
-	DECQ        24(SP)
+	VMOVUPD     Y0, (R11)
+	ADDQ        DX, R11
+	ADDQ        CX, R10
+	DECQ        16(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -2085,7 +2102,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2096,20 +2113,26 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R11
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x01, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x01, R9
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Z2
 	VCVTPS2PD   (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -2117,8 +2140,9 @@ dot2:
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        16(SP), DI
-	DECQ        R9
+	ADDQ        R9, DI
+	XORQ        (SP), R9
+	DECQ        R11
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2130,10 +2154,10 @@ dot2:
 	VSHUFF64X2  $0x0d, Z0, Z0, Z1
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R8)
-	ADDQ        DX, R8
+	VMOVUPD     X1, (R10)
+	ADDQ        DX, R10
 	ADDQ        CX, SI
-	DECQ        32(SP)
+	DECQ        24(SP)
 	JNZ         group2
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -2153,39 +2177,30 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R8
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2197,13 +2212,18 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x02, R9
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VCVTPS2PD     (BX), Z10
@@ -2220,8 +2240,9 @@ dot4:
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
-	DECQ          R10
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2246,12 +2267,12 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2265,7 +2286,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2276,9 +2297,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -2287,11 +2308,17 @@ group2:
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R11
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x01, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x01, R9
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
 	VCVTPS2PD     (BX), Z4
 	VCVTPS2PD     (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -2302,8 +2329,9 @@ dot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
-	DECQ          R9
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2319,12 +2347,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2344,39 +2372,30 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R8
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2392,13 +2411,18 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x02, R9
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -2420,8 +2444,9 @@ dot4:
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
-	DECQ          R10
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2446,9 +2471,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2461,12 +2486,12 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2480,7 +2505,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2491,9 +2516,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -2504,11 +2529,17 @@ group2:
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R11
+	MOVQ   flip+96(FP), R9
+	SHLQ   $0x01, R9
+	MOVQ   R9, (SP)
+	MOVQ   pace+88(FP), R9
+	SHLQ   $0x01, R9
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
 	VCVTPS2PD     (BX), Z6
 	VCVTPS2PD     (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -2522,8 +2553,9 @@ dot2:
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
-	DECQ          R9
+	ADDQ          R9, DI
+	XORQ          (SP), R9
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2539,9 +2571,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2550,12 +2582,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	ADDQ          DX, R8
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2575,40 +2607,31 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R9
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2628,13 +2651,18 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x02, R10
+	SHRQ   $0x03, R13
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z16
 	VCVTPS2PD     (SI)(AX*1), Z17
 	VCVTPS2PD     (SI)(AX*2), Z18
@@ -2661,8 +2689,9 @@ dot4:
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
-	DECQ          R11
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2687,9 +2716,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2711,14 +2740,14 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2732,7 +2761,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2743,9 +2772,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -2758,11 +2787,17 @@ group2:
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x01, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x01, R10
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z8
 	VCVTPS2PD     (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -2779,8 +2814,9 @@ dot2:
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
-	DECQ          R10
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2796,9 +2832,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2811,14 +2847,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2838,40 +2874,31 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R9
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2895,13 +2922,18 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x02, R10
+	SHRQ   $0x03, R13
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z20
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
@@ -2933,8 +2965,9 @@ dot4:
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
-	DECQ          R11
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2959,9 +2992,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2983,9 +3016,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -2998,14 +3031,14 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3019,7 +3052,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -3030,9 +3063,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -3047,11 +3080,17 @@ group2:
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R12
+	MOVQ   flip+96(FP), R10
+	SHLQ   $0x01, R10
+	MOVQ   R10, (SP)
+	MOVQ   pace+88(FP), R10
+	SHLQ   $0x01, R10
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z10
 	VCVTPS2PD     (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -3071,8 +3110,9 @@ dot2:
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
-	DECQ          R10
+	ADDQ          R10, R8
+	XORQ          (SP), R10
+	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3088,9 +3128,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3103,9 +3143,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3114,14 +3154,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3141,41 +3181,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (CX)(CX*4), SI
-	LEAQ    (AX)(AX*2), R8
-	MOVQ    next+72(FP), R9
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R9, R9
-	CMOVQEQ x+16(FP), R9
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $32-104
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (CX)(CX*4), SI
+	LEAQ  (AX)(AX*2), R8
+	MOVQ  next+72(FP), R9
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, 8(SP)
+	MOVQ  apart+80(FP), R10
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R12
+	MOVQ a+0(FP), R13
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -3203,13 +3234,18 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
+	MOVQ   R12, DX
+	MOVQ   d+56(FP), R14
+	MOVQ   flip+96(FP), R11
+	SHLQ   $0x02, R11
+	MOVQ   R11, (SP)
+	MOVQ   pace+88(FP), R11
+	SHLQ   $0x02, R11
+	SHRQ   $0x03, R14
 
 dot4:
 	PREFETCHT1    (R9)
-	PREFETCHT1    64(R9)
+	PREFETCHT1    (R9)(R10*1)
 	VCVTPS2PD     (DI), Z24
 	VCVTPS2PD     (DI)(AX*1), Z25
 	VCVTPS2PD     (DI)(AX*2), Z26
@@ -3246,8 +3282,9 @@ dot4:
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R9
-	DECQ          R12
+	ADDQ          R11, R9
+	XORQ          (SP), R11
+	DECQ          R14
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3272,9 +3309,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3296,9 +3333,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -3320,16 +3357,16 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          24(SP)
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	DECQ          16(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3343,7 +3380,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
+	CMPQ DX, 8(SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -3354,9 +3391,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -3373,11 +3410,17 @@ group2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R13
+	MOVQ   flip+96(FP), R11
+	SHLQ   $0x01, R11
+	MOVQ   R11, (SP)
+	MOVQ   pace+88(FP), R11
+	SHLQ   $0x01, R11
+	SHRQ   $0x03, R13
 
 dot2:
 	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
 	VCVTPS2PD     (DI), Z12
 	VCVTPS2PD     (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -3400,8 +3443,9 @@ dot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R9
-	DECQ          R11
+	ADDQ          R11, R9
+	XORQ          (SP), R11
+	DECQ          R13
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3417,9 +3461,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3432,9 +3476,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3447,16 +3491,16 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          32(SP)
+	DECQ          24(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3476,26 +3520,20 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-72
-	MOVQ    x+8(FP), AX
-	MOVQ    ldx+16(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    e+24(FP), DX
-	MOVQ    next+64(FP), BX
-	XORQ    SI, SI
-	TESTQ   BX, BX
-	CMOVQEQ AX, BX
-	JZ      paced
-	DECQ    SI
-
-paced:
-	LEAQ (CX)(CX*2), R10
-	LEAQ (CX)(CX*4), R11
-	MOVQ CX, R12
-	SHLQ $0x03, R12
-	SUBQ CX, R12
+// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-88
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	SHLQ $0x02, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), BX
+	MOVQ apart+72(FP), SI
+	LEAQ (CX)(CX*2), R11
+	LEAQ (CX)(CX*4), R12
+	MOVQ CX, R13
+	SHLQ $0x03, R13
+	SUBQ CX, R13
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -3520,67 +3558,69 @@ panel8:
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
 	VBROADCASTSD 56(DX), Z7
-	MOVQ         SI, R13
-	ANDQ         $+64, R13
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+8, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VCVTPS2PD   (R9), Z8
+	VCVTPS2PD   (R10), Z8
 	VMULPD      Z8, Z0, Z8
-	VCVTPS2PD   (R9)(CX*1), Z9
+	VCVTPS2PD   (R10)(CX*1), Z9
 	VFMADD231PD Z9, Z1, Z8
-	VCVTPS2PD   (R9)(CX*2), Z9
+	VCVTPS2PD   (R10)(CX*2), Z9
 	VFMADD231PD Z9, Z2, Z8
-	VCVTPS2PD   (R9)(R10*1), Z9
+	VCVTPS2PD   (R10)(R11*1), Z9
 	VFMADD231PD Z9, Z3, Z8
-	VCVTPS2PD   (R9)(CX*4), Z9
+	VCVTPS2PD   (R10)(CX*4), Z9
 	VFMADD231PD Z9, Z4, Z8
-	VCVTPS2PD   (R9)(R11*1), Z9
+	VCVTPS2PD   (R10)(R12*1), Z9
 	VFMADD231PD Z9, Z5, Z8
-	VCVTPS2PD   (R9)(R10*2), Z9
+	VCVTPS2PD   (R10)(R11*2), Z9
 	VFMADD231PD Z9, Z6, Z8
-	VCVTPS2PD   (R9)(R12*1), Z9
+	VCVTPS2PD   (R10)(R13*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (DI)
+	VMOVUPD     Z8, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R13, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (DI), Z8
-	VCVTPS2PD   (R9), Z9
+	VMOVUPD     (R8), Z8
+	VCVTPS2PD   (R10), Z9
 	VFMADD231PD Z9, Z0, Z8
-	VCVTPS2PD   (R9)(CX*1), Z9
+	VCVTPS2PD   (R10)(CX*1), Z9
 	VFMADD231PD Z9, Z1, Z8
-	VCVTPS2PD   (R9)(CX*2), Z9
+	VCVTPS2PD   (R10)(CX*2), Z9
 	VFMADD231PD Z9, Z2, Z8
-	VCVTPS2PD   (R9)(R10*1), Z9
+	VCVTPS2PD   (R10)(R11*1), Z9
 	VFMADD231PD Z9, Z3, Z8
-	VCVTPS2PD   (R9)(CX*4), Z9
+	VCVTPS2PD   (R10)(CX*4), Z9
 	VFMADD231PD Z9, Z4, Z8
-	VCVTPS2PD   (R9)(R11*1), Z9
+	VCVTPS2PD   (R10)(R12*1), Z9
 	VFMADD231PD Z9, Z5, Z8
-	VCVTPS2PD   (R9)(R10*2), Z9
+	VCVTPS2PD   (R10)(R11*2), Z9
 	VFMADD231PD Z9, Z6, Z8
-	VCVTPS2PD   (R9)(R12*1), Z9
+	VCVTPS2PD   (R10)(R13*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (DI)
+	VMOVUPD     Z8, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R13, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature8
 
 next8:
@@ -3605,63 +3645,65 @@ panel7:
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
-	MOVQ         SI, R12
-	ANDQ         $+56, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+7, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VCVTPS2PD   (R9), Z7
+	VCVTPS2PD   (R10), Z7
 	VMULPD      Z7, Z0, Z7
-	VCVTPS2PD   (R9)(CX*1), Z8
+	VCVTPS2PD   (R10)(CX*1), Z8
 	VFMADD231PD Z8, Z1, Z7
-	VCVTPS2PD   (R9)(CX*2), Z8
+	VCVTPS2PD   (R10)(CX*2), Z8
 	VFMADD231PD Z8, Z2, Z7
-	VCVTPS2PD   (R9)(R10*1), Z8
+	VCVTPS2PD   (R10)(R11*1), Z8
 	VFMADD231PD Z8, Z3, Z7
-	VCVTPS2PD   (R9)(CX*4), Z8
+	VCVTPS2PD   (R10)(CX*4), Z8
 	VFMADD231PD Z8, Z4, Z7
-	VCVTPS2PD   (R9)(R11*1), Z8
+	VCVTPS2PD   (R10)(R12*1), Z8
 	VFMADD231PD Z8, Z5, Z7
-	VCVTPS2PD   (R9)(R10*2), Z8
+	VCVTPS2PD   (R10)(R11*2), Z8
 	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (DI)
+	VMOVUPD     Z7, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R12, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (DI), Z7
-	VCVTPS2PD   (R9), Z8
+	VMOVUPD     (R8), Z7
+	VCVTPS2PD   (R10), Z8
 	VFMADD231PD Z8, Z0, Z7
-	VCVTPS2PD   (R9)(CX*1), Z8
+	VCVTPS2PD   (R10)(CX*1), Z8
 	VFMADD231PD Z8, Z1, Z7
-	VCVTPS2PD   (R9)(CX*2), Z8
+	VCVTPS2PD   (R10)(CX*2), Z8
 	VFMADD231PD Z8, Z2, Z7
-	VCVTPS2PD   (R9)(R10*1), Z8
+	VCVTPS2PD   (R10)(R11*1), Z8
 	VFMADD231PD Z8, Z3, Z7
-	VCVTPS2PD   (R9)(CX*4), Z8
+	VCVTPS2PD   (R10)(CX*4), Z8
 	VFMADD231PD Z8, Z4, Z7
-	VCVTPS2PD   (R9)(R11*1), Z8
+	VCVTPS2PD   (R10)(R12*1), Z8
 	VFMADD231PD Z8, Z5, Z7
-	VCVTPS2PD   (R9)(R10*2), Z8
+	VCVTPS2PD   (R10)(R11*2), Z8
 	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (DI)
+	VMOVUPD     Z7, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R12, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature7
 
 next7:
@@ -3684,59 +3726,61 @@ panel6:
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
-	MOVQ         SI, R12
-	ANDQ         $+48, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+6, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VCVTPS2PD   (R9), Z6
+	VCVTPS2PD   (R10), Z6
 	VMULPD      Z6, Z0, Z6
-	VCVTPS2PD   (R9)(CX*1), Z7
+	VCVTPS2PD   (R10)(CX*1), Z7
 	VFMADD231PD Z7, Z1, Z6
-	VCVTPS2PD   (R9)(CX*2), Z7
+	VCVTPS2PD   (R10)(CX*2), Z7
 	VFMADD231PD Z7, Z2, Z6
-	VCVTPS2PD   (R9)(R10*1), Z7
+	VCVTPS2PD   (R10)(R11*1), Z7
 	VFMADD231PD Z7, Z3, Z6
-	VCVTPS2PD   (R9)(CX*4), Z7
+	VCVTPS2PD   (R10)(CX*4), Z7
 	VFMADD231PD Z7, Z4, Z6
-	VCVTPS2PD   (R9)(R11*1), Z7
+	VCVTPS2PD   (R10)(R12*1), Z7
 	VFMADD231PD Z7, Z5, Z6
-	VMOVUPD     Z6, (DI)
+	VMOVUPD     Z6, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R12, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (DI), Z6
-	VCVTPS2PD   (R9), Z7
+	VMOVUPD     (R8), Z6
+	VCVTPS2PD   (R10), Z7
 	VFMADD231PD Z7, Z0, Z6
-	VCVTPS2PD   (R9)(CX*1), Z7
+	VCVTPS2PD   (R10)(CX*1), Z7
 	VFMADD231PD Z7, Z1, Z6
-	VCVTPS2PD   (R9)(CX*2), Z7
+	VCVTPS2PD   (R10)(CX*2), Z7
 	VFMADD231PD Z7, Z2, Z6
-	VCVTPS2PD   (R9)(R10*1), Z7
+	VCVTPS2PD   (R10)(R11*1), Z7
 	VFMADD231PD Z7, Z3, Z6
-	VCVTPS2PD   (R9)(CX*4), Z7
+	VCVTPS2PD   (R10)(CX*4), Z7
 	VFMADD231PD Z7, Z4, Z6
-	VCVTPS2PD   (R9)(R11*1), Z7
+	VCVTPS2PD   (R10)(R12*1), Z7
 	VFMADD231PD Z7, Z5, Z6
-	VMOVUPD     Z6, (DI)
+	VMOVUPD     Z6, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R12, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature6
 
 next6:
@@ -3757,55 +3801,57 @@ panel5:
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
-	MOVQ         SI, R11
-	ANDQ         $+40, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+5, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VCVTPS2PD   (R9), Z5
+	VCVTPS2PD   (R10), Z5
 	VMULPD      Z5, Z0, Z5
-	VCVTPS2PD   (R9)(CX*1), Z6
+	VCVTPS2PD   (R10)(CX*1), Z6
 	VFMADD231PD Z6, Z1, Z5
-	VCVTPS2PD   (R9)(CX*2), Z6
+	VCVTPS2PD   (R10)(CX*2), Z6
 	VFMADD231PD Z6, Z2, Z5
-	VCVTPS2PD   (R9)(R10*1), Z6
+	VCVTPS2PD   (R10)(R11*1), Z6
 	VFMADD231PD Z6, Z3, Z5
-	VCVTPS2PD   (R9)(CX*4), Z6
+	VCVTPS2PD   (R10)(CX*4), Z6
 	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (DI)
+	VMOVUPD     Z5, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (DI), Z5
-	VCVTPS2PD   (R9), Z6
+	VMOVUPD     (R8), Z5
+	VCVTPS2PD   (R10), Z6
 	VFMADD231PD Z6, Z0, Z5
-	VCVTPS2PD   (R9)(CX*1), Z6
+	VCVTPS2PD   (R10)(CX*1), Z6
 	VFMADD231PD Z6, Z1, Z5
-	VCVTPS2PD   (R9)(CX*2), Z6
+	VCVTPS2PD   (R10)(CX*2), Z6
 	VFMADD231PD Z6, Z2, Z5
-	VCVTPS2PD   (R9)(R10*1), Z6
+	VCVTPS2PD   (R10)(R11*1), Z6
 	VFMADD231PD Z6, Z3, Z5
-	VCVTPS2PD   (R9)(CX*4), Z6
+	VCVTPS2PD   (R10)(CX*4), Z6
 	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (DI)
+	VMOVUPD     Z5, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature5
 
 next5:
@@ -3824,51 +3870,53 @@ panel4:
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
-	MOVQ         SI, R11
-	ANDQ         $+32, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+4, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VCVTPS2PD   (R9), Z4
+	VCVTPS2PD   (R10), Z4
 	VMULPD      Z4, Z0, Z4
-	VCVTPS2PD   (R9)(CX*1), Z5
+	VCVTPS2PD   (R10)(CX*1), Z5
 	VFMADD231PD Z5, Z1, Z4
-	VCVTPS2PD   (R9)(CX*2), Z5
+	VCVTPS2PD   (R10)(CX*2), Z5
 	VFMADD231PD Z5, Z2, Z4
-	VCVTPS2PD   (R9)(R10*1), Z5
+	VCVTPS2PD   (R10)(R11*1), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (DI)
+	VMOVUPD     Z4, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (DI), Z4
-	VCVTPS2PD   (R9), Z5
+	VMOVUPD     (R8), Z4
+	VCVTPS2PD   (R10), Z5
 	VFMADD231PD Z5, Z0, Z4
-	VCVTPS2PD   (R9)(CX*1), Z5
+	VCVTPS2PD   (R10)(CX*1), Z5
 	VFMADD231PD Z5, Z1, Z4
-	VCVTPS2PD   (R9)(CX*2), Z5
+	VCVTPS2PD   (R10)(CX*2), Z5
 	VFMADD231PD Z5, Z2, Z4
-	VCVTPS2PD   (R9)(R10*1), Z5
+	VCVTPS2PD   (R10)(R11*1), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (DI)
+	VMOVUPD     Z4, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature4
 
 next4:
@@ -3885,47 +3933,49 @@ panel3:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
-	MOVQ         SI, R10
-	ANDQ         $+24, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+3, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VCVTPS2PD   (R9), Z3
+	VCVTPS2PD   (R10), Z3
 	VMULPD      Z3, Z0, Z3
-	VCVTPS2PD   (R9)(CX*1), Z4
+	VCVTPS2PD   (R10)(CX*1), Z4
 	VFMADD231PD Z4, Z1, Z3
-	VCVTPS2PD   (R9)(CX*2), Z4
+	VCVTPS2PD   (R10)(CX*2), Z4
 	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (DI)
+	VMOVUPD     Z3, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (DI), Z3
-	VCVTPS2PD   (R9), Z4
+	VMOVUPD     (R8), Z3
+	VCVTPS2PD   (R10), Z4
 	VFMADD231PD Z4, Z0, Z3
-	VCVTPS2PD   (R9)(CX*1), Z4
+	VCVTPS2PD   (R10)(CX*1), Z4
 	VFMADD231PD Z4, Z1, Z3
-	VCVTPS2PD   (R9)(CX*2), Z4
+	VCVTPS2PD   (R10)(CX*2), Z4
 	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (DI)
+	VMOVUPD     Z3, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature3
 
 next3:
@@ -3940,43 +3990,45 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
-	MOVQ         SI, R10
-	ANDQ         $+16, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+2, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VCVTPS2PD   (R9), Z2
+	VCVTPS2PD   (R10), Z2
 	VMULPD      Z2, Z0, Z2
-	VCVTPS2PD   (R9)(CX*1), Z3
+	VCVTPS2PD   (R10)(CX*1), Z3
 	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (DI)
+	VMOVUPD     Z2, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (DI), Z2
-	VCVTPS2PD   (R9), Z3
+	VMOVUPD     (R8), Z2
+	VCVTPS2PD   (R10), Z3
 	VFMADD231PD Z3, Z0, Z2
-	VCVTPS2PD   (R9)(CX*1), Z3
+	VCVTPS2PD   (R10)(CX*1), Z3
 	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (DI)
+	VMOVUPD     Z2, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature2
 
 next2:
@@ -3989,39 +4041,41 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Z0
-	MOVQ         SI, R10
-	ANDQ         $+8, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         pace+80(FP), DI
+	IMUL3Q       $+1, DI, DI
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), R8
+	MOVQ         d+32(FP), R9
+	SHRQ         $0x03, R9
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VCVTPS2PD  (R9), Z1
+	VCVTPS2PD  (R10), Z1
 	VMULPD     Z1, Z0, Z1
-	VMOVUPD    Z1, (DI)
+	VMOVUPD    Z1, (R8)
 	PREFETCHT1 (BX)
-	ADDQ       R10, BX
-	ADDQ       $+32, R9
-	ADDQ       $+64, DI
-	DECQ       R8
+	PREFETCHT1 (BX)(SI*1)
+	ADDQ       DI, BX
+	ADDQ       $+32, R10
+	ADDQ       $+64, R8
+	DECQ       R9
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (DI), Z1
-	VCVTPS2PD   (R9), Z2
+	VMOVUPD     (R8), Z1
+	VCVTPS2PD   (R10), Z2
 	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (DI)
+	VMOVUPD     Z1, (R8)
 	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+32, R10
+	ADDQ        $+64, R8
+	DECQ        R9
 	JNZ         feature1
 
 next1:
