@@ -50,7 +50,7 @@ func (k *task) mulBasis() {
 func eachShape(b *testing.B, reads bool, stage func(*task) (run func(), flops int)) {
 	pool := kernel.NewPool(1)
 	defer pool.Close()
-	c := measure.NewCeiling(pool, 1<<20)
+	c := measure.NewCeiling(pool)
 	for _, s := range measure.Shapes() {
 		b.Run(fmt.Sprintf("shape=%s/kernel=%s", s.Name, kernel.Info().Kernel), func(b *testing.B) {
 			run, flops := stage(newTask(s))

@@ -8,13 +8,12 @@ import (
 	"github.com/difalt/difalt/kernel/ceiling"
 )
 
-// A Ceiling is what the machine can do at most with the workers of a pool: read a
-// number of bytes once, and multiply and add.
+// A Ceiling is what the machine can do at most with the workers of a pool: read the
+// samples of some tasks once, and multiply and add.
 type Ceiling struct {
-	pool *kernel.Pool
-	data []float64
-	part int    // of one worker
-	out  []slot // what the workers computed, so that it is not optimised away
+	pool  *kernel.Pool
+	nodes []*kernel.Tasks
+	out   []slot // what the workers computed, so that it is not optimised away
 
 	read, multiplyAdd func(worker int)
 }
@@ -28,23 +27,24 @@ type slot struct {
 // multiplyAddRounds is the length of a call of MultiplyAdd.
 const multiplyAddRounds = 100_000
 
-// NewCeiling returns the ceilings for reading so many bytes.
-func NewCeiling(pool *kernel.Pool, bytes int) *Ceiling {
-	workers := pool.Workers()
-	// A Basis has the memory that the kernel gives to samples.
-	c := &Ceiling{pool: pool, data: kernel.NewBasis(max(bytes/8, workers), 1).Data(), out: make([]slot, workers)}
-	for i := range c.data {
-		c.data[i] = 1 // backs the pages by memory
-	}
-	c.part = len(c.data) / workers
-	one := func(w int) { c.out[w].value = ceiling.Read(c.data[w*c.part:][:c.part]) }
-	four := func(w int) { c.out[w].value = ceiling.Read4(c.data[w*c.part:][:c.part]) }
+// NewCeiling returns the ceilings for reading the samples of nodes, if there are any.
+func NewCeiling(pool *kernel.Pool, nodes ...*kernel.Tasks) *Ceiling {
+	c := &Ceiling{pool: pool, nodes: nodes, out: make([]slot, pool.Workers())}
+	one := func(w int) { c.sweepPart(w, false) }
+	four := func(w int) { c.sweepPart(w, true) }
 	c.multiplyAdd = func(w int) { c.out[w].value = ceiling.MultiplyAdd(multiplyAddRounds) }
 	c.read = one
 	if c.sweep(four) < c.sweep(one) {
 		c.read = four
 	}
 	return c
+}
+
+// sweepPart reads a worker's part of the samples.
+func (c *Ceiling) sweepPart(worker int, four bool) {
+	for _, tasks := range c.nodes {
+		c.out[worker].value += tasks.Sweep(worker, len(c.out), four)
+	}
 }
 
 // sweep returns the shortest time of a few calls of a way to read, after two that
@@ -61,7 +61,7 @@ func (c *Ceiling) sweep(read func(worker int)) time.Duration {
 	return best
 }
 
-// Read reads the bytes once: each worker its part, in one stream or in four,
+// Read reads the samples once: each worker its part, in one stream or in four,
 // whichever was faster when c was made.
 func (c *Ceiling) Read() { c.pool.Run(c.read) }
 

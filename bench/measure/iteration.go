@@ -14,15 +14,13 @@ type Iteration struct {
 func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
 	it := new(Iteration)
 	var groups []*kernel.Group
-	bytes := 0
 	for _, tasks := range nodes {
 		groups = append(groups, kernel.NewGroup(tasks, p.Rank))
 		it.u = append(it.u, p.U)
-		bytes += tasks.Bytes()
 	}
 	pool := kernel.NewPool(workers)
 	it.engine = kernel.NewEngine(pool, groups)
-	it.Ceiling = NewCeiling(pool, bytes)
+	it.Ceiling = NewCeiling(pool, nodes...)
 	return it
 }
 

@@ -44,8 +44,7 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 		}
 		return iterate, export, nil
 	case "read":
-		ceiling := measure.NewCeiling(pool, 8*len(p.X))
-		p.X = nil
+		ceiling := measure.NewCeiling(pool, pack(p, kernel.Float64))
 		return func(*protocol.Answer) { ceiling.Read() }, nil, nil
 	}
 	return nil, nil, fmt.Errorf("variant %q: want float32 or read", variant)
