@@ -11,7 +11,8 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
 		panic(badRow)
 	}
-	t.samples(task, 1).mulTransposed(v, e)
+	x := t.samples(task, 1)
+	x.mulTransposed(v, e)
 }
 
 // GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without

@@ -174,13 +174,15 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 	ws.load(u)
 	first, held := lo, 0
 	for t := lo; t < hi; t++ {
-		b := g.solve(t, u, ridge, ws)
+		x := g.fit.samples(t, g.r)
+		b := g.solve(t, &x, u, ridge, ws)
 		if g.grad != g.fit {
-			g.grad.samples(t, g.r).mulBasis(ws, u)
+			x = g.grad.samples(t, g.r)
+			x.mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
 		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.grad.Y(t), n, g.r)
-		g.grad.samples(t, g.r).mulTransposed(ws.v[held*ws.ldv:], ws.e)
+		x.mulTransposed(ws.v[held*ws.ldv:], ws.e)
 		if held++; held == batch || t == hi-1 {
 			blas.RankUpdate(c.grad, g.Grad.stride, ws.v, ws.ldv, g.B[first*g.r:], g.r, held, u.d, g.r)
 			first, held = t+1, 0
@@ -194,15 +196,15 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	c.objective = 0
 	ws.load(u)
 	for t := c.lo; t < c.hi; t++ {
-		b := g.solve(t, u, ridge, ws)
+		x := g.fit.samples(t, g.r)
+		b := g.solve(t, &x, u, ridge, ws)
 		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.fit.Y(t), g.fit.rows[t], g.r)
 	}
 	c.elapsed = time.Since(start)
 }
 
-// solve leaves X_t U in ws.a and returns b_t.
-func (g *Group) solve(t int, u *Basis, ridge float64, ws *Workspace) []float64 {
-	x := g.fit.samples(t, g.r)
+// solve leaves X_t U in ws.a and returns b_t, for the samples x of task t.
+func (g *Group) solve(t int, x *samples, u *Basis, ridge float64, ws *Workspace) []float64 {
 	x.mulBasis(ws, u)
 	ws.lsq.Next = x.solveNext
 	b := g.B[t*g.r:][:g.r]

@@ -79,7 +79,7 @@ func (s *samples) prefetch(next uintptr, r int) {
 }
 
 // mulBasis computes ws.a = X U for the basis that ws.load has prepared.
-func (s samples) mulBasis(ws *Workspace, u *Basis) {
+func (s *samples) mulBasis(ws *Workspace, u *Basis) {
 	k := ws.packed
 	a, rest, next := ws.a[k*ws.lda:], u.data[min(k*u.stride, len(u.data)):], s.basisNext
 	if k > 0 {
@@ -103,7 +103,7 @@ func (s samples) mulBasis(ws *Workspace, u *Basis) {
 }
 
 // mulTransposed computes v = X' e.
-func (s samples) mulTransposed(v, e []float64) {
+func (s *samples) mulTransposed(v, e []float64) {
 	if s.storage == Float32 {
 		blas.MulTransposed32(v, s.x32, s.stride, e, s.n, s.d, s.gradientNext)
 		return
