@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -33,6 +34,10 @@ func (g *gaps) add(where func() string) {
 	g.count++
 }
 
+// ErrMissing is in the chain of the error about a table with missing values that was
+// read with MissingRefuse.
+var ErrMissing = errors.New("there are missing values")
+
 // refuseGaps returns the error that counts missing values, nil if there are none.
 func refuseGaps(columns []string, missing []gaps) error {
 	var list []string
@@ -44,7 +49,7 @@ func refuseGaps(columns []string, missing []gaps) error {
 	if list == nil {
 		return nil
 	}
-	return fmt.Errorf("there are missing values: %s; such rows can be dropped, or missing features replaced by their means", some(list))
+	return fmt.Errorf("%w: %s", ErrMissing, some(list))
 }
 
 // A MissingCount says in how many rows a feature column has no value.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -86,9 +87,18 @@ func readData(path string, o dataset.TableOptions) (*dataset.ProblemFile, error)
 	if isProblem(path) {
 		return dataset.ReadProblem(path)
 	}
-	t, err := dataset.ReadFiles([]string{path}, o)
+	t, err := readFiles(path, o)
 	if err != nil {
 		return nil, err
 	}
 	return &dataset.ProblemFile{Table: t}, nil
+}
+
+// readFiles reads a table, and says which flag helps against missing values.
+func readFiles(path string, o dataset.TableOptions) (*dataset.Table, error) {
+	t, err := dataset.ReadFiles([]string{path}, o)
+	if errors.Is(err, dataset.ErrMissing) {
+		return nil, fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column", err)
+	}
+	return t, err
 }
