@@ -19,6 +19,9 @@ func (r *report) bars(kind string, points []point, base point) {
 	}
 	best := point{bytes: math.Inf(1), slow: math.Inf(1)}
 	for _, p := range points {
+		if !p.always() {
+			continue
+		}
 		if m := p.run.Summary.Methods[0].Method; m == "scaled" || m == "tracking" || m == Auto || p.run.Summary.Setting.Compress != "" {
 			best.bytes, best.slow = min(best.bytes, p.bytes), min(best.slow, p.slow)
 		}
@@ -57,5 +60,5 @@ func named(points []point, suffix string) point {
 		}
 	}
 	inf := math.Inf(1)
-	return point{nil, inf, inf, inf, inf}
+	return point{nil, inf, inf, inf, inf, 0}
 }
