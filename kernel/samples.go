@@ -69,7 +69,7 @@ func (s *samples) prefetch(next uintptr, r int) {
 	if bytes > resident {
 		return
 	}
-	asked := bytes / 8 * uintptr(tile.Ahead(int(bytes), r))
+	asked := bytes / 8 * uintptr(tile.Ahead(r))
 	lead := min(asked, window)
 	s.basisNext = next + lead - asked
 	if asked < bytes/8*8 {

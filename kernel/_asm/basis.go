@@ -17,18 +17,22 @@ func basisRows(t isa, cols int) int {
 	return 2
 }
 
+// basisShare is how much of the memory to prefetch mulBasis asks for, in eighths of
+// the bytes that it reads; mulTransposed asks for the rest. It is most, since the
+// arithmetic of mulBasis leaves memory time and mulTransposed reads as fast as the
+// second-level cache gives. Package tile has the same constant.
+const basisShare = 6
+
 // mulBasis emits A = X U for groups of cols columns each: rows x cols dot
 // products along d at a time, summed at the end.
 func mulBasis(t isa, cols int, f32 bool) {
 	typ, suffix, size := elem(f32)
 	height := basisRows(t, cols)
 	text(fmt.Sprintf("mulBasis%s_%dx%d", suffix, height, cols), t,
-		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace, flip int)", typ),
-		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8. "+
-			"For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; "+
-			"it prefetches three lines at next, apart bytes from each other.", cols))
+		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr)", typ),
+		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8.", cols))
 
-	b := basisTile{t: t, cols: cols, f32: f32, size: size, flip: AllocLocal(8)}
+	b := basisTile{t: t, cols: cols, f32: f32, size: size}
 	b.ldx = bytesParam("ldx", f32)
 	ldu := bytesParam("ldu", false)
 	b.us = newRows(GP64(), ldu, cols)
@@ -40,7 +44,19 @@ func mulBasis(t isa, cols int, f32 bool) {
 	x := param("x")
 	MOVQ(x, first)
 
-	b.apart, b.pace = param("apart"), GP64()
+	// Without anything to prefetch the first row is asked for over and over.
+	b.pace = AllocLocal(16)
+	pace := GP64()
+	XORQ(pace, pace)
+	TESTQ(b.pf, b.pf)
+	CMOVQEQ(mem("x"), b.pf)
+	JZ(LabelRef("paced"))
+	MOVQ(U32(8*4*size*basisShare/8), pace)
+	Label("paced")
+	MOVQ(pace, b.pace)
+	SHRQ(Imm(1), pace)
+	MOVQ(pace, b.pace.Offset(8))
+
 	if height == 4 {
 		Label("fours")
 		CMPQ(mem("n"), Imm(4))
@@ -77,10 +93,8 @@ type basisTile struct {
 	size   int
 	ldx    reg.GPVirtual
 	xs, us rows          // running along d
-	pf     reg.GPVirtual // first line to prefetch
-	apart  reg.GPVirtual // bytes from one line to the next
-	pace   reg.GPVirtual // what pf moves on by next
-	flip   Mem           // what pace changes by then
+	pf     reg.GPVirtual // next line to prefetch
+	pace   Mem           // bytes to prefetch for 8 features of 4 and of 2 rows
 	sum    reducer
 }
 
@@ -109,14 +123,6 @@ func (b basisTile) block(height int) {
 	MOVQ(mem("x"), b.xs.base)
 	MOVQ(u, b.us.base)
 	k := param("d")
-	for _, of := range []struct {
-		name string
-		to   Op
-	}{{"flip", b.flip}, {"pace", b.pace}} {
-		v := param(of.name)
-		SHLQ(U8(log2(height)), v)
-		MOVQ(v, of.to)
-	}
 	SHRQ(U8(3), k)
 	loop(label("dot"), k, func() { b.dots(acc, height) })
 	b.store(acc, height, a, bytesParam("lda", false))
@@ -134,10 +140,9 @@ func (b basisTile) block(height int) {
 
 // dots adds the products of eight features, and prefetches its share.
 func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
-	PREFETCHT1(Mem{Base: b.pf})
-	PREFETCHT1(Mem{Base: b.pf, Index: b.apart, Scale: 1})
-	if height == 4 && !b.f32 { // who reads less has less to ask for
-		PREFETCHT1(Mem{Base: b.pf, Index: b.apart, Scale: 2})
+	bytes := 8 * height * b.size * basisShare / 8
+	for i := range (bytes + 63) / 64 {
+		PREFETCHT1(Mem{Base: b.pf, Disp: 64 * i})
 	}
 	for k := 0; k < 8; k += b.t.lanes {
 		if height > b.cols { // keep the shorter side in registers
@@ -168,8 +173,7 @@ func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
 	}
 	ADDQ(I32(8*b.size), b.xs.base)
 	ADDQ(Imm(64), b.us.base)
-	ADDQ(b.pace, b.pf)
-	XORQ(b.flip, b.pace)
+	ADDQ(b.pace.Offset(8*(4-height)/2), b.pf)
 }
 
 // store writes the sums of all columns of a group and moves a to the next group.

@@ -20,13 +20,19 @@ const maxRows = 8
 func mulTransposed(t isa, f32 bool) {
 	typ, suffix, size := elem(f32)
 	text("mulTransposed"+suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr, apart, pace int)", typ),
-		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0. "+
-			"For every row and 8 features it moves next on by pace bytes; it prefetches two lines at next, apart bytes from each other.", maxRows))
+		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr)", typ),
+		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0.", maxRows))
 	x := param("x")
 	ldx := bytesParam("ldx", f32)
 	e := param("e")
-	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, pf: param("next"), apart: param("apart"), pace: GP64(), x: x, e: e, g: GP64(), left: GP64()}
+	pf, on := param("next"), GP64() // on is all ones, or zero to stand still
+	XORQ(on, on)
+	TESTQ(pf, pf)
+	CMOVQEQ(x, pf)
+	JZ(LabelRef("paced"))
+	DECQ(on)
+	Label("paced")
+	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, pf: pf, on: on, x: x, e: e, g: GP64(), left: GP64()}
 	p.xs = newRows(GP64(), ldx, maxRows)
 	for h := 1; h < maxRows; h++ {
 		CMPQ(mem("height"), I8(h))
@@ -47,9 +53,8 @@ type gradientPanel struct {
 	e      reg.GPVirtual // its entry of e
 	xs     rows          // running along d
 	g      reg.GPVirtual // running along the sum
+	pf, on reg.GPVirtual // next line to prefetch; all ones, or zero to stand still
 	left   reg.GPVirtual
-
-	pf, apart, pace reg.GPVirtual // first line to prefetch, bytes to the second, what pf moves on by
 }
 
 // emit emits the loop over panels of one height.
@@ -60,8 +65,10 @@ func (p gradientPanel) emit(height int) {
 	for i := range es {
 		VBROADCASTSD(Mem{Base: p.e, Disp: 8 * i}, es[i])
 	}
-	pace := param("pace")
-	IMUL3Q(I32(height), pace, p.pace)
+	bytes := 8 * height * p.size * (8 - basisShare) / 8
+	pace := GP64()
+	MOVQ(p.on, pace)
+	ANDQ(I32(bytes), pace)
 	MOVQ(p.x, p.xs.base)
 	MOVQ(mem("grad"), p.g)
 	MOVQ(mem("d"), p.left)
@@ -69,9 +76,10 @@ func (p gradientPanel) emit(height int) {
 	features := func(add bool) func() {
 		return func() {
 			p.features(es, add)
-			PREFETCHT1(Mem{Base: p.pf})
-			PREFETCHT1(Mem{Base: p.pf, Index: p.apart, Scale: 1})
-			ADDQ(p.pace, p.pf)
+			for i := range (bytes + 63) / 64 {
+				PREFETCHT1(Mem{Base: p.pf, Disp: 64 * i})
+			}
+			ADDQ(pace, p.pf)
 			ADDQ(I32(8*p.size), p.xs.base)
 			ADDQ(I32(64), p.g)
 		}

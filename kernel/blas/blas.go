@@ -30,8 +30,8 @@ type Float = tile.Float
 //
 // next is an address from which the caller will read soon, such as that of the
 // samples it will use after these, or zero; it is a prefetch hint and never
-// dereferenced. MulBasis asks for most of as many bytes as x has (all of them if
-// r > 6), MulTransposed for the rest.
+// dereferenced. MulBasis asks for three quarters of as many bytes as x has (all of
+// them if r > 6), MulTransposed for one quarter.
 func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	checkMulBasis(a, lda, len(x), ldx, u, ldu, n, d, r)
 	if n == 0 || r == 0 {

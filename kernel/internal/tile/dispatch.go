@@ -6,28 +6,12 @@ package tile
 // Ahead returns how much memory MulBasis asks for from next on, on a basis of
 // rank r, in eighths of the bytes of its samples. MulTransposed asks for the rest
 // of 8, if there is any.
-func Ahead(bytes, r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare(bytes)) }
+func Ahead(r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare) }
 
-// basisShare returns what MulBasis asks for with each group of up to maxDots
-// columns, in eighths of the bytes of the samples: most, since its arithmetic
-// leaves memory time and MulTransposed reads as fast as the caches give.
-func basisShare(bytes int) int {
-	if far(bytes) {
-		return 5
-	}
-	return 6
-}
-
-// far tells whether to ask for single lines here and there: where samples come from
-// the second-level cache when MulTransposed reads them again, the lines that are
-// asked for compete with those that are read for the few buffers in which a core
-// waits for a line. The less is asked for the better then, as long as the hardware
-// follows and brings what lies between. The narrower tiles of AVX2 ask more evenly
-// and gain nothing.
-func far(bytes int) bool { return active == AVX512 && bytes > firstLevel }
-
-// firstLevel is the size of a first-level cache.
-const firstLevel = 48 << 10
+// basisShare is what MulBasis asks for with each group of up to maxDots columns, in
+// eighths: its arithmetic leaves memory time, whereas MulTransposed is as fast as
+// the second-level cache.
+const basisShare = 6
 
 // maxDots is the widest group of columns of a dot tile.
 const maxDots = 6
@@ -41,7 +25,7 @@ func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, 
 
 // MulBasis32 is MulBasis for samples stored as float32.
 func MulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
+	mulBasis32(a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
 // Packed returns how many of the first columns of a basis of rank r are faster
@@ -95,7 +79,7 @@ func MulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, nex
 
 // MulTransposed32 is MulTransposed for samples stored as float32.
 func MulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposed(g, x, ldx, e, n, d, next)
+	mulTransposed32(g, x, ldx, e, n, d, next)
 }
 
 // RankUpdate adds sum_t v_t b_t' to G; see rankUpdateGeneric.

@@ -4,75 +4,75 @@
 
 package tile
 
-// mulBasis_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. For every row and 8 features it moves next on by pace bytes; it prefetches two lines at next, apart bytes from each other.
+// mulTransposed_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
-func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
 
-// mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis32_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis32_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis32_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis32_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis32_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis32_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis32_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis32_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulBasis32_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. For every row and 8 features it moves next on by pace bytes, and pace changes to pace^flip and back; it prefetches three lines at next, apart bytes from each other.
+// mulBasis32_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8.
 //
 //go:noescape
-func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
+func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
 
-// mulTransposed32_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. For every row and 8 features it moves next on by pace bytes; it prefetches two lines at next, apart bytes from each other.
+// mulTransposed32_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
 //
 //go:noescape
-func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
 
 // rankUpdate_8_avx512 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //

@@ -14,26 +14,35 @@ DATA tailMask<>+48(SB)/8, $0x0000000000000000
 DATA tailMask<>+56(SB)/8, $0x0000000000000000
 GLOBL tailMask<>(SB), RODATA|NOPTR, $64
 
-// func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4x1_avx2(SB), NOSPLIT, $32-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis_4x1_avx2(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -41,19 +50,14 @@ group4:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
+	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Y4
 	VMOVUPD     (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -74,9 +78,8 @@ dot4:
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -85,10 +88,10 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -102,7 +105,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -113,26 +116,21 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (DX), Y2
 	VMOVUPD      (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -145,19 +143,18 @@ dot2:
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R11
+	ADDQ         16(SP), DI
+	DECQ         R9
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R10)
-	ADDQ         DX, R10
+	VMOVUPD      X1, (R8)
+	ADDQ         DX, R8
 	ADDQ         CX, SI
-	DECQ         24(SP)
+	DECQ         32(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -177,26 +174,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4x2_avx2(SB), NOSPLIT, $32-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis_4x2_avx2(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -208,19 +214,14 @@ group4:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
+	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VMOVUPD     (BX), Y10
@@ -251,9 +252,8 @@ dot4:
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -262,18 +262,18 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -287,7 +287,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -298,9 +298,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -309,17 +309,12 @@ group2:
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (BX), Y4
 	VMOVUPD      (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -338,9 +333,8 @@ dot2:
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R11
+	ADDQ         16(SP), DI
+	DECQ         R9
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -349,12 +343,12 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R8)
+	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
+	LEAQ         (R8)(DX*2), R8
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         24(SP)
+	DECQ         32(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -374,26 +368,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4x3_avx2(SB), NOSPLIT, $32-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis_4x3_avx2(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -409,19 +412,14 @@ group4:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
+	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -462,9 +460,8 @@ dot4:
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -473,26 +470,26 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
 	VHADDPD     Y9, Y8, Y0
 	VHADDPD     Y11, Y10, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	ADDQ        CX, R10
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -506,7 +503,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -517,9 +514,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -530,17 +527,12 @@ group2:
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (BX), Y6
 	VMOVUPD      (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -565,9 +557,8 @@ dot2:
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R11
+	ADDQ         16(SP), DI
+	DECQ         R9
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -576,18 +567,18 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R8)
+	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
+	LEAQ         (R8)(DX*2), R8
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R10)
-	ADDQ         DX, R10
+	VMOVUPD      X1, (R8)
+	ADDQ         DX, R8
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         24(SP)
+	DECQ         32(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -607,26 +598,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2x4_avx2(SB), NOSPLIT, $24-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis_2x4_avx2(SB), NOSPLIT, $32-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -638,18 +638,13 @@ group2:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (SI), Y8
 	VMOVUPD      (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -680,9 +675,8 @@ dot2:
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R12
+	ADDQ         16(SP), DI
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -691,22 +685,22 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	DECQ         16(SP)
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -726,26 +720,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2x5_avx2(SB), NOSPLIT, $24-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis_2x5_avx2(SB), NOSPLIT, $32-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -759,18 +762,13 @@ group2:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   64(DI)
 	VMOVUPD      (SI), Y10
 	VMOVUPD      (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -807,9 +805,8 @@ dot2:
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R12
+	ADDQ         16(SP), DI
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -818,28 +815,28 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R11)
-	ADDQ         DX, R11
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	DECQ         16(SP)
+	VMOVUPD      X1, (R9)
+	ADDQ         DX, R9
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -859,27 +856,36 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2x6_avx2(SB), NOSPLIT, $24-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	LEAQ (CX)(CX*4), SI
-	MOVQ next+72(FP), R8
-	MOVQ x+16(FP), DX
+// func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis_2x6_avx2(SB), NOSPLIT, $32-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (CX)(CX*4), SI
+	MOVQ    next+72(FP), R8
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R8, R8
+	CMOVQEQ x+16(FP), R8
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R9
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -895,18 +901,13 @@ group2:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), DI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x01, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x01, R10
-	SHRQ   $0x03, R13
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1   (R8)
-	PREFETCHT1   (R8)(R9*1)
+	PREFETCHT1   64(R8)
 	VMOVUPD      (DI), Y12
 	VMOVUPD      (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -949,9 +950,8 @@ dot2:
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+64, DI
 	ADDQ         $0x40, DX
-	ADDQ         R10, R8
-	XORQ         (SP), R10
-	DECQ         R13
+	ADDQ         16(SP), R8
+	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -960,32 +960,32 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, (R12)(DX*1)
-	LEAQ         (R12)(DX*2), R12
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, (R12)(DX*1)
-	LEAQ         (R12)(DX*2), R12
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, (R12)(DX*1)
-	LEAQ         (R12)(DX*2), R12
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	DECQ         16(SP)
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -1005,20 +1005,26 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-88
-	MOVQ x+8(FP), AX
-	MOVQ ldx+16(FP), CX
-	SHLQ $0x03, CX
-	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), BX
-	MOVQ apart+72(FP), SI
-	LEAQ (CX)(CX*2), R11
-	LEAQ (CX)(CX*4), R12
-	MOVQ CX, R13
-	SHLQ $0x03, R13
-	SUBQ CX, R13
+// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
+	JZ      paced
+	DECQ    SI
+
+paced:
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -1043,72 +1049,72 @@ panel8:
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
 	VBROADCASTSD 56(DX), Y7
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+8, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R13
+	ANDQ         $+128, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VMULPD      (R10), Y0, Y8
-	VFMADD231PD (R10)(CX*1), Y1, Y8
-	VFMADD231PD (R10)(CX*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(CX*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (R8)
-	VMULPD      32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(CX*1), Y1, Y8
-	VFMADD231PD 32(R10)(CX*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(CX*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(R8)
+	VMULPD      (R9), Y0, Y8
+	VFMADD231PD (R9)(CX*1), Y1, Y8
+	VFMADD231PD (R9)(CX*2), Y2, Y8
+	VFMADD231PD (R9)(R10*1), Y3, Y8
+	VFMADD231PD (R9)(CX*4), Y4, Y8
+	VFMADD231PD (R9)(R11*1), Y5, Y8
+	VFMADD231PD (R9)(R10*2), Y6, Y8
+	VFMADD231PD (R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, (DI)
+	VMULPD      32(R9), Y0, Y8
+	VFMADD231PD 32(R9)(CX*1), Y1, Y8
+	VFMADD231PD 32(R9)(CX*2), Y2, Y8
+	VFMADD231PD 32(R9)(R10*1), Y3, Y8
+	VFMADD231PD 32(R9)(CX*4), Y4, Y8
+	VFMADD231PD 32(R9)(R11*1), Y5, Y8
+	VFMADD231PD 32(R9)(R10*2), Y6, Y8
+	VFMADD231PD 32(R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (R8), Y8
-	VFMADD231PD (R10), Y0, Y8
-	VFMADD231PD (R10)(CX*1), Y1, Y8
-	VFMADD231PD (R10)(CX*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(CX*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (R8)
-	VMOVUPD     32(R8), Y8
-	VFMADD231PD 32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(CX*1), Y1, Y8
-	VFMADD231PD 32(R10)(CX*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(CX*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(R8)
+	VMOVUPD     (DI), Y8
+	VFMADD231PD (R9), Y0, Y8
+	VFMADD231PD (R9)(CX*1), Y1, Y8
+	VFMADD231PD (R9)(CX*2), Y2, Y8
+	VFMADD231PD (R9)(R10*1), Y3, Y8
+	VFMADD231PD (R9)(CX*4), Y4, Y8
+	VFMADD231PD (R9)(R11*1), Y5, Y8
+	VFMADD231PD (R9)(R10*2), Y6, Y8
+	VFMADD231PD (R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, (DI)
+	VMOVUPD     32(DI), Y8
+	VFMADD231PD 32(R9), Y0, Y8
+	VFMADD231PD 32(R9)(CX*1), Y1, Y8
+	VFMADD231PD 32(R9)(CX*2), Y2, Y8
+	VFMADD231PD 32(R9)(R10*1), Y3, Y8
+	VFMADD231PD 32(R9)(CX*4), Y4, Y8
+	VFMADD231PD 32(R9)(R11*1), Y5, Y8
+	VFMADD231PD 32(R9)(R10*2), Y6, Y8
+	VFMADD231PD 32(R9)(R12*1), Y7, Y8
+	VMOVUPD     Y8, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature8
 
 next8:
@@ -1133,68 +1139,68 @@ panel7:
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+7, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+112, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VMULPD      (R10), Y0, Y7
-	VFMADD231PD (R10)(CX*1), Y1, Y7
-	VFMADD231PD (R10)(CX*2), Y2, Y7
-	VFMADD231PD (R10)(R11*1), Y3, Y7
-	VFMADD231PD (R10)(CX*4), Y4, Y7
-	VFMADD231PD (R10)(R12*1), Y5, Y7
-	VFMADD231PD (R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, (R8)
-	VMULPD      32(R10), Y0, Y7
-	VFMADD231PD 32(R10)(CX*1), Y1, Y7
-	VFMADD231PD 32(R10)(CX*2), Y2, Y7
-	VFMADD231PD 32(R10)(R11*1), Y3, Y7
-	VFMADD231PD 32(R10)(CX*4), Y4, Y7
-	VFMADD231PD 32(R10)(R12*1), Y5, Y7
-	VFMADD231PD 32(R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, 32(R8)
+	VMULPD      (R9), Y0, Y7
+	VFMADD231PD (R9)(CX*1), Y1, Y7
+	VFMADD231PD (R9)(CX*2), Y2, Y7
+	VFMADD231PD (R9)(R10*1), Y3, Y7
+	VFMADD231PD (R9)(CX*4), Y4, Y7
+	VFMADD231PD (R9)(R11*1), Y5, Y7
+	VFMADD231PD (R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, (DI)
+	VMULPD      32(R9), Y0, Y7
+	VFMADD231PD 32(R9)(CX*1), Y1, Y7
+	VFMADD231PD 32(R9)(CX*2), Y2, Y7
+	VFMADD231PD 32(R9)(R10*1), Y3, Y7
+	VFMADD231PD 32(R9)(CX*4), Y4, Y7
+	VFMADD231PD 32(R9)(R11*1), Y5, Y7
+	VFMADD231PD 32(R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (R8), Y7
-	VFMADD231PD (R10), Y0, Y7
-	VFMADD231PD (R10)(CX*1), Y1, Y7
-	VFMADD231PD (R10)(CX*2), Y2, Y7
-	VFMADD231PD (R10)(R11*1), Y3, Y7
-	VFMADD231PD (R10)(CX*4), Y4, Y7
-	VFMADD231PD (R10)(R12*1), Y5, Y7
-	VFMADD231PD (R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, (R8)
-	VMOVUPD     32(R8), Y7
-	VFMADD231PD 32(R10), Y0, Y7
-	VFMADD231PD 32(R10)(CX*1), Y1, Y7
-	VFMADD231PD 32(R10)(CX*2), Y2, Y7
-	VFMADD231PD 32(R10)(R11*1), Y3, Y7
-	VFMADD231PD 32(R10)(CX*4), Y4, Y7
-	VFMADD231PD 32(R10)(R12*1), Y5, Y7
-	VFMADD231PD 32(R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, 32(R8)
+	VMOVUPD     (DI), Y7
+	VFMADD231PD (R9), Y0, Y7
+	VFMADD231PD (R9)(CX*1), Y1, Y7
+	VFMADD231PD (R9)(CX*2), Y2, Y7
+	VFMADD231PD (R9)(R10*1), Y3, Y7
+	VFMADD231PD (R9)(CX*4), Y4, Y7
+	VFMADD231PD (R9)(R11*1), Y5, Y7
+	VFMADD231PD (R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, (DI)
+	VMOVUPD     32(DI), Y7
+	VFMADD231PD 32(R9), Y0, Y7
+	VFMADD231PD 32(R9)(CX*1), Y1, Y7
+	VFMADD231PD 32(R9)(CX*2), Y2, Y7
+	VFMADD231PD 32(R9)(R10*1), Y3, Y7
+	VFMADD231PD 32(R9)(CX*4), Y4, Y7
+	VFMADD231PD 32(R9)(R11*1), Y5, Y7
+	VFMADD231PD 32(R9)(R10*2), Y6, Y7
+	VMOVUPD     Y7, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature7
 
 next7:
@@ -1217,64 +1223,64 @@ panel6:
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+6, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+96, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VMULPD      (R10), Y0, Y6
-	VFMADD231PD (R10)(CX*1), Y1, Y6
-	VFMADD231PD (R10)(CX*2), Y2, Y6
-	VFMADD231PD (R10)(R11*1), Y3, Y6
-	VFMADD231PD (R10)(CX*4), Y4, Y6
-	VFMADD231PD (R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, (R8)
-	VMULPD      32(R10), Y0, Y6
-	VFMADD231PD 32(R10)(CX*1), Y1, Y6
-	VFMADD231PD 32(R10)(CX*2), Y2, Y6
-	VFMADD231PD 32(R10)(R11*1), Y3, Y6
-	VFMADD231PD 32(R10)(CX*4), Y4, Y6
-	VFMADD231PD 32(R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, 32(R8)
+	VMULPD      (R9), Y0, Y6
+	VFMADD231PD (R9)(CX*1), Y1, Y6
+	VFMADD231PD (R9)(CX*2), Y2, Y6
+	VFMADD231PD (R9)(R10*1), Y3, Y6
+	VFMADD231PD (R9)(CX*4), Y4, Y6
+	VFMADD231PD (R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, (DI)
+	VMULPD      32(R9), Y0, Y6
+	VFMADD231PD 32(R9)(CX*1), Y1, Y6
+	VFMADD231PD 32(R9)(CX*2), Y2, Y6
+	VFMADD231PD 32(R9)(R10*1), Y3, Y6
+	VFMADD231PD 32(R9)(CX*4), Y4, Y6
+	VFMADD231PD 32(R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (R8), Y6
-	VFMADD231PD (R10), Y0, Y6
-	VFMADD231PD (R10)(CX*1), Y1, Y6
-	VFMADD231PD (R10)(CX*2), Y2, Y6
-	VFMADD231PD (R10)(R11*1), Y3, Y6
-	VFMADD231PD (R10)(CX*4), Y4, Y6
-	VFMADD231PD (R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, (R8)
-	VMOVUPD     32(R8), Y6
-	VFMADD231PD 32(R10), Y0, Y6
-	VFMADD231PD 32(R10)(CX*1), Y1, Y6
-	VFMADD231PD 32(R10)(CX*2), Y2, Y6
-	VFMADD231PD 32(R10)(R11*1), Y3, Y6
-	VFMADD231PD 32(R10)(CX*4), Y4, Y6
-	VFMADD231PD 32(R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, 32(R8)
+	VMOVUPD     (DI), Y6
+	VFMADD231PD (R9), Y0, Y6
+	VFMADD231PD (R9)(CX*1), Y1, Y6
+	VFMADD231PD (R9)(CX*2), Y2, Y6
+	VFMADD231PD (R9)(R10*1), Y3, Y6
+	VFMADD231PD (R9)(CX*4), Y4, Y6
+	VFMADD231PD (R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, (DI)
+	VMOVUPD     32(DI), Y6
+	VFMADD231PD 32(R9), Y0, Y6
+	VFMADD231PD 32(R9)(CX*1), Y1, Y6
+	VFMADD231PD 32(R9)(CX*2), Y2, Y6
+	VFMADD231PD 32(R9)(R10*1), Y3, Y6
+	VFMADD231PD 32(R9)(CX*4), Y4, Y6
+	VFMADD231PD 32(R9)(R11*1), Y5, Y6
+	VMOVUPD     Y6, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature6
 
 next6:
@@ -1295,60 +1301,60 @@ panel5:
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+5, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+80, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VMULPD      (R10), Y0, Y5
-	VFMADD231PD (R10)(CX*1), Y1, Y5
-	VFMADD231PD (R10)(CX*2), Y2, Y5
-	VFMADD231PD (R10)(R11*1), Y3, Y5
-	VFMADD231PD (R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (R8)
-	VMULPD      32(R10), Y0, Y5
-	VFMADD231PD 32(R10)(CX*1), Y1, Y5
-	VFMADD231PD 32(R10)(CX*2), Y2, Y5
-	VFMADD231PD 32(R10)(R11*1), Y3, Y5
-	VFMADD231PD 32(R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(R8)
+	VMULPD      (R9), Y0, Y5
+	VFMADD231PD (R9)(CX*1), Y1, Y5
+	VFMADD231PD (R9)(CX*2), Y2, Y5
+	VFMADD231PD (R9)(R10*1), Y3, Y5
+	VFMADD231PD (R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (DI)
+	VMULPD      32(R9), Y0, Y5
+	VFMADD231PD 32(R9)(CX*1), Y1, Y5
+	VFMADD231PD 32(R9)(CX*2), Y2, Y5
+	VFMADD231PD 32(R9)(R10*1), Y3, Y5
+	VFMADD231PD 32(R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (R8), Y5
-	VFMADD231PD (R10), Y0, Y5
-	VFMADD231PD (R10)(CX*1), Y1, Y5
-	VFMADD231PD (R10)(CX*2), Y2, Y5
-	VFMADD231PD (R10)(R11*1), Y3, Y5
-	VFMADD231PD (R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (R8)
-	VMOVUPD     32(R8), Y5
-	VFMADD231PD 32(R10), Y0, Y5
-	VFMADD231PD 32(R10)(CX*1), Y1, Y5
-	VFMADD231PD 32(R10)(CX*2), Y2, Y5
-	VFMADD231PD 32(R10)(R11*1), Y3, Y5
-	VFMADD231PD 32(R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(R8)
+	VMOVUPD     (DI), Y5
+	VFMADD231PD (R9), Y0, Y5
+	VFMADD231PD (R9)(CX*1), Y1, Y5
+	VFMADD231PD (R9)(CX*2), Y2, Y5
+	VFMADD231PD (R9)(R10*1), Y3, Y5
+	VFMADD231PD (R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (DI)
+	VMOVUPD     32(DI), Y5
+	VFMADD231PD 32(R9), Y0, Y5
+	VFMADD231PD 32(R9)(CX*1), Y1, Y5
+	VFMADD231PD 32(R9)(CX*2), Y2, Y5
+	VFMADD231PD 32(R9)(R10*1), Y3, Y5
+	VFMADD231PD 32(R9)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature5
 
 next5:
@@ -1367,56 +1373,54 @@ panel4:
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+4, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+64, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VMULPD      (R10), Y0, Y4
-	VFMADD231PD (R10)(CX*1), Y1, Y4
-	VFMADD231PD (R10)(CX*2), Y2, Y4
-	VFMADD231PD (R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, (R8)
-	VMULPD      32(R10), Y0, Y4
-	VFMADD231PD 32(R10)(CX*1), Y1, Y4
-	VFMADD231PD 32(R10)(CX*2), Y2, Y4
-	VFMADD231PD 32(R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, 32(R8)
+	VMULPD      (R9), Y0, Y4
+	VFMADD231PD (R9)(CX*1), Y1, Y4
+	VFMADD231PD (R9)(CX*2), Y2, Y4
+	VFMADD231PD (R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, (DI)
+	VMULPD      32(R9), Y0, Y4
+	VFMADD231PD 32(R9)(CX*1), Y1, Y4
+	VFMADD231PD 32(R9)(CX*2), Y2, Y4
+	VFMADD231PD 32(R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (R8), Y4
-	VFMADD231PD (R10), Y0, Y4
-	VFMADD231PD (R10)(CX*1), Y1, Y4
-	VFMADD231PD (R10)(CX*2), Y2, Y4
-	VFMADD231PD (R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, (R8)
-	VMOVUPD     32(R8), Y4
-	VFMADD231PD 32(R10), Y0, Y4
-	VFMADD231PD 32(R10)(CX*1), Y1, Y4
-	VFMADD231PD 32(R10)(CX*2), Y2, Y4
-	VFMADD231PD 32(R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, 32(R8)
+	VMOVUPD     (DI), Y4
+	VFMADD231PD (R9), Y0, Y4
+	VFMADD231PD (R9)(CX*1), Y1, Y4
+	VFMADD231PD (R9)(CX*2), Y2, Y4
+	VFMADD231PD (R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, (DI)
+	VMOVUPD     32(DI), Y4
+	VFMADD231PD 32(R9), Y0, Y4
+	VFMADD231PD 32(R9)(CX*1), Y1, Y4
+	VFMADD231PD 32(R9)(CX*2), Y2, Y4
+	VFMADD231PD 32(R9)(R10*1), Y3, Y4
+	VMOVUPD     Y4, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature4
 
 next4:
@@ -1433,52 +1437,50 @@ panel3:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+3, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+48, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VMULPD      (R10), Y0, Y3
-	VFMADD231PD (R10)(CX*1), Y1, Y3
-	VFMADD231PD (R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (R8)
-	VMULPD      32(R10), Y0, Y3
-	VFMADD231PD 32(R10)(CX*1), Y1, Y3
-	VFMADD231PD 32(R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(R8)
+	VMULPD      (R9), Y0, Y3
+	VFMADD231PD (R9)(CX*1), Y1, Y3
+	VFMADD231PD (R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (DI)
+	VMULPD      32(R9), Y0, Y3
+	VFMADD231PD 32(R9)(CX*1), Y1, Y3
+	VFMADD231PD 32(R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (R8), Y3
-	VFMADD231PD (R10), Y0, Y3
-	VFMADD231PD (R10)(CX*1), Y1, Y3
-	VFMADD231PD (R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (R8)
-	VMOVUPD     32(R8), Y3
-	VFMADD231PD 32(R10), Y0, Y3
-	VFMADD231PD 32(R10)(CX*1), Y1, Y3
-	VFMADD231PD 32(R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(R8)
+	VMOVUPD     (DI), Y3
+	VFMADD231PD (R9), Y0, Y3
+	VFMADD231PD (R9)(CX*1), Y1, Y3
+	VFMADD231PD (R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (DI)
+	VMOVUPD     32(DI), Y3
+	VFMADD231PD 32(R9), Y0, Y3
+	VFMADD231PD 32(R9)(CX*1), Y1, Y3
+	VFMADD231PD 32(R9)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature3
 
 next3:
@@ -1493,48 +1495,46 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+2, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+32, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VMULPD      (R10), Y0, Y2
-	VFMADD231PD (R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (R8)
-	VMULPD      32(R10), Y0, Y2
-	VFMADD231PD 32(R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(R8)
+	VMULPD      (R9), Y0, Y2
+	VFMADD231PD (R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (DI)
+	VMULPD      32(R9), Y0, Y2
+	VFMADD231PD 32(R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (R8), Y2
-	VFMADD231PD (R10), Y0, Y2
-	VFMADD231PD (R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (R8)
-	VMOVUPD     32(R8), Y2
-	VFMADD231PD 32(R10), Y0, Y2
-	VFMADD231PD 32(R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(R8)
+	VMOVUPD     (DI), Y2
+	VFMADD231PD (R9), Y0, Y2
+	VFMADD231PD (R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (DI)
+	VMOVUPD     32(DI), Y2
+	VFMADD231PD 32(R9), Y0, Y2
+	VFMADD231PD 32(R9)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature2
 
 next2:
@@ -1547,44 +1547,42 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Y0
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+1, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VMULPD     (R10), Y0, Y1
-	VMOVUPD    Y1, (R8)
-	VMULPD     32(R10), Y0, Y1
-	VMOVUPD    Y1, 32(R8)
+	VMULPD     (R9), Y0, Y1
+	VMOVUPD    Y1, (DI)
+	VMULPD     32(R9), Y0, Y1
+	VMOVUPD    Y1, 32(DI)
 	PREFETCHT1 (BX)
-	PREFETCHT1 (BX)(SI*1)
-	ADDQ       DI, BX
-	ADDQ       $+64, R10
-	ADDQ       $+64, R8
-	DECQ       R9
+	ADDQ       R10, BX
+	ADDQ       $+64, R9
+	ADDQ       $+64, DI
+	DECQ       R8
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (R8), Y1
-	VFMADD231PD (R10), Y0, Y1
-	VMOVUPD     Y1, (R8)
-	VMOVUPD     32(R8), Y1
-	VFMADD231PD 32(R10), Y0, Y1
-	VMOVUPD     Y1, 32(R8)
+	VMOVUPD     (DI), Y1
+	VFMADD231PD (R9), Y0, Y1
+	VMOVUPD     Y1, (DI)
+	VMOVUPD     32(DI), Y1
+	VFMADD231PD 32(R9), Y0, Y1
+	VMOVUPD     Y1, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature1
 
 next1:
@@ -1597,26 +1595,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $32-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -1624,18 +1631,13 @@ group4:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Y4
 	VCVTPS2PD   (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -1656,9 +1658,8 @@ dot4:
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -1667,10 +1668,10 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -1684,7 +1685,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -1695,26 +1696,20 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
 	VMOVUPD      (DX), Y2
 	VCVTPS2PD    (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -1727,19 +1722,18 @@ dot2:
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R11
+	ADDQ         16(SP), DI
+	DECQ         R9
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R10)
-	ADDQ         DX, R10
+	VMOVUPD      X1, (R8)
+	ADDQ         DX, R8
 	ADDQ         CX, SI
-	DECQ         24(SP)
+	DECQ         32(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -1759,26 +1753,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_4x2_avx2(SB), NOSPLIT, $32-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis32_4x2_avx2(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -1790,18 +1793,13 @@ group4:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VCVTPS2PD   (BX), Y10
@@ -1832,9 +1830,8 @@ dot4:
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -1843,18 +1840,18 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -1868,7 +1865,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -1879,9 +1876,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -1890,17 +1887,11 @@ group2:
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (BX), Y4
 	VCVTPS2PD    (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -1919,9 +1910,8 @@ dot2:
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R11
+	ADDQ         16(SP), DI
+	DECQ         R9
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -1930,12 +1920,12 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R8)
+	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
+	LEAQ         (R8)(DX*2), R8
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         24(SP)
+	DECQ         32(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -1955,26 +1945,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_4x3_avx2(SB), NOSPLIT, $32-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis32_4x3_avx2(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -1990,18 +1989,13 @@ group4:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -2042,9 +2036,8 @@ dot4:
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2053,26 +2046,26 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
 	VHADDPD     Y9, Y8, Y0
 	VHADDPD     Y11, Y10, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	ADDQ        CX, R10
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y2, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -2086,7 +2079,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2097,9 +2090,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -2110,17 +2103,11 @@ group2:
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (BX), Y6
 	VCVTPS2PD    (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -2145,9 +2132,8 @@ dot2:
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R11
+	ADDQ         16(SP), DI
+	DECQ         R9
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2156,18 +2142,18 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R8)
+	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
+	LEAQ         (R8)(DX*2), R8
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R10)
-	ADDQ         DX, R10
+	VMOVUPD      X1, (R8)
+	ADDQ         DX, R8
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         24(SP)
+	DECQ         32(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -2187,26 +2173,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_2x4_avx2(SB), NOSPLIT, $24-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis32_2x4_avx2(SB), NOSPLIT, $32-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -2218,18 +2213,12 @@ group2:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (SI), Y8
 	VCVTPS2PD    (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -2260,9 +2249,8 @@ dot2:
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R12
+	ADDQ         16(SP), DI
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2271,22 +2259,22 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	DECQ         16(SP)
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -2306,26 +2294,35 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_2x5_avx2(SB), NOSPLIT, $24-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ x+16(FP), DX
+// func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis32_2x5_avx2(SB), NOSPLIT, $32-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	MOVQ    next+72(FP), DI
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R8
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -2339,18 +2336,12 @@ group2:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (SI), Y10
 	VCVTPS2PD    (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -2387,9 +2378,8 @@ dot2:
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
-	ADDQ         R9, DI
-	XORQ         (SP), R9
-	DECQ         R12
+	ADDQ         16(SP), DI
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2398,28 +2388,28 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R11)
-	ADDQ         DX, R11
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	DECQ         16(SP)
+	VMOVUPD      X1, (R9)
+	ADDQ         DX, R9
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	ADDQ         CX, R8
+	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -2439,27 +2429,36 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_2x6_avx2(SB), NOSPLIT, $24-104
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	LEAQ (CX)(CX*4), SI
-	MOVQ next+72(FP), R8
-	MOVQ x+16(FP), DX
+// func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasis32_2x6_avx2(SB), NOSPLIT, $32-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (CX)(CX*4), SI
+	MOVQ    next+72(FP), R8
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R8, R8
+	CMOVQEQ x+16(FP), R8
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
 	MOVQ DX, 8(SP)
-	MOVQ apart+80(FP), R9
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -2475,18 +2474,12 @@ group2:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), DI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x01, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x01, R10
-	SHRQ   $0x03, R13
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1   (R8)
-	PREFETCHT1   (R8)(R9*1)
 	VCVTPS2PD    (DI), Y12
 	VCVTPS2PD    (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -2529,9 +2522,8 @@ dot2:
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+32, DI
 	ADDQ         $0x40, DX
-	ADDQ         R10, R8
-	XORQ         (SP), R10
-	DECQ         R13
+	ADDQ         16(SP), R8
+	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2540,32 +2532,32 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, (R12)(DX*1)
-	LEAQ         (R12)(DX*2), R12
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, (R12)(DX*1)
-	LEAQ         (R12)(DX*2), R12
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, (R12)(DX*1)
-	LEAQ         (R12)(DX*2), R12
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	ADDQ         CX, R11
-	DECQ         16(SP)
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
@@ -2585,20 +2577,26 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-88
-	MOVQ x+8(FP), AX
-	MOVQ ldx+16(FP), CX
-	SHLQ $0x02, CX
-	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), BX
-	MOVQ apart+72(FP), SI
-	LEAQ (CX)(CX*2), R11
-	LEAQ (CX)(CX*4), R12
-	MOVQ CX, R13
-	SHLQ $0x03, R13
-	SUBQ CX, R13
+// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
+	JZ      paced
+	DECQ    SI
+
+paced:
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -2623,104 +2621,102 @@ panel8:
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
 	VBROADCASTSD 56(DX), Y7
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+8, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R13
+	ANDQ         $+64, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VCVTPS2PD   (R10), Y8
+	VCVTPS2PD   (R9), Y8
 	VMULPD      Y8, Y0, Y8
-	VCVTPS2PD   (R10)(CX*1), Y9
+	VCVTPS2PD   (R9)(CX*1), Y9
 	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R10)(CX*2), Y9
+	VCVTPS2PD   (R9)(CX*2), Y9
 	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R10)(R11*1), Y9
+	VCVTPS2PD   (R9)(R10*1), Y9
 	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R10)(CX*4), Y9
+	VCVTPS2PD   (R9)(CX*4), Y9
 	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R10)(R12*1), Y9
+	VCVTPS2PD   (R9)(R11*1), Y9
 	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R10)(R11*2), Y9
+	VCVTPS2PD   (R9)(R10*2), Y9
 	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R10)(R13*1), Y9
+	VCVTPS2PD   (R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (R8)
-	VCVTPS2PD   16(R10), Y8
+	VMOVUPD     Y8, (DI)
+	VCVTPS2PD   16(R9), Y8
 	VMULPD      Y8, Y0, Y8
-	VCVTPS2PD   16(R10)(CX*1), Y9
+	VCVTPS2PD   16(R9)(CX*1), Y9
 	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R10)(CX*2), Y9
+	VCVTPS2PD   16(R9)(CX*2), Y9
 	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R10)(R11*1), Y9
+	VCVTPS2PD   16(R9)(R10*1), Y9
 	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R10)(CX*4), Y9
+	VCVTPS2PD   16(R9)(CX*4), Y9
 	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R10)(R12*1), Y9
+	VCVTPS2PD   16(R9)(R11*1), Y9
 	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R10)(R11*2), Y9
+	VCVTPS2PD   16(R9)(R10*2), Y9
 	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R10)(R13*1), Y9
+	VCVTPS2PD   16(R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(R8)
+	VMOVUPD     Y8, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (R8), Y8
-	VCVTPS2PD   (R10), Y9
+	VMOVUPD     (DI), Y8
+	VCVTPS2PD   (R9), Y9
 	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   (R10)(CX*1), Y9
+	VCVTPS2PD   (R9)(CX*1), Y9
 	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R10)(CX*2), Y9
+	VCVTPS2PD   (R9)(CX*2), Y9
 	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R10)(R11*1), Y9
+	VCVTPS2PD   (R9)(R10*1), Y9
 	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R10)(CX*4), Y9
+	VCVTPS2PD   (R9)(CX*4), Y9
 	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R10)(R12*1), Y9
+	VCVTPS2PD   (R9)(R11*1), Y9
 	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R10)(R11*2), Y9
+	VCVTPS2PD   (R9)(R10*2), Y9
 	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R10)(R13*1), Y9
+	VCVTPS2PD   (R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (R8)
-	VMOVUPD     32(R8), Y8
-	VCVTPS2PD   16(R10), Y9
+	VMOVUPD     Y8, (DI)
+	VMOVUPD     32(DI), Y8
+	VCVTPS2PD   16(R9), Y9
 	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   16(R10)(CX*1), Y9
+	VCVTPS2PD   16(R9)(CX*1), Y9
 	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R10)(CX*2), Y9
+	VCVTPS2PD   16(R9)(CX*2), Y9
 	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R10)(R11*1), Y9
+	VCVTPS2PD   16(R9)(R10*1), Y9
 	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R10)(CX*4), Y9
+	VCVTPS2PD   16(R9)(CX*4), Y9
 	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R10)(R12*1), Y9
+	VCVTPS2PD   16(R9)(R11*1), Y9
 	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R10)(R11*2), Y9
+	VCVTPS2PD   16(R9)(R10*2), Y9
 	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R10)(R13*1), Y9
+	VCVTPS2PD   16(R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(R8)
+	VMOVUPD     Y8, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature8
 
 next8:
@@ -2745,96 +2741,94 @@ panel7:
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+7, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+56, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VCVTPS2PD   (R10), Y7
+	VCVTPS2PD   (R9), Y7
 	VMULPD      Y7, Y0, Y7
-	VCVTPS2PD   (R10)(CX*1), Y8
+	VCVTPS2PD   (R9)(CX*1), Y8
 	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   (R10)(CX*2), Y8
+	VCVTPS2PD   (R9)(CX*2), Y8
 	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   (R10)(R11*1), Y8
+	VCVTPS2PD   (R9)(R10*1), Y8
 	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   (R10)(CX*4), Y8
+	VCVTPS2PD   (R9)(CX*4), Y8
 	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   (R10)(R12*1), Y8
+	VCVTPS2PD   (R9)(R11*1), Y8
 	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   (R10)(R11*2), Y8
+	VCVTPS2PD   (R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (R8)
-	VCVTPS2PD   16(R10), Y7
+	VMOVUPD     Y7, (DI)
+	VCVTPS2PD   16(R9), Y7
 	VMULPD      Y7, Y0, Y7
-	VCVTPS2PD   16(R10)(CX*1), Y8
+	VCVTPS2PD   16(R9)(CX*1), Y8
 	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   16(R10)(CX*2), Y8
+	VCVTPS2PD   16(R9)(CX*2), Y8
 	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   16(R10)(R11*1), Y8
+	VCVTPS2PD   16(R9)(R10*1), Y8
 	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   16(R10)(CX*4), Y8
+	VCVTPS2PD   16(R9)(CX*4), Y8
 	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   16(R10)(R12*1), Y8
+	VCVTPS2PD   16(R9)(R11*1), Y8
 	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   16(R10)(R11*2), Y8
+	VCVTPS2PD   16(R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(R8)
+	VMOVUPD     Y7, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (R8), Y7
-	VCVTPS2PD   (R10), Y8
+	VMOVUPD     (DI), Y7
+	VCVTPS2PD   (R9), Y8
 	VFMADD231PD Y8, Y0, Y7
-	VCVTPS2PD   (R10)(CX*1), Y8
+	VCVTPS2PD   (R9)(CX*1), Y8
 	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   (R10)(CX*2), Y8
+	VCVTPS2PD   (R9)(CX*2), Y8
 	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   (R10)(R11*1), Y8
+	VCVTPS2PD   (R9)(R10*1), Y8
 	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   (R10)(CX*4), Y8
+	VCVTPS2PD   (R9)(CX*4), Y8
 	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   (R10)(R12*1), Y8
+	VCVTPS2PD   (R9)(R11*1), Y8
 	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   (R10)(R11*2), Y8
+	VCVTPS2PD   (R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (R8)
-	VMOVUPD     32(R8), Y7
-	VCVTPS2PD   16(R10), Y8
+	VMOVUPD     Y7, (DI)
+	VMOVUPD     32(DI), Y7
+	VCVTPS2PD   16(R9), Y8
 	VFMADD231PD Y8, Y0, Y7
-	VCVTPS2PD   16(R10)(CX*1), Y8
+	VCVTPS2PD   16(R9)(CX*1), Y8
 	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   16(R10)(CX*2), Y8
+	VCVTPS2PD   16(R9)(CX*2), Y8
 	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   16(R10)(R11*1), Y8
+	VCVTPS2PD   16(R9)(R10*1), Y8
 	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   16(R10)(CX*4), Y8
+	VCVTPS2PD   16(R9)(CX*4), Y8
 	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   16(R10)(R12*1), Y8
+	VCVTPS2PD   16(R9)(R11*1), Y8
 	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   16(R10)(R11*2), Y8
+	VCVTPS2PD   16(R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(R8)
+	VMOVUPD     Y7, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature7
 
 next7:
@@ -2857,88 +2851,86 @@ panel6:
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+6, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+48, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VCVTPS2PD   (R10), Y6
+	VCVTPS2PD   (R9), Y6
 	VMULPD      Y6, Y0, Y6
-	VCVTPS2PD   (R10)(CX*1), Y7
+	VCVTPS2PD   (R9)(CX*1), Y7
 	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   (R10)(CX*2), Y7
+	VCVTPS2PD   (R9)(CX*2), Y7
 	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   (R10)(R11*1), Y7
+	VCVTPS2PD   (R9)(R10*1), Y7
 	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   (R10)(CX*4), Y7
+	VCVTPS2PD   (R9)(CX*4), Y7
 	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   (R10)(R12*1), Y7
+	VCVTPS2PD   (R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (R8)
-	VCVTPS2PD   16(R10), Y6
+	VMOVUPD     Y6, (DI)
+	VCVTPS2PD   16(R9), Y6
 	VMULPD      Y6, Y0, Y6
-	VCVTPS2PD   16(R10)(CX*1), Y7
+	VCVTPS2PD   16(R9)(CX*1), Y7
 	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   16(R10)(CX*2), Y7
+	VCVTPS2PD   16(R9)(CX*2), Y7
 	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   16(R10)(R11*1), Y7
+	VCVTPS2PD   16(R9)(R10*1), Y7
 	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   16(R10)(CX*4), Y7
+	VCVTPS2PD   16(R9)(CX*4), Y7
 	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   16(R10)(R12*1), Y7
+	VCVTPS2PD   16(R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(R8)
+	VMOVUPD     Y6, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (R8), Y6
-	VCVTPS2PD   (R10), Y7
+	VMOVUPD     (DI), Y6
+	VCVTPS2PD   (R9), Y7
 	VFMADD231PD Y7, Y0, Y6
-	VCVTPS2PD   (R10)(CX*1), Y7
+	VCVTPS2PD   (R9)(CX*1), Y7
 	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   (R10)(CX*2), Y7
+	VCVTPS2PD   (R9)(CX*2), Y7
 	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   (R10)(R11*1), Y7
+	VCVTPS2PD   (R9)(R10*1), Y7
 	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   (R10)(CX*4), Y7
+	VCVTPS2PD   (R9)(CX*4), Y7
 	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   (R10)(R12*1), Y7
+	VCVTPS2PD   (R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (R8)
-	VMOVUPD     32(R8), Y6
-	VCVTPS2PD   16(R10), Y7
+	VMOVUPD     Y6, (DI)
+	VMOVUPD     32(DI), Y6
+	VCVTPS2PD   16(R9), Y7
 	VFMADD231PD Y7, Y0, Y6
-	VCVTPS2PD   16(R10)(CX*1), Y7
+	VCVTPS2PD   16(R9)(CX*1), Y7
 	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   16(R10)(CX*2), Y7
+	VCVTPS2PD   16(R9)(CX*2), Y7
 	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   16(R10)(R11*1), Y7
+	VCVTPS2PD   16(R9)(R10*1), Y7
 	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   16(R10)(CX*4), Y7
+	VCVTPS2PD   16(R9)(CX*4), Y7
 	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   16(R10)(R12*1), Y7
+	VCVTPS2PD   16(R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(R8)
+	VMOVUPD     Y6, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature6
 
 next6:
@@ -2959,80 +2951,78 @@ panel5:
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+5, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+40, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VCVTPS2PD   (R10), Y5
+	VCVTPS2PD   (R9), Y5
 	VMULPD      Y5, Y0, Y5
-	VCVTPS2PD   (R10)(CX*1), Y6
+	VCVTPS2PD   (R9)(CX*1), Y6
 	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   (R10)(CX*2), Y6
+	VCVTPS2PD   (R9)(CX*2), Y6
 	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   (R10)(R11*1), Y6
+	VCVTPS2PD   (R9)(R10*1), Y6
 	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   (R10)(CX*4), Y6
+	VCVTPS2PD   (R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (R8)
-	VCVTPS2PD   16(R10), Y5
+	VMOVUPD     Y5, (DI)
+	VCVTPS2PD   16(R9), Y5
 	VMULPD      Y5, Y0, Y5
-	VCVTPS2PD   16(R10)(CX*1), Y6
+	VCVTPS2PD   16(R9)(CX*1), Y6
 	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   16(R10)(CX*2), Y6
+	VCVTPS2PD   16(R9)(CX*2), Y6
 	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   16(R10)(R11*1), Y6
+	VCVTPS2PD   16(R9)(R10*1), Y6
 	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   16(R10)(CX*4), Y6
+	VCVTPS2PD   16(R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(R8)
+	VMOVUPD     Y5, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (R8), Y5
-	VCVTPS2PD   (R10), Y6
+	VMOVUPD     (DI), Y5
+	VCVTPS2PD   (R9), Y6
 	VFMADD231PD Y6, Y0, Y5
-	VCVTPS2PD   (R10)(CX*1), Y6
+	VCVTPS2PD   (R9)(CX*1), Y6
 	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   (R10)(CX*2), Y6
+	VCVTPS2PD   (R9)(CX*2), Y6
 	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   (R10)(R11*1), Y6
+	VCVTPS2PD   (R9)(R10*1), Y6
 	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   (R10)(CX*4), Y6
+	VCVTPS2PD   (R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (R8)
-	VMOVUPD     32(R8), Y5
-	VCVTPS2PD   16(R10), Y6
+	VMOVUPD     Y5, (DI)
+	VMOVUPD     32(DI), Y5
+	VCVTPS2PD   16(R9), Y6
 	VFMADD231PD Y6, Y0, Y5
-	VCVTPS2PD   16(R10)(CX*1), Y6
+	VCVTPS2PD   16(R9)(CX*1), Y6
 	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   16(R10)(CX*2), Y6
+	VCVTPS2PD   16(R9)(CX*2), Y6
 	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   16(R10)(R11*1), Y6
+	VCVTPS2PD   16(R9)(R10*1), Y6
 	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   16(R10)(CX*4), Y6
+	VCVTPS2PD   16(R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(R8)
+	VMOVUPD     Y5, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature5
 
 next5:
@@ -3051,72 +3041,70 @@ panel4:
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+4, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+32, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VCVTPS2PD   (R10), Y4
+	VCVTPS2PD   (R9), Y4
 	VMULPD      Y4, Y0, Y4
-	VCVTPS2PD   (R10)(CX*1), Y5
+	VCVTPS2PD   (R9)(CX*1), Y5
 	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   (R10)(CX*2), Y5
+	VCVTPS2PD   (R9)(CX*2), Y5
 	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   (R10)(R11*1), Y5
+	VCVTPS2PD   (R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (R8)
-	VCVTPS2PD   16(R10), Y4
+	VMOVUPD     Y4, (DI)
+	VCVTPS2PD   16(R9), Y4
 	VMULPD      Y4, Y0, Y4
-	VCVTPS2PD   16(R10)(CX*1), Y5
+	VCVTPS2PD   16(R9)(CX*1), Y5
 	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   16(R10)(CX*2), Y5
+	VCVTPS2PD   16(R9)(CX*2), Y5
 	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   16(R10)(R11*1), Y5
+	VCVTPS2PD   16(R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(R8)
+	VMOVUPD     Y4, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (R8), Y4
-	VCVTPS2PD   (R10), Y5
+	VMOVUPD     (DI), Y4
+	VCVTPS2PD   (R9), Y5
 	VFMADD231PD Y5, Y0, Y4
-	VCVTPS2PD   (R10)(CX*1), Y5
+	VCVTPS2PD   (R9)(CX*1), Y5
 	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   (R10)(CX*2), Y5
+	VCVTPS2PD   (R9)(CX*2), Y5
 	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   (R10)(R11*1), Y5
+	VCVTPS2PD   (R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (R8)
-	VMOVUPD     32(R8), Y4
-	VCVTPS2PD   16(R10), Y5
+	VMOVUPD     Y4, (DI)
+	VMOVUPD     32(DI), Y4
+	VCVTPS2PD   16(R9), Y5
 	VFMADD231PD Y5, Y0, Y4
-	VCVTPS2PD   16(R10)(CX*1), Y5
+	VCVTPS2PD   16(R9)(CX*1), Y5
 	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   16(R10)(CX*2), Y5
+	VCVTPS2PD   16(R9)(CX*2), Y5
 	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   16(R10)(R11*1), Y5
+	VCVTPS2PD   16(R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(R8)
+	VMOVUPD     Y4, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature4
 
 next4:
@@ -3133,64 +3121,62 @@ panel3:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+3, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+24, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VCVTPS2PD   (R10), Y3
+	VCVTPS2PD   (R9), Y3
 	VMULPD      Y3, Y0, Y3
-	VCVTPS2PD   (R10)(CX*1), Y4
+	VCVTPS2PD   (R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   (R10)(CX*2), Y4
+	VCVTPS2PD   (R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (R8)
-	VCVTPS2PD   16(R10), Y3
+	VMOVUPD     Y3, (DI)
+	VCVTPS2PD   16(R9), Y3
 	VMULPD      Y3, Y0, Y3
-	VCVTPS2PD   16(R10)(CX*1), Y4
+	VCVTPS2PD   16(R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   16(R10)(CX*2), Y4
+	VCVTPS2PD   16(R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(R8)
+	VMOVUPD     Y3, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (R8), Y3
-	VCVTPS2PD   (R10), Y4
+	VMOVUPD     (DI), Y3
+	VCVTPS2PD   (R9), Y4
 	VFMADD231PD Y4, Y0, Y3
-	VCVTPS2PD   (R10)(CX*1), Y4
+	VCVTPS2PD   (R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   (R10)(CX*2), Y4
+	VCVTPS2PD   (R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (R8)
-	VMOVUPD     32(R8), Y3
-	VCVTPS2PD   16(R10), Y4
+	VMOVUPD     Y3, (DI)
+	VMOVUPD     32(DI), Y3
+	VCVTPS2PD   16(R9), Y4
 	VFMADD231PD Y4, Y0, Y3
-	VCVTPS2PD   16(R10)(CX*1), Y4
+	VCVTPS2PD   16(R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   16(R10)(CX*2), Y4
+	VCVTPS2PD   16(R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(R8)
+	VMOVUPD     Y3, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature3
 
 next3:
@@ -3205,56 +3191,54 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+2, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VCVTPS2PD   (R10), Y2
+	VCVTPS2PD   (R9), Y2
 	VMULPD      Y2, Y0, Y2
-	VCVTPS2PD   (R10)(CX*1), Y3
+	VCVTPS2PD   (R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (R8)
-	VCVTPS2PD   16(R10), Y2
+	VMOVUPD     Y2, (DI)
+	VCVTPS2PD   16(R9), Y2
 	VMULPD      Y2, Y0, Y2
-	VCVTPS2PD   16(R10)(CX*1), Y3
+	VCVTPS2PD   16(R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(R8)
+	VMOVUPD     Y2, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (R8), Y2
-	VCVTPS2PD   (R10), Y3
+	VMOVUPD     (DI), Y2
+	VCVTPS2PD   (R9), Y3
 	VFMADD231PD Y3, Y0, Y2
-	VCVTPS2PD   (R10)(CX*1), Y3
+	VCVTPS2PD   (R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (R8)
-	VMOVUPD     32(R8), Y2
-	VCVTPS2PD   16(R10), Y3
+	VMOVUPD     Y2, (DI)
+	VMOVUPD     32(DI), Y2
+	VCVTPS2PD   16(R9), Y3
 	VFMADD231PD Y3, Y0, Y2
-	VCVTPS2PD   16(R10)(CX*1), Y3
+	VCVTPS2PD   16(R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(R8)
+	VMOVUPD     Y2, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature2
 
 next2:
@@ -3267,48 +3251,46 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Y0
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+1, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+8, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VCVTPS2PD  (R10), Y1
+	VCVTPS2PD  (R9), Y1
 	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, (R8)
-	VCVTPS2PD  16(R10), Y1
+	VMOVUPD    Y1, (DI)
+	VCVTPS2PD  16(R9), Y1
 	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, 32(R8)
+	VMOVUPD    Y1, 32(DI)
 	PREFETCHT1 (BX)
-	PREFETCHT1 (BX)(SI*1)
-	ADDQ       DI, BX
-	ADDQ       $+32, R10
-	ADDQ       $+64, R8
-	DECQ       R9
+	ADDQ       R10, BX
+	ADDQ       $+32, R9
+	ADDQ       $+64, DI
+	DECQ       R8
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (R8), Y1
-	VCVTPS2PD   (R10), Y2
+	VMOVUPD     (DI), Y1
+	VCVTPS2PD   (R9), Y2
 	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (R8)
-	VMOVUPD     32(R8), Y1
-	VCVTPS2PD   16(R10), Y2
+	VMOVUPD     Y1, (DI)
+	VMOVUPD     32(DI), Y1
+	VCVTPS2PD   16(R9), Y2
 	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(R8)
+	VMOVUPD     Y1, 32(DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature1
 
 next1:

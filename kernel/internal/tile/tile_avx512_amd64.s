@@ -4,30 +4,39 @@
 
 #include "textflag.h"
 
-// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R8
+// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -35,19 +44,14 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
+	PREFETCHT1  64(DI)
+	PREFETCHT1  128(DI)
 	VMOVUPD     (DX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -59,9 +63,8 @@ dot4:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -77,10 +80,10 @@ dot4:
 	VSHUFF64X2  $0x0d, Z1, Z1, Z0
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y0, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -94,7 +97,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -105,26 +108,21 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -132,9 +130,8 @@ dot2:
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R11
+	ADDQ        16(SP), DI
+	DECQ        R9
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -146,10 +143,10 @@ dot2:
 	VSHUFF64X2  $0x0d, Z0, Z0, Z1
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R10)
-	ADDQ        DX, R10
+	VMOVUPD     X1, (R8)
+	ADDQ        DX, R8
 	ADDQ        CX, SI
-	DECQ        24(SP)
+	DECQ        32(SP)
 	JNZ         group2
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -169,30 +166,39 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R8
+// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -204,19 +210,14 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
+	PREFETCHT1    64(DI)
+	PREFETCHT1    128(DI)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VMOVUPD       (BX), Z10
@@ -233,9 +234,8 @@ dot4:
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R12
+	ADDQ          8(SP), DI
+	DECQ          R10
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -260,12 +260,12 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R9)
+	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -279,7 +279,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -290,9 +290,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -301,17 +301,12 @@ group2:
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -322,9 +317,8 @@ dot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R11
+	ADDQ          16(SP), DI
+	DECQ          R9
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -340,12 +334,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R8)
+	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
+	LEAQ          (R8)(DX*2), R8
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -365,30 +359,39 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R8
+// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -404,19 +407,14 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
+	PREFETCHT1    64(DI)
+	PREFETCHT1    128(DI)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -438,9 +436,8 @@ dot4:
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R12
+	ADDQ          8(SP), DI
+	DECQ          R10
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -465,9 +462,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R9)
+	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -480,12 +477,12 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R9)
+	ADDQ          DX, R9
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -499,7 +496,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -510,9 +507,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -523,17 +520,12 @@ group2:
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -547,9 +539,8 @@ dot2:
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R11
+	ADDQ          16(SP), DI
+	DECQ          R9
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -565,9 +556,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R8)
+	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
+	LEAQ          (R8)(DX*2), R8
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -576,12 +567,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	VMOVUPD       X0, (R8)
+	ADDQ          DX, R8
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -601,31 +592,40 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R9
+// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (AX)(AX*2), DI
+	MOVQ    next+72(FP), R8
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R8, R8
+	CMOVQEQ x+16(FP), R8
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -645,19 +645,14 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x02, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x02, R10
-	SHRQ   $0x03, R13
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
+	PREFETCHT1    64(R8)
+	PREFETCHT1    128(R8)
 	VMOVUPD       (SI), Z16
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
@@ -684,9 +679,8 @@ dot4:
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R13
+	ADDQ          8(SP), R8
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -711,9 +705,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -735,14 +729,14 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -756,7 +750,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -767,9 +761,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -782,17 +776,12 @@ group2:
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x01, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x01, R10
-	SHRQ   $0x03, R12
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    64(R8)
 	VMOVUPD       (SI), Z8
 	VMOVUPD       (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -809,9 +798,8 @@ dot2:
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R12
+	ADDQ          16(SP), R8
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -827,9 +815,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -842,14 +830,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -869,31 +857,40 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R9
+// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (AX)(AX*2), DI
+	MOVQ    next+72(FP), R8
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R8, R8
+	CMOVQEQ x+16(FP), R8
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -917,19 +914,14 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x02, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x02, R10
-	SHRQ   $0x03, R13
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
+	PREFETCHT1    64(R8)
+	PREFETCHT1    128(R8)
 	VMOVUPD       (SI), Z20
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
@@ -961,9 +953,8 @@ dot4:
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R13
+	ADDQ          8(SP), R8
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -988,9 +979,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1012,9 +1003,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1027,14 +1018,14 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1048,7 +1039,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -1059,9 +1050,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -1076,17 +1067,12 @@ group2:
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x01, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x01, R10
-	SHRQ   $0x03, R12
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    64(R8)
 	VMOVUPD       (SI), Z10
 	VMOVUPD       (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -1106,9 +1092,8 @@ dot2:
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R12
+	ADDQ          16(SP), R8
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1124,9 +1109,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1139,9 +1124,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1150,14 +1135,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	VMOVUPD       X0, (R9)
+	ADDQ          DX, R9
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1177,32 +1162,41 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (CX)(CX*4), SI
-	LEAQ  (AX)(AX*2), R8
-	MOVQ  next+72(FP), R9
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R10
+// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x03, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (CX)(CX*4), SI
+	LEAQ    (AX)(AX*2), R8
+	MOVQ    next+72(FP), R9
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R9, R9
+	CMOVQEQ x+16(FP), R9
+	JZ      paced
+	MOVQ    $0x000000c0, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R12
-	MOVQ a+0(FP), R13
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -1230,19 +1224,14 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R12, DX
-	MOVQ   d+56(FP), R14
-	MOVQ   flip+96(FP), R11
-	SHLQ   $0x02, R11
-	MOVQ   R11, (SP)
-	MOVQ   pace+88(FP), R11
-	SHLQ   $0x02, R11
-	SHRQ   $0x03, R14
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	PREFETCHT1    (R9)(R10*2)
+	PREFETCHT1    64(R9)
+	PREFETCHT1    128(R9)
 	VMOVUPD       (DI), Z24
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
@@ -1279,9 +1268,8 @@ dot4:
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	ADDQ          R11, R9
-	XORQ          (SP), R11
-	DECQ          R14
+	ADDQ          8(SP), R9
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1306,9 +1294,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1330,9 +1318,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1354,16 +1342,16 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1377,7 +1365,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -1388,9 +1376,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R12
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -1407,17 +1395,12 @@ group2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R11
-	SHLQ   $0x01, R11
-	MOVQ   R11, (SP)
-	MOVQ   pace+88(FP), R11
-	SHLQ   $0x01, R11
-	SHRQ   $0x03, R13
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    64(R9)
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -1440,9 +1423,8 @@ dot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	ADDQ          R11, R9
-	XORQ          (SP), R11
-	DECQ          R13
+	ADDQ          16(SP), R9
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1458,9 +1440,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1473,9 +1455,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1488,16 +1470,16 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1517,20 +1499,26 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-88
-	MOVQ x+8(FP), AX
-	MOVQ ldx+16(FP), CX
-	SHLQ $0x03, CX
-	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), BX
-	MOVQ apart+72(FP), SI
-	LEAQ (CX)(CX*2), R11
-	LEAQ (CX)(CX*4), R12
-	MOVQ CX, R13
-	SHLQ $0x03, R13
-	SUBQ CX, R13
+// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
+	JZ      paced
+	DECQ    SI
+
+paced:
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -1555,53 +1543,53 @@ panel8:
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
 	VBROADCASTSD 56(DX), Z7
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+8, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R13
+	ANDQ         $+128, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VMULPD      (R10), Z0, Z8
-	VFMADD231PD (R10)(CX*1), Z1, Z8
-	VFMADD231PD (R10)(CX*2), Z2, Z8
-	VFMADD231PD (R10)(R11*1), Z3, Z8
-	VFMADD231PD (R10)(CX*4), Z4, Z8
-	VFMADD231PD (R10)(R12*1), Z5, Z8
-	VFMADD231PD (R10)(R11*2), Z6, Z8
-	VFMADD231PD (R10)(R13*1), Z7, Z8
-	VMOVUPD     Z8, (R8)
+	VMULPD      (R9), Z0, Z8
+	VFMADD231PD (R9)(CX*1), Z1, Z8
+	VFMADD231PD (R9)(CX*2), Z2, Z8
+	VFMADD231PD (R9)(R10*1), Z3, Z8
+	VFMADD231PD (R9)(CX*4), Z4, Z8
+	VFMADD231PD (R9)(R11*1), Z5, Z8
+	VFMADD231PD (R9)(R10*2), Z6, Z8
+	VFMADD231PD (R9)(R12*1), Z7, Z8
+	VMOVUPD     Z8, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (R8), Z8
-	VFMADD231PD (R10), Z0, Z8
-	VFMADD231PD (R10)(CX*1), Z1, Z8
-	VFMADD231PD (R10)(CX*2), Z2, Z8
-	VFMADD231PD (R10)(R11*1), Z3, Z8
-	VFMADD231PD (R10)(CX*4), Z4, Z8
-	VFMADD231PD (R10)(R12*1), Z5, Z8
-	VFMADD231PD (R10)(R11*2), Z6, Z8
-	VFMADD231PD (R10)(R13*1), Z7, Z8
-	VMOVUPD     Z8, (R8)
+	VMOVUPD     (DI), Z8
+	VFMADD231PD (R9), Z0, Z8
+	VFMADD231PD (R9)(CX*1), Z1, Z8
+	VFMADD231PD (R9)(CX*2), Z2, Z8
+	VFMADD231PD (R9)(R10*1), Z3, Z8
+	VFMADD231PD (R9)(CX*4), Z4, Z8
+	VFMADD231PD (R9)(R11*1), Z5, Z8
+	VFMADD231PD (R9)(R10*2), Z6, Z8
+	VFMADD231PD (R9)(R12*1), Z7, Z8
+	VMOVUPD     Z8, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R13, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature8
 
 next8:
@@ -1626,51 +1614,51 @@ panel7:
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+7, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+112, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VMULPD      (R10), Z0, Z7
-	VFMADD231PD (R10)(CX*1), Z1, Z7
-	VFMADD231PD (R10)(CX*2), Z2, Z7
-	VFMADD231PD (R10)(R11*1), Z3, Z7
-	VFMADD231PD (R10)(CX*4), Z4, Z7
-	VFMADD231PD (R10)(R12*1), Z5, Z7
-	VFMADD231PD (R10)(R11*2), Z6, Z7
-	VMOVUPD     Z7, (R8)
+	VMULPD      (R9), Z0, Z7
+	VFMADD231PD (R9)(CX*1), Z1, Z7
+	VFMADD231PD (R9)(CX*2), Z2, Z7
+	VFMADD231PD (R9)(R10*1), Z3, Z7
+	VFMADD231PD (R9)(CX*4), Z4, Z7
+	VFMADD231PD (R9)(R11*1), Z5, Z7
+	VFMADD231PD (R9)(R10*2), Z6, Z7
+	VMOVUPD     Z7, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (R8), Z7
-	VFMADD231PD (R10), Z0, Z7
-	VFMADD231PD (R10)(CX*1), Z1, Z7
-	VFMADD231PD (R10)(CX*2), Z2, Z7
-	VFMADD231PD (R10)(R11*1), Z3, Z7
-	VFMADD231PD (R10)(CX*4), Z4, Z7
-	VFMADD231PD (R10)(R12*1), Z5, Z7
-	VFMADD231PD (R10)(R11*2), Z6, Z7
-	VMOVUPD     Z7, (R8)
+	VMOVUPD     (DI), Z7
+	VFMADD231PD (R9), Z0, Z7
+	VFMADD231PD (R9)(CX*1), Z1, Z7
+	VFMADD231PD (R9)(CX*2), Z2, Z7
+	VFMADD231PD (R9)(R10*1), Z3, Z7
+	VFMADD231PD (R9)(CX*4), Z4, Z7
+	VFMADD231PD (R9)(R11*1), Z5, Z7
+	VFMADD231PD (R9)(R10*2), Z6, Z7
+	VMOVUPD     Z7, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature7
 
 next7:
@@ -1693,49 +1681,49 @@ panel6:
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+6, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+96, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VMULPD      (R10), Z0, Z6
-	VFMADD231PD (R10)(CX*1), Z1, Z6
-	VFMADD231PD (R10)(CX*2), Z2, Z6
-	VFMADD231PD (R10)(R11*1), Z3, Z6
-	VFMADD231PD (R10)(CX*4), Z4, Z6
-	VFMADD231PD (R10)(R12*1), Z5, Z6
-	VMOVUPD     Z6, (R8)
+	VMULPD      (R9), Z0, Z6
+	VFMADD231PD (R9)(CX*1), Z1, Z6
+	VFMADD231PD (R9)(CX*2), Z2, Z6
+	VFMADD231PD (R9)(R10*1), Z3, Z6
+	VFMADD231PD (R9)(CX*4), Z4, Z6
+	VFMADD231PD (R9)(R11*1), Z5, Z6
+	VMOVUPD     Z6, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (R8), Z6
-	VFMADD231PD (R10), Z0, Z6
-	VFMADD231PD (R10)(CX*1), Z1, Z6
-	VFMADD231PD (R10)(CX*2), Z2, Z6
-	VFMADD231PD (R10)(R11*1), Z3, Z6
-	VFMADD231PD (R10)(CX*4), Z4, Z6
-	VFMADD231PD (R10)(R12*1), Z5, Z6
-	VMOVUPD     Z6, (R8)
+	VMOVUPD     (DI), Z6
+	VFMADD231PD (R9), Z0, Z6
+	VFMADD231PD (R9)(CX*1), Z1, Z6
+	VFMADD231PD (R9)(CX*2), Z2, Z6
+	VFMADD231PD (R9)(R10*1), Z3, Z6
+	VFMADD231PD (R9)(CX*4), Z4, Z6
+	VFMADD231PD (R9)(R11*1), Z5, Z6
+	VMOVUPD     Z6, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R12, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature6
 
 next6:
@@ -1756,47 +1744,47 @@ panel5:
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+5, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+80, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VMULPD      (R10), Z0, Z5
-	VFMADD231PD (R10)(CX*1), Z1, Z5
-	VFMADD231PD (R10)(CX*2), Z2, Z5
-	VFMADD231PD (R10)(R11*1), Z3, Z5
-	VFMADD231PD (R10)(CX*4), Z4, Z5
-	VMOVUPD     Z5, (R8)
+	VMULPD      (R9), Z0, Z5
+	VFMADD231PD (R9)(CX*1), Z1, Z5
+	VFMADD231PD (R9)(CX*2), Z2, Z5
+	VFMADD231PD (R9)(R10*1), Z3, Z5
+	VFMADD231PD (R9)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (R8), Z5
-	VFMADD231PD (R10), Z0, Z5
-	VFMADD231PD (R10)(CX*1), Z1, Z5
-	VFMADD231PD (R10)(CX*2), Z2, Z5
-	VFMADD231PD (R10)(R11*1), Z3, Z5
-	VFMADD231PD (R10)(CX*4), Z4, Z5
-	VMOVUPD     Z5, (R8)
+	VMOVUPD     (DI), Z5
+	VFMADD231PD (R9), Z0, Z5
+	VFMADD231PD (R9)(CX*1), Z1, Z5
+	VFMADD231PD (R9)(CX*2), Z2, Z5
+	VFMADD231PD (R9)(R10*1), Z3, Z5
+	VFMADD231PD (R9)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	PREFETCHT1  64(BX)
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature5
 
 next5:
@@ -1815,45 +1803,43 @@ panel4:
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+4, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+64, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VMULPD      (R10), Z0, Z4
-	VFMADD231PD (R10)(CX*1), Z1, Z4
-	VFMADD231PD (R10)(CX*2), Z2, Z4
-	VFMADD231PD (R10)(R11*1), Z3, Z4
-	VMOVUPD     Z4, (R8)
+	VMULPD      (R9), Z0, Z4
+	VFMADD231PD (R9)(CX*1), Z1, Z4
+	VFMADD231PD (R9)(CX*2), Z2, Z4
+	VFMADD231PD (R9)(R10*1), Z3, Z4
+	VMOVUPD     Z4, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (R8), Z4
-	VFMADD231PD (R10), Z0, Z4
-	VFMADD231PD (R10)(CX*1), Z1, Z4
-	VFMADD231PD (R10)(CX*2), Z2, Z4
-	VFMADD231PD (R10)(R11*1), Z3, Z4
-	VMOVUPD     Z4, (R8)
+	VMOVUPD     (DI), Z4
+	VFMADD231PD (R9), Z0, Z4
+	VFMADD231PD (R9)(CX*1), Z1, Z4
+	VFMADD231PD (R9)(CX*2), Z2, Z4
+	VFMADD231PD (R9)(R10*1), Z3, Z4
+	VMOVUPD     Z4, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature4
 
 next4:
@@ -1870,43 +1856,41 @@ panel3:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+3, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+48, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VMULPD      (R10), Z0, Z3
-	VFMADD231PD (R10)(CX*1), Z1, Z3
-	VFMADD231PD (R10)(CX*2), Z2, Z3
-	VMOVUPD     Z3, (R8)
+	VMULPD      (R9), Z0, Z3
+	VFMADD231PD (R9)(CX*1), Z1, Z3
+	VFMADD231PD (R9)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (R8), Z3
-	VFMADD231PD (R10), Z0, Z3
-	VFMADD231PD (R10)(CX*1), Z1, Z3
-	VFMADD231PD (R10)(CX*2), Z2, Z3
-	VMOVUPD     Z3, (R8)
+	VMOVUPD     (DI), Z3
+	VFMADD231PD (R9), Z0, Z3
+	VFMADD231PD (R9)(CX*1), Z1, Z3
+	VFMADD231PD (R9)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature3
 
 next3:
@@ -1921,41 +1905,39 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+2, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+32, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VMULPD      (R10), Z0, Z2
-	VFMADD231PD (R10)(CX*1), Z1, Z2
-	VMOVUPD     Z2, (R8)
+	VMULPD      (R9), Z0, Z2
+	VFMADD231PD (R9)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (R8), Z2
-	VFMADD231PD (R10), Z0, Z2
-	VFMADD231PD (R10)(CX*1), Z1, Z2
-	VMOVUPD     Z2, (R8)
+	VMOVUPD     (DI), Z2
+	VFMADD231PD (R9), Z0, Z2
+	VFMADD231PD (R9)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature2
 
 next2:
@@ -1968,39 +1950,37 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Z0
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+1, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VMULPD     (R10), Z0, Z1
-	VMOVUPD    Z1, (R8)
+	VMULPD     (R9), Z0, Z1
+	VMOVUPD    Z1, (DI)
 	PREFETCHT1 (BX)
-	PREFETCHT1 (BX)(SI*1)
-	ADDQ       DI, BX
-	ADDQ       $+64, R10
-	ADDQ       $+64, R8
-	DECQ       R9
+	ADDQ       R10, BX
+	ADDQ       $+64, R9
+	ADDQ       $+64, DI
+	DECQ       R8
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (R8), Z1
-	VFMADD231PD (R10), Z0, Z1
-	VMOVUPD     Z1, (R8)
+	VMOVUPD     (DI), Z1
+	VFMADD231PD (R9), Z0, Z1
+	VMOVUPD     Z1, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+64, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+64, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature1
 
 next1:
@@ -2013,30 +1993,39 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R8
+// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2044,18 +2033,13 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  64(DI)
 	VMOVUPD     (DX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -2067,9 +2051,8 @@ dot4:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R12
+	ADDQ        8(SP), DI
+	DECQ        R10
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2085,10 +2068,10 @@ dot4:
 	VSHUFF64X2  $0x0d, Z1, Z1, Z0
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        16(SP)
+	VMOVUPD     Y0, (R9)
+	ADDQ        DX, R9
+	ADDQ        CX, R8
+	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -2102,7 +2085,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2113,26 +2096,20 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Z2
 	VCVTPS2PD   (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -2140,9 +2117,8 @@ dot2:
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        R9, DI
-	XORQ        (SP), R9
-	DECQ        R11
+	ADDQ        16(SP), DI
+	DECQ        R9
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2154,10 +2130,10 @@ dot2:
 	VSHUFF64X2  $0x0d, Z0, Z0, Z1
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R10)
-	ADDQ        DX, R10
+	VMOVUPD     X1, (R8)
+	ADDQ        DX, R8
 	ADDQ        CX, SI
-	DECQ        24(SP)
+	DECQ        32(SP)
 	JNZ         group2
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -2177,30 +2153,39 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R8
+// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2212,18 +2197,13 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VCVTPS2PD     (BX), Z10
@@ -2240,9 +2220,8 @@ dot4:
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R12
+	ADDQ          8(SP), DI
+	DECQ          R10
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2267,12 +2246,12 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R9)
+	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2286,7 +2265,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2297,9 +2276,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -2308,17 +2287,11 @@ group2:
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
 	VCVTPS2PD     (BX), Z4
 	VCVTPS2PD     (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -2329,9 +2302,8 @@ dot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R11
+	ADDQ          16(SP), DI
+	DECQ          R9
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2347,12 +2319,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R8)
+	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
+	LEAQ          (R8)(DX*2), R8
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2372,30 +2344,39 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R8
+// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(AX*2), SI
+	MOVQ    next+72(FP), DI
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   DI, DI
+	CMOVQEQ x+16(FP), DI
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2411,18 +2392,13 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x02, R9
-	SHRQ   $0x03, R12
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    64(DI)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -2444,9 +2420,8 @@ dot4:
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R12
+	ADDQ          8(SP), DI
+	DECQ          R10
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2471,9 +2446,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R9)
+	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2486,12 +2461,12 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R9)
+	ADDQ          DX, R9
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2505,7 +2480,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2516,9 +2491,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R8
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -2529,17 +2504,11 @@ group2:
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	MOVQ   flip+96(FP), R9
-	SHLQ   $0x01, R9
-	MOVQ   R9, (SP)
-	MOVQ   pace+88(FP), R9
-	SHLQ   $0x01, R9
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R9
+	SHRQ   $0x03, R9
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
 	VCVTPS2PD     (BX), Z6
 	VCVTPS2PD     (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -2553,9 +2522,8 @@ dot2:
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          R9, DI
-	XORQ          (SP), R9
-	DECQ          R11
+	ADDQ          16(SP), DI
+	DECQ          R9
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2571,9 +2539,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R8)
+	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
+	LEAQ          (R8)(DX*2), R8
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2582,12 +2550,12 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	VMOVUPD       X0, (R8)
+	ADDQ          DX, R8
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2607,31 +2575,40 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R9
+// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (AX)(AX*2), DI
+	MOVQ    next+72(FP), R8
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R8, R8
+	CMOVQEQ x+16(FP), R8
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2651,18 +2628,13 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x02, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x02, R10
-	SHRQ   $0x03, R13
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    64(R8)
 	VCVTPS2PD     (SI), Z16
 	VCVTPS2PD     (SI)(AX*1), Z17
 	VCVTPS2PD     (SI)(AX*2), Z18
@@ -2689,9 +2661,8 @@ dot4:
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R13
+	ADDQ          8(SP), R8
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2716,9 +2687,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2740,14 +2711,14 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2761,7 +2732,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -2772,9 +2743,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -2787,17 +2758,11 @@ group2:
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x01, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x01, R10
-	SHRQ   $0x03, R12
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z8
 	VCVTPS2PD     (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -2814,9 +2779,8 @@ dot2:
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R12
+	ADDQ          16(SP), R8
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2832,9 +2796,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2847,14 +2811,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2874,31 +2838,40 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R9
+// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (AX)(AX*2), DI
+	MOVQ    next+72(FP), R8
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R8, R8
+	CMOVQEQ x+16(FP), R8
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -2922,18 +2895,13 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x02, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x02, R10
-	SHRQ   $0x03, R13
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    64(R8)
 	VCVTPS2PD     (SI), Z20
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
@@ -2965,9 +2933,8 @@ dot4:
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R13
+	ADDQ          8(SP), R8
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2992,9 +2959,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3016,9 +2983,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -3031,14 +2998,14 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3052,7 +3019,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -3063,9 +3030,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -3080,17 +3047,11 @@ group2:
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	MOVQ   flip+96(FP), R10
-	SHLQ   $0x01, R10
-	MOVQ   R10, (SP)
-	MOVQ   pace+88(FP), R10
-	SHLQ   $0x01, R10
-	SHRQ   $0x03, R12
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z10
 	VCVTPS2PD     (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -3110,9 +3071,8 @@ dot2:
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          R10, R8
-	XORQ          (SP), R10
-	DECQ          R12
+	ADDQ          16(SP), R8
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3128,9 +3088,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3143,9 +3103,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3154,14 +3114,14 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	VMOVUPD       X0, (R9)
+	ADDQ          DX, R9
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3181,32 +3141,41 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, flip int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $32-104
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (CX)(CX*4), SI
-	LEAQ  (AX)(AX*2), R8
-	MOVQ  next+72(FP), R9
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, 8(SP)
-	MOVQ  apart+80(FP), R10
+// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-80
+	MOVQ    ldx+24(FP), AX
+	SHLQ    $0x02, AX
+	MOVQ    ldu+40(FP), CX
+	SHLQ    $0x03, CX
+	LEAQ    (CX)(CX*2), BX
+	LEAQ    (CX)(CX*4), SI
+	LEAQ    (AX)(AX*2), R8
+	MOVQ    next+72(FP), R9
+	MOVL    $0x000000aa, DX
+	KMOVW   DX, K1
+	MOVL    $0x000000f0, DX
+	KMOVW   DX, K2
+	MOVQ    x+16(FP), DX
+	MOVQ    DX, (SP)
+	XORQ    DX, DX
+	TESTQ   R9, R9
+	CMOVQEQ x+16(FP), R9
+	JZ      paced
+	MOVQ    $0x00000060, DX
+
+paced:
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R12
-	MOVQ a+0(FP), R13
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ DX, 24(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -3234,18 +3203,13 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R12, DX
-	MOVQ   d+56(FP), R14
-	MOVQ   flip+96(FP), R11
-	SHLQ   $0x02, R11
-	MOVQ   R11, (SP)
-	MOVQ   pace+88(FP), R11
-	SHLQ   $0x02, R11
-	SHRQ   $0x03, R14
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    64(R9)
 	VCVTPS2PD     (DI), Z24
 	VCVTPS2PD     (DI)(AX*1), Z25
 	VCVTPS2PD     (DI)(AX*2), Z26
@@ -3282,9 +3246,8 @@ dot4:
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
-	ADDQ          R11, R9
-	XORQ          (SP), R11
-	DECQ          R14
+	ADDQ          8(SP), R9
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3309,9 +3272,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3333,9 +3296,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -3357,16 +3320,16 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	DECQ          16(SP)
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3380,7 +3343,7 @@ three:
 	CMPQ n+48(FP), $0x03
 	JNE  twos
 	MOVQ x+16(FP), DX
-	CMPQ DX, 8(SP)
+	CMPQ DX, (SP)
 	JE   twos
 	SUBQ $0x08, a+0(FP)
 	SUBQ AX, x+16(FP)
@@ -3391,9 +3354,9 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R12
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 32(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -3410,17 +3373,11 @@ group2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R13
-	MOVQ   flip+96(FP), R11
-	SHLQ   $0x01, R11
-	MOVQ   R11, (SP)
-	MOVQ   pace+88(FP), R11
-	SHLQ   $0x01, R11
-	SHRQ   $0x03, R13
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
 	VCVTPS2PD     (DI), Z12
 	VCVTPS2PD     (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -3443,9 +3400,8 @@ dot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
-	ADDQ          R11, R9
-	XORQ          (SP), R11
-	DECQ          R13
+	ADDQ          16(SP), R9
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3461,9 +3417,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3476,9 +3432,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3491,16 +3447,16 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          24(SP)
+	DECQ          32(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -3520,20 +3476,26 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-88
-	MOVQ x+8(FP), AX
-	MOVQ ldx+16(FP), CX
-	SHLQ $0x02, CX
-	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), BX
-	MOVQ apart+72(FP), SI
-	LEAQ (CX)(CX*2), R11
-	LEAQ (CX)(CX*4), R12
-	MOVQ CX, R13
-	SHLQ $0x03, R13
-	SUBQ CX, R13
+// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-72
+	MOVQ    x+8(FP), AX
+	MOVQ    ldx+16(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    e+24(FP), DX
+	MOVQ    next+64(FP), BX
+	XORQ    SI, SI
+	TESTQ   BX, BX
+	CMOVQEQ AX, BX
+	JZ      paced
+	DECQ    SI
+
+paced:
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -3558,69 +3520,67 @@ panel8:
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
 	VBROADCASTSD 56(DX), Z7
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+8, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R13
+	ANDQ         $+64, R13
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VCVTPS2PD   (R10), Z8
+	VCVTPS2PD   (R9), Z8
 	VMULPD      Z8, Z0, Z8
-	VCVTPS2PD   (R10)(CX*1), Z9
+	VCVTPS2PD   (R9)(CX*1), Z9
 	VFMADD231PD Z9, Z1, Z8
-	VCVTPS2PD   (R10)(CX*2), Z9
+	VCVTPS2PD   (R9)(CX*2), Z9
 	VFMADD231PD Z9, Z2, Z8
-	VCVTPS2PD   (R10)(R11*1), Z9
+	VCVTPS2PD   (R9)(R10*1), Z9
 	VFMADD231PD Z9, Z3, Z8
-	VCVTPS2PD   (R10)(CX*4), Z9
+	VCVTPS2PD   (R9)(CX*4), Z9
 	VFMADD231PD Z9, Z4, Z8
-	VCVTPS2PD   (R10)(R12*1), Z9
+	VCVTPS2PD   (R9)(R11*1), Z9
 	VFMADD231PD Z9, Z5, Z8
-	VCVTPS2PD   (R10)(R11*2), Z9
+	VCVTPS2PD   (R9)(R10*2), Z9
 	VFMADD231PD Z9, Z6, Z8
-	VCVTPS2PD   (R10)(R13*1), Z9
+	VCVTPS2PD   (R9)(R12*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (R8)
+	VMOVUPD     Z8, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (R8), Z8
-	VCVTPS2PD   (R10), Z9
+	VMOVUPD     (DI), Z8
+	VCVTPS2PD   (R9), Z9
 	VFMADD231PD Z9, Z0, Z8
-	VCVTPS2PD   (R10)(CX*1), Z9
+	VCVTPS2PD   (R9)(CX*1), Z9
 	VFMADD231PD Z9, Z1, Z8
-	VCVTPS2PD   (R10)(CX*2), Z9
+	VCVTPS2PD   (R9)(CX*2), Z9
 	VFMADD231PD Z9, Z2, Z8
-	VCVTPS2PD   (R10)(R11*1), Z9
+	VCVTPS2PD   (R9)(R10*1), Z9
 	VFMADD231PD Z9, Z3, Z8
-	VCVTPS2PD   (R10)(CX*4), Z9
+	VCVTPS2PD   (R9)(CX*4), Z9
 	VFMADD231PD Z9, Z4, Z8
-	VCVTPS2PD   (R10)(R12*1), Z9
+	VCVTPS2PD   (R9)(R11*1), Z9
 	VFMADD231PD Z9, Z5, Z8
-	VCVTPS2PD   (R10)(R11*2), Z9
+	VCVTPS2PD   (R9)(R10*2), Z9
 	VFMADD231PD Z9, Z6, Z8
-	VCVTPS2PD   (R10)(R13*1), Z9
+	VCVTPS2PD   (R9)(R12*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (R8)
+	VMOVUPD     Z8, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R13, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature8
 
 next8:
@@ -3645,65 +3605,63 @@ panel7:
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+7, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+56, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VCVTPS2PD   (R10), Z7
+	VCVTPS2PD   (R9), Z7
 	VMULPD      Z7, Z0, Z7
-	VCVTPS2PD   (R10)(CX*1), Z8
+	VCVTPS2PD   (R9)(CX*1), Z8
 	VFMADD231PD Z8, Z1, Z7
-	VCVTPS2PD   (R10)(CX*2), Z8
+	VCVTPS2PD   (R9)(CX*2), Z8
 	VFMADD231PD Z8, Z2, Z7
-	VCVTPS2PD   (R10)(R11*1), Z8
+	VCVTPS2PD   (R9)(R10*1), Z8
 	VFMADD231PD Z8, Z3, Z7
-	VCVTPS2PD   (R10)(CX*4), Z8
+	VCVTPS2PD   (R9)(CX*4), Z8
 	VFMADD231PD Z8, Z4, Z7
-	VCVTPS2PD   (R10)(R12*1), Z8
+	VCVTPS2PD   (R9)(R11*1), Z8
 	VFMADD231PD Z8, Z5, Z7
-	VCVTPS2PD   (R10)(R11*2), Z8
+	VCVTPS2PD   (R9)(R10*2), Z8
 	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (R8)
+	VMOVUPD     Z7, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (R8), Z7
-	VCVTPS2PD   (R10), Z8
+	VMOVUPD     (DI), Z7
+	VCVTPS2PD   (R9), Z8
 	VFMADD231PD Z8, Z0, Z7
-	VCVTPS2PD   (R10)(CX*1), Z8
+	VCVTPS2PD   (R9)(CX*1), Z8
 	VFMADD231PD Z8, Z1, Z7
-	VCVTPS2PD   (R10)(CX*2), Z8
+	VCVTPS2PD   (R9)(CX*2), Z8
 	VFMADD231PD Z8, Z2, Z7
-	VCVTPS2PD   (R10)(R11*1), Z8
+	VCVTPS2PD   (R9)(R10*1), Z8
 	VFMADD231PD Z8, Z3, Z7
-	VCVTPS2PD   (R10)(CX*4), Z8
+	VCVTPS2PD   (R9)(CX*4), Z8
 	VFMADD231PD Z8, Z4, Z7
-	VCVTPS2PD   (R10)(R12*1), Z8
+	VCVTPS2PD   (R9)(R11*1), Z8
 	VFMADD231PD Z8, Z5, Z7
-	VCVTPS2PD   (R10)(R11*2), Z8
+	VCVTPS2PD   (R9)(R10*2), Z8
 	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (R8)
+	VMOVUPD     Z7, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature7
 
 next7:
@@ -3726,61 +3684,59 @@ panel6:
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+6, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R12
+	ANDQ         $+48, R12
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VCVTPS2PD   (R10), Z6
+	VCVTPS2PD   (R9), Z6
 	VMULPD      Z6, Z0, Z6
-	VCVTPS2PD   (R10)(CX*1), Z7
+	VCVTPS2PD   (R9)(CX*1), Z7
 	VFMADD231PD Z7, Z1, Z6
-	VCVTPS2PD   (R10)(CX*2), Z7
+	VCVTPS2PD   (R9)(CX*2), Z7
 	VFMADD231PD Z7, Z2, Z6
-	VCVTPS2PD   (R10)(R11*1), Z7
+	VCVTPS2PD   (R9)(R10*1), Z7
 	VFMADD231PD Z7, Z3, Z6
-	VCVTPS2PD   (R10)(CX*4), Z7
+	VCVTPS2PD   (R9)(CX*4), Z7
 	VFMADD231PD Z7, Z4, Z6
-	VCVTPS2PD   (R10)(R12*1), Z7
+	VCVTPS2PD   (R9)(R11*1), Z7
 	VFMADD231PD Z7, Z5, Z6
-	VMOVUPD     Z6, (R8)
+	VMOVUPD     Z6, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (R8), Z6
-	VCVTPS2PD   (R10), Z7
+	VMOVUPD     (DI), Z6
+	VCVTPS2PD   (R9), Z7
 	VFMADD231PD Z7, Z0, Z6
-	VCVTPS2PD   (R10)(CX*1), Z7
+	VCVTPS2PD   (R9)(CX*1), Z7
 	VFMADD231PD Z7, Z1, Z6
-	VCVTPS2PD   (R10)(CX*2), Z7
+	VCVTPS2PD   (R9)(CX*2), Z7
 	VFMADD231PD Z7, Z2, Z6
-	VCVTPS2PD   (R10)(R11*1), Z7
+	VCVTPS2PD   (R9)(R10*1), Z7
 	VFMADD231PD Z7, Z3, Z6
-	VCVTPS2PD   (R10)(CX*4), Z7
+	VCVTPS2PD   (R9)(CX*4), Z7
 	VFMADD231PD Z7, Z4, Z6
-	VCVTPS2PD   (R10)(R12*1), Z7
+	VCVTPS2PD   (R9)(R11*1), Z7
 	VFMADD231PD Z7, Z5, Z6
-	VMOVUPD     Z6, (R8)
+	VMOVUPD     Z6, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R12, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature6
 
 next6:
@@ -3801,57 +3757,55 @@ panel5:
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+5, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+40, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VCVTPS2PD   (R10), Z5
+	VCVTPS2PD   (R9), Z5
 	VMULPD      Z5, Z0, Z5
-	VCVTPS2PD   (R10)(CX*1), Z6
+	VCVTPS2PD   (R9)(CX*1), Z6
 	VFMADD231PD Z6, Z1, Z5
-	VCVTPS2PD   (R10)(CX*2), Z6
+	VCVTPS2PD   (R9)(CX*2), Z6
 	VFMADD231PD Z6, Z2, Z5
-	VCVTPS2PD   (R10)(R11*1), Z6
+	VCVTPS2PD   (R9)(R10*1), Z6
 	VFMADD231PD Z6, Z3, Z5
-	VCVTPS2PD   (R10)(CX*4), Z6
+	VCVTPS2PD   (R9)(CX*4), Z6
 	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (R8)
+	VMOVUPD     Z5, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (R8), Z5
-	VCVTPS2PD   (R10), Z6
+	VMOVUPD     (DI), Z5
+	VCVTPS2PD   (R9), Z6
 	VFMADD231PD Z6, Z0, Z5
-	VCVTPS2PD   (R10)(CX*1), Z6
+	VCVTPS2PD   (R9)(CX*1), Z6
 	VFMADD231PD Z6, Z1, Z5
-	VCVTPS2PD   (R10)(CX*2), Z6
+	VCVTPS2PD   (R9)(CX*2), Z6
 	VFMADD231PD Z6, Z2, Z5
-	VCVTPS2PD   (R10)(R11*1), Z6
+	VCVTPS2PD   (R9)(R10*1), Z6
 	VFMADD231PD Z6, Z3, Z5
-	VCVTPS2PD   (R10)(CX*4), Z6
+	VCVTPS2PD   (R9)(CX*4), Z6
 	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (R8)
+	VMOVUPD     Z5, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature5
 
 next5:
@@ -3870,53 +3824,51 @@ panel4:
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+4, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R11
+	ANDQ         $+32, R11
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VCVTPS2PD   (R10), Z4
+	VCVTPS2PD   (R9), Z4
 	VMULPD      Z4, Z0, Z4
-	VCVTPS2PD   (R10)(CX*1), Z5
+	VCVTPS2PD   (R9)(CX*1), Z5
 	VFMADD231PD Z5, Z1, Z4
-	VCVTPS2PD   (R10)(CX*2), Z5
+	VCVTPS2PD   (R9)(CX*2), Z5
 	VFMADD231PD Z5, Z2, Z4
-	VCVTPS2PD   (R10)(R11*1), Z5
+	VCVTPS2PD   (R9)(R10*1), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (R8)
+	VMOVUPD     Z4, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (R8), Z4
-	VCVTPS2PD   (R10), Z5
+	VMOVUPD     (DI), Z4
+	VCVTPS2PD   (R9), Z5
 	VFMADD231PD Z5, Z0, Z4
-	VCVTPS2PD   (R10)(CX*1), Z5
+	VCVTPS2PD   (R9)(CX*1), Z5
 	VFMADD231PD Z5, Z1, Z4
-	VCVTPS2PD   (R10)(CX*2), Z5
+	VCVTPS2PD   (R9)(CX*2), Z5
 	VFMADD231PD Z5, Z2, Z4
-	VCVTPS2PD   (R10)(R11*1), Z5
+	VCVTPS2PD   (R9)(R10*1), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (R8)
+	VMOVUPD     Z4, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R11, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature4
 
 next4:
@@ -3933,49 +3885,47 @@ panel3:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+3, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+24, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VCVTPS2PD   (R10), Z3
+	VCVTPS2PD   (R9), Z3
 	VMULPD      Z3, Z0, Z3
-	VCVTPS2PD   (R10)(CX*1), Z4
+	VCVTPS2PD   (R9)(CX*1), Z4
 	VFMADD231PD Z4, Z1, Z3
-	VCVTPS2PD   (R10)(CX*2), Z4
+	VCVTPS2PD   (R9)(CX*2), Z4
 	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (R8)
+	VMOVUPD     Z3, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (R8), Z3
-	VCVTPS2PD   (R10), Z4
+	VMOVUPD     (DI), Z3
+	VCVTPS2PD   (R9), Z4
 	VFMADD231PD Z4, Z0, Z3
-	VCVTPS2PD   (R10)(CX*1), Z4
+	VCVTPS2PD   (R9)(CX*1), Z4
 	VFMADD231PD Z4, Z1, Z3
-	VCVTPS2PD   (R10)(CX*2), Z4
+	VCVTPS2PD   (R9)(CX*2), Z4
 	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (R8)
+	VMOVUPD     Z3, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature3
 
 next3:
@@ -3990,45 +3940,43 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+2, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+16, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VCVTPS2PD   (R10), Z2
+	VCVTPS2PD   (R9), Z2
 	VMULPD      Z2, Z0, Z2
-	VCVTPS2PD   (R10)(CX*1), Z3
+	VCVTPS2PD   (R9)(CX*1), Z3
 	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (R8)
+	VMOVUPD     Z2, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (R8), Z2
-	VCVTPS2PD   (R10), Z3
+	VMOVUPD     (DI), Z2
+	VCVTPS2PD   (R9), Z3
 	VFMADD231PD Z3, Z0, Z2
-	VCVTPS2PD   (R10)(CX*1), Z3
+	VCVTPS2PD   (R9)(CX*1), Z3
 	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (R8)
+	VMOVUPD     Z2, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature2
 
 next2:
@@ -4041,41 +3989,39 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Z0
-	MOVQ         pace+80(FP), DI
-	IMUL3Q       $+1, DI, DI
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), R8
-	MOVQ         d+32(FP), R9
-	SHRQ         $0x03, R9
+	MOVQ         SI, R10
+	ANDQ         $+8, R10
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DI
+	MOVQ         d+32(FP), R8
+	SHRQ         $0x03, R8
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VCVTPS2PD  (R10), Z1
+	VCVTPS2PD  (R9), Z1
 	VMULPD     Z1, Z0, Z1
-	VMOVUPD    Z1, (R8)
+	VMOVUPD    Z1, (DI)
 	PREFETCHT1 (BX)
-	PREFETCHT1 (BX)(SI*1)
-	ADDQ       DI, BX
-	ADDQ       $+32, R10
-	ADDQ       $+64, R8
-	DECQ       R9
+	ADDQ       R10, BX
+	ADDQ       $+32, R9
+	ADDQ       $+64, DI
+	DECQ       R8
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (R8), Z1
-	VCVTPS2PD   (R10), Z2
+	VMOVUPD     (DI), Z1
+	VCVTPS2PD   (R9), Z2
 	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (R8)
+	VMOVUPD     Z1, (DI)
 	PREFETCHT1  (BX)
-	PREFETCHT1  (BX)(SI*1)
-	ADDQ        DI, BX
-	ADDQ        $+32, R10
-	ADDQ        $+64, R8
-	DECQ        R9
+	ADDQ        R10, BX
+	ADDQ        $+32, R9
+	ADDQ        $+64, DI
+	DECQ        R8
 	JNZ         feature1
 
 next1:
