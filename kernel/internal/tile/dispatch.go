@@ -25,7 +25,7 @@ func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, 
 
 // MulBasis32 is MulBasis for samples stored as float32.
 func MulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasis32(a, lda, x, ldx, u, ldu, n, d, r, next)
+	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
 // Packed returns how many of the first columns of a basis of rank r are faster
@@ -79,7 +79,7 @@ func MulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, nex
 
 // MulTransposed32 is MulTransposed for samples stored as float32.
 func MulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposed32(g, x, ldx, e, n, d, next)
+	mulTransposed(g, x, ldx, e, n, d, next)
 }
 
 // RankUpdate adds sum_t v_t b_t' to G; see rankUpdateGeneric.

@@ -62,14 +62,6 @@ func axpys_4_neon(f, x, a *float64, lda, c, m int)
 //go:noescape
 func scale_neon(x *float64, f float64, m int)
 
-func mulBasisNEON(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
-}
-
-func mulBasis32NEON(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
-}
-
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
 // of equal width, to within one. What Ahead promises is asked for evenly.
 func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
@@ -99,14 +91,6 @@ func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x [
 		}
 		i += rows
 	}
-}
-
-func mulTransposedNEON(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, d, next)
-}
-
-func mulTransposed32NEON(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, d, next)
 }
 
 // mulTransposedBlocks cuts g into runs of up to 4 blocks of 8 entries, of equal width

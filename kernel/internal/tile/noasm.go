@@ -4,11 +4,7 @@ package tile
 
 func available() []Tier { return []Tier{Generic} }
 
-func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
-}
-
-func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
 	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 }
 
@@ -30,11 +26,7 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	return residualGeneric(e, a, lda, b, y, n, r)
 }
 
-func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
-	mulTransposedGeneric(g, x, ldx, e, n, d)
-}
-
-func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, _ uintptr) {
+func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, _ uintptr) {
 	mulTransposedGeneric(g, x, ldx, e, n, d)
 }
 

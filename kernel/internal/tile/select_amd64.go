@@ -2,10 +2,20 @@
 
 package tile
 
+import "unsafe"
+
 // The functions of this file choose a tile by tier and size.
 
 // dots multiplies groups of width columns each.
-func dots(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+	if unsafe.Sizeof(*x) == 8 {
+		dots64(a, lda, (*float64)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, next)
+	} else {
+		dots32(a, lda, (*float32)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, next)
+	}
+}
+
+func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
 	if active == AVX512 {
 		switch width {
 		case 1:
@@ -39,7 +49,6 @@ func dots(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, w
 	}
 }
 
-// dots32 multiplies groups of width columns each.
 func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
 	if active == AVX512 {
 		switch width {
@@ -106,7 +115,16 @@ func rankUpdate1(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r
 	rankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)
 }
 
-func panelSum(g *float64, x *float64, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+// panelSum adds panels of samples to g.
+func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+	if unsafe.Sizeof(*x) == 8 {
+		panelSum64(g, (*float64)(unsafe.Pointer(x)), ldx, e, d, height, count, add, next)
+	} else {
+		panelSum32(g, (*float32)(unsafe.Pointer(x)), ldx, e, d, height, count, add, next)
+	}
+}
+
+func panelSum64(g *float64, x *float64, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
 	if active == AVX512 {
 		mulTransposed_avx512(g, x, ldx, e, d, height, count, add, next)
 		return

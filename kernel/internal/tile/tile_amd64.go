@@ -31,7 +31,7 @@ func groups(r int) (width, wide, narrow int) {
 // accelerated reports whether a tier above Generic is in use.
 func accelerated() bool { return active == AVX512 || active == AVX2 }
 
-func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 		return
@@ -54,38 +54,9 @@ func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, 
 	if narrow > 0 {
 		j := wide * width
 		if next != 0 {
-			next += uintptr(8 * n * d * wide * basisShare / 8)
+			next += unsafe.Sizeof(x[0]) * uintptr(n*d*wide*basisShare/8)
 		}
 		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
-	}
-}
-
-func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	if !accelerated() || n == 0 || d == 0 || r == 0 {
-		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
-		return
-	}
-	d = Pad(d)
-	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
-	if n == 1 { // the tiles take two rows: the same one twice
-		var t [2 * maxDots]float64
-		for j := 0; j < r; j += maxDots {
-			w := min(maxDots, r-j)
-			dots32(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, next)
-			for i := range w {
-				a[(j+i)*lda] = t[2*i]
-			}
-		}
-		return
-	}
-	width, wide, narrow := groups(r)
-	dots32(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, next)
-	if narrow > 0 {
-		j := wide * width
-		if next != 0 {
-			next += uintptr(4 * n * d * wide * basisShare / 8)
-		}
-		dots32(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
 	}
 }
 
@@ -127,7 +98,7 @@ func panels(n int) (height, tall, low int) {
 	return height, count - low, low
 }
 
-func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
+func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
 	if !accelerated() || n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
@@ -139,28 +110,10 @@ func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, nex
 	if below {
 		i := n - (height - 1)
 		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, next)
-		next = shift(next, 8*low*(height-1)*d*(8-basisShare)/8)
+		next = shift(next, int(unsafe.Sizeof(x[0]))*low*(height-1)*d*(8-basisShare)/8)
 	}
 	i := height * (tall - 1)
 	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, next)
-}
-
-func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	if !accelerated() || n == 0 || d == 0 {
-		mulTransposedGeneric(g, x, ldx, e, n, d)
-		return
-	}
-	d = Pad(d)
-	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	height, tall, low := panels(n)
-	below := low > 0
-	if below {
-		i := n - (height - 1)
-		panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, next)
-		next = shift(next, 4*low*(height-1)*d*(8-basisShare)/8)
-	}
-	i := height * (tall - 1)
-	panelSum32(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, next)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {

@@ -5,20 +5,17 @@ package tile
 // Advanced SIMD is part of every arm64 processor that Go runs on.
 func available() []Tier { return []Tier{Generic, NEON} }
 
-func mulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	if active == NEON {
-		mulBasisNEON(a, lda, x, ldx, u, ldu, n, d, r, next)
+func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	if active != NEON {
+		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 		return
 	}
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
-}
-
-func mulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	if active == NEON {
-		mulBasis32NEON(a, lda, x, ldx, u, ldu, n, d, r, next)
-		return
+	switch x := any(x).(type) {
+	case []float64:
+		mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
+	case []float32:
+		mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
 	}
-	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 }
 
 // The tiles of mulBasis do as well on any rank.
@@ -46,20 +43,17 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	return residualGeneric(e, a, lda, b, y, n, r)
 }
 
-func mulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	if active == NEON {
-		mulTransposedNEON(g, x, ldx, e, n, d, next)
+func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
+	if active != NEON {
+		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
 	}
-	mulTransposedGeneric(g, x, ldx, e, n, d)
-}
-
-func mulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	if active == NEON {
-		mulTransposed32NEON(g, x, ldx, e, n, d, next)
-		return
+	switch x := any(x).(type) {
+	case []float64:
+		mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, d, next)
+	case []float32:
+		mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, d, next)
 	}
-	mulTransposedGeneric(g, x, ldx, e, n, d)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
