@@ -127,8 +127,8 @@ var frontierColors = []draw.LineStyle{
 }
 
 // frontierFigure shows the paper's decentralised algorithms and the scaled one in
-// their plain form, and of each method the variant that needs the fewest bytes of those that always
-// arrive.
+// their plain form, and of each method the variant that needs the fewest bytes of
+// those that always arrive.
 func frontierFigure(s *Setting, points []point) *Figure {
 	points = slices.Clone(points)
 	slices.SortStableFunc(points, byBytes)

@@ -12,9 +12,9 @@ import (
 
 // Adapt returns a model that knows the tasks of the table too: their b_t are fitted
 // to the frozen U of the given node, with the given ridge, and everything else stays
-// as it is. Missing features are filled in as by FillMissing. singular names the tasks whose least squares had no unique solution, so
-// that b_t is the one of minimum norm. A task that the model knows already is an
-// error.
+// as it is. Missing features are filled in as by FillMissing. singular names the tasks
+// whose least squares had no unique solution, so that b_t is the one of minimum norm. A
+// task that the model knows already is an error.
 func (m *Model) Adapt(t *dataset.Table, node int, ridge float64) (adapted *Model, singular []string, err error) {
 	if err := m.checkNew(t, node); err != nil {
 		return nil, nil, err
