@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/klauspost/cpuid/v2"
 )
 
 // samples is a run of n consecutive rows of packed tasks in either storage.
@@ -46,31 +47,35 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 	return s
 }
 
-const (
-	// window is how far ahead of its reading in mulBasis memory is asked for at most,
-	// and resident how large a task may be to stay in the second-level cache from
-	// mulBasis to mulTransposed, with that much of the next one beside it.
-	window   = 256 << 10
-	resident = 1536 << 10
-)
+// resident is how many bytes a task may have to stay in the second-level cache from
+// mulBasis to mulTransposed, beside what is asked for of the next: three quarters of
+// that cache, or of 1 MiB if the processor does not tell its size.
+var resident = residentIn(cpuid.CPU.Cache.L2)
+
+func residentIn(l2 int) uintptr {
+	if l2 <= 0 {
+		l2 = 1 << 20
+	}
+	return uintptr(l2) / 4 * 3
+}
 
 // prefetch decides what to ask for while these rows are worked on and those at
 // address next come after them. Rows are used twice, for X U and for X'e, and should come from
 // memory once, while something else is computed. So memory is asked for at an even
-// pace, in the order of its use: of a small task, exactly the rows that come next,
-// so that all of them are there when their turn comes; of a large one, whose next
-// would push it out of the cache, a window that runs ahead of the reading.
+// pace: of a small task, exactly the rows that come next, so that all of them are
+// there when their turn comes; of a larger one, a window that runs ahead of the reading;
+// and of one that fills the cache by itself nothing, which the processor does better.
 func (s *samples) prefetch(next uintptr, r int) {
 	bytes := uintptr(s.n * s.stride * s.storage.size())
+	if bytes > resident {
+		return
+	}
 	if tile.Packed(r) > 0 {
 		s.basisNext = next // MulPacked does the rest
 		return
 	}
-	if bytes > resident {
-		return
-	}
 	asked := bytes / 8 * uintptr(tile.Ahead(r))
-	lead := min(asked, window)
+	lead := min(asked, tile.Window)
 	s.basisNext = next + lead - asked
 	if asked < bytes/8*8 {
 		s.solveNext = next + lead

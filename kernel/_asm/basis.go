@@ -17,11 +17,14 @@ func basisRows(t isa, cols int) int {
 	return 2
 }
 
-// basisShare is how much of the memory to prefetch mulBasis asks for, in eighths of
-// the bytes that it reads; mulTransposed asks for the rest. It is most, since the
-// arithmetic of mulBasis leaves memory time and mulTransposed reads as fast as the
-// second-level cache gives. Package tile has the same constant.
-const basisShare = 6
+// basisStreams returns in how many streams mulBasis prefetches: a line of each with
+// every eight features of four rows. Package tile has the same numbers.
+func basisStreams(f32 bool) int {
+	if f32 {
+		return 2
+	}
+	return 3
+}
 
 // mulBasis emits A = X U for groups of cols columns each: rows x cols dot
 // products along d at a time, summed at the end.
@@ -29,30 +32,24 @@ func mulBasis(t isa, cols int, f32 bool) {
 	typ, suffix, size := elem(f32)
 	height := basisRows(t, cols)
 	text(fmt.Sprintf("mulBasis%s_%dx%d", suffix, height, cols), t,
-		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr)", typ),
-		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8.", cols))
+		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)", typ),
+		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8. "+
+			"It prefetches %d lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.", cols, basisStreams(f32)))
 
 	b := basisTile{t: t, cols: cols, f32: f32, size: size}
 	b.ldx = bytesParam("ldx", f32)
 	ldu := bytesParam("ldu", false)
 	b.us = newRows(GP64(), ldu, cols)
 	b.xs = newRows(GP64(), b.ldx, height)
-	b.pf = param("next")
+	b.pf, b.apart = param("next"), param("apart")
 	b.sum = t.newReducer()
 
 	first := AllocLocal(8)
 	x := param("x")
 	MOVQ(x, first)
 
-	// Without anything to prefetch the first row is asked for over and over.
 	b.pace = AllocLocal(16)
-	pace := GP64()
-	XORQ(pace, pace)
-	TESTQ(b.pf, b.pf)
-	CMOVQEQ(mem("x"), b.pf)
-	JZ(LabelRef("paced"))
-	MOVQ(U32(8*4*size*basisShare/8), pace)
-	Label("paced")
+	pace := param("pace")
 	MOVQ(pace, b.pace)
 	SHRQ(Imm(1), pace)
 	MOVQ(pace, b.pace.Offset(8))
@@ -93,8 +90,9 @@ type basisTile struct {
 	size   int
 	ldx    reg.GPVirtual
 	xs, us rows          // running along d
-	pf     reg.GPVirtual // next line to prefetch
-	pace   Mem           // bytes to prefetch for 8 features of 4 and of 2 rows
+	pf     reg.GPVirtual // next line to prefetch in the first stream
+	apart  reg.GPVirtual // from there to the next stream
+	pace   Mem           // how far 8 features of 4 and of 2 rows move on
 	sum    reducer
 }
 
@@ -140,9 +138,12 @@ func (b basisTile) block(height int) {
 
 // dots adds the products of eight features, and prefetches its share.
 func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
-	bytes := 8 * height * b.size * basisShare / 8
-	for i := range (bytes + 63) / 64 {
-		PREFETCHT1(Mem{Base: b.pf, Disp: 64 * i})
+	for i := range basisStreams(b.f32) {
+		m := Mem{Base: b.pf}
+		if i > 0 {
+			m.Index, m.Scale = b.apart, uint8(i)
+		}
+		PREFETCHT1(m)
 	}
 	for k := 0; k < 8; k += b.t.lanes {
 		if height > b.cols { // keep the shorter side in registers

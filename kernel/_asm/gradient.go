@@ -12,6 +12,15 @@ import (
 // of e stay in registers.
 const maxRows = 8
 
+// gradientStreams returns in how many streams mulTransposed prefetches. Package tile
+// has the same numbers.
+func gradientStreams(f32 bool) int {
+	if f32 {
+		return 1
+	}
+	return 2
+}
+
 // mulTransposed emits g = X' e for count panels of height rows each. A panel is
 // read along its rows, so that few pages are in use at a time: the hardware follows
 // only so many streams, and one of them is the prefetch of the next task. Panels
@@ -20,19 +29,14 @@ const maxRows = 8
 func mulTransposed(t isa, f32 bool) {
 	typ, suffix, size := elem(f32)
 	text("mulTransposed"+suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr)", typ),
-		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0.", maxRows))
+		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr, apart, pace int)", typ),
+		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0. "+
+			"It prefetches %d lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.", maxRows, gradientStreams(f32)))
 	x := param("x")
 	ldx := bytesParam("ldx", f32)
 	e := param("e")
-	pf, on := param("next"), GP64() // on is all ones, or zero to stand still
-	XORQ(on, on)
-	TESTQ(pf, pf)
-	CMOVQEQ(x, pf)
-	JZ(LabelRef("paced"))
-	DECQ(on)
-	Label("paced")
-	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, pf: pf, on: on, x: x, e: e, g: GP64(), left: GP64()}
+	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, x: x, e: e, g: GP64(), left: GP64()}
+	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	p.xs = newRows(GP64(), ldx, maxRows)
 	for h := 1; h < maxRows; h++ {
 		CMPQ(mem("height"), I8(h))
@@ -53,7 +57,9 @@ type gradientPanel struct {
 	e      reg.GPVirtual // its entry of e
 	xs     rows          // running along d
 	g      reg.GPVirtual // running along the sum
-	pf, on reg.GPVirtual // next line to prefetch; all ones, or zero to stand still
+	pf     reg.GPVirtual // next line to prefetch in the first stream
+	apart  reg.GPVirtual // from there to the next stream
+	pace   reg.GPVirtual // how far 8 features move on
 	left   reg.GPVirtual
 }
 
@@ -65,10 +71,6 @@ func (p gradientPanel) emit(height int) {
 	for i := range es {
 		VBROADCASTSD(Mem{Base: p.e, Disp: 8 * i}, es[i])
 	}
-	bytes := 8 * height * p.size * (8 - basisShare) / 8
-	pace := GP64()
-	MOVQ(p.on, pace)
-	ANDQ(I32(bytes), pace)
 	MOVQ(p.x, p.xs.base)
 	MOVQ(mem("grad"), p.g)
 	MOVQ(mem("d"), p.left)
@@ -76,10 +78,14 @@ func (p gradientPanel) emit(height int) {
 	features := func(add bool) func() {
 		return func() {
 			p.features(es, add)
-			for i := range (bytes + 63) / 64 {
-				PREFETCHT1(Mem{Base: p.pf, Disp: 64 * i})
+			for i := range gradientStreams(p.f32) {
+				m := Mem{Base: p.pf}
+				if i > 0 {
+					m.Index, m.Scale = p.apart, uint8(i)
+				}
+				PREFETCHT1(m)
 			}
-			ADDQ(pace, p.pf)
+			ADDQ(p.pace, p.pf)
 			ADDQ(I32(8*p.size), p.xs.base)
 			ADDQ(I32(64), p.g)
 		}

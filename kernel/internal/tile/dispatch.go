@@ -13,6 +13,11 @@ func Ahead(r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare) }
 // the second-level cache.
 const basisShare = 6
 
+// Window is how far ahead of their use samples are asked for, in bytes, where more
+// would have to be: time enough for memory, and little of the second-level cache. Of
+// so many bytes the order in which they are asked for does not matter.
+const Window = 64 << 10
+
 // maxDots is the widest group of columns of a dot tile.
 const maxDots = 6
 

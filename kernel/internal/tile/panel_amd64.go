@@ -81,9 +81,10 @@ func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
 const (
-	// depth is the number of features that mulPacked takes at a time: so many rows of
-	// a packed panel stay in the first-level cache while all rows of samples pass by,
-	// and, of samples in float32, so many of maxHeight rows after their conversion.
+	// depth is the number of features that mulPacked takes at a time where it prefetches:
+	// so many rows of a packed panel stay in the first-level cache while all rows of
+	// samples pass by, and, of samples in float32, so many of maxHeight rows after
+	// their conversion.
 	depth = 64
 	// passRows is the number of rows whose sums are kept from one depth to the next.
 	passRows = 8 * maxHeight
@@ -104,13 +105,15 @@ func (s *panelSums) store(a []float64, lda, n, cols int) {
 
 // features returns the hint for rows of ldx samples of the given size that start at
 // address x, of which features k to k+depth are next: the features after those, or
-// behind the last ones the first features of the rows at address next.
+// behind the last ones the first features of the rows at address next. Without such
+// an address there is nothing to ask for.
 func features(x, next uintptr, k, d, ldx, size int) hint {
+	if next == 0 {
+		return hint{next: x}
+	}
 	h := hint{next: next, stride: ldx * size, step: Width * size}
 	if k+depth < d {
 		h.next = x + uintptr((k+depth)*size)
-	} else if next == 0 {
-		h = hint{next: x}
 	}
 	return h
 }
@@ -122,6 +125,12 @@ func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 	}
 	d = Pad(d)
 	_, _ = x[(n-1)*ldx+d-1], p[(r+PackWidth-1)&^(PackWidth-1)*d-1]
+	// Without a prefetch all features of a few rows are taken at a time: those are
+	// streams that the processor follows by itself.
+	depth := depth
+	if next == 0 {
+		depth = d
+	}
 	var sums panelSums
 	for c := 0; c < r; c += PackWidth {
 		for first := 0; first < n; first += passRows {

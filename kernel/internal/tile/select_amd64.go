@@ -7,79 +7,79 @@ import "unsafe"
 // The functions of this file choose a tile by tier and size.
 
 // dots multiplies groups of width columns each.
-func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k ask) {
 	if unsafe.Sizeof(*x) == 8 {
-		dots64(a, lda, (*float64)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, next)
+		dots64(a, lda, (*float64)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
 	} else {
-		dots32(a, lda, (*float32)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, next)
+		dots32(a, lda, (*float32)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
 	}
 }
 
-func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, k ask) {
 	if active == AVX512 {
 		switch width {
 		case 1:
-			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 2:
-			mulBasis_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 3:
-			mulBasis_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 4:
-			mulBasis_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 5:
-			mulBasis_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 6:
-			mulBasis_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
 		return
 	}
 	switch width {
 	case 1:
-		mulBasis_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 2:
-		mulBasis_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 3:
-		mulBasis_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 4:
-		mulBasis_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 5:
-		mulBasis_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 6:
-		mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	}
 }
 
-func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, next uintptr) {
+func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, k ask) {
 	if active == AVX512 {
 		switch width {
 		case 1:
-			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 2:
-			mulBasis32_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis32_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 3:
-			mulBasis32_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis32_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 4:
-			mulBasis32_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis32_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 5:
-			mulBasis32_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis32_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case 6:
-			mulBasis32_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, next)
+			mulBasis32_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
 		return
 	}
 	switch width {
 	case 1:
-		mulBasis32_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis32_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 2:
-		mulBasis32_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis32_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 3:
-		mulBasis32_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis32_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 4:
-		mulBasis32_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis32_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 5:
-		mulBasis32_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis32_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 6:
-		mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, next)
+		mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	}
 }
 
@@ -116,26 +116,26 @@ func rankUpdate1(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r
 }
 
 // panelSum adds panels of samples to g.
-func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count int, add bool, k ask) {
 	if unsafe.Sizeof(*x) == 8 {
-		panelSum64(g, (*float64)(unsafe.Pointer(x)), ldx, e, d, height, count, add, next)
+		panelSum64(g, (*float64)(unsafe.Pointer(x)), ldx, e, d, height, count, add, k)
 	} else {
-		panelSum32(g, (*float32)(unsafe.Pointer(x)), ldx, e, d, height, count, add, next)
+		panelSum32(g, (*float32)(unsafe.Pointer(x)), ldx, e, d, height, count, add, k)
 	}
 }
 
-func panelSum64(g *float64, x *float64, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+func panelSum64(g *float64, x *float64, ldx int, e *float64, d, height, count int, add bool, k ask) {
 	if active == AVX512 {
-		mulTransposed_avx512(g, x, ldx, e, d, height, count, add, next)
+		mulTransposed_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
 		return
 	}
-	mulTransposed_avx2(g, x, ldx, e, d, height, count, add, next)
+	mulTransposed_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
 }
 
-func panelSum32(g *float64, x *float32, ldx int, e *float64, d, height, count int, add bool, next uintptr) {
+func panelSum32(g *float64, x *float32, ldx int, e *float64, d, height, count int, add bool, k ask) {
 	if active == AVX512 {
-		mulTransposed32_avx512(g, x, ldx, e, d, height, count, add, next)
+		mulTransposed32_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
 		return
 	}
-	mulTransposed32_avx2(g, x, ldx, e, d, height, count, add, next)
+	mulTransposed32_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
 }

@@ -4,75 +4,75 @@
 
 package tile
 
-// mulBasis_4x1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8.
+// mulBasis_4x1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis_4x2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8.
+// mulBasis_4x2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis_4x3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8.
+// mulBasis_4x3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis_2x4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8.
+// mulBasis_2x4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis_2x5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8.
+// mulBasis_2x5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis_2x6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8.
+// mulBasis_2x6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulTransposed_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
+// mulTransposed_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2 lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
 
-// mulBasis32_4x1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8.
+// mulBasis32_4x1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis32_4x2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8.
+// mulBasis32_4x2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis32_4x3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8.
+// mulBasis32_4x3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis32_2x4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8.
+// mulBasis32_2x4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis32_2x5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8.
+// mulBasis32_2x5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulBasis32_2x6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8.
+// mulBasis32_2x6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
+func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulTransposed32_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0.
+// mulTransposed32_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1 lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
+func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
 
 // rankUpdate_8_avx2 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //

@@ -38,11 +38,20 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 	d = Pad(d)
 	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
+	asked := n * ldx * int(unsafe.Sizeof(x[0])) * Ahead(r) / 8
+	if rows := Window * n / asked &^ 3; next != 0 && rows > 0 && rows < n {
+		// Memory far ahead waits its turn: asked for too early, it would push out
+		// what is used before.
+		mulBasis(a, lda, x, ldx, u, ldu, rows, d, r, next)
+		mulBasis(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, next+uintptr(asked*rows/n))
+		return
+	}
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
+		k := ahead(next, asked, float64(d)/16, basisStreams[F](), &x[0])
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
-			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, next)
+			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
 			for i := range w {
 				a[(j+i)*lda] = t[2*i]
 			}
@@ -50,13 +59,14 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 		return
 	}
 	width, wide, narrow := groups(r)
-	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, next)
+	steps := float64(n*d) / (4 * Width) // for each group
+	first := asked * wide / (wide + narrow)
+	k := ahead(next, first, steps*float64(wide), basisStreams[F](), &x[0])
+	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, k)
 	if narrow > 0 {
 		j := wide * width
-		if next != 0 {
-			next += unsafe.Sizeof(x[0]) * uintptr(n*d*wide*basisShare/8)
-		}
-		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, next)
+		k := ahead(shift(next, first), asked-first, steps*float64(narrow), basisStreams[F](), &x[0])
+		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, k)
 	}
 }
 
@@ -107,13 +117,17 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
 	height, tall, low := panels(n)
 	below := low > 0
+	asked := ldx * int(unsafe.Sizeof(x[0])) * (8 - basisShare) / 8 // for each row
 	if below {
+		rows := low * (height - 1)
 		i := n - (height - 1)
-		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, next)
-		next = shift(next, int(unsafe.Sizeof(x[0]))*low*(height-1)*d*(8-basisShare)/8)
+		k := ahead(next, rows*asked, float64(low*d)/Width, gradientStreams[F](), &x[0])
+		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, k)
+		next = shift(next, rows*asked)
 	}
 	i := height * (tall - 1)
-	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, next)
+	k := ahead(next, height*tall*asked, float64(tall*d)/Width, gradientStreams[F](), &x[0])
+	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, k)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {

@@ -14,24 +14,19 @@ DATA tailMask<>+48(SB)/8, $0x0000000000000000
 DATA tailMask<>+56(SB)/8, $0x0000000000000000
 GLOBL tailMask<>(SB), RODATA|NOPTR, $64
 
-// func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis_4x1_avx2(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
+// func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis_4x1_avx2(SB), NOSPLIT, $40-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -39,8 +34,8 @@ paced:
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -50,14 +45,14 @@ group4:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
-	PREFETCHT1  128(DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
 	VMOVUPD     (DX), Y4
 	VMOVUPD     (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -79,7 +74,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -88,9 +83,9 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -116,7 +111,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -125,12 +120,13 @@ group2:
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
+	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   (DI)(R8*2)
 	VMOVUPD      (DX), Y2
 	VMOVUPD      (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -144,15 +140,15 @@ dot2:
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R9
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R8)
-	ADDQ         DX, R8
+	VMOVUPD      X1, (R9)
+	ADDQ         DX, R9
 	ADDQ         CX, SI
 	DECQ         32(SP)
 	JNZ          group2
@@ -174,24 +170,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis_4x2_avx2(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
+// func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis_4x2_avx2(SB), NOSPLIT, $40-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -199,8 +190,8 @@ paced:
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -214,14 +205,14 @@ group4:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
-	PREFETCHT1  128(DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VMOVUPD     (BX), Y10
@@ -253,7 +244,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -262,17 +253,17 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
-	ADDQ        CX, R8
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -298,7 +289,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -309,12 +300,13 @@ group2:
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
+	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   (DI)(R8*2)
 	VMOVUPD      (BX), Y4
 	VMOVUPD      (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -334,7 +326,7 @@ dot2:
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R9
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -343,9 +335,9 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R8)
-	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
-	LEAQ         (R8)(DX*2), R8
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	DECQ         32(SP)
@@ -368,24 +360,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis_4x3_avx2(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
+// func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis_4x3_avx2(SB), NOSPLIT, $40-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -393,8 +380,8 @@ paced:
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -412,14 +399,14 @@ group4:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
-	PREFETCHT1  128(DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -461,7 +448,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -470,25 +457,25 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
 	VHADDPD     Y9, Y8, Y0
 	VHADDPD     Y11, Y10, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
-	ADDQ        CX, R8
-	ADDQ        CX, R8
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
+	ADDQ        CX, R9
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -514,7 +501,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -527,12 +514,13 @@ group2:
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
+	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   (DI)(R8*2)
 	VMOVUPD      (BX), Y6
 	VMOVUPD      (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -558,7 +546,7 @@ dot2:
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R9
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -567,14 +555,14 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R8)
-	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
-	LEAQ         (R8)(DX*2), R8
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R8)
-	ADDQ         DX, R8
+	VMOVUPD      X1, (R9)
+	ADDQ         DX, R9
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
@@ -598,24 +586,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis_2x4_avx2(SB), NOSPLIT, $32-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
+// func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis_2x4_avx2(SB), NOSPLIT, $32-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), BX
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -623,8 +606,8 @@ paced:
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -638,13 +621,14 @@ group2:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), SI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
+	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   (DI)(R8*2)
 	VMOVUPD      (SI), Y8
 	VMOVUPD      (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -676,7 +660,7 @@ dot2:
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R10
+	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -685,21 +669,21 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -720,24 +704,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis_2x5_avx2(SB), NOSPLIT, $32-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
+// func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis_2x5_avx2(SB), NOSPLIT, $32-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), BX
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -745,8 +724,8 @@ paced:
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -762,13 +741,14 @@ group2:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+16(FP), SI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
+	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   (DI)(R8*2)
 	VMOVUPD      (SI), Y10
 	VMOVUPD      (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -806,7 +786,7 @@ dot2:
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R10
+	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -815,27 +795,27 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
+	VMOVUPD      X1, (R10)
+	ADDQ         DX, R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -856,25 +836,20 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis_2x6_avx2(SB), NOSPLIT, $32-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (CX)(CX*4), SI
-	MOVQ    next+72(FP), R8
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
+// func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis_2x6_avx2(SB), NOSPLIT, $32-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x03, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), BX
+	LEAQ (CX)(CX*4), SI
+	MOVQ next+72(FP), R8
+	MOVQ apart+80(FP), R9
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -882,8 +857,8 @@ paced:
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -901,13 +876,14 @@ group2:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), DI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1   (R8)
-	PREFETCHT1   64(R8)
+	PREFETCHT1   (R8)(R9*1)
+	PREFETCHT1   (R8)(R9*2)
 	VMOVUPD      (DI), Y12
 	VMOVUPD      (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -951,7 +927,7 @@ dot2:
 	ADDQ         $+64, DI
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), R8
-	DECQ         R11
+	DECQ         R12
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -960,31 +936,31 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
+	LEAQ         (R11)(DX*2), R11
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
+	LEAQ         (R11)(DX*2), R11
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
+	LEAQ         (R11)(DX*2), R11
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
 	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -1005,26 +981,21 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-72
-	MOVQ    x+8(FP), AX
-	MOVQ    ldx+16(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    e+24(FP), DX
-	MOVQ    next+64(FP), BX
-	XORQ    SI, SI
-	TESTQ   BX, BX
-	CMOVQEQ AX, BX
-	JZ      paced
-	DECQ    SI
-
-paced:
-	LEAQ (CX)(CX*2), R10
-	LEAQ (CX)(CX*4), R11
-	MOVQ CX, R12
-	SHLQ $0x03, R12
-	SUBQ CX, R12
+// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-88
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	SHLQ $0x03, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), DI
+	MOVQ apart+72(FP), R8
+	MOVQ pace+80(FP), R9
+	LEAQ (CX)(CX*2), R11
+	LEAQ (CX)(CX*4), R12
+	MOVQ CX, R13
+	SHLQ $0x03, R13
+	SUBQ CX, R13
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -1049,72 +1020,70 @@ panel8:
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
 	VBROADCASTSD 56(DX), Y7
-	MOVQ         SI, R13
-	ANDQ         $+128, R13
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VMULPD      (R9), Y0, Y8
-	VFMADD231PD (R9)(CX*1), Y1, Y8
-	VFMADD231PD (R9)(CX*2), Y2, Y8
-	VFMADD231PD (R9)(R10*1), Y3, Y8
-	VFMADD231PD (R9)(CX*4), Y4, Y8
-	VFMADD231PD (R9)(R11*1), Y5, Y8
-	VFMADD231PD (R9)(R10*2), Y6, Y8
-	VFMADD231PD (R9)(R12*1), Y7, Y8
-	VMOVUPD     Y8, (DI)
-	VMULPD      32(R9), Y0, Y8
-	VFMADD231PD 32(R9)(CX*1), Y1, Y8
-	VFMADD231PD 32(R9)(CX*2), Y2, Y8
-	VFMADD231PD 32(R9)(R10*1), Y3, Y8
-	VFMADD231PD 32(R9)(CX*4), Y4, Y8
-	VFMADD231PD 32(R9)(R11*1), Y5, Y8
-	VFMADD231PD 32(R9)(R10*2), Y6, Y8
-	VFMADD231PD 32(R9)(R12*1), Y7, Y8
-	VMOVUPD     Y8, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R13, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y8
+	VFMADD231PD (R10)(CX*1), Y1, Y8
+	VFMADD231PD (R10)(CX*2), Y2, Y8
+	VFMADD231PD (R10)(R11*1), Y3, Y8
+	VFMADD231PD (R10)(CX*4), Y4, Y8
+	VFMADD231PD (R10)(R12*1), Y5, Y8
+	VFMADD231PD (R10)(R11*2), Y6, Y8
+	VFMADD231PD (R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, (BX)
+	VMULPD      32(R10), Y0, Y8
+	VFMADD231PD 32(R10)(CX*1), Y1, Y8
+	VFMADD231PD 32(R10)(CX*2), Y2, Y8
+	VFMADD231PD 32(R10)(R11*1), Y3, Y8
+	VFMADD231PD 32(R10)(CX*4), Y4, Y8
+	VFMADD231PD 32(R10)(R12*1), Y5, Y8
+	VFMADD231PD 32(R10)(R11*2), Y6, Y8
+	VFMADD231PD 32(R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (DI), Y8
-	VFMADD231PD (R9), Y0, Y8
-	VFMADD231PD (R9)(CX*1), Y1, Y8
-	VFMADD231PD (R9)(CX*2), Y2, Y8
-	VFMADD231PD (R9)(R10*1), Y3, Y8
-	VFMADD231PD (R9)(CX*4), Y4, Y8
-	VFMADD231PD (R9)(R11*1), Y5, Y8
-	VFMADD231PD (R9)(R10*2), Y6, Y8
-	VFMADD231PD (R9)(R12*1), Y7, Y8
-	VMOVUPD     Y8, (DI)
-	VMOVUPD     32(DI), Y8
-	VFMADD231PD 32(R9), Y0, Y8
-	VFMADD231PD 32(R9)(CX*1), Y1, Y8
-	VFMADD231PD 32(R9)(CX*2), Y2, Y8
-	VFMADD231PD 32(R9)(R10*1), Y3, Y8
-	VFMADD231PD 32(R9)(CX*4), Y4, Y8
-	VFMADD231PD 32(R9)(R11*1), Y5, Y8
-	VFMADD231PD 32(R9)(R10*2), Y6, Y8
-	VFMADD231PD 32(R9)(R12*1), Y7, Y8
-	VMOVUPD     Y8, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R13, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y8
+	VFMADD231PD (R10), Y0, Y8
+	VFMADD231PD (R10)(CX*1), Y1, Y8
+	VFMADD231PD (R10)(CX*2), Y2, Y8
+	VFMADD231PD (R10)(R11*1), Y3, Y8
+	VFMADD231PD (R10)(CX*4), Y4, Y8
+	VFMADD231PD (R10)(R12*1), Y5, Y8
+	VFMADD231PD (R10)(R11*2), Y6, Y8
+	VFMADD231PD (R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, (BX)
+	VMOVUPD     32(BX), Y8
+	VFMADD231PD 32(R10), Y0, Y8
+	VFMADD231PD 32(R10)(CX*1), Y1, Y8
+	VFMADD231PD 32(R10)(CX*2), Y2, Y8
+	VFMADD231PD 32(R10)(R11*1), Y3, Y8
+	VFMADD231PD 32(R10)(CX*4), Y4, Y8
+	VFMADD231PD 32(R10)(R12*1), Y5, Y8
+	VFMADD231PD 32(R10)(R11*2), Y6, Y8
+	VFMADD231PD 32(R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature8
 
 next8:
@@ -1139,68 +1108,66 @@ panel7:
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
-	MOVQ         SI, R12
-	ANDQ         $+112, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VMULPD      (R9), Y0, Y7
-	VFMADD231PD (R9)(CX*1), Y1, Y7
-	VFMADD231PD (R9)(CX*2), Y2, Y7
-	VFMADD231PD (R9)(R10*1), Y3, Y7
-	VFMADD231PD (R9)(CX*4), Y4, Y7
-	VFMADD231PD (R9)(R11*1), Y5, Y7
-	VFMADD231PD (R9)(R10*2), Y6, Y7
-	VMOVUPD     Y7, (DI)
-	VMULPD      32(R9), Y0, Y7
-	VFMADD231PD 32(R9)(CX*1), Y1, Y7
-	VFMADD231PD 32(R9)(CX*2), Y2, Y7
-	VFMADD231PD 32(R9)(R10*1), Y3, Y7
-	VFMADD231PD 32(R9)(CX*4), Y4, Y7
-	VFMADD231PD 32(R9)(R11*1), Y5, Y7
-	VFMADD231PD 32(R9)(R10*2), Y6, Y7
-	VMOVUPD     Y7, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y7
+	VFMADD231PD (R10)(CX*1), Y1, Y7
+	VFMADD231PD (R10)(CX*2), Y2, Y7
+	VFMADD231PD (R10)(R11*1), Y3, Y7
+	VFMADD231PD (R10)(CX*4), Y4, Y7
+	VFMADD231PD (R10)(R12*1), Y5, Y7
+	VFMADD231PD (R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, (BX)
+	VMULPD      32(R10), Y0, Y7
+	VFMADD231PD 32(R10)(CX*1), Y1, Y7
+	VFMADD231PD 32(R10)(CX*2), Y2, Y7
+	VFMADD231PD 32(R10)(R11*1), Y3, Y7
+	VFMADD231PD 32(R10)(CX*4), Y4, Y7
+	VFMADD231PD 32(R10)(R12*1), Y5, Y7
+	VFMADD231PD 32(R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (DI), Y7
-	VFMADD231PD (R9), Y0, Y7
-	VFMADD231PD (R9)(CX*1), Y1, Y7
-	VFMADD231PD (R9)(CX*2), Y2, Y7
-	VFMADD231PD (R9)(R10*1), Y3, Y7
-	VFMADD231PD (R9)(CX*4), Y4, Y7
-	VFMADD231PD (R9)(R11*1), Y5, Y7
-	VFMADD231PD (R9)(R10*2), Y6, Y7
-	VMOVUPD     Y7, (DI)
-	VMOVUPD     32(DI), Y7
-	VFMADD231PD 32(R9), Y0, Y7
-	VFMADD231PD 32(R9)(CX*1), Y1, Y7
-	VFMADD231PD 32(R9)(CX*2), Y2, Y7
-	VFMADD231PD 32(R9)(R10*1), Y3, Y7
-	VFMADD231PD 32(R9)(CX*4), Y4, Y7
-	VFMADD231PD 32(R9)(R11*1), Y5, Y7
-	VFMADD231PD 32(R9)(R10*2), Y6, Y7
-	VMOVUPD     Y7, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y7
+	VFMADD231PD (R10), Y0, Y7
+	VFMADD231PD (R10)(CX*1), Y1, Y7
+	VFMADD231PD (R10)(CX*2), Y2, Y7
+	VFMADD231PD (R10)(R11*1), Y3, Y7
+	VFMADD231PD (R10)(CX*4), Y4, Y7
+	VFMADD231PD (R10)(R12*1), Y5, Y7
+	VFMADD231PD (R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, (BX)
+	VMOVUPD     32(BX), Y7
+	VFMADD231PD 32(R10), Y0, Y7
+	VFMADD231PD 32(R10)(CX*1), Y1, Y7
+	VFMADD231PD 32(R10)(CX*2), Y2, Y7
+	VFMADD231PD 32(R10)(R11*1), Y3, Y7
+	VFMADD231PD 32(R10)(CX*4), Y4, Y7
+	VFMADD231PD 32(R10)(R12*1), Y5, Y7
+	VFMADD231PD 32(R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature7
 
 next7:
@@ -1223,64 +1190,62 @@ panel6:
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
-	MOVQ         SI, R12
-	ANDQ         $+96, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VMULPD      (R9), Y0, Y6
-	VFMADD231PD (R9)(CX*1), Y1, Y6
-	VFMADD231PD (R9)(CX*2), Y2, Y6
-	VFMADD231PD (R9)(R10*1), Y3, Y6
-	VFMADD231PD (R9)(CX*4), Y4, Y6
-	VFMADD231PD (R9)(R11*1), Y5, Y6
-	VMOVUPD     Y6, (DI)
-	VMULPD      32(R9), Y0, Y6
-	VFMADD231PD 32(R9)(CX*1), Y1, Y6
-	VFMADD231PD 32(R9)(CX*2), Y2, Y6
-	VFMADD231PD 32(R9)(R10*1), Y3, Y6
-	VFMADD231PD 32(R9)(CX*4), Y4, Y6
-	VFMADD231PD 32(R9)(R11*1), Y5, Y6
-	VMOVUPD     Y6, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y6
+	VFMADD231PD (R10)(CX*1), Y1, Y6
+	VFMADD231PD (R10)(CX*2), Y2, Y6
+	VFMADD231PD (R10)(R11*1), Y3, Y6
+	VFMADD231PD (R10)(CX*4), Y4, Y6
+	VFMADD231PD (R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, (BX)
+	VMULPD      32(R10), Y0, Y6
+	VFMADD231PD 32(R10)(CX*1), Y1, Y6
+	VFMADD231PD 32(R10)(CX*2), Y2, Y6
+	VFMADD231PD 32(R10)(R11*1), Y3, Y6
+	VFMADD231PD 32(R10)(CX*4), Y4, Y6
+	VFMADD231PD 32(R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (DI), Y6
-	VFMADD231PD (R9), Y0, Y6
-	VFMADD231PD (R9)(CX*1), Y1, Y6
-	VFMADD231PD (R9)(CX*2), Y2, Y6
-	VFMADD231PD (R9)(R10*1), Y3, Y6
-	VFMADD231PD (R9)(CX*4), Y4, Y6
-	VFMADD231PD (R9)(R11*1), Y5, Y6
-	VMOVUPD     Y6, (DI)
-	VMOVUPD     32(DI), Y6
-	VFMADD231PD 32(R9), Y0, Y6
-	VFMADD231PD 32(R9)(CX*1), Y1, Y6
-	VFMADD231PD 32(R9)(CX*2), Y2, Y6
-	VFMADD231PD 32(R9)(R10*1), Y3, Y6
-	VFMADD231PD 32(R9)(CX*4), Y4, Y6
-	VFMADD231PD 32(R9)(R11*1), Y5, Y6
-	VMOVUPD     Y6, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y6
+	VFMADD231PD (R10), Y0, Y6
+	VFMADD231PD (R10)(CX*1), Y1, Y6
+	VFMADD231PD (R10)(CX*2), Y2, Y6
+	VFMADD231PD (R10)(R11*1), Y3, Y6
+	VFMADD231PD (R10)(CX*4), Y4, Y6
+	VFMADD231PD (R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, (BX)
+	VMOVUPD     32(BX), Y6
+	VFMADD231PD 32(R10), Y0, Y6
+	VFMADD231PD 32(R10)(CX*1), Y1, Y6
+	VFMADD231PD 32(R10)(CX*2), Y2, Y6
+	VFMADD231PD 32(R10)(R11*1), Y3, Y6
+	VFMADD231PD 32(R10)(CX*4), Y4, Y6
+	VFMADD231PD 32(R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature6
 
 next6:
@@ -1301,60 +1266,58 @@ panel5:
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
-	MOVQ         SI, R11
-	ANDQ         $+80, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VMULPD      (R9), Y0, Y5
-	VFMADD231PD (R9)(CX*1), Y1, Y5
-	VFMADD231PD (R9)(CX*2), Y2, Y5
-	VFMADD231PD (R9)(R10*1), Y3, Y5
-	VFMADD231PD (R9)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (DI)
-	VMULPD      32(R9), Y0, Y5
-	VFMADD231PD 32(R9)(CX*1), Y1, Y5
-	VFMADD231PD 32(R9)(CX*2), Y2, Y5
-	VFMADD231PD 32(R9)(R10*1), Y3, Y5
-	VFMADD231PD 32(R9)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y5
+	VFMADD231PD (R10)(CX*1), Y1, Y5
+	VFMADD231PD (R10)(CX*2), Y2, Y5
+	VFMADD231PD (R10)(R11*1), Y3, Y5
+	VFMADD231PD (R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (BX)
+	VMULPD      32(R10), Y0, Y5
+	VFMADD231PD 32(R10)(CX*1), Y1, Y5
+	VFMADD231PD 32(R10)(CX*2), Y2, Y5
+	VFMADD231PD 32(R10)(R11*1), Y3, Y5
+	VFMADD231PD 32(R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (DI), Y5
-	VFMADD231PD (R9), Y0, Y5
-	VFMADD231PD (R9)(CX*1), Y1, Y5
-	VFMADD231PD (R9)(CX*2), Y2, Y5
-	VFMADD231PD (R9)(R10*1), Y3, Y5
-	VFMADD231PD (R9)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (DI)
-	VMOVUPD     32(DI), Y5
-	VFMADD231PD 32(R9), Y0, Y5
-	VFMADD231PD 32(R9)(CX*1), Y1, Y5
-	VFMADD231PD 32(R9)(CX*2), Y2, Y5
-	VFMADD231PD 32(R9)(R10*1), Y3, Y5
-	VFMADD231PD 32(R9)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y5
+	VFMADD231PD (R10), Y0, Y5
+	VFMADD231PD (R10)(CX*1), Y1, Y5
+	VFMADD231PD (R10)(CX*2), Y2, Y5
+	VFMADD231PD (R10)(R11*1), Y3, Y5
+	VFMADD231PD (R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (BX)
+	VMOVUPD     32(BX), Y5
+	VFMADD231PD 32(R10), Y0, Y5
+	VFMADD231PD 32(R10)(CX*1), Y1, Y5
+	VFMADD231PD 32(R10)(CX*2), Y2, Y5
+	VFMADD231PD 32(R10)(R11*1), Y3, Y5
+	VFMADD231PD 32(R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature5
 
 next5:
@@ -1373,54 +1336,54 @@ panel4:
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
-	MOVQ         SI, R11
-	ANDQ         $+64, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VMULPD      (R9), Y0, Y4
-	VFMADD231PD (R9)(CX*1), Y1, Y4
-	VFMADD231PD (R9)(CX*2), Y2, Y4
-	VFMADD231PD (R9)(R10*1), Y3, Y4
-	VMOVUPD     Y4, (DI)
-	VMULPD      32(R9), Y0, Y4
-	VFMADD231PD 32(R9)(CX*1), Y1, Y4
-	VFMADD231PD 32(R9)(CX*2), Y2, Y4
-	VFMADD231PD 32(R9)(R10*1), Y3, Y4
-	VMOVUPD     Y4, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y4
+	VFMADD231PD (R10)(CX*1), Y1, Y4
+	VFMADD231PD (R10)(CX*2), Y2, Y4
+	VFMADD231PD (R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, (BX)
+	VMULPD      32(R10), Y0, Y4
+	VFMADD231PD 32(R10)(CX*1), Y1, Y4
+	VFMADD231PD 32(R10)(CX*2), Y2, Y4
+	VFMADD231PD 32(R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (DI), Y4
-	VFMADD231PD (R9), Y0, Y4
-	VFMADD231PD (R9)(CX*1), Y1, Y4
-	VFMADD231PD (R9)(CX*2), Y2, Y4
-	VFMADD231PD (R9)(R10*1), Y3, Y4
-	VMOVUPD     Y4, (DI)
-	VMOVUPD     32(DI), Y4
-	VFMADD231PD 32(R9), Y0, Y4
-	VFMADD231PD 32(R9)(CX*1), Y1, Y4
-	VFMADD231PD 32(R9)(CX*2), Y2, Y4
-	VFMADD231PD 32(R9)(R10*1), Y3, Y4
-	VMOVUPD     Y4, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y4
+	VFMADD231PD (R10), Y0, Y4
+	VFMADD231PD (R10)(CX*1), Y1, Y4
+	VFMADD231PD (R10)(CX*2), Y2, Y4
+	VFMADD231PD (R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, (BX)
+	VMOVUPD     32(BX), Y4
+	VFMADD231PD 32(R10), Y0, Y4
+	VFMADD231PD 32(R10)(CX*1), Y1, Y4
+	VFMADD231PD 32(R10)(CX*2), Y2, Y4
+	VFMADD231PD 32(R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature4
 
 next4:
@@ -1437,50 +1400,50 @@ panel3:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
-	MOVQ         SI, R10
-	ANDQ         $+48, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VMULPD      (R9), Y0, Y3
-	VFMADD231PD (R9)(CX*1), Y1, Y3
-	VFMADD231PD (R9)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (DI)
-	VMULPD      32(R9), Y0, Y3
-	VFMADD231PD 32(R9)(CX*1), Y1, Y3
-	VFMADD231PD 32(R9)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y3
+	VFMADD231PD (R10)(CX*1), Y1, Y3
+	VFMADD231PD (R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (BX)
+	VMULPD      32(R10), Y0, Y3
+	VFMADD231PD 32(R10)(CX*1), Y1, Y3
+	VFMADD231PD 32(R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (DI), Y3
-	VFMADD231PD (R9), Y0, Y3
-	VFMADD231PD (R9)(CX*1), Y1, Y3
-	VFMADD231PD (R9)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (DI)
-	VMOVUPD     32(DI), Y3
-	VFMADD231PD 32(R9), Y0, Y3
-	VFMADD231PD 32(R9)(CX*1), Y1, Y3
-	VFMADD231PD 32(R9)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y3
+	VFMADD231PD (R10), Y0, Y3
+	VFMADD231PD (R10)(CX*1), Y1, Y3
+	VFMADD231PD (R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (BX)
+	VMOVUPD     32(BX), Y3
+	VFMADD231PD 32(R10), Y0, Y3
+	VFMADD231PD 32(R10)(CX*1), Y1, Y3
+	VFMADD231PD 32(R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature3
 
 next3:
@@ -1495,46 +1458,46 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
-	MOVQ         SI, R10
-	ANDQ         $+32, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VMULPD      (R9), Y0, Y2
-	VFMADD231PD (R9)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (DI)
-	VMULPD      32(R9), Y0, Y2
-	VFMADD231PD 32(R9)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Y0, Y2
+	VFMADD231PD (R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (BX)
+	VMULPD      32(R10), Y0, Y2
+	VFMADD231PD 32(R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (DI), Y2
-	VFMADD231PD (R9), Y0, Y2
-	VFMADD231PD (R9)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (DI)
-	VMOVUPD     32(DI), Y2
-	VFMADD231PD 32(R9), Y0, Y2
-	VFMADD231PD 32(R9)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y2
+	VFMADD231PD (R10), Y0, Y2
+	VFMADD231PD (R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (BX)
+	VMOVUPD     32(BX), Y2
+	VFMADD231PD 32(R10), Y0, Y2
+	VFMADD231PD 32(R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature2
 
 next2:
@@ -1547,42 +1510,42 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Y0
-	MOVQ         SI, R10
-	ANDQ         $+16, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VMULPD     (R9), Y0, Y1
-	VMOVUPD    Y1, (DI)
-	VMULPD     32(R9), Y0, Y1
-	VMOVUPD    Y1, 32(DI)
-	PREFETCHT1 (BX)
-	ADDQ       R10, BX
-	ADDQ       $+64, R9
-	ADDQ       $+64, DI
-	DECQ       R8
+	VMULPD     (R10), Y0, Y1
+	VMOVUPD    Y1, (BX)
+	VMULPD     32(R10), Y0, Y1
+	VMOVUPD    Y1, 32(BX)
+	PREFETCHT1 (DI)
+	PREFETCHT1 (DI)(R8*1)
+	ADDQ       R9, DI
+	ADDQ       $+64, R10
+	ADDQ       $+64, BX
+	DECQ       SI
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (DI), Y1
-	VFMADD231PD (R9), Y0, Y1
-	VMOVUPD     Y1, (DI)
-	VMOVUPD     32(DI), Y1
-	VFMADD231PD 32(R9), Y0, Y1
-	VMOVUPD     Y1, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Y1
+	VFMADD231PD (R10), Y0, Y1
+	VMOVUPD     Y1, (BX)
+	VMOVUPD     32(BX), Y1
+	VFMADD231PD 32(R10), Y0, Y1
+	VMOVUPD     Y1, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature1
 
 next1:
@@ -1595,24 +1558,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
+// func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $40-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -1620,8 +1578,8 @@ paced:
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -1631,13 +1589,13 @@ group4:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Y4
 	VCVTPS2PD   (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -1659,7 +1617,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -1668,9 +1626,9 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -1696,7 +1654,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -1705,11 +1663,12 @@ group2:
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
 	VMOVUPD      (DX), Y2
 	VCVTPS2PD    (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -1723,15 +1682,15 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R9
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R8)
-	ADDQ         DX, R8
+	VMOVUPD      X1, (R9)
+	ADDQ         DX, R9
 	ADDQ         CX, SI
 	DECQ         32(SP)
 	JNZ          group2
@@ -1753,24 +1712,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis32_4x2_avx2(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
+// func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis32_4x2_avx2(SB), NOSPLIT, $40-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -1778,8 +1732,8 @@ paced:
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -1793,13 +1747,13 @@ group4:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VCVTPS2PD   (BX), Y10
@@ -1831,7 +1785,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -1840,17 +1794,17 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
-	ADDQ        CX, R8
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -1876,7 +1830,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -1887,11 +1841,12 @@ group2:
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (BX), Y4
 	VCVTPS2PD    (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -1911,7 +1866,7 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R9
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -1920,9 +1875,9 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R8)
-	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
-	LEAQ         (R8)(DX*2), R8
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	DECQ         32(SP)
@@ -1945,24 +1900,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis32_4x3_avx2(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
+// func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis32_4x3_avx2(SB), NOSPLIT, $40-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -1970,8 +1920,8 @@ paced:
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -1989,13 +1939,13 @@ group4:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -2037,7 +1987,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2046,25 +1996,25 @@ dot4:
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
 	VHADDPD     Y9, Y8, Y0
 	VHADDPD     Y11, Y10, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
-	ADDQ        CX, R8
-	ADDQ        CX, R8
+	VMOVUPD     Y2, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
+	ADDQ        CX, R9
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -2090,7 +2040,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -2103,11 +2053,12 @@ group2:
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (BX), Y6
 	VCVTPS2PD    (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -2133,7 +2084,7 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R9
+	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2142,14 +2093,14 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R8)
-	VEXTRACTF128 $0x01, Y2, (R8)(DX*1)
-	LEAQ         (R8)(DX*2), R8
+	VMOVUPD      X2, (R9)
+	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
+	LEAQ         (R9)(DX*2), R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R8)
-	ADDQ         DX, R8
+	VMOVUPD      X1, (R9)
+	ADDQ         DX, R9
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
@@ -2173,24 +2124,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis32_2x4_avx2(SB), NOSPLIT, $32-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
+// func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis32_2x4_avx2(SB), NOSPLIT, $32-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), BX
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -2198,8 +2144,8 @@ paced:
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2213,12 +2159,13 @@ group2:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), SI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (SI), Y8
 	VCVTPS2PD    (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -2250,7 +2197,7 @@ dot2:
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R10
+	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2259,21 +2206,21 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -2294,24 +2241,19 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis32_2x5_avx2(SB), NOSPLIT, $32-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	MOVQ    next+72(FP), DI
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
+// func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis32_2x5_avx2(SB), NOSPLIT, $32-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), BX
+	MOVQ next+72(FP), DI
+	MOVQ apart+80(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -2319,8 +2261,8 @@ paced:
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2336,12 +2278,13 @@ group2:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+16(FP), SI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
 	VCVTPS2PD    (SI), Y10
 	VCVTPS2PD    (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -2379,7 +2322,7 @@ dot2:
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), DI
-	DECQ         R10
+	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2388,27 +2331,27 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
+	LEAQ         (R10)(DX*2), R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
-	ADDQ         CX, R8
+	VMOVUPD      X1, (R10)
+	ADDQ         DX, R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -2429,25 +2372,20 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulBasis32_2x6_avx2(SB), NOSPLIT, $32-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (CX)(CX*4), SI
-	MOVQ    next+72(FP), R8
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
+// func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulBasis32_2x6_avx2(SB), NOSPLIT, $32-96
+	MOVQ ldx+24(FP), AX
+	SHLQ $0x02, AX
+	MOVQ ldu+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), BX
+	LEAQ (CX)(CX*4), SI
+	MOVQ next+72(FP), R8
+	MOVQ apart+80(FP), R9
+	MOVQ x+16(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+88(FP), DX
 	MOVQ DX, 8(SP)
 	SHRQ $0x01, DX
 	MOVQ DX, 16(SP)
@@ -2455,8 +2393,8 @@ paced:
 twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2474,12 +2412,13 @@ group2:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), DI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(R9*1)
 	VCVTPS2PD    (DI), Y12
 	VCVTPS2PD    (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -2523,7 +2462,7 @@ dot2:
 	ADDQ         $+32, DI
 	ADDQ         $0x40, DX
 	ADDQ         16(SP), R8
-	DECQ         R11
+	DECQ         R12
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
@@ -2532,31 +2471,31 @@ dot2:
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
+	LEAQ         (R11)(DX*2), R11
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
+	LEAQ         (R11)(DX*2), R11
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
+	LEAQ         (R11)(DX*2), R11
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
 	DECQ         24(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -2577,21 +2516,16 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-72
-	MOVQ    x+8(FP), AX
-	MOVQ    ldx+16(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    e+24(FP), DX
-	MOVQ    next+64(FP), BX
-	XORQ    SI, SI
-	TESTQ   BX, BX
-	CMOVQEQ AX, BX
-	JZ      paced
-	DECQ    SI
-
-paced:
+// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-88
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	SHLQ $0x02, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), DI
+	MOVQ apart+72(FP), BX
+	MOVQ pace+80(FP), R8
 	LEAQ (CX)(CX*2), R10
 	LEAQ (CX)(CX*4), R11
 	MOVQ CX, R12
@@ -2621,12 +2555,10 @@ panel8:
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
 	VBROADCASTSD 56(DX), Y7
-	MOVQ         SI, R13
-	ANDQ         $+64, R13
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
@@ -2647,7 +2579,7 @@ first8:
 	VFMADD231PD Y9, Y6, Y8
 	VCVTPS2PD   (R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (DI)
+	VMOVUPD     Y8, (BX)
 	VCVTPS2PD   16(R9), Y8
 	VMULPD      Y8, Y0, Y8
 	VCVTPS2PD   16(R9)(CX*1), Y9
@@ -2664,19 +2596,19 @@ first8:
 	VFMADD231PD Y9, Y6, Y8
 	VCVTPS2PD   16(R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R13, BX
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (DI), Y8
+	VMOVUPD     (BX), Y8
 	VCVTPS2PD   (R9), Y9
 	VFMADD231PD Y9, Y0, Y8
 	VCVTPS2PD   (R9)(CX*1), Y9
@@ -2693,8 +2625,8 @@ feature8:
 	VFMADD231PD Y9, Y6, Y8
 	VCVTPS2PD   (R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (DI)
-	VMOVUPD     32(DI), Y8
+	VMOVUPD     Y8, (BX)
+	VMOVUPD     32(BX), Y8
 	VCVTPS2PD   16(R9), Y9
 	VFMADD231PD Y9, Y0, Y8
 	VCVTPS2PD   16(R9)(CX*1), Y9
@@ -2711,12 +2643,12 @@ feature8:
 	VFMADD231PD Y9, Y6, Y8
 	VCVTPS2PD   16(R9)(R12*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R13, BX
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature8
 
 next8:
@@ -2741,12 +2673,10 @@ panel7:
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
 	VBROADCASTSD 48(DX), Y6
-	MOVQ         SI, R12
-	ANDQ         $+56, R12
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
@@ -2765,7 +2695,7 @@ first7:
 	VFMADD231PD Y8, Y5, Y7
 	VCVTPS2PD   (R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (DI)
+	VMOVUPD     Y7, (BX)
 	VCVTPS2PD   16(R9), Y7
 	VMULPD      Y7, Y0, Y7
 	VCVTPS2PD   16(R9)(CX*1), Y8
@@ -2780,19 +2710,19 @@ first7:
 	VFMADD231PD Y8, Y5, Y7
 	VCVTPS2PD   16(R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (DI), Y7
+	VMOVUPD     (BX), Y7
 	VCVTPS2PD   (R9), Y8
 	VFMADD231PD Y8, Y0, Y7
 	VCVTPS2PD   (R9)(CX*1), Y8
@@ -2807,8 +2737,8 @@ feature7:
 	VFMADD231PD Y8, Y5, Y7
 	VCVTPS2PD   (R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (DI)
-	VMOVUPD     32(DI), Y7
+	VMOVUPD     Y7, (BX)
+	VMOVUPD     32(BX), Y7
 	VCVTPS2PD   16(R9), Y8
 	VFMADD231PD Y8, Y0, Y7
 	VCVTPS2PD   16(R9)(CX*1), Y8
@@ -2823,12 +2753,12 @@ feature7:
 	VFMADD231PD Y8, Y5, Y7
 	VCVTPS2PD   16(R9)(R10*2), Y8
 	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature7
 
 next7:
@@ -2851,12 +2781,10 @@ panel6:
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
 	VBROADCASTSD 40(DX), Y5
-	MOVQ         SI, R12
-	ANDQ         $+48, R12
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
@@ -2873,7 +2801,7 @@ first6:
 	VFMADD231PD Y7, Y4, Y6
 	VCVTPS2PD   (R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (DI)
+	VMOVUPD     Y6, (BX)
 	VCVTPS2PD   16(R9), Y6
 	VMULPD      Y6, Y0, Y6
 	VCVTPS2PD   16(R9)(CX*1), Y7
@@ -2886,19 +2814,19 @@ first6:
 	VFMADD231PD Y7, Y4, Y6
 	VCVTPS2PD   16(R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (DI), Y6
+	VMOVUPD     (BX), Y6
 	VCVTPS2PD   (R9), Y7
 	VFMADD231PD Y7, Y0, Y6
 	VCVTPS2PD   (R9)(CX*1), Y7
@@ -2911,8 +2839,8 @@ feature6:
 	VFMADD231PD Y7, Y4, Y6
 	VCVTPS2PD   (R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (DI)
-	VMOVUPD     32(DI), Y6
+	VMOVUPD     Y6, (BX)
+	VMOVUPD     32(BX), Y6
 	VCVTPS2PD   16(R9), Y7
 	VFMADD231PD Y7, Y0, Y6
 	VCVTPS2PD   16(R9)(CX*1), Y7
@@ -2925,12 +2853,12 @@ feature6:
 	VFMADD231PD Y7, Y4, Y6
 	VCVTPS2PD   16(R9)(R11*1), Y7
 	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature6
 
 next6:
@@ -2951,12 +2879,10 @@ panel5:
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
 	VBROADCASTSD 32(DX), Y4
-	MOVQ         SI, R11
-	ANDQ         $+40, R11
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
@@ -2971,7 +2897,7 @@ first5:
 	VFMADD231PD Y6, Y3, Y5
 	VCVTPS2PD   (R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (DI)
+	VMOVUPD     Y5, (BX)
 	VCVTPS2PD   16(R9), Y5
 	VMULPD      Y5, Y0, Y5
 	VCVTPS2PD   16(R9)(CX*1), Y6
@@ -2982,19 +2908,19 @@ first5:
 	VFMADD231PD Y6, Y3, Y5
 	VCVTPS2PD   16(R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (DI), Y5
+	VMOVUPD     (BX), Y5
 	VCVTPS2PD   (R9), Y6
 	VFMADD231PD Y6, Y0, Y5
 	VCVTPS2PD   (R9)(CX*1), Y6
@@ -3005,8 +2931,8 @@ feature5:
 	VFMADD231PD Y6, Y3, Y5
 	VCVTPS2PD   (R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (DI)
-	VMOVUPD     32(DI), Y5
+	VMOVUPD     Y5, (BX)
+	VMOVUPD     32(BX), Y5
 	VCVTPS2PD   16(R9), Y6
 	VFMADD231PD Y6, Y0, Y5
 	VCVTPS2PD   16(R9)(CX*1), Y6
@@ -3017,12 +2943,12 @@ feature5:
 	VFMADD231PD Y6, Y3, Y5
 	VCVTPS2PD   16(R9)(CX*4), Y6
 	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature5
 
 next5:
@@ -3041,12 +2967,10 @@ panel4:
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
 	VBROADCASTSD 24(DX), Y3
-	MOVQ         SI, R11
-	ANDQ         $+32, R11
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
@@ -3059,7 +2983,7 @@ first4:
 	VFMADD231PD Y5, Y2, Y4
 	VCVTPS2PD   (R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (DI)
+	VMOVUPD     Y4, (BX)
 	VCVTPS2PD   16(R9), Y4
 	VMULPD      Y4, Y0, Y4
 	VCVTPS2PD   16(R9)(CX*1), Y5
@@ -3068,19 +2992,19 @@ first4:
 	VFMADD231PD Y5, Y2, Y4
 	VCVTPS2PD   16(R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (DI), Y4
+	VMOVUPD     (BX), Y4
 	VCVTPS2PD   (R9), Y5
 	VFMADD231PD Y5, Y0, Y4
 	VCVTPS2PD   (R9)(CX*1), Y5
@@ -3089,8 +3013,8 @@ feature4:
 	VFMADD231PD Y5, Y2, Y4
 	VCVTPS2PD   (R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (DI)
-	VMOVUPD     32(DI), Y4
+	VMOVUPD     Y4, (BX)
+	VMOVUPD     32(BX), Y4
 	VCVTPS2PD   16(R9), Y5
 	VFMADD231PD Y5, Y0, Y4
 	VCVTPS2PD   16(R9)(CX*1), Y5
@@ -3099,12 +3023,12 @@ feature4:
 	VFMADD231PD Y5, Y2, Y4
 	VCVTPS2PD   16(R9)(R10*1), Y5
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature4
 
 next4:
@@ -3121,12 +3045,10 @@ panel3:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
-	MOVQ         SI, R10
-	ANDQ         $+24, R10
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
@@ -3137,46 +3059,46 @@ first3:
 	VFMADD231PD Y4, Y1, Y3
 	VCVTPS2PD   (R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (DI)
+	VMOVUPD     Y3, (BX)
 	VCVTPS2PD   16(R9), Y3
 	VMULPD      Y3, Y0, Y3
 	VCVTPS2PD   16(R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
 	VCVTPS2PD   16(R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (DI), Y3
+	VMOVUPD     (BX), Y3
 	VCVTPS2PD   (R9), Y4
 	VFMADD231PD Y4, Y0, Y3
 	VCVTPS2PD   (R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
 	VCVTPS2PD   (R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (DI)
-	VMOVUPD     32(DI), Y3
+	VMOVUPD     Y3, (BX)
+	VMOVUPD     32(BX), Y3
 	VCVTPS2PD   16(R9), Y4
 	VFMADD231PD Y4, Y0, Y3
 	VCVTPS2PD   16(R9)(CX*1), Y4
 	VFMADD231PD Y4, Y1, Y3
 	VCVTPS2PD   16(R9)(CX*2), Y4
 	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature3
 
 next3:
@@ -3191,12 +3113,10 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
-	MOVQ         SI, R10
-	ANDQ         $+16, R10
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
@@ -3205,40 +3125,40 @@ first2:
 	VMULPD      Y2, Y0, Y2
 	VCVTPS2PD   (R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (DI)
+	VMOVUPD     Y2, (BX)
 	VCVTPS2PD   16(R9), Y2
 	VMULPD      Y2, Y0, Y2
 	VCVTPS2PD   16(R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (DI), Y2
+	VMOVUPD     (BX), Y2
 	VCVTPS2PD   (R9), Y3
 	VFMADD231PD Y3, Y0, Y2
 	VCVTPS2PD   (R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (DI)
-	VMOVUPD     32(DI), Y2
+	VMOVUPD     Y2, (BX)
+	VMOVUPD     32(BX), Y2
 	VCVTPS2PD   16(R9), Y3
 	VFMADD231PD Y3, Y0, Y2
 	VCVTPS2PD   16(R9)(CX*1), Y3
 	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature2
 
 next2:
@@ -3251,46 +3171,44 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Y0
-	MOVQ         SI, R10
-	ANDQ         $+8, R10
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
 	VCVTPS2PD  (R9), Y1
 	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y1, (BX)
 	VCVTPS2PD  16(R9), Y1
 	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, 32(DI)
-	PREFETCHT1 (BX)
-	ADDQ       R10, BX
+	VMOVUPD    Y1, 32(BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
 	ADDQ       $+32, R9
-	ADDQ       $+64, DI
-	DECQ       R8
+	ADDQ       $+64, BX
+	DECQ       SI
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (DI), Y1
+	VMOVUPD     (BX), Y1
 	VCVTPS2PD   (R9), Y2
 	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (DI)
-	VMOVUPD     32(DI), Y1
+	VMOVUPD     Y1, (BX)
+	VMOVUPD     32(BX), Y1
 	VCVTPS2PD   16(R9), Y2
 	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Y1, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature1
 
 next1:

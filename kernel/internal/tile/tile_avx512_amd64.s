@@ -4,37 +4,32 @@
 
 #include "textflag.h"
 
-// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVQ  apart+80(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -44,14 +39,14 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
-	PREFETCHT1  128(DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
 	VMOVUPD     (DX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -64,7 +59,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -80,9 +75,9 @@ dot4:
 	VSHUFF64X2  $0x0d, Z1, Z1, Z0
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
+	VMOVUPD     Y0, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -108,7 +103,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -117,12 +112,13 @@ group2:
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
 	VMOVUPD     (DX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -131,7 +127,7 @@ dot2:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	ADDQ        16(SP), DI
-	DECQ        R9
+	DECQ        R10
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -143,8 +139,8 @@ dot2:
 	VSHUFF64X2  $0x0d, Z0, Z0, Z1
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R8)
-	ADDQ        DX, R8
+	VMOVUPD     X1, (R9)
+	ADDQ        DX, R9
 	ADDQ        CX, SI
 	DECQ        32(SP)
 	JNZ         group2
@@ -166,37 +162,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVQ  apart+80(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -210,14 +201,14 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
-	PREFETCHT1    128(DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VMOVUPD       (BX), Z10
@@ -235,7 +226,7 @@ dot4:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), DI
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -260,11 +251,11 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -290,7 +281,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -301,12 +292,13 @@ group2:
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -318,7 +310,7 @@ dot2:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), DI
-	DECQ          R9
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -334,9 +326,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	DECQ          32(SP)
@@ -359,37 +351,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVQ  apart+80(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -407,14 +394,14 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
-	PREFETCHT1    128(DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -437,7 +424,7 @@ dot4:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), DI
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -462,9 +449,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -477,11 +464,11 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
+	VMOVUPD       Y0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -507,7 +494,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -520,12 +507,13 @@ group2:
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -540,7 +528,7 @@ dot2:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), DI
-	DECQ          R9
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -556,9 +544,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -567,8 +555,8 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	ADDQ          DX, R8
+	VMOVUPD       X0, (R9)
+	ADDQ          DX, R9
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
@@ -592,38 +580,33 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVQ  apart+80(FP), R9
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -645,14 +628,14 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
-	PREFETCHT1    128(R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
 	VMOVUPD       (SI), Z16
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
@@ -680,7 +663,7 @@ dot4:
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), R8
-	DECQ          R11
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -705,9 +688,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -729,13 +712,13 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -761,7 +744,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -776,12 +759,13 @@ group2:
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
 	VMOVUPD       (SI), Z8
 	VMOVUPD       (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -799,7 +783,7 @@ dot2:
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), R8
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -815,9 +799,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -830,9 +814,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
@@ -857,38 +841,33 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVQ  apart+80(FP), R9
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -914,14 +893,14 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
-	PREFETCHT1    128(R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
 	VMOVUPD       (SI), Z20
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
@@ -954,7 +933,7 @@ dot4:
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), R8
-	DECQ          R11
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -979,9 +958,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1003,9 +982,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1018,13 +997,13 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -1050,7 +1029,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -1067,12 +1046,13 @@ group2:
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
 	VMOVUPD       (SI), Z10
 	VMOVUPD       (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -1093,7 +1073,7 @@ dot2:
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), R8
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1109,9 +1089,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1124,9 +1104,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1135,8 +1115,8 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
@@ -1162,39 +1142,34 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x03, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (CX)(CX*4), SI
-	LEAQ    (AX)(AX*2), R8
-	MOVQ    next+72(FP), R9
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R9, R9
-	CMOVQEQ x+16(FP), R9
-	JZ      paced
-	MOVQ    $0x000000c0, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (CX)(CX*4), SI
+	LEAQ  (AX)(AX*2), R8
+	MOVQ  next+72(FP), R9
+	MOVQ  apart+80(FP), R10
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -1224,14 +1199,14 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
 
 dot4:
 	PREFETCHT1    (R9)
-	PREFETCHT1    64(R9)
-	PREFETCHT1    128(R9)
+	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    (R9)(R10*2)
 	VMOVUPD       (DI), Z24
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
@@ -1269,7 +1244,7 @@ dot4:
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), R9
-	DECQ          R12
+	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1294,9 +1269,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1318,9 +1293,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1342,15 +1317,15 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -1376,7 +1351,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -1395,12 +1370,13 @@ group2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1    (R9)
-	PREFETCHT1    64(R9)
+	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    (R9)(R10*2)
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -1424,7 +1400,7 @@ dot2:
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), R9
-	DECQ          R11
+	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -1440,9 +1416,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1455,9 +1431,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1470,9 +1446,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
@@ -1499,26 +1475,21 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-72
-	MOVQ    x+8(FP), AX
-	MOVQ    ldx+16(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    e+24(FP), DX
-	MOVQ    next+64(FP), BX
-	XORQ    SI, SI
-	TESTQ   BX, BX
-	CMOVQEQ AX, BX
-	JZ      paced
-	DECQ    SI
-
-paced:
-	LEAQ (CX)(CX*2), R10
-	LEAQ (CX)(CX*4), R11
-	MOVQ CX, R12
-	SHLQ $0x03, R12
-	SUBQ CX, R12
+// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-88
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	SHLQ $0x03, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), DI
+	MOVQ apart+72(FP), R8
+	MOVQ pace+80(FP), R9
+	LEAQ (CX)(CX*2), R11
+	LEAQ (CX)(CX*4), R12
+	MOVQ CX, R13
+	SHLQ $0x03, R13
+	SUBQ CX, R13
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -1543,53 +1514,51 @@ panel8:
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
 	VBROADCASTSD 56(DX), Z7
-	MOVQ         SI, R13
-	ANDQ         $+128, R13
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
 first8:
-	VMULPD      (R9), Z0, Z8
-	VFMADD231PD (R9)(CX*1), Z1, Z8
-	VFMADD231PD (R9)(CX*2), Z2, Z8
-	VFMADD231PD (R9)(R10*1), Z3, Z8
-	VFMADD231PD (R9)(CX*4), Z4, Z8
-	VFMADD231PD (R9)(R11*1), Z5, Z8
-	VFMADD231PD (R9)(R10*2), Z6, Z8
-	VFMADD231PD (R9)(R12*1), Z7, Z8
-	VMOVUPD     Z8, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R13, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z8
+	VFMADD231PD (R10)(CX*1), Z1, Z8
+	VFMADD231PD (R10)(CX*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(CX*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (DI), Z8
-	VFMADD231PD (R9), Z0, Z8
-	VFMADD231PD (R9)(CX*1), Z1, Z8
-	VFMADD231PD (R9)(CX*2), Z2, Z8
-	VFMADD231PD (R9)(R10*1), Z3, Z8
-	VFMADD231PD (R9)(CX*4), Z4, Z8
-	VFMADD231PD (R9)(R11*1), Z5, Z8
-	VFMADD231PD (R9)(R10*2), Z6, Z8
-	VFMADD231PD (R9)(R12*1), Z7, Z8
-	VMOVUPD     Z8, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R13, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z8
+	VFMADD231PD (R10), Z0, Z8
+	VFMADD231PD (R10)(CX*1), Z1, Z8
+	VFMADD231PD (R10)(CX*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(CX*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature8
 
 next8:
@@ -1614,51 +1583,49 @@ panel7:
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
-	MOVQ         SI, R12
-	ANDQ         $+112, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
 first7:
-	VMULPD      (R9), Z0, Z7
-	VFMADD231PD (R9)(CX*1), Z1, Z7
-	VFMADD231PD (R9)(CX*2), Z2, Z7
-	VFMADD231PD (R9)(R10*1), Z3, Z7
-	VFMADD231PD (R9)(CX*4), Z4, Z7
-	VFMADD231PD (R9)(R11*1), Z5, Z7
-	VFMADD231PD (R9)(R10*2), Z6, Z7
-	VMOVUPD     Z7, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z7
+	VFMADD231PD (R10)(CX*1), Z1, Z7
+	VFMADD231PD (R10)(CX*2), Z2, Z7
+	VFMADD231PD (R10)(R11*1), Z3, Z7
+	VFMADD231PD (R10)(CX*4), Z4, Z7
+	VFMADD231PD (R10)(R12*1), Z5, Z7
+	VFMADD231PD (R10)(R11*2), Z6, Z7
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (DI), Z7
-	VFMADD231PD (R9), Z0, Z7
-	VFMADD231PD (R9)(CX*1), Z1, Z7
-	VFMADD231PD (R9)(CX*2), Z2, Z7
-	VFMADD231PD (R9)(R10*1), Z3, Z7
-	VFMADD231PD (R9)(CX*4), Z4, Z7
-	VFMADD231PD (R9)(R11*1), Z5, Z7
-	VFMADD231PD (R9)(R10*2), Z6, Z7
-	VMOVUPD     Z7, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z7
+	VFMADD231PD (R10), Z0, Z7
+	VFMADD231PD (R10)(CX*1), Z1, Z7
+	VFMADD231PD (R10)(CX*2), Z2, Z7
+	VFMADD231PD (R10)(R11*1), Z3, Z7
+	VFMADD231PD (R10)(CX*4), Z4, Z7
+	VFMADD231PD (R10)(R12*1), Z5, Z7
+	VFMADD231PD (R10)(R11*2), Z6, Z7
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature7
 
 next7:
@@ -1681,49 +1648,47 @@ panel6:
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
-	MOVQ         SI, R12
-	ANDQ         $+96, R12
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
 first6:
-	VMULPD      (R9), Z0, Z6
-	VFMADD231PD (R9)(CX*1), Z1, Z6
-	VFMADD231PD (R9)(CX*2), Z2, Z6
-	VFMADD231PD (R9)(R10*1), Z3, Z6
-	VFMADD231PD (R9)(CX*4), Z4, Z6
-	VFMADD231PD (R9)(R11*1), Z5, Z6
-	VMOVUPD     Z6, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z6
+	VFMADD231PD (R10)(CX*1), Z1, Z6
+	VFMADD231PD (R10)(CX*2), Z2, Z6
+	VFMADD231PD (R10)(R11*1), Z3, Z6
+	VFMADD231PD (R10)(CX*4), Z4, Z6
+	VFMADD231PD (R10)(R12*1), Z5, Z6
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (DI), Z6
-	VFMADD231PD (R9), Z0, Z6
-	VFMADD231PD (R9)(CX*1), Z1, Z6
-	VFMADD231PD (R9)(CX*2), Z2, Z6
-	VFMADD231PD (R9)(R10*1), Z3, Z6
-	VFMADD231PD (R9)(CX*4), Z4, Z6
-	VFMADD231PD (R9)(R11*1), Z5, Z6
-	VMOVUPD     Z6, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R12, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z6
+	VFMADD231PD (R10), Z0, Z6
+	VFMADD231PD (R10)(CX*1), Z1, Z6
+	VFMADD231PD (R10)(CX*2), Z2, Z6
+	VFMADD231PD (R10)(R11*1), Z3, Z6
+	VFMADD231PD (R10)(CX*4), Z4, Z6
+	VFMADD231PD (R10)(R12*1), Z5, Z6
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature6
 
 next6:
@@ -1744,47 +1709,45 @@ panel5:
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
-	MOVQ         SI, R11
-	ANDQ         $+80, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
 first5:
-	VMULPD      (R9), Z0, Z5
-	VFMADD231PD (R9)(CX*1), Z1, Z5
-	VFMADD231PD (R9)(CX*2), Z2, Z5
-	VFMADD231PD (R9)(R10*1), Z3, Z5
-	VFMADD231PD (R9)(CX*4), Z4, Z5
-	VMOVUPD     Z5, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z5
+	VFMADD231PD (R10)(CX*1), Z1, Z5
+	VFMADD231PD (R10)(CX*2), Z2, Z5
+	VFMADD231PD (R10)(R11*1), Z3, Z5
+	VFMADD231PD (R10)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (DI), Z5
-	VFMADD231PD (R9), Z0, Z5
-	VFMADD231PD (R9)(CX*1), Z1, Z5
-	VFMADD231PD (R9)(CX*2), Z2, Z5
-	VFMADD231PD (R9)(R10*1), Z3, Z5
-	VFMADD231PD (R9)(CX*4), Z4, Z5
-	VMOVUPD     Z5, (DI)
-	PREFETCHT1  (BX)
-	PREFETCHT1  64(BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z5
+	VFMADD231PD (R10), Z0, Z5
+	VFMADD231PD (R10)(CX*1), Z1, Z5
+	VFMADD231PD (R10)(CX*2), Z2, Z5
+	VFMADD231PD (R10)(R11*1), Z3, Z5
+	VFMADD231PD (R10)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature5
 
 next5:
@@ -1803,43 +1766,43 @@ panel4:
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
-	MOVQ         SI, R11
-	ANDQ         $+64, R11
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
 first4:
-	VMULPD      (R9), Z0, Z4
-	VFMADD231PD (R9)(CX*1), Z1, Z4
-	VFMADD231PD (R9)(CX*2), Z2, Z4
-	VFMADD231PD (R9)(R10*1), Z3, Z4
-	VMOVUPD     Z4, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z4
+	VFMADD231PD (R10)(CX*1), Z1, Z4
+	VFMADD231PD (R10)(CX*2), Z2, Z4
+	VFMADD231PD (R10)(R11*1), Z3, Z4
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (DI), Z4
-	VFMADD231PD (R9), Z0, Z4
-	VFMADD231PD (R9)(CX*1), Z1, Z4
-	VFMADD231PD (R9)(CX*2), Z2, Z4
-	VFMADD231PD (R9)(R10*1), Z3, Z4
-	VMOVUPD     Z4, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z4
+	VFMADD231PD (R10), Z0, Z4
+	VFMADD231PD (R10)(CX*1), Z1, Z4
+	VFMADD231PD (R10)(CX*2), Z2, Z4
+	VFMADD231PD (R10)(R11*1), Z3, Z4
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature4
 
 next4:
@@ -1856,41 +1819,41 @@ panel3:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
-	MOVQ         SI, R10
-	ANDQ         $+48, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
 first3:
-	VMULPD      (R9), Z0, Z3
-	VFMADD231PD (R9)(CX*1), Z1, Z3
-	VFMADD231PD (R9)(CX*2), Z2, Z3
-	VMOVUPD     Z3, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z3
+	VFMADD231PD (R10)(CX*1), Z1, Z3
+	VFMADD231PD (R10)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (DI), Z3
-	VFMADD231PD (R9), Z0, Z3
-	VFMADD231PD (R9)(CX*1), Z1, Z3
-	VFMADD231PD (R9)(CX*2), Z2, Z3
-	VMOVUPD     Z3, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z3
+	VFMADD231PD (R10), Z0, Z3
+	VFMADD231PD (R10)(CX*1), Z1, Z3
+	VFMADD231PD (R10)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature3
 
 next3:
@@ -1905,39 +1868,39 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
-	MOVQ         SI, R10
-	ANDQ         $+32, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
 first2:
-	VMULPD      (R9), Z0, Z2
-	VFMADD231PD (R9)(CX*1), Z1, Z2
-	VMOVUPD     Z2, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMULPD      (R10), Z0, Z2
+	VFMADD231PD (R10)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (DI), Z2
-	VFMADD231PD (R9), Z0, Z2
-	VFMADD231PD (R9)(CX*1), Z1, Z2
-	VMOVUPD     Z2, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z2
+	VFMADD231PD (R10), Z0, Z2
+	VFMADD231PD (R10)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature2
 
 next2:
@@ -1950,37 +1913,37 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Z0
-	MOVQ         SI, R10
-	ANDQ         $+16, R10
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
-	VMULPD     (R9), Z0, Z1
-	VMOVUPD    Z1, (DI)
-	PREFETCHT1 (BX)
-	ADDQ       R10, BX
-	ADDQ       $+64, R9
-	ADDQ       $+64, DI
-	DECQ       R8
+	VMULPD     (R10), Z0, Z1
+	VMOVUPD    Z1, (BX)
+	PREFETCHT1 (DI)
+	PREFETCHT1 (DI)(R8*1)
+	ADDQ       R9, DI
+	ADDQ       $+64, R10
+	ADDQ       $+64, BX
+	DECQ       SI
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (DI), Z1
-	VFMADD231PD (R9), Z0, Z1
-	VMOVUPD     Z1, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
-	ADDQ        $+64, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	VMOVUPD     (BX), Z1
+	VFMADD231PD (R10), Z0, Z1
+	VMOVUPD     Z1, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature1
 
 next1:
@@ -1993,37 +1956,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
-TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVQ  apart+80(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2033,13 +1991,13 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1  (DI)
-	PREFETCHT1  64(DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -2052,7 +2010,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	ADDQ        8(SP), DI
-	DECQ        R10
+	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2068,9 +2026,9 @@ dot4:
 	VSHUFF64X2  $0x0d, Z1, Z1, Z0
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, R8
+	VMOVUPD     Y0, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, R9
 	DECQ        24(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -2096,7 +2054,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -2105,11 +2063,12 @@ group2:
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
 	VMOVUPD     (DX), Z2
 	VCVTPS2PD   (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -2118,7 +2077,7 @@ dot2:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	ADDQ        16(SP), DI
-	DECQ        R9
+	DECQ        R10
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
@@ -2130,8 +2089,8 @@ dot2:
 	VSHUFF64X2  $0x0d, Z0, Z0, Z1
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R8)
-	ADDQ        DX, R8
+	VMOVUPD     X1, (R9)
+	ADDQ        DX, R9
 	ADDQ        CX, SI
 	DECQ        32(SP)
 	JNZ         group2
@@ -2153,37 +2112,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVQ  apart+80(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2197,13 +2151,13 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VCVTPS2PD     (BX), Z10
@@ -2221,7 +2175,7 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), DI
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2246,11 +2200,11 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -2276,7 +2230,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -2287,11 +2241,12 @@ group2:
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
 	VCVTPS2PD     (BX), Z4
 	VCVTPS2PD     (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -2303,7 +2258,7 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), DI
-	DECQ          R9
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2319,9 +2274,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	DECQ          32(SP)
@@ -2344,37 +2299,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(AX*2), SI
-	MOVQ    next+72(FP), DI
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   DI, DI
-	CMOVQEQ x+16(FP), DI
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+72(FP), DI
+	MOVQ  apart+80(FP), R8
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R9
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2392,13 +2342,13 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot4:
 	PREFETCHT1    (DI)
-	PREFETCHT1    64(DI)
+	PREFETCHT1    (DI)(R8*1)
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -2421,7 +2371,7 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), DI
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2446,9 +2396,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R9)
-	VEXTRACTF64X4 $0x01, Z0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       Y0, (R10)
+	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2461,11 +2411,11 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
+	VMOVUPD       Y0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -2491,7 +2441,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R8
+	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -2504,11 +2454,12 @@ group2:
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R9
-	SHRQ   $0x03, R9
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
 dot2:
 	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
 	VCVTPS2PD     (BX), Z6
 	VCVTPS2PD     (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -2523,7 +2474,7 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), DI
-	DECQ          R9
+	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2539,9 +2490,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	VEXTRACTF64X2 $0x01, Y0, (R8)(DX*1)
-	LEAQ          (R8)(DX*2), R8
+	VMOVUPD       X0, (R9)
+	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
+	LEAQ          (R9)(DX*2), R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2550,8 +2501,8 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R8)
-	ADDQ          DX, R8
+	VMOVUPD       X0, (R9)
+	ADDQ          DX, R9
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
@@ -2575,38 +2526,33 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVQ  apart+80(FP), R9
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2628,13 +2574,13 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z16
 	VCVTPS2PD     (SI)(AX*1), Z17
 	VCVTPS2PD     (SI)(AX*2), Z18
@@ -2662,7 +2608,7 @@ dot4:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), R8
-	DECQ          R11
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2687,9 +2633,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2711,13 +2657,13 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -2743,7 +2689,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -2758,11 +2704,12 @@ group2:
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z8
 	VCVTPS2PD     (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -2780,7 +2727,7 @@ dot2:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), R8
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2796,9 +2743,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2811,9 +2758,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
@@ -2838,38 +2785,33 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (AX)(AX*2), DI
-	MOVQ    next+72(FP), R8
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R8, R8
-	CMOVQEQ x+16(FP), R8
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+72(FP), R8
+	MOVQ  apart+80(FP), R9
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -2895,13 +2837,13 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot4:
 	PREFETCHT1    (R8)
-	PREFETCHT1    64(R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z20
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
@@ -2934,7 +2876,7 @@ dot4:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), R8
-	DECQ          R11
+	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -2959,9 +2901,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2983,9 +2925,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -2998,13 +2940,13 @@ dot4:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -3030,7 +2972,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R9
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -3047,11 +2989,12 @@ group2:
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
 dot2:
 	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
 	VCVTPS2PD     (SI), Z10
 	VCVTPS2PD     (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -3072,7 +3015,7 @@ dot2:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), R8
-	DECQ          R10
+	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3088,9 +3031,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3103,9 +3046,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3114,8 +3057,8 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
@@ -3141,39 +3084,34 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
-TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-80
-	MOVQ    ldx+24(FP), AX
-	SHLQ    $0x02, AX
-	MOVQ    ldu+40(FP), CX
-	SHLQ    $0x03, CX
-	LEAQ    (CX)(CX*2), BX
-	LEAQ    (CX)(CX*4), SI
-	LEAQ    (AX)(AX*2), R8
-	MOVQ    next+72(FP), R9
-	MOVL    $0x000000aa, DX
-	KMOVW   DX, K1
-	MOVL    $0x000000f0, DX
-	KMOVW   DX, K2
-	MOVQ    x+16(FP), DX
-	MOVQ    DX, (SP)
-	XORQ    DX, DX
-	TESTQ   R9, R9
-	CMOVQEQ x+16(FP), R9
-	JZ      paced
-	MOVQ    $0x00000060, DX
-
-paced:
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-96
+	MOVQ  ldx+24(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  ldu+40(FP), CX
+	SHLQ  $0x03, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (CX)(CX*4), SI
+	LEAQ  (AX)(AX*2), R8
+	MOVQ  next+72(FP), R9
+	MOVQ  apart+80(FP), R10
+	MOVL  $0x000000aa, DX
+	KMOVW DX, K1
+	MOVL  $0x000000f0, DX
+	KMOVW DX, K2
+	MOVQ  x+16(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+88(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+48(FP), $0x04
 	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
@@ -3203,13 +3141,13 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
 
 dot4:
 	PREFETCHT1    (R9)
-	PREFETCHT1    64(R9)
+	PREFETCHT1    (R9)(R10*1)
 	VCVTPS2PD     (DI), Z24
 	VCVTPS2PD     (DI)(AX*1), Z25
 	VCVTPS2PD     (DI)(AX*2), Z26
@@ -3247,7 +3185,7 @@ dot4:
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
 	ADDQ          8(SP), R9
-	DECQ          R12
+	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3272,9 +3210,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3296,9 +3234,9 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -3320,15 +3258,15 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
 	DECQ          24(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -3354,7 +3292,7 @@ twos:
 	CMPQ n+48(FP), $0x02
 	JL   one
 	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
@@ -3373,11 +3311,12 @@ group2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
 dot2:
 	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
 	VCVTPS2PD     (DI), Z12
 	VCVTPS2PD     (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -3401,7 +3340,7 @@ dot2:
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
 	ADDQ          16(SP), R9
-	DECQ          R11
+	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
@@ -3417,9 +3356,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3432,9 +3371,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3447,9 +3386,9 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
@@ -3476,21 +3415,16 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-72
-	MOVQ    x+8(FP), AX
-	MOVQ    ldx+16(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    e+24(FP), DX
-	MOVQ    next+64(FP), BX
-	XORQ    SI, SI
-	TESTQ   BX, BX
-	CMOVQEQ AX, BX
-	JZ      paced
-	DECQ    SI
-
-paced:
+// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-88
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	SHLQ $0x02, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), DI
+	MOVQ apart+72(FP), BX
+	MOVQ pace+80(FP), R8
 	LEAQ (CX)(CX*2), R10
 	LEAQ (CX)(CX*4), R11
 	MOVQ CX, R12
@@ -3520,12 +3454,10 @@ panel8:
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
 	VBROADCASTSD 56(DX), Z7
-	MOVQ         SI, R13
-	ANDQ         $+64, R13
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more8
 
@@ -3546,19 +3478,19 @@ first8:
 	VFMADD231PD Z9, Z6, Z8
 	VCVTPS2PD   (R9)(R12*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R13, BX
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first8
 	MOVB        $+1, add+56(FP)
 	JMP         next8
 
 more8:
 feature8:
-	VMOVUPD     (DI), Z8
+	VMOVUPD     (BX), Z8
 	VCVTPS2PD   (R9), Z9
 	VFMADD231PD Z9, Z0, Z8
 	VCVTPS2PD   (R9)(CX*1), Z9
@@ -3575,12 +3507,12 @@ feature8:
 	VFMADD231PD Z9, Z6, Z8
 	VCVTPS2PD   (R9)(R12*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R13, BX
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature8
 
 next8:
@@ -3605,12 +3537,10 @@ panel7:
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
 	VBROADCASTSD 48(DX), Z6
-	MOVQ         SI, R12
-	ANDQ         $+56, R12
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more7
 
@@ -3629,19 +3559,19 @@ first7:
 	VFMADD231PD Z8, Z5, Z7
 	VCVTPS2PD   (R9)(R10*2), Z8
 	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first7
 	MOVB        $+1, add+56(FP)
 	JMP         next7
 
 more7:
 feature7:
-	VMOVUPD     (DI), Z7
+	VMOVUPD     (BX), Z7
 	VCVTPS2PD   (R9), Z8
 	VFMADD231PD Z8, Z0, Z7
 	VCVTPS2PD   (R9)(CX*1), Z8
@@ -3656,12 +3586,12 @@ feature7:
 	VFMADD231PD Z8, Z5, Z7
 	VCVTPS2PD   (R9)(R10*2), Z8
 	VFMADD231PD Z8, Z6, Z7
-	VMOVUPD     Z7, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature7
 
 next7:
@@ -3684,12 +3614,10 @@ panel6:
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
 	VBROADCASTSD 40(DX), Z5
-	MOVQ         SI, R12
-	ANDQ         $+48, R12
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more6
 
@@ -3706,19 +3634,19 @@ first6:
 	VFMADD231PD Z7, Z4, Z6
 	VCVTPS2PD   (R9)(R11*1), Z7
 	VFMADD231PD Z7, Z5, Z6
-	VMOVUPD     Z6, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first6
 	MOVB        $+1, add+56(FP)
 	JMP         next6
 
 more6:
 feature6:
-	VMOVUPD     (DI), Z6
+	VMOVUPD     (BX), Z6
 	VCVTPS2PD   (R9), Z7
 	VFMADD231PD Z7, Z0, Z6
 	VCVTPS2PD   (R9)(CX*1), Z7
@@ -3731,12 +3659,12 @@ feature6:
 	VFMADD231PD Z7, Z4, Z6
 	VCVTPS2PD   (R9)(R11*1), Z7
 	VFMADD231PD Z7, Z5, Z6
-	VMOVUPD     Z6, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R12, BX
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature6
 
 next6:
@@ -3757,12 +3685,10 @@ panel5:
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
 	VBROADCASTSD 32(DX), Z4
-	MOVQ         SI, R11
-	ANDQ         $+40, R11
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more5
 
@@ -3777,19 +3703,19 @@ first5:
 	VFMADD231PD Z6, Z3, Z5
 	VCVTPS2PD   (R9)(CX*4), Z6
 	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first5
 	MOVB        $+1, add+56(FP)
 	JMP         next5
 
 more5:
 feature5:
-	VMOVUPD     (DI), Z5
+	VMOVUPD     (BX), Z5
 	VCVTPS2PD   (R9), Z6
 	VFMADD231PD Z6, Z0, Z5
 	VCVTPS2PD   (R9)(CX*1), Z6
@@ -3800,12 +3726,12 @@ feature5:
 	VFMADD231PD Z6, Z3, Z5
 	VCVTPS2PD   (R9)(CX*4), Z6
 	VFMADD231PD Z6, Z4, Z5
-	VMOVUPD     Z5, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature5
 
 next5:
@@ -3824,12 +3750,10 @@ panel4:
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
 	VBROADCASTSD 24(DX), Z3
-	MOVQ         SI, R11
-	ANDQ         $+32, R11
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more4
 
@@ -3842,19 +3766,19 @@ first4:
 	VFMADD231PD Z5, Z2, Z4
 	VCVTPS2PD   (R9)(R10*1), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first4
 	MOVB        $+1, add+56(FP)
 	JMP         next4
 
 more4:
 feature4:
-	VMOVUPD     (DI), Z4
+	VMOVUPD     (BX), Z4
 	VCVTPS2PD   (R9), Z5
 	VFMADD231PD Z5, Z0, Z4
 	VCVTPS2PD   (R9)(CX*1), Z5
@@ -3863,12 +3787,12 @@ feature4:
 	VFMADD231PD Z5, Z2, Z4
 	VCVTPS2PD   (R9)(R10*1), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R11, BX
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature4
 
 next4:
@@ -3885,12 +3809,10 @@ panel3:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
 	VBROADCASTSD 16(DX), Z2
-	MOVQ         SI, R10
-	ANDQ         $+24, R10
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more3
 
@@ -3901,31 +3823,31 @@ first3:
 	VFMADD231PD Z4, Z1, Z3
 	VCVTPS2PD   (R9)(CX*2), Z4
 	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first3
 	MOVB        $+1, add+56(FP)
 	JMP         next3
 
 more3:
 feature3:
-	VMOVUPD     (DI), Z3
+	VMOVUPD     (BX), Z3
 	VCVTPS2PD   (R9), Z4
 	VFMADD231PD Z4, Z0, Z3
 	VCVTPS2PD   (R9)(CX*1), Z4
 	VFMADD231PD Z4, Z1, Z3
 	VCVTPS2PD   (R9)(CX*2), Z4
 	VFMADD231PD Z4, Z2, Z3
-	VMOVUPD     Z3, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature3
 
 next3:
@@ -3940,12 +3862,10 @@ next3:
 panel2:
 	VBROADCASTSD (DX), Z0
 	VBROADCASTSD 8(DX), Z1
-	MOVQ         SI, R10
-	ANDQ         $+16, R10
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more2
 
@@ -3954,29 +3874,29 @@ first2:
 	VMULPD      Z2, Z0, Z2
 	VCVTPS2PD   (R9)(CX*1), Z3
 	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         first2
 	MOVB        $+1, add+56(FP)
 	JMP         next2
 
 more2:
 feature2:
-	VMOVUPD     (DI), Z2
+	VMOVUPD     (BX), Z2
 	VCVTPS2PD   (R9), Z3
 	VFMADD231PD Z3, Z0, Z2
 	VCVTPS2PD   (R9)(CX*1), Z3
 	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature2
 
 next2:
@@ -3989,39 +3909,37 @@ next2:
 
 panel1:
 	VBROADCASTSD (DX), Z0
-	MOVQ         SI, R10
-	ANDQ         $+8, R10
 	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DI
-	MOVQ         d+32(FP), R8
-	SHRQ         $0x03, R8
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
 	CMPB         add+56(FP), $+0
 	JNE          more1
 
 first1:
 	VCVTPS2PD  (R9), Z1
 	VMULPD     Z1, Z0, Z1
-	VMOVUPD    Z1, (DI)
-	PREFETCHT1 (BX)
-	ADDQ       R10, BX
+	VMOVUPD    Z1, (BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
 	ADDQ       $+32, R9
-	ADDQ       $+64, DI
-	DECQ       R8
+	ADDQ       $+64, BX
+	DECQ       SI
 	JNZ        first1
 	MOVB       $+1, add+56(FP)
 	JMP        next1
 
 more1:
 feature1:
-	VMOVUPD     (DI), Z1
+	VMOVUPD     (BX), Z1
 	VCVTPS2PD   (R9), Z2
 	VFMADD231PD Z2, Z0, Z1
-	VMOVUPD     Z1, (DI)
-	PREFETCHT1  (BX)
-	ADDQ        R10, BX
+	VMOVUPD     Z1, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
 	ADDQ        $+32, R9
-	ADDQ        $+64, DI
-	DECQ        R8
+	ADDQ        $+64, BX
+	DECQ        SI
 	JNZ         feature1
 
 next1:
