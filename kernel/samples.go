@@ -71,7 +71,9 @@ func (s *samples) prefetch(next uintptr, r int) {
 		return
 	}
 	if tile.Packed(r) > 0 {
-		s.basisNext = next // MulPacked does the rest
+		// MulPacked takes a row as late as the last of its tile, and asks for all.
+		tall := uintptr(tile.PackRows * s.stride * s.storage.size())
+		s.basisNext = next + min(bytes, max(tall, tile.Window)) - bytes
 		return
 	}
 	asked := bytes / 8 * uintptr(tile.Ahead(r))

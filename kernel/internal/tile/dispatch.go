@@ -40,16 +40,15 @@ func Packed(r int) int { return packed(r) }
 // PackBasis copies a basis to the layout of MulPacked; see packBasisGeneric.
 func PackBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
 
-// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric.
-// It asks for its own samples a little ahead of their use, and only for the
-// beginning of the rows at next.
+// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. With
+// its first rows it asks for those from next on, and so forth, as many bytes as x has.
 func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
 	mulPacked(a, lda, x, ldx, p, n, d, r, next)
 }
 
 // MulPacked32 is MulPacked for samples stored as float32.
 func MulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr) {
-	mulPacked32(a, lda, x, ldx, p, n, d, r, next)
+	mulPacked(a, lda, x, ldx, p, n, d, r, next)
 }
 
 // LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric.

@@ -27,11 +27,17 @@ func mulBasisGeneric[F Float](a []float64, lda int, x []F, ldx int, u []float64,
 // PackWidth is the number of basis columns that share a packed panel.
 const PackWidth = 16
 
+// PackRows is how many rows of samples MulPacked takes at a time at most.
+const PackRows = 12
+
+// wideDepth is the number of features of these rows in float32 that are converted at
+// a time: so many stay in the first-level cache.
+const wideDepth = 64
+
 // PackedLen returns the length of a packed basis, with the scratch memory of
 // MulPacked32 behind it.
 func PackedLen(d, r int) int {
-	const scratch = 12 * 64
-	return Pad(d)*((r+PackWidth-1)&^(PackWidth-1)) + scratch
+	return Pad(d)*((r+PackWidth-1)&^(PackWidth-1)) + PackRows*wideDepth
 }
 
 // packBasisGeneric copies a d x r basis to panels of PackWidth columns, each by

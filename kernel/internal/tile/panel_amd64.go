@@ -4,9 +4,6 @@ package tile
 
 import "unsafe"
 
-// maxHeight is the number of rows of the tallest panel tile.
-const maxHeight = 12
-
 // minPacked is the number of columns from which a panel, though it is filled up
 // with zeros to PackWidth columns, is faster than dot tiles.
 const minPacked = 13
@@ -80,73 +77,65 @@ func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 // nothing returns the hint that asks for p over and over.
 func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
-const (
-	// depth is the number of features that mulPacked takes at a time where it prefetches:
-	// so many rows of a packed panel stay in the first-level cache while all rows of
-	// samples pass by, and, of samples in float32, so many of maxHeight rows after
-	// their conversion.
-	depth = 64
-	// passRows is the number of rows whose sums are kept from one depth to the next.
-	passRows = 8 * maxHeight
-)
-
-// A panelSums is the rows of A = X U of a pass, row-major.
-type panelSums [passRows * PackWidth]float64
-
-// store writes the transpose of n rows to cols columns of a.
-func (s *panelSums) store(a []float64, lda, n, cols int) {
-	for j := range cols {
-		col := a[j*lda:][:n]
-		for i := range col {
-			col[i] = s[i*PackWidth+j]
-		}
-	}
-}
-
-// features returns the hint for rows of ldx samples of the given size that start at
-// address x, of which features k to k+depth are next: the features after those, or
-// behind the last ones the first features of the rows at address next. Without such
-// an address there is nothing to ask for.
-func features(x, next uintptr, k, d, ldx, size int) hint {
-	if next == 0 {
-		return hint{next: x}
-	}
-	h := hint{next: next, stride: ldx * size, step: Width * size}
-	if k+depth < d {
-		h.next = x + uintptr((k+depth)*size)
-	}
-	return h
-}
-
-func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
+// mulPacked takes the rows of a tile at a time and all of their features: those are
+// few streams through memory, and the packed basis comes from the second-level cache.
+// With every feature it asks for the same one of the rows of the next tile.
+func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 		return
 	}
 	d = Pad(d)
-	_, _ = x[(n-1)*ldx+d-1], p[(r+PackWidth-1)&^(PackWidth-1)*d-1]
-	// Without a prefetch all features of a few rows are taken at a time: those are
-	// streams that the processor follows by itself.
-	depth := depth
-	if next == 0 {
-		depth = d
+	size := int(unsafe.Sizeof(x[0]))
+	columns := (r + PackWidth - 1) &^ (PackWidth - 1)
+	_, _ = x[(n-1)*ldx+d-1], p[columns*d-1]
+	var wide []float64
+	if size == 4 {
+		wide = p[columns*d:][:PackRows*wideDepth]
 	}
-	var sums panelSums
+	var sums [PackRows * PackWidth]float64
 	for c := 0; c < r; c += PackWidth {
-		for first := 0; first < n; first += passRows {
-			rows := min(passRows, n-first)
-			for k := 0; k < d; k += depth {
-				for i := 0; i < rows; {
-					height := tileHeight(rows - i)
-					row := (first + i) * ldx
-					h := features(uintptr(unsafe.Pointer(&x[row])), shift(next, 8*row), k, d, ldx, 8)
-					panelTile(&sums[i*PackWidth], PackWidth, &x[row+k], ldx, &p[c*d+k*PackWidth], PackWidth, min(depth, d-k), height, k > 0, h)
-					i += height
+		cols := min(PackWidth, r-c)
+		for i := 0; i < n; {
+			height := tileHeight(n - i)
+			rows := x[i*ldx:]
+			h := hint{next: uintptr(unsafe.Pointer(&rows[0]))}
+			if next != 0 && c == 0 {
+				h = hint{next + uintptr(i*ldx*size), ldx * size, Width * size}
+			}
+			panelRows(&sums[0], rows, ldx, p[c*d:], d, height, wide, h)
+			for j := range cols {
+				col := a[(c+j)*lda+i:][:height]
+				for k := range col {
+					col[k] = sums[k*PackWidth+j]
 				}
 			}
-			sums.store(a[c*lda+first:], lda, rows, min(PackWidth, r-c))
+			i += height
 		}
 	}
+}
+
+// panelRows does the tile of height rows.
+func panelRows[F Float](sums *float64, x []F, ldx int, p []float64, d, height int, wide []float64, h hint) {
+	if x, ok := any(x).([]float64); ok {
+		panelTile(sums, PackWidth, &x[0], ldx, &p[0], PackWidth, d, height, false, h)
+		return
+	}
+	x32 := any(x).([]float32)
+	for k := 0; k < d; k += wideDepth {
+		count := min(wideDepth, d-k)
+		widen(&wide[0], wideDepth, &x32[k], ldx, height, count)
+		panelTile(sums, PackWidth, &wide[0], wideDepth, &p[k*PackWidth], PackWidth, count, height, k > 0, h)
+		h.next += uintptr(count / Width * h.step)
+	}
+}
+
+func widen(dst *float64, ldd int, src *float32, lds, rows, n int) {
+	if active == AVX512 {
+		widen_avx512(dst, ldd, src, lds, rows, n)
+		return
+	}
+	widen_avx2(dst, ldd, src, lds, rows, n)
 }
 
 // shift moves an address by some bytes, except that it leaves zero as it is.
@@ -155,40 +144,6 @@ func shift(next uintptr, bytes int) uintptr {
 		return 0
 	}
 	return next + uintptr(bytes)
-}
-
-// mulPacked32 is mulPacked for float32. It converts samples to float64 at the end
-// of p.
-func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr) {
-	if !accelerated() || n == 0 || d == 0 || r == 0 {
-		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
-		return
-	}
-	d = Pad(d)
-	_ = x[(n-1)*ldx+d-1]
-	wide := p[(r+PackWidth-1)&^(PackWidth-1)*d:][:maxHeight*depth]
-	var sums panelSums
-	for c := 0; c < r; c += PackWidth {
-		for first := 0; first < n; first += passRows {
-			rows := min(passRows, n-first)
-			for k := 0; k < d; k += depth {
-				count := min(depth, d-k)
-				for i := 0; i < rows; {
-					height := tileHeight(rows - i)
-					row := (first + i) * ldx
-					if active == AVX512 {
-						widen_avx512(&wide[0], depth, &x[row+k], ldx, height, count)
-					} else {
-						widen_avx2(&wide[0], depth, &x[row+k], ldx, height, count)
-					}
-					h := features(uintptr(unsafe.Pointer(&x[row])), shift(next, 4*row), k, d, ldx, 4)
-					panelTile(&sums[i*PackWidth], PackWidth, &wide[0], depth, &p[c*d+k*PackWidth], PackWidth, count, height, k > 0, h)
-					i += height
-				}
-			}
-			sums.store(a[c*lda+first:], lda, rows, min(PackWidth, r-c))
-		}
-	}
 }
 
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {

@@ -21,11 +21,7 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 // The tiles of mulBasis do as well on any rank.
 func packed(int) int { return 0 }
 
-func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
-	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
-}
-
-func mulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, _ uintptr) {
+func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ uintptr) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
