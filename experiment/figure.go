@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image/color"
@@ -9,13 +8,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/svg"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Size of a figure: the width of a page with two columns of text.
@@ -121,17 +120,11 @@ func writePNG(w io.Writer, paint func(draw.Canvas) error) error {
 
 // writeSVG does the same as an SVG image.
 func writeSVG(w io.Writer, paint func(draw.Canvas) error) error {
-	c := vgsvg.New(figureWidth, figureHeight)
-	if err := paint(draw.New(c)); err != nil {
+	image, err := svg.Draw(figureWidth, figureHeight, paint)
+	if err != nil {
 		return err
 	}
-	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return err
-	}
-	// Arial and Helvetica have the same widths, for readers without Liberation.
-	_, err := w.Write(bytes.ReplaceAll(buf.Bytes(),
-		[]byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	_, err = w.Write(image)
 	return err
 }
 
@@ -221,6 +214,6 @@ func handler() text.Handler { return labels{text.Plain{Fonts: font.DefaultCache}
 func style(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color: c, XAlign: x, YAlign: y, Handler: handler(),
-		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		Font: svg.Font(size),
 	}
 }

@@ -3,13 +3,16 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/svg"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // colors of the bars, one for each number of threads.
@@ -46,14 +49,14 @@ func plots(r *measure.Result, folder string) error {
 		if len(of) == 0 {
 			continue
 		}
-		if err := draw(s, of, filepath.Join(folder, plotFile(r, s))); err != nil {
+		if err := chart(s, of, filepath.Join(folder, plotFile(r, s))); err != nil {
 			return fmt.Errorf("plot of %s: %w", s.Name, err)
 		}
 	}
 	return nil
 }
 
-func draw(s measure.Shape, of []measure.Comparison, path string) error {
+func chart(s measure.Shape, of []measure.Comparison, path string) error {
 	// The first peer is drawn on top. Storage in float32 reads fewer bytes than the
 	// ceiling counts and is left out.
 	var names []string
@@ -67,7 +70,11 @@ func draw(s measure.Shape, of []measure.Comparison, path string) error {
 	p.X.Label.Text = "speed of an iteration, % of a streaming read of X with as many threads"
 	p.X.Min, p.X.Max = 0, 100
 	p.NominalY(names...)
-	p.Y.Tick.Label.Font.Size = vg.Points(9)
+	p.Title.TextStyle.Font, p.X.Label.TextStyle.Font = svg.Font(vg.Points(12)), svg.Font(vg.Points(11))
+	p.X.Tick.Label.Font, p.Y.Tick.Label.Font = svg.Font(vg.Points(9)), svg.Font(vg.Points(9))
+	p.Legend.TextStyle.Font = svg.Font(vg.Points(10))
+	p.Legend.Padding = vg.Points(3)
+	p.Legend.XOffs = -vg.Points(6)
 	p.Y.Min, p.Y.Max = -0.6, float64(len(names))-0.4
 	p.Legend.Top = false
 	p.Add(plotter.NewGrid())
@@ -90,5 +97,12 @@ func draw(s measure.Shape, of []measure.Comparison, path string) error {
 		p.Add(bars)
 		p.Legend.Add(fmt.Sprintf("threads: %d", c.Threads), bars)
 	}
-	return p.Save(20*vg.Centimeter, vg.Length(len(names)+4)*0.7*vg.Centimeter, path)
+	image, err := svg.Draw(20*vg.Centimeter, vg.Length(len(names)+4)*0.7*vg.Centimeter, func(c draw.Canvas) error {
+		p.Draw(draw.Crop(c, vg.Millimeter, -5*vg.Millimeter, vg.Millimeter, -2*vg.Millimeter))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, image, 0o666)
 }

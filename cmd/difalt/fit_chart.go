@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/difalt/difalt/internal/svg"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -14,7 +15,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Size of a chart: its letters stay readable at the width of a phone.
@@ -64,7 +64,7 @@ func newChart(x, y string) *chart {
 }
 
 func sans(s *text.Style, size vg.Length) {
-	s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	s.Font = svg.Font(size)
 	s.Handler = text.Plain{Fonts: font.DefaultCache}
 }
 
@@ -168,15 +168,10 @@ func (round) Ticks(low, high float64) []plot.Tick {
 
 // svg returns the chart as an SVG element.
 func (c *chart) svg() ([]byte, error) {
-	canvas := vgsvg.New(chartWidth, chartHeight)
-	c.Draw(draw.Crop(draw.New(canvas), 0, -6, 0, -6))
-	var buf bytes.Buffer
-	if _, err := canvas.WriteTo(&buf); err != nil {
-		return nil, err
-	}
-	// Arial and Helvetica have the same widths, for readers without Liberation.
-	return bytes.ReplaceAll(buf.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+	return svg.Draw(chartWidth, chartHeight, func(canvas draw.Canvas) error {
+		c.Draw(draw.Crop(canvas, 0, -6, 0, -6))
+		return nil
+	})
 }
 
 // files returns the chart as name.svg and name.png.
