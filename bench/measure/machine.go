@@ -24,6 +24,7 @@ type Machine struct {
 	System   string `json:"system"`
 	HugePage string `json:"huge_pages"`
 	Kernel   string `json:"kernel"` // of difalt
+	Commit   string `json:"commit"` // the last one that changed the kernel
 	Go       string `json:"go"`
 	Compiler string `json:"compiler"` // of the peers in C and C++
 	Date     string `json:"date"`
@@ -39,6 +40,7 @@ func ThisMachine() Machine {
 		System:   system(),
 		HugePage: hugePages(),
 		Kernel:   fmt.Sprintf("%s (build %s)", info.Kernel, info.Build),
+		Commit:   firstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
 		Go:       runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		Compiler: firstLine("gcc", "--version"),
 		Date:     time.Now().UTC().Format(time.DateOnly),
