@@ -1,0 +1,75 @@
+package kernel
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+// What is asked for ahead has no effect but on speed, so that only this test would
+// notice memory that nobody asks for, or asks for after it was read.
+func TestPrefetchCoversEverySampleOnce(t *testing.T) {
+	const tasks = 12
+	for _, shape := range []struct{ n, d, r int }{
+		{30, 600, 4}, {25, 128, 5}, {50, 100, 10}, {64, 512, 16}, {30, 200, 20}, {3, 1000, 2},
+		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {2000, 600, 4},
+	} {
+		rows := make([]int, tasks)
+		for i := range rows {
+			rows[i] = shape.n
+		}
+		for _, storage := range []Storage{Float64, Float32} {
+			x := NewBuilder(shape.d, rows, storage).Tasks()
+			task := shape.n * x.stride * storage.size() // bytes
+			base := uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
+			if storage == Float32 {
+				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
+			}
+			asked := make([]int, x.Bytes())
+			now, total := 0, 0
+			ask := func(next uintptr, bytes int) {
+				if next == 0 {
+					return
+				}
+				total += bytes
+				for i := int(next - base); i < int(next-base)+bytes; i++ {
+					if i < 0 || i >= len(asked) {
+						continue
+					}
+					if asked[i]++; i/task < now {
+						t.Fatalf("%+v, %v: byte %d of task %d is asked for in task %d", shape, storage, i%task, i/task, now)
+					}
+					if ahead := i - now*task; ahead > 2*task+tile.Window+tile.PackRows*x.stride*8 {
+						t.Fatalf("%+v, %v: task %d asks for what is %d bytes away", shape, storage, now, ahead)
+					}
+				}
+			}
+			for now = range tasks {
+				s := x.samples(now, shape.r)
+				basis := task
+				if tile.Packed(shape.r) == 0 {
+					basis = task / 8 * tile.Ahead(shape.r)
+				}
+				ask(s.basisNext, basis)
+				ask(s.solveNext, tile.SolveAhead(shape.n, shape.r))
+				ask(s.gradientNext, task-basis)
+			}
+			if uintptr(task) > resident {
+				if total != 0 {
+					t.Errorf("%+v, %v: a task of %d bytes asks for %d bytes", shape, storage, task, total/tasks)
+				}
+				continue
+			}
+			for i := 2 * task; i < len(asked); i++ {
+				if asked[i] == 0 {
+					t.Fatalf("%+v, %v: nobody asks for byte %d of task %d", shape, storage, i%task, i/task)
+				}
+			}
+			solve := tile.SolveAhead(shape.n, shape.r)
+			if total > tasks*(task+solve) {
+				t.Errorf("%+v, %v: %d bytes are asked for, want at most %d", shape, storage, total, tasks*(task+solve))
+			}
+		}
+	}
+}
