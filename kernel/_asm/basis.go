@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -17,8 +18,9 @@ func basisRows(t isa, cols int) int {
 	return 2
 }
 
-// basisStreams returns in how many streams mulBasis prefetches: a line of each with
-// every eight features of four rows. Package tile has the same numbers.
+// basisStreams returns in how many streams at least mulBasis prefetches, a line of each
+// with every eight features of four rows: so many lines are what it reads
+// meanwhile, or a little less. Package tile has the same numbers.
 func basisStreams(f32 bool) int {
 	if f32 {
 		return 2
@@ -31,10 +33,16 @@ func basisStreams(f32 bool) int {
 func mulBasis(t isa, cols int, f32 bool) {
 	typ, suffix, size := elem(f32)
 	height := basisRows(t, cols)
-	text(fmt.Sprintf("mulBasis%s_%dx%d", suffix, height, cols), t,
-		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)", typ),
+	signature := fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)", typ)
+	lines := fmt.Sprint(basisStreams(f32))
+	twice := t == avx512 // AVX2 has tiles of two rows, which ask for every line twice as it is
+	if twice {
+		signature = strings.TrimSuffix(signature, ")") + ", twice bool)"
+		lines += ", or twice as many,"
+	}
+	text(fmt.Sprintf("mulBasis%s_%dx%d", suffix, height, cols), t, signature,
 		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8. "+
-			"It prefetches %d lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.", cols, basisStreams(f32)))
+			"It prefetches %s lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.", cols, lines))
 
 	b := basisTile{t: t, cols: cols, f32: f32, size: size}
 	b.ldx = bytesParam("ldx", f32)
@@ -44,9 +52,9 @@ func mulBasis(t isa, cols int, f32 bool) {
 	b.pf, b.apart = param("next"), param("apart")
 	b.sum = t.newReducer()
 
-	first := AllocLocal(8)
+	b.first = AllocLocal(8)
 	x := param("x")
-	MOVQ(x, first)
+	MOVQ(x, b.first)
 
 	b.pace = AllocLocal(16)
 	pace := param("pace")
@@ -54,32 +62,50 @@ func mulBasis(t isa, cols int, f32 bool) {
 	SHRQ(Imm(1), pace)
 	MOVQ(pace, b.pace.Offset(8))
 
-	if height == 4 {
-		Label("fours")
-		CMPQ(mem("n"), Imm(4))
-		JL(LabelRef("three"))
-		b.block(4)
-		JMP(LabelRef("fours"))
-		Label("three")
-		CMPQ(mem("n"), Imm(3))
-		JNE(LabelRef("twos"))
-		x := param("x")
-		CMPQ(x, first)
-		JE(LabelRef("twos"))
-		b.back()
-		JMP(LabelRef("fours"))
+	if !twice {
+		b.rows("", height)
+		return
 	}
-	Label("twos")
+	CMPB(mem("twice"), I8(0))
+	JNE(LabelRef("twice"))
+	b.rows("", height)
+	Label("twice")
+	b.far = GP64()
+	IMUL3Q(I32(basisStreams(f32)), b.apart, b.far)
+	ADDQ(b.pf, b.far)
+	b.twice = true
+	b.rows("twice", height)
+}
+
+// rows emits the loop over the rows and the end of the function.
+func (b basisTile) rows(prefix string, height int) {
+	label := func(s string) string { return prefix + s }
+	if height == 4 {
+		Label(label("fours"))
+		CMPQ(mem("n"), Imm(4))
+		JL(LabelRef(label("three")))
+		b.block(prefix, 4)
+		JMP(LabelRef(label("fours")))
+		Label(label("three"))
+		CMPQ(mem("n"), Imm(3))
+		JNE(LabelRef(label("twos")))
+		x := param("x")
+		CMPQ(x, b.first)
+		JE(LabelRef(label("twos")))
+		b.back()
+		JMP(LabelRef(label("fours")))
+	}
+	Label(label("twos"))
 	CMPQ(mem("n"), Imm(2))
-	JL(LabelRef("one"))
-	b.block(2)
-	JMP(LabelRef("twos"))
-	Label("one")
+	JL(LabelRef(label("one")))
+	b.block(prefix, 2)
+	JMP(LabelRef(label("twos")))
+	Label(label("one"))
 	CMPQ(mem("n"), Imm(0))
-	JE(LabelRef("end"))
+	JE(LabelRef(label("end")))
 	b.back()
-	JMP(LabelRef("twos"))
-	Label("end")
+	JMP(LabelRef(label("twos")))
+	Label(label("end"))
 	finish()
 }
 
@@ -92,7 +118,10 @@ type basisTile struct {
 	xs, us rows          // running along d
 	pf     reg.GPVirtual // next line to prefetch in the first stream
 	apart  reg.GPVirtual // from there to the next stream
-	pace   Mem           // how far 8 features of 4 and of 2 rows move on
+	twice  bool          // twice as many streams, far being the first of the others
+	far    reg.GPVirtual
+	first  Mem // the first row
+	pace   Mem // how far 8 features of 4 and of 2 rows move on
 	sum    reducer
 }
 
@@ -106,8 +135,8 @@ func (b basisTile) back() {
 
 // block emits the product of height rows and all groups, and moves on to the
 // next rows.
-func (b basisTile) block(height int) {
-	label := func(s string) string { return fmt.Sprintf("%s%d", s, height) }
+func (b basisTile) block(prefix string, height int) {
+	label := func(s string) string { return fmt.Sprintf("%s%s%d", prefix, s, height) }
 	acc := make([][]reg.VecVirtual, b.cols) // by columns
 	u, a := param("u"), param("a")
 	left := AllocLocal(8)
@@ -138,12 +167,19 @@ func (b basisTile) block(height int) {
 
 // dots adds the products of eight features, and prefetches its share.
 func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
-	for i := range basisStreams(b.f32) {
-		m := Mem{Base: b.pf}
-		if i > 0 {
-			m.Index, m.Scale = b.apart, uint8(i)
+	ask := func(base reg.GPVirtual) {
+		for i := range basisStreams(b.f32) {
+			m := Mem{Base: base}
+			if i > 0 {
+				m.Index, m.Scale = b.apart, uint8(i)
+			}
+			PREFETCHT1(m)
 		}
-		PREFETCHT1(m)
+		ADDQ(b.pace.Offset(8*(4-height)/2), base)
+	}
+	ask(b.pf)
+	if b.twice {
+		ask(b.far)
 	}
 	for k := 0; k < 8; k += b.t.lanes {
 		if height > b.cols { // keep the shorter side in registers
@@ -174,7 +210,6 @@ func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
 	}
 	ADDQ(I32(8*b.size), b.xs.base)
 	ADDQ(Imm(64), b.us.base)
-	ADDQ(b.pace.Offset(8*(4-height)/2), b.pf)
 }
 
 // store writes the sums of all columns of a group and moves a to the next group.

@@ -16,7 +16,16 @@ import "unsafe"
 type ask struct {
 	next        uintptr
 	apart, pace int
+	twice       bool // in twice as many streams, for mulBasis on AVX-512
 }
+
+// twiceFrom is from how many bytes on mulBasis asks in twice as many streams on AVX-512,
+// each going on by half of a line with a step: a line is then asked for by two steps in a
+// row, as it is by two tiles of half as many rows on AVX2.
+// A prefetch into the second-level cache is a wish, which a processor drops while its
+// buffers are full. In fewer bytes the streams would be short, and what is in a cache
+// already should not be asked for any more often.
+const twiceFrom = 48 << 10
 
 // ahead returns how to ask for the given number of bytes from next on, in streams
 // from all over them, in a number of steps of eight features. Without an address it
@@ -26,24 +35,29 @@ func ahead[F Float](next uintptr, bytes int, steps float64, streams int, here *F
 		return ask{next: uintptr(unsafe.Pointer(here))}
 	}
 	pace := int(float64(bytes)/(steps*float64(streams))+1.99) &^ 1
-	return ask{next, bytes / streams, pace}
+	return ask{next: next, apart: bytes / streams, pace: pace}
 }
 
-// basisStreams returns in how many streams mulBasis asks. In single precision eight
-// features of four rows have half as many bytes.
-func basisStreams[F Float]() int {
-	var x F
-	if unsafe.Sizeof(x) == 4 {
-		return 2
+// basisAhead is ahead for mulBasis.
+func basisAhead[F Float](next uintptr, bytes int, steps float64, here *F) ask {
+	// In single precision eight features of four rows have half as many bytes.
+	streams := 3
+	if unsafe.Sizeof(*here) == 4 {
+		streams = 2
 	}
-	return 3
+	twice := active == AVX512 && next != 0 && bytes >= twiceFrom
+	if twice {
+		streams *= 2
+	}
+	k := ahead(next, bytes, steps, streams, here)
+	k.twice = twice
+	return k
 }
 
-// gradientStreams returns in how many streams mulTransposed asks.
-func gradientStreams[F Float]() int {
-	var x F
-	if unsafe.Sizeof(x) == 4 {
-		return 1
+// gradientAhead is ahead for mulTransposed.
+func gradientAhead[F Float](next uintptr, bytes int, steps float64, here *F) ask {
+	if unsafe.Sizeof(*here) == 4 {
+		return ahead(next, bytes, steps, 1, here)
 	}
-	return 2
+	return ahead(next, bytes, steps, 2, here)
 }

@@ -4,70 +4,70 @@
 
 package tile
 
-// mulBasis_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
 // mulTransposed_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2 lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.
 //
 //go:noescape
 func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
 
-// mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis32_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis32_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis32_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis32_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulBasis32_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
 // mulTransposed32_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1 lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.
 //

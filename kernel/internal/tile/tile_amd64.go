@@ -48,7 +48,7 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
-		k := ahead(next, asked, float64(d)/16, basisStreams[F](), &x[0])
+		k := basisAhead(next, asked, float64(d)/16, &x[0])
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
 			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
@@ -61,11 +61,11 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	width, wide, narrow := groups(r)
 	steps := float64(n*d) / (4 * Width) // for each group
 	first := asked * wide / (wide + narrow)
-	k := ahead(next, first, steps*float64(wide), basisStreams[F](), &x[0])
+	k := basisAhead(next, first, steps*float64(wide), &x[0])
 	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, k)
 	if narrow > 0 {
 		j := wide * width
-		k := ahead(shift(next, first), asked-first, steps*float64(narrow), basisStreams[F](), &x[0])
+		k := basisAhead(shift(next, first), asked-first, steps*float64(narrow), &x[0])
 		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, k)
 	}
 }
@@ -121,12 +121,12 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	if below {
 		rows := low * (height - 1)
 		i := n - (height - 1)
-		k := ahead(next, rows*asked, float64(low*d)/Width, gradientStreams[F](), &x[0])
+		k := gradientAhead(next, rows*asked, float64(low*d)/Width, &x[0])
 		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, k)
 		next = shift(next, rows*asked)
 	}
 	i := height * (tall - 1)
-	k := ahead(next, height*tall*asked, float64(tall*d)/Width, gradientStreams[F](), &x[0])
+	k := gradientAhead(next, height*tall*asked, float64(tall*d)/Width, &x[0])
 	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, k)
 }
 

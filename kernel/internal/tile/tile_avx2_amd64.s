@@ -53,6 +53,7 @@ dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Y4
 	VMOVUPD     (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -73,7 +74,6 @@ dot4:
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -127,6 +127,7 @@ dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
+	ADDQ         16(SP), DI
 	VMOVUPD      (DX), Y2
 	VMOVUPD      (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -139,7 +140,6 @@ dot2:
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -213,6 +213,7 @@ dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VMOVUPD     (BX), Y10
@@ -243,7 +244,6 @@ dot4:
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -307,6 +307,7 @@ dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
+	ADDQ         16(SP), DI
 	VMOVUPD      (BX), Y4
 	VMOVUPD      (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -325,7 +326,6 @@ dot2:
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -407,6 +407,7 @@ dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -447,7 +448,6 @@ dot4:
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -521,6 +521,7 @@ dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
+	ADDQ         16(SP), DI
 	VMOVUPD      (BX), Y6
 	VMOVUPD      (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -545,7 +546,6 @@ dot2:
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -629,6 +629,7 @@ dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
+	ADDQ         16(SP), DI
 	VMOVUPD      (SI), Y8
 	VMOVUPD      (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -659,7 +660,6 @@ dot2:
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -749,6 +749,7 @@ dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
+	ADDQ         16(SP), DI
 	VMOVUPD      (SI), Y10
 	VMOVUPD      (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -785,7 +786,6 @@ dot2:
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -884,6 +884,7 @@ dot2:
 	PREFETCHT1   (R8)
 	PREFETCHT1   (R8)(R9*1)
 	PREFETCHT1   (R8)(R9*2)
+	ADDQ         16(SP), R8
 	VMOVUPD      (DI), Y12
 	VMOVUPD      (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -926,7 +927,6 @@ dot2:
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+64, DI
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), R8
 	DECQ         R12
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -1596,6 +1596,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Y4
 	VCVTPS2PD   (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -1616,7 +1617,6 @@ dot4:
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -1669,6 +1669,7 @@ group2:
 dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
 	VMOVUPD      (DX), Y2
 	VCVTPS2PD    (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -1681,7 +1682,6 @@ dot2:
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -1754,6 +1754,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VCVTPS2PD   (BX), Y10
@@ -1784,7 +1785,6 @@ dot4:
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -1847,6 +1847,7 @@ group2:
 dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
 	VCVTPS2PD    (BX), Y4
 	VCVTPS2PD    (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -1865,7 +1866,6 @@ dot2:
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -1946,6 +1946,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -1986,7 +1987,6 @@ dot4:
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -2059,6 +2059,7 @@ group2:
 dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
 	VCVTPS2PD    (BX), Y6
 	VCVTPS2PD    (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -2083,7 +2084,6 @@ dot2:
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R10
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -2166,6 +2166,7 @@ group2:
 dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
 	VCVTPS2PD    (SI), Y8
 	VCVTPS2PD    (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -2196,7 +2197,6 @@ dot2:
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -2285,6 +2285,7 @@ group2:
 dot2:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
 	VCVTPS2PD    (SI), Y10
 	VCVTPS2PD    (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -2321,7 +2322,6 @@ dot2:
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), DI
 	DECQ         R11
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX
@@ -2419,6 +2419,7 @@ group2:
 dot2:
 	PREFETCHT1   (R8)
 	PREFETCHT1   (R8)(R9*1)
+	ADDQ         16(SP), R8
 	VCVTPS2PD    (DI), Y12
 	VCVTPS2PD    (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -2461,7 +2462,6 @@ dot2:
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+32, DI
 	ADDQ         $0x40, DX
-	ADDQ         16(SP), R8
 	DECQ         R12
 	JNZ          dot2
 	MOVQ         lda+8(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  ldu+40(FP), CX
@@ -24,6 +24,8 @@ TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -47,6 +49,7 @@ dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -58,7 +61,6 @@ dot4:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -119,6 +121,7 @@ dot2:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
+	ADDQ        16(SP), DI
 	VMOVUPD     (DX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -126,7 +129,6 @@ dot2:
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
-	ADDQ        16(SP), DI
 	DECQ        R10
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
@@ -162,9 +164,158 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+3, R8, R9
+	ADDQ   DI, R9
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot4:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
+	ADDQ        8(SP), DI
+	PREFETCHT1  (R9)
+	PREFETCHT1  (R9)(R8*1)
+	PREFETCHT1  (R9)(R8*2)
+	ADDQ        8(SP), R9
+	VMOVUPD     (DX), Z4
+	VMOVUPD     (BX), Z5
+	VFMADD231PD Z5, Z4, Z0
+	VMOVUPD     (BX)(AX*1), Z5
+	VFMADD231PD Z5, Z4, Z1
+	VMOVUPD     (BX)(AX*2), Z5
+	VFMADD231PD Z5, Z4, Z2
+	VMOVUPD     (BX)(SI*1), Z5
+	VFMADD231PD Z5, Z4, Z3
+	ADDQ        $+64, BX
+	ADDQ        $0x40, DX
+	DECQ        R12
+	JNZ         twicedot4
+	MOVQ        lda+8(FP), DX
+	SHLQ        $0x03, DX
+	VSHUFPD     $0x55, Z1, Z0, Z4
+	VMOVAPD     Z1, K1, Z0
+	VADDPD      Z0, Z4, Z4
+	VSHUFPD     $0x55, Z3, Z2, Z0
+	VMOVAPD     Z3, K1, Z2
+	VADDPD      Z2, Z0, Z0
+	VSHUFF64X2  $0x4e, Z0, Z4, Z1
+	VMOVAPD     Z0, K2, Z4
+	VADDPD      Z4, Z1, Z1
+	VSHUFF64X2  $0x0d, Z1, Z1, Z0
+	VSHUFF64X2  $0x08, Z1, Z1, Z1
+	VADDPD      Y1, Y0, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        DX, R11
+	ADDQ        CX, R10
+	DECQ        40(SP)
+	JNZ         twicegroup4
+	ADDQ        $+32, a+0(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	SUBQ        $+4, n+48(FP)
+	JMP         twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   x+16(FP), BX
+	MOVQ   SI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+twicedot2:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
+	ADDQ        16(SP), DI
+	PREFETCHT1  (R9)
+	PREFETCHT1  (R9)(R8*1)
+	PREFETCHT1  (R9)(R8*2)
+	ADDQ        16(SP), R9
+	VMOVUPD     (DX), Z2
+	VMOVUPD     (BX), Z3
+	VFMADD231PD Z3, Z2, Z0
+	VMOVUPD     (BX)(AX*1), Z3
+	VFMADD231PD Z3, Z2, Z1
+	ADDQ        $+64, BX
+	ADDQ        $0x40, DX
+	DECQ        R11
+	JNZ         twicedot2
+	MOVQ        lda+8(FP), DX
+	SHLQ        $0x03, DX
+	VSHUFPD     $0x55, Z1, Z0, Z2
+	VMOVAPD     Z1, K1, Z0
+	VADDPD      Z0, Z2, Z2
+	VSHUFF64X2  $0x4e, Z2, Z2, Z0
+	VADDPD      Z2, Z0, Z0
+	VSHUFF64X2  $0x0d, Z0, Z0, Z1
+	VSHUFF64X2  $0x08, Z0, Z0, Z0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     X1, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, SI
+	DECQ        48(SP)
+	JNZ         twicegroup2
+	ADDQ        $+16, a+0(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	SUBQ        $+2, n+48(FP)
+	JMP         twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  ldu+40(FP), CX
@@ -182,6 +333,8 @@ TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -209,6 +362,7 @@ dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
+	ADDQ          8(SP), DI
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VMOVUPD       (BX), Z10
@@ -225,7 +379,6 @@ dot4:
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
 	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -299,6 +452,7 @@ dot2:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
+	ADDQ          16(SP), DI
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -309,7 +463,6 @@ dot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
 	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -351,9 +504,189 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+3, R8, R9
+	ADDQ   DI, R9
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot4:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
+	ADDQ          8(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	PREFETCHT1    (R9)(R8*2)
+	ADDQ          8(SP), R9
+	VMOVUPD       (DX), Z8
+	VMOVUPD       (DX)(CX*1), Z9
+	VMOVUPD       (BX), Z10
+	VFMADD231PD   Z10, Z8, Z0
+	VFMADD231PD   Z10, Z9, Z4
+	VMOVUPD       (BX)(AX*1), Z10
+	VFMADD231PD   Z10, Z8, Z1
+	VFMADD231PD   Z10, Z9, Z5
+	VMOVUPD       (BX)(AX*2), Z10
+	VFMADD231PD   Z10, Z8, Z2
+	VFMADD231PD   Z10, Z9, Z6
+	VMOVUPD       (BX)(SI*1), Z10
+	VFMADD231PD   Z10, Z8, Z3
+	VFMADD231PD   Z10, Z9, Z7
+	ADDQ          $+64, BX
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z8
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+16(FP), BX
+	MOVQ   SI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+twicedot2:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
+	ADDQ          16(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	PREFETCHT1    (R9)(R8*2)
+	ADDQ          16(SP), R9
+	VMOVUPD       (BX), Z4
+	VMOVUPD       (BX)(AX*1), Z5
+	VMOVUPD       (DX), Z6
+	VFMADD231PD   Z4, Z6, Z0
+	VFMADD231PD   Z5, Z6, Z1
+	VMOVUPD       (DX)(CX*1), Z6
+	VFMADD231PD   Z4, Z6, Z2
+	VFMADD231PD   Z5, Z6, Z3
+	ADDQ          $+64, BX
+	ADDQ          $0x40, DX
+	DECQ          R11
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z4
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z4, Z4
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z4, Z1
+	VMOVAPD       Z0, K2, Z4
+	VADDPD        Z4, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  ldu+40(FP), CX
@@ -371,6 +704,8 @@ TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -402,6 +737,7 @@ dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
+	ADDQ          8(SP), DI
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -423,7 +759,6 @@ dot4:
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
 	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -514,6 +849,7 @@ dot2:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
+	ADDQ          16(SP), DI
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -527,7 +863,6 @@ dot2:
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
 	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -580,9 +915,229 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+3, R8, R9
+	ADDQ   DI, R9
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot4:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
+	ADDQ          8(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	PREFETCHT1    (R9)(R8*2)
+	ADDQ          8(SP), R9
+	VMOVUPD       (DX), Z12
+	VMOVUPD       (DX)(CX*1), Z13
+	VMOVUPD       (DX)(CX*2), Z14
+	VMOVUPD       (BX), Z15
+	VFMADD231PD   Z15, Z12, Z0
+	VFMADD231PD   Z15, Z13, Z4
+	VFMADD231PD   Z15, Z14, Z8
+	VMOVUPD       (BX)(AX*1), Z15
+	VFMADD231PD   Z15, Z12, Z1
+	VFMADD231PD   Z15, Z13, Z5
+	VFMADD231PD   Z15, Z14, Z9
+	VMOVUPD       (BX)(AX*2), Z15
+	VFMADD231PD   Z15, Z12, Z2
+	VFMADD231PD   Z15, Z13, Z6
+	VFMADD231PD   Z15, Z14, Z10
+	VMOVUPD       (BX)(SI*1), Z15
+	VFMADD231PD   Z15, Z12, Z3
+	VFMADD231PD   Z15, Z13, Z7
+	VFMADD231PD   Z15, Z14, Z11
+	ADDQ          $+64, BX
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z12
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z12, Z1
+	VMOVAPD       Z0, K2, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   x+16(FP), BX
+	MOVQ   SI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+twicedot2:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
+	ADDQ          16(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	PREFETCHT1    (R9)(R8*2)
+	ADDQ          16(SP), R9
+	VMOVUPD       (BX), Z6
+	VMOVUPD       (BX)(AX*1), Z7
+	VMOVUPD       (DX), Z8
+	VFMADD231PD   Z6, Z8, Z0
+	VFMADD231PD   Z7, Z8, Z1
+	VMOVUPD       (DX)(CX*1), Z8
+	VFMADD231PD   Z6, Z8, Z2
+	VFMADD231PD   Z7, Z8, Z3
+	VMOVUPD       (DX)(CX*2), Z8
+	VFMADD231PD   Z6, Z8, Z4
+	VFMADD231PD   Z7, Z8, Z5
+	ADDQ          $+64, BX
+	ADDQ          $0x40, DX
+	DECQ          R11
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z6
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z6, Z6
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z6, Z1
+	VMOVAPD       Z0, K2, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z0, Z1
+	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  ldu+40(FP), CX
@@ -601,6 +1156,8 @@ TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -636,6 +1193,7 @@ dot4:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
+	ADDQ          8(SP), R8
 	VMOVUPD       (SI), Z16
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
@@ -662,7 +1220,6 @@ dot4:
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
 	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -766,6 +1323,7 @@ dot2:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
+	ADDQ          16(SP), R8
 	VMOVUPD       (SI), Z8
 	VMOVUPD       (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -782,7 +1340,6 @@ dot2:
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
 	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -841,9 +1398,260 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+3, R9, R10
+	ADDQ   R8, R10
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	MOVQ   x+16(FP), SI
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+twicedot4:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
+	ADDQ          8(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    (R10)(R9*2)
+	ADDQ          8(SP), R10
+	VMOVUPD       (SI), Z16
+	VMOVUPD       (SI)(AX*1), Z17
+	VMOVUPD       (SI)(AX*2), Z18
+	VMOVUPD       (SI)(DI*1), Z19
+	VMOVUPD       (DX), Z20
+	VFMADD231PD   Z16, Z20, Z0
+	VFMADD231PD   Z17, Z20, Z1
+	VFMADD231PD   Z18, Z20, Z2
+	VFMADD231PD   Z19, Z20, Z3
+	VMOVUPD       (DX)(CX*1), Z20
+	VFMADD231PD   Z16, Z20, Z4
+	VFMADD231PD   Z17, Z20, Z5
+	VFMADD231PD   Z18, Z20, Z6
+	VFMADD231PD   Z19, Z20, Z7
+	VMOVUPD       (DX)(CX*2), Z20
+	VFMADD231PD   Z16, Z20, Z8
+	VFMADD231PD   Z17, Z20, Z9
+	VFMADD231PD   Z18, Z20, Z10
+	VFMADD231PD   Z19, Z20, Z11
+	VMOVUPD       (DX)(BX*1), Z20
+	VFMADD231PD   Z16, Z20, Z12
+	VFMADD231PD   Z17, Z20, Z13
+	VFMADD231PD   Z18, Z20, Z14
+	VFMADD231PD   Z19, Z20, Z15
+	ADDQ          $+64, SI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z16
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z16, Z16
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z16, Z1
+	VMOVAPD       Z0, K2, Z16
+	VADDPD        Z16, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), DI
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+16(FP), SI
+	MOVQ   DI, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot2:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
+	ADDQ          16(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    (R10)(R9*2)
+	ADDQ          16(SP), R10
+	VMOVUPD       (SI), Z8
+	VMOVUPD       (SI)(AX*1), Z9
+	VMOVUPD       (DX), Z10
+	VFMADD231PD   Z8, Z10, Z0
+	VFMADD231PD   Z9, Z10, Z1
+	VMOVUPD       (DX)(CX*1), Z10
+	VFMADD231PD   Z8, Z10, Z2
+	VFMADD231PD   Z9, Z10, Z3
+	VMOVUPD       (DX)(CX*2), Z10
+	VFMADD231PD   Z8, Z10, Z4
+	VFMADD231PD   Z9, Z10, Z5
+	VMOVUPD       (DX)(BX*1), Z10
+	VFMADD231PD   Z8, Z10, Z6
+	VFMADD231PD   Z9, Z10, Z7
+	ADDQ          $+64, SI
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z8
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z1
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  ldu+40(FP), CX
@@ -862,6 +1670,8 @@ TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -901,6 +1711,7 @@ dot4:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
+	ADDQ          8(SP), R8
 	VMOVUPD       (SI), Z20
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
@@ -932,7 +1743,6 @@ dot4:
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
 	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -1053,6 +1863,7 @@ dot2:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
+	ADDQ          16(SP), R8
 	VMOVUPD       (SI), Z10
 	VMOVUPD       (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -1072,7 +1883,6 @@ dot2:
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
 	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -1142,9 +1952,300 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+3, R9, R10
+	ADDQ   R8, R10
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   x+16(FP), SI
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+twicedot4:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
+	ADDQ          8(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    (R10)(R9*2)
+	ADDQ          8(SP), R10
+	VMOVUPD       (SI), Z20
+	VMOVUPD       (SI)(AX*1), Z21
+	VMOVUPD       (SI)(AX*2), Z22
+	VMOVUPD       (SI)(DI*1), Z23
+	VMOVUPD       (DX), Z24
+	VFMADD231PD   Z20, Z24, Z0
+	VFMADD231PD   Z21, Z24, Z1
+	VFMADD231PD   Z22, Z24, Z2
+	VFMADD231PD   Z23, Z24, Z3
+	VMOVUPD       (DX)(CX*1), Z24
+	VFMADD231PD   Z20, Z24, Z4
+	VFMADD231PD   Z21, Z24, Z5
+	VFMADD231PD   Z22, Z24, Z6
+	VFMADD231PD   Z23, Z24, Z7
+	VMOVUPD       (DX)(CX*2), Z24
+	VFMADD231PD   Z20, Z24, Z8
+	VFMADD231PD   Z21, Z24, Z9
+	VFMADD231PD   Z22, Z24, Z10
+	VFMADD231PD   Z23, Z24, Z11
+	VMOVUPD       (DX)(BX*1), Z24
+	VFMADD231PD   Z20, Z24, Z12
+	VFMADD231PD   Z21, Z24, Z13
+	VFMADD231PD   Z22, Z24, Z14
+	VFMADD231PD   Z23, Z24, Z15
+	VMOVUPD       (DX)(CX*4), Z24
+	VFMADD231PD   Z20, Z24, Z16
+	VFMADD231PD   Z21, Z24, Z17
+	VFMADD231PD   Z22, Z24, Z18
+	VFMADD231PD   Z23, Z24, Z19
+	ADDQ          $+64, SI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z20
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z20, Z20
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z20, Z1
+	VMOVAPD       Z0, K2, Z20
+	VADDPD        Z20, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z17, Z16, Z0
+	VMOVAPD       Z17, K1, Z16
+	VADDPD        Z16, Z0, Z0
+	VSHUFPD       $0x55, Z19, Z18, Z1
+	VMOVAPD       Z19, K1, Z18
+	VADDPD        Z18, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), DI
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   x+16(FP), SI
+	MOVQ   DI, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot2:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
+	ADDQ          16(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    (R10)(R9*2)
+	ADDQ          16(SP), R10
+	VMOVUPD       (SI), Z10
+	VMOVUPD       (SI)(AX*1), Z11
+	VMOVUPD       (DX), Z12
+	VFMADD231PD   Z10, Z12, Z0
+	VFMADD231PD   Z11, Z12, Z1
+	VMOVUPD       (DX)(CX*1), Z12
+	VFMADD231PD   Z10, Z12, Z2
+	VFMADD231PD   Z11, Z12, Z3
+	VMOVUPD       (DX)(CX*2), Z12
+	VFMADD231PD   Z10, Z12, Z4
+	VFMADD231PD   Z11, Z12, Z5
+	VMOVUPD       (DX)(BX*1), Z12
+	VFMADD231PD   Z10, Z12, Z6
+	VFMADD231PD   Z11, Z12, Z7
+	VMOVUPD       (DX)(CX*4), Z12
+	VFMADD231PD   Z10, Z12, Z8
+	VFMADD231PD   Z11, Z12, Z9
+	ADDQ          $+64, SI
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z10
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z10, Z10
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z10, Z1
+	VMOVAPD       Z0, K2, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z1
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z0, Z1
+	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  ldu+40(FP), CX
@@ -1164,6 +2265,8 @@ TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -1207,6 +2310,7 @@ dot4:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	PREFETCHT1    (R9)(R10*2)
+	ADDQ          8(SP), R9
 	VMOVUPD       (DI), Z24
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
@@ -1243,7 +2347,6 @@ dot4:
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R9
 	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -1377,6 +2480,7 @@ dot2:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	PREFETCHT1    (R9)(R10*2)
+	ADDQ          16(SP), R9
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -1399,7 +2503,6 @@ dot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R9
 	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -1472,6 +2575,328 @@ one:
 	JMP  twos
 
 end:
+	VZEROUPPER
+	RET
+
+twice:
+	IMUL3Q $+3, R10, R11
+	ADDQ   R9, R11
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R12
+	MOVQ a+0(FP), R13
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   x+16(FP), DI
+	MOVQ   R12, DX
+	MOVQ   d+56(FP), R14
+	SHRQ   $0x03, R14
+
+twicedot4:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    (R9)(R10*2)
+	ADDQ          8(SP), R9
+	PREFETCHT1    (R11)
+	PREFETCHT1    (R11)(R10*1)
+	PREFETCHT1    (R11)(R10*2)
+	ADDQ          8(SP), R11
+	VMOVUPD       (DI), Z24
+	VMOVUPD       (DI)(AX*1), Z25
+	VMOVUPD       (DI)(AX*2), Z26
+	VMOVUPD       (DI)(R8*1), Z27
+	VMOVUPD       (DX), Z28
+	VFMADD231PD   Z24, Z28, Z0
+	VFMADD231PD   Z25, Z28, Z1
+	VFMADD231PD   Z26, Z28, Z2
+	VFMADD231PD   Z27, Z28, Z3
+	VMOVUPD       (DX)(CX*1), Z28
+	VFMADD231PD   Z24, Z28, Z4
+	VFMADD231PD   Z25, Z28, Z5
+	VFMADD231PD   Z26, Z28, Z6
+	VFMADD231PD   Z27, Z28, Z7
+	VMOVUPD       (DX)(CX*2), Z28
+	VFMADD231PD   Z24, Z28, Z8
+	VFMADD231PD   Z25, Z28, Z9
+	VFMADD231PD   Z26, Z28, Z10
+	VFMADD231PD   Z27, Z28, Z11
+	VMOVUPD       (DX)(BX*1), Z28
+	VFMADD231PD   Z24, Z28, Z12
+	VFMADD231PD   Z25, Z28, Z13
+	VFMADD231PD   Z26, Z28, Z14
+	VFMADD231PD   Z27, Z28, Z15
+	VMOVUPD       (DX)(CX*4), Z28
+	VFMADD231PD   Z24, Z28, Z16
+	VFMADD231PD   Z25, Z28, Z17
+	VFMADD231PD   Z26, Z28, Z18
+	VFMADD231PD   Z27, Z28, Z19
+	VMOVUPD       (DX)(SI*1), Z28
+	VFMADD231PD   Z24, Z28, Z20
+	VFMADD231PD   Z25, Z28, Z21
+	VFMADD231PD   Z26, Z28, Z22
+	VFMADD231PD   Z27, Z28, Z23
+	ADDQ          $+64, DI
+	ADDQ          $0x40, DX
+	DECQ          R14
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z24
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z24, Z24
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z24, Z1
+	VMOVAPD       Z0, K2, Z24
+	VADDPD        Z24, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	VSHUFPD       $0x55, Z17, Z16, Z0
+	VMOVAPD       Z17, K1, Z16
+	VADDPD        Z16, Z0, Z0
+	VSHUFPD       $0x55, Z19, Z18, Z1
+	VMOVAPD       Z19, K1, Z18
+	VADDPD        Z18, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z21, Z20, Z0
+	VMOVAPD       Z21, K1, Z20
+	VADDPD        Z20, Z0, Z0
+	VSHUFPD       $0x55, Z23, Z22, Z1
+	VMOVAPD       Z23, K1, Z22
+	VADDPD        Z22, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R12
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+16(FP), DI
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+twicedot2:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    (R9)(R10*2)
+	ADDQ          16(SP), R9
+	PREFETCHT1    (R11)
+	PREFETCHT1    (R11)(R10*1)
+	PREFETCHT1    (R11)(R10*2)
+	ADDQ          16(SP), R11
+	VMOVUPD       (DI), Z12
+	VMOVUPD       (DI)(AX*1), Z13
+	VMOVUPD       (DX), Z14
+	VFMADD231PD   Z12, Z14, Z0
+	VFMADD231PD   Z13, Z14, Z1
+	VMOVUPD       (DX)(CX*1), Z14
+	VFMADD231PD   Z12, Z14, Z2
+	VFMADD231PD   Z13, Z14, Z3
+	VMOVUPD       (DX)(CX*2), Z14
+	VFMADD231PD   Z12, Z14, Z4
+	VFMADD231PD   Z13, Z14, Z5
+	VMOVUPD       (DX)(BX*1), Z14
+	VFMADD231PD   Z12, Z14, Z6
+	VFMADD231PD   Z13, Z14, Z7
+	VMOVUPD       (DX)(CX*4), Z14
+	VFMADD231PD   Z12, Z14, Z8
+	VFMADD231PD   Z13, Z14, Z9
+	VMOVUPD       (DX)(SI*1), Z14
+	VFMADD231PD   Z12, Z14, Z10
+	VFMADD231PD   Z13, Z14, Z11
+	ADDQ          $+64, DI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z12
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z12, Z1
+	VMOVAPD       Z0, K2, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z1
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
 	VZEROUPPER
 	RET
 
@@ -1956,9 +3381,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  ldu+40(FP), CX
@@ -1976,6 +3401,8 @@ TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -1998,6 +3425,7 @@ group4:
 dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -2009,7 +3437,6 @@ dot4:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        8(SP), DI
 	DECQ        R11
 	JNZ         dot4
 	MOVQ        lda+8(FP), DX
@@ -2069,6 +3496,7 @@ group2:
 dot2:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
+	ADDQ        16(SP), DI
 	VMOVUPD     (DX), Z2
 	VCVTPS2PD   (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -2076,7 +3504,6 @@ dot2:
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
-	ADDQ        16(SP), DI
 	DECQ        R10
 	JNZ         dot2
 	MOVQ        lda+8(FP), DX
@@ -2112,9 +3539,154 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+2, R8, R9
+	ADDQ   DI, R9
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot4:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
+	PREFETCHT1  (R9)
+	PREFETCHT1  (R9)(R8*1)
+	ADDQ        8(SP), R9
+	VMOVUPD     (DX), Z4
+	VCVTPS2PD   (BX), Z5
+	VFMADD231PD Z5, Z4, Z0
+	VCVTPS2PD   (BX)(AX*1), Z5
+	VFMADD231PD Z5, Z4, Z1
+	VCVTPS2PD   (BX)(AX*2), Z5
+	VFMADD231PD Z5, Z4, Z2
+	VCVTPS2PD   (BX)(SI*1), Z5
+	VFMADD231PD Z5, Z4, Z3
+	ADDQ        $+32, BX
+	ADDQ        $0x40, DX
+	DECQ        R12
+	JNZ         twicedot4
+	MOVQ        lda+8(FP), DX
+	SHLQ        $0x03, DX
+	VSHUFPD     $0x55, Z1, Z0, Z4
+	VMOVAPD     Z1, K1, Z0
+	VADDPD      Z0, Z4, Z4
+	VSHUFPD     $0x55, Z3, Z2, Z0
+	VMOVAPD     Z3, K1, Z2
+	VADDPD      Z2, Z0, Z0
+	VSHUFF64X2  $0x4e, Z0, Z4, Z1
+	VMOVAPD     Z0, K2, Z4
+	VADDPD      Z4, Z1, Z1
+	VSHUFF64X2  $0x0d, Z1, Z1, Z0
+	VSHUFF64X2  $0x08, Z1, Z1, Z1
+	VADDPD      Y1, Y0, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        DX, R11
+	ADDQ        CX, R10
+	DECQ        40(SP)
+	JNZ         twicegroup4
+	ADDQ        $+32, a+0(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	SUBQ        $+4, n+48(FP)
+	JMP         twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   x+16(FP), BX
+	MOVQ   SI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+twicedot2:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        16(SP), DI
+	PREFETCHT1  (R9)
+	PREFETCHT1  (R9)(R8*1)
+	ADDQ        16(SP), R9
+	VMOVUPD     (DX), Z2
+	VCVTPS2PD   (BX), Z3
+	VFMADD231PD Z3, Z2, Z0
+	VCVTPS2PD   (BX)(AX*1), Z3
+	VFMADD231PD Z3, Z2, Z1
+	ADDQ        $+32, BX
+	ADDQ        $0x40, DX
+	DECQ        R11
+	JNZ         twicedot2
+	MOVQ        lda+8(FP), DX
+	SHLQ        $0x03, DX
+	VSHUFPD     $0x55, Z1, Z0, Z2
+	VMOVAPD     Z1, K1, Z0
+	VADDPD      Z0, Z2, Z2
+	VSHUFF64X2  $0x4e, Z2, Z2, Z0
+	VADDPD      Z2, Z0, Z0
+	VSHUFF64X2  $0x0d, Z0, Z0, Z1
+	VSHUFF64X2  $0x08, Z0, Z0, Z0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     X1, (R10)
+	ADDQ        DX, R10
+	ADDQ        CX, SI
+	DECQ        48(SP)
+	JNZ         twicegroup2
+	ADDQ        $+16, a+0(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	SUBQ        $+2, n+48(FP)
+	JMP         twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  ldu+40(FP), CX
@@ -2132,6 +3704,8 @@ TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -2158,6 +3732,7 @@ group4:
 dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VCVTPS2PD     (BX), Z10
@@ -2174,7 +3749,6 @@ dot4:
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
 	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -2247,6 +3821,7 @@ group2:
 dot2:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
 	VCVTPS2PD     (BX), Z4
 	VCVTPS2PD     (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -2257,7 +3832,6 @@ dot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
 	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -2299,9 +3873,185 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+2, R8, R9
+	ADDQ   DI, R9
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot4:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          8(SP), R9
+	VMOVUPD       (DX), Z8
+	VMOVUPD       (DX)(CX*1), Z9
+	VCVTPS2PD     (BX), Z10
+	VFMADD231PD   Z10, Z8, Z0
+	VFMADD231PD   Z10, Z9, Z4
+	VCVTPS2PD     (BX)(AX*1), Z10
+	VFMADD231PD   Z10, Z8, Z1
+	VFMADD231PD   Z10, Z9, Z5
+	VCVTPS2PD     (BX)(AX*2), Z10
+	VFMADD231PD   Z10, Z8, Z2
+	VFMADD231PD   Z10, Z9, Z6
+	VCVTPS2PD     (BX)(SI*1), Z10
+	VFMADD231PD   Z10, Z8, Z3
+	VFMADD231PD   Z10, Z9, Z7
+	ADDQ          $+32, BX
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z8
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+16(FP), BX
+	MOVQ   SI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+twicedot2:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          16(SP), R9
+	VCVTPS2PD     (BX), Z4
+	VCVTPS2PD     (BX)(AX*1), Z5
+	VMOVUPD       (DX), Z6
+	VFMADD231PD   Z4, Z6, Z0
+	VFMADD231PD   Z5, Z6, Z1
+	VMOVUPD       (DX)(CX*1), Z6
+	VFMADD231PD   Z4, Z6, Z2
+	VFMADD231PD   Z5, Z6, Z3
+	ADDQ          $+32, BX
+	ADDQ          $0x40, DX
+	DECQ          R11
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z4
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z4, Z4
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z4, Z1
+	VMOVAPD       Z0, K2, Z4
+	VADDPD        Z4, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  ldu+40(FP), CX
@@ -2319,6 +4069,8 @@ TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -2349,6 +4101,7 @@ group4:
 dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -2370,7 +4123,6 @@ dot4:
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), DI
 	DECQ          R11
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -2460,6 +4212,7 @@ group2:
 dot2:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
 	VCVTPS2PD     (BX), Z6
 	VCVTPS2PD     (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -2473,7 +4226,6 @@ dot2:
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), DI
 	DECQ          R10
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -2526,9 +4278,225 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+2, R8, R9
+	ADDQ   DI, R9
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot4:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          8(SP), R9
+	VMOVUPD       (DX), Z12
+	VMOVUPD       (DX)(CX*1), Z13
+	VMOVUPD       (DX)(CX*2), Z14
+	VCVTPS2PD     (BX), Z15
+	VFMADD231PD   Z15, Z12, Z0
+	VFMADD231PD   Z15, Z13, Z4
+	VFMADD231PD   Z15, Z14, Z8
+	VCVTPS2PD     (BX)(AX*1), Z15
+	VFMADD231PD   Z15, Z12, Z1
+	VFMADD231PD   Z15, Z13, Z5
+	VFMADD231PD   Z15, Z14, Z9
+	VCVTPS2PD     (BX)(AX*2), Z15
+	VFMADD231PD   Z15, Z12, Z2
+	VFMADD231PD   Z15, Z13, Z6
+	VFMADD231PD   Z15, Z14, Z10
+	VCVTPS2PD     (BX)(SI*1), Z15
+	VFMADD231PD   Z15, Z12, Z3
+	VFMADD231PD   Z15, Z13, Z7
+	VFMADD231PD   Z15, Z14, Z11
+	ADDQ          $+32, BX
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z12
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z12, Z1
+	VMOVAPD       Z0, K2, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R11)
+	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   x+16(FP), BX
+	MOVQ   SI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+twicedot2:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          16(SP), R9
+	VCVTPS2PD     (BX), Z6
+	VCVTPS2PD     (BX)(AX*1), Z7
+	VMOVUPD       (DX), Z8
+	VFMADD231PD   Z6, Z8, Z0
+	VFMADD231PD   Z7, Z8, Z1
+	VMOVUPD       (DX)(CX*1), Z8
+	VFMADD231PD   Z6, Z8, Z2
+	VFMADD231PD   Z7, Z8, Z3
+	VMOVUPD       (DX)(CX*2), Z8
+	VFMADD231PD   Z6, Z8, Z4
+	VFMADD231PD   Z7, Z8, Z5
+	ADDQ          $+32, BX
+	ADDQ          $0x40, DX
+	DECQ          R11
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z6
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z6, Z6
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z6, Z1
+	VMOVAPD       Z0, K2, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R10)
+	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
+	LEAQ          (R10)(DX*2), R10
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z0, Z1
+	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  ldu+40(FP), CX
@@ -2547,6 +4515,8 @@ TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -2581,6 +4551,7 @@ group4:
 dot4:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
 	VCVTPS2PD     (SI), Z16
 	VCVTPS2PD     (SI)(AX*1), Z17
 	VCVTPS2PD     (SI)(AX*2), Z18
@@ -2607,7 +4578,6 @@ dot4:
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
 	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -2710,6 +4680,7 @@ group2:
 dot2:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
+	ADDQ          16(SP), R8
 	VCVTPS2PD     (SI), Z8
 	VCVTPS2PD     (SI)(AX*1), Z9
 	VMOVUPD       (DX), Z10
@@ -2726,7 +4697,6 @@ dot2:
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
 	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -2785,9 +4755,256 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+2, R9, R10
+	ADDQ   R8, R10
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	MOVQ   x+16(FP), SI
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+twicedot4:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	ADDQ          8(SP), R10
+	VCVTPS2PD     (SI), Z16
+	VCVTPS2PD     (SI)(AX*1), Z17
+	VCVTPS2PD     (SI)(AX*2), Z18
+	VCVTPS2PD     (SI)(DI*1), Z19
+	VMOVUPD       (DX), Z20
+	VFMADD231PD   Z16, Z20, Z0
+	VFMADD231PD   Z17, Z20, Z1
+	VFMADD231PD   Z18, Z20, Z2
+	VFMADD231PD   Z19, Z20, Z3
+	VMOVUPD       (DX)(CX*1), Z20
+	VFMADD231PD   Z16, Z20, Z4
+	VFMADD231PD   Z17, Z20, Z5
+	VFMADD231PD   Z18, Z20, Z6
+	VFMADD231PD   Z19, Z20, Z7
+	VMOVUPD       (DX)(CX*2), Z20
+	VFMADD231PD   Z16, Z20, Z8
+	VFMADD231PD   Z17, Z20, Z9
+	VFMADD231PD   Z18, Z20, Z10
+	VFMADD231PD   Z19, Z20, Z11
+	VMOVUPD       (DX)(BX*1), Z20
+	VFMADD231PD   Z16, Z20, Z12
+	VFMADD231PD   Z17, Z20, Z13
+	VFMADD231PD   Z18, Z20, Z14
+	VFMADD231PD   Z19, Z20, Z15
+	ADDQ          $+32, SI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z16
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z16, Z16
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z16, Z1
+	VMOVAPD       Z0, K2, Z16
+	VADDPD        Z16, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), DI
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+16(FP), SI
+	MOVQ   DI, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot2:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          16(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	ADDQ          16(SP), R10
+	VCVTPS2PD     (SI), Z8
+	VCVTPS2PD     (SI)(AX*1), Z9
+	VMOVUPD       (DX), Z10
+	VFMADD231PD   Z8, Z10, Z0
+	VFMADD231PD   Z9, Z10, Z1
+	VMOVUPD       (DX)(CX*1), Z10
+	VFMADD231PD   Z8, Z10, Z2
+	VFMADD231PD   Z9, Z10, Z3
+	VMOVUPD       (DX)(CX*2), Z10
+	VFMADD231PD   Z8, Z10, Z4
+	VFMADD231PD   Z9, Z10, Z5
+	VMOVUPD       (DX)(BX*1), Z10
+	VFMADD231PD   Z8, Z10, Z6
+	VFMADD231PD   Z9, Z10, Z7
+	ADDQ          $+32, SI
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z8
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z1
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  ldu+40(FP), CX
@@ -2806,6 +5023,8 @@ TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -2844,6 +5063,7 @@ group4:
 dot4:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
 	VCVTPS2PD     (SI), Z20
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
@@ -2875,7 +5095,6 @@ dot4:
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R8
 	DECQ          R12
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -2995,6 +5214,7 @@ group2:
 dot2:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
+	ADDQ          16(SP), R8
 	VCVTPS2PD     (SI), Z10
 	VCVTPS2PD     (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -3014,7 +5234,6 @@ dot2:
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R8
 	DECQ          R11
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -3084,9 +5303,296 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+twice:
+	IMUL3Q $+2, R9, R10
+	ADDQ   R8, R10
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R11
+	MOVQ a+0(FP), R12
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   x+16(FP), SI
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+twicedot4:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	ADDQ          8(SP), R10
+	VCVTPS2PD     (SI), Z20
+	VCVTPS2PD     (SI)(AX*1), Z21
+	VCVTPS2PD     (SI)(AX*2), Z22
+	VCVTPS2PD     (SI)(DI*1), Z23
+	VMOVUPD       (DX), Z24
+	VFMADD231PD   Z20, Z24, Z0
+	VFMADD231PD   Z21, Z24, Z1
+	VFMADD231PD   Z22, Z24, Z2
+	VFMADD231PD   Z23, Z24, Z3
+	VMOVUPD       (DX)(CX*1), Z24
+	VFMADD231PD   Z20, Z24, Z4
+	VFMADD231PD   Z21, Z24, Z5
+	VFMADD231PD   Z22, Z24, Z6
+	VFMADD231PD   Z23, Z24, Z7
+	VMOVUPD       (DX)(CX*2), Z24
+	VFMADD231PD   Z20, Z24, Z8
+	VFMADD231PD   Z21, Z24, Z9
+	VFMADD231PD   Z22, Z24, Z10
+	VFMADD231PD   Z23, Z24, Z11
+	VMOVUPD       (DX)(BX*1), Z24
+	VFMADD231PD   Z20, Z24, Z12
+	VFMADD231PD   Z21, Z24, Z13
+	VFMADD231PD   Z22, Z24, Z14
+	VFMADD231PD   Z23, Z24, Z15
+	VMOVUPD       (DX)(CX*4), Z24
+	VFMADD231PD   Z20, Z24, Z16
+	VFMADD231PD   Z21, Z24, Z17
+	VFMADD231PD   Z22, Z24, Z18
+	VFMADD231PD   Z23, Z24, Z19
+	ADDQ          $+32, SI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z20
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z20, Z20
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z20, Z1
+	VMOVAPD       Z0, K2, Z20
+	VADDPD        Z20, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z17, Z16, Z0
+	VMOVAPD       Z17, K1, Z16
+	VADDPD        Z16, Z0, Z0
+	VSHUFPD       $0x55, Z19, Z18, Z1
+	VMOVAPD       Z19, K1, Z18
+	VADDPD        Z18, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), DI
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   x+16(FP), SI
+	MOVQ   DI, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twicedot2:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          16(SP), R8
+	PREFETCHT1    (R10)
+	PREFETCHT1    (R10)(R9*1)
+	ADDQ          16(SP), R10
+	VCVTPS2PD     (SI), Z10
+	VCVTPS2PD     (SI)(AX*1), Z11
+	VMOVUPD       (DX), Z12
+	VFMADD231PD   Z10, Z12, Z0
+	VFMADD231PD   Z11, Z12, Z1
+	VMOVUPD       (DX)(CX*1), Z12
+	VFMADD231PD   Z10, Z12, Z2
+	VFMADD231PD   Z11, Z12, Z3
+	VMOVUPD       (DX)(CX*2), Z12
+	VFMADD231PD   Z10, Z12, Z4
+	VFMADD231PD   Z11, Z12, Z5
+	VMOVUPD       (DX)(BX*1), Z12
+	VFMADD231PD   Z10, Z12, Z6
+	VFMADD231PD   Z11, Z12, Z7
+	VMOVUPD       (DX)(CX*4), Z12
+	VFMADD231PD   Z10, Z12, Z8
+	VFMADD231PD   Z11, Z12, Z9
+	ADDQ          $+32, SI
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z10
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z10, Z10
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z10, Z1
+	VMOVAPD       Z0, K2, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z1
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
+	LEAQ          (R11)(DX*2), R11
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z0, Z1
+	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
+	VZEROUPPER
+	RET
+
+// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-96
+TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $56-97
 	MOVQ  ldx+24(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  ldu+40(FP), CX
@@ -3106,6 +5612,8 @@ TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $40-96
 	MOVQ  DX, 8(SP)
 	SHRQ  $0x01, DX
 	MOVQ  DX, 16(SP)
+	CMPB  twice+96(FP), $+0
+	JNE   twice
 
 fours:
 	CMPQ n+48(FP), $0x04
@@ -3148,6 +5656,7 @@ group4:
 dot4:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
+	ADDQ          8(SP), R9
 	VCVTPS2PD     (DI), Z24
 	VCVTPS2PD     (DI)(AX*1), Z25
 	VCVTPS2PD     (DI)(AX*2), Z26
@@ -3184,7 +5693,6 @@ dot4:
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
-	ADDQ          8(SP), R9
 	DECQ          R13
 	JNZ           dot4
 	MOVQ          lda+8(FP), DX
@@ -3317,6 +5825,7 @@ group2:
 dot2:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
+	ADDQ          16(SP), R9
 	VCVTPS2PD     (DI), Z12
 	VCVTPS2PD     (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -3339,7 +5848,6 @@ dot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
-	ADDQ          16(SP), R9
 	DECQ          R12
 	JNZ           dot2
 	MOVQ          lda+8(FP), DX
@@ -3412,6 +5920,324 @@ one:
 	JMP  twos
 
 end:
+	VZEROUPPER
+	RET
+
+twice:
+	IMUL3Q $+2, R10, R11
+	ADDQ   R9, R11
+
+twicefours:
+	CMPQ n+48(FP), $0x04
+	JL   twicethree
+	MOVQ u+32(FP), R12
+	MOVQ a+0(FP), R13
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 40(SP)
+
+twicegroup4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   x+16(FP), DI
+	MOVQ   R12, DX
+	MOVQ   d+56(FP), R14
+	SHRQ   $0x03, R14
+
+twicedot4:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	ADDQ          8(SP), R9
+	PREFETCHT1    (R11)
+	PREFETCHT1    (R11)(R10*1)
+	ADDQ          8(SP), R11
+	VCVTPS2PD     (DI), Z24
+	VCVTPS2PD     (DI)(AX*1), Z25
+	VCVTPS2PD     (DI)(AX*2), Z26
+	VCVTPS2PD     (DI)(R8*1), Z27
+	VMOVUPD       (DX), Z28
+	VFMADD231PD   Z24, Z28, Z0
+	VFMADD231PD   Z25, Z28, Z1
+	VFMADD231PD   Z26, Z28, Z2
+	VFMADD231PD   Z27, Z28, Z3
+	VMOVUPD       (DX)(CX*1), Z28
+	VFMADD231PD   Z24, Z28, Z4
+	VFMADD231PD   Z25, Z28, Z5
+	VFMADD231PD   Z26, Z28, Z6
+	VFMADD231PD   Z27, Z28, Z7
+	VMOVUPD       (DX)(CX*2), Z28
+	VFMADD231PD   Z24, Z28, Z8
+	VFMADD231PD   Z25, Z28, Z9
+	VFMADD231PD   Z26, Z28, Z10
+	VFMADD231PD   Z27, Z28, Z11
+	VMOVUPD       (DX)(BX*1), Z28
+	VFMADD231PD   Z24, Z28, Z12
+	VFMADD231PD   Z25, Z28, Z13
+	VFMADD231PD   Z26, Z28, Z14
+	VFMADD231PD   Z27, Z28, Z15
+	VMOVUPD       (DX)(CX*4), Z28
+	VFMADD231PD   Z24, Z28, Z16
+	VFMADD231PD   Z25, Z28, Z17
+	VFMADD231PD   Z26, Z28, Z18
+	VFMADD231PD   Z27, Z28, Z19
+	VMOVUPD       (DX)(SI*1), Z28
+	VFMADD231PD   Z24, Z28, Z20
+	VFMADD231PD   Z25, Z28, Z21
+	VFMADD231PD   Z26, Z28, Z22
+	VFMADD231PD   Z27, Z28, Z23
+	ADDQ          $+32, DI
+	ADDQ          $0x40, DX
+	DECQ          R14
+	JNZ           twicedot4
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z24
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z24, Z24
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z24, Z1
+	VMOVAPD       Z0, K2, Z24
+	VADDPD        Z24, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	VSHUFPD       $0x55, Z17, Z16, Z0
+	VMOVAPD       Z17, K1, Z16
+	VADDPD        Z16, Z0, Z0
+	VSHUFPD       $0x55, Z19, Z18, Z1
+	VMOVAPD       Z19, K1, Z18
+	VADDPD        Z18, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z21, Z20, Z0
+	VMOVAPD       Z21, K1, Z20
+	VADDPD        Z20, Z0, Z0
+	VSHUFPD       $0x55, Z23, Z22, Z1
+	VMOVAPD       Z23, K1, Z22
+	VADDPD        Z22, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R13)
+	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
+	LEAQ          (R13)(DX*2), R13
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	ADDQ          CX, R12
+	DECQ          40(SP)
+	JNZ           twicegroup4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twicefours
+
+twicethree:
+	CMPQ n+48(FP), $0x03
+	JNE  twicetwos
+	MOVQ x+16(FP), DX
+	CMPQ DX, (SP)
+	JE   twicetwos
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicefours
+
+twicetwos:
+	CMPQ n+48(FP), $0x02
+	JL   twiceone
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R12
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 48(SP)
+
+twicegroup2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+16(FP), DI
+	MOVQ   R8, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+twicedot2:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	ADDQ          16(SP), R9
+	PREFETCHT1    (R11)
+	PREFETCHT1    (R11)(R10*1)
+	ADDQ          16(SP), R11
+	VCVTPS2PD     (DI), Z12
+	VCVTPS2PD     (DI)(AX*1), Z13
+	VMOVUPD       (DX), Z14
+	VFMADD231PD   Z12, Z14, Z0
+	VFMADD231PD   Z13, Z14, Z1
+	VMOVUPD       (DX)(CX*1), Z14
+	VFMADD231PD   Z12, Z14, Z2
+	VFMADD231PD   Z13, Z14, Z3
+	VMOVUPD       (DX)(CX*2), Z14
+	VFMADD231PD   Z12, Z14, Z4
+	VFMADD231PD   Z13, Z14, Z5
+	VMOVUPD       (DX)(BX*1), Z14
+	VFMADD231PD   Z12, Z14, Z6
+	VFMADD231PD   Z13, Z14, Z7
+	VMOVUPD       (DX)(CX*4), Z14
+	VFMADD231PD   Z12, Z14, Z8
+	VFMADD231PD   Z13, Z14, Z9
+	VMOVUPD       (DX)(SI*1), Z14
+	VFMADD231PD   Z12, Z14, Z10
+	VFMADD231PD   Z13, Z14, Z11
+	ADDQ          $+32, DI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           twicedot2
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z12
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z12, Z1
+	VMOVAPD       Z0, K2, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z1
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       X0, (R12)
+	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
+	LEAQ          (R12)(DX*2), R12
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	DECQ          48(SP)
+	JNZ           twicegroup2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+2, n+48(FP)
+	JMP           twicetwos
+
+twiceone:
+	CMPQ n+48(FP), $0x00
+	JE   twiceend
+	SUBQ $0x08, a+0(FP)
+	SUBQ AX, x+16(FP)
+	INCQ n+48(FP)
+	JMP  twicetwos
+
+twiceend:
 	VZEROUPPER
 	RET
 
