@@ -39,11 +39,13 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 		s.x64 = t.x64[at:]
 		here = uintptr(unsafe.Pointer(&s.x64[0]))
 	}
-	after := hi // row that comes next, counted as lo and hi
+	row := uintptr(t.stride * t.storage.size()) // bytes
+	end := here + uintptr(s.n)*row
+	next := end
 	if hi == t.rows[task] && task+1 < len(t.first) {
-		after = t.first[task+1] - t.first[task]
+		next += uintptr(t.first[task+1]-t.first[task]-hi) * row
 	}
-	s.prefetch(here+uintptr((after-lo)*t.stride*t.storage.size()), r)
+	s.prefetch(end, next, r)
 	return s
 }
 
@@ -59,28 +61,32 @@ func residentIn(l2 int) uintptr {
 	return uintptr(l2) / 4 * 3
 }
 
-// prefetch decides what to ask for while these rows are worked on and those at
-// address next come after them. Rows are used twice, for X U and for X'e, and should come from
-// memory once, while something else is computed. So memory is asked for at an even
-// pace: of a small task, exactly the rows that come next, so that all of them are
-// there when their turn comes; of a larger one, a window that runs ahead of the reading;
-// and of one that fills the cache by itself nothing, which the processor does better.
-func (s *samples) prefetch(next uintptr, r int) {
-	bytes := uintptr(s.n * s.stride * s.storage.size())
+// prefetch decides what to ask for while these rows are worked on, which end at the
+// first address and are followed by those at the second: the same one, or behind rows of
+// other parts. Rows are used twice, for X U and for X'e, and should come from memory
+// once, while something else is computed. So memory is asked for at an even pace: of a
+// small task, exactly the rows that come next, so that all of them are there when their
+// turn comes; of a larger one, a window that runs ahead of the reading; and of one that
+// fills the cache by itself nothing, which the processor does better.
+func (s *samples) prefetch(end, next uintptr, r int) {
+	row := uintptr(s.stride * s.storage.size())
+	bytes := uintptr(s.n) * row
 	if bytes > resident {
 		return
 	}
-	if tile.Packed(r) > 0 {
-		// MulPacked takes a row as late as the last of its tile, and asks for all.
-		tall := uintptr(tile.PackRows * s.stride * s.storage.size())
-		s.basisNext = next + min(bytes, max(tall, tile.Window)) - bytes
-		return
+	// So much is asked for beside X U, of it lead bytes for what comes after these rows.
+	asked := bytes
+	lead := max(tile.PackRows*row, tile.Window) // MulPacked has so many rows in work
+	packed := tile.Packed(r) > 0
+	if !packed {
+		asked, lead = bytes/8*uintptr(tile.Ahead(r)), tile.Window
 	}
-	asked := bytes / 8 * uintptr(tile.Ahead(r))
-	lead := min(asked, tile.Window)
-	s.basisNext = next + lead - asked
-	if asked < bytes/8*8 {
-		s.solveNext = next + lead
+	s.basisNext = next
+	if lead < asked {
+		s.basisNext = end + lead - asked // the rest is the end of these rows
+	}
+	if !packed && asked < bytes/8*8 {
+		s.solveNext = next + min(lead, asked)
 		s.gradientNext = s.solveNext + uintptr(tile.SolveAhead(s.n, r))
 	}
 }

@@ -13,7 +13,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 	const tasks = 12
 	for _, shape := range []struct{ n, d, r int }{
 		{30, 600, 4}, {25, 128, 5}, {50, 100, 10}, {64, 512, 16}, {30, 200, 20}, {3, 1000, 2},
-		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {2000, 600, 4},
+		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {int(resident / 2400), 600, 4},
 	} {
 		rows := make([]int, tasks)
 		for i := range rows {
@@ -26,7 +26,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			if storage == Float32 {
 				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
 			}
-			asked := make([]int, x.Bytes())
+			asked := make([]uint8, x.Bytes())
 			now, total := 0, 0
 			ask := func(next uintptr, bytes int) {
 				if next == 0 {
@@ -52,6 +52,9 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 					basis = task / 8 * tile.Ahead(shape.r)
 				}
 				ask(s.basisNext, basis)
+				if tall := tile.PackRows * x.stride * storage.size(); tile.Packed(shape.r) > 0 && s.basisNext != 0 && int(s.basisNext-base) < now*task+min(task, tall) {
+					t.Fatalf("%+v, %v: task %d asks for rows that are in work already", shape, storage, now)
+				}
 				ask(s.solveNext, tile.SolveAhead(shape.n, shape.r))
 				ask(s.gradientNext, task-basis)
 			}
@@ -69,6 +72,34 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			solve := tile.SolveAhead(shape.n, shape.r)
 			if total > tasks*(task+solve) {
 				t.Errorf("%+v, %v: %d bytes are asked for, want at most %d", shape, storage, total, tasks*(task+solve))
+			}
+		}
+	}
+}
+
+// With sample splitting the rows after those of a part belong to another part, which
+// is not read in the same pass.
+func TestPrefetchOfAPart(t *testing.T) {
+	for _, shape := range []struct{ n, d, r int }{{30, 600, 4}, {200, 300, 4}, {128, 400, 16}} {
+		rows := []int{shape.n, shape.n, shape.n}
+		all := NewBuilder(shape.d, rows, Float64).Tasks()
+		part := all.Part(0, 2)
+		row := all.stride * 8
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
+		for task := range 2 {
+			s := part.samples(task, shape.r)
+			basis := s.n * row
+			if tile.Packed(shape.r) == 0 {
+				basis = basis / 8 * tile.Ahead(shape.r)
+			}
+			foreign := 0
+			for i := range basis {
+				if at := (int(s.basisNext-base) + i) / row % shape.n; at >= shape.n/2 {
+					foreign++
+				}
+			}
+			if most := max(tile.Window, tile.PackRows*row); foreign > most {
+				t.Errorf("%+v: task %d asks for %d bytes of the other part, want at most %d", shape, task, foreign, most)
 			}
 		}
 	}
