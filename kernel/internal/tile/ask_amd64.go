@@ -21,10 +21,10 @@ type ask struct {
 
 // twiceFrom is from how many bytes on mulBasis asks in twice as many streams on AVX-512,
 // each going on by half of a line with a step: a line is then asked for by two steps in
-// a row, as it is by tiles of half as many rows on AVX2. A prefetch into the second-level
-// cache is a wish, which a processor drops while its buffers are full. In fewer bytes
-// the streams would be short, and what is in a cache already should not be asked for
-// any more often.
+// a row, as it is by tiles of half as many rows on AVX2. Some prefetches into the
+// second-level cache seem to get lost under load: what had been asked for in full
+// still took 7 us to read afterwards, not 3 (Ice Lake). In fewer bytes the streams would
+// be short, and what is in a cache already should not be asked for any more often.
 const twiceFrom = 48 << 10
 
 // ahead returns how to ask for the given number of bytes from next on, in streams
