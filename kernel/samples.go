@@ -67,26 +67,30 @@ func residentIn(l2 int) uintptr {
 // once, while something else is computed. So memory is asked for at an even pace: of a
 // small task, exactly the rows that come next, so that all of them are there when their
 // turn comes; of a larger one, a window that runs ahead of the reading; and of one that
-// fills the cache by itself nothing, which the processor does better.
+// fills the cache by itself nothing, which the processor does better, unless the rows
+// are long and the basis packed.
 func (s *samples) prefetch(end, next uintptr, r int) {
-	row := uintptr(s.stride * s.storage.size())
-	bytes := uintptr(s.n) * row
-	if bytes > resident {
+	row := s.stride * s.storage.size()
+	bytes := uintptr(s.n * row)
+	packed := tile.Packed(r) > 0
+	switch {
+	case packed && tile.LongRows(tile.Pad(s.d)*s.storage.size()):
+		s.basisNext = next
+		return
+	case bytes > resident:
 		return
 	}
-	// So much is asked for beside X U, of it lead bytes for what comes after these rows.
-	asked := bytes
-	lead := max(tile.PackRows*row, tile.Window) // MulPacked has so many rows in work
-	packed := tile.Packed(r) > 0
+	asked := bytes // beside X U, of it so much for what comes after these rows:
 	if !packed {
-		asked, lead = bytes/8*uintptr(tile.Ahead(r)), tile.Window
+		asked = bytes / 8 * uintptr(tile.Ahead(r))
 	}
+	lead := min(tile.Window, asked)
 	s.basisNext = next
 	if lead < asked {
 		s.basisNext = end + lead - asked // the rest is the end of these rows
 	}
-	if !packed && asked < bytes/8*8 {
-		s.solveNext = next + min(lead, asked)
+	if asked < bytes/8*8 {
+		s.solveNext = next + lead
 		s.gradientNext = s.solveNext + uintptr(tile.SolveAhead(s.n, r))
 	}
 }

@@ -104,3 +104,34 @@ func TestPrefetchOfAPart(t *testing.T) {
 		}
 	}
 }
+
+// Long rows on a packed basis are asked for by the tiles themselves, however large the
+// task is; they have to know where the next ones are.
+func TestPrefetchOfLongRows(t *testing.T) {
+	const n, d, r = 20, 3000, 16
+	if tile.Packed(r) == 0 {
+		t.Skip("no packed basis on this tier")
+	}
+	for _, storage := range []Storage{Float64, Float32} {
+		all := NewBuilder(d, []int{n, n, n, int(resident) / 4 / d}, storage).Tasks()
+		row := all.stride * storage.size()
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
+		if storage == Float32 {
+			base = uintptr(unsafe.Pointer(unsafe.SliceData(all.x32)))
+		}
+		for _, half := range []bool{false, true} {
+			x := all
+			if half { // the next rows are behind those of the other part
+				x = all.Part(0, 2)
+			}
+			for task := range 3 {
+				s := x.samples(task, r)
+				want := base + uintptr((task+1)*n*row)
+				if s.basisNext != want || s.solveNext != 0 || s.gradientNext != 0 {
+					t.Errorf("%v, parts %t: task %d asks for bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
+						s.basisNext-base, s.solveNext, s.gradientNext, want-base)
+				}
+			}
+		}
+	}
+}

@@ -31,8 +31,9 @@ func main() {
 		rankUpdate(t, m)
 	}
 	for _, height := range panelRows(t) {
-		panel(t, height)
+		panel(t, height, false)
 	}
+	panel(t, panelRows(t)[0], true)
 	widen(t)
 	leastSquares(t)
 	residual(t)

@@ -18,13 +18,18 @@ func panelRows(t isa) []int {
 
 // panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of
 // columns, all row-major: two vectors of a row of Z are multiplied by one entry of
-// each row of W.
-func panel(t isa, height int) {
+// each row of W. What near asks for is used so soon that it may go to the first-level
+// cache.
+func panel(t isa, height int, near bool) {
 	const unroll = 8
-	text(fmt.Sprintf("panel_%dx%d", height, 2*t.lanes), t,
+	name, level, prefetch := "panel", "second", PREFETCHT1
+	if near {
+		name, level, prefetch = "panelNear", "first", PREFETCHT0
+	}
+	text(fmt.Sprintf("%s_%dx%d", name, height, 2*t.lanes), t,
 		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int)",
 		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
-			"For every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.", height, 2*t.lanes, unroll))
+			"For every %d of the n it prefetches a line of each of as many rows from next on into the %s-level cache, ldnext bytes apart, and moves next on by step bytes.", height, 2*t.lanes, unroll, level))
 	p := panelTile{t: t, c: param("c"), ldc: bytesParam("ldc", false), acc: make([][]vector, height)}
 	for i := range p.acc {
 		p.acc[i] = t.vecs(2)
@@ -50,7 +55,7 @@ func panel(t isa, height int) {
 		asked := 0
 		for k := range unroll {
 			for ; asked*unroll < (k+1)*height; asked++ {
-				PREFETCHT1(Mem{Base: pf})
+				prefetch(Mem{Base: pf})
 				ADDQ(ldnext, pf)
 			}
 			p.step(k)
@@ -135,30 +140,48 @@ func (p panelTile) advance(k int) {
 	}
 }
 
+// widenBlock is the number of entries of a row that widen copies in one piece.
+// Package tile converts so many at a time, except at the end of a row.
+const widenBlock = 64
+
 // widen emits the conversion of a block of samples to float64.
 func widen(t isa) {
 	text("widen", t, "func(dst *float64, ldd int, src *float32, lds, rows, n int)",
 		"copies rows of n float32, n a multiple of 8, n > 0.")
 	dst, src := param("dst"), param("src")
 	ldd, lds := bytesParam("ldd", false), bytesParam("lds", true)
-	n := param("n")
+	left, n := param("rows"), param("n")
 	SHRQ(U8(3), n)
-	loop("row", param("rows"), func() {
-		d, s, left := GP64(), GP64(), GP64()
+	CMPQ(n, Imm(widenBlock/8))
+	JNE(LabelRef("row"))
+	loop("block", left, func() {
+		widenEntries(t, dst, src, widenBlock)
+		ADDQ(ldd, dst)
+		ADDQ(lds, src)
+	})
+	JMP(LabelRef("end"))
+	loop("row", left, func() {
+		d, s, entries := GP64(), GP64(), GP64()
 		MOVQ(dst, d)
 		MOVQ(src, s)
-		MOVQ(n, left)
-		loop("entry", left, func() {
-			for k := 0; k < 8; k += t.lanes {
-				v := t.vec()
-				VCVTPS2PD(Mem{Base: s, Disp: 4 * k}, v)
-				VMOVUPD(v, Mem{Base: d, Disp: 8 * k})
-			}
+		MOVQ(n, entries)
+		loop("entry", entries, func() {
+			widenEntries(t, d, s, 8)
 			ADDQ(I32(32), s)
 			ADDQ(I32(64), d)
 		})
 		ADDQ(ldd, dst)
 		ADDQ(lds, src)
 	})
+	Label("end")
 	finish()
+}
+
+// widenEntries converts n entries.
+func widenEntries(t isa, dst, src reg.GPVirtual, n int) {
+	for k := 0; k < n; k += t.lanes {
+		v := t.vec()
+		VCVTPS2PD(Mem{Base: src, Disp: 4 * k}, v)
+		VMOVUPD(v, Mem{Base: dst, Disp: 8 * k})
+	}
 }

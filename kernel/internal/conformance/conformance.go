@@ -120,10 +120,11 @@ func Fuzz(f *testing.F, ops Ops, name string) {
 	f.Add(uint64(3), uint8(51), uint16(97), uint8(10), uint8(2))
 	f.Add(uint64(4), uint8(64), uint16(130), uint8(33), uint8(0))
 	f.Add(uint64(5), uint8(7), uint16(9), uint8(0), uint8(1))
+	f.Add(uint64(6), uint8(27), uint16(1450), uint8(17), uint8(0))
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8, d uint16, r, values uint8) {
 		before := tile.Active()
 		defer tile.Use(before)
-		s := shape{int(n) % 100, 1 + int(d)%700, int(r) % 72}
+		s := shape{int(n) % 100, 1 + int(d)%1500, int(r) % 72}
 		for _, tier := range tile.Available() {
 			if err := tile.Use(tier); err != nil {
 				t.Fatal(err)
@@ -174,6 +175,12 @@ func shapes(rng *rand.Rand, part int) []shape {
 	}
 	for d := 1; d <= 200; d++ {
 		all = append(all, shape{rng.IntN(20), d, rng.IntN(12)})
+	}
+	// MulPacked takes rows from here on (float64) and from twice as long on (float32) in
+	// two pieces.
+	long := tile.Window / 8 / tile.PackRows
+	for n := 1; n <= 2*tile.PackRows+2; n++ {
+		all = append(all, shape{n, long*(1+n%2) + 1 + rng.IntN(80), 13 + rng.IntN(8)})
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:len(all)/part]

@@ -40,8 +40,14 @@ func Packed(r int) int { return packed(r) }
 // PackBasis copies a basis to the layout of MulPacked; see packBasisGeneric.
 func PackBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
 
+// LongRows reports whether rows of so many bytes are so long that MulPacked asks for
+// the features of those in work a little ahead, not for as many rows of another
+// place: those would be much of the second-level cache.
+func LongRows(bytes int) bool { return PackRows*bytes > Window }
+
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. With
 // its first rows it asks for those from next on, and so forth, as many bytes as x has.
+// In the case of LongRows next is where the rows that follow these ones start.
 func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
 	mulPacked(a, lda, x, ldx, p, n, d, r, next)
 }

@@ -36,21 +36,25 @@ func tileHeight(left int) int {
 
 // A hint is memory to prefetch beside a tile: from address next on as many rows as
 // the tile has, stride bytes apart, step bytes of each for every 8 features. A step
-// of zero asks for nothing new.
+// of zero asks for nothing new. The tallest tiles ask into the first-level cache if what
+// they ask for is near its use.
 type hint struct {
 	next         uintptr
 	stride, step int
+	near         bool
 }
 
 // panelTile does a tile of a height from tileHeight and PackWidth columns.
 func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, height int, add bool, h hint) {
 	if active == AVX512 {
-		switch height {
-		case 12:
+		switch {
+		case height == 12 && h.near:
+			panelNear_12x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+		case height == 12:
 			panel_12x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		case 4:
+		case height == 4:
 			panel_4x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		case 2:
+		case height == 2:
 			panel_2x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
 		default:
 			panel_1x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
@@ -64,10 +68,12 @@ func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 }
 
 func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, height int, add bool, h hint) {
-	switch height {
-	case 6:
+	switch {
+	case height == 6 && h.near:
+		panelNear_6x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 6:
 		panel_6x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-	case 2:
+	case height == 2:
 		panel_2x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
 	default:
 		panel_1x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
@@ -79,7 +85,8 @@ func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
 // mulPacked takes the rows of a tile at a time and all of their features: those are
 // few streams through memory, and the packed basis comes from the second-level cache.
-// With every feature it asks for the same one of the rows of the next tile.
+// With every feature it asks for the same one of the rows of the next tile, unless
+// rows are long (LongRows).
 func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
@@ -89,25 +96,31 @@ func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 	size := int(unsafe.Sizeof(x[0]))
 	columns := (r + PackWidth - 1) &^ (PackWidth - 1)
 	_, _ = x[(n-1)*ldx+d-1], p[columns*d-1]
-	var wide []float64
+	t := panelTiles[F]{ldx: ldx, d: d}
 	if size == 4 {
-		wide = p[columns*d:][:PackRows*wideDepth]
+		t.wide = p[columns*d:][:PackRows*wideDepth]
 	}
-	var sums [PackRows * PackWidth]float64
 	for c := 0; c < r; c += PackWidth {
-		cols := min(PackWidth, r-c)
+		t.p = p[c*d:]
 		for i := 0; i < n; {
 			height := tileHeight(n - i)
 			rows := x[i*ldx:]
-			h := hint{next: uintptr(unsafe.Pointer(&rows[0]))}
-			if next != 0 && c == 0 {
-				h = hint{next + uintptr(i*ldx*size), ldx * size, Width * size}
+			switch {
+			case LongRows(d * size):
+				following := next
+				if i+height < n {
+					following = uintptr(unsafe.Pointer(&x[(i+height)*ldx]))
+				}
+				t.mulLong(rows, height, following)
+			case next != 0 && c == 0:
+				t.mul(rows, 0, d, height, next+uintptr(i*ldx*size), false)
+			default:
+				t.mul(rows, 0, d, height, 0, false)
 			}
-			panelRows(&sums[0], rows, ldx, p[c*d:], d, height, wide, h)
-			for j := range cols {
+			for j := range min(PackWidth, r-c) {
 				col := a[(c+j)*lda+i:][:height]
 				for k := range col {
-					col[k] = sums[k*PackWidth+j]
+					col[k] = t.sums[k*PackWidth+j]
 				}
 			}
 			i += height
@@ -115,17 +128,45 @@ func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 	}
 }
 
-// panelRows does the tile of height rows.
-func panelRows[F Float](sums *float64, x []F, ldx int, p []float64, d, height int, wide []float64, h hint) {
-	if x, ok := any(x).([]float64); ok {
-		panelTile(sums, PackWidth, &x[0], ldx, &p[0], PackWidth, d, height, false, h)
+// panelTiles multiplies tiles of rows of stride ldx and d features by the panel p.
+type panelTiles[F Float] struct {
+	ldx, d int
+	p      []float64
+	wide   []float64                     // a part of the rows in float64, where they are float32
+	sums   [PackRows * PackWidth]float64 // the products, by rows
+}
+
+// nearFeatures is how far ahead of their use the features of long rows are asked for:
+// time enough for memory while a tile has so many in work, and so little that it fits
+// in the first-level cache.
+const nearFeatures = 64
+
+// mulLong multiplies height long rows. It asks for their own features a little ahead,
+// and at their end for the first ones of as many rows from next on.
+func (t *panelTiles[F]) mulLong(rows []F, height int, next uintptr) {
+	cut := t.d - nearFeatures
+	t.mul(rows, 0, cut, height, uintptr(unsafe.Pointer(&rows[nearFeatures])), true)
+	t.mul(rows, cut, t.d, height, next, true)
+}
+
+// mul multiplies some features of height rows, and adds the products to the sums, or
+// sets these if it starts from feature 0. Meanwhile it asks for as many features of
+// rows from next on, if that is not 0.
+func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near bool) {
+	size := int(unsafe.Sizeof(rows[0]))
+	h := hint{next, t.ldx * size, Width * size, near}
+	if next == 0 {
+		h = hint{next: uintptr(unsafe.Pointer(&rows[0]))}
+	}
+	if x, ok := any(rows).([]float64); ok {
+		panelTile(&t.sums[0], PackWidth, &x[from], t.ldx, &t.p[from*PackWidth], PackWidth, to-from, height, from > 0, h)
 		return
 	}
-	x32 := any(x).([]float32)
-	for k := 0; k < d; k += wideDepth {
-		count := min(wideDepth, d-k)
-		widen(&wide[0], wideDepth, &x32[k], ldx, height, count)
-		panelTile(sums, PackWidth, &wide[0], wideDepth, &p[k*PackWidth], PackWidth, count, height, k > 0, h)
+	x := any(rows).([]float32)
+	for k := from; k < to; k += wideDepth {
+		count := min(wideDepth, to-k)
+		widen(&t.wide[0], wideDepth, &x[k], t.ldx, height, count)
+		panelTile(&t.sums[0], PackWidth, &t.wide[0], wideDepth, &t.p[k*PackWidth], PackWidth, count, height, k > 0, h)
 		h.next += uintptr(count / Width * h.step)
 	}
 }

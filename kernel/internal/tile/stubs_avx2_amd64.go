@@ -94,20 +94,25 @@ func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 //go:noescape
 func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
 
-// panel_6x8_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_6x8_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// panel_2x8_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_2x8_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_2x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// panel_1x8_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_1x8_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_1x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+
+// panelNear_6x8_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the first-level cache, ldnext bytes apart, and moves next on by step bytes.
+//
+//go:noescape
+func panelNear_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
 // widen_avx2 copies rows of n float32, n a multiple of 8, n > 0.
 //

@@ -94,25 +94,30 @@ func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64
 //go:noescape
 func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
 
-// panel_12x16_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_12x16_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// panel_4x16_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_4x16_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_4x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// panel_2x16_avx512 sets or adds to 2 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_2x16_avx512 sets or adds to 2 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_2x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// panel_1x16_avx512 sets or adds to 1 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel_1x16_avx512 sets or adds to 1 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_1x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+
+// panelNear_12x16_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the first-level cache, ldnext bytes apart, and moves next on by step bytes.
+//
+//go:noescape
+func panelNear_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
 // widen_avx512 copies rows of n float32, n a multiple of 8, n > 0.
 //
