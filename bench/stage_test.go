@@ -19,6 +19,7 @@ type task struct {
 	x        []float64
 	ldx, lda int
 	u        *kernel.Basis
+	packed   []float64 // columns of U
 	a        []float64 // X U
 	y, b, v  []float64
 }
@@ -34,6 +35,9 @@ func newTask(s measure.Shape) *task {
 	k.v = make([]float64, 8*k.ldx)
 	x := make([]float64, s.Samples*s.Features)
 	p.Task(0, x, k.y)
+	r := blas.Packed(s.Rank)
+	k.packed = make([]float64, blas.PackedLen(s.Features, r))
+	blas.PackBasis(k.packed, k.u.Data(), k.u.Stride(), s.Features, r)
 	for i := range s.Samples {
 		copy(k.x[i*k.ldx:], x[i*s.Features:][:s.Features])
 	}
@@ -41,8 +45,15 @@ func newTask(s measure.Shape) *task {
 	return k
 }
 
+// mulBasis takes the columns that the kernel takes from a packed basis from there, too.
 func (k *task) mulBasis() {
-	blas.MulBasis(k.a, k.lda, k.x, k.ldx, k.u.Data(), k.u.Stride(), k.Samples, k.Features, k.Rank, 0)
+	r := blas.Packed(k.Rank)
+	if r > 0 {
+		blas.MulPacked(k.a, k.lda, k.x, k.ldx, k.packed, k.Samples, k.Features, r, 0)
+	}
+	if r < k.Rank {
+		blas.MulBasis(k.a[r*k.lda:], k.lda, k.x, k.ldx, k.u.Data()[r*k.u.Stride():], k.u.Stride(), k.Samples, k.Features, k.Rank-r, 0)
+	}
 }
 
 // eachShape runs a stage on a task of every shape; the stage returns the operation

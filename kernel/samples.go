@@ -104,7 +104,7 @@ func (s *samples) mulBasis(ws *Workspace, u *Basis) {
 	}
 	if s.storage == Float32 {
 		if k > 0 {
-			tile.MulPacked32(ws.a, ws.lda, s.x32, s.stride, ws.p, s.n, s.d, k, s.basisNext)
+			blas.MulPacked32(ws.a, ws.lda, s.x32, s.stride, ws.p, s.n, s.d, k, s.basisNext)
 		}
 		if k < u.r {
 			blas.MulBasis32(a, ws.lda, s.x32, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
@@ -112,7 +112,7 @@ func (s *samples) mulBasis(ws *Workspace, u *Basis) {
 		return
 	}
 	if k > 0 {
-		tile.MulPacked(ws.a, ws.lda, s.x64, s.stride, ws.p, s.n, s.d, k, s.basisNext)
+		blas.MulPacked(ws.a, ws.lda, s.x64, s.stride, ws.p, s.n, s.d, k, s.basisNext)
 	}
 	if k < u.r {
 		blas.MulBasis(a, ws.lda, s.x64, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
@@ -24,7 +23,7 @@ type Workspace struct {
 	lsq *lsq.Workspace
 
 	packed int       // columns of the basis that are in p
-	p      []float64 // the basis in the layout of tile.MulPacked
+	p      []float64 // the basis in the layout of blas.MulPacked
 	basis  *Basis    // whose columns they are
 
 	openBLAS []float64 // scratch of stepOpenBLAS, where it is in use
@@ -40,7 +39,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
-	w.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
+	w.p = alignedFloat64(blas.PackedLen(d, blas.Packed(r)))
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
 	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
@@ -54,9 +53,9 @@ func (w *Workspace) load(u *Basis) {
 	if w.basis == u {
 		return
 	}
-	w.basis, w.packed = u, tile.Packed(u.r)
+	w.basis, w.packed = u, blas.Packed(u.r)
 	if w.packed > 0 {
-		tile.PackBasis(w.p, u.data, u.stride, u.d, w.packed)
+		blas.PackBasis(w.p, u.data, u.stride, u.d, w.packed)
 	}
 }
 

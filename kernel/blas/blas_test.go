@@ -12,6 +12,9 @@ func TestConformance(t *testing.T) {
 	conformance.Sample(t, conformance.Ops{
 		MulBasis:        blas.MulBasis,
 		MulBasis32:      blas.MulBasis32,
+		PackBasis:       blas.PackBasis,
+		MulPacked:       blas.MulPacked,
+		MulPacked32:     blas.MulPacked32,
 		Residual:        blas.Residual,
 		MulTransposed:   blas.MulTransposed,
 		MulTransposed32: blas.MulTransposed32,
@@ -39,6 +42,7 @@ func TestPanics(t *testing.T) {
 	x := make([]float64, 64)
 	x32 := make([]float32, 64)
 	const d, n, r = 8, 3, 2
+	p := make([]float64, blas.PackedLen(d, r))
 	for name, f := range map[string]func(){
 		"MulBasis, n":        func() { blas.MulBasis(x, n, x, d, x, d, -1, d, r, 0) },
 		"MulBasis, d":        func() { blas.MulBasis(x, n, x, d, x, d, n, -1, r, 0) },
@@ -52,6 +56,20 @@ func TestPanics(t *testing.T) {
 		"MulBasis, u":        func() { blas.MulBasis(x, n, x, d, x[:d*r-1], d, n, d, r, 0) },
 		"MulBasis32, x":      func() { blas.MulBasis32(x, n, x32[:n*d-1], d, x, d, n, d, r, 0) },
 		"MulBasis32, ldx":    func() { blas.MulBasis32(x, n, x32, d-1, x, d, n, d, r, 0) },
+		"PackBasis, d":       func() { blas.PackBasis(p, x, d, -1, r) },
+		"PackBasis, r":       func() { blas.PackBasis(p, x, d, d, -1) },
+		"PackBasis, ldu":     func() { blas.PackBasis(p, x, d-1, d, r) },
+		"PackBasis, u":       func() { blas.PackBasis(p, x[:d*r-1], d, d, r) },
+		"PackBasis, p":       func() { blas.PackBasis(p[:len(p)-1], x, d, d, r) },
+		"MulPacked, n":       func() { blas.MulPacked(x, n, x, d, p, -1, d, r, 0) },
+		"MulPacked, r":       func() { blas.MulPacked(x, n, x, d, p, n, d, -1, 0) },
+		"MulPacked, lda":     func() { blas.MulPacked(x, n-1, x, d, p, n, d, r, 0) },
+		"MulPacked, ldx":     func() { blas.MulPacked(x, n, x, d-1, p, n, d, r, 0) },
+		"MulPacked, a":       func() { blas.MulPacked(x[:n*r-1], n, x, d, p, n, d, r, 0) },
+		"MulPacked, x":       func() { blas.MulPacked(x, n, x[:n*d-1], d, p, n, d, r, 0) },
+		"MulPacked, p":       func() { blas.MulPacked(x, n, x, d, p[:len(p)-1], n, d, r, 0) },
+		"MulPacked32, x":     func() { blas.MulPacked32(x, n, x32[:n*d-1], d, p, n, d, r, 0) },
+		"MulPacked32, p":     func() { blas.MulPacked32(x, n, x32, d, p[:len(p)-1], n, d, r, 0) },
 		"Residual, n":        func() { blas.Residual(x, x, n, x, x, -1, r) },
 		"Residual, r":        func() { blas.Residual(x, x, n, x, x, n, -1) },
 		"Residual, lda":      func() { blas.Residual(x, x, n-1, x, x, n, r) },
