@@ -38,13 +38,26 @@ func ahead[F Float](next uintptr, bytes int, steps float64, streams int, here *F
 	return ask{next: next, apart: bytes / streams, pace: pace}
 }
 
+// basisStreams and gradientStreams are the lines that the tiles of mulBasis, unless they
+// ask in twice as many streams, and of mulTransposed ask for with a step, for samples
+// of so many bytes. In single precision eight features of a row have half as many.
+func basisStreams(size uintptr) int {
+	if size == 4 {
+		return 2
+	}
+	return 3
+}
+
+func gradientStreams(size uintptr) int {
+	if size == 4 {
+		return 1
+	}
+	return 2
+}
+
 // basisAhead is ahead for mulBasis.
 func basisAhead[F Float](next uintptr, bytes int, steps float64, here *F) ask {
-	// In single precision eight features of four rows have half as many bytes.
-	streams := 3
-	if unsafe.Sizeof(*here) == 4 {
-		streams = 2
-	}
+	streams := basisStreams(unsafe.Sizeof(*here))
 	twice := active == AVX512 && next != 0 && bytes >= twiceFrom
 	if twice {
 		streams *= 2
@@ -56,8 +69,5 @@ func basisAhead[F Float](next uintptr, bytes int, steps float64, here *F) ask {
 
 // gradientAhead is ahead for mulTransposed.
 func gradientAhead[F Float](next uintptr, bytes int, steps float64, here *F) ask {
-	if unsafe.Sizeof(*here) == 4 {
-		return ahead(next, bytes, steps, 1, here)
-	}
-	return ahead(next, bytes, steps, 2, here)
+	return ahead(next, bytes, steps, gradientStreams(unsafe.Sizeof(*here)), here)
 }

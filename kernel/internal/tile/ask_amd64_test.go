@@ -3,6 +3,9 @@
 package tile
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -28,10 +31,7 @@ func heights(n int) []int {
 func testAsk[F Float](t *testing.T) {
 	var here F
 	size := int(unsafe.Sizeof(here))
-	few := 3
-	if size == 4 {
-		few = 2
-	}
+	few := basisStreams(unsafe.Sizeof(here))
 	for n := 2; n <= 40; n++ {
 		for _, d := range []int{8, 64, 128, 512, 600} {
 			for groups, share := range []int{1: basisShare, 2: 8} {
@@ -77,4 +77,54 @@ func testAsk[F Float](t *testing.T) {
 func TestAskCoversEveryLine(t *testing.T) {
 	t.Run("float64", testAsk[float64])
 	t.Run("float32", testAsk[float32])
+}
+
+// The generator of the assembly says how many lines a step asks for, and so does this
+// package.
+func TestAssemblyAsksInAsManyStreams(t *testing.T) {
+	function := regexp.MustCompile(`^TEXT ·(mulBasis|mulTransposed)(32)?_`)
+	loop := regexp.MustCompile(`^(twice)?(dot|first|feature)\d:$`)
+	for _, file := range []string{"tile_avx2_amd64.s", "tile_avx512_amd64.s"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, at, loops := "", "", 0
+		want, lines := 0, 0
+		var size uintptr
+		for line := range strings.Lines(string(source)) {
+			line = strings.TrimSpace(line)
+			op, _, _ := strings.Cut(line, " ")
+			switch {
+			case op == "TEXT":
+				name, at, size = "", "", 8
+				if f := function.FindStringSubmatch(line); f != nil {
+					name = f[1]
+					if f[2] != "" {
+						size = 4
+					}
+				}
+			case name == "":
+			case loop.MatchString(line):
+				f := loop.FindStringSubmatch(line)
+				at, lines = line, 0
+				want = basisStreams(size)
+				if name == "mulTransposed" {
+					want = gradientStreams(size)
+				} else if f[1] != "" {
+					want *= 2
+				}
+			case at != "" && strings.HasPrefix(op, "PREFETCH"):
+				lines++
+			case at != "" && op == "JNZ":
+				if loops++; lines != want {
+					t.Errorf("%s: %s, %d bytes a feature: loop %s asks for %d lines, want %d", file, name, size, at, lines, want)
+				}
+				at = ""
+			}
+		}
+		if loops < 40 {
+			t.Errorf("%s: %d loops found", file, loops)
+		}
+	}
 }
