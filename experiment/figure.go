@@ -129,14 +129,14 @@ func writeSVG(w io.Writer, paint func(draw.Canvas) error) error {
 }
 
 func (f *Figure) draw(c draw.Canvas) error {
-	var row []*plot.Plot
 	low := min(f.panels[0].lowest(), f.panels[1].lowest())
+	var row pair
 	for i := range f.panels {
 		p, err := f.panels[i].plot(low, f.shaded)
 		if err != nil {
 			return err
 		}
-		row = append(row, p)
+		row.plots[i], row.labels[i] = p, f.panels[i].label
 	}
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
@@ -150,11 +150,30 @@ func (f *Figure) draw(c draw.Canvas) error {
 	label.Rotation = math.Pi / 2
 	c.FillText(label, vg.Point{X: c.Min.X, Y: c.Center().Y + fontSize}, "Subspace distance SD_{2}(U_{1}, U*)")
 	c.Min.X += 1.5 * fontSize
-	canvases := plot.Align([][]*plot.Plot{row}, draw.Tiles{Rows: 1, Cols: 2, PadX: 14}, c)
-	for i, p := range row {
-		p.Draw(canvases[0][i])
-	}
+	row.draw(c)
 	return nil
+}
+
+// A pair is two plots beside each other and the labels of their x axes. These are
+// drawn by hand: a plot takes the middle of a logarithmic axis to be where the mean of
+// its ends is, and shrinks the axis until a label there would fit.
+type pair struct {
+	plots  [2]*plot.Plot
+	labels [2]string
+}
+
+// draw draws the pair and returns where the data of each is.
+func (p *pair) draw(c draw.Canvas) (data [2]draw.Canvas) {
+	label := style(fontSize, color.Black, draw.XCenter, draw.YBottom)
+	bottom := c.Min.Y
+	c.Min.Y += 1.2 * fontSize
+	canvases := plot.Align([][]*plot.Plot{p.plots[:]}, draw.Tiles{Rows: 1, Cols: 2, PadX: 14}, c)[0]
+	for i, q := range p.plots {
+		q.Draw(canvases[i])
+		data[i] = q.DataCanvas(canvases[i])
+		c.FillText(label, vg.Point{X: data[i].Center().X, Y: bottom}, p.labels[i])
+	}
+	return data
 }
 
 // legend draws names in rows at the top and crops c.

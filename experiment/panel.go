@@ -91,8 +91,6 @@ func (p *panel) plot(low float64, shaded bool) (*plot.Plot, error) {
 		a.Tick.LineStyle.Width = 0.6
 		a.LineStyle.Width = 0.6
 	}
-	out.X.Label.Text = p.label
-	out.X.Label.TextStyle = style(fontSize, color.Black, draw.XCenter, draw.YBottom)
 	out.X.Tick.Marker = decimals{}
 	if p.logX {
 		out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, decades{}

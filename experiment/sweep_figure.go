@@ -49,20 +49,19 @@ func (f *SweepFigure) draw(c draw.Canvas) error {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, 4, -12, 4, -5)
-	row := make([]*plot.Plot, len(f.panels))
+	var row pair
 	for i := range f.panels {
-		var err error
-		if row[i], err = f.panels[i].plot(); err != nil {
+		p, err := f.panels[i].plot()
+		if err != nil {
 			return err
 		}
+		row.plots[i], row.labels[i] = p, f.panels[i].x
 	}
 	top := c.Max.Y
 	c.Max.Y -= 2 * fontSize // for the titles
-	canvases := plot.Align([][]*plot.Plot{row}, draw.Tiles{Rows: 1, Cols: 2, PadX: 14}, c)
-	for i, p := range row {
-		p.Draw(canvases[0][i])
-		data := p.DataCanvas(canvases[0][i])
-		c.FillText(style(fontSize, color.Black, draw.XCenter, draw.YTop), vg.Point{X: data.Center().X, Y: top}, f.panels[i].title)
+	title := style(fontSize, color.Black, draw.XCenter, draw.YTop)
+	for i, data := range row.draw(c) {
+		c.FillText(title, vg.Point{X: data.Center().X, Y: top}, f.panels[i].title)
 		f.panels[i].legend(data)
 	}
 	return nil
@@ -101,8 +100,6 @@ func (s *sweepPanel) plot() (*plot.Plot, error) {
 	p := plot.New()
 	p.TextHandler = handler()
 	p.BackgroundColor = nil
-	p.X.Label.Text = s.x
-	p.X.Label.TextStyle = style(fontSize, color.Black, draw.XCenter, draw.YBottom)
 	for _, a := range []struct {
 		axis *plot.Axis
 		log  bool
