@@ -92,6 +92,7 @@ func store(ctx context.Context, name, workers string) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "./cmd/difalt").CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
+	stolen := measure.Stolen()
 	info := kernel.Info()
 	result.Rows, err = rows(ctx, command, info.Kernel, "--workers", workers, "--shapes", "paper1,paper2,many,wide", "--storage", "f64,f32")
 	if err != nil {
@@ -106,6 +107,9 @@ func store(ctx context.Context, name, workers string) error {
 			return err
 		}
 		result.Rows = append(result.Rows, more...)
+	}
+	if share, ok := stolen(); ok {
+		result.Machine.Stolen = fmt.Sprintf("%.1f %%", 100*share)
 	}
 	return result.Save(path)
 }

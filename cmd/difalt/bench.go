@@ -64,7 +64,14 @@ func newBenchCommand() *cobra.Command {
 			if !asJSON {
 				emit = printTable(cmd.OutOrStdout())
 			}
-			return measure.Run(cmd.Context(), c, emit)
+			stolen := measure.Stolen()
+			if err := measure.Run(cmd.Context(), c, emit); err != nil {
+				return err
+			}
+			if share, ok := stolen(); ok && share >= 0.01 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Steal time was %.0f %%: the host gave that much of the processors to others, so that numbers vary, most of all those of several workers.\n", 100*share)
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()
