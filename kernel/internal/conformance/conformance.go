@@ -177,10 +177,12 @@ func shapes(rng *rand.Rand, part int) []shape {
 		all = append(all, shape{rng.IntN(20), d, rng.IntN(12)})
 	}
 	// MulPacked takes rows from here on (float64) and from twice as long on (float32) in
-	// two pieces.
+	// two pieces, and these numbers of rows by tiles of all heights.
 	long := tile.Window / 8 / tile.PackRows
-	for n := 1; n <= 2*tile.PackRows+2; n++ {
-		all = append(all, shape{n, long*(1+n%2) + 1 + rng.IntN(80), 13 + rng.IntN(8)})
+	for _, n := range []int{1, 7, 15, 19} {
+		for _, d := range []int{long, 2 * long} {
+			all = append(all, shape{n, d + 1 + rng.IntN(80), 13 + rng.IntN(8)})
+		}
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:len(all)/part]
