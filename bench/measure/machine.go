@@ -28,7 +28,6 @@ type Machine struct {
 	Go       string `json:"go"`
 	Compiler string `json:"compiler"` // of the peers in C and C++
 	Date     string `json:"date"`
-	Stolen   string `json:"stolen,omitempty"` // share of the time that the host gave to others
 }
 
 // ThisMachine describes the machine that it runs on.

@@ -11,6 +11,7 @@ import (
 // bench/results/NAME.json and reported in BENCHMARKS.md.
 type Result struct {
 	Machine Machine      `json:"machine"`
+	Stolen  string       `json:"steal,omitempty"` // share of the processors' time while Rows were measured
 	Rows    []Row        `json:"rows"`
 	Peers   []Comparison `json:"peers"`
 }

@@ -109,7 +109,7 @@ func store(ctx context.Context, name, workers string) error {
 		result.Rows = append(result.Rows, more...)
 	}
 	if share, ok := stolen(); ok {
-		result.Machine.Stolen = fmt.Sprintf("%.1f %%", 100*share)
+		result.Stolen = fmt.Sprintf("%.1f %%", 100*share)
 	}
 	return result.Save(path)
 }

@@ -53,7 +53,7 @@ func details(r *measure.Result) string {
 		{"processor", m.CPU}, {"cores used", fmt.Sprint(m.Cores)}, {"caches", m.Caches}, {"memory", m.Memory},
 		{"system", m.System}, {"transparent huge pages", m.HugePage}, {"kernel of difalt", m.Kernel},
 		{"its last change", m.Commit}, {"Go", m.Go}, {"C and C++", m.Compiler + ", -O3 -march=native"}, {"date", m.Date},
-		{"steal time", m.Stolen},
+		{"steal time", r.Stolen},
 	} {
 		rows = append(rows, []string{d[0], cmp.Or(d[1], "unknown")})
 	}
