@@ -81,7 +81,7 @@ func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 }
 
 // nothing returns the hint that asks for p over and over.
-func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
+func nothing[F Float](p *F) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
 // mulPacked takes the rows of a tile at a time and all of their features: those are
 // few streams through memory, and the packed basis comes from the second-level cache.
@@ -156,7 +156,7 @@ func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near b
 	size := int(unsafe.Sizeof(rows[0]))
 	h := hint{next, t.ldx * size, Width * size, near}
 	if next == 0 {
-		h = hint{next: uintptr(unsafe.Pointer(&rows[0]))}
+		h = nothing(&rows[0])
 	}
 	if x, ok := any(rows).([]float64); ok {
 		panelTile(&t.sums[0], PackWidth, &x[from], t.ldx, &t.p[from*PackWidth], PackWidth, to-from, height, from > 0, h)
