@@ -10,14 +10,18 @@ import (
 // it to somebody else, false where the system does not tell. Where that is more than a
 // few hundredths, numbers vary by as much, and those of several workers by more.
 func Stolen() func() (share float64, ok bool) {
-	stolen, wanted, known := processorTimes(readFile("/proc/stat"))
-	return func() (float64, bool) {
-		s, w, ok := processorTimes(readFile("/proc/stat"))
-		if !known || !ok || w <= wanted {
-			return 0, false
-		}
-		return float64(s-stolen) / float64(w-wanted), true
+	before := readFile("/proc/stat")
+	return func() (float64, bool) { return stolenShare(before, readFile("/proc/stat")) }
+}
+
+// stolenShare returns the share between two texts of /proc/stat.
+func stolenShare(before, after string) (float64, bool) {
+	s0, w0, ok0 := processorTimes(before)
+	s1, w1, ok1 := processorTimes(after)
+	if !ok0 || !ok1 || w1 <= w0 {
+		return 0, false
 	}
+	return float64(s1-s0) / float64(w1-w0), true
 }
 
 // processorTimes returns from the text of /proc/stat how long programs waited for

@@ -15,13 +15,15 @@ func TestProcessorTimes(t *testing.T) {
 	}
 }
 
-func TestStolen(t *testing.T) {
-	share := Stolen()
-	n := 0.0
-	for range 100_000_000 { // some hundredths of a second, which is what is counted
-		n += 1.5
+func TestStolenShare(t *testing.T) {
+	const before = "cpu  100 0 50 900 10 0 0 20 0 0\n"
+	// 30 + 10 ran, 10 were stolen, and 500 were idle.
+	if share, ok := stolenShare(before, "cpu  130 0 60 1400 10 0 0 30 0 0\n"); !ok || share != 0.2 {
+		t.Errorf("share = %v, %t, want 0.2", share, ok)
 	}
-	if s, ok := share(); ok && !(s >= 0 && s <= 1) || n == 0 {
-		t.Errorf("a share of %v was stolen", s)
+	for _, after := range []string{before, "", "intr 5 6"} {
+		if share, ok := stolenShare(before, after); ok {
+			t.Errorf("%q: a share of %v", after, share)
+		}
 	}
 }
