@@ -13,29 +13,42 @@ type columnLoop struct {
 	tail Mem // m, of which the remainder by the lanes counts
 }
 
-// run emits the loop. body gets functions that load from and store to an address,
-// and next moves on to the next rows.
-func (l columnLoop) run(label string, body func(load func(Mem) vector, store func(vector, Mem)), next func()) {
+// An access loads from and stores to addresses, whole vectors or the rest of the rows.
+type access struct {
+	load  func(Mem) vector
+	store func(vector, Mem)
+}
+
+func (l columnLoop) whole() access {
+	return access{func(a Mem) vector {
+		v := l.t.vec()
+		VMOVUPD(a, v)
+		return v
+	}, func(v vector, a Mem) { VMOVUPD(v, a) }}
+}
+
+func (l columnLoop) masked() access {
+	return access{func(a Mem) vector {
+		v := l.t.vec()
+		l.m.load(a, v)
+		return v
+	}, func(v vector, a Mem) { l.m.store(v, a) }}
+}
+
+// run emits the loop. next moves on to the next rows.
+func (l columnLoop) run(label string, body func(io access), next func()) {
 	t := l.t
 	blocks := param("m")
 	SHRQ(U8(log2(t.lanes)), blocks)
 	JZ(LabelRef(label + "Tail"))
 	loop(label, blocks, func() {
-		body(func(a Mem) vector {
-			v := t.vec()
-			VMOVUPD(a, v)
-			return v
-		}, func(v vector, a Mem) { VMOVUPD(v, a) })
+		body(l.whole())
 		next()
 	})
 	Label(label + "Tail")
 	TESTQ(I32(t.lanes-1), l.tail)
 	JZ(LabelRef(label + "Done"))
-	body(func(a Mem) vector {
-		v := t.vec()
-		l.m.load(a, v)
-		return v
-	}, func(v vector, a Mem) { l.m.store(v, a) })
+	body(l.masked())
 	Label(label + "Done")
 }
 
@@ -58,10 +71,10 @@ func columnProducts(t isa) {
 		t.zero(acc...)
 		MOVQ(mem("x"), xp)
 		MOVQ(c, cp.base)
-		l.run(label, func(load func(Mem) vector, _ func(vector, Mem)) {
-			x := load(Mem{Base: xp})
+		l.run(label, func(io access) {
+			x := io.load(Mem{Base: xp})
 			for j := range acc {
-				VFMADD231PD(load(cp.at(j, 0)), x, acc[j])
+				VFMADD231PD(io.load(cp.at(j, 0)), x, acc[j])
 			}
 		}, func() {
 			ADDQ(I32(t.bytes()), xp)
@@ -97,12 +110,12 @@ func columnUpdate(t isa) {
 		}
 		MOVQ(mem("x"), xp)
 		MOVQ(c, cp.base)
-		l.run(label, func(load func(Mem) vector, store func(vector, Mem)) {
-			x := load(Mem{Base: xp})
+		l.run(label, func(io access) {
+			x := io.load(Mem{Base: xp})
 			for j := range fs {
-				v := load(cp.at(j, 0))
+				v := io.load(cp.at(j, 0))
 				VFNMADD231PD(fs[j], x, v)
-				store(v, cp.at(j, 0))
+				io.store(v, cp.at(j, 0))
 			}
 		}, func() {
 			ADDQ(I32(t.bytes()), xp)
@@ -138,10 +151,10 @@ func columnScale(t isa) {
 	l := newColumnLoop(t)
 	x, f := param("x"), t.vec()
 	VBROADCASTSD(mem("f"), f)
-	l.run("row", func(load func(Mem) vector, store func(vector, Mem)) {
-		v := load(Mem{Base: x})
+	l.run("row", func(io access) {
+		v := io.load(Mem{Base: x})
 		VMULPD(f, v, v)
-		store(v, Mem{Base: x})
+		io.store(v, Mem{Base: x})
 	}, func() { ADDQ(I32(t.bytes()), x) })
 	finish()
 }

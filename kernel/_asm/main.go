@@ -40,6 +40,8 @@ func main() {
 	columnProducts(t)
 	columnUpdate(t)
 	columnScale(t)
+	gramProducts(t)
+	solveUpper(t)
 	for _, streams := range []int{1, 4} {
 		readSum(t, streams)
 	}

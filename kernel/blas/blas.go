@@ -145,6 +145,26 @@ func FormQ(a []float64, lda, m, n int, h []float64) {
 	tile.FormQ(a, lda, m, n, h)
 }
 
+// Gram computes the upper triangle of S = A'A for the m x n matrix a (column-major):
+// S(i,j) = s[j*lds+i] for i <= j < n. Entries below the diagonal of s are not touched.
+func Gram(s []float64, lds int, a []float64, lda, m, n int) {
+	checkColumns(len(a), lda, m, n)
+	checkColumns(len(s), lds, n, n)
+	tile.Gram(s, lds, a, lda, m, n)
+}
+
+// SolveUpper overwrites the m x n matrix a (column-major) by A R^-1 for the upper
+// triangular R with R(i,j) = r[j*ldr+i] for i < j < n and R(j,j) = 1/inv[j]. What r
+// holds on and below the diagonal is not read.
+func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	checkColumns(len(a), lda, m, n)
+	checkColumns(len(r), ldr, n, n)
+	if len(inv) < n {
+		panic(shortVector)
+	}
+	tile.SolveUpper(a, lda, r, ldr, inv, m, n)
+}
+
 // Combine computes C = W Z with row-major operands: c is m x cols, w is m x n and
 // z is n x cols.
 func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {

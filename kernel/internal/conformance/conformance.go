@@ -32,6 +32,8 @@ type Ops struct {
 	RankUpdate      func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
 	Factor          func(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64)
 	FormQ           func(a []float64, lda, m, n int, h []float64)
+	Gram            func(s []float64, lds int, a []float64, lda, m, n int)
+	SolveUpper      func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
 	Combine         func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
 }
 
@@ -57,6 +59,8 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
 	add("Factor", o.Factor != nil, o.factor)
+	add("Gram", o.Gram != nil, o.gram)
+	add("SolveUpper", o.SolveUpper != nil, o.solveUpper)
 	return all
 }
 

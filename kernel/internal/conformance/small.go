@@ -205,6 +205,43 @@ func (r *run) near(operation string, got, want []float64, factor float64, j int)
 	return false
 }
 
+// solveUpper checks that the result times R is the matrix, which holds to the bound
+// of a product whatever the condition of R. Values other than normal ones would
+// overflow.
+func (o Ops) solveUpper(r *run, s shape) {
+	r.start()
+	r.value = normal
+	m, n := s.d, s.r
+	rr, ldr := r.columns(n, n, 1)
+	inv := r.alloc(n)
+	for j := range n {
+		for i := range j {
+			rr[j*ldr+i] = r.value(r.rng)
+		}
+		inv[j] = 1 / (1 + math.Abs(r.value(r.rng)))
+	}
+	r.input("r", rr)
+	r.input("inv", inv)
+	a, lda := r.columns(m, n, 1)
+	r.fill(a, lda, m, m, n)
+	before := append([]float64(nil), a...)
+	o.SolveUpper(a, lda, rr, ldr, inv, m, n)
+	r.finish("SolveUpper")
+	r.gaps("SolveUpper", a, lda, m, n)
+	for j := range n {
+		for k := range m {
+			back := sum{terms: 4} // the scaling, and the inverse of it here
+			for i := range j {
+				back.add(a[i*lda+k], rr[j*ldr+i])
+			}
+			back.add(a[j*lda+k], 1/inv[j])
+			if !r.element("SolveUpper, times R", before[j*lda+k], &back, k, j) {
+				return
+			}
+		}
+	}
+}
+
 func (o Ops) formQ(r *run, a []float64, lda, m, n int, h []float64) {
 	reflectors := append([]float64(nil), a...)
 	r.input("h", h)

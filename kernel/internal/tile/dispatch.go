@@ -107,6 +107,16 @@ func FormQ(a []float64, lda, m, n int, h []float64) {
 	formQ(a, lda, m, n, h)
 }
 
+// Gram computes the upper triangle of S = A'A; see gramGeneric.
+func Gram(s []float64, lds int, a []float64, lda, m, n int) {
+	gram(s, lds, a, lda, m, n)
+}
+
+// SolveUpper overwrites A by A R^-1; see solveUpperGeneric.
+func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	solveUpper(a, lda, r, ldr, inv, m, n)
+}
+
 // Combine computes C = W Z; see combineGeneric.
 func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	combine(c, ldc, w, ldw, z, ldz, m, n, cols)

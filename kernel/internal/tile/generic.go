@@ -252,6 +252,37 @@ func formQGeneric(a []float64, lda, m, n int, h []float64) {
 	}
 }
 
+// gramGeneric computes the upper triangle of S = A'A for the m x n matrix a:
+//
+//	s[j*lds+i] = sum_k a[i*lda+k] * a[j*lda+k],  i <= j < n, k < m.
+//
+// Entries below the diagonal are not touched.
+func gramGeneric(s []float64, lds int, a []float64, lda, m, n int) {
+	for j := range n {
+		for i := range j + 1 {
+			s[j*lds+i] = dot(a[i*lda:][:m], a[j*lda:])
+		}
+	}
+}
+
+// solveUpperGeneric overwrites the m x n matrix a by A R^-1, column after column, for
+// the upper triangle R(i,j) = r[j*ldr+i], i < j < n, and inv[j] = 1/R(j,j). What r
+// holds on and below the diagonal is not read.
+func solveUpperGeneric(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	for j := range n {
+		c := a[j*lda:][:m]
+		for i := range j {
+			f := r[j*ldr+i]
+			for k, v := range a[i*lda:][:m] {
+				c[k] -= f * v
+			}
+		}
+		for k := range c {
+			c[k] *= inv[j]
+		}
+	}
+}
+
 // combineGeneric computes C = W Z with row-major operands:
 //
 //	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < cols.

@@ -254,3 +254,32 @@ func inverse(h float64) float64 {
 	}
 	return 1 / h
 }
+
+func gramNEON(s []float64, lds int, a []float64, lda, m, n int) {
+	var f [4]float64
+	for i := range n {
+		for j := i; j < n; j += 4 {
+			c := min(4, n-j)
+			dots_4_neon(&f[0], &a[i*lda], &a[j*lda], lda, c, m)
+			for k := range c {
+				s[(j+k)*lds+i] = f[k]
+			}
+		}
+	}
+}
+
+// solveUpperNEON subtracts every column that is solved from those to its right.
+func solveUpperNEON(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	var f [4]float64
+	for i := range n {
+		x := &a[i*lda]
+		scale_neon(x, inv[i], m)
+		for j := i + 1; j < n; j += 4 {
+			c := min(4, n-j)
+			for k := range c {
+				f[k] = r[(j+k)*ldr+i]
+			}
+			axpys_4_neon(&f[0], x, &a[j*lda], lda, c, m)
+		}
+	}
+}

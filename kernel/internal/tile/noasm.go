@@ -36,6 +36,12 @@ func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
 
 func formQ(a []float64, lda, m, n int, h []float64) { formQGeneric(a, lda, m, n, h) }
 
+func gram(s []float64, lds int, a []float64, lda, m, n int) { gramGeneric(s, lds, a, lda, m, n) }
+
+func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
+}
+
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
 }

@@ -144,6 +144,16 @@ func columnUpdate_avx2(c *float64, ldc int, x *float64, f *float64, cols int, m 
 //go:noescape
 func columnScale_avx2(x *float64, f float64, m int)
 
+// gramProducts_avx2 stores the inner products of four columns x_i with each of cols columns c_j in s[j*lds+i], m >= 1. The columns x are ldc apart as well.
+//
+//go:noescape
+func gramProducts_avx2(s *float64, lds int, x *float64, c *float64, ldc int, cols int, m int)
+
+// solveUpper_avx2 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
+//
+//go:noescape
+func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
+
 // readSum_1_avx2 returns the sum of n >= 256 float64, a multiple of 256.
 //
 //go:noescape

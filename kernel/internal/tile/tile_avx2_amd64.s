@@ -5018,6 +5018,583 @@ rowDone:
 	VZEROUPPER
 	RET
 
+// func gramProducts_avx2(s *float64, lds int, x *float64, c *float64, ldc int, cols int, m int)
+// Requires: AVX, FMA3
+TEXT ·gramProducts_avx2(SB), NOSPLIT, $0-56
+	MOVQ    m+48(FP), AX
+	ANDQ    $0x03, AX
+	LEAQ    tailMask<>+32(SB), CX
+	SHLQ    $0x03, AX
+	SUBQ    AX, CX
+	VMOVUPD (CX), Y0
+	MOVQ    s+0(FP), AX
+	MOVQ    lds+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    c+24(FP), DX
+	MOVQ    ldc+32(FP), SI
+	SHLQ    $0x03, SI
+	LEAQ    (SI)(SI*2), DI
+
+fours:
+	CMPQ   cols+40(FP), $+4
+	JL     ones
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	MOVQ   x+16(FP), BX
+	MOVQ   DX, R8
+	MOVQ   m+48(FP), R9
+	SHRQ   $0x02, R9
+	JZ     four0Tail
+
+four0:
+	VMOVUPD     (BX), Y9
+	VMOVUPD     (BX)(SI*1), Y10
+	VMOVUPD     (BX)(SI*2), Y11
+	VMOVUPD     (BX)(DI*1), Y12
+	VMOVUPD     (R8), Y13
+	VFMADD231PD Y13, Y9, Y1
+	VFMADD231PD Y13, Y10, Y2
+	VFMADD231PD Y13, Y11, Y3
+	VFMADD231PD Y13, Y12, Y4
+	VMOVUPD     (R8)(SI*1), Y13
+	VFMADD231PD Y13, Y9, Y5
+	VFMADD231PD Y13, Y10, Y6
+	VFMADD231PD Y13, Y11, Y7
+	VFMADD231PD Y13, Y12, Y8
+	ADDQ        $+32, BX
+	ADDQ        $+32, R8
+	DECQ        R9
+	JNZ         four0
+
+four0Tail:
+	TESTQ       $+3, m+48(FP)
+	JZ          four0Done
+	VMASKMOVPD  (BX), Y0, Y9
+	VMASKMOVPD  (BX)(SI*1), Y0, Y10
+	VMASKMOVPD  (BX)(SI*2), Y0, Y11
+	VMASKMOVPD  (BX)(DI*1), Y0, Y12
+	VMASKMOVPD  (R8), Y0, Y13
+	VFMADD231PD Y13, Y9, Y1
+	VFMADD231PD Y13, Y10, Y2
+	VFMADD231PD Y13, Y11, Y3
+	VFMADD231PD Y13, Y12, Y4
+	VMASKMOVPD  (R8)(SI*1), Y0, Y13
+	VFMADD231PD Y13, Y9, Y5
+	VFMADD231PD Y13, Y10, Y6
+	VFMADD231PD Y13, Y11, Y7
+	VFMADD231PD Y13, Y12, Y8
+
+four0Done:
+	VHADDPD    Y2, Y1, Y1
+	VHADDPD    Y4, Y3, Y2
+	VPERM2F128 $0x21, Y2, Y1, Y3
+	VBLENDPD   $0x0c, Y2, Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y6, Y5, Y1
+	VHADDPD    Y8, Y7, Y2
+	VPERM2F128 $0x21, Y2, Y1, Y3
+	VBLENDPD   $0x0c, Y2, Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       CX, AX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	MOVQ       x+16(FP), BX
+	MOVQ       DX, R8
+	MOVQ       m+48(FP), R9
+	SHRQ       $0x02, R9
+	JZ         four2Tail
+
+four2:
+	VMOVUPD     (BX), Y9
+	VMOVUPD     (BX)(SI*1), Y10
+	VMOVUPD     (BX)(SI*2), Y11
+	VMOVUPD     (BX)(DI*1), Y12
+	VMOVUPD     (R8)(SI*2), Y13
+	VFMADD231PD Y13, Y9, Y1
+	VFMADD231PD Y13, Y10, Y2
+	VFMADD231PD Y13, Y11, Y3
+	VFMADD231PD Y13, Y12, Y4
+	VMOVUPD     (R8)(DI*1), Y13
+	VFMADD231PD Y13, Y9, Y5
+	VFMADD231PD Y13, Y10, Y6
+	VFMADD231PD Y13, Y11, Y7
+	VFMADD231PD Y13, Y12, Y8
+	ADDQ        $+32, BX
+	ADDQ        $+32, R8
+	DECQ        R9
+	JNZ         four2
+
+four2Tail:
+	TESTQ       $+3, m+48(FP)
+	JZ          four2Done
+	VMASKMOVPD  (BX), Y0, Y9
+	VMASKMOVPD  (BX)(SI*1), Y0, Y10
+	VMASKMOVPD  (BX)(SI*2), Y0, Y11
+	VMASKMOVPD  (BX)(DI*1), Y0, Y12
+	VMASKMOVPD  (R8)(SI*2), Y0, Y13
+	VFMADD231PD Y13, Y9, Y1
+	VFMADD231PD Y13, Y10, Y2
+	VFMADD231PD Y13, Y11, Y3
+	VFMADD231PD Y13, Y12, Y4
+	VMASKMOVPD  (R8)(DI*1), Y0, Y13
+	VFMADD231PD Y13, Y9, Y5
+	VFMADD231PD Y13, Y10, Y6
+	VFMADD231PD Y13, Y11, Y7
+	VFMADD231PD Y13, Y12, Y8
+
+four2Done:
+	VHADDPD    Y2, Y1, Y1
+	VHADDPD    Y4, Y3, Y2
+	VPERM2F128 $0x21, Y2, Y1, Y3
+	VBLENDPD   $0x0c, Y2, Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       CX, AX
+	VHADDPD    Y6, Y5, Y1
+	VHADDPD    Y8, Y7, Y2
+	VPERM2F128 $0x21, Y2, Y1, Y3
+	VBLENDPD   $0x0c, Y2, Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       CX, AX
+	ADDQ       SI, DX
+	ADDQ       SI, DX
+	ADDQ       SI, DX
+	ADDQ       SI, DX
+	SUBQ       $+4, cols+40(FP)
+	JMP        fours
+
+ones:
+	CMPQ   cols+40(FP), $+0
+	JE     end
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   x+16(FP), BX
+	MOVQ   DX, R8
+	MOVQ   m+48(FP), R9
+	SHRQ   $0x02, R9
+	JZ     one0Tail
+
+one0:
+	VMOVUPD     (BX), Y5
+	VMOVUPD     (BX)(SI*1), Y6
+	VMOVUPD     (BX)(SI*2), Y7
+	VMOVUPD     (BX)(DI*1), Y8
+	VMOVUPD     (R8), Y9
+	VFMADD231PD Y9, Y5, Y1
+	VFMADD231PD Y9, Y6, Y2
+	VFMADD231PD Y9, Y7, Y3
+	VFMADD231PD Y9, Y8, Y4
+	ADDQ        $+32, BX
+	ADDQ        $+32, R8
+	DECQ        R9
+	JNZ         one0
+
+one0Tail:
+	TESTQ       $+3, m+48(FP)
+	JZ          one0Done
+	VMASKMOVPD  (BX), Y0, Y5
+	VMASKMOVPD  (BX)(SI*1), Y0, Y6
+	VMASKMOVPD  (BX)(SI*2), Y0, Y7
+	VMASKMOVPD  (BX)(DI*1), Y0, Y8
+	VMASKMOVPD  (R8), Y0, Y9
+	VFMADD231PD Y9, Y5, Y1
+	VFMADD231PD Y9, Y6, Y2
+	VFMADD231PD Y9, Y7, Y3
+	VFMADD231PD Y9, Y8, Y4
+
+one0Done:
+	VHADDPD    Y2, Y1, Y1
+	VHADDPD    Y4, Y3, Y2
+	VPERM2F128 $0x21, Y2, Y1, Y3
+	VBLENDPD   $0x0c, Y2, Y1, Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (AX)
+	ADDQ       CX, AX
+	ADDQ       SI, DX
+	SUBQ       $+1, cols+40(FP)
+	JMP        ones
+
+end:
+	VZEROUPPER
+	RET
+
+// func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
+// Requires: AVX, FMA3
+TEXT ·solveUpper_avx2(SB), NOSPLIT, $0-56
+	MOVQ    m+40(FP), AX
+	ANDQ    $0x03, AX
+	LEAQ    tailMask<>+32(SB), CX
+	SHLQ    $0x03, AX
+	SUBQ    AX, CX
+	VMOVUPD (CX), Y0
+	MOVQ    a+0(FP), AX
+	MOVQ    lda+8(FP), DX
+	SHLQ    $0x03, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    ldr+24(FP), R8
+	SHLQ    $0x03, R8
+	LEAQ    (R8)(R8*2), R9
+
+talls:
+	CMPQ m+40(FP), $+8
+	JL   lows
+	MOVQ AX, CX
+	MOVQ r+16(FP), R12
+	MOVQ inv+32(FP), R10
+	MOVQ n+48(FP), R11
+
+tallFour:
+	CMPQ    R11, $+4
+	JL      tallFourNext
+	VMOVUPD (CX), Y1
+	VMOVUPD 32(CX), Y2
+	VMOVUPD (CX)(DX*1), Y3
+	VMOVUPD 32(CX)(DX*1), Y4
+	VMOVUPD (CX)(DX*2), Y5
+	VMOVUPD 32(CX)(DX*2), Y6
+	VMOVUPD (CX)(BX*1), Y7
+	VMOVUPD 32(CX)(BX*1), Y8
+	MOVQ    R12, DI
+	MOVQ    AX, SI
+
+tallFourColumn:
+	CMPQ         SI, CX
+	JEQ          tallFourSolved
+	VMOVUPD      (SI), Y9
+	VMOVUPD      32(SI), Y10
+	VBROADCASTSD (DI), Y11
+	VFNMADD231PD Y11, Y9, Y1
+	VFNMADD231PD Y11, Y10, Y2
+	VBROADCASTSD (DI)(R8*1), Y11
+	VFNMADD231PD Y11, Y9, Y3
+	VFNMADD231PD Y11, Y10, Y4
+	VBROADCASTSD (DI)(R8*2), Y11
+	VFNMADD231PD Y11, Y9, Y5
+	VFNMADD231PD Y11, Y10, Y6
+	VBROADCASTSD (DI)(R9*1), Y11
+	VFNMADD231PD Y11, Y9, Y7
+	VFNMADD231PD Y11, Y10, Y8
+	ADDQ         DX, SI
+	ADDQ         $+8, DI
+	JMP          tallFourColumn
+
+tallFourSolved:
+	VBROADCASTSD (R10), Y9
+	VMULPD       Y9, Y1, Y1
+	VMOVUPD      Y1, (CX)
+	VMULPD       Y9, Y2, Y2
+	VMOVUPD      Y2, 32(CX)
+	VBROADCASTSD (DI)(R8*1), Y9
+	VFNMADD231PD Y9, Y1, Y3
+	VFNMADD231PD Y9, Y2, Y4
+	VBROADCASTSD (DI)(R8*2), Y9
+	VFNMADD231PD Y9, Y1, Y5
+	VFNMADD231PD Y9, Y2, Y6
+	VBROADCASTSD (DI)(R9*1), Y9
+	VFNMADD231PD Y9, Y1, Y7
+	VFNMADD231PD Y9, Y2, Y8
+	VBROADCASTSD 8(R10), Y1
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, (CX)(DX*1)
+	VMULPD       Y1, Y4, Y4
+	VMOVUPD      Y4, 32(CX)(DX*1)
+	VBROADCASTSD 8(DI)(R8*2), Y1
+	VFNMADD231PD Y1, Y3, Y5
+	VFNMADD231PD Y1, Y4, Y6
+	VBROADCASTSD 8(DI)(R9*1), Y1
+	VFNMADD231PD Y1, Y3, Y7
+	VFNMADD231PD Y1, Y4, Y8
+	VBROADCASTSD 16(R10), Y1
+	VMULPD       Y1, Y5, Y5
+	VMOVUPD      Y5, (CX)(DX*2)
+	VMULPD       Y1, Y6, Y6
+	VMOVUPD      Y6, 32(CX)(DX*2)
+	VBROADCASTSD 16(DI)(R9*1), Y1
+	VFNMADD231PD Y1, Y5, Y7
+	VFNMADD231PD Y1, Y6, Y8
+	VBROADCASTSD 24(R10), Y1
+	VMULPD       Y1, Y7, Y7
+	VMOVUPD      Y7, (CX)(BX*1)
+	VMULPD       Y1, Y8, Y8
+	VMOVUPD      Y8, 32(CX)(BX*1)
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         $+32, R10
+	SUBQ         $+4, R11
+	JMP          tallFour
+
+tallFourNext:
+tallOne:
+	CMPQ    R11, $+1
+	JL      tallOneNext
+	VMOVUPD (CX), Y1
+	VMOVUPD 32(CX), Y2
+	MOVQ    R12, DI
+	MOVQ    AX, SI
+
+tallOneColumn:
+	CMPQ         SI, CX
+	JEQ          tallOneSolved
+	VMOVUPD      (SI), Y3
+	VMOVUPD      32(SI), Y4
+	VBROADCASTSD (DI), Y5
+	VFNMADD231PD Y5, Y3, Y1
+	VFNMADD231PD Y5, Y4, Y2
+	ADDQ         DX, SI
+	ADDQ         $+8, DI
+	JMP          tallOneColumn
+
+tallOneSolved:
+	VBROADCASTSD (R10), Y3
+	VMULPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (CX)
+	VMULPD       Y3, Y2, Y2
+	VMOVUPD      Y2, 32(CX)
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         $+8, R10
+	SUBQ         $+1, R11
+	JMP          tallOne
+
+tallOneNext:
+	ADDQ $+64, AX
+	SUBQ $+8, m+40(FP)
+	JMP  talls
+
+lows:
+	CMPQ m+40(FP), $+4
+	JL   tails
+	MOVQ AX, CX
+	MOVQ r+16(FP), R12
+	MOVQ inv+32(FP), R10
+	MOVQ n+48(FP), R11
+
+lowFour:
+	CMPQ    R11, $+4
+	JL      lowFourNext
+	VMOVUPD (CX), Y1
+	VMOVUPD (CX)(DX*1), Y2
+	VMOVUPD (CX)(DX*2), Y3
+	VMOVUPD (CX)(BX*1), Y4
+	MOVQ    R12, DI
+	MOVQ    AX, SI
+
+lowFourColumn:
+	CMPQ         SI, CX
+	JEQ          lowFourSolved
+	VMOVUPD      (SI), Y5
+	VBROADCASTSD (DI), Y6
+	VFNMADD231PD Y6, Y5, Y1
+	VBROADCASTSD (DI)(R8*1), Y6
+	VFNMADD231PD Y6, Y5, Y2
+	VBROADCASTSD (DI)(R8*2), Y6
+	VFNMADD231PD Y6, Y5, Y3
+	VBROADCASTSD (DI)(R9*1), Y6
+	VFNMADD231PD Y6, Y5, Y4
+	ADDQ         DX, SI
+	ADDQ         $+8, DI
+	JMP          lowFourColumn
+
+lowFourSolved:
+	VBROADCASTSD (R10), Y5
+	VMULPD       Y5, Y1, Y1
+	VMOVUPD      Y1, (CX)
+	VBROADCASTSD (DI)(R8*1), Y5
+	VFNMADD231PD Y5, Y1, Y2
+	VBROADCASTSD (DI)(R8*2), Y5
+	VFNMADD231PD Y5, Y1, Y3
+	VBROADCASTSD (DI)(R9*1), Y5
+	VFNMADD231PD Y5, Y1, Y4
+	VBROADCASTSD 8(R10), Y1
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (CX)(DX*1)
+	VBROADCASTSD 8(DI)(R8*2), Y1
+	VFNMADD231PD Y1, Y2, Y3
+	VBROADCASTSD 8(DI)(R9*1), Y1
+	VFNMADD231PD Y1, Y2, Y4
+	VBROADCASTSD 16(R10), Y1
+	VMULPD       Y1, Y3, Y3
+	VMOVUPD      Y3, (CX)(DX*2)
+	VBROADCASTSD 16(DI)(R9*1), Y1
+	VFNMADD231PD Y1, Y3, Y4
+	VBROADCASTSD 24(R10), Y1
+	VMULPD       Y1, Y4, Y4
+	VMOVUPD      Y4, (CX)(BX*1)
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         $+32, R10
+	SUBQ         $+4, R11
+	JMP          lowFour
+
+lowFourNext:
+lowOne:
+	CMPQ    R11, $+1
+	JL      lowOneNext
+	VMOVUPD (CX), Y1
+	MOVQ    R12, DI
+	MOVQ    AX, SI
+
+lowOneColumn:
+	CMPQ         SI, CX
+	JEQ          lowOneSolved
+	VMOVUPD      (SI), Y2
+	VBROADCASTSD (DI), Y3
+	VFNMADD231PD Y3, Y2, Y1
+	ADDQ         DX, SI
+	ADDQ         $+8, DI
+	JMP          lowOneColumn
+
+lowOneSolved:
+	VBROADCASTSD (R10), Y2
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (CX)
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         $+8, R10
+	SUBQ         $+1, R11
+	JMP          lowOne
+
+lowOneNext:
+	ADDQ $+32, AX
+	SUBQ $+4, m+40(FP)
+	JMP  lows
+
+tails:
+	CMPQ m+40(FP), $+0
+	JEQ  end
+	MOVQ AX, CX
+	MOVQ r+16(FP), R12
+	MOVQ inv+32(FP), R10
+	MOVQ n+48(FP), R11
+
+tailFour:
+	CMPQ       R11, $+4
+	JL         tailFourNext
+	VMASKMOVPD (CX), Y0, Y1
+	VMASKMOVPD (CX)(DX*1), Y0, Y2
+	VMASKMOVPD (CX)(DX*2), Y0, Y3
+	VMASKMOVPD (CX)(BX*1), Y0, Y4
+	MOVQ       R12, DI
+	MOVQ       AX, SI
+
+tailFourColumn:
+	CMPQ         SI, CX
+	JEQ          tailFourSolved
+	VMASKMOVPD   (SI), Y0, Y5
+	VBROADCASTSD (DI), Y6
+	VFNMADD231PD Y6, Y5, Y1
+	VBROADCASTSD (DI)(R8*1), Y6
+	VFNMADD231PD Y6, Y5, Y2
+	VBROADCASTSD (DI)(R8*2), Y6
+	VFNMADD231PD Y6, Y5, Y3
+	VBROADCASTSD (DI)(R9*1), Y6
+	VFNMADD231PD Y6, Y5, Y4
+	ADDQ         DX, SI
+	ADDQ         $+8, DI
+	JMP          tailFourColumn
+
+tailFourSolved:
+	VBROADCASTSD (R10), Y5
+	VMULPD       Y5, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
+	VBROADCASTSD (DI)(R8*1), Y5
+	VFNMADD231PD Y5, Y1, Y2
+	VBROADCASTSD (DI)(R8*2), Y5
+	VFNMADD231PD Y5, Y1, Y3
+	VBROADCASTSD (DI)(R9*1), Y5
+	VFNMADD231PD Y5, Y1, Y4
+	VBROADCASTSD 8(R10), Y1
+	VMULPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (CX)(DX*1)
+	VBROADCASTSD 8(DI)(R8*2), Y1
+	VFNMADD231PD Y1, Y2, Y3
+	VBROADCASTSD 8(DI)(R9*1), Y1
+	VFNMADD231PD Y1, Y2, Y4
+	VBROADCASTSD 16(R10), Y1
+	VMULPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y0, (CX)(DX*2)
+	VBROADCASTSD 16(DI)(R9*1), Y1
+	VFNMADD231PD Y1, Y3, Y4
+	VBROADCASTSD 24(R10), Y1
+	VMULPD       Y1, Y4, Y4
+	VMASKMOVPD   Y4, Y0, (CX)(BX*1)
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         $+32, R10
+	SUBQ         $+4, R11
+	JMP          tailFour
+
+tailFourNext:
+tailOne:
+	CMPQ       R11, $+1
+	JL         tailOneNext
+	VMASKMOVPD (CX), Y0, Y1
+	MOVQ       R12, DI
+	MOVQ       AX, SI
+
+tailOneColumn:
+	CMPQ         SI, CX
+	JEQ          tailOneSolved
+	VMASKMOVPD   (SI), Y0, Y2
+	VBROADCASTSD (DI), Y3
+	VFNMADD231PD Y3, Y2, Y1
+	ADDQ         DX, SI
+	ADDQ         $+8, DI
+	JMP          tailOneColumn
+
+tailOneSolved:
+	VBROADCASTSD (R10), Y2
+	VMULPD       Y2, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
+	ADDQ         DX, CX
+	ADDQ         R8, R12
+	ADDQ         $+8, R10
+	SUBQ         $+1, R11
+	JMP          tailOne
+
+tailOneNext:
+	ADDQ $+32, AX
+
+end:
+	VZEROUPPER
+	RET
+
 // func readSum_1_avx2(x *float64, n int) float64
 // Requires: AVX, SSE2
 TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-24

@@ -20,6 +20,8 @@ var ops = conformance.Ops{
 	RankUpdate:      tile.RankUpdate,
 	Factor:          tile.Factor,
 	FormQ:           tile.FormQ,
+	Gram:            tile.Gram,
+	SolveUpper:      tile.SolveUpper,
 	Combine:         tile.Combine,
 }
 
@@ -35,4 +37,6 @@ func FuzzMulTransposed(f *testing.F)   { conformance.Fuzz(f, ops, "MulTransposed
 func FuzzMulTransposed32(f *testing.F) { conformance.Fuzz(f, ops, "MulTransposed32") }
 func FuzzRankUpdate(f *testing.F)      { conformance.Fuzz(f, ops, "RankUpdate") }
 func FuzzFactor(f *testing.F)          { conformance.Fuzz(f, ops, "Factor") }
+func FuzzGram(f *testing.F)            { conformance.Fuzz(f, ops, "Gram") }
+func FuzzSolveUpper(f *testing.F)      { conformance.Fuzz(f, ops, "SolveUpper") }
 func FuzzCombine(f *testing.F)         { conformance.Fuzz(f, ops, "Combine") }

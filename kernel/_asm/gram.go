@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// gramProducts emits s_ij = x_i'c_j for four columns x, four columns c at a time.
+func gramProducts(t isa) {
+	text("gramProducts", t, "func(s *float64, lds int, x, c *float64, ldc, cols, m int)",
+		"stores the inner products of four columns x_i with each of cols columns c_j in s[j*lds+i], m >= 1. The columns x are ldc apart as well.")
+	l := newColumnLoop(t)
+	sum := t.newReducer()
+	s, lds, c := param("s"), bytesParam("lds", false), param("c")
+	xp := newRows(GP64(), bytesParam("ldc", false), 4)
+	cp := xp
+	cp.base = GP64()
+	// block leaves c where it is and moves s on by n columns.
+	block := func(first, n int, label string) {
+		acc := make([][]vector, n)
+		for j := range acc {
+			acc[j] = t.vecs(4)
+			t.zero(acc[j]...)
+		}
+		MOVQ(mem("x"), xp.base)
+		MOVQ(c, cp.base)
+		l.run(label, func(io access) {
+			x := make([]vector, 4)
+			for i := range x {
+				x[i] = io.load(xp.at(i, 0))
+			}
+			for j := range acc {
+				v := io.load(cp.at(first+j, 0))
+				for i := range x {
+					VFMADD231PD(v, x[i], acc[j][i])
+				}
+			}
+		}, func() {
+			ADDQ(I32(t.bytes()), xp.base)
+			ADDQ(I32(t.bytes()), cp.base)
+		})
+		for j := range acc {
+			VMOVUPD(sum.sum4(acc[j]).AsY(), Mem{Base: s})
+			ADDQ(lds, s)
+		}
+	}
+	eachGroup(func(n int, label string) {
+		together := min(n, t.lanes/2) // as many accumulators as there are registers for
+		for first := 0; first < n; first += together {
+			block(first, together, fmt.Sprintf("%s%d", label, first))
+		}
+		for range n {
+			ADDQ(xp.step, c)
+		}
+		SUBQ(I32(n), mem("cols"))
+	})
+}
+
+// solveUpper emits A = A R^-1 for a tall matrix A and an upper triangular R. Some
+// vectors of rows at a time take all columns, so that they are in the first-level
+// cache when the columns to their right need them.
+func solveUpper(t isa) {
+	text("solveUpper", t, "func(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)",
+		"overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.")
+	s := upperSolver{t: t, l: newColumnLoop(t), rows: param("a")}
+	s.a = newRows(GP64(), bytesParam("lda", false), 4)
+	s.q = GP64()
+	s.r = newRows(GP64(), bytesParam("ldr", false), 4)
+	tall := t.lanes / 2
+	Label("talls")
+	CMPQ(mem("m"), I32(tall*t.lanes))
+	JL(LabelRef("lows"))
+	s.solve("tall", tall, s.l.whole())
+	SUBQ(I32(tall*t.lanes), mem("m"))
+	JMP(LabelRef("talls"))
+	Label("lows")
+	CMPQ(mem("m"), I32(t.lanes))
+	JL(LabelRef("tails"))
+	s.solve("low", 1, s.l.whole())
+	SUBQ(I32(t.lanes), mem("m"))
+	JMP(LabelRef("lows"))
+	Label("tails")
+	CMPQ(mem("m"), I8(0))
+	JEQ(LabelRef("end"))
+	s.solve("tail", 1, s.l.masked())
+	Label("end")
+	finish()
+}
+
+type upperSolver struct {
+	t    isa
+	l    columnLoop
+	rows reg.GPVirtual // the first of the rows in work, in column 0
+	a    rows          // the same rows, in the columns in work
+	q    reg.GPVirtual // and in a column to their left
+	r    rows          // the columns in work of R
+}
+
+// solve emits all columns for some vectors of rows.
+func (s upperSolver) solve(label string, vectors int, io access) {
+	inv, left, r := GP64(), GP64(), GP64()
+	MOVQ(s.rows, s.a.base)
+	MOVQ(mem("r"), r)
+	MOVQ(mem("inv"), inv)
+	MOVQ(mem("n"), left)
+	group := func(name string, n int) {
+		next := label + name + "Next"
+		Label(label + name)
+		CMPQ(left, I8(n))
+		JL(LabelRef(next))
+		s.columns(label+name, n, vectors, io, r, inv)
+		for range n {
+			ADDQ(s.a.step, s.a.base)
+			ADDQ(s.r.step, r)
+		}
+		ADDQ(I32(8*n), inv)
+		SUBQ(I32(n), left)
+		JMP(LabelRef(label + name))
+		Label(next)
+	}
+	group("Four", 4)
+	group("One", 1)
+	ADDQ(I32(vectors*s.t.bytes()), s.rows)
+}
+
+// columns emits n columns, which follow those that are solved.
+func (s upperSolver) columns(label string, n, vectors int, io access, r, inv reg.GPVirtual) {
+	t := s.t
+	acc := make([][]vector, n)
+	for j := range acc {
+		acc[j] = make([]vector, vectors)
+		for v := range acc[j] {
+			acc[j][v] = io.load(s.a.at(j, v*t.bytes()))
+		}
+	}
+	MOVQ(r, s.r.base)
+	MOVQ(s.rows, s.q)
+	done := label + "Solved"
+	Label(label + "Column")
+	CMPQ(s.q, s.a.base)
+	JEQ(LabelRef(done))
+	q := make([]vector, vectors)
+	for v := range q {
+		q[v] = io.load(Mem{Base: s.q, Disp: v * t.bytes()})
+	}
+	for j := range acc {
+		s.subtract(acc[j], q, s.r.at(j, 0))
+	}
+	ADDQ(s.a.step, s.q)
+	ADDQ(I32(8), s.r.base)
+	JMP(LabelRef(label + "Column"))
+	Label(done)
+	for j := range acc {
+		f := t.vec()
+		VBROADCASTSD(Mem{Base: inv, Disp: 8 * j}, f)
+		for v := range acc[j] {
+			VMULPD(f, acc[j][v], acc[j][v])
+			io.store(acc[j][v], s.a.at(j, v*t.bytes()))
+		}
+		for k := j + 1; k < n; k++ {
+			s.subtract(acc[k], acc[j], s.r.at(k, 8*j))
+		}
+	}
+}
+
+// subtract emits acc -= q R(i,j).
+func (s upperSolver) subtract(acc, q []vector, entry Mem) {
+	f := s.t.vec()
+	VBROADCASTSD(entry, f)
+	for v := range acc {
+		VFNMADD231PD(f, q[v], acc[v])
+	}
+}
