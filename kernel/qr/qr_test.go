@@ -172,6 +172,45 @@ func TestFactorDependent(t *testing.T) {
 	}
 }
 
+// Columns of one length and with one angle between them, on both sides of the line
+// between the two ways to factor: the results agree, but for how far apart the
+// matrices are, and both are factors.
+func TestFactorNearlyOrthogonal(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		for _, c := range [][2]int{{40, 2}, {31, 5}, {100, 10}, {600, 4}, {130, 33}} {
+			for _, scale := range []float64{1, 1e-49, 1e49} {
+				m, n := c[0], c[1]
+				both := [2]*factorisation{}
+				for side := range both {
+					// I + x 11' has the Gram matrix I + (2x + n x^2) 11'.
+					cosine := (0.5 + 1e-10*float64(2*side-1)) / math.Sqrt(float64(n*(n-1)))
+					cosine /= 1 - cosine // the diagonal is 1 + cosine
+					x := (math.Sqrt(1+float64(n)*cosine) - 1) / float64(n)
+					q := newFactorisation(m, n, m+1, n, func(i, j int) float64 {
+						v := 0.0
+						for k := range n { // discrete cosines are orthonormal
+							e := math.Sqrt(2/float64(m)) * math.Cos(math.Pi*(float64(i)+0.5)*float64(k+1)/float64(m))
+							if k == j {
+								v += e
+							}
+							v += x * e
+						}
+						return v * scale
+					})
+					q.factor()
+					q.check(t)
+					both[side] = q
+				}
+				for i, v := range both[0].a {
+					if math.Abs(both[1].a[i]-v) > 1e-9 {
+						t.Fatalf("%v times %g: entry %d of Q is %g and %g", c, scale, i, v, both[1].a[i])
+					}
+				}
+			}
+		}
+	})
+}
+
 // A matrix that is orthonormal already comes back, to rounding, with R = I: nodes
 // that agree stay where they are.
 func TestFactorOfQ(t *testing.T) {
@@ -223,15 +262,20 @@ func TestFactorIsReproducible(t *testing.T) {
 func TestFactorNotFinite(t *testing.T) {
 	conformance.EachTier(t, func(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			q := newFactorisation(50, 4, 50, 4, func(i, j int) float64 {
-				if i == 33 && j == 2 {
-					return bad
+			for name, f := range map[string]func(i, j int) float64{
+				"far from orthogonal": func(i, j int) float64 { return math.Cos(float64(i*j + i)) },
+				"orthonormal":         func(i, j int) float64 { return float64(1 - min(max(i-j, j-i), 1)) },
+			} {
+				q := newFactorisation(50, 4, 50, 4, func(i, j int) float64 {
+					if i == 33 && j == 2 {
+						return bad
+					}
+					return f(i, j)
+				})
+				q.factor()
+				if v := q.a[2*q.lda+33]; !math.IsNaN(v) {
+					t.Errorf("%s: %g became %g", name, bad, v)
 				}
-				return math.Cos(float64(i*j + i))
-			})
-			q.factor()
-			if v := q.a[2*q.lda+33]; !math.IsNaN(v) {
-				t.Errorf("%g became %g", bad, v)
 			}
 		}
 	})
