@@ -6,11 +6,11 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// blockLen is the number of entries of a message that are averaged at a time: two
-// cache lines, and few enough that a block of all nodes stays in the first-level
-// cache. A multiple of the padding of a basis, so that workers write to different
-// cache lines.
-const blockLen = 16
+// blockLen is the number of entries of a message that are averaged at a time: eight
+// cache lines, so that they come in one go from wherever the message is, and few enough
+// that a block of a hundred nodes is a small part of the second-level cache. A multiple
+// of the padding of a basis, so that workers write to different cache lines.
+const blockLen = 64
 
 // A sweep deals the entries of the messages of all nodes, cut into blocks, to the
 // workers of a pool. What is done to a block does not depend on the worker, so
