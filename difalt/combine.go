@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
 )
 
 // scheme is how a method lets its nodes meet.
@@ -71,8 +72,5 @@ func (s *Solver) combine(ctx context.Context) (mixing time.Duration, err error) 
 // is U or Z.
 func (s *Solver) adaptNode(i int) {
 	step := s.step * s.scheme.scale
-	z, grad := s.z[i].Data(), s.grads[i].Data()
-	for k, v := range s.base[i].Data() {
-		z[k] = v - step*grad[k]
-	}
+	floats.AddScaledTo(s.z[i].Data(), s.base[i].Data(), -step, s.grads[i].Data())
 }
