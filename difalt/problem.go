@@ -1,6 +1,7 @@
 package difalt
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -36,65 +37,17 @@ func (p *Problem) validate(l int, hosted []int, o *Options) (*Problem, error) {
 		return nil, fmt.Errorf("difalt: problem has tasks of %d nodes, but %d nodes of the network live in this process", len(p.Nodes), len(hosted))
 	}
 	q := *p
-	tasks, samples := 0, 0
-	d := 0
-	for i, k := range p.Nodes {
-		if k == nil || k.Len() == 0 {
-			return nil, fmt.Errorf("difalt: node %d has no tasks", hosted[i])
-		}
-		if d == 0 {
-			d = k.Features()
-		}
-		if k.Features() != d {
-			return nil, fmt.Errorf("difalt: node %d has tasks of %d features, node %d of %d", hosted[i], k.Features(), hosted[0], d)
-		}
-		if err := checkFinite(hosted[i], k); err != nil {
-			return nil, err
-		}
-		tasks += k.Len()
-		samples += k.TotalSamples()
+	if err := q.checkNodes(hosted); err != nil {
+		return nil, err
 	}
-	if len(hosted) == l {
-		for _, c := range []struct {
-			name      string
-			got, want int
-		}{{"TotalTasks", q.TotalTasks, tasks}, {"TotalSamples", q.TotalSamples, samples}} {
-			if c.got != 0 && c.got != c.want {
-				return nil, fmt.Errorf("difalt: %s is %d, but the nodes hold %d", c.name, c.got, c.want)
-			}
-		}
-		q.TotalTasks, q.TotalSamples = tasks, samples
+	if err := q.count(len(hosted) == l); err != nil {
+		return nil, err
 	}
-	if q.TotalTasks < tasks || q.TotalSamples < samples {
-		return nil, fmt.Errorf("difalt: TotalTasks is %d and TotalSamples %d, but the nodes of this process alone hold %d and %d", q.TotalTasks, q.TotalSamples, tasks, samples)
-	}
-	if samples == 0 {
-		return nil, fmt.Errorf("difalt: the tasks have no samples")
-	}
+	d := q.Nodes[0].Features()
 	if o.Rank > min(d, q.TotalTasks) {
 		return nil, fmt.Errorf("difalt: Rank is %d, more than min(d, T) = min(%d, %d)", o.Rank, d, q.TotalTasks)
 	}
-	if len(q.U0) != 0 && len(q.U0) != len(hosted) {
-		return nil, fmt.Errorf("difalt: U0 has the starts of %d nodes, want %d", len(q.U0), len(hosted))
-	}
-	check := func(name string, u *kernel.Basis) error {
-		if u == nil {
-			return nil
-		}
-		if ud, ur := u.Dims(); ud != d || ur != o.Rank {
-			return fmt.Errorf("difalt: %s is %d x %d, want %d x %d", name, ud, ur, d, o.Rank)
-		}
-		return finiteBasis(name, u)
-	}
-	for i, u := range q.U0 {
-		if u == nil {
-			return nil, fmt.Errorf("difalt: U0 of node %d is missing", hosted[i])
-		}
-		if err := check(fmt.Sprintf("U0 of node %d", hosted[i]), u); err != nil {
-			return nil, err
-		}
-	}
-	if err := check("Start", q.Start); err != nil {
+	if err := q.checkStarts(hosted, d, o.Rank); err != nil {
 		return nil, err
 	}
 	if q.Truth != nil {
@@ -107,6 +60,75 @@ func (p *Problem) validate(l int, hosted []int, o *Options) (*Problem, error) {
 		}
 	}
 	return &q, nil
+}
+
+// checkNodes checks that all nodes have tasks of one number of features, and finite ones.
+func (p *Problem) checkNodes(hosted []int) error {
+	for i, k := range p.Nodes {
+		if k == nil || k.Len() == 0 {
+			return fmt.Errorf("difalt: node %d has no tasks", hosted[i])
+		}
+		if d := p.Nodes[0].Features(); k.Features() != d {
+			return fmt.Errorf("difalt: node %d has tasks of %d features, node %d of %d", hosted[i], k.Features(), hosted[0], d)
+		}
+		if err := checkFinite(hosted[i], k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count sets the total numbers of tasks and samples if all nodes live in this
+// process, and otherwise checks what the caller says.
+func (p *Problem) count(all bool) error {
+	tasks, samples := 0, 0
+	for _, k := range p.Nodes {
+		tasks += k.Len()
+		samples += k.TotalSamples()
+	}
+	if all {
+		for _, c := range []struct {
+			name      string
+			got, want int
+		}{{"TotalTasks", p.TotalTasks, tasks}, {"TotalSamples", p.TotalSamples, samples}} {
+			if c.got != 0 && c.got != c.want {
+				return fmt.Errorf("difalt: %s is %d, but the nodes hold %d", c.name, c.got, c.want)
+			}
+		}
+		p.TotalTasks, p.TotalSamples = tasks, samples
+	}
+	if p.TotalTasks < tasks || p.TotalSamples < samples {
+		return fmt.Errorf("difalt: TotalTasks is %d and TotalSamples %d, but the nodes of this process alone hold %d and %d", p.TotalTasks, p.TotalSamples, tasks, samples)
+	}
+	if samples == 0 {
+		return errors.New("difalt: the tasks have no samples")
+	}
+	return nil
+}
+
+// checkStarts checks the bases from which a run or its initialisation starts.
+func (p *Problem) checkStarts(hosted []int, d, r int) error {
+	check := func(name string, u *kernel.Basis) error {
+		if ud, ur := u.Dims(); ud != d || ur != r {
+			return fmt.Errorf("difalt: %s is %d x %d, want %d x %d", name, ud, ur, d, r)
+		}
+		return finiteBasis(name, u)
+	}
+	if len(p.U0) != 0 && len(p.U0) != len(hosted) {
+		return fmt.Errorf("difalt: U0 has the starts of %d nodes, want %d", len(p.U0), len(hosted))
+	}
+	for i, u := range p.U0 {
+		if u == nil {
+			return fmt.Errorf("difalt: U0 of node %d is missing", hosted[i])
+		}
+		if err := check(fmt.Sprintf("U0 of node %d", hosted[i]), u); err != nil {
+			return err
+		}
+	}
+	if p.Start == nil {
+		return nil
+	}
+	return check("Start", p.Start)
 }
 
 // checkFinite names the first entry of a node's data that is NaN or Inf.
