@@ -135,15 +135,51 @@ func (f *fitter) tunedTasks() dataset.Layout {
 	return layout
 }
 
-// compareAll runs the trials in every fold, in parallel unless the caller's mixer
-// has to carry all of them or they are large, and moves each to its best ridge.
+// compareAll runs the trials in every fold and moves each to its best ridge.
 func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) error {
+	sums, err := f.foldErrors(ctx, trials, grid, progress)
+	if err != nil {
+		return err
+	}
+	// In the order of the jobs, so that the bits do not depend on the workers.
+	rows := len(trials) * len(grid) // where the number of rows is
+	z := f.perNode(rows + 1)
+	for g, tasks := range f.tuned {
+		for _, k := range tasks {
+			for _, i := range f.rows[k] {
+				if f.train[i] {
+					z[g][rows]++
+				}
+			}
+		}
+	}
+	for j, perNode := range sums {
+		for g, s := range perNode {
+			for k, v := range s {
+				z[g][j/f.folds*len(grid)+k] += v
+			}
+		}
+	}
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return err
+	}
+	for i, t := range trials {
+		t.move(sum[i*len(grid):][:len(grid)], grid, math.Round(sum[rows]))
+	}
+	return nil
+}
+
+// foldErrors runs the trials in every fold, in parallel unless the caller's mixer has
+// to carry all of them or they are large, and returns what compare says of each: by
+// job (trial*folds + fold), node, and ridge of the grid.
+func (f *fitter) foldErrors(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) ([][][]float64, error) {
 	all := workersFor(f.c.Options.Workers)
 	workers := min(all, len(trials)*f.folds)
 	if f.c.Network.Mixer != nil || f.large() {
 		workers = 1
 	}
-	sums := make([][][]float64, len(trials)*f.folds) // by job and node
+	sums := make([][][]float64, len(trials)*f.folds)
 	var mu sync.Mutex
 	var failed error
 	done := 0
@@ -175,36 +211,7 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 		done++
 		progress(done)
 	})
-	if failed != nil {
-		return failed
-	}
-	// In the order of the jobs, so that the bits do not depend on the workers.
-	rows := len(trials) * len(grid) // where the number of rows is
-	z := f.perNode(rows + 1)
-	for g, tasks := range f.tuned {
-		for _, k := range tasks {
-			for _, i := range f.rows[k] {
-				if f.train[i] {
-					z[g][rows]++
-				}
-			}
-		}
-	}
-	for j, perNode := range sums {
-		for g, s := range perNode {
-			for k, v := range s {
-				z[g][j/f.folds*len(grid)+k] += v
-			}
-		}
-	}
-	sum, err := f.sum(ctx, z)
-	if err != nil {
-		return err
-	}
-	for i, t := range trials {
-		t.move(sum[i*len(grid):][:len(grid)], grid, math.Round(sum[rows]))
-	}
-	return nil
+	return sums, failed
 }
 
 // move sets the errors of a trial and moves it to the ridge of the smallest.
