@@ -16,7 +16,7 @@ func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
 	var groups []*kernel.Group
 	for _, tasks := range nodes {
 		groups = append(groups, kernel.NewGroup(tasks, p.Rank))
-		it.u = append(it.u, p.U)
+		it.u = append(it.u, p.U.Clone()) // every node has its own
 	}
 	pool := kernel.NewPool(workers)
 	it.engine = kernel.NewEngine(pool, groups)

@@ -94,7 +94,7 @@ func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, workers 
 	defer it.Close()
 	length := time.Duration(seconds * float64(time.Second))
 	flops := 0.0
-	ms, err := inTurns(ctx, length, it.Step, it.Read, func() { flops = it.MultiplyAdd() })
+	ms, err := InTurns(ctx, length, it.Step, it.Read, func() { flops = it.MultiplyAdd() })
 	if err != nil {
 		return row, err
 	}

@@ -12,10 +12,10 @@ import (
 // short against the seconds over which a shared machine changes its speed.
 const turn = 40 * time.Millisecond
 
-// inTurns repeats the functions in turns for about the given time, at least five
+// InTurns repeats the functions in turns for about the given time, at least five
 // turns each, and returns the median time of one call of each in milliseconds.
 // Each turn begins with a call that is not timed.
-func inTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64, error) {
+func InTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64, error) {
 	repeat := make([]int, len(f))
 	for i := range f {
 		f[i]() // grows, faults in and trains what is lazy
