@@ -95,6 +95,7 @@ func BenchmarkSolver(b *testing.B) {
 		nodes, rounds int
 	}{
 		{"paper1", "er:0.5", 20, 10},
+		{"paper1", "er:0.1", 100, 10},
 		{"paper2", "er:0.1", 100, 10},
 	} {
 		shape, err := measure.ParseShapes(net.shape)
