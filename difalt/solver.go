@@ -7,6 +7,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -71,7 +72,7 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 		s.u = append(s.u, kernel.NewBasis(d, r))
 		s.z = append(s.z, kernel.NewBasis(d, r))
 		s.rr = append(s.rr, make([]float64, r*r))
-		s.qrWork = append(s.qrWork, make([]float64, r))
+		s.qrWork = append(s.qrWork, make([]float64, qr.WorkLen(r)))
 		s.flags = append(s.flags, make([]float64, 1))
 	}
 	if o.MixedPrecision {

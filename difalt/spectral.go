@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -168,7 +169,7 @@ func (s *system) start() []*kernel.Basis {
 	us := make([]*kernel.Basis, len(s.hosted))
 	for i := range us {
 		us[i] = u.Clone()
-		us[i].Orthonormalize(make([]float64, r*r), make([]float64, r))
+		us[i].Orthonormalize(make([]float64, r*r), make([]float64, qr.WorkLen(r)))
 	}
 	return us
 }
@@ -194,8 +195,8 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 		ws[w] = kernel.NewWorkspace(min(maxTasks, 64), d, r)
 	}
 	// Each of these runs on the hosted nodes in parallel.
-	product := func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }       // line 11
-	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, r)) } // line 13
+	product := func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }                   // line 11
+	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, qr.WorkLen(r))) } // line 13
 	for range iterations {
 		s.each(product)
 		if err := s.agree(ctx, s.mixer, topology.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
@@ -232,7 +233,7 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 			for k, v := range z[i].Data() {
 				u[i].Data()[k] = v / c
 			}
-			u[i].Orthonormalize(rr[i], make([]float64, r))
+			u[i].Orthonormalize(rr[i], make([]float64, qr.WorkLen(r)))
 		}
 	}
 	return sent[0][:r], nil

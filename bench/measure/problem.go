@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/qr"
 )
 
 // A Problem draws seeded data of a shape: Gaussian X_t, y_t = X_t U* b_t with
@@ -41,7 +42,7 @@ func orthonormal(d, r int, rng *rand.Rand) *kernel.Basis {
 			u.Col(j)[i] = rng.NormFloat64()
 		}
 	}
-	u.Orthonormalize(make([]float64, r*r), make([]float64, r))
+	u.Orthonormalize(make([]float64, r*r), make([]float64, qr.WorkLen(r)))
 	return u
 }
 
