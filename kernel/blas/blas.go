@@ -107,7 +107,8 @@ func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 // r[j*ldr+k] = R(k,j) for k < p, k <= j < n. Other entries of r are not touched.
 // h[k] is zero, and H_k the identity, when the column is zero from row k on.
 //
-// Squares of the entries must neither overflow nor all underflow.
+// Squares of the entries must not overflow nor, in a column that is not zero, all
+// underflow. What is left of a column in later steps may be of any size.
 func Factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
 	if m < 0 {
 		panic(mLT0)

@@ -24,10 +24,9 @@ func WorkLen(n int) int { return n }
 // below the diagonal of r are not touched. work needs WorkLen(n) entries.
 //
 // Q has orthonormal columns to rounding also when the columns of a are dependent;
-// a zero or dependent column shows as a zero or tiny diagonal entry of R. Squares of
-// the entries must not overflow, and what a column has beyond the ones before it
-// must be zero or have a square that does not underflow: 1e-140 to 1e150 is safe.
-// With NaN or Inf in a the result holds NaN.
+// a zero or dependent column shows as a zero or tiny diagonal entry of R. Columns must
+// be zero or have norms from 1e-140 to 1e150, since squares are summed. With NaN or Inf
+// in a the result holds NaN.
 //
 // Columns that are close to orthogonal and to one length, as those of Z_g in the
 // iterations of Alg. 3 are, are factored by the Cholesky factor of A'A: half of the

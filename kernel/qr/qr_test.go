@@ -172,6 +172,33 @@ func TestFactorDependent(t *testing.T) {
 	}
 }
 
+// What the columns have beyond the first is so small that its squares underflow, in
+// part (to 1e-154) or altogether. Before it is scaled up, 1e-160 gave NaN and 1e-170 nothing.
+func TestFactorTinyRemainder(t *testing.T) {
+	conformance.EachTier(t, func(t *testing.T) {
+		for _, tiny := range []float64{1e-130, 1e-150, 1e-155, 1e-160, 1e-170, 1e-250, 1e-300} {
+			const m, n = 20, 4
+			// Exactly e_0, and multiples of tiny times 1, -1, ... in other rows.
+			q := newFactorisation(m, n, m, n, func(i, j int) float64 {
+				switch {
+				case i == 0:
+					return 1
+				case j > 0 && i>>(j-1)&1 == 0:
+					return tiny
+				case j > 0:
+					return -tiny
+				}
+				return 0
+			})
+			q.factor()
+			q.check(t)
+			if got, want := q.r[1*n+1], tiny*math.Sqrt(m-1); !(math.Abs(got-want) <= 1e-14*want) {
+				t.Errorf("R(1, 1) is %g, want %g", got, want)
+			}
+		}
+	})
+}
+
 // Columns of one length and with one angle between them, on both sides of the line
 // between the two ways to factor: the results agree, but for how far apart the
 // matrices are, and both are factors.

@@ -47,10 +47,15 @@ func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
 		x := &a[k*lda+top]
 		xk := a[k*lda+k]
 		var alpha, hk, inv float64
+		scale := 1.0
 		for j := k; j < n; j += manyColumns {
 			f := f[:min(manyColumns, n-j)]
 			columnProducts(f, x, &a[j*lda+top], lda, rows)
 			if j == k {
+				if f[0] < tinySquare && raise(a[k*lda+k:k*lda+m]) {
+					xk, scale = a[k*lda+k], 1/raiseBy
+					columnProducts(f, x, x, lda, rows)
+				}
 				s := f[0]
 				alpha = -math.Copysign(math.Sqrt(s), xk)
 				if hk = s - alpha*xk; hk != 0 {
@@ -72,7 +77,7 @@ func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
 			}
 			a[k*lda+k] = xk
 		}
-		r[k*ldr+k], h[k] = alpha, hk
+		r[k*ldr+k], h[k] = alpha*scale, hk
 		a[k*lda+k] = xk - alpha
 	}
 }

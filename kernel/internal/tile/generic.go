@@ -201,13 +201,20 @@ func rankUpdateGeneric(g []float64, ldg int, v []float64, ldv int, b []float64, 
 // alpha = -sign(x_k)|x|, h = v'v/2 = |x|^2 - alpha x_k. Then v'a_j = x'a_j -
 // alpha a_kj, so that all inner products of a step are taken before the norm is
 // known: one pass over the matrix for them and one to apply the reflector.
+//
+// What is left of a column may be tiny, of dependent columns the rounding of the
+// rounding and so forth. A column whose squares would underflow is scaled up first,
+// and its entry of R down: a reflector is the same for v of any length.
 func factorGeneric(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
 	for k := range p {
 		x := a[k*lda+k : k*lda+m]
-		s := dot(x, x)
+		s, scale := dot(x, x), 1.0
+		if s < tinySquare && raise(x) {
+			s, scale = dot(x, x), 1/raiseBy
+		}
 		xk := x[0]
 		alpha := -math.Copysign(math.Sqrt(s), xk)
-		r[k*ldr+k] = alpha
+		r[k*ldr+k] = alpha * scale
 		hk := s - alpha*xk
 		h[k] = hk
 		x[0] = xk - alpha
@@ -225,6 +232,21 @@ func factorGeneric(a []float64, lda, m, n, p int, r []float64, ldr int, h []floa
 			c[0] = 0
 		}
 	}
+}
+
+const (
+	tinySquare = 1e-280  // sums of squares below may have lost some to underflow
+	raiseBy    = 0x1p600 // the smallest number times this has a square that is a normal number
+)
+
+// raise scales a column with a tiny square up. It returns false for a column of zeros.
+func raise(x []float64) bool {
+	zero := true
+	for i, v := range x {
+		zero = zero && v == 0
+		x[i] = v * raiseBy
+	}
+	return !zero
 }
 
 // formQGeneric overwrites the n reflectors that factor left in a (m x n, p = n)

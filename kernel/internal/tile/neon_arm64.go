@@ -198,9 +198,14 @@ func factorNEON(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64
 		x := a[k*lda+k:]
 		c := min(4, n-k)
 		dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)
+		scale := 1.0
+		if f[0] < tinySquare && raise(x[:m-k]) {
+			scale = 1 / raiseBy
+			dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)
+		}
 		s, xk := f[0], x[0]
 		alpha := -math.Copysign(math.Sqrt(s), xk)
-		r[k*ldr+k] = alpha
+		r[k*ldr+k] = alpha * scale
 		hk := s - alpha*xk
 		h[k] = hk
 		inv := inverse(hk)
