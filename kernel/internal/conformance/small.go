@@ -80,7 +80,7 @@ func (o Ops) leastSquares(r *run, s shape) {
 	e.SubVec(&e, mat.NewVecDense(rows, append([]float64(nil), y...)))
 	g.MulVec(m.T(), &e)
 	bound := 20 * float64(rows+cols) * eps * norm * (norm*mat.Norm(x, 2) + mat.Norm(mat.NewVecDense(rows, y), 2))
-	bound += float64(rows*cols) * math.SmallestNonzeroFloat64 * (1 + norm)
+	bound += float64(rows*cols) * math.SmallestNonzeroFloat64 * (1 + norm) * (1 + norm) // of b, times A'A
 	if v := mat.Norm(&g, 2); !(v <= bound) {
 		r.Errorf("LeastSquares: %s: |A'(A b - y)| = %g, want at most %g", r.at, v, bound)
 	}
