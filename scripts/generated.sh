@@ -4,9 +4,9 @@
 set -eu
 tile=kernel/internal/tile
 saved=$(mktemp -d)
-cp -p $tile/* "$saved"
+cp -pR $tile/. "$saved"
 restore() {
-	cp -p "$saved"/* $tile/
+	cp -pR "$saved"/. $tile/
 	rm -rf "$saved"
 }
 trap restore EXIT
