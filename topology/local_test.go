@@ -72,8 +72,12 @@ func mixed(t *testing.T, m Mixer, shape [3]int, rounds int) *mat.Dense {
 	return matrixOf(z)
 }
 
-// shapes of messages: d, r and the number of scalars; blocks with and without tails.
-var shapes = [][3]int{{13, 3, 2}, {64, 2, 0}, {5, 1, 33}, {0, 0, 1}, {0, 0, 40}}
+// shapes of messages: d, r and the number of scalars; one block and several, with and
+// without tails.
+var shapes = [][3]int{
+	{13, 3, 2}, {blockLen, 2, 0}, {5, 1, 2*blockLen + 1}, {0, 0, 1}, {0, 0, 40},
+	{2*blockLen + 5, 2, 0}, {0, 0, 3*blockLen + 7},
+}
 
 // TestLocalAgainstPowers holds Mix to W^rounds Z, computed by gonum, and to the
 // same bits for any number of workers.
