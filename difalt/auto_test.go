@@ -3,6 +3,7 @@ package difalt_test
 import (
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
@@ -16,7 +17,7 @@ func TestAuto(t *testing.T) {
 	}{{"er:0.5", 10, 200}, {"ring", 10, 200}, {"complete", 4, 200}} {
 		s := conditioned(1, c.nodes, 60, c.tasks, 3, 30, 5)
 		net := network(t, c.graph, c.nodes, topology.Metropolis, 1)
-		o, agreement, err := difalt.Auto(s.Problem, net.Weights, difalt.Options{Rank: 3, Iterations: 150})
+		o, agreement, err := difalt.Auto(s.Problem, net.Weights(), difalt.Options{Rank: 3, Iterations: 150})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestAuto(t *testing.T) {
 func TestCompressedSnapshot(t *testing.T) {
 	s, net := small(t)
 	var err error
-	if net.Agreement.Compressor, err = topology.ParseCompressor("int8"); err != nil {
+	if codec, err := consensus.ParseCodec("int8"); err != nil {
 		t.Fatal(err)
 	}
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.GradientTracking} {
@@ -57,7 +58,7 @@ func TestCompressedSnapshot(t *testing.T) {
 		}
 		defer first.Close()
 		for range 17 {
-			if err := first.Step(t.Context()); err != nil {
+			if _, err := first.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +90,7 @@ func TestCompressedSnapshot(t *testing.T) {
 func TestCompressedDivergence(t *testing.T) {
 	s, net := small(t)
 	var err error
-	if net.Agreement.Compressor, err = topology.ParseCompressor("int4"); err != nil {
+	if codec, err := consensus.ParseCodec("int4"); err != nil {
 		t.Fatal(err)
 	}
 	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e200})

@@ -41,7 +41,7 @@ func learn(ctx context.Context, sites []site) (*difalt.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return difalt.Run(ctx, problem, &difalt.Network{Weights: weights}, difalt.Options{Rank: 2})
+	return difalt.Run(ctx, problem, network, difalt.Options{Rank: 2})
 }
 
 // Five sites hold eight tasks each, of 15 samples, and recover the representation

@@ -58,8 +58,7 @@ func (s *Solver) compensateNode(i int) {
 	if p == nil || s.iteration == 0 {
 		return
 	}
-	// z holds the U_g of before the last iteration.
-	if m := move(s.u[i], s.z[i]); m < refresh*p.referred || math.IsInf(p.referred, 1) {
+	if m := s.moved[i]; m < refresh*p.referred || math.IsInf(p.referred, 1) {
 		p.Refer(s.u[i], s.groups[i].B, p.theta)
 		p.referred = m
 	}
@@ -74,7 +73,6 @@ func (s *Solver) resume() {
 			p.Refer(s.u[i], g.B, p.theta)
 			p.referred = math.Inf(1) // compensate again after the next iteration
 		}
-		s.z[i].CopyFrom(s.u[i])
 	}
 	s.restored = false
 }

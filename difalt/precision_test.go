@@ -47,7 +47,7 @@ func TestMixedPrecisionResumes(t *testing.T) {
 	}
 	defer first.Close()
 	for range 300 {
-		if err := first.Step(t.Context()); err != nil {
+		if _, err := first.Step(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

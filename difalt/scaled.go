@@ -82,9 +82,8 @@ func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
 	}
 	z, r := s.z[i], s.o.Rank
 	z.CopyFrom(s.u[i])
-	d, _ := z.Dims()
-	// Row k of -step P^-1 is what column k of the gradient adds to the columns of Z.
-	blas.RankUpdate(z.Data(), z.Stride(), grad.Data(), grad.Stride(), c.inverse, r, r, d, r)
+	// Column k of the gradient adds row k of -step P^-1 to the columns of Z.
+	blas.GemmNT(grad.Matrix(), blas.Matrix{Rows: r, Cols: r, Stride: r, Data: c.inverse}, z.Matrix())
 	gather(m.next[i], s.groups[i].B, r, s.nodeCount())
 }
 

@@ -27,9 +27,10 @@ type Snapshot struct {
 	Method      string
 	Iteration   int
 	D, Rank     int
-	// U[i] holds U_g of node Hosted()[i] by columns, d*r entries, and Before[i] that of
-	// the iteration before.
-	U, Before [][]float64
+	// U[i] holds U_g of node Hosted()[i] by columns, d*r entries, and Moved[i] how far it
+	// moved in the last iteration, if that was measured.
+	U     [][]float64
+	Moved []float64
 	// Step is eta; SigmaSquared is where it came from, or 0.
 	Step, SigmaSquared   float64
 	Traffic, InitTraffic consensus.Traffic
@@ -65,9 +66,9 @@ type DampingState struct {
 
 // StopState is what the stop rules remember. Numbers that are not known yet are nil.
 type StopState struct {
-	Telling, Above, Next int
-	Start, Best, Move    *float64
-	Began                []float64 // objective of every hosted node at the start
+	Telling, TellAt, Above, Next int
+	Start, Best, Move            *float64
+	Began                        []float64 // objective of every hosted node at the start
 }
 
 func (d *damping) state() DampingState {
@@ -92,14 +93,14 @@ func known(v float64) *float64 { // JSON has no NaN and no infinities
 
 func (w *watch) state() StopState {
 	return StopState{
-		Telling: w.telling, Above: w.above, Next: w.next, Began: slices.Clone(w.began),
+		Telling: w.telling, TellAt: w.tellAt, Above: w.above, Next: w.next, Began: slices.Clone(w.began),
 		Start: known(w.start), Best: known(w.best), Move: known(w.move),
 	}
 }
 
 func (w *watch) restore(s *StopState) {
 	w.reset()
-	w.telling, w.above, w.next = s.Telling, s.Above, s.Next
+	w.telling, w.tellAt, w.above, w.next = s.Telling, s.TellAt, s.Above, s.Next
 	copy(w.began, s.Began)
 	for _, f := range []struct {
 		to   *float64
@@ -124,11 +125,10 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 		Method: s.o.Method.String(), Iteration: s.iteration, D: d, Rank: r,
 		Step: s.eta, SigmaSquared: s.initial.SigmaSquared,
 		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute,
-		Stop: s.watch.state(),
+		Moved: slices.Clone(s.moved), Stop: s.watch.state(),
 	}
 	for i, u := range s.u {
 		snap.U = append(snap.U, columns(u))
-		snap.Before = append(snap.Before, columns(s.z[i]))
 		snap.State = append(snap.State, s.method.save(i))
 	}
 	var err error
@@ -159,10 +159,10 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	for i := range snap.U {
 		for j := range r {
 			copy(s.u[i].Col(j), snap.U[i][j*d:][:d])
-			copy(s.z[i].Col(j), snap.Before[i][j*d:][:d])
 		}
 		s.method.restore(i, &snap.State[i])
 	}
+	copy(s.moved, snap.Moved)
 	s.watch.restore(&snap.Stop)
 	s.initial = &Initial{U: clone(s.u), SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
 	s.status = Running
@@ -193,18 +193,16 @@ func (s *Solver) checkSnapshot(snap *Snapshot) error {
 		return fmt.Errorf("difalt: snapshot has iteration %d of %d", snap.Iteration, s.o.Iterations)
 	case !(snap.Step > 0) || !finite(snap.Step):
 		return fmt.Errorf("difalt: snapshot has step %v", snap.Step)
-	case len(snap.U) != len(s.u) || len(snap.Before) != len(s.u) || len(snap.State) != len(s.u) || len(snap.Stop.Began) != len(s.u):
-		return fmt.Errorf("difalt: snapshot has %d bases, %d of before, %d states and %d objectives for %d nodes", len(snap.U), len(snap.Before), len(snap.State), len(snap.Stop.Began), len(s.u))
+	case len(snap.U) != len(s.u) || len(snap.Moved) != len(s.u) || len(snap.State) != len(s.u) || len(snap.Stop.Began) != len(s.u):
+		return fmt.Errorf("difalt: snapshot has %d bases, %d moves, %d states and %d objectives for %d nodes", len(snap.U), len(snap.Moved), len(snap.State), len(snap.Stop.Began), len(s.u))
 	}
 	for i, g := range s.hosted {
-		for _, cols := range [2][]float64{snap.U[i], snap.Before[i]} {
-			if len(cols) != d*r {
-				return fmt.Errorf("difalt: snapshot of node %d has %d entries, want %d", g, len(cols), d*r)
-			}
-			for k, v := range cols {
-				if !finite(v) {
-					return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", g, k%d, k/d, v)
-				}
+		if len(snap.U[i]) != d*r {
+			return fmt.Errorf("difalt: snapshot of node %d has %d entries, want %d", g, len(snap.U[i]), d*r)
+		}
+		for k, v := range snap.U[i] {
+			if !finite(v) {
+				return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", g, k%d, k/d, v)
 			}
 		}
 		state := &snap.State[i]

@@ -32,7 +32,9 @@ type Solver struct {
 	rr       [][]float64     // R of the last projection
 	qrWork   [][]float64
 	qrTime   []time.Duration
-	project  func(worker int) // stored, so that calling it does not allocate
+	moved    []float64 // |U_g - previous U_g|_F, if anybody asks for it
+
+	project, measureMove func(worker int) // stored, so that calling them does not allocate
 
 	initial   *Initial // nil until the first step
 	eta       float64  // in the user's units
@@ -67,7 +69,9 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 		s.qrWork = append(s.qrWork, make([]float64, qr.WorkLen(r)))
 	}
 	s.qrTime = make([]time.Duration, len(p.Nodes))
+	s.moved = make([]float64, len(p.Nodes))
 	s.project = s.perNode(s.projectNode)
+	s.measureMove = s.perNode(func(i int) { s.moved[i] = move(s.u[i], s.z[i]) })
 	s.method, s.meeting, s.rounds = s.newMethod()
 	s.metrics = newMetrics(s.pool, p.Truth, len(p.Nodes), d, r)
 	s.watch = newWatch(s)
@@ -213,6 +217,9 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	s.method.commit(s)
 	s.net.Commit()
 	s.iteration++
+	if s.precisions != nil || s.watch.tells(s.iteration) {
+		s.pool.Run(s.measureMove)
+	}
 	s.compute += s.slowestNode() + s.mixing/time.Duration(len(s.hosted))
 	if status := s.watch.listen(s); status != Running {
 		return s.end(status), s.divergence()

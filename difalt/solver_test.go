@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -18,7 +19,7 @@ import (
 )
 
 // small is a problem that every method but DGD solves in a few dozen iterations.
-func small(t testing.TB) (*synthetic, *difalt.Network) {
+func small(t testing.TB) (*synthetic, *consensus.Network) {
 	return gaussian(1, 5, 20, 40, 2, fixed(15), 0), network(t, "er:0.7", 5, topology.Metropolis, 1)
 }
 
@@ -81,14 +82,14 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	for _, method := range difalt.Methods() {
 		for _, workers := range []int{1, 2} {
 			seen := 0
-			o := difalt.Options{Rank: 2, Method: method, Workers: workers, Observer: func(*difalt.Record) { seen++ }}
+			o := difalt.Options{Rank: 2, Method: method, Workers: workers, Observer: func(*difalt.Record) error { seen++; return nil }}
 			solver, err := difalt.NewSolver(s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx := t.Context()
 			step := func() {
-				if err := solver.Step(ctx); err != nil {
+				if _, err := solver.Step(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -120,7 +121,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		defer first.Close()
 		for range 11 {
-			if err := first.Step(t.Context()); err != nil {
+			if _, err := first.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -293,8 +294,8 @@ func TestSampleSplit(t *testing.T) {
 
 func TestTraffic(t *testing.T) {
 	s, net := small(t)
-	edges := int64(net.Weights.Graph().Edges())
-	for method, want := range map[difalt.Method]topology.Traffic{
+	edges := int64(net.Weights().Graph().Edges())
+	for method, want := range map[difalt.Method]consensus.Traffic{
 		difalt.DifAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.DecAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.AltGDmin:        {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
@@ -334,7 +335,7 @@ func TestRunRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		p    *difalt.Problem
-		net  *difalt.Network
+		net  *consensus.Network
 		o    difalt.Options
 		want string
 	}{

@@ -23,6 +23,7 @@ type watch struct {
 	words   []uint8     // what the hosted nodes want
 	riding  [][]float64 // their objective, |U - previous U|_F^2
 	telling int         // the iteration that these are about; -1: none is under way
+	tellAt  int         // the first iteration in which to tell again
 
 	start, best float64 // objectives, of all nodes
 	move        float64 // the latest known root mean square of |U - previous U|_F
@@ -69,7 +70,7 @@ func newWatch(s *Solver) watch {
 
 func (w *watch) reset() {
 	clear(w.words)
-	w.telling, w.above, w.next, w.keptOf, w.candidateOf = -1, -1, 1, -1, -1
+	w.telling, w.tellAt, w.above, w.next, w.keptOf, w.candidateOf = -1, 0, -1, 1, -1, -1
 	w.start, w.best, w.move = math.NaN(), math.Inf(1), math.Inf(1)
 	w.residual, w.noise, w.asked = math.NaN(), math.NaN(), false
 }
@@ -77,23 +78,23 @@ func (w *watch) reset() {
 // raise lets hosted node i ask all nodes to leave with a status.
 func (w *watch) raise(i int, status Status) { w.words[i] = max(w.words[i], uint8(status)) }
 
-// tell begins to tell the others of the current state, if nothing is under way. An
-// iteration that is tried again tells the same.
+// tells reports whether tell begins something in an iteration. More and more
+// iterations pass in between.
+func (w *watch) tells(iteration int) bool { return w.telling < 0 && iteration >= w.tellAt }
+
+// tell begins to tell the others of the current state, if it is time and nothing is
+// under way. An iteration that is tried again tells the same.
 func (w *watch) tell(s *Solver) {
 	if s.iteration == 0 {
 		for i, g := range s.groups {
 			w.began[i] = g.Objective
 		}
 	}
-	switch w.telling {
-	case -1:
-		w.telling = s.iteration
+	switch {
+	case w.tells(s.iteration):
+		w.telling, w.tellAt = s.iteration, s.iteration+min(max(s.iteration/8, 1), lookAgain)
 		for i, g := range s.groups {
-			w.riding[i][0], w.riding[i][1] = g.Objective, 0
-			if s.iteration > 0 {
-				m := move(s.u[i], s.z[i])
-				w.riding[i][1] = m * m
-			}
+			w.riding[i][0], w.riding[i][1] = g.Objective, s.moved[i]*s.moved[i]
 		}
 		if w.candidateOf < 0 || s.iteration >= w.candidateOf+lookAgain {
 			w.candidateOf = s.iteration
@@ -101,8 +102,7 @@ func (w *watch) tell(s *Solver) {
 				w.candidate[i].CopyFrom(u)
 			}
 		}
-	case s.iteration:
-	default:
+	case w.telling != s.iteration:
 		return
 	}
 	s.meeting.Tell(w.words, w.riding)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -108,7 +109,7 @@ func (s *synthetic) spectrum() (largest, kappaSquared float64) {
 
 func fixed(n int) func(int) int { return func(int) int { return n } }
 
-func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uint64) *difalt.Network {
+func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uint64) *consensus.Network {
 	t.Helper()
 	g, err := topology.Parse(graph, nodes, seed)
 	if err != nil {
@@ -122,7 +123,7 @@ func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uin
 }
 
 // curve runs a method and returns the record of every iteration.
-func curve(t testing.TB, p *difalt.Problem, net *difalt.Network, o difalt.Options) []difalt.Record {
+func curve(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt.Options) []difalt.Record {
 	t.Helper()
 	var recs []difalt.Record
 	o.Observer = func(r *difalt.Record) { recs = append(recs, *r) }

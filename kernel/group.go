@@ -34,7 +34,7 @@ type Group struct {
 // that results do not depend on the number of workers.
 type chunk struct {
 	lo, hi    int
-	grad      []float64 // partial gradient
+	grad      *Basis // partial gradient
 	objective float64
 	elapsed   time.Duration
 }
@@ -149,9 +149,9 @@ func (g *Group) cut() {
 		if hi == lo && (c < n || len(g.chunks) > 0) {
 			continue
 		}
-		k := chunk{lo: lo, hi: hi, grad: g.Grad.data}
+		k := chunk{lo: lo, hi: hi, grad: g.Grad}
 		if len(g.chunks) > 0 {
-			k.grad = alignedFloat64(len(g.Grad.data))
+			k.grad = NewBasis(g.Grad.d, g.r)
 		}
 		g.chunks = append(g.chunks, k)
 		lo = hi
@@ -161,7 +161,7 @@ func (g *Group) cut() {
 // step runs Alg. 3, lines 7 to 11, for the tasks of one chunk.
 func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	start := time.Now()
-	clear(c.grad)
+	clear(c.grad.data)
 	c.objective = 0
 	if !g.stepOpenBLAS(c, u, ridge, ws) {
 		g.stepTiles(c, c.lo, c.hi, u, ridge, ws)
@@ -181,10 +181,12 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 			x.mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
-		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.grad.Y(t), n, g.r)
+		c.objective += blas.Residual(ws.products(n, g.r), b, g.grad.Y(t), ws.e)
 		x.mulTransposed(ws.v[held*ws.ldv:], ws.e)
 		if held++; held == batch || t == hi-1 {
-			blas.RankUpdate(c.grad, g.Grad.stride, ws.v, ws.ldv, g.B[first*g.r:], g.r, held, u.d, g.r)
+			v := blas.Matrix{Rows: u.d, Cols: held, Stride: ws.ldv, Data: ws.v}
+			coef := blas.Matrix{Rows: g.r, Cols: held, Stride: g.r, Data: g.B[first*g.r:]}
+			blas.GemmNT(v, coef, c.grad.Matrix())
 			first, held = t+1, 0
 		}
 	}
@@ -198,7 +200,7 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	for t := c.lo; t < c.hi; t++ {
 		x := g.fit.samples(t, g.r)
 		b := g.solve(t, &x, u, ridge, ws)
-		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.fit.Y(t), g.fit.rows[t], g.r)
+		c.objective += blas.Residual(ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t), ws.e)
 	}
 	c.elapsed = time.Since(start)
 }
@@ -208,7 +210,7 @@ func (g *Group) solve(t int, x *samples, u *Basis, ridge float64, ws *Workspace)
 	x.mulBasis(ws, u)
 	ws.lsq.Next = x.solveNext
 	b := g.B[t*g.r:][:g.r]
-	g.Status[t] = lsq.Solve(b, ws.a, ws.lda, g.fit.rows[t], g.r, g.fit.Y(t), ridge, ws.lsq)
+	g.Status[t] = lsq.Solve(b, ws.products(g.fit.rows[t], g.r), g.fit.Y(t), ridge, ws.lsq)
 	return b
 }
 
@@ -216,7 +218,7 @@ func (g *Group) solve(t int, x *samples, u *Basis, ridge float64, ws *Workspace)
 func (g *Group) reduce(j int) {
 	sum := g.Grad.data[j*g.Grad.stride:][:g.Grad.stride]
 	for i := 1; i < len(g.chunks); i++ {
-		for k, v := range g.chunks[i].grad[j*g.Grad.stride:][:len(sum)] {
+		for k, v := range g.chunks[i].grad.data[j*g.Grad.stride:][:len(sum)] {
 			sum[k] += v
 		}
 	}

@@ -96,11 +96,12 @@ func NewWorkspace(n, r int) *Workspace {
 //
 //	b = argmin |A b - y|^2 + ridge |b|^2
 //
-// for the n x r matrix a (column-major, column stride lda) and the n entries of y.
+// for the n x r matrix a and the n entries of y.
 // With ridge zero and A of full column rank that is A^+ y; if the minimiser is not
 // unique, b is the one of minimum norm. b never holds NaN. a and y are not
 // written. Solve does not allocate.
-func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Workspace) Status {
+func Solve(b []float64, a blas.Matrix, y []float64, ridge float64, ws *Workspace) Status {
+	n, r := a.Rows, a.Cols
 	if n < 0 || r <= 0 {
 		panic(badShape)
 	}
@@ -110,50 +111,51 @@ func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Worksp
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
 		panic(badRidge)
 	}
-	if len(b) < r || len(y) < n || lda < n || len(a) < (r-1)*lda+n {
+	if len(b) < r || len(y) < n || a.Stride < n || len(a.Data) < (r-1)*a.Stride+n {
 		panic(badSlice)
 	}
 	b = b[:r]
 	if n < r && ridge == 0 {
-		return ws.minimumNorm(b, a, lda, n, r, y, 0)
+		return ws.minimumNorm(b, a, y, 0)
 	}
 	ok := false
 	if ridge == 0 {
-		ok = ws.orthogonalize(b, a, lda, n, r, y)
+		ok = ws.orthogonalize(b, a, y)
 	} else {
-		m := n + r
-		ld := blas.Pad(m)
-		ws.augment(a, lda, n, r, y, math.Sqrt(ridge), ld)
-		ok = ws.orthogonalize(b, ws.f, ld, m, r, ws.f[r*ld:][:m])
+		augmented, rhs := ws.augment(a, y, math.Sqrt(ridge))
+		ok = ws.orthogonalize(b, augmented, rhs)
 	}
 	if ok {
 		return OK
 	}
-	return ws.minimumNorm(b, a, lda, n, r, y, ridge)
+	return ws.minimumNorm(b, a, y, ridge)
 }
 
-// augment stores [A y; rho I 0] in ws.f with column stride ld.
-func (ws *Workspace) augment(a []float64, lda, n, r int, y []float64, rho float64, ld int) {
+// augment stores [A y; rho I 0] in ws.f and returns its two parts.
+func (ws *Workspace) augment(a blas.Matrix, y []float64, rho float64) (blas.Matrix, []float64) {
+	n, r := a.Rows, a.Cols
+	ld := blas.Pad(n + r)
 	for j := range r {
 		col := ws.f[j*ld:][:n+r]
-		copy(col, a[j*lda:][:n])
+		copy(col, a.Data[j*a.Stride:][:n])
 		clear(col[n:])
 		col[n+j] = rho
 	}
 	rhs := ws.f[r*ld:][:n+r]
 	copy(rhs, y[:n])
 	clear(rhs[n:])
+	return blas.Matrix{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
 // orthogonalize solves the problem by QR, and reports whether R is so well
 // conditioned and all numbers are of such a size that b can be trusted. NaN fails
 // every comparison.
-func (ws *Workspace) orthogonalize(b, a []float64, lda, n, r int, y []float64) bool {
-	lo, hi := tile.LeastSquaresAhead(b, a, lda, n, r, y, ws.work, ws.Next)
+func (ws *Workspace) orthogonalize(b []float64, a blas.Matrix, y []float64) bool {
+	lo, hi := tile.LeastSquaresAhead(b, a.Data, a.Stride, a.Rows, a.Cols, y, ws.work, ws.Next)
 	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false
 	}
-	bmax, ymax := maxAbs(b), maxAbs(y[:n])
+	bmax, ymax := maxAbs(b), maxAbs(y[:a.Rows])
 	return (bmax*lo > smallest || ymax == 0) && bmax*suspect*math.Sqrt(hi) <= ymax && ymax <= math.MaxFloat64
 }
 
