@@ -82,7 +82,7 @@ func (g *Group) Rank() int { return g.r }
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// u must not be g.Grad. Step does not allocate. An Engine does the same for many
+// u must not be g.Grad. Step does not allocate. An Executor does the same for many
 // groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	g.check(u, ridge, ws)
