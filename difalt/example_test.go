@@ -41,6 +41,10 @@ func learn(ctx context.Context, sites []site) (*difalt.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	network, err := consensus.New(weights, nil)
+	if err != nil {
+		return nil, err
+	}
 	return difalt.Run(ctx, problem, network, difalt.Options{Rank: 2})
 }
 

@@ -28,11 +28,7 @@ func (s *Solver) reduce() {
 			s.precisions = append(s.precisions, nil)
 			continue
 		}
-		if s.y != nil {
-			c.SetResponses(s.y[i])
-		}
 		s.precisions = append(s.precisions, &precision{c, make([]float64, s.nodes[i].Features()), math.Inf(1)})
-		g.SetResponses(nil)
 		g.SetSamples(c.Reduced(), c.Reduced())
 	}
 }

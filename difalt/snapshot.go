@@ -229,14 +229,11 @@ func (s *Solver) fingerprint() string {
 		sum ^= sum >> 29
 	}
 	row := make([]float64, s.p.Nodes[0].Features())
-	for i, k := range s.p.Nodes {
+	for _, k := range s.p.Nodes {
 		for t := range k.Len() {
 			for n, y := range k.Y(t) {
 				for _, v := range k.Row(row, t, n) {
 					mix(v)
-				}
-				if s.given != nil {
-					y = s.given[i][t][n]
 				}
 				mix(y)
 			}

@@ -277,11 +277,8 @@ func (s *Solver) shareFirst(ctx context.Context, u []*kernel.Basis) error {
 
 // build makes what computes on the data, once their units are known.
 func (s *Solver) build() {
-	for i, tasks := range s.nodes {
+	for _, tasks := range s.nodes {
 		g := kernel.NewGroup(tasks, s.o.Rank)
-		if s.y != nil {
-			g.SetResponses(s.y[i])
-		}
 		s.groups = append(s.groups, g)
 		s.grads = append(s.grads, g.Grad)
 	}
@@ -377,9 +374,6 @@ func (s *Solver) minimized() []*kernel.Group {
 	groups := make([]*kernel.Group, len(s.nodes))
 	for i, tasks := range s.nodes {
 		groups[i] = kernel.NewGroup(tasks, s.o.Rank)
-		if s.y != nil {
-			groups[i].SetResponses(s.y[i])
-		}
 	}
 	kernel.NewExecutor(s.pool, groups).Minimize(s.u, s.ridge())
 	return groups

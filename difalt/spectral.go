@@ -119,12 +119,12 @@ func (s *system) backProjections(i int, alpha float64) *kernel.Tasks {
 	b := kernel.NewBuilder(k.Features(), []int{k.Len()}, kernel.Float64)
 	kept := make([]float64, k.MaxSamples())
 	theta := make([]float64, blas.Pad(k.Features()))
-	s.responses(i, 1, func(t int, y []float64) {
-		n := len(y)
+	for t := range k.Len() {
+		n := k.Samples(t)
 		if n == 0 {
-			return
+			continue
 		}
-		for i, v := range y {
+		for i, v := range k.Y(t) {
 			kept[i] = 0
 			if v*v <= alpha {
 				kept[i] = v / (float64(n) * s.xx)
@@ -132,7 +132,7 @@ func (s *system) backProjections(i int, alpha float64) *kernel.Tasks {
 		}
 		k.MulTransposed(theta, t, kept[:n])
 		b.SetRow(0, t, theta[:k.Features()], 0)
-	})
+	}
 	return b.Tasks()
 }
 

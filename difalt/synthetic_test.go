@@ -1,6 +1,7 @@
 package difalt_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -119,15 +120,24 @@ func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uin
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &difalt.Network{Weights: w}
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
 }
 
-// curve runs a method and returns the record of every iteration.
+// curve runs a method and returns the record of every iteration, to the last also
+// where a baseline ends up worse than it began.
 func curve(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt.Options) []difalt.Record {
 	t.Helper()
 	var recs []difalt.Record
-	o.Observer = func(r *difalt.Record) { recs = append(recs, *r) }
-	if _, err := difalt.Run(t.Context(), p, net, o); err != nil {
+	o.Tolerance = -1
+	o.Observer = func(r *difalt.Record) error {
+		recs = append(recs, *r)
+		return nil
+	}
+	if _, err := difalt.Run(t.Context(), p, net, o); err != nil && !errors.Is(err, difalt.ErrDiverged) {
 		t.Fatal(err)
 	}
 	return recs

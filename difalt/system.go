@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -29,8 +30,6 @@ type system struct {
 
 	unit  units
 	nodes []*kernel.Tasks   // of the problem, in our units
-	y     [][]float64       // responses of the hosted nodes in our units; nil: those packed
-	given [][][]float64     // the user's responses in place of those packed; nil: those
 	rms   [][]float64       // of every task, by which NormalizeTasks divides; nil: 1
 	sets  [][]*kernel.Tasks // sets[i][l] are the samples of set l at hosted node i
 }
@@ -88,12 +87,6 @@ func (s *system) meet(ctx context.Context) error {
 	z := make([][]float64, len(s.hosted))
 	for i, k := range s.p.Nodes {
 		x, y := k.MaxAbs()
-		if s.given != nil {
-			y = 0
-			for _, task := range s.given[i] {
-				y = max(y, floats.Norm(task, math.Inf(1)))
-			}
-		}
 		z[i] = []float64{d, -d, wish, -wish, x, y}
 	}
 	if err := s.net.Max(ctx, z); err != nil {
@@ -109,9 +102,6 @@ func (s *system) meet(ctx context.Context) error {
 	s.scale()
 	for i, k := range s.nodes {
 		xx, yy := k.SquareSums(1, 1)
-		if s.y != nil {
-			yy = squares(s.y[i])
-		}
 		z[i] = []float64{float64(k.Len()), float64(k.TotalSamples()), xx, yy}
 	}
 	if err := s.net.Sum(ctx, z); err != nil {
@@ -154,64 +144,40 @@ func (s *system) options() string {
 
 // scale brings the data into our units.
 func (s *system) scale() {
-	s.nodes, s.y, s.rms = s.p.Nodes, nil, nil
-	if s.unit == (units{1, 1}) && !s.o.NormalizeTasks && s.given == nil {
+	s.nodes, s.rms = slices.Clone(s.p.Nodes), nil
+	if s.unit == (units{1, 1}) && !s.o.NormalizeTasks {
 		return
 	}
-	s.y = make([][]float64, len(s.nodes))
 	s.rms = make([][]float64, len(s.nodes))
 	for i, k := range s.nodes {
-		for t := range k.Len() {
-			y := k.Y(t)
-			if s.given != nil {
-				y = s.given[i][t]
-			}
-			s.y[i] = append(s.y[i], y...)
-		}
+		var y []float64
 		s.rms[i] = make([]float64, k.Len())
-		s.normalize(i)
-	}
-	if s.unit.x == 1 && !s.o.SampleSplit {
-		return
-	}
-	// X is immutable and shared, so that other units need a copy. Parts of tasks bring
-	// their own responses along.
-	s.nodes = make([]*kernel.Tasks, len(s.nodes))
-	for i, k := range s.p.Nodes {
-		s.nodes[i] = repack(k, s.unit.x, s.y[i])
-	}
-	s.y = nil
-}
-
-// normalize brings the responses of hosted node i from the user's units to ours.
-func (s *system) normalize(i int) {
-	y := s.y[i]
-	for t := range s.rms[i] {
-		n := s.p.Nodes[i].Samples(t)
-		for k := range n {
-			y[k] *= s.unit.y
+		for t := range k.Len() {
+			y = append(y, k.Y(t)...)
+			s.rms[i][t] = s.normalize(y[len(y)-k.Samples(t):])
 		}
-		s.rms[i][t] = 1
-		if rms := math.Sqrt(squares(y[:n]) / float64(n)); s.o.NormalizeTasks && rms > 0 {
-			s.rms[i][t] = rms
-			for k := range n {
-				y[k] /= rms
-			}
+		s.nodes[i] = k.WithResponses(y)
+		if s.unit.x != 1 { // X is immutable and shared, so that other units need a copy
+			s.nodes[i] = repack(s.nodes[i], s.unit.x)
 		}
-		y = y[n:]
 	}
 }
 
-func squares(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v * v
+// normalize brings the responses of a task from the user's units to ours, and returns
+// by what else it has divided them.
+func (s *system) normalize(y []float64) float64 {
+	floats.Scale(s.unit.y, y)
+	if rms := math.Sqrt(floats.Dot(y, y) / float64(len(y))); s.o.NormalizeTasks && rms > 0 {
+		for k := range y {
+			y[k] /= rms
+		}
+		return rms
 	}
-	return sum
+	return 1
 }
 
-// repack returns tasks with X times a unit and the responses y.
-func repack(k *kernel.Tasks, unit float64, y []float64) *kernel.Tasks {
+// repack returns tasks with X times a unit.
+func repack(k *kernel.Tasks, unit float64) *kernel.Tasks {
 	rows := make([]int, k.Len())
 	for t := range rows {
 		rows[t] = k.Samples(t)
@@ -220,12 +186,9 @@ func repack(k *kernel.Tasks, unit float64, y []float64) *kernel.Tasks {
 	x := make([]float64, k.Features())
 	for t, n := range rows {
 		for i := range n {
-			for j, v := range k.Row(x, t, i) {
-				x[j] = v * unit
-			}
-			b.SetRow(t, i, x, y[i])
+			floats.Scale(unit, k.Row(x, t, i))
+			b.SetRow(t, i, x, k.Y(t)[i])
 		}
-		y = y[n:]
 	}
 	return b.Tasks()
 }
@@ -291,19 +254,6 @@ func (s *system) set(i, l int) *kernel.Tasks {
 		l = 0
 	}
 	return s.sets[i][l]
-}
-
-// responses calls visit with the responses of every task of a set, in our units.
-func (s *system) responses(i, l int, visit func(t int, y []float64)) {
-	k, at := s.set(i, l), 0
-	for t := range k.Len() {
-		y := k.Y(t)
-		if s.y != nil {
-			y = s.y[i][at:][:len(y)]
-		}
-		at += len(y)
-		visit(t, y)
-	}
 }
 
 // each calls f(i, worker) for every hosted node i in parallel.

@@ -2,7 +2,8 @@ package difalt
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/difalt/difalt/kernel"
 )
 
 // SetStep changes eta for the iterations to come; 0 goes back to the initialisation's.
@@ -69,11 +70,12 @@ func (s *Solver) SetResponses(y [][][]float64) error {
 	if len(y) != len(s.hosted) {
 		return fmt.Errorf("difalt: responses of %d nodes, want %d", len(y), len(s.hosted))
 	}
-	given := make([][][]float64, len(y))
+	nodes := make([]*kernel.Tasks, len(y))
 	for i, k := range s.p.Nodes {
 		if len(y[i]) != k.Len() {
 			return &DataError{s.hosted[i], -1, -1, fmt.Sprintf("responses of %d tasks, want %d", len(y[i]), k.Len())}
 		}
+		var all []float64
 		for t := range y[i] {
 			if len(y[i][t]) != k.Samples(t) {
 				return &DataError{s.hosted[i], t, -1, fmt.Sprintf("%d responses, want %d", len(y[i][t]), k.Samples(t))}
@@ -83,10 +85,13 @@ func (s *Solver) SetResponses(y [][][]float64) error {
 					return &DataError{s.hosted[i], t, n, fmt.Sprintf("y is %v", v)}
 				}
 			}
-			given[i] = append(given[i], slices.Clone(y[i][t]))
+			all = append(all, y[i][t]...)
 		}
+		nodes[i] = k.WithResponses(all)
 	}
-	s.given = given
+	p := *s.p
+	p.Nodes = nodes
+	s.p = &p
 	s.restart()
 	return nil
 }

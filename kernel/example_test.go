@@ -56,7 +56,7 @@ func ExampleGroup_Step() {
 }
 
 // Many nodes in one process, in parallel.
-func ExampleEngine() {
+func ExampleExecutor() {
 	b := kernel.NewBuilder(2, []int{1, 2}, kernel.Float32)
 	b.SetRow(0, 0, []float64{1, 0}, 3)
 	b.SetRow(1, 0, []float64{1, 0}, 5)
@@ -69,7 +69,7 @@ func ExampleEngine() {
 	}
 	pool := kernel.NewPool(2)
 	defer pool.Close()
-	e := kernel.NewEngine(pool, nodes)
+	e := kernel.NewExecutor(pool, nodes)
 	e.Step(bases, 0)
 	fmt.Println(nodes[0].B, nodes[1].B)
 	// Output:

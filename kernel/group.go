@@ -58,8 +58,12 @@ func NewGroup(tasks *Tasks, r int) *Group {
 
 // SetSamples lets the following steps use other samples of the same tasks: fit
 // for the least squares and grad for the gradient (sample splitting; Alg. 3,
-// lines 7 and 10). Both must be parts of the tasks that the group was made of.
+// lines 7 and 10), or other responses (Tasks.WithResponses). Both must be parts of one
+// Tasks, with the tasks and features of the one that the group was made of.
 func (g *Group) SetSamples(fit, grad *Tasks) {
+	if !fit.sharesMemory(grad) {
+		panic(badParts)
+	}
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
 		panic(badGroup)
 	}
@@ -78,7 +82,7 @@ func (g *Group) Rank() int { return g.r }
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// u must not be g.Grad. Step does not allocate. An Engine does the same for many
+// u must not be g.Grad. Step does not allocate. An Executor does the same for many
 // groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	g.check(u, ridge, ws)

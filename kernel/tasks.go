@@ -217,6 +217,25 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 	return &v
 }
 
+// WithResponses returns a view of t with the responses y in place of its own: one for
+// every sample, task after task, of the tasks that t is a part of if it is a Part. The
+// view shares the samples of t. y is not copied; whoever owns it may change it while no
+// step runs.
+func (t *Tasks) WithResponses(y []float64) *Tasks {
+	if len(y) != len(t.y) {
+		panic(badResponses)
+	}
+	v := *t
+	v.y = y
+	return &v
+}
+
+// sharesMemory reports whether t and v are parts of the same Tasks.
+func (t *Tasks) sharesMemory(v *Tasks) bool {
+	return unsafe.SliceData(t.y) == unsafe.SliceData(v.y) &&
+		unsafe.SliceData(t.x64) == unsafe.SliceData(v.x64) && unsafe.SliceData(t.x32) == unsafe.SliceData(v.x32)
+}
+
 func (t *Tasks) checkIndex(task, i int) {
 	if uint(task) >= uint(len(t.rows)) || uint(i) >= uint(t.rows[task]) {
 		panic(badIndex)

@@ -155,18 +155,6 @@ func (ws *Workspace) orthogonalize(b []float64, a blas.Matrix, y []float64) bool
 	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false
 	}
-	bmax, ymax := maxAbs(b), maxAbs(y[:a.Rows])
+	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y[:a.Rows])
 	return (bmax*lo > smallest || ymax == 0) && bmax*suspect*math.Sqrt(hi) <= ymax && ymax <= math.MaxFloat64
-}
-
-// maxAbs returns the largest absolute value in x, NaN if there is one: without the
-// sign, the bits of numbers are ordered as integers, which compare fast, and those
-// of NaN are above those of infinity.
-func maxAbs(x []float64) float64 {
-	const sign = 1 << 63
-	m := uint64(0)
-	for _, v := range x {
-		m = max(m, math.Float64bits(v)&^sign)
-	}
-	return math.Float64frombits(m)
 }

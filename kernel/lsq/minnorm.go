@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
 const eps = 0x1p-52
@@ -20,9 +21,9 @@ const eps = 0x1p-52
 func (ws *Workspace) minimumNorm(b []float64, a blas.Matrix, y []float64, ridge float64) Status {
 	n, r := a.Rows, a.Cols
 	clear(b)
-	scale, yscale := 0.0, maxAbs(y[:n])
+	scale, yscale := 0.0, tile.MaxAbs(y[:n])
 	for j := range r {
-		scale = max(scale, maxAbs(a.Data[j*a.Stride:][:n]))
+		scale = max(scale, tile.MaxAbs(a.Data[j*a.Stride:][:n]))
 	}
 	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
 		return NotFinite
@@ -52,7 +53,7 @@ func (ws *Workspace) minimumNorm(b []float64, a blas.Matrix, y []float64, ridge 
 	for k := range b {
 		b[k] *= yscale / scale
 	}
-	if !(maxAbs(b) <= math.MaxFloat64) {
+	if !(tile.MaxAbs(b) <= math.MaxFloat64) {
 		clear(b)
 		return NotFinite
 	}

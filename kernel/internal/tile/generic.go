@@ -326,3 +326,15 @@ func Dot(x, y []float64) float64 {
 	}
 	return s
 }
+
+// MaxAbs returns the largest absolute value in x, 0 if x is empty and NaN if one of
+// its entries is: without the sign, the bits of numbers are ordered as integers,
+// which compare fast, and those of NaN are above those of infinity.
+func MaxAbs[F Float](x []F) float64 {
+	const sign = 1 << 63
+	m := uint64(0)
+	for _, v := range x {
+		m = max(m, math.Float64bits(float64(v))&^sign)
+	}
+	return math.Float64frombits(m)
+}
