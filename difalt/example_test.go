@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -80,7 +81,7 @@ func Example() {
 	}
 	fmt.Printf("%v: theta has %.4f of its length in the first two features\n", result.Status,
 		(theta[0]*theta[0]+theta[1]*theta[1])/length)
-	// Output: iteration limit: theta has 1.0000 of its length in the first two features
+	// Output: converged: theta has 1.0000 of its length in the first two features
 }
 
 // TestReadme holds the example in README.md to the one that compiles above.

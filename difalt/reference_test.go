@@ -172,7 +172,7 @@ func TestReference(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.U0 = initial.U
-				o.Method, o.Step, o.Iterations = method, initial.Step, 1
+				o.Method, o.Step, o.Iterations, o.Tolerance = method, initial.Step, 50, -1
 				ref := &reference{synthetic: s, w: mat.NewDense(nodes, nodes, nil), eta: o.Step, tcon: c.tcon}
 				for g := range nodes {
 					for j := range nodes {

@@ -99,10 +99,11 @@ type Result struct {
 	// Residual estimates how far U is from a minimiser for the data of all nodes, as a
 	// subspace distance: the length of a Newton-like step,
 	//
-	//	|(I - U U') (sum_g grad_g) P^-1|_F / (n m (1 - sqrt(q))^2),   P = sum_t b_t b_t',
+	//	|(I - U U') (sum_g grad_g) P^-1|_F / (n m (1 - sqrt(q))^2 s),   P = sum_t b_t b_t',
 	//
-	// with U the mean of the nodes' and q = dr over the samples, at most .6; and at
-	// least the largest distance of a node from that mean. It does not depend on the
+	// with U the mean of the nodes', q = dr over the samples, at most .6, and s the part of
+	// P's smallest eigenvalue that is not noise; and at least the largest distance of a
+	// node from that mean, where that decides. It does not depend on the
 	// condition number, as the length of a gradient step does. NaN where nothing asked
 	// for it: with a negative Options.Tolerance, with SampleSplit, and between steps.
 	Residual float64

@@ -179,15 +179,17 @@ func (s *Solver) Step(ctx context.Context) (Status, error) {
 	if err := s.begin(ctx); err != nil {
 		return Running, err
 	}
+	status := Running
 	if s.iteration < s.o.Iterations {
-		if status, err := s.iterate(ctx); err != nil || status != Running {
-			return status, err
-		}
+		status, err = s.iterate(ctx)
 	}
-	if s.iteration == s.o.Iterations {
-		return s.finish(ctx)
+	if s.iteration == s.o.Iterations && status == Running && err == nil {
+		status, err = s.finish(ctx)
 	}
-	return Running, nil
+	if err != nil && s.net.AllHosted() && errors.Is(err, ctx.Err()) {
+		return Canceled, err
+	}
+	return status, err
 }
 
 // iterate is one iteration of Alg. 3.
@@ -405,6 +407,10 @@ func (s *Solver) Result() (*Result, error) {
 	return res, nil
 }
 
+// undetermined is the statistical error above which a direction is hardly better than
+// any other.
+const undetermined = 0.3
+
 // report says what a user should know about a finished run.
 func (s *Solver) report(res *Result) {
 	if res.Last.Singular > 0 && s.o.Ridge == 0 {
@@ -416,6 +422,9 @@ func (s *Solver) report(res *Result) {
 	case res.Status == IterationLimit && res.Residual > s.watch.enough(s):
 		s.o.Logger.Warn("the run has not converged: take more iterations, more rounds, or a method that the condition number and the noise of the nodes do not stop (scaled, tracking)",
 			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.watch.enough(s))
+	}
+	if res.StatisticalError > undetermined {
+		s.o.Logger.Warn("noise leaves at least one direction of U undetermined: take a smaller rank", "rank", s.o.Rank, "statistical_error", res.StatisticalError)
 	}
 	s.o.Logger.Debug("finished", "status", res.Status, "iterations", s.iteration, "objective", res.Last.Objective)
 }

@@ -49,6 +49,8 @@ const (
 	divergedMargin = 1.05
 	worthMention   = 1e-6 // of the sum of y^2
 
+	leastSignal = 0.01 // that can be told from none
+
 	lookAgain = 10 // iterations between two measurements, and between two candidates
 	// leaveWithin is how long a node whose context has ended waits for the others.
 	leaveWithin = 10 * time.Second
@@ -207,8 +209,9 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 	}
 	d, _ := s.u[0].Dims()
 	slowest := 1 - math.Sqrt(min(0.6, float64(d*r)/float64(s.samples)))
-	w.residual = math.Sqrt(squared) / (s.curvature() * slowest * slowest)
-	w.noise = w.statisticalError(s, objective)
+	signal, noise := w.signal(s, objective)
+	w.noise = noise
+	w.residual = math.Sqrt(squared) / (s.curvature() * slowest * slowest * signal)
 	w.next = s.iteration + lookAgain
 	if !(w.residual <= w.enough(s)) {
 		return objective, nil
@@ -229,18 +232,25 @@ func (w *watch) measureSpread(ctx context.Context, s *Solver, mean []float64) er
 	return nil
 }
 
-// statisticalError estimates the subspace distance that noise of variance v leaves
-// in the best U: each of the d free directions of a column is known to v/(n m lambda_min)
-// with lambda_min the smallest eigenvalue of sum_t b_t b_t', so
+// signal returns how much of the smallest eigenvalue lambda of P = sum_t b_t b_t' is
+// not noise, and the subspace distance that noise leaves in the best U. With noise of
+// variance v in the responses, b_t has noise of variance v/(n m) in every direction, so
 //
-//	SD ~ sqrt(v d / (n m lambda_min)),  v = |residual|^2 / (samples - Tr - dr).
-func (w *watch) statisticalError(s *Solver, objective float64) float64 {
+//	signal = 1 - T v/(n m lambda),   v = |residual|^2 / (samples - Tr - dr),
+//
+// by which a Newton-like step falls short in that direction. Each of the d entries of a
+// column of U is known to v/(n m lambda signal):
+//
+//	SD ~ sqrt(v d / (n m lambda signal)).
+func (w *watch) signal(s *Solver, objective float64) (signal, noise float64) {
 	d, r := s.u[0].Dims()
 	least, free := w.p.values[0], float64(s.samples-s.tasks*r-d*r)
 	if !(least > 0) || free <= 0 {
-		return 0
+		return 1, 0
 	}
-	return math.Sqrt(objective / free * float64(d) / (s.curvature() * least))
+	v := objective / free / s.curvature()
+	signal = max(leastSignal, 1-float64(s.tasks)*v/least)
+	return signal, math.Sqrt(v * float64(d) / (least * signal))
 }
 
 // settled measures, if it is time, and returns Converged if that is near enough.

@@ -142,3 +142,30 @@ func curve(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt.Opt
 	}
 	return recs
 }
+
+// noisy is conditioned with noise in the responses.
+func noisy(seed uint64, nodes, d, tasks, r, n int, kappa, noise float64) *synthetic {
+	s := conditioned(seed, nodes, d, tasks, r, n, kappa)
+	rng := rand.New(rand.NewPCG(seed, 79))
+	for g := range s.y {
+		for t := range s.y[g] {
+			for i := range s.y[g][t] {
+				s.y[g][t][i] += noise * rng.NormFloat64()
+			}
+		}
+	}
+	s.rebuild()
+	return s
+}
+
+// pooled returns the tasks of all nodes as those of one.
+func pooled(s *synthetic) *kernel.Tasks {
+	var x []mat.Matrix
+	var y [][]float64
+	for g := range s.x {
+		for t := range s.x[g] {
+			x, y = append(x, s.x[g][t]), append(y, s.y[g][t])
+		}
+	}
+	return kernel.NewTasks(x, y, kernel.Float64)
+}
