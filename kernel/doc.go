@@ -4,7 +4,7 @@
 // nothing of nodes, networks or files.
 //
 //	b := kernel.NewBuilder(d, samples, kernel.Float64) // samples[t] rows in task t
-//	b.SetRow(t, i, x, y)                               // for every row: copied
+//	b.SetTask(t, x, y)                                 // or b.SetRow: copied
 //	tasks := b.Tasks()                                 // immutable from here on
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
