@@ -38,6 +38,11 @@
 // reports a choice that cannot be had, Info what is in use. Build tags: purego
 // leaves out all assembly, openblas adds OpenBLAS where it is faster.
 //
+// OpenBLAS, in builds with that tag: the kernel leaves gonum's blas64 and lapack64 to
+// the program that embeds it, unless that calls UseOpenBLAS. OpenBLAS has one number
+// of threads for a whole process; while steps run it is held to one, and afterwards
+// it is what it was before. A program that sets it meanwhile loses its setting.
+//
 // Misuse (a wrong shape, stride or length) panics with a constant message. A
 // singular task gets the minimum-norm solution and a status, never NaN; NaN in the
 // data is for the caller to refuse.
