@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/eigen"
 )
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with
@@ -50,7 +51,7 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	blas.GemmNT(u.Matrix(), blas.Matrix{Rows: vr, Cols: ur, Stride: vr, Data: k.b}, m)
 	// |M|_2 is the root of the largest eigenvalue of M'M.
 	blas.GemmTN(m, m, blas.Matrix{Rows: vr, Cols: vr, Stride: vr, Data: k.gram})
-	return math.Sqrt(max(0, largestEigenvalue(k.gram, vr, k.work)))
+	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
 }
 
 // metrics measures the state of a run.

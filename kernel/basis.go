@@ -81,9 +81,12 @@ func (u *Basis) Clone() *Basis {
 
 // Orthonormalize overwrites u by the factor Q of its thin QR factorisation u = Q
 // R with positive diagonal (Alg. 3, line 14) and stores the upper triangle of R
-// in rr, R(i,j) = rr[j*r+i]. rr needs r*r entries, work qr.WorkLen(r). It
-// requires d >= r and does not allocate.
+// in rr, R(i,j) = rr[j*r+i]. rr needs r*r entries, work qr.WorkLen(r); either is
+// allocated if it is nil, and nothing otherwise. It requires d >= r.
 func (u *Basis) Orthonormalize(rr, work []float64) {
+	if rr == nil {
+		rr = make([]float64, u.r*u.r)
+	}
 	qr.Factor(u.Matrix(), blas.Matrix{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
 }
 

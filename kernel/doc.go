@@ -4,7 +4,7 @@
 // nothing of nodes, networks or files.
 //
 //	b := kernel.NewBuilder(d, samples, kernel.Float64) // samples[t] rows in task t
-//	b.SetRow(t, i, x, y)                               // for every row: copied
+//	b.SetTask(t, x, y)                                 // or b.SetRow: copied
 //	tasks := b.Tasks()                                 // immutable from here on
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
@@ -37,6 +37,11 @@
 // variable DIFALT_KERNEL = generic, avx2, avx512, neon or openblas forces one; Err
 // reports a choice that cannot be had, Info what is in use. Build tags: purego
 // leaves out all assembly, openblas adds OpenBLAS where it is faster.
+//
+// OpenBLAS, in builds with that tag: the kernel leaves gonum's blas64 and lapack64 to
+// the program that embeds it, unless that calls UseOpenBLAS. OpenBLAS has one number
+// of threads for a whole process; while steps run it is held to one, and afterwards
+// it is what it was before. A program that sets it meanwhile loses its setting.
 //
 // Misuse (a wrong shape, stride or length) panics with a constant message. A
 // singular task gets the minimum-norm solution and a status, never NaN; NaN in the

@@ -82,10 +82,11 @@ func (g *Group) Rank() int { return g.r }
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// u must not be g.Grad. Step does not allocate. An Executor does the same for many
+// u must not be g.Grad. Step allocates a workspace if ws is nil, and nothing
+// otherwise. An Executor does the same for many
 // groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
-	g.check(u, ridge, ws)
+	ws = g.check(u, ridge, ws)
 	ws.begin()
 	for i := range g.chunks {
 		g.step(&g.chunks[i], u, ridge, ws)
@@ -97,9 +98,9 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 }
 
 // Minimize solves the least squares of every task on the basis u, and leaves Grad
-// as it was; Objective is over the samples of the least squares.
+// as it was; Objective is over the samples of the least squares. ws is as for Step.
 func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
-	g.check(u, ridge, ws)
+	ws = g.check(u, ridge, ws)
 	ws.begin()
 	for i := range g.chunks {
 		g.minimize(&g.chunks[i], u, ridge, ws)
@@ -107,9 +108,13 @@ func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
 	g.collect()
 }
 
-func (g *Group) check(u *Basis, ridge float64, ws *Workspace) {
+// check panics unless the arguments of a step fit. It returns the workspace to use.
+func (g *Group) check(u *Basis, ridge float64, ws *Workspace) *Workspace {
 	if u == g.Grad {
 		panic(aliased)
+	}
+	if ws == nil {
+		ws = NewWorkspace(max(g.fit.maxRows, g.grad.maxRows), g.Grad.d, g.r)
 	}
 	if u.d != g.Grad.d || u.r != g.r || !ws.fits(max(g.fit.maxRows, g.grad.maxRows), u.d, u.r) {
 		panic(badGroup)
@@ -117,6 +122,7 @@ func (g *Group) check(u *Basis, ridge float64, ws *Workspace) {
 	if !(ridge >= 0) || ridge > 1e300 {
 		panic(badRidge)
 	}
+	return ws
 }
 
 const (

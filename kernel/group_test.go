@@ -208,6 +208,40 @@ func TestSetSamples(t *testing.T) {
 	}
 }
 
+// Without scratch memory everything computes the same bits and allocates what it needs.
+func TestWithoutScratch(t *testing.T) {
+	const d, r = 19, 3
+	rng := rand.New(rand.NewPCG(3, 9))
+	tasks, _, _ := randomTasks(rng, d, []int{20, 0, 9, 1, 33, 2}, kernel.Float64)
+	u := randomBasis(rng, d, r)
+	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+	want, got := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
+	same := func(what string, want, got []float64) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: other bits without scratch", what)
+		}
+	}
+	want.Minimize(u, 0.1, ws)
+	got.Minimize(u, 0.1, nil)
+	same("Minimize", want.B, got.B)
+	want.Step(u, 0, ws)
+	got.Step(u, 0, nil)
+	same("Step", want.Grad.Data(), got.Grad.Data())
+	p, q := kernel.NewBasis(d, r), kernel.NewBasis(d, r)
+	tasks.GramProduct(p, u, ws)
+	tasks.GramProduct(q, u, nil)
+	same("GramProduct", p.Data(), q.Data())
+	p.Orthonormalize(make([]float64, r*r), make([]float64, r))
+	q.Orthonormalize(nil, nil)
+	same("Orthonormalize", p.Data(), q.Data())
+	one, _ := kernel.NewCompensated(tasks)
+	other, _ := kernel.NewCompensated(tasks)
+	one.Refer(u, want.B, make([]float64, d))
+	other.Refer(u, want.B, nil)
+	same("Refer", one.Reduced().Y(0), other.Reduced().Y(0))
+}
+
 // With other responses a group computes what it would with tasks that were built with
 // them, bit for bit, parts and both storages included; samples and responses of the
 // tasks themselves stay as they are.

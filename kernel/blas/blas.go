@@ -1,7 +1,6 @@
 // Package blas provides the few dense operations of which the kernel is made, in
-// the vocabulary of BLAS and LAPACK. The fused tiles compute them by default; a
-// build with -tags openblas leaves whole tasks to OpenBLAS wherever measurement
-// says that it is faster.
+// the vocabulary of BLAS and LAPACK. The fused tiles compute them, in every build:
+// where OpenBLAS is faster, package kernel leaves it whole tasks.
 //
 // Matrices are stored by columns. The letters behind Gemm and Gemv say of each
 // factor whether it is taken as it is (N) or transposed (T), as in BLASFEO.

@@ -99,11 +99,14 @@ func NewWorkspace(n, r int) *Workspace {
 // for the n x r matrix a and the n entries of y.
 // With ridge zero and A of full column rank that is A^+ y; if the minimiser is not
 // unique, b is the one of minimum norm. b never holds NaN. a and y are not
-// written. Solve does not allocate.
+// written. Solve allocates a workspace if ws is nil, and nothing otherwise.
 func Solve(b []float64, a blas.Matrix, y []float64, ridge float64, ws *Workspace) Status {
 	n, r := a.Rows, a.Cols
 	if n < 0 || r <= 0 {
 		panic(badShape)
+	}
+	if ws == nil {
+		ws = NewWorkspace(n, r)
 	}
 	if n > ws.maxRows || r > ws.maxCols {
 		panic(badWork)

@@ -3,6 +3,7 @@ package lsq_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,20 @@ func TestSolveDoesNotAllocate(t *testing.T) {
 		for _, ridge := range []float64{0, 0.1} {
 			if n := testing.AllocsPerRun(20, func() { lsq.Solve(b, p.matrix(), p.y, ridge, ws) }); n != 0 {
 				t.Errorf("%s, ridge %g: %g allocations", name, ridge, n)
+			}
+		}
+	}
+}
+
+// Without a workspace Solve allocates one, and computes the same, in all of its ways.
+func TestSolveWithoutWorkspace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, p := range []problem{random(rng, 30, 5), random(rng, 3, 5), ofRank(rng, 20, 5, 2), newProblem(0, 2, 1)} {
+		for _, ridge := range []float64{0, 0.5} {
+			want, status := p.solve(t, ridge)
+			b := make([]float64, p.r)
+			if got := lsq.Solve(b, p.matrix(), p.y, ridge, nil); got != status || !slices.Equal(b, want) {
+				t.Errorf("%d x %d, ridge %g: %v, %v without a workspace, %v, %v with one", p.n, p.r, ridge, b, got, want, status)
 			}
 		}
 	}

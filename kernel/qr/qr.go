@@ -21,7 +21,7 @@ func WorkLen(n int) int { return n }
 // Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of
 // A = Q R and the upper triangle of the n x n matrix r by that of R. The diagonal of R
 // is not negative; entries below the diagonal of r are not touched. work needs
-// WorkLen(n) entries.
+// WorkLen(n) entries and is allocated if it is nil.
 //
 // Q has orthonormal columns to rounding also when the columns of a are dependent;
 // a zero or dependent column shows as a zero or tiny diagonal entry of R. Columns must
@@ -33,12 +33,15 @@ func WorkLen(n int) int { return n }
 // operations of Householder reflectors, on several columns at a time. All others
 // are factored by the reflectors. The two agree to rounding.
 //
-// Factor does not allocate and never forms the m x m matrix. a, r and work must
+// Factor allocates nothing else and never forms the m x m matrix. a, r and work must
 // not overlap. It panics when a shape does not fit.
 func Factor(a, r blas.Matrix, work []float64) {
 	n := a.Cols
 	if n < 0 || a.Rows < n {
 		panic(badShape)
+	}
+	if work == nil {
+		work = make([]float64, WorkLen(n))
 	}
 	if len(work) < WorkLen(n) {
 		panic(badWork)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/kernel/blas"
@@ -324,6 +325,18 @@ func TestFactorDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(20, func() { qr.Factor(q.matrices(work)) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
+}
+
+// Without work Factor allocates it, and computes the same.
+func TestFactorWithoutWork(t *testing.T) {
+	f := func(i, j int) float64 { return math.Sin(float64(3*i + i*j*j)) } // far from orthogonal
+	p, q := newFactorisation(40, 6, 40, 6, f), newFactorisation(40, 6, 40, 6, f)
+	p.factor()
+	qr.Factor(q.matrices(nil))
+	if !slices.Equal(p.a[:240], q.a[:240]) || p.r[35] != q.r[35] {
+		t.Error("other bits without work")
+	}
+	qr.Factor(of(3, 0, 3, nil), of(0, 0, 1, nil), nil)
 }
 
 func TestFactorPanics(t *testing.T) {
