@@ -68,14 +68,6 @@ func (b *builder) execute(dir string, env, command []string) error {
 	return fmt.Errorf("does not build: %w", err)
 }
 
-func lookPath(program string) (string, error) {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("%s is not installed", program)
-	}
-	return path, nil
-}
-
 // firstLine returns the first line that a command prints, empty if it fails.
 func firstLine(command string, args ...string) string {
 	out, err := exec.Command(command, args...).Output()

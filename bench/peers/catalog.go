@@ -54,14 +54,11 @@ func catalog() []peer {
 		{name: "C, MKL per task", build: cMKL, variant: "task", env: oneThread},
 		{name: "C, MKL stacked", build: cMKL, variant: "stacked"},
 		{name: "C++, Eigen", build: eigen},
-		{name: "NumPy, vectorised", build: python("numpy_peer.py", "numpy"), variant: "vectorised"},
-		{name: "NumPy, loop", build: python("numpy_peer.py", "numpy"), variant: "loop"},
-		{name: "Octave", build: octave, env: systemOpenBLAS},
+		{name: "NumPy", build: python("numpy_peer.py", "numpy")},
 		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
 		{name: "Numba", build: python("numba_peer.py", "numba")},
-		{name: "gonum mat", build: goProgram("gonum"), variant: "mat"},
-		{name: "gonum blas64", build: goProgram("gonum"), variant: "blas"},
-		{name: "Go, netlib", build: netlib, env: oneThread},
+		{name: "gonum", build: goProgram("gonum")},
+		{name: "netlib", build: netlib, env: oneThread},
 	}
 }
 
@@ -108,7 +105,7 @@ func goProgram(name string) func(*builder) ([]string, error) {
 
 func netlib(b *builder) ([]string, error) {
 	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
-	return b.compile("netlib", filepath.Join(b.dir, "netlib"), env, "go", "build", "-o", b.out("netlib"), ".")
+	return b.compile("netlib", b.root, env, "go", "build", "-tags", "netlib", "-o", b.out("netlib"), "./bench/peers/gonum")
 }
 
 var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
@@ -136,14 +133,6 @@ func cMKL(b *builder) ([]string, error) {
 func eigen(b *builder) ([]string, error) {
 	args := append([]string{or(os.Getenv("CXX"), "c++"), "-std=c++17", "-I/usr/include/eigen3"}, optimised...)
 	return b.compile("eigen", b.dir, nil, append(args, "eigen/peer.cpp", "-o", b.out("eigen"))...)
-}
-
-func octave(b *builder) ([]string, error) {
-	path, err := lookPath("octave-cli")
-	if err != nil {
-		return nil, err
-	}
-	return []string{path, "--quiet", "--norc", filepath.Join(b.dir, "octave", "peer.m")}, nil
 }
 
 func python(script, module string) func(*builder) ([]string, error) {

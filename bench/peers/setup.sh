@@ -19,7 +19,6 @@ missing() {
 	includes cblas.h || echo libopenblas-dev
 	includes lapacke.h || echo liblapacke-dev
 	includes Eigen/Dense c++ c++ || echo libeigen3-dev
-	have octave-cli || echo octave
 	[ -n "${PEERS_PYTHON:-}" ] || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
 }
 
