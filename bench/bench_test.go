@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )

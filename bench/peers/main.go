@@ -18,7 +18,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 var small = measure.Shape{Name: "small", Tasks: 8, Samples: 12, Features: 24, Rank: 4}

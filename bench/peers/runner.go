@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"github.com/difalt/difalt/internal/measure"
 	"gonum.org/v1/gonum/mat"
 )
 

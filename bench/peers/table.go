@@ -7,7 +7,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 // printTable prints the comparisons of a shape, a column for each number of

@@ -20,7 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 )
 

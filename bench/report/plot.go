@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/svg"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 //go:embed BENCHMARKS.md.tmpl

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
