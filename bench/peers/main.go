@@ -40,7 +40,6 @@ func run(ctx context.Context) error {
 		threadList = flag.String("threads", "1,2", "numbers of threads")
 		seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
 		only       = flag.String("only", "", "measure only the peers with one of these words in their names")
-		seed       = flag.Uint64("seed", 1, "seed of the data")
 		store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
 	)
 	flag.Parse()
@@ -67,39 +66,26 @@ func run(ctx context.Context) error {
 	}
 	var all []measure.Comparison
 	for _, shape := range shapes {
-		r := &runner{builder: b, peers: peers, shape: shape, seed: *seed, seconds: *seconds}
+		r := &runner{builder: b, peers: peers, shape: shape, seconds: *seconds}
 		comparisons, err := r.compare(ctx, threads)
 		if err != nil {
 			return err
 		}
-		if err := printTable(os.Stdout, shape, comparisons); err != nil {
-			return err
-		}
+		fmt.Printf("\n%s\n%s\n", measure.PeerTable(comparisons), measure.AbsentTable(comparisons))
 		all = append(all, comparisons...)
 	}
 	if *store == "" {
 		return nil
 	}
-	return save(b, *store, all)
-}
-
-// save replaces the comparisons in a stored result by new ones.
-func save(b *builder, name string, all []measure.Comparison) error {
-	machine := measure.ThisMachine()
-	if name != "auto" {
-		machine.Name = name
+	path, err := measure.Update(filepath.Join(b.root, "bench", "results"), *store, func(r *measure.Result) {
+		for _, c := range all {
+			r.SetComparison(c)
+		}
+	})
+	if err == nil {
+		fmt.Println("stored in", b.shown(path))
 	}
-	path := filepath.Join(b.root, "bench", "results", machine.Name+".json")
-	result, err := measure.LoadResult(path)
-	if err != nil {
-		return err
-	}
-	result.Machine = machine
-	for _, c := range all {
-		result.SetComparison(c)
-	}
-	fmt.Println("stored in", b.shown(path))
-	return result.Save(path)
+	return err
 }
 
 func parseThreads(list string) ([]int, error) {

@@ -22,7 +22,6 @@ type runner struct {
 	*builder
 	peers   []peer
 	shape   measure.Shape
-	seed    uint64
 	seconds float64
 	folder  string // of the problem and answers
 }
@@ -35,7 +34,7 @@ func (r *runner) compare(ctx context.Context, threads []int) ([]measure.Comparis
 	}
 	defer os.RemoveAll(r.folder)
 	fmt.Fprintf(os.Stderr, "%s: drawing the data\n", r.shape.Name)
-	p := measure.NewProblem(r.shape, r.seed)
+	p := measure.NewProblem(r.shape, 1)
 	u := make([]float64, r.shape.Features*r.shape.Rank)
 	mat.NewDense(r.shape.Features, r.shape.Rank, u).Copy(p.U)
 	if err := protocol.Write(r.problem(), r.shape.Tasks, r.shape.Samples, r.shape.Features, r.shape.Rank, u, p.Task); err != nil {

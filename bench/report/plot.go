@@ -82,7 +82,7 @@ func chart(s measure.Shape, of []measure.Comparison, path string) error {
 	for i, c := range of {
 		values := make(plotter.Values, len(names))
 		for j, name := range names {
-			if t := find(c, name); t.MS > 0 {
+			if t := c.Peer(name); t.MS > 0 {
 				values[j] = min(100*c.ReadMS/t.MS, 100)
 			}
 		}
