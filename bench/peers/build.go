@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func newBuilder() (*builder, error) {
 	}
 	b := &builder{root: filepath.Dir(mod), done: make(map[string]error)}
 	b.dir = filepath.Join(b.root, "bench", "peers")
-	b.python = or(os.Getenv("PEERS_PYTHON"), filepath.Join(b.dir, ".venv", "bin", "python"))
+	b.python = cmp.Or(os.Getenv("PEERS_PYTHON"), filepath.Join(b.dir, ".venv", "bin", "python"))
 	return b, os.MkdirAll(b.out(""), 0o755)
 }
 
@@ -76,11 +77,4 @@ func firstLine(command string, args ...string) string {
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimSpace(line)
-}
-
-func or(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
 }

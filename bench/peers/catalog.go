@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -104,7 +105,7 @@ func goProgram(name string) func(*builder) ([]string, error) {
 }
 
 func netlib(b *builder) ([]string, error) {
-	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
+	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + cmp.Or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
 	return b.compile("netlib", b.root, env, "go", "build", "-tags", "netlib", "-o", b.out("netlib"), "./bench/peers/gonum")
 }
 
@@ -112,7 +113,7 @@ var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
 
 func cOpenBLAS(b *builder) ([]string, error) {
 	version := firstLine("pkg-config", "--modversion", "openblas")
-	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
+	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
 	args = append(args, "-DOPENBLAS", fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
 	args = append(args, strings.Fields(os.Getenv("LDFLAGS"))...)
 	return b.compile("c-openblas", b.dir, nil, append(args, "-lopenblas", "-lm")...)
@@ -125,13 +126,13 @@ func cMKL(b *builder) ([]string, error) {
 	}
 	lib := libraries[len(libraries)-1]
 	version := firstLine(b.python, "-c", `import importlib.metadata as m; print(m.version("mkl"))`)
-	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
+	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
 	args = append(args, fmt.Sprintf(`-DVERSION="MKL %s"`, version), "c/peer.c", "-o", b.out("c-mkl"))
 	return b.compile("c-mkl", b.dir, nil, append(args, lib, "-Wl,-rpath,"+filepath.Dir(lib), "-lm")...)
 }
 
 func eigen(b *builder) ([]string, error) {
-	args := append([]string{or(os.Getenv("CXX"), "c++"), "-std=c++17", "-I/usr/include/eigen3"}, optimised...)
+	args := append([]string{cmp.Or(os.Getenv("CXX"), "c++"), "-std=c++17", "-I/usr/include/eigen3"}, optimised...)
 	return b.compile("eigen", b.dir, nil, append(args, "eigen/peer.cpp", "-o", b.out("eigen"))...)
 }
 

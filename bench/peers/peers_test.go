@@ -97,14 +97,3 @@ func TestParseThreads(t *testing.T) {
 		t.Error("0 threads were accepted")
 	}
 }
-
-func TestTail(t *testing.T) {
-	var k tail
-	for range 3000 {
-		k.Write([]byte("noise\n"))
-	}
-	k.Write([]byte("the reason\n\n"))
-	if got := k.last(); got != "the reason" {
-		t.Errorf("last line %q", got)
-	}
-}
