@@ -54,7 +54,7 @@ func details(r *measure.Result) string {
 			}
 		}
 	}
-	return text.Table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")}))
+	return text.Table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")})).Markdown()
 }
 
 // ceilingTable is the table of difalt's own measurements.
@@ -66,5 +66,5 @@ func ceilingTable(r *measure.Result) string {
 			fmt.Sprintf("%.2f", m.ReadShare), fmt.Sprintf("%.2f", m.FMAShare), fmt.Sprintf("%.0f", m.Allocs),
 		})
 	}
-	return text.Table(rows)
+	return text.Table(rows).Markdown()
 }

@@ -36,7 +36,7 @@ func PeerTable(all []Comparison) string {
 		}
 		rows = append(rows, row)
 	}
-	return text.Table(rows)
+	return text.Table(rows).Markdown()
 }
 
 // AbsentTable lists what was not measured, and why; empty if that is nothing.
@@ -52,5 +52,5 @@ func AbsentTable(all []Comparison) string {
 	if len(rows) == 1 {
 		return ""
 	}
-	return text.Table(rows)
+	return text.Table(rows).Markdown()
 }
