@@ -20,7 +20,7 @@ type peer struct {
 	// build returns the command line without PROBLEM THREADS VARIANT.
 	build   func(*builder) ([]string, error)
 	variant string
-	// env returns what the peer needs beside the thread counts of every library.
+	// env returns what the peer needs besides the thread counts of every library.
 	env func(threads int) []string
 	// pinned peers can be held to a number of threads by their processors only.
 	pinned bool

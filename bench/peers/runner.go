@@ -63,7 +63,7 @@ func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, err
 	references, others := r.peers[:2], r.peers[2:]
 	size := len(others)
 	if free := available(); free > 0 {
-		// Interpreters and compilers take some hundred megabytes beside the samples,
+		// Interpreters and compilers take some hundred megabytes besides the samples,
 		// and while a peer reads its problem it may hold it twice.
 		each := r.shape.Bytes()*5/4 + 300<<20
 		size = min(size, max(free*8/10/each-len(references)-1, 1))

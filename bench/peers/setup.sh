@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the peers need: compilers and libraries by apt-get where that can be
-# done without asking, and Python packages into .venv beside this file. What cannot
+# done without asking, and Python packages into .venv in this folder. What cannot
 # be installed is named, and the peers that need it are reported as absent.
 #
 # PEERS_PYTHON=/path/to/python uses that interpreter and its packages instead.
