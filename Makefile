@@ -64,7 +64,7 @@ test-openblas: ## what computes, OpenBLAS where it is faster, and then everywher
 	$(WITH_OPENBLAS) $(GO) test -tags openblas $(TAGGED)
 	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -count=1 -tags openblas $(TIERED)
 
-test-tiers: ## kernel and algorithm on every CPU tier of this machine
+test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(TIERED)
 
 test-race: ## race detector
