@@ -74,30 +74,6 @@ func systemOpenBLAS(int) []string {
 	return []string{variable + "=SkylakeX"}
 }
 
-// find returns the peers whose names contain one of the comma-separated words,
-// and always the floor and the reference.
-func find(peers []peer, words string) ([]peer, error) {
-	var found []peer
-	used := make(map[string]bool)
-	for _, p := range peers {
-		match := p.name == floorName || p.name == referenceName
-		for w := range strings.SplitSeq(words, ",") {
-			if strings.Contains(strings.ToLower(p.name), strings.ToLower(strings.TrimSpace(w))) {
-				match, used[w] = true, true
-			}
-		}
-		if match {
-			found = append(found, p)
-		}
-	}
-	for w := range strings.SplitSeq(words, ",") {
-		if !used[w] {
-			return nil, fmt.Errorf("--only: no peer has %q in its name", w)
-		}
-	}
-	return found, nil
-}
-
 func goProgram(name string) func(*builder) ([]string, error) {
 	return func(b *builder) ([]string, error) {
 		return b.compile(name, b.root, nil, "go", "build", "-o", b.out(name), "./bench/peers/"+name)

@@ -14,7 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,7 +40,7 @@ func run(ctx context.Context) error {
 		shapeList  = flag.String("shapes", strings.Join(names, ","), "shapes to measure")
 		threadList = flag.String("threads", "1,2", "numbers of threads")
 		seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
-		only       = flag.String("only", "", "measure only the peers with one of these words in their names")
+		only       = flag.String("only", "", "measure only the peers whose names match this regular expression")
 		store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
 	)
 	flag.Parse()
@@ -50,16 +51,18 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--shapes: %w", err)
 	}
-	threads, err := parseThreads(*threadList)
+	threads, err := measure.ParseWorkers(*threadList, len(cores()))
 	if err != nil {
-		return err
+		return fmt.Errorf("--threads: %w", err)
 	}
-	peers := catalog()
-	if *only != "" {
-		if peers, err = find(peers, *only); err != nil {
-			return err
-		}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("--only: %w", err)
 	}
+	// The floor and the reference are part of every comparison.
+	peers := slices.DeleteFunc(catalog(), func(p peer) bool {
+		return p.name != floorName && p.name != referenceName && !pattern.MatchString(p.name)
+	})
 	b, err := newBuilder()
 	if err != nil {
 		return err
@@ -71,7 +74,10 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("\n%s\n%s\n", measure.PeerTable(comparisons), measure.AbsentTable(comparisons))
+		fmt.Printf("\n%s\n", measure.PeerTable(comparisons))
+		if absent := measure.AbsentTable(comparisons); absent != "" {
+			fmt.Printf("\n%s\n", absent)
+		}
 		all = append(all, comparisons...)
 	}
 	if *store == "" {
@@ -86,16 +92,4 @@ func run(ctx context.Context) error {
 		fmt.Println("stored in", b.shown(path))
 	}
 	return err
-}
-
-func parseThreads(list string) ([]int, error) {
-	var threads []int
-	for s := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("--threads: %q is not a positive number", s)
-		}
-		threads = append(threads, n)
-	}
-	return threads, nil
 }

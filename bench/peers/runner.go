@@ -57,9 +57,6 @@ func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
 // together they run in batches, each with the reference, to which ratios are.
 func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, error) {
 	c := &measure.Comparison{Shape: r.shape.Name, Threads: n}
-	if have := len(cores()); have > 0 && have < n {
-		return nil, fmt.Errorf("--threads: %d threads need %d cores, and this process may use %d", n, n, have)
-	}
 	references, others := r.peers[:2], r.peers[2:]
 	size := len(others)
 	if free := available(); free > 0 {

@@ -29,6 +29,19 @@ func TestParseShapes(t *testing.T) {
 	}
 }
 
+func TestParseWorkers(t *testing.T) {
+	for _, processors := range []int{0, 2} {
+		if got, err := ParseWorkers("1, 2", processors); err != nil || !reflect.DeepEqual(got, []int{1, 2}) {
+			t.Errorf("got %v, %v, want 1 and 2", got, err)
+		}
+	}
+	for list, want := range map[string]string{"0": `"0" is not a positive number`, "1,": `"" is not a positive number`, "3": "3 workers"} {
+		if _, err := ParseWorkers(list, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", list, err, want)
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for _, test := range []struct {
 		v    []float64
