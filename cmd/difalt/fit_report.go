@@ -11,7 +11,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 )
 
 // A trace collects the states of a run.

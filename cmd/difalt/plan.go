@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 )
 
 // writePlan prints a plan as a table.

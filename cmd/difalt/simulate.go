@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/spf13/pflag"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 )
 
 // describe says in words what is going to be computed.

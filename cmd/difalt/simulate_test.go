@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"gonum.org/v1/gonum/mat"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/spf13/pflag"
 )
 
