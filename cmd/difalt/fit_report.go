@@ -12,6 +12,7 @@ import (
 	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // A trace collects the states of a run.
@@ -70,24 +71,17 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *model.Config) {
 		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
 	}
 	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
-		count(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		text.Plural(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
 }
 
 // printReport prints errors and what a user should know about the run.
 func printReport(w io.Writer, r *model.Report, c *model.Config) {
-	t := table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
+	t := text.Table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
 		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
 			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
 	}
-	t.write(w)
+	t.Write(w)
 	fmt.Fprint(w, `
 EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
 all training rows or all held-out rows.
@@ -121,7 +115,7 @@ func printTuning(w io.Writer, r *model.Report, c *model.Config) {
 	if !c.Tune {
 		return
 	}
-	t := table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
+	t := text.Table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
 	for _, b := range bestOfTrials(r.Tried) {
 		mark := ""
 		if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
@@ -134,7 +128,7 @@ func printTuning(w io.Writer, r *model.Report, c *model.Config) {
 		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})
 	}
 	fmt.Fprintln(w)
-	t.write(w)
+	t.Write(w)
 	fmt.Fprintln(w)
 }
 

@@ -96,7 +96,7 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 	simulate(t, filepath.Join(base, "a"), "--trials", "3", "--workers", "1")
 	simulate(t, filepath.Join(base, "b"), "--trials", "3", "--workers", "2")
 	simulate(t, filepath.Join(base, "c"), "--trials", "1", "--workers", "3")
-	simulate(t, filepath.Join(base, "d"), "--trials", "1", "--methods", "dec")
+	simulate(t, filepath.Join(base, "d"), "--trials", "1", "--method", "dec")
 	simulate(t, filepath.Join(base, "e"), "--trials", "3", "--seed", "2")
 	trace := func(run string) string { return withoutSeconds(readFile(t, base, run, "trace.csv")) }
 	if trace("a") != trace("b") {
@@ -117,7 +117,7 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 // bytes are those of the codes.
 func TestSimulateAgreement(t *testing.T) {
 	base := t.TempDir()
-	flags := []string{"--trials", "3", "--methods", "dif,scaled", "--compress", "int4:stochastic", "--loss", "0.1"}
+	flags := []string{"--trials", "3", "--method", "dif,scaled", "--compress", "int4:stochastic", "--loss", "0.1"}
 	simulate(t, filepath.Join(base, "a"), append(flags, "--workers", "1")...)
 	simulate(t, filepath.Join(base, "b"), append(flags, "--workers", "3")...)
 	simulate(t, filepath.Join(base, "plain"), "--trials", "3", "--methods", "dif,scaled")

@@ -3,64 +3,124 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"image/color"
-	"io"
 	"math"
-	"slices"
 
-	"github.com/difalt/difalt/internal/svg"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
+	"github.com/difalt/difalt/internal/chart"
 )
 
-// Size of a figure: the width of a page with two columns of text.
-const (
-	figureWidth  = 7.2 * vg.Inch
-	figureHeight = 3.15 * vg.Inch
-	figureDPI    = 220
-	fontSize     = 9.5
-	smallSize    = 8
-)
-
-// A Figure shows subspace distance in two panels that share the vertical axis.
-type Figure struct {
-	panels  [2]panel
-	looks   []look // of the legend
-	shaded  bool   // lines lie on bands
-	caption string
+// A look is how a method appears in a figure. Dashes tell methods apart without
+// colour.
+type look struct {
+	name  string
+	style chart.Style
 }
 
+var looks = map[string]look{
+	// AltGDmin's dashes lie on Dif's wider line, since the two nearly coincide, as
+	// those of tracking lie on the scaled method's.
+	"dif":      {"Dif-AltGDmin", chart.Line(chart.Blue, 2.2)},
+	"altgdmin": {"AltGDmin (centralised)", chart.Line(chart.Orange, 1.3, 5, 4)},
+	"dec":      {"Dec-AltGDmin", chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5)},
+	"dgd":      {"DGD variant", chart.Line(chart.Pink, 1.7, 1.7, 2)},
+	"scaled":   {"Scaled diffusion", chart.Line(chart.Red, 2.2)},
+	Auto:       {"Auto", chart.Line(chart.Black, 1.5, 2, 2)},
+	"tracking": {"Gradient tracking", chart.Line(chart.Sky, 1.3, 5, 4)},
+}
+
+// lookOf returns the look of a method.
+func lookOf(method string) look {
+	if l, ok := looks[method]; ok {
+		return l
+	}
+	return look{method, chart.Line(chart.Black, 1.2)}
+}
+
+// distanceLabel is that of the vertical axis of distances.
+const distanceLabel = "Subspace distance SD_{2}(U, U*) of node 0"
+
 // NewFigure returns the figure of a setting as the paper draws it: the mean
-// distance of node 1 against iterations and against execution time, on a band from
-// the 10th to the 90th percentile. It returns an error when there is nothing to
-// show.
+// distance of node 0, the paper's node 1, against iterations and against execution
+// time, on a band from the 10th to the 90th percentile. It returns an error when
+// there is nothing to show.
 //
 // The time axis ends a little after the last method has arrived, see
 // Band.arrival. Of methods that are still falling at the end, the rest is cut off
 // there, unless one of them is the best of all.
-func NewFigure(s *Setting, bands []Band) (*Figure, error) {
+func NewFigure(s *Setting, bands []Band) (*chart.Figure, error) {
 	if len(bands) == 0 {
 		return nil, errors.New("no curves for a figure")
 	}
-	f := &Figure{}
-	f.panels[0].label = "Iteration"
-	f.panels[1].label = "Execution time (s)"
-	f.panels[1].end = timeLimit(bands)
-	trials := 0
+	trials, end := 0, timeLimit(bands)
 	for _, b := range bands {
-		l := lookOf(b.Method)
-		f.looks = append(f.looks, l)
 		trials = max(trials, b.Rows[0].Trials)
-		f.panels[0].add(&b, l, func(k int) float64 { return float64(k) })
-		f.panels[1].add(&b, l, func(k int) float64 { return b.Rows[k].Seconds })
 	}
-	f.shaded = trials > 1
-	f.caption = s.caption(trials)
-	return f, nil
+	iterations := chart.Panel{X: chart.Axis{Label: "Iteration", Zero: true}}
+	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Max: end}}
+	for i := range bands {
+		b, l := &bands[i], lookOf(bands[i].Method)
+		byIteration := b.series(l, trials > 1, func(k int) float64 { return float64(k) })
+		bySeconds := b.series(l, trials > 1, func(k int) float64 { return b.Rows[k].Seconds })
+		cut(&bySeconds, end)
+		iterations.Series = append(iterations.Series, byIteration)
+		seconds.Series = append(seconds.Series, bySeconds)
+	}
+	return distanceFigure(s.caption(trials), iterations, seconds), nil
+}
+
+// distanceFigure puts panels of distances on one vertical axis.
+func distanceFigure(caption string, panels ...chart.Panel) *chart.Figure {
+	low := 1.0
+	for _, p := range panels {
+		for _, s := range p.Series {
+			for _, values := range [][]float64{s.Y, s.Low} {
+				for _, v := range values {
+					low = min(low, v)
+				}
+			}
+		}
+	}
+	for i := range panels {
+		panels[i].Y = chart.Axis{Log: true, Min: math.Pow(10, math.Floor(math.Log10(low)-0.1)), Max: 1}
+	}
+	return &chart.Figure{Panels: panels, Legend: true, Y: distanceLabel, Caption: caption}
+}
+
+// floor is what the logarithmic axis shows in place of smaller distances, zero
+// included.
+const floor = 1e-17
+
+// series returns the mean of a band against a function of the iteration. It has at
+// most about 300 points, the last included: more would only make files larger.
+func (b *Band) series(l look, shaded bool, x func(k int) float64) chart.Series {
+	s := chart.Series{Name: l.name, Style: l.style}
+	n := len(b.Rows)
+	step := (n + 299) / 300
+	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {
+		row := &b.Rows[k]
+		s.X, s.Y = append(s.X, x(k)), append(s.Y, max(row.Mean, floor))
+		if shaded {
+			s.Low, s.High = append(s.Low, max(row.Low, floor)), append(s.High, max(row.High, floor))
+		}
+	}
+	return s
+}
+
+// cut ends a series at x = end, where it interpolates as the eye does on the
+// logarithmic axis.
+func cut(s *chart.Series, end float64) {
+	for i := 1; i < len(s.X); i++ {
+		if s.X[i] <= end {
+			continue
+		}
+		share := (end - s.X[i-1]) / (s.X[i] - s.X[i-1])
+		for _, v := range []*[]float64{&s.Y, &s.Low, &s.High} {
+			if *v != nil {
+				*v = append((*v)[:i:i], (*v)[i-1]*math.Pow((*v)[i]/(*v)[i-1], share))
+			}
+		}
+		s.X = append(s.X[:i:i], end)
+		return
+	}
 }
 
 // arrived is the factor of its final distance within which a curve counts as
@@ -102,114 +162,6 @@ func timeLimit(bands []Band) float64 {
 	return min(1.15*limit, longest)
 }
 
-// WritePNG writes the figure as a PNG image.
-func (f *Figure) WritePNG(w io.Writer) error { return writePNG(w, f.draw) }
-
-// WriteSVG writes the figure as an SVG image.
-func (f *Figure) WriteSVG(w io.Writer) error { return writeSVG(w, f.draw) }
-
-// writePNG writes what a function draws as a PNG image.
-func writePNG(w io.Writer, paint func(draw.Canvas) error) error {
-	c := vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(figureDPI))
-	if err := paint(draw.New(c)); err != nil {
-		return err
-	}
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
-}
-
-// writeSVG does the same as an SVG image.
-func writeSVG(w io.Writer, paint func(draw.Canvas) error) error {
-	image, err := svg.Draw(figureWidth, figureHeight, paint)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(image)
-	return err
-}
-
-func (f *Figure) draw(c draw.Canvas) error {
-	low := min(f.panels[0].lowest(), f.panels[1].lowest())
-	var row pair
-	for i := range f.panels {
-		p, err := f.panels[i].plot(low, f.shaded)
-		if err != nil {
-			return err
-		}
-		row.plots[i], row.labels[i] = p, f.panels[i].label
-	}
-	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
-	c = draw.Crop(c, 4, -12, 4, -5)
-	legend(&c, f.looks, f.shaded)
-	caption := style(smallSize, color.Gray{90}, draw.XCenter, draw.YBottom)
-	c.FillText(caption, vg.Point{X: c.Center().X, Y: c.Min.Y}, f.caption)
-	c.Min.Y += 2 * smallSize
-	// By hand: a plot would shrink its axis to the length of such a label.
-	label := style(fontSize, color.Black, draw.XCenter, draw.YTop)
-	label.Rotation = math.Pi / 2
-	c.FillText(label, vg.Point{X: c.Min.X, Y: c.Center().Y + fontSize}, "Subspace distance SD_{2}(U_{1}, U*)")
-	c.Min.X += 1.5 * fontSize
-	row.draw(c)
-	return nil
-}
-
-// A pair is two plots beside each other and the labels of their x axes. These are
-// drawn by hand: a plot takes the middle of a logarithmic axis to be where the mean of
-// its ends is, and shrinks the axis until a label there would fit.
-type pair struct {
-	plots  [2]*plot.Plot
-	labels [2]string
-}
-
-// draw draws the pair and returns where the data of each is.
-func (p *pair) draw(c draw.Canvas) (data [2]draw.Canvas) {
-	label := style(fontSize, color.Black, draw.XCenter, draw.YBottom)
-	bottom := c.Min.Y
-	c.Min.Y += 1.2 * fontSize
-	canvases := plot.Align([][]*plot.Plot{p.plots[:]}, draw.Tiles{Rows: 1, Cols: 2, PadX: 14}, c)[0]
-	for i, q := range p.plots {
-		q.Draw(canvases[i])
-		data[i] = q.DataCanvas(canvases[i])
-		c.FillText(label, vg.Point{X: data[i].Center().X, Y: bottom}, p.labels[i])
-	}
-	return data
-}
-
-// legend draws names in rows at the top and crops c.
-func legend(c *draw.Canvas, looks []look, shaded bool) {
-	const sample, gap, between, line = 24, 5, 18, 1.35 * fontSize
-	text := style(fontSize, color.Black, draw.XLeft, draw.YCenter)
-	width := func(looks []look) vg.Length {
-		w := vg.Length(-between)
-		for _, l := range looks {
-			w += sample + gap + text.Width(l.name) + between
-		}
-		return w
-	}
-	// The fewest rows that fit, all of about the same length.
-	each := len(looks)
-	for rows := 2; each > 1 && slices.ContainsFunc(slices.Collect(slices.Chunk(looks, each)), func(row []look) bool {
-		return width(row) > c.Size().X
-	}); rows++ {
-		each = (len(looks) + rows - 1) / rows
-	}
-	y := c.Max.Y - fontSize/2
-	for row := range slices.Chunk(looks, each) {
-		x := c.Center().X - width(row)/2
-		for _, l := range row {
-			if shaded {
-				c.FillPolygon(l.shade(), []vg.Point{{X: x, Y: y - 4}, {X: x + sample, Y: y - 4}, {X: x + sample, Y: y + 4}, {X: x, Y: y + 4}})
-			}
-			c.StrokeLine2(l.line, x, y, x+sample, y)
-			c.FillText(text, vg.Point{X: x + sample + gap, Y: y}, l.name)
-			x += sample + gap + text.Width(l.name) + between
-		}
-		y -= line
-	}
-	c.Max.Y = y - 0.1*fontSize
-}
-
 // caption describes the setting and what lines and bands are.
 func (s *Setting) caption(trials int) string {
 	text := ""
@@ -225,14 +177,4 @@ func (s *Setting) caption(trials int) string {
 		text += fmt.Sprintf(";  mean and 10–90 %% band of %d trials", trials)
 	}
 	return text
-}
-
-func handler() text.Handler { return labels{text.Plain{Fonts: font.DefaultCache}} }
-
-// style returns a text style in the figure's typeface.
-func style(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
-	return text.Style{
-		Color: c, XAlign: x, YAlign: y, Handler: handler(),
-		Font: svg.Font(size),
-	}
 }

@@ -101,10 +101,10 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(f.Path(FigureFile+".png"), figure.WritePNG); err != nil {
+	if err := writeImage(f.Path(FigureFile+".png"), figure.PNG); err != nil {
 		return err
 	}
-	return writeFile(f.Path(FigureFile+".svg"), figure.WriteSVG)
+	return writeImage(f.Path(FigureFile+".svg"), figure.SVG)
 }
 
 // AddUnfinished appends to the trace what there is of a trial that was
@@ -255,4 +255,16 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return f.Commit()
+}
+
+// writeImage writes an image that a function draws.
+func writeImage(path string, draw func() ([]byte, error)) error {
+	return writeFile(path, func(w io.Writer) error {
+		image, err := draw()
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(image)
+		return err
+	})
 }

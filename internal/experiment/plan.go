@@ -111,27 +111,7 @@ func (in *PlanInput) Validate() error {
 	case in.Time.Jitter > 0 && in.Links == 0 && in.Nodes > 1:
 		return fmt.Errorf("jitter is %v, but how long the slowest message takes depends on their number, and the graph is not known", in.Time.Jitter)
 	}
-	if err := in.Constants.Validate(); err != nil {
-		return err
-	}
 	return in.Time.Validate()
-}
-
-// Validate returns an error that names the first constant that is not positive and
-// finite.
-func (c *Constants) Validate() error {
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{
-		{"c-power", c.Power}, {"c-init-rounds", c.InitRounds}, {"c-iterations", c.Iterations},
-		{"c-rounds", c.Rounds}, {"c-dec-rounds", c.DecRounds}, {"c-samples", c.Samples},
-	} {
-		if !(f.value > 0) || math.IsInf(f.value, 0) {
-			return fmt.Errorf("%s is %v: must be positive and finite", f.name, f.value)
-		}
-	}
-	return nil
 }
 
 // terms are the paper's formulas without their constants. Logarithms are natural.

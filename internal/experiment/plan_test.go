@@ -242,8 +242,6 @@ func TestPlanErrors(t *testing.T) {
 		"speed is 0":        func(in *PlanInput) { in.Speed = 0 },
 		"jitter is 1s":      func(in *PlanInput) { in.Time.Jitter, in.Links = time.Second, 0 },
 		"latency is -1s":    func(in *PlanInput) { in.Time.Latency = -time.Second },
-		"c-dec-rounds is 0": func(in *PlanInput) { in.Constants.DecRounds = 0 },
-		"c-samples is NaN":  func(in *PlanInput) { in.Constants.Samples = math.NaN() },
 	} {
 		in := exact()
 		change(&in)

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/difalt/difalt/internal/chart"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // Names of what WriteReport writes.
@@ -17,10 +20,13 @@ const (
 	figuresDir = "figures"
 )
 
+// accurate is the distance to which tables count iterations, bytes and seconds.
+const accurate = 1e-10
+
 // reportIntro begins the page.
 const reportIntro = `# Results
 
-The experiments of the paper, run by difalt and judged. This page and its figures
+The experiments of the paper and beyond it, run by difalt. This page and its figures
 were written by
 
     difalt results --from DIR
@@ -38,10 +44,11 @@ The paper describes its mixing weights in two ways that agree on regular graphs
 only: its formula 1/deg, here “equal”, and doubly stochastic weights, here
 “metropolis”. Both are below.
 
-Distance is the subspace distance of node 1 from the truth. Curves are means over
-the trials on a band from the 10th to the 90th percentile. Time is the measured
-computation of the slowest node plus modelled communication; the time axis ends where
-the methods have arrived.
+Distance is the subspace distance of node 0, which is the paper's node 1, from the
+truth. Curves are means over the trials on a band from the 10th to the 90th
+percentile. Time is the measured computation of the slowest node plus modelled
+communication; the time axis ends where the methods have arrived. A dash is for what
+was not reached.
 `
 
 // A report is the page that is being written.
@@ -52,19 +59,19 @@ type report struct {
 }
 
 // WriteReport writes the page ReportFile about results into a folder, with figures
-// in its sub-folder "figures". It leaves out the figures and statements of which a
-// run is missing.
+// in its sub-folder "figures". It leaves out the figures of which all runs are missing.
 func WriteReport(out string, all []*Result) error {
 	if err := os.MkdirAll(filepath.Join(out, figuresDir), 0o777); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
 	r := &report{out: out, all: all}
 	r.text.WriteString(reportIntro)
-	for _, section := range []func() error{r.paperFigures, r.statements, r.frontier, r.kappa, r.runs} {
+	for _, section := range []func() error{r.paper, r.frontier, r.kappa} {
 		if err := section(); err != nil {
 			return err
 		}
 	}
+	r.runs()
 	return writeFile(filepath.Join(out, ReportFile), func(w io.Writer) error {
 		_, err := io.WriteString(w, r.text.String())
 		return err
@@ -73,153 +80,82 @@ func WriteReport(out string, all []*Result) error {
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }
 
-// picture writes a figure to a file and shows it on the page.
-func (r *report) picture(name, alt string, f interface{ WriteSVG(io.Writer) error }) error {
-	file := filepath.Join(r.out, figuresDir, name+".svg")
-	if err := writeFile(file, f.WriteSVG); err != nil {
-		return err
-	}
-	r.printf("\n![%s](%s/%s.svg)\n", alt, figuresDir, name)
-	return nil
-}
+func (r *report) table(t text.Table) { r.printf("\n%s\n", t.Markdown()) }
 
-// paperFigure is what a figure of the paper is about.
-type paperFigure struct {
-	number        int
-	title, varied string
-	panels        [3]string
-	vary          func(s *Setting) string
+// picture writes a figure to a file and shows it on the page.
+func (r *report) picture(name, alt string, f *chart.Figure) error {
+	r.printf("\n![%s](%s/%s.svg)\n", alt, figuresDir, name)
+	return writeImage(filepath.Join(r.out, figuresDir, name+".svg"), f.SVG)
 }
 
 var paperWeights = []string{"equal", "metropolis"}
 
-var paperFigures = []paperFigure{
-	{1, "rounds of averaging", "T_con", [3]string{"fig1a", "fig1b", "fig1c"}, func(s *Setting) string { return strconv.Itoa(s.Rounds) }},
-	{2, "connectivity of the graph", "p", [3]string{"fig2a", "fig2b", "fig2c"}, func(s *Setting) string { return strings.TrimPrefix(s.Graph, "er:") }},
+// paperFigures are those of the paper, with what varies from panel to panel.
+var paperFigures = []struct {
+	name, title, varied string
+	vary                func(s *Setting) string
+}{
+	{"fig1", "Figure 1: rounds of averaging", "T_con", func(s *Setting) string { return strconv.Itoa(s.Rounds) }},
+	{"fig2", "Figure 2: connectivity of the graph", "p", func(s *Setting) string { return strings.TrimPrefix(s.Graph, "er:") }},
 }
 
-// panels returns the panels of a figure that have run, nil where not.
-func (r *report) panels(f *paperFigure, weights string) (p panelSet, any, complete bool) {
-	complete = true
-	for i, name := range f.panels {
-		p[i] = find(r.all, name, weights)
-		any = any || p[i] != nil
-		complete = complete && p[i] != nil
-	}
-	return p, any, complete
-}
-
-func (r *report) paperFigures() error {
-	for i := range paperFigures {
-		f := &paperFigures[i]
-		headed := false
+// paper shows the figures of the paper, and their numbers.
+func (r *report) paper() error {
+	for _, f := range paperFigures {
+		title := "\n## " + f.title + "\n"
 		for _, weights := range paperWeights {
-			p, any, _ := r.panels(f, weights)
-			if !any {
-				continue
-			}
-			if !headed {
-				r.printf("\n## Figure %d: %s\n", f.number, f.title)
-				headed = true
-			}
-			r.printf("\n### %s weights\n", strings.ToUpper(weights[:1])+weights[1:])
-			if err := r.paperPanels(f, p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// paperPanels shows the panels of a figure and their numbers.
-func (r *report) paperPanels(f *paperFigure, p panelSet) error {
-	var rows [][]string
-	for _, run := range p {
-		if run == nil {
-			continue
-		}
-		s := &run.Summary.Setting
-		figure, err := NewFigure(s, run.Bands)
-		if err != nil {
-			return fmt.Errorf("%s: %w", run.Dir, err)
-		}
-		if err := r.picture(s.Name+"-"+s.Weights, s.Name+", "+s.Weights+" weights", figure); err != nil {
-			return err
-		}
-		for _, m := range run.Summary.Methods {
-			to := m.reached(accurate)
-			rows = append(rows, []string{
-				f.vary(s), lookOf(m.Method).name, distance(m.Final.Mean), distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max),
-				whole(orInf(m.reached(1e-6).Iterations)), whole(orInf(to.Iterations)), fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials),
-				megabytes(orInf(to.Bytes) / float64(s.Nodes)), whole(orInf(to.Seconds)),
-			})
-		}
-	}
-	r.printf("\n")
-	r.table([]string{f.varied, "method", "final distance, mean", "median", "range", "iterations to 1e-6", "to 1e-10", "trials there", "MB a node to 1e-10", "seconds to 1e-10"}, rows)
-	return nil
-}
-
-// statements judges the paper's statements.
-func (r *report) statements() error {
-	headed := false
-	for _, s := range statements {
-		var verdicts []string
-		failed := false
-		for _, number := range s.figures {
-			for _, weights := range paperWeights {
-				p, _, complete := r.panels(&paperFigures[number-1], weights)
-				if !complete || !comparable(p) {
+			t := text.Table{{f.varied, "method", "final distance, mean", "median", "range", "iterations to 1e-6", "to 1e-10", "trials there", "MB a node to 1e-10", "seconds to 1e-10"}}
+			for _, panel := range []string{"a", "b", "c"} {
+				run := find(r.all, f.name+panel, weights)
+				if run == nil {
 					continue
 				}
-				f := s.check(p)
-				verdict := "confirmed"
-				if !f.holds {
-					verdict, failed = "**not confirmed**", true
+				if len(t) == 1 {
+					r.printf("%s\n### %s weights\n", title, capital(weights))
+					title = ""
 				}
-				verdicts = append(verdicts, fmt.Sprintf("* figure %d, %s weights: %s; %s", number, weights, verdict, f.numbers))
+				figure, err := NewFigure(&run.Summary.Setting, run.Bands)
+				if err != nil {
+					return fmt.Errorf("%s: %w", run.Dir, err)
+				}
+				name := f.name + panel
+				if err := r.picture(name+"-"+weights, name+", "+weights+" weights", figure); err != nil {
+					return err
+				}
+				for i := range run.Summary.Methods {
+					t = append(t, append([]string{f.vary(&run.Summary.Setting)}, run.numbers(&run.Summary.Methods[i])...))
+				}
 			}
-		}
-		if len(verdicts) == 0 {
-			continue
-		}
-		if !headed {
-			r.printf("\n## The paper's statements\n\nNumbers are for the three panels in their order; a dash is for what was not reached.\n")
-			headed = true
-		}
-		r.printf("\n### “%s”\n\nConfirmed if %s.\n\n%s\n", s.text, s.criterion, strings.Join(verdicts, "\n"))
-		if failed {
-			r.printf("\nWhy not: %s.\n", s.why)
+			if len(t) > 1 {
+				r.table(t)
+			}
 		}
 	}
 	return nil
 }
 
-// comparable reports whether all panels have the four methods of the paper.
-func comparable(p panelSet) bool {
-	for _, r := range p {
-		for _, m := range []string{"dif", "altgdmin", "dec", "dgd"} {
-			if r.method(m) == nil {
-				return false
-			}
-		}
+// numbers lists how a method did, as the tables of the paper's figures show it.
+func (r *Result) numbers(m *MethodSummary) []string {
+	to := m.reached(accurate)
+	return []string{
+		lookOf(m.Method).name, distance(m.Final.Mean), distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max),
+		whole(orInf(m.reached(1e-6).Iterations)), whole(orInf(to.Iterations)), fmt.Sprintf("%d of %d", to.Trials, r.Summary.Trials),
+		megabytes(orInf(to.Bytes) / float64(r.Summary.Setting.Nodes)), whole(orInf(to.Seconds)),
 	}
-	return true
 }
 
 // runs lists the runs with machine and time. Those of a group of settings, whose names
 // begin alike up to a slash, share a row where they agree.
-func (r *report) runs() error {
-	r.printf("\n## Runs\n\n")
+func (r *report) runs() {
 	type group struct {
-		preset, weights string
-		trials          int
-		seed            uint64
-		machine         string
-		deviation       string
+		preset, weights    string
+		trials             int
+		seed               uint64
+		machine, deviation string
 	}
 	var groups []group
 	minutes := map[group]float64{}
+	var machines []string
 	for _, run := range r.all {
 		s := &run.Summary
 		preset, _, _ := strings.Cut(s.Setting.Name, "/")
@@ -227,25 +163,24 @@ func (r *report) runs() error {
 		if !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
-		minutes[g] += s.WallSeconds / 60
-	}
-	var rows [][]string
-	var machines []string
-	for _, g := range groups {
 		if !slices.Contains(machines, g.machine) {
 			machines = append(machines, g.machine)
 		}
-		rows = append(rows, []string{
+		minutes[g] += s.WallSeconds / 60
+	}
+	t := text.Table{{"preset", "weights", "trials", "seed", "minutes", "machine", "differs from the preset"}}
+	for _, g := range groups {
+		t = append(t, []string{
 			g.preset, g.weights, strconv.Itoa(g.trials), strconv.FormatUint(g.seed, 10), format(minutes[g], 'f', 1),
 			strconv.Itoa(slices.Index(machines, g.machine) + 1), g.deviation,
 		})
 	}
-	r.table([]string{"preset", "weights", "trials", "seed", "minutes", "machine", "differs from the preset"}, rows)
+	r.printf("\n## Runs\n")
+	r.table(t)
 	r.printf("\n")
 	for i, m := range machines {
 		r.printf("%d. %s\n", i+1, m)
 	}
-	return nil
 }
 
 // machineText describes a machine from the facts of its summary.
@@ -263,21 +198,10 @@ func deviation(s *Setting) string {
 	return differences(s, p)
 }
 
-// table writes a table in Markdown.
-func (r *report) table(header []string, rows [][]string) {
-	line := func(cells []string) { r.printf("| %s |\n", strings.Join(cells, " | ")) }
-	line(header)
-	line(slices.Repeat([]string{"---"}, len(header)))
-	for _, row := range rows {
-		line(row)
-	}
-}
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // distance formats a subspace distance, or a dash for one that was not reached.
 func distance(v float64) string { return format(v, 'e', 1) }
-
-// ratio formats a factor.
-func ratio(v float64) string { return format(v, 'f', 2) }
 
 // whole formats what has no fractions worth showing.
 func whole(v float64) string { return format(v, 'f', 0) }
@@ -296,4 +220,12 @@ func format(v float64, verb byte, digits int) string {
 		return "-"
 	}
 	return strconv.FormatFloat(v, verb, digits, 64)
+}
+
+// orInf returns what was not reached as +Inf.
+func orInf(v *float64) float64 {
+	if v == nil {
+		return math.Inf(1)
+	}
+	return *v
 }

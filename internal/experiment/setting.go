@@ -82,14 +82,14 @@ func (s *Setting) Validate() error {
 		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", s.Nodes, s.Tasks)
 	}
 	if len(s.Methods) == 0 {
-		return fmt.Errorf("methods: none is listed; want some of %v", difalt.Methods())
+		return fmt.Errorf("method: none is listed; want some of %v", difalt.Methods())
 	}
 	for i, m := range s.Methods {
 		if _, err := difalt.ParseMethod(m); err != nil && m != Auto {
-			return fmt.Errorf("methods: %w; or %s", err, Auto)
+			return fmt.Errorf("method: %w; or %s", err, Auto)
 		}
 		if slices.Contains(s.Methods[:i], m) {
-			return fmt.Errorf("methods: %s is listed twice", m)
+			return fmt.Errorf("method: %s is listed twice", m)
 		}
 	}
 	if !(s.ScaledStep >= 0) || math.IsInf(s.ScaledStep, 0) {

@@ -1,4 +1,4 @@
-package experiment
+package chart
 
 import (
 	"math"
@@ -18,10 +18,12 @@ type span struct {
 	level int // 1: superscript, -1: subscript
 }
 
-// spans splits a label. Its spaces become those that do not break, since readers of
-// SVG drop others at the ends of a span.
+// spans splits a label. Where it has several spans, or several spaces in a row, its
+// spaces become those that do not break, since readers of SVG drop others.
 func spans(label string) []span {
-	label = strings.ReplaceAll(label, " ", "\u00a0")
+	if strings.ContainsAny(label, "^_") || strings.Contains(label, "  ") {
+		label = strings.ReplaceAll(label, " ", "\u00a0")
+	}
 	var out []span
 	for label != "" {
 		i := strings.IndexAny(label, "^_")
