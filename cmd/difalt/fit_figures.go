@@ -12,7 +12,7 @@ import (
 // reportFigure returns a panel as a figure of a report: its letters stay readable at
 // the width of a phone.
 func reportFigure(y string, p chart.Panel) *chart.Figure {
-	return &chart.Figure{Width: 4.2, Height: 2.8, Y: y, Panels: []chart.Panel{p}}
+	return &chart.Figure{Width: 4.2, Height: 2.9, Legend: true, Y: y, Panels: []chart.Panel{p}}
 }
 
 // line and dotted are the styles of lines in reports, and cloud that of many dots.
@@ -40,15 +40,14 @@ func curveFigure(points []model.CurvePoint) *chart.Figure {
 	}
 	return reportFigure("RMSE on held-out rows", chart.Panel{
 		X:      chart.Axis{Label: "Training rows of a new task", Log: len(x) > 3, Marks: chart.MarkAll(x)},
-		Y:      chart.Axis{Room: 0.3},
-		Series: series, Legend: chart.TopRight,
+		Series: series,
 	})
 }
 
 // tuningFigure shows the error in cross-validation against the ridge, a line for each
 // rank at the mean strength that suits it best.
 func tuningFigure(r *model.Report) *chart.Figure {
-	p := chart.Panel{X: chart.Axis{Label: "Ridge on the coefficients of a task", Log: true}, Y: chart.Axis{Room: 0.15}, Legend: chart.TopRight}
+	p := chart.Panel{X: chart.Axis{Label: "Ridge on the coefficients of a task", Log: true}}
 	colors := []chart.Color{chart.Sky, chart.Green, chart.Orange, chart.Pink, chart.Red}
 	lowest := math.Inf(1)
 	for _, b := range bestOfTrials(r.Tried) {
@@ -88,12 +87,15 @@ func bestOfRanks(tried []model.Candidate) []model.Candidate {
 func convergenceFigure(t *trace) *chart.Figure {
 	series := []chart.Series{
 		{Name: "objective, relative to the last", Style: line(chart.Blue)},
-		{Name: "disagreement of the nodes", Style: line(chart.Orange)}, // nothing at the start, which is the same
+		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
 		{Name: "distance to the truth", Style: line(chart.Green)},
 	}
 	rows := t.curve.Rows
 	last := rows[len(rows)-1].Objective
-	for _, r := range rows {
+	for k, r := range rows {
+		if k == 0 {
+			r.Disagreement = 0 // but for rounding: all nodes start from one estimate
+		}
 		for i, v := range []float64{(r.Objective - last) / math.Abs(last), r.Disagreement, r.SDMax} {
 			if !(v > 0) { // a logarithmic axis has no place for it
 				v = math.NaN()
@@ -101,7 +103,7 @@ func convergenceFigure(t *trace) *chart.Figure {
 			series[i].X, series[i].Y = append(series[i].X, float64(r.Iteration)), append(series[i].Y, v)
 		}
 	}
-	return reportFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true, Room: 0.3}, Series: series, Legend: chart.TopRight})
+	return reportFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
 }
 
 // tasksFigure shows the error of every task against its number of training rows, or,
@@ -118,7 +120,7 @@ func tasksFigure(r *model.Report) *chart.Figure {
 		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.Tasks[0]))
 		rows = func(t *model.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
 	}
-	p := chart.Panel{X: chart.Axis{Label: label}, Y: chart.Axis{Room: 0.25}, Legend: chart.TopRight}
+	p := chart.Panel{X: chart.Axis{Label: label}}
 	colors := []chart.Color{chart.Blue, chart.Orange}
 	// Ours last, on top. One ridge per task would only hide the two that matter.
 	for m := min(len(r.Scores), 2) - 1; m >= 0; m-- {

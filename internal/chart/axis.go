@@ -47,9 +47,6 @@ func (a *Axis) apply(to *plot.Axis) {
 	to.Tick.Marker = roundNumbers{}
 	if a.Log && to.Min > 0 && to.Max > to.Min {
 		to.Scale, to.Tick.Marker = plot.LogScale{}, powers{}
-		to.Max *= math.Pow(to.Max/to.Min, a.Room)
-	} else {
-		to.Max += a.Room * (to.Max - to.Min)
 	}
 	if a.Marks != nil {
 		var ticks plot.ConstantTicks
@@ -78,7 +75,7 @@ func (powers) Ticks(low, high float64) []plot.Tick {
 	const near = 1e-9
 	first, last := int(math.Floor(math.Log10(low)+near)), int(math.Floor(math.Log10(high)+near))
 	every := max(1, (last-first+7)/8)
-	plain := low > 0.01 && high < 1e6
+	plain := low > 0.002 && high < 1e6
 	factors := []float64{1}
 	switch ratio := high / low; {
 	case ratio < 10:

@@ -45,8 +45,6 @@ type Axis struct {
 	// at 0 if Zero is set.
 	Min, Max float64
 	Zero     bool
-	// Room is the share of the axis that is added beyond the largest value, for a legend.
-	Room float64
 	// Marks replace the round numbers that the axis has by itself.
 	Marks []Mark
 }
@@ -65,7 +63,6 @@ const (
 	None Corner = iota
 	TopLeft
 	TopRight
-	BottomRight
 )
 
 // Size and type of figures.

@@ -89,15 +89,12 @@ func legendCorner(c draw.Canvas, all []entry, corner Corner) {
 	const sample, gap, line = 20, 4, 1.35 * smallSize
 	label := style(smallSize, color.Black, draw.XLeft, draw.YCenter)
 	x, y := c.Min.X+6, c.Max.Y-line/2
-	if corner != TopLeft {
+	if corner == TopRight {
 		width := vg.Length(0)
 		for _, e := range all {
 			width = max(width, label.Width(e.name))
 		}
 		x = c.Max.X - sample - gap - width
-	}
-	if corner == BottomRight {
-		y = c.Min.Y + line*(vg.Length(len(all))-0.25)
 	}
 	for _, e := range all {
 		e.draw(c, label, x, y, sample, gap)

@@ -36,7 +36,7 @@ func lookOf(method string) look {
 }
 
 // distanceLabel is that of the vertical axis of distances.
-const distanceLabel = "Subspace distance SD_{2}(U, U*) of node 0"
+const distanceLabel = "Subspace distance SD_{2}, node 0"
 
 // NewFigure returns the figure of a setting as the paper draws it: the mean
 // distance of node 0, the paper's node 1, against iterations and against execution

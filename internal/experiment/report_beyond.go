@@ -172,11 +172,11 @@ func (r *report) kappa() error {
 	for _, run := range runs {
 		t = append(t, []string{fmt.Sprint(run.Summary.Setting.Kappa), format(run.Bands[0].Rows[0].Median, 'f', 2)})
 	}
-	f := &chart.Figure{}
+	f := &chart.Figure{Legend: true}
 	for _, target := range []float64{1e-6, accurate} {
 		p := chart.Panel{
-			Title: fmt.Sprintf("Iterations to 10^{−%.0f}", -math.Log10(target)), Legend: chart.TopLeft,
-			X: chart.Axis{Label: "condition number κ", Log: true}, Y: chart.Axis{Log: true, Min: 10, Max: 20000},
+			Title: fmt.Sprintf("Iterations to 10^{−%.0f}", -math.Log10(target)),
+			X:     chart.Axis{Label: "condition number κ", Log: true}, Y: chart.Axis{Log: true, Min: 10, Max: 20000},
 		}
 		for _, m := range s.Methods {
 			line := chart.Series{Name: lookOf(m).name, Style: lookOf(m).style}
