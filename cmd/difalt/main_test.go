@@ -50,7 +50,6 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"simulate", "--latency", "-1s"}, []string{"--latency is -1s"}},
 		{[]string{"simulate", "--bandwidth", "0"}, []string{"--bandwidth is 0"}},
 		{[]string{"simulate", "--jitter", "-1ms"}, []string{"--jitter is -1ms"}},
-		{[]string{"simulate", "--jitter-distribution", "normal"}, []string{"--jitter-distribution", `"normal"`, "uniform or exponential"}},
 		{[]string{"simulate", "--preset", "fig3"}, []string{"--preset", `"fig3"`, "fig1a", "fig2c", "all"}},
 		{[]string{"simulate", "--preset", "fig1a", "--rank", "0"}, []string{"--rank is 0"}},
 		{[]string{"simulate", "--out", ""}, []string{"--out is empty"}},

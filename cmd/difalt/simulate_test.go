@@ -227,7 +227,7 @@ func TestSimulateExport(t *testing.T) {
 	inner.Mul(p.U0[0].T(), p.Truth)
 	outer.Mul(p.U0[0], &inner)
 	diff.Sub(p.Truth, &outer)
-	if got, want := spectral(&diff), trials[0].Curves[0].Rows[0].SDNode1; math.Abs(got-want) > 1e-12 {
+	if got, want := spectral(&diff), trials[0].Curves[0].Rows[0].SDFirst; math.Abs(got-want) > 1e-12 {
 		t.Errorf("the exported start is at %g, the trace begins at %g", got, want)
 	}
 }

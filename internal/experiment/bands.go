@@ -1,13 +1,9 @@
 package experiment
 
 import (
-	"bufio"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -21,7 +17,7 @@ type Band struct {
 // counts with its last row.
 type BandRow struct {
 	Trials int
-	// Subspace distance of node 1: mean, median, 10th and 90th percentile.
+	// Subspace distance of node 0: mean, median, 10th and 90th percentile.
 	Mean, Median, Low, High float64
 	// Medians of the largest distance of a node, the disagreement and the objective.
 	SDMax, Disagreement, Objective float64
@@ -33,10 +29,9 @@ type BandRow struct {
 const BandsHeader = "method,iteration,trials,node1_mean,node1_median,node1_p10,node1_p90," +
 	"max_median,disagreement_median,objective_median,rounds,messages,bytes,seconds"
 
-// values returns the columns of a row that are not integers, in the order of
-// BandsHeader.
-func (r *BandRow) values() []*float64 {
-	return []*float64{&r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax, &r.Disagreement, &r.Objective,
+// columns returns the columns of a row in the order of BandsHeader.
+func (r *BandRow) columns(method *string, iteration *int) []any {
+	return []any{method, iteration, &r.Trials, &r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax, &r.Disagreement, &r.Objective,
 		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
 }
 
@@ -75,7 +70,7 @@ func bandRow(curves []*Curve, k int, at []float64) BandRow {
 		return sum / float64(len(at))
 	}
 	r := BandRow{Trials: len(curves)}
-	distance := func(r *Row) float64 { return r.SDNode1 }
+	distance := func(r *Row) float64 { return r.SDFirst }
 	r.Mean = mean(distance)
 	r.Median, r.Low, r.High = quantile(at, 0.5), quantile(at, 0.1), quantile(at, 0.9)
 	r.SDMax = quantile(sorted(func(r *Row) float64 { return r.SDMax }), 0.5)
@@ -88,70 +83,37 @@ func bandRow(curves []*Curve, k int, at []float64) BandRow {
 	return r
 }
 
-// WriteBands writes bands in the format of BandsHeader, with six significant
+// appendBands appends bands in the format of BandsHeader, with six significant
 // digits.
-func WriteBands(w io.Writer, bands []Band) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, BandsHeader)
-	var line []byte
-	for _, b := range bands {
-		for k := range b.Rows {
-			line = append(append(line[:0], b.Method...), ',')
-			line = strconv.AppendInt(line, int64(k), 10)
-			line = strconv.AppendInt(append(line, ','), int64(b.Rows[k].Trials), 10)
-			for _, v := range b.Rows[k].values() {
-				line = strconv.AppendFloat(append(line, ','), *v, 'g', 6, 64)
-			}
-			out.Write(append(line, '\n'))
+func appendBands(b []byte, bands []Band) []byte {
+	b = append(b, BandsHeader+"\n"...)
+	for i := range bands {
+		for k := range bands[i].Rows {
+			b = appendRow(b, 6, bands[i].Rows[k].columns(&bands[i].Method, &k))
 		}
 	}
-	return out.Flush()
+	return b
 }
 
-// ReadBands reads a file that WriteBands wrote. Errors name the line.
-func ReadBands(r io.Reader) ([]Band, error) {
-	in := csv.NewReader(bufio.NewReader(r))
-	in.ReuseRecord = true
+// readBands reads what appendBands appends. Errors name the line.
+func readBands(r io.Reader) ([]Band, error) {
 	var bands []Band
-	for line := 1; ; line++ {
-		cells, err := in.Read()
-		if errors.Is(err, io.EOF) && line > 1 {
-			return bands, nil
+	err := readCSV(r, BandsHeader, func(cells []string) error {
+		var row BandRow
+		var method string
+		var k int
+		if err := parseRow(cells, row.columns(&method, &k)); err != nil {
+			return err
 		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		if n := len(bands); n == 0 || bands[n-1].Method != method {
+			bands = append(bands, Band{Method: strings.Clone(method)})
 		}
-		if line == 1 {
-			if !slices.Equal(cells, strings.Split(BandsHeader, ",")) {
-				return nil, fmt.Errorf("line 1: not the header of condensed curves: want %q", BandsHeader)
-			}
-			continue
+		b := &bands[len(bands)-1]
+		if k != len(b.Rows) {
+			return fmt.Errorf("column 2: iteration %d of %s, want %d", k, method, len(b.Rows))
 		}
-		if bands, err = addBandRow(bands, cells); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-	}
-}
-
-// addBandRow adds a row to the band where it belongs.
-func addBandRow(bands []Band, cells []string) ([]Band, error) {
-	if n := len(bands); n == 0 || bands[n-1].Method != cells[0] {
-		bands = append(bands, Band{Method: cells[0]})
-	}
-	b := &bands[len(bands)-1]
-	var row BandRow
-	if k, err := strconv.Atoi(cells[1]); err != nil || k != len(b.Rows) {
-		return nil, fmt.Errorf("column 2: iteration %q of %s, want %d", cells[1], b.Method, len(b.Rows))
-	}
-	var err error
-	if row.Trials, err = strconv.Atoi(cells[2]); err != nil {
-		return nil, fmt.Errorf("column 3: %w", err)
-	}
-	for i, v := range row.values() {
-		if *v, err = strconv.ParseFloat(cells[3+i], 64); err != nil {
-			return nil, fmt.Errorf("column %d: %w", 4+i, err)
-		}
-	}
-	b.Rows = append(b.Rows, row)
-	return bands, nil
+		b.Rows = append(b.Rows, row)
+		return nil
+	})
+	return bands, err
 }

@@ -21,7 +21,7 @@ func TestFigure(t *testing.T) {
 		s.Methods = append(s.Methods, m.String())
 	}
 	trials := runTrials(t, s, 1, 3, 0)
-	trials[0].Curves[0].Rows[60].SDNode1 = 0 // a logarithm must not see it
+	trials[0].Curves[0].Rows[60].SDFirst = 0 // a logarithm must not see it
 	f, err := NewFigure(&s, Bands(trials))
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -90,11 +89,15 @@ func (f *Folder) Close() error {
 // WriteResults writes the summary, the condensed curves and the figure of trials of
 // the setting.
 func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
-	if err := writeFile(f.Path(SummaryFile), sum.WriteJSON); err != nil {
+	text, err := json.MarshalIndent(sum, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeBytes(f.Path(SummaryFile), append(text, '\n')); err != nil {
 		return err
 	}
 	bands := Bands(trials)
-	if err := writeFile(f.Path(BandsFile), func(w io.Writer) error { return WriteBands(w, bands) }); err != nil {
+	if err := writeBytes(f.Path(BandsFile), appendBands(nil, bands)); err != nil {
 		return err
 	}
 	figure, err := NewFigure(s, bands)
@@ -138,10 +141,7 @@ func (f *Folder) begin(s *Setting) error {
 	if err := os.Rename(next, f.Path(partFile)); err != nil {
 		return err
 	}
-	return writeFile(f.Path(SettingsFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return writeBytes(f.Path(SettingsFile), append(text, '\n'))
 }
 
 // compare says in which parameter the folder's setting differs, or nothing if it
@@ -244,14 +244,14 @@ func complete(trials []Trial, s *Setting) []Trial {
 	return trials
 }
 
-// writeFile writes a file that takes its name when it is complete.
-func writeFile(path string, write func(io.Writer) error) error {
+// writeBytes writes a file that takes its name when it is complete.
+func writeBytes(path string, content []byte) error {
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := write(f); err != nil {
+	if _, err := f.Write(content); err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return f.Commit()
@@ -259,12 +259,9 @@ func writeFile(path string, write func(io.Writer) error) error {
 
 // writeImage writes an image that a function draws.
 func writeImage(path string, draw func() ([]byte, error)) error {
-	return writeFile(path, func(w io.Writer) error {
-		image, err := draw()
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(image)
-		return err
-	})
+	image, err := draw()
+	if err != nil {
+		return fmt.Errorf("cannot draw %s: %w", path, err)
+	}
+	return writeBytes(path, image)
 }

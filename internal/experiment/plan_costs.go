@@ -128,7 +128,7 @@ func (in *PlanInput) addCosts(m *MethodPlan) {
 	m.Operations = nested * perTask * float64(in.Tasks)
 	m.Entries = nested * entries * float64(in.Nodes) * float64(in.MaxDegree)
 
-	// Alg. 2: the threshold, then the product (line 12) and node 1's broadcast (line
+	// Alg. 2: the threshold, then the product (line 12) and node 0's broadcast (line
 	// 15), with which go r singular values and the scalar by which difalt divides.
 	m.Init = in.phase(m.InitRounds, 1, 1)
 	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries))
@@ -154,14 +154,7 @@ func (in *PlanInput) phase(rounds, times, entries float64) Cost {
 // meanJitter returns the expected largest jitter of a number of messages.
 func (m TimeModel) meanJitter(messages int) float64 {
 	n := float64(messages)
-	if m.Distribution == Uniform {
-		return m.Jitter.Seconds() * n / (n + 1)
-	}
-	harmonic := 0.0
-	for i := range messages {
-		harmonic += 1 / float64(i+1)
-	}
-	return m.Jitter.Seconds() * harmonic
+	return m.Jitter.Seconds() * n / (n + 1)
 }
 
 func (c *Cost) add(o Cost) {

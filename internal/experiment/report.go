@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -72,10 +71,7 @@ func WriteReport(out string, all []*Result) error {
 		}
 	}
 	r.runs()
-	return writeFile(filepath.Join(out, ReportFile), func(w io.Writer) error {
-		_, err := io.WriteString(w, r.text.String())
-		return err
-	})
+	return writeBytes(filepath.Join(out, ReportFile), []byte(r.text.String()))
 }
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }

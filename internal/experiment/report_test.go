@@ -14,7 +14,7 @@ func falling(name, weights, method string, decades, bytes, seconds float64) *Res
 	c := Curve{Method: method}
 	distance := 0.99
 	for k := range 201 {
-		c.Rows = append(c.Rows, Row{Iteration: k, SDNode1: max(distance, 1e-15), Rounds: int64(2 * k), Bytes: int64(bytes * float64(k)), Seconds: seconds * float64(k)})
+		c.Rows = append(c.Rows, Row{Iteration: k, SDFirst: max(distance, 1e-15), Rounds: int64(2 * k), Bytes: int64(bytes * float64(k)), Seconds: seconds * float64(k)})
 		if (k+1)%10 == 0 {
 			for range int(decades) {
 				distance /= 10

@@ -62,7 +62,7 @@ func loadResult(dir string) (*Result, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if r.Bands, err = ReadBands(f); err != nil {
+	if r.Bands, err = readBands(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for i := range r.Summary.Methods {

@@ -165,7 +165,7 @@ func (r *Run) progress(iterations int) {
 func newRow(rec *difalt.Record, communication float64) Row {
 	return Row{
 		Iteration: rec.Iteration,
-		SDNode1:   rec.SDNode1, SDMax: rec.SDMax, SDMean: rec.SDMean,
+		SDFirst:   rec.SDNode1, SDMax: rec.SDMax, SDMean: rec.SDMean,
 		Disagreement: rec.Disagreement, Objective: rec.Objective,
 		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
 		Seconds: rec.Compute.Seconds() + communication,

@@ -56,13 +56,13 @@ func TestRun(t *testing.T) {
 		if tr.Number != 3+i {
 			t.Errorf("trial %d came as number %d", tr.Number, i)
 		}
-		start := tr.Curves[0].Rows[0].SDNode1
+		start := tr.Curves[0].Rows[0].SDFirst
 		for k, c := range tr.Curves {
 			if c.Method != s.Methods[k] || len(c.Rows) != 61 || c.Diverged {
 				t.Fatalf("trial %d: %s has %d rows", tr.Number, c.Method, len(c.Rows))
 			}
-			if c.Rows[0].SDNode1 != start {
-				t.Errorf("trial %d: %s starts at %g, %s at %g", tr.Number, c.Method, c.Rows[0].SDNode1, s.Methods[0], start)
+			if c.Rows[0].SDFirst != start {
+				t.Errorf("trial %d: %s starts at %g, %s at %g", tr.Number, c.Method, c.Rows[0].SDFirst, s.Methods[0], start)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %g s, want at least %g", c.Method, last.Seconds, least)
 		}
 	}
-	if end := trials[0].Curves[0].Rows[60].SDNode1; !(end < 0.1*trials[0].Curves[0].Rows[0].SDNode1) {
+	if end := trials[0].Curves[0].Rows[60].SDFirst; !(end < 0.1*trials[0].Curves[0].Rows[0].SDFirst) {
 		t.Errorf("Dif-AltGDmin ends at %g", end)
 	}
 }
@@ -146,7 +146,7 @@ func TestSummarize(t *testing.T) {
 	curve := func(method string, distances ...float64) Curve {
 		c := Curve{Method: method}
 		for i, v := range distances {
-			c.Rows = append(c.Rows, Row{Iteration: i, SDNode1: v, Bytes: int64(100 * i), Seconds: float64(i) / 2})
+			c.Rows = append(c.Rows, Row{Iteration: i, SDFirst: v, Bytes: int64(100 * i), Seconds: float64(i) / 2})
 		}
 		return c
 	}

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
-	"io"
 	"math"
 	"slices"
 )
@@ -21,7 +19,7 @@ type Summary struct {
 	Methods     []MethodSummary `json:"methods"`
 }
 
-// A MethodSummary condenses the curves of a method. Distances are those of node 1.
+// A MethodSummary condenses the curves of a method. Distances are those of node 0.
 type MethodSummary struct {
 	Method string `json:"method"`
 	// Final is the subspace distance at the end.
@@ -64,13 +62,6 @@ func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 	return sum
 }
 
-// WriteJSON writes the summary as indented JSON.
-func (s *Summary) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(s)
-}
-
 // byMethod gathers the curves of each method over the trials, in the order of the
 // first trial.
 func byMethod(trials []Trial) [][]*Curve {
@@ -103,7 +94,7 @@ func summarize(curves []*Curve) MethodSummary {
 		}
 		return v
 	}
-	m.Final = spread(last(func(r *Row) float64 { return r.SDNode1 }))
+	m.Final = spread(last(func(r *Row) float64 { return r.SDFirst }))
 	m.Rounds = median(last(func(r *Row) float64 { return float64(r.Rounds) }))
 	m.Messages = median(last(func(r *Row) float64 { return float64(r.Messages) }))
 	m.Bytes = median(last(func(r *Row) float64 { return float64(r.Bytes) }))
@@ -124,7 +115,7 @@ func reached(curves []*Curve, target float64) Reached {
 	n := len(curves)
 	iterations, bytes, seconds := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i, c := range curves {
-		k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDNode1 <= target })
+		k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target })
 		if k < 0 {
 			iterations[i], bytes[i], seconds[i] = math.Inf(1), math.Inf(1), math.Inf(1)
 			continue

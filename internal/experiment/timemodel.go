@@ -15,47 +15,15 @@ import (
 //
 //	Latency + 8 m / Bandwidth + jitter  seconds,
 //
-// the messages of a round travel in parallel, and the round takes as long as its
+// with a jitter between 0 and Jitter, uniformly distributed. The messages of a round travel in parallel, and the round takes as long as its
 // slowest message.
 type TimeModel struct {
 	// Latency of a message.
 	Latency time.Duration
 	// Bandwidth of a link in bits per second.
 	Bandwidth float64
-	// Jitter is the scale of the random part of a message's time; 0 for none.
+	// Jitter is the most that the random part of a message's time takes.
 	Jitter time.Duration
-	// Distribution of the jitter of a message.
-	Distribution Distribution
-}
-
-// Distribution is that of a message's jitter.
-type Distribution uint8
-
-const (
-	// Uniform jitter lies between 0 and TimeModel.Jitter.
-	Uniform Distribution = iota
-	// Exponential jitter has the mean TimeModel.Jitter.
-	Exponential
-)
-
-var distributionNames = [...]string{"uniform", "exponential"}
-
-// String returns "uniform" or "exponential".
-func (d Distribution) String() string {
-	if int(d) < len(distributionNames) {
-		return distributionNames[d]
-	}
-	return fmt.Sprintf("Distribution(%d)", uint8(d))
-}
-
-// ParseDistribution returns the distribution of a name.
-func ParseDistribution(name string) (Distribution, error) {
-	for i, s := range distributionNames {
-		if s == name {
-			return Distribution(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown jitter distribution %q: want %s", name, strings.Join(distributionNames[:], " or "))
 }
 
 // PaperTime is the formula that the paper prints, 50e-3 + 8 d r / 1e9 seconds for
@@ -95,8 +63,6 @@ func (m TimeModel) Validate() error {
 		return fmt.Errorf("bandwidth is %v bit/s: must be positive and finite", m.Bandwidth)
 	case m.Jitter < 0:
 		return fmt.Errorf("jitter is %v: must not be negative", m.Jitter)
-	case int(m.Distribution) >= len(distributionNames):
-		return fmt.Errorf("jitter distribution is %v", m.Distribution)
 	}
 	return nil
 }
@@ -111,36 +77,32 @@ func (m TimeModel) Message(bytes float64) float64 {
 func (m TimeModel) String() string {
 	s := fmt.Sprintf("%v a round and %g Mbit/s", m.Latency, m.Bandwidth/1e6)
 	if m.Jitter > 0 {
-		s += fmt.Sprintf(", %v jitter %v", m.Distribution, m.Jitter)
+		s += fmt.Sprintf(", jitter up to %v", m.Jitter)
 	}
 	return s
 }
 
-// timeModelJSON is how a model is stored: durations in seconds, the distribution by
-// name.
+// timeModelJSON is how a model is stored: durations in seconds.
 type timeModelJSON struct {
-	Latency      float64 `json:"latency_seconds"`
-	Bandwidth    float64 `json:"bandwidth_bits_per_second"`
-	Jitter       float64 `json:"jitter_seconds"`
-	Distribution string  `json:"jitter_distribution"`
+	Latency   float64 `json:"latency_seconds"`
+	Bandwidth float64 `json:"bandwidth_bits_per_second"`
+	Jitter    float64 `json:"jitter_seconds"`
 }
 
-// MarshalJSON writes durations in seconds and the distribution by name.
+// MarshalJSON writes durations in seconds.
 func (m TimeModel) MarshalJSON() ([]byte, error) {
-	return json.Marshal(timeModelJSON{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds(), m.Distribution.String()})
+	return json.Marshal(timeModelJSON{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds()})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (m *TimeModel) UnmarshalJSON(text []byte) error {
 	var v timeModelJSON
-	err := json.Unmarshal(text, &v)
-	if err != nil {
+	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}
 	seconds := func(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
-	m.Latency, m.Bandwidth, m.Jitter = seconds(v.Latency), v.Bandwidth, seconds(v.Jitter)
-	m.Distribution, err = ParseDistribution(v.Distribution)
-	return err
+	*m = TimeModel{seconds(v.Latency), v.Bandwidth, seconds(v.Jitter)}
+	return nil
 }
 
 // A clock adds up the communication time of a run from its traffic.
@@ -179,14 +141,5 @@ func (c *clock) advance(now topology.Traffic) float64 {
 	return c.seconds
 }
 
-// slowest draws the largest of n independent jitters of scale 1 at once: where F
-// is their distribution, F^-1(u^(1/n)) with a uniform u is distributed as the
-// largest.
-func (c *clock) slowest(n float64) float64 {
-	// 1-Float64 lies in (0, 1].
-	logU := math.Log(1-c.rng.Float64()) / n
-	if c.model.Distribution == Exponential {
-		return -math.Log(-math.Expm1(min(logU, -0x1p-60)))
-	}
-	return math.Exp(logU)
-}
+// slowest draws the largest of n independent numbers, uniform in (0, 1], at once.
+func (c *clock) slowest(n float64) float64 { return math.Pow(1-c.rng.Float64(), 1/n) }

@@ -11,12 +11,12 @@ func TestTraceRoundTrip(t *testing.T) {
 	trials := []Trial{
 		{Number: 1, Curves: []Curve{
 			{Method: "dif", Rows: []Row{
-				{SDNode1: 0.1, SDMax: 1.0 / 3, SDMean: 1e-300, Disagreement: 5e-324, Objective: math.MaxFloat64},
+				{SDFirst: 0.1, SDMax: 1.0 / 3, SDMean: 1e-300, Disagreement: 5e-324, Objective: math.MaxFloat64},
 				{Iteration: 1, Rounds: 10, Messages: 1 << 40, Bytes: math.MaxInt64, Seconds: math.Pi},
 			}},
 			{Method: "dec", Rows: []Row{{Objective: math.Inf(1)}}},
 		}},
-		{Number: 2, Curves: []Curve{{Method: "dif", Rows: []Row{{SDNode1: 0.5}}}}},
+		{Number: 2, Curves: []Curve{{Method: "dif", Rows: []Row{{SDFirst: 0.5}}}}},
 	}
 	text := TraceHeader + "\n"
 	for i := range trials {
