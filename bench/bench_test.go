@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"

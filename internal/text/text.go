@@ -44,7 +44,7 @@ func (t Table) Markdown() string {
 		}
 		fmt.Fprintf(&b, "| %s |", strings.Join(row, " | "))
 		if i == 0 {
-			fmt.Fprintf(&b, "\n|%s", strings.Repeat(" --- |", len(row)))
+			fmt.Fprintf(&b, "\n|%s", strings.Repeat("---|", len(row)))
 		}
 	}
 	return b.String()

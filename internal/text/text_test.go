@@ -12,7 +12,7 @@ func TestTable(t *testing.T) {
 	if want := "method      KB\ndif       1000\naltgdmin\n"; b.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
 	}
-	if got, want := table.Markdown(), "| method | KB |\n| --- | --- |\n| dif | 1000 |\n| altgdmin |  |"; got != want {
+	if got, want := table.Markdown(), "| method | KB |\n|---|---|\n| dif | 1000 |\n| altgdmin |  |"; got != want {
 		t.Errorf("in Markdown\n%s\nwant\n%s", got, want)
 	}
 }
