@@ -99,9 +99,8 @@ func (c *scaling) adaptScaled(z, u, grad *kernel.Basis, step float64) {
 		c.inverse[k] *= -step * c.factor
 	}
 	z.CopyFrom(u)
-	d, r := z.Dims()
-	// Row k of -step P^-1 is what column k of the gradient adds to the columns of Z.
-	blas.RankUpdate(z.Data(), z.Stride(), grad.Data(), grad.Stride(), c.inverse, r, r, d, r)
+	_, r := z.Dims()
+	blas.GemmNT(grad.Matrix(), blas.Matrix{Rows: r, Cols: r, Stride: r, Data: c.inverse}, z.Matrix())
 }
 
 // prepareScaled brings to every node what the scaled step needs from the others. In

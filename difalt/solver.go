@@ -18,7 +18,7 @@ type Solver struct {
 	*system
 	scheme  scheme
 	groups  []*kernel.Group
-	engine  *kernel.Engine
+	engine  *kernel.Executor
 	metrics *metrics
 	u, z    []*kernel.Basis // U_g, and what becomes the next U_g
 	base    []*kernel.Basis // from which the adaptation steps: u or z
@@ -88,7 +88,7 @@ func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
 			s.moments = append(s.moments, make([]float64, len(s.noise.p)+1))
 		}
 	}
-	s.engine = kernel.NewEngine(s.pool, s.groups)
+	s.engine = kernel.NewExecutor(s.pool, s.groups)
 	s.metrics = newMetrics(s.pool, s.p.Truth, len(s.groups), d, r)
 	s.adapt = s.perNode(s.adaptNode)
 	s.adaptScaled = s.perNode(s.adaptScaledNode)

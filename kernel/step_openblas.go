@@ -22,7 +22,7 @@ func (g *Group) stepOpenBLAS(c *chunk, u *Basis, ridge float64, ws *Workspace) b
 		MaxRows: max(g.fit.maxRows, g.grad.maxRows),
 		U:       u.data, Ldu: u.stride,
 		B:    g.B,
-		Grad: c.grad, Ldg: g.Grad.stride,
+		Grad: c.grad.data, Ldg: c.grad.stride,
 		Ridge: ridge,
 		Work:  ws.openBLAS,
 	}
