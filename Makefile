@@ -79,11 +79,12 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
 
-bench-peers: ## the same work in C, C++, Python, ..., side by side
-	$(MAKE) -C bench/peers
+bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
+	./bench/peers/setup.sh
+	$(GO) run ./bench/peers $(FLAGS)
 
 benchmarks: ## measure this machine and the peers, and write BENCHMARKS.md
-	$(MAKE) -C bench/peers FLAGS="-store auto"
+	$(MAKE) bench-peers FLAGS="-store auto"
 	$(GO) run ./bench/report -measure auto
 
 figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)

@@ -4,7 +4,7 @@
 // in other languages and libraries: it builds what it can, checks that all answers
 // agree, times them in turns in one run, and prints how much slower than difalt
 // each of them is. What cannot be built or run is listed with the reason. See
-// README.md in its folder, or run "make" there.
+// README.md in its folder, or run "make bench-peers".
 package main
 
 import (
