@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -100,7 +101,7 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, count(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
+	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, text.Plural(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
 	reportMissing(stdout, t)
 	if len(singular) > 0 {
 		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(singular))

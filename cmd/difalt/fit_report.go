@@ -11,7 +11,8 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // A trace collects the states of a run.
@@ -23,7 +24,7 @@ func newTrace(m difalt.Method) *trace {
 
 func (t *trace) observe(r *difalt.Record) {
 	t.curve.Rows = append(t.curve.Rows, experiment.Row{
-		Iteration: r.Iteration, SDNode1: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
+		Iteration: r.Iteration, SDFirst: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
 		Disagreement: r.Disagreement, Objective: r.Objective,
 		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
 		Seconds: r.Compute.Seconds(),
@@ -70,24 +71,17 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *model.Config) {
 		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
 	}
 	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
-		count(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		text.Plural(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
 }
 
 // printReport prints errors and what a user should know about the run.
 func printReport(w io.Writer, r *model.Report, c *model.Config) {
-	t := table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
+	t := text.Table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
 		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
 			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
 	}
-	t.write(w)
+	t.Write(w)
 	fmt.Fprint(w, `
 EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
 all training rows or all held-out rows.
@@ -103,7 +97,7 @@ all training rows or all held-out rows.
 	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
 		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
 	if !math.IsNaN(r.Result.Last.SDNode1) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 1, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
 	}
 	if len(r.Exposed) > 0 {
 		fmt.Fprintf(w, "The sums of these nodes disclose a training row, or a value, since they have a single one in all or in a fold: %s.\n", listed(r.Exposed))
@@ -121,7 +115,7 @@ func printTuning(w io.Writer, r *model.Report, c *model.Config) {
 	if !c.Tune {
 		return
 	}
-	t := table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
+	t := text.Table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
 	for _, b := range bestOfTrials(r.Tried) {
 		mark := ""
 		if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
@@ -134,7 +128,7 @@ func printTuning(w io.Writer, r *model.Report, c *model.Config) {
 		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})
 	}
 	fmt.Fprintln(w)
-	t.write(w)
+	t.Write(w)
 	fmt.Fprintln(w)
 }
 

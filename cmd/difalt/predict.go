@@ -12,6 +12,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -104,7 +105,7 @@ func (f *predictFlags) run(stdout io.Writer) error {
 		return err
 	}
 	reportMissing(stdout, t)
-	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), count(len(t.Tasks()), "task"))
+	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), text.Plural(len(t.Tasks()), "task"))
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 )
 
 // resolve parses the flags of simulate as the command does.
