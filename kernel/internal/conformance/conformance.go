@@ -25,7 +25,7 @@ type Ops struct {
 	PackBasis       func(p, u []float64, ldu, d, r int)
 	MulPacked       func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr)
 	MulPacked32     func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr)
-	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64)
+	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
 	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
 	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, next uintptr)
 	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr)
