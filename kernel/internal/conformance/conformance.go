@@ -48,12 +48,12 @@ func (o Ops) operations() map[string]func(*run, shape) {
 			all[name] = f
 		}
 	}
-	add("MulBasis", o.MulBasis != nil, o.mulBasis)
-	add("MulBasis32", o.MulBasis32 != nil, o.mulBasis32)
-	add("MulPacked", o.MulPacked != nil, o.mulPacked)
-	add("MulPacked32", o.MulPacked32 != nil, o.mulPacked32)
-	add("MulTransposed", o.MulTransposed != nil, o.mulTransposed)
-	add("MulTransposed32", o.MulTransposed32 != nil, o.mulTransposed32)
+	add("MulBasis", o.MulBasis != nil, mulBasis("MulBasis", o.MulBasis))
+	add("MulBasis32", o.MulBasis32 != nil, mulBasis("MulBasis32", o.MulBasis32))
+	add("MulPacked", o.MulPacked != nil, mulPacked("MulPacked", o.PackBasis, o.MulPacked))
+	add("MulPacked32", o.MulPacked32 != nil, mulPacked("MulPacked32", o.PackBasis, o.MulPacked32))
+	add("MulTransposed", o.MulTransposed != nil, mulTransposed("MulTransposed", o.MulTransposed))
+	add("MulTransposed32", o.MulTransposed32 != nil, mulTransposed("MulTransposed32", o.MulTransposed32))
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)
