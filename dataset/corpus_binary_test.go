@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/internal/npz"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/npz"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"

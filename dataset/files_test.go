@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -173,7 +174,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s Schema
+	var s model.Schema
 	if err := json.Unmarshal(b, &s); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/dataset/internal/npz"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"

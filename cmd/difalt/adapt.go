@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/spf13/cobra"
 )

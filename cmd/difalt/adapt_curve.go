@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/internal/atomicfile"
 )
 

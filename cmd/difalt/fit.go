@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/kernel"

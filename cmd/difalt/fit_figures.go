@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"

@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 )
 
 //go:embed fit_page.html

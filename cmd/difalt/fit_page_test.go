@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 )
 
 // records reads a CSV file as maps from column to cell.

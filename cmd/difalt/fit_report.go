@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/experiment"
 )

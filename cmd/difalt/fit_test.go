@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/experiment"
 )
 

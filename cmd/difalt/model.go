@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
 )
 

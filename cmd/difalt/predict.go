@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/spf13/cobra"
 )

@@ -1,0 +1,301 @@
+package fit
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"sync"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// A Candidate is a setting that cross-validation compares.
+type Candidate struct {
+	Rank      int
+	MeanRidge float64 // of the pooled ridge regression that is the shared mean; 0 without one
+	Ridge     float64 // on b_t
+	RMSE      float64 // in cross-validation; 0 if there was none
+}
+
+// maxPasses bounds how often a trial is run again with a better ridge.
+const maxPasses = 3
+
+// A trial is a rank and a mean strength that all ridges on b_t are tried with. U
+// depends on the ridge that was used in the iterations, so that trying every
+// strength of the grid would take a run for each. Instead, U is found with one
+// strength in every fold, all strengths are compared on that U, and this is
+// repeated with the best of them until it is the one that was used.
+type trial struct {
+	Candidate           // Ridge is the one in use
+	used      int       // its index in the grid
+	settled   bool      // it is the best on its own U
+	rmse      []float64 // of every strength of the grid
+}
+
+// choose returns the setting of the final run.
+func (f *fitter) choose(ctx context.Context, grid []float64) (Candidate, error) {
+	c := f.c
+	first := Candidate{Rank: c.Options.Rank, Ridge: c.Ridge}
+	if c.Mean == MeanShared {
+		first.MeanRidge = f.pooled.ridge
+	}
+	if !c.Tune && !c.TuneRidge {
+		return first, nil
+	}
+	trials := f.trials(first, grid)
+	runs := maxPasses * len(trials) * f.folds
+	for pass := range maxPasses {
+		var open []*trial
+		for _, t := range trials {
+			if !t.settled {
+				open = append(open, t)
+			}
+		}
+		done := pass * len(trials) * f.folds
+		err := f.compareAll(ctx, open, grid, func(k int) { f.progress("cross-validation", done+k, runs) })
+		if err != nil {
+			return Candidate{}, err
+		}
+	}
+	f.progress("cross-validation", runs, runs)
+	best := trials[0]
+	for _, t := range trials {
+		for g, rmse := range t.rmse {
+			f.report.Tried = append(f.report.Tried, Candidate{t.Rank, t.MeanRidge, grid[g], rmse})
+		}
+		if less(t.RMSE, best.RMSE) {
+			best = t
+		}
+	}
+	return best.Candidate, nil
+}
+
+// trials returns what to compare, simpler models first.
+func (f *fitter) trials(first Candidate, grid []float64) []*trial {
+	ranks, means := []int{first.Rank}, []float64{first.MeanRidge}
+	if f.c.Tune {
+		ranks = nil
+		for r := 1; r <= first.Rank; r++ {
+			ranks = append(ranks, r)
+		}
+	}
+	if f.c.Tune && f.c.Mean == MeanShared {
+		means = f.pooled.around()
+	}
+	var trials []*trial
+	for _, r := range ranks {
+		for _, mean := range means {
+			t := &trial{used: len(grid) * 2 / 3}
+			t.Rank, t.MeanRidge, t.Ridge = r, mean, grid[t.used]
+			trials = append(trials, t)
+		}
+	}
+	return trials
+}
+
+// around returns the best strength of pooled ridge, and those that are ten times
+// larger and smaller.
+func (p *pooled) around() []float64 {
+	at := 0
+	for p.tried[at].Ridge != p.ridge {
+		at++
+	}
+	means := []float64{p.ridge}
+	for _, g := range []int{at + 2, at - 2} { // the grid has two strengths a decade
+		if g >= 0 && g < len(p.tried) && !math.IsInf(p.tried[g].RMSE, 0) {
+			means = append(means, p.tried[g].Ridge)
+		}
+	}
+	return means
+}
+
+// A table whose features take more than largeBytes is large: trials do not run in
+// parallel, since each packs a copy of its own and keeps all threads busy alone, and
+// only every eighth task takes part in them, or more so that leastTuned tasks remain.
+// That many say as much about rank and strengths as all.
+var largeBytes, leastTuned = 1 << 28, 2000
+
+func (f *fitter) large() bool { return 8*f.t.Rows()*f.width() > largeBytes }
+
+// tunedTasks returns the tasks that take part in trials.
+func (f *fitter) tunedTasks() dataset.Layout {
+	step := min(8, len(f.rows)/leastTuned)
+	if !f.large() || step < 2 {
+		return f.layout
+	}
+	layout := make(dataset.Layout, len(f.layout))
+	for g, tasks := range f.layout {
+		for i := 0; i < len(tasks); i += step {
+			layout[g] = append(layout[g], tasks[i])
+		}
+	}
+	return layout
+}
+
+// compareAll runs the trials in every fold and moves each to its best ridge.
+func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) error {
+	sums, err := f.foldErrors(ctx, trials, grid, progress)
+	if err != nil {
+		return err
+	}
+	// In the order of the jobs, so that the bits do not depend on the workers.
+	rows := len(trials) * len(grid) // where the number of rows is
+	z := f.perNode(rows + 1)
+	for g, tasks := range f.tuned {
+		for _, k := range tasks {
+			for _, i := range f.rows[k] {
+				if f.train[i] {
+					z[g][rows]++
+				}
+			}
+		}
+	}
+	for j, perNode := range sums {
+		for g, s := range perNode {
+			for k, v := range s {
+				z[g][j/f.folds*len(grid)+k] += v
+			}
+		}
+	}
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return err
+	}
+	for i, t := range trials {
+		t.move(sum[i*len(grid):][:len(grid)], grid, math.Round(sum[rows]))
+	}
+	return nil
+}
+
+// foldErrors runs the trials in every fold, in parallel unless the caller's mixer has
+// to carry all of them or they are large, and returns what compare says of each: by
+// job (trial*folds + fold), node, and ridge of the grid.
+func (f *fitter) foldErrors(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) ([][][]float64, error) {
+	all := workersFor(f.c.Options.Workers)
+	workers := min(all, len(trials)*f.folds)
+	if f.c.Network.Mixer != nil || f.large() {
+		workers = 1
+	}
+	sums := make([][][]float64, len(trials)*f.folds)
+	var mu sync.Mutex
+	var failed error
+	done := 0
+	parallel(workers, len(sums), func(_, j int) {
+		t, fold := j/f.folds, j%f.folds
+		mu.Lock()
+		stop := failed != nil
+		mu.Unlock()
+		if stop {
+			return
+		}
+		if f.large() {
+			debug.FreeOSMemory() // or the copies of several trials pile up
+		}
+		res, err := f.run(ctx, f.problem(fold, trials[t].MeanRidge), trials[t].Candidate, max(1, all/max(workers, 1)))
+		if err == nil && res.Status == difalt.Canceled {
+			err = ctx.Err()
+		}
+		if err == nil {
+			sums[j] = f.compare(fold, trials[t], res.U, grid)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed = err
+			return
+		}
+		f.sent(res)
+		done++
+		progress(done)
+	})
+	return sums, failed
+}
+
+// move sets the errors of a trial and moves it to the ridge of the smallest.
+func (t *trial) move(sums, grid []float64, rows float64) {
+	t.rmse = make([]float64, len(grid))
+	for g, s := range sums {
+		t.rmse[g] = math.Sqrt(s / rows)
+	}
+	at := smallest(t.rmse)
+	t.settled = at == t.used
+	t.used, t.Ridge, t.RMSE = at, grid[at], t.rmse[at]
+}
+
+// compare returns, for every node and strength, the squared error on the rows of a
+// fold, with b_t fitted to the training rows outside of it.
+func (f *fitter) compare(fold int, t *trial, u []*kernel.Basis, grid []float64) [][]float64 {
+	mean := f.mean(fold, t.MeanRidge)
+	sums := f.perNode(len(grid))
+	for g, tasks := range f.tuned {
+		for _, k := range tasks {
+			for i, v := range f.compareTask(f.rows[k], fold, u[g], mean, grid) {
+				sums[g][i] += v
+			}
+		}
+	}
+	return sums
+}
+
+func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid []float64) []float64 {
+	_, r := u.Dims()
+	z := make([]float64, f.width())
+	project := func(i int, into []float64, stride int) (y float64) {
+		y = f.row(z, i)
+		y -= dot(z, mean)
+		for j := range r {
+			into[j*stride] = dot(z, u.Col(j))
+		}
+		return y
+	}
+	n := 0
+	for _, i := range rows {
+		if f.fold[i] >= 0 && f.fold[i] != fold {
+			n++
+		}
+	}
+	a, y := make([]float64, max(n, 1)*r), make([]float64, n)
+	at := 0
+	for _, i := range rows {
+		if f.fold[i] >= 0 && f.fold[i] != fold {
+			y[at] = project(i, a[at:], max(n, 1))
+			at++
+		}
+	}
+	b := make([]float64, len(grid)*r)
+	ws := lsq.NewWorkspace(n, r)
+	for g, ridge := range grid {
+		lsq.Solve(b[g*r:][:r], a, max(n, 1), n, r, y, ridge, ws)
+	}
+	sums := make([]float64, len(grid))
+	p := make([]float64, r)
+	for _, i := range rows {
+		if f.fold[i] == fold {
+			yi := project(i, p, 1)
+			for g := range grid {
+				e := yi - dot(p, b[g*r:][:r])
+				sums[g] += e * e
+			}
+		}
+	}
+	return sums
+}
+
+// spectrum sets the singular values of the coefficients at the largest rank that
+// was tried, to show what the chosen one leaves out.
+func (f *fitter) spectrum(ctx context.Context, p *difalt.Problem, chosen Candidate) error {
+	res := f.report.Result
+	if f.c.Tune && chosen.Rank < f.c.Options.Rank && res.Status != difalt.Canceled {
+		chosen.Rank = f.c.Options.Rank
+		var err error
+		if res, err = f.run(ctx, p, chosen, workersFor(f.c.Options.Workers)); err != nil {
+			return err
+		}
+		f.sent(res)
+	}
+	f.report.Spectrum = singularValues(res.B, chosen.Rank)
+	return nil
+}
