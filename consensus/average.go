@@ -1,0 +1,148 @@
+package consensus
+
+import (
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// An average applies rounds of a weighted average in float64, which keeps nothing from
+// one call to the next: AGREE of Alg. 1.
+//
+// With all nodes in this process, rounds are applied in one of two ways, which agree
+// to rounding. If L*L <= 8*rounds*(2E+L), for L nodes and E edges, the messages are
+// multiplied once by the dense power W^rounds, computed by repeated squaring when the
+// number of rounds is first seen and kept: a term of a dense product costs about an
+// eighth of a term of a sparse one. Otherwise every round multiplies by the nonzero
+// entries of W, in ascending order of the neighbours, as it does where nodes live
+// elsewhere. The choice depends on the graph and the number of rounds only, not on the
+// machine, and every entry is computed in the same way whatever the workers.
+type average struct {
+	*sweep
+	dense     *mat.Dense         // W, or nil: round by round
+	sparse    [][]weight         // the nonzero entries of the rows of the hosted nodes
+	bound     float64            // of Chebyshev polynomials of W in place of powers; 0: powers
+	powers    map[int]*mat.Dense // W^rounds, or the polynomial of that degree
+	scratch   [][2][]float64     // of every worker: two L x blockLen matrices, row-major
+	rounds    int                // of the Mix under way
+	applied   *mat.Dense         // W^rounds in a Mix that uses it, otherwise nil
+	denseFrom int                // the fewest rounds for which W^rounds is used
+}
+
+// A weight is a nonzero entry of a row of W.
+type weight struct {
+	row   int // of the node; see Network.row
+	value float64
+}
+
+// denseSpeed is how many terms of a dense product, with vector instructions, cost as
+// much as one of a sparse product.
+const denseSpeed = 8
+
+// newAverage returns the rounds with the given rows of W; dense is W, or nil for
+// rounds one by one.
+func (n *Network) newAverage(rows [][]weight, dense *mat.Dense, bound float64, pool *kernel.Pool) *average {
+	l := len(rows)
+	m := &average{dense: dense, sparse: rows, bound: bound, powers: make(map[int]*mat.Dense)}
+	cost := denseSpeed * (2*n.Graph().Edges() + l)
+	m.denseFrom = (l*l + cost - 1) / cost
+	m.sweep = newSweep(l, pool, m.mixBlock)
+	m.scratch = make([][2][]float64, m.workers())
+	for k := range m.scratch {
+		m.scratch[k] = [2][]float64{make([]float64, l*blockLen), make([]float64, l*blockLen)}
+	}
+	return m
+}
+
+// mix overwrites the message of node i by sum_j (W^rounds)_ij z[j], rounds > 0.
+func (m *average) mix(z []Message, rounds int) {
+	m.rounds, m.applied = rounds, nil
+	if m.dense != nil && rounds >= m.denseFrom {
+		m.applied = m.power(rounds)
+	}
+	m.run(z)
+}
+
+// mixBlock averages entries [lo, hi) of the rows of all nodes.
+func (m *average) mixBlock(worker int, rows [][]float64, lo, hi int) {
+	in, out := m.scratch[worker][0], m.scratch[worker][1]
+	for i, row := range rows {
+		copy(in[i*blockLen:], row[lo:hi])
+	}
+	if m.applied != nil {
+		w := m.applied.RawMatrix()
+		blas.Combine(out, blockLen, w.Data, w.Stride, in, blockLen, w.Rows, w.Rows, hi-lo)
+	} else {
+		c := recurrence{bound: m.bound}
+		for range m.rounds {
+			m.sparseRound(out, in, hi-lo, c.next())
+			in, out = out, in
+		}
+		out = in
+	}
+	for i, row := range rows {
+		copy(row[lo:hi], out[i*blockLen:])
+	}
+}
+
+// sparseRound computes out = omega W in + (1 - omega) out for the first n columns of
+// two L x blockLen matrices; without reading out if omega is 1.
+func (m *average) sparseRound(out, in []float64, n int, omega float64) {
+	for i, row := range m.sparse {
+		o := out[i*blockLen:][:n]
+		if omega == 1 {
+			clear(o)
+		} else {
+			for k := range o {
+				o[k] *= 1 - omega
+			}
+		}
+		for _, w := range row {
+			a := omega * w.value
+			for k, v := range in[w.row*blockLen:][:n] {
+				o[k] += a * v
+			}
+		}
+	}
+}
+
+// power returns W^rounds, or the Chebyshev polynomial of that degree if there is a
+// bound, for rounds > 0.
+func (m *average) power(rounds int) *mat.Dense {
+	p, ok := m.powers[rounds]
+	if !ok {
+		if m.bound > 0 {
+			p = chebyshevOf(m.dense, m.bound, rounds)
+		} else {
+			p = powerOf(m.dense, rounds)
+		}
+		m.powers[rounds] = p
+	}
+	return p
+}
+
+// powerOf returns w^k for k > 0.
+func powerOf(w *mat.Dense, k int) *mat.Dense {
+	square := w // w^1, w^2, w^4, ...
+	var p *mat.Dense
+	for ; ; square = product(square, square) {
+		if k&1 != 0 {
+			if p == nil {
+				p = square
+			} else {
+				p = product(p, square)
+			}
+		}
+		if k >>= 1; k == 0 {
+			return p
+		}
+	}
+}
+
+func product(a, b *mat.Dense) *mat.Dense {
+	l, _ := a.Dims()
+	c := mat.NewDense(l, l, nil)
+	// Not by mat.Dense.Mul, whose bits depend on the BLAS in use.
+	blas.Combine(c.RawMatrix().Data, l, a.RawMatrix().Data, l, b.RawMatrix().Data, l, l, l, l)
+	return c
+}
