@@ -135,10 +135,10 @@ func TestMalformedFiles(t *testing.T) {
 	}
 	problems, models := malformedProblems(t), malformedModels(t)
 	for _, m := range problems {
-		check(m, func(path string) (any, error) { return named(path)(result(dataset.ReadProblem(path))) })
+		check(m, func(path string) (any, error) { return result(dataset.ReadProblem(path)) })
 	}
 	for _, m := range models {
-		check(m, func(path string) (any, error) { return named(path)(result(model.Load(path))) })
+		check(m, func(path string) (any, error) { return result(model.Load(path)) })
 	}
 	if n := len(tables) + len(problems) + len(models); n < 60 {
 		t.Errorf("there are %d malformed files, want 60 or more", n)
@@ -151,14 +151,4 @@ func result[T any](p *T, err error) (any, error) {
 		return nil, err
 	}
 	return p, err
-}
-
-// named adds the path to an error, as the commands do.
-func named(path string) func(out any, err error) (any, error) {
-	return func(out any, err error) (any, error) {
-		if err == nil || strings.Contains(err.Error(), path) {
-			return out, err
-		}
-		return out, fmt.Errorf("%s: %w", path, err)
-	}
 }

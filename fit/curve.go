@@ -1,12 +1,15 @@
 package fit
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
 )
 
 // CurveConfig says how LearningCurve measures. The zero value is the default.
@@ -36,39 +39,47 @@ type CurvePoint struct {
 	Ours, Pooled, Single Errors
 }
 
-// LearningCurve measures how well the model does on tasks that it has never seen,
+// LearningCurve measures how well a model does on tasks that it has never seen,
 // against the number of their rows that it adapts to. For every repeat the rows of
 // a task are put in random order: the first are for training, and those after the
 // largest number of training rows are held out, the same for all points. Tasks
 // without a row to hold out are left out; leftOut names them. Pooled is zero, with no
 // rows, for a model without a shared mean.
-func (m *Model) LearningCurve(t *dataset.Table, c CurveConfig) (points []CurvePoint, leftOut []string, err error) {
-	if err := m.checkCurve(t, &c); err != nil {
+func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []CurvePoint, leftOut []string, err error) {
+	p := m.Parameters()
+	if err := m.CheckNew(t, c.Node); err != nil {
 		return nil, nil, err
 	}
+	if err := c.complete(t, p.Ridge); err != nil {
+		return nil, nil, err
+	}
+	l := &curve{c: &c, t: t, mean: p.Mean, scaling: p.Scaling, sums: make([]curveSums, len(c.Samples))}
 	most := c.Samples[len(c.Samples)-1]
-	var tasks []int
 	for k, n := range t.Samples(nil) {
 		if n > most {
-			tasks = append(tasks, k)
+			l.tasks = append(l.tasks, k)
 		} else {
-			leftOut = append(leftOut, fmt.Sprintf("%q (%d rows)", t.Tasks()[k], n))
+			leftOut = append(leftOut, fmt.Sprintf("%q (%s)", t.Tasks()[k], text.Count(n, "row")))
 		}
 	}
-	if tasks == nil {
+	if l.tasks == nil {
 		return nil, nil, fmt.Errorf("no task has more than %d rows, so that some remain to be held out", most)
 	}
-	sums := make([]curveSums, len(c.Samples))
+	// What it has learned before does not matter here, and takes time to carry along.
+	p.Tasks, p.NodeOf, p.Samples, p.B, p.Precision = nil, nil, nil, nil, nil
+	if l.model, err = model.New(p); err != nil {
+		return nil, nil, err
+	}
 	for repeat := range c.Repeats {
-		r := rand.New(rand.NewPCG(c.Seed, uint64(repeat)))
-		if err := m.curveRepeat(t, tasks, &c, r, sums); err != nil {
+		if err := l.repeat(rand.New(rand.NewPCG(c.Seed, uint64(repeat)))); err != nil {
 			return nil, nil, err
 		}
 	}
+	shared := slices.ContainsFunc(p.Mean, func(v float64) bool { return v != 0 })
 	for i, n := range c.Samples {
-		s := &sums[i]
+		s := &l.sums[i]
 		p := CurvePoint{Samples: n, Ours: s.ours.errors(s.spread), Single: s.single.errors(s.spread)}
-		if m.hasMean() {
+		if shared {
 			p.Pooled = s.pooled.errors(s.spread)
 		}
 		points = append(points, p)
@@ -76,18 +87,10 @@ func (m *Model) LearningCurve(t *dataset.Table, c CurveConfig) (points []CurvePo
 	return points, leftOut, nil
 }
 
-// hasMean reports whether the tasks share coefficients.
-func (m *Model) hasMean() bool {
-	return slices.ContainsFunc(m.mean, func(v float64) bool { return v != 0 })
-}
-
-// checkCurve checks a configuration and fills in the defaults.
-func (m *Model) checkCurve(t *dataset.Table, c *CurveConfig) error {
-	if err := m.checkNew(t, c.Node); err != nil {
-		return err
-	}
+// complete checks a configuration and fills in the defaults.
+func (c *CurveConfig) complete(t *dataset.Table, ridge float64) error {
 	if c.Ridge == nil {
-		c.Ridge = &m.ridge
+		c.Ridge = &ridge
 	}
 	if c.Repeats == 0 {
 		c.Repeats = 5
@@ -101,7 +104,7 @@ func (m *Model) checkCurve(t *dataset.Table, c *CurveConfig) error {
 	if len(c.Samples) == 0 {
 		rows := slices.Sorted(slices.Values(t.Samples(nil)))
 		if len(rows) == 0 {
-			return fmt.Errorf("the table has no rows")
+			return errors.New("the table has no rows")
 		}
 		for a, b := 1, 2; a <= max(1, rows[len(rows)/2]/2); a, b = b, a+b {
 			c.Samples = append(c.Samples, a)
@@ -115,71 +118,90 @@ func (m *Model) checkCurve(t *dataset.Table, c *CurveConfig) error {
 	return nil
 }
 
+// A curve is being measured.
+type curve struct {
+	c       *CurveConfig
+	t       *dataset.Table
+	model   *model.Model // without tasks
+	scaling model.Scaling
+	mean    []float64
+	tasks   []int // that take part
+	sums    []curveSums
+}
+
 // curveSums are the errors at one number of rows.
 type curveSums struct {
 	ours, pooled, single tally
 	spread               float64
 }
 
-// curveRepeat adds the errors of one choice of rows.
-func (m *Model) curveRepeat(t *dataset.Table, tasks []int, c *CurveConfig, r *rand.Rand, sums []curveSums) error {
+// A part is some rows of a table, as a table of its own.
+type part struct {
+	*dataset.Table
+	rows []int
+}
+
+func (p *part) Rows() int                          { return len(p.rows) }
+func (p *part) Task(row int) int                   { return p.Table.Task(p.rows[row]) }
+func (p *part) X(dst []float64, row int) []float64 { return p.Table.X(dst, p.rows[row]) }
+func (p *part) Y(row int) float64                  { return p.Table.Y(p.rows[row]) }
+
+// repeat adds the errors of one choice of rows.
+func (l *curve) repeat(r *rand.Rand) error {
+	t := l.t
 	rows := make([][]int, len(t.Tasks()))
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
-	for _, k := range tasks {
+	held, mean := &part{Table: t}, 0.0
+	for _, k := range l.tasks {
 		r.Shuffle(len(rows[k]), func(i, j int) { rows[k][i], rows[k][j] = rows[k][j], rows[k][i] })
+		held.rows = append(held.rows, rows[k][l.c.Samples[len(l.c.Samples)-1]:]...)
 	}
-	most := c.Samples[len(c.Samples)-1]
-	mean, n := 0.0, 0
-	for _, k := range tasks {
-		for _, i := range rows[k][most:] {
-			mean += t.Y(i)
-			n++
-		}
+	for _, i := range held.rows {
+		mean += t.Y(i) / float64(len(held.rows))
 	}
-	mean /= float64(n)
-	for at := range sums {
-		for _, k := range tasks {
-			for _, i := range rows[k][most:] {
-				sums[at].spread += (t.Y(i) - mean) * (t.Y(i) - mean)
-			}
+	for at, n := range l.c.Samples {
+		for _, i := range held.rows {
+			l.sums[at].spread += (t.Y(i) - mean) * (t.Y(i) - mean)
 		}
-		if err := m.curvePoint(t, tasks, rows, c, c.Samples[at], most, &sums[at]); err != nil {
-			return fmt.Errorf("%d rows a task: %w", c.Samples[at], err)
+		if err := l.point(rows, n, held, &l.sums[at]); err != nil {
+			return fmt.Errorf("%d rows a task: %w", n, err)
 		}
 	}
 	return nil
 }
 
-// curvePoint adds the errors of training on the first n rows of every task on those
-// from most.
-func (m *Model) curvePoint(t *dataset.Table, tasks []int, rows [][]int, c *CurveConfig, n, most int, s *curveSums) error {
-	d := m.curveDesign(t, tasks, rows, n, most)
-	u := m.u[c.Node]
-	packed := t.Pack(dataset.Layout{tasks}, d.train, m.width(), func(z []float64, i int) float64 {
-		return d.row(z, i) - dot(z, m.mean)
-	})[0]
-	b, _, err := difalt.Adapt(u, packed, *c.Ridge)
+// point adds the errors on held rows after training on the first n rows of every task.
+func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
+	train := &part{Table: l.t}
+	for _, k := range l.tasks {
+		train.rows = append(train.rows, rows[k][:n]...)
+	}
+	adapted, _, err := l.model.Adapt(train, l.c.Node, *l.c.Ridge)
 	if err != nil {
 		return err
 	}
-	z := make([]float64, m.width())
-	for at, k := range tasks {
-		for _, i := range rows[k][most:] {
-			e := d.row(z, i) - dot(z, m.mean)
-			s.pooled.add(e)
-			for j, v := range b[at*m.rank:][:m.rank] {
-				e -= v * dot(z, u.Col(j))
-			}
-			s.ours.add(e)
-		}
+	predicted, err := adapted.PredictTable(held)
+	if err != nil {
+		return err
 	}
+	d := l.design(train.rows, held.rows)
+	z := make([]float64, d.Width())
+	for i, y := range predicted {
+		s.ours.add(held.Y(i) - y)
+		s.pooled.add(d.row(z, held.rows[i]) - floats.Dot(z, l.mean))
+	}
+	grid, workers := decades(-2, 6, d.localUnit()), workersFor(l.c.Workers)
+	sum := make([]float64, len(grid)+1)
 	all := make([]int, len(d.rows))
 	for k := range all {
 		all[k] = k
 	}
-	for _, k := range d.fitSingle(all, decades(-2, 6, d.localUnit()), workersFor(c.Workers)).tallies {
+	for _, errors := range d.singleErrors(all, grid, workers) {
+		floats.Add(sum, errors)
+	}
+	for _, k := range d.singleFit(sum, grid, workers).tallies {
 		s.single.rows += k[1].rows
 		s.single.squares += k[1].squares
 		s.single.absolute += k[1].absolute
@@ -187,57 +209,40 @@ func (m *Model) curvePoint(t *dataset.Table, tasks []int, rows [][]int, c *Curve
 	return nil
 }
 
-// curveDesign holds the first n rows of every task for training, in folds, and
-// those from most for the test.
-func (m *Model) curveDesign(t *dataset.Table, tasks []int, rows [][]int, n, most int) *design {
+// design holds the given rows for training, in folds, and others for the test.
+func (l *curve) design(train, held []int) *design {
+	n := len(train) / len(l.tasks)
 	d := &design{
-		scaling: m.scaling, t: t, train: make([]bool, t.Rows()), fold: make([]int, t.Rows()),
-		folds: max(2, min(defaultFolds, n)), total: n * len(tasks),
+		Scaling: l.scaling, t: l.t, train: make([]bool, l.t.Rows()), fold: make([]int, l.t.Rows()),
+		rows: make([][]int, len(l.t.Tasks())), folds: max(2, min(defaultFolds, n)), total: len(train),
 	}
 	for i := range d.fold {
 		d.fold[i] = -1
 	}
-	for _, k := range tasks {
-		for j, i := range rows[k][:n] {
-			d.train[i] = true
-			d.fold[i] = (j + k) % d.folds
-		}
-		d.rows = append(d.rows, slices.Concat(rows[k][:n], rows[k][most:]))
+	for j, i := range train {
+		k := l.t.Task(i)
+		d.train[i] = true
+		d.fold[i] = (j%n + k) % d.folds
+		d.rows[k] = append(d.rows[k], i)
+	}
+	for _, i := range held {
+		d.rows[l.t.Task(i)] = append(d.rows[l.t.Task(i)], i)
 	}
 	return d
 }
 
 // localUnit is what unit is, for a design that is not spread over nodes.
 func (d *design) localUnit() float64 {
-	row := make([]float64, d.width())
+	row := make([]float64, d.Width())
 	sum := 0.0
 	for i, on := range d.train {
 		if on {
 			d.row(row, i)
-			sum += dot(row, row)
+			sum += floats.Dot(row, row)
 		}
 	}
 	if sum == 0 {
 		return 1
 	}
-	return sum / float64(d.total*d.width())
-}
-
-// checkNew checks a table of new tasks for a node of the model.
-func (m *Model) checkNew(t *dataset.Table, node int) error {
-	if err := m.checkFeatures(t); err != nil {
-		return err
-	}
-	if !t.HasTarget() {
-		return fmt.Errorf("the table has no target column")
-	}
-	if node < 0 || node >= len(m.nodes) {
-		return fmt.Errorf("node %d: the model has nodes 0 to %d", node, len(m.nodes)-1)
-	}
-	for _, name := range t.Tasks() {
-		if k, ok := m.index[name]; ok {
-			return fmt.Errorf("the model knows task %q already: it was trained on %d rows", name, m.samples[k])
-		}
-	}
-	return nil
+	return sum / float64(d.total*d.Width())
 }

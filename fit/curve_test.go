@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -49,12 +50,12 @@ func (p *planted) table(t *testing.T, prefix string, tasks, n int) *dataset.Tabl
 		}
 		name := fmt.Sprint(prefix, k)
 		p.theta[name] = theta
-		noise := 0.1 * math.Sqrt(dot(theta, theta))
+		noise := 0.1 * math.Sqrt(floats.Dot(theta, theta))
 		for range n {
 			for i := range x {
 				x[i] = p.rng.NormFloat64()
 			}
-			if err := tab.Append(name, "", x, dot(x, theta)+noise*p.rng.NormFloat64()); err != nil {
+			if err := tab.Append(name, "", x, floats.Dot(x, theta)+noise*p.rng.NormFloat64()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,7 +78,7 @@ func TestFewShotIsNearTheOracle(t *testing.T) {
 		c.Options.Iterations = 400
 		m, _ := fit(t, tab, c)
 		few := p.table(t, "new", 400, 2*r)
-		a, singular, err := m.Adapt(few, 1, m.Ridge())
+		a, singular, err := m.Adapt(few, 1, m.Parameters().Ridge)
 		if err != nil || singular != nil {
 			t.Fatal(err, singular)
 		}
@@ -85,7 +86,7 @@ func TestFewShotIsNearTheOracle(t *testing.T) {
 		for k := range all {
 			all[k] = k
 		}
-		b, _, err := difalt.Adapt(p.truth, few.Pack(dataset.Layout{all}, nil, d, nil)[0], m.Ridge())
+		b, _, err := difalt.Adapt(p.truth, few.Pack(dataset.Layout{all}, nil, d, nil)[0], m.Parameters().Ridge)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +123,7 @@ func TestLearningCurve(t *testing.T) {
 		k.add(t, fresh, fmt.Sprint("new", i), 24+i%3)
 	}
 	k.add(t, fresh, "short", 4)
-	points, leftOut, err := m.LearningCurve(fresh, CurveConfig{Seed: 3, Node: 1})
+	points, leftOut, err := LearningCurve(m, fresh, CurveConfig{Seed: 3, Node: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestLearningCurveIsAdapt(t *testing.T) {
 	fresh := emptyTable(t, 4)
 	k.add(t, fresh, "new", 9)
 	ridge := 0.3
-	points, _, err := m.LearningCurve(fresh, CurveConfig{Samples: []int{8}, Repeats: 40, Ridge: &ridge, Node: 2})
+	points, _, err := LearningCurve(m, fresh, CurveConfig{Samples: []int{8}, Repeats: 40, Ridge: &ridge, Node: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestLearningCurveIsAdapt(t *testing.T) {
 	if mae := points[0].Ours.MAE; points[0].Ours.Rows != 40 || mae < minimum(known) || mae > -minimum(negative(known)) {
 		t.Errorf("mean error %v of %v", points[0].Ours, known)
 	}
-	single, _, err := m.LearningCurve(fresh, CurveConfig{Samples: []int{8}, Repeats: 1, Ridge: &ridge, Node: 2})
+	single, _, err := LearningCurve(m, fresh, CurveConfig{Samples: []int{8}, Repeats: 1, Ridge: &ridge, Node: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestLearningCurveErrors(t *testing.T) {
 		{fresh, CurveConfig{Samples: []int{9}}, "no task has more than 9 rows"},
 		{fresh, CurveConfig{Ridge: new(float64)}, ""},
 	} {
-		_, _, err := m.LearningCurve(c.table, c.config)
+		_, _, err := LearningCurve(m, c.table, c.config)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: error %v, want one with %q", c.config, err, c.want)
 		}

@@ -2,71 +2,42 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
 )
-
-// ConstantFeature is the name of the feature that Config.Intercept adds.
-const ConstantFeature = "(intercept)"
-
-// A scaling takes rows of a table to what the algorithm sees.
-type scaling struct {
-	fill          []float64 // in place of missing features
-	center, scale []float64 // of the table's features
-	target        float64   // subtracted from the target
-	constant      bool      // a feature that is always 1 comes last
-}
-
-// width is the number of features d that the algorithm sees.
-func (s *scaling) width() int {
-	if s.constant {
-		return len(s.center) + 1
-	}
-	return len(s.center)
-}
-
-// apply scales the leading entries of z, a row of the table, in place.
-func (s *scaling) apply(z []float64) {
-	s.replaceMissing(z[:len(s.fill)])
-	for j, c := range s.center {
-		z[j] = (z[j] - c) / s.scale[j]
-	}
-	if s.constant {
-		z[len(s.center)] = 1
-	}
-}
-
-// replaceMissing puts the fill in place of every NaN of x, a row of the table.
-func (s *scaling) replaceMissing(x []float64) {
-	for j, v := range x {
-		if math.IsNaN(v) {
-			x[j] = s.fill[j]
-		}
-	}
-}
 
 // A design is a table with the scaling of its training rows.
 type design struct {
-	scaling
-	*consensus
+	model.Scaling
+	*assembly
 	t      *dataset.Table
-	layout dataset.Layout
-	rows   [][]int // of every task
+	layout dataset.Layout // of the hosted nodes
+	rows   [][]int        // of every task
 	train  []bool
 	fold   []int // of every training row; -1 for the others
 	folds  int
 	total  int // training rows of all nodes
 }
 
+// newDesign lets the nodes agree on what they are about to do, and on the scaling.
 func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
+	d := &design{assembly: &assembly{net: c.Network}, t: t, train: c.Train, folds: c.Folds}
 	layout, err := t.Layout()
-	if err != nil {
+	if err == nil {
+		err = c.check(t)
+	}
+	if err := d.check(ctx, err); err != nil {
 		return nil, err
 	}
-	d := &design{t: t, layout: layout, train: c.Train, folds: c.Folds}
+	if err := d.introduce(ctx, layout, c); err != nil {
+		return nil, err
+	}
+	d.layout = layout
 	if d.folds == 0 {
 		d.folds = defaultFolds
 	}
@@ -76,15 +47,32 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 			d.train[i] = true
 		}
 	}
-	if !slices.Contains(d.train, true) {
-		return nil, fmt.Errorf("there are no training rows")
-	}
-	if d.consensus, err = newConsensus(c.Network); err != nil {
-		return nil, err
-	}
 	d.groupRows()
 	d.fold = t.Folds(d.train, d.folds, c.Options.Seed)
 	return d, d.scaleBy(ctx, c)
+}
+
+// introduce exchanges the names of the nodes, and refuses to go on unless all have the
+// same columns and settings, and tasks of their own.
+func (d *design) introduce(ctx context.Context, layout dataset.Layout, c *Config) error {
+	own, tasks := make([][]byte, len(layout)), make([][]string, len(layout))
+	for i, list := range layout {
+		own[i] = []byte(d.t.Nodes()[i])
+		for _, k := range list {
+			tasks[i] = append(tasks[i], d.t.Tasks()[k])
+		}
+	}
+	names, err := d.gather(ctx, own)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		d.names = append(d.names, string(name))
+	}
+	if err := d.compare(ctx, c.terms(d.t)); err != nil {
+		return err
+	}
+	return d.distinct(ctx, tasks)
 }
 
 // groupRows lists the rows of every task.
@@ -98,7 +86,7 @@ func (d *design) groupRows() {
 	}
 }
 
-// eachTraining calls visit for every training row of node g.
+// eachTraining calls visit for every training row of hosted node g.
 func (d *design) eachTraining(g int, visit func(i int)) {
 	for _, k := range d.layout[g] {
 		for _, i := range d.rows[k] {
@@ -115,22 +103,22 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 	if err != nil {
 		return err
 	}
-	d.fill = mean
-	d.center, d.scale = make([]float64, len(mean)), make([]float64, len(mean))
-	d.constant = c.Intercept
+	d.Fill = mean
+	d.Center, d.Scale = make([]float64, len(mean)), make([]float64, len(mean))
+	d.Constant = c.Intercept
 	for j := range mean {
-		d.scale[j] = 1
+		d.Scale[j] = 1
 		// Rounding leaves a constant column a deviation of this order.
 		isConstant := deviation[j] <= 1e-12*math.Abs(mean[j])
 		if isConstant && mean[j] != 0 {
-			d.constant = false
+			d.Constant = false
 		}
 		if c.Standardize && !isConstant {
-			d.center[j], d.scale[j] = mean[j], deviation[j]
+			d.Center[j], d.Scale[j] = mean[j], deviation[j]
 		}
 	}
 	if c.Standardize {
-		d.target = target
+		d.Target = target
 	}
 	return nil
 }
@@ -143,7 +131,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 func (d *design) moments(ctx context.Context) (mean, deviation []float64, target float64, err error) {
 	k := len(d.t.Features())
 	x := make([]float64, k)
-	z := d.perNode(2*k + 2) // sums, numbers of values, sum of the target, rows
+	z := d.zeros(2*k + 2) // sums, numbers of values, sum of the target, rows
 	for g, s := range z {
 		d.eachTraining(g, func(i int) {
 			for j, v := range d.t.X(x, i) {
@@ -160,18 +148,21 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, target
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	n := math.Round(sums[2*k+1])
+	n := sums[2*k+1]
+	if n == 0 {
+		return nil, nil, 0, errors.New("there are no training rows")
+	}
 	d.total = int(n)
 	mean = make([]float64, k)
 	for j := range mean {
-		count := math.Round(sums[k+j])
+		count := sums[k+j]
 		if count == 0 {
 			return nil, nil, 0, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
 		}
 		mean[j] = sums[j] / count
 	}
 	target = sums[2*k] / n
-	z = d.perNode(k)
+	z = d.zeros(k)
 	for g, s := range z {
 		d.eachTraining(g, func(i int) {
 			for j, v := range d.t.X(x, i) {
@@ -193,20 +184,20 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, target
 
 // row sets z to the scaled features of a row and returns its scaled target.
 func (d *design) row(z []float64, i int) float64 {
-	d.t.X(z[:len(d.center)], i)
-	d.apply(z)
-	return d.t.Y(i) - d.target
+	d.t.X(z[:len(d.Center)], i)
+	d.Apply(z)
+	return d.t.Y(i) - d.Target
 }
 
 // unit is the mean square of a feature over the training rows of all nodes:
 // strengths in its multiples mean the same whatever the units of the features.
 func (d *design) unit(ctx context.Context) (float64, error) {
-	row := make([]float64, d.width())
-	z := d.perNode(1)
+	row := make([]float64, d.Width())
+	z := d.zeros(1)
 	for g, s := range z {
 		d.eachTraining(g, func(i int) {
 			d.row(row, i)
-			s[0] += dot(row, row)
+			s[0] += floats.Dot(row, row)
 		})
 	}
 	sum, err := d.sum(ctx, z)
@@ -216,7 +207,7 @@ func (d *design) unit(ctx context.Context) (float64, error) {
 	if sum[0] == 0 {
 		return 1, nil
 	}
-	return sum[0] / float64(d.total*d.width()), nil
+	return sum[0] / float64(d.total*d.Width()), nil
 }
 
 // without returns the training rows that are not in a fold; fold -1 leaves out
@@ -227,12 +218,4 @@ func (d *design) without(fold int) []bool {
 		rows[i] = on && (fold < 0 || d.fold[i] != fold)
 	}
 	return rows
-}
-
-func dot(x, y []float64) float64 {
-	s := 0.0
-	for i, v := range x {
-		s += v * y[i]
-	}
-	return s
 }

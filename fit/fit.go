@@ -2,24 +2,30 @@ package fit
 
 import (
 	"context"
-	"fmt"
-	"math"
+	"errors"
 	"slices"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/topology"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
-// Fit trains a model on a table whose tasks have nodes. When the context ends
-// during the final run, it returns the model as far as it got, and the report's
-// Result has the status Canceled; when it ends before there is an estimate, the
-// context's error.
-func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, error) {
-	if err := c.check(t); err != nil {
-		return nil, nil, err
+// Fit trains a model on the tables of the nodes that live in this process: node i of
+// the table is node Network.Hosted()[i], and the model knows its tasks. All processes of
+// the network must call it; it fails at all nodes if it fails at one of them before the
+// algorithm begins. When the context ends during the final run, Fit returns the model
+// as far as it got, and the report's Result has the status Canceled; when it ends
+// before there is an estimate, an error. A run that diverges is an error that is
+// difalt.ErrDiverged.
+func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report, error) {
+	if c.Network == nil {
+		return nil, nil, errors.New("fit needs a network")
 	}
+	before := c.Network.Traffic()
 	d, err := newDesign(ctx, t, &c)
 	if err != nil {
 		return nil, nil, err
@@ -29,34 +35,22 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	f.tuned = f.tunedTasks()
-	for _, tasks := range f.tuned {
-		f.report.TunedTasks += len(tasks)
+	if err := f.tunedTasks(ctx); err != nil {
+		return nil, nil, err
 	}
-	f.report.Exposed = d.exposed(c.Mean == MeanShared || c.TuneRidge || c.Tune)
-	if c.Mean == MeanShared || c.Baselines {
-		f.progress("pooled ridge", 0, 1)
-		if f.pooled, err = d.fitPooled(ctx, decades(-2, 6, unit)); err != nil {
-			return nil, nil, err
-		}
-		f.progress("pooled ridge", 1, 1)
+	if err := f.findExposed(ctx); err != nil {
+		return nil, nil, err
 	}
-	chosen, err := f.choose(ctx, decades(-2, 4, unit))
+	chosen, err := f.chooseAll(ctx, unit)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.Baselines {
-		f.progress("one ridge per task", 0, 1)
-		f.single = d.fitSingle(slices.Concat(f.tuned...), decades(-2, 6, unit), workersFor(c.Options.Workers))
-		f.progress("one ridge per task", 1, 1)
-	}
 	problem := f.pack(chosen.MeanRidge)
-	res, err := f.run(ctx, problem, chosen, 0)
+	res, err := f.run(ctx, c.Network, problem, chosen, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	f.report.Result, f.report.Chosen = res, chosen
-	f.sent(res)
 	// What is left is short, and its results are wanted even after an interrupt.
 	ctx = context.WithoutCancel(ctx)
 	if err := f.spectrum(ctx, problem, chosen); err != nil {
@@ -69,8 +63,9 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*Model, *Report, erro
 	if err := f.score(ctx, m); err != nil {
 		return nil, nil, err
 	}
-	f.report.Traffic = f.report.Traffic.Plus(f.own())
-	return m, f.report, nil
+	f.sent = f.sent.Plus(c.Network.Traffic().Minus(before))
+	f.report.Traffic, err = f.totalTraffic(ctx, f.sent)
+	return m, f.report, err
 }
 
 // A fitter holds what the steps of Fit share.
@@ -80,7 +75,9 @@ type fitter struct {
 	pooled *pooled // nil if nobody asks for it
 	single *single // likewise
 	report *Report
-	tuned  dataset.Layout // tasks that take part in trials
+	tuned  dataset.Layout    // tasks that take part in trials
+	large  bool              // see largeBytes
+	sent   consensus.Traffic // over other networks than c.Network
 	// The scaled rows of every node and task, less the shared mean, by set: for training,
 	// and held out. They take the place of the table, which may be released.
 	packed [2][]*kernel.Tasks
@@ -92,22 +89,34 @@ func (f *fitter) progress(stage string, done, total int) {
 	}
 }
 
-// sent counts the communication of a run. A mixer of the caller's counts by
-// itself, with that of the consensus.
-func (f *fitter) sent(res *difalt.Result) {
-	if f.c.Network.Mixer == nil {
-		f.report.Traffic = f.report.Traffic.Plus(res.InitTraffic).Plus(res.Last.Traffic)
+// chooseAll fits the shared mean and the baselines, and returns the setting of the
+// final run.
+func (f *fitter) chooseAll(ctx context.Context, unit float64) (chosen Candidate, err error) {
+	if f.c.Mean == MeanShared || f.c.Baselines {
+		f.progress("pooled ridge", 0, 1)
+		if f.pooled, err = f.fitPooled(ctx, decades(-2, 6, unit)); err != nil {
+			return chosen, err
+		}
+		f.progress("pooled ridge", 1, 1)
 	}
+	if chosen, err = f.choose(ctx, decades(-2, 4, unit)); err != nil {
+		return chosen, err
+	}
+	if f.c.Baselines {
+		f.progress("one ridge per task", 0, 1)
+		if f.single, err = f.fitSingle(ctx, f.tuned, decades(-2, 6, unit), workersFor(f.c.Options.Workers)); err != nil {
+			return chosen, err
+		}
+		f.progress("one ridge per task", 1, 1)
+	}
+	return chosen, nil
 }
-
-// own is the communication of the consensus.
-func (f *fitter) own() topology.Traffic { return f.mixer.Traffic().Minus(f.before) }
 
 // mean returns the shared coefficients of the training rows outside of a fold; -1
 // is no fold.
 func (f *fitter) mean(fold int, ridge float64) []float64 {
 	if f.c.Mean == MeanNone {
-		return make([]float64, f.width())
+		return make([]float64, f.Width())
 	}
 	return f.pooled.theta(fold, ridge)
 }
@@ -119,13 +128,13 @@ func (f *fitter) residual(mean []float64) func(z []float64, i int) float64 {
 	}
 	return func(z []float64, i int) float64 {
 		y := f.row(z, i)
-		return y - dot(z, mean)
+		return y - floats.Dot(z, mean)
 	}
 }
 
 // problem returns the problem of a trial: the training rows outside of a fold.
 func (f *fitter) problem(fold int, meanRidge float64) *difalt.Problem {
-	return f.newProblem(f.t.Pack(f.tuned, f.without(fold), f.width(), f.residual(f.mean(fold, meanRidge))))
+	return f.newProblem(f.t.Pack(f.tuned, f.without(fold), f.Width(), f.residual(f.mean(fold, meanRidge))))
 }
 
 func (f *fitter) newProblem(nodes []*kernel.Tasks) *difalt.Problem {
@@ -137,21 +146,21 @@ func (f *fitter) newProblem(nodes []*kernel.Tasks) *difalt.Problem {
 func (f *fitter) pack(meanRidge float64) *difalt.Problem {
 	fill := f.residual(f.mean(-1, meanRidge))
 	if f.c.Release {
-		f.packed[set(true)], f.packed[set(false)] = f.t.PackAndRelease(f.layout, f.train, f.width(), fill)
+		f.packed[set(true)], f.packed[set(false)] = f.t.PackAndRelease(f.layout, f.train, f.Width(), fill)
 	} else {
-		f.packed[set(true)] = f.t.Pack(f.layout, f.train, f.width(), fill)
+		f.packed[set(true)] = f.t.Pack(f.layout, f.train, f.Width(), fill)
 		held := make([]bool, len(f.train))
 		for i, on := range f.train {
 			held[i] = !on
 		}
-		f.packed[set(false)] = f.t.Pack(f.layout, held, f.width(), fill)
+		f.packed[set(false)] = f.t.Pack(f.layout, held, f.Width(), fill)
 	}
 	return f.newProblem(f.packed[set(true)])
 }
 
 // run runs the algorithm on a problem. The final run is observed, the others say
 // how many threads they may use.
-func (f *fitter) run(ctx context.Context, p *difalt.Problem, c Candidate, workers int) (*difalt.Result, error) {
+func (f *fitter) run(ctx context.Context, net *consensus.Network, p *difalt.Problem, c Candidate, workers int) (*difalt.Result, error) {
 	o := f.c.Options
 	o.Rank, o.Ridge = c.Rank, c.Ridge
 	if workers > 0 {
@@ -167,55 +176,55 @@ func (f *fitter) run(ctx context.Context, p *difalt.Problem, c Candidate, worker
 			}
 		}
 	}
-	return difalt.Run(ctx, p, f.c.Network, o)
+	return difalt.Run(ctx, p, &difalt.Network{Weights: net.Weights()}, o)
 }
 
 // model assembles the model of a result.
-func (f *fitter) model(ctx context.Context, res *difalt.Result, c Candidate) (*Model, error) {
+func (f *fitter) model(ctx context.Context, res *difalt.Result, c Candidate) (*model.Model, error) {
 	r, tasks := c.Rank, len(f.t.Tasks())
-	m := &Model{
-		scaling: f.scaling, rank: r, ridge: c.Ridge, method: f.c.Options.Method,
-		features:   append([]string(nil), f.t.Features()...),
-		schema:     f.t.Schema().Clone(),
-		tasks:      append([]string(nil), f.t.Tasks()...),
-		nodes:      append([]string(nil), f.t.Nodes()...),
-		mean:       append([]float64(nil), f.mean(-1, c.MeanRidge)...),
-		samples:    f.t.Samples(f.train),
-		u:          res.U,
-		taskColumn: f.c.TaskColumn, targetColumn: f.c.TargetColumn,
-		b:         make([]float64, tasks*r),
-		precision: make([]float64, tasks*r*r),
-		nodeOf:    make([]int, tasks),
+	p := model.Parameters{
+		Method: f.c.Options.Method.String(), Schema: *f.t.Schema(),
+		TaskColumn: f.c.TaskColumn, TargetColumn: f.c.TargetColumn,
+		Scaling: f.Scaling, Mean: slices.Clone(f.mean(-1, c.MeanRidge)),
+		Nodes: slices.Clone(f.t.Nodes()), U: res.U, Tasks: slices.Clone(f.t.Tasks()),
+		NodeOf: make([]int, tasks), Samples: f.t.Samples(f.train),
+		B: make([]float64, tasks*r), Precision: make([]float64, tasks*r*r), Ridge: c.Ridge,
 	}
 	for g, tasks := range f.layout {
 		for i, k := range tasks {
-			m.nodeOf[k] = g
-			copy(m.b[k*r:][:r], res.B[g][i*r:])
+			p.NodeOf[k] = g
+			copy(p.B[k*r:][:r], res.B[g][i*r:])
 		}
 	}
-	m.finish()
-	return m, f.estimateNoise(ctx, m)
+	if err := f.estimateNoise(ctx, &p); err != nil {
+		return nil, err
+	}
+	return model.New(p)
 }
 
-// estimateNoise sets the model's precisions, and its noise variance: the squared
-// errors on training rows over what is left of their number when the parameters
-// are taken off, which are sum_t tr A_t'A_t (A_t'A_t + ridge I)^-1 for the
-// coefficients, with A_t = X_t U, and d r - r^2 for the basis and d for the mean.
-func (f *fitter) estimateNoise(ctx context.Context, m *Model) error {
-	r, d := m.rank, m.width()
-	z := f.perNode(2)
+// estimateNoise sets the precisions, and the noise variance: the squared errors on
+// training rows over what is left of their number when the parameters are taken off,
+// which are sum_t tr A_t'A_t (A_t'A_t + ridge I)^-1 for the coefficients, with
+// A_t = X_t U, and d r - r^2 for the basis and d for the mean.
+func (f *fitter) estimateNoise(ctx context.Context, m *model.Parameters) error {
+	d, r := m.U[0].Dims()
+	z := f.zeros(2)
 	row, p := make([]float64, d), make([]float64, r)
 	for g, tasks := range f.layout {
 		rows := f.packed[set(true)][g]
 		for i, k := range tasks {
-			gram, b := m.precision[k*r*r:][:r*r], m.b[k*r:][:r]
+			gram, b := m.Precision[k*r*r:][:r*r], m.B[k*r:][:r]
 			for s, y := range rows.Y(i) {
-				addOuter(gram, rows.Row(row, i, s), p, m.u[g])
-				e := y - dot(p, b)
+				rows.Row(row, i, s)
+				project(p, row, m.U[g])
+				addOuter(gram, p)
+				e := y - floats.Dot(p, b)
 				z[g][0] += e * e
 			}
-			z[g][1] += effective(gram, r, m.ridge)
-			addDiagonal(gram, r, m.ridge)
+			z[g][1] += effective(gram, r, m.Ridge)
+			for j := range r {
+				gram[j*r+j] += m.Ridge
+			}
 		}
 	}
 	sum, err := f.sum(ctx, z)
@@ -227,45 +236,52 @@ func (f *fitter) estimateNoise(ctx context.Context, m *Model) error {
 		left -= float64(d)
 	}
 	if left > 0 {
-		m.noise = sum[0] / left
+		m.NoiseVariance = sum[0] / left
 	}
-	m.factor()
 	return nil
 }
 
-// exposed names the nodes with a single training row, or value of a feature, of all
-// or in a fold of the cross-validation: their sums tell it to their neighbours.
-func (d *design) exposed(folds bool) (names []string) {
-	if len(d.layout) == 1 {
-		return nil
+// project sets p to u' z.
+func project(p, z []float64, u *kernel.Basis) {
+	for j := range p {
+		p[j] = floats.Dot(z, u.Col(j))
 	}
-	x := make([]float64, len(d.t.Features()))
-	for g := range d.layout {
-		// Of rows, and of values of every feature if some are missing; the last is of all.
-		n := make([][]int, d.folds+1)
-		for f := range n {
-			n[f] = make([]int, 1+len(x))
-		}
-		d.eachTraining(g, func(i int) {
-			own, all := n[d.fold[i]], n[d.folds]
-			own[0]++
-			all[0]++
-			if d.t.Missing() == nil {
-				return
-			}
-			for j, v := range d.t.X(x, i) {
-				if !math.IsNaN(v) {
-					own[1+j]++
-					all[1+j]++
-				}
-			}
-		})
-		if !folds {
-			n = n[d.folds:]
-		}
-		if slices.ContainsFunc(n, func(n []int) bool { return slices.Contains(n, 1) }) {
-			names = append(names, fmt.Sprintf("%q", d.t.Nodes()[g]))
+}
+
+// addOuter adds p p' to the square matrix gram.
+func addOuter(gram, p []float64) {
+	for i, v := range p {
+		floats.AddScaled(gram[i*len(p):][:len(p)], v, p)
+	}
+}
+
+// effective returns tr G (G + ridge I)^-1, the number of parameters that ridge
+// regression spends, for a Gram matrix G: sum of s / (s + ridge) over its
+// eigenvalues s, without those that are zero to rounding.
+func effective(gram []float64, r int, ridge float64) float64 {
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(r, slices.Clone(gram)), false) {
+		return float64(r) // at most
+	}
+	values := e.Values(nil)
+	sum := 0.0
+	for _, s := range values {
+		if s > 1e-14*values[r-1] {
+			sum += s / (s + ridge)
 		}
 	}
-	return names
+	return sum
+}
+
+// totalTraffic returns the traffic of all processes: what each has sent, and the rounds that
+// all of them had to wait for.
+func (f *fitter) totalTraffic(ctx context.Context, own consensus.Traffic) (all consensus.Traffic, err error) {
+	z := f.zeros(4)
+	z[0] = append(z[0][:0], float64(own.Messages), float64(own.Bytes), float64(own.Silent), float64(own.Lost))
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return all, err
+	}
+	n := func(i int) int64 { return int64(sum[i]) }
+	return consensus.Traffic{Rounds: own.Rounds, Messages: n(0), Bytes: n(1), Silent: n(2), Lost: n(3)}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/model"
 )
 
 // On data of the model's own form, with fewer rows a task than unknowns, the shared
@@ -89,7 +90,7 @@ func TestHeldOutRowsAreNotUsed(t *testing.T) {
 	c.Train = train
 	a, ra := fit(t, tab, c)
 	b, rb := fit(t, other, c)
-	if !reflect.DeepEqual(a.theta, b.theta) || !reflect.DeepEqual(a.bias, b.bias) {
+	if !reflect.DeepEqual(a.Parameters(), b.Parameters()) {
 		t.Error("the model depends on held-out rows")
 	}
 	for i := range ra.Scores {
@@ -141,7 +142,7 @@ func TestPlainFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := difalt.Run(t.Context(), &difalt.Problem{Nodes: tab.Pack(layout, nil, 4, nil)}, c.Network, c.Options)
+	res, err := difalt.Run(t.Context(), &difalt.Problem{Nodes: tab.Pack(layout, nil, 4, nil)}, &difalt.Network{Weights: c.Network.Weights()}, c.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +214,8 @@ func TestIntercept(t *testing.T) {
 	with := newTruth(6, 3, 1).table(t, 6, 8, 8, 2)
 	c := testConfig(t, 2, 2)
 	m, _ := fit(t, with, c)
-	if u := m.Basis(0); u.RawMatrix().Rows != 4 {
-		t.Errorf("the basis has %d rows, want 3 features and a constant", u.RawMatrix().Rows)
+	if d, _ := m.Parameters().U[0].Dims(); d != 4 {
+		t.Errorf("the basis has %d rows, want 3 features and a constant", d)
 	}
 	constant := emptyTable(t, 3)
 	x := make([]float64, 3)
@@ -229,11 +230,11 @@ func TestIntercept(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ = fit(t, constant, c)
-	if u := m.Basis(0); u.RawMatrix().Rows != 3 {
-		t.Errorf("the basis has %d rows, want no constant beside the constant feature", u.RawMatrix().Rows)
+	if d, _ := m.Parameters().U[0].Dims(); d != 3 {
+		t.Errorf("the basis has %d rows, want no constant beside the constant feature", d)
 	}
-	if m.center[1] != 0 || m.scale[1] != 1 {
-		t.Errorf("the constant feature is scaled by %v and %v", m.center[1], m.scale[1])
+	if s := m.Parameters().Scaling; s.Center[1] != 0 || s.Scale[1] != 1 {
+		t.Errorf("the constant feature is scaled by %v and %v", s.Center[1], s.Scale[1])
 	}
 }
 
@@ -244,7 +245,7 @@ func TestFitErrors(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Network = nil }, "needs a network"},
-		{func(c *Config) { *c = testConfig(t, 3, 2) }, "the table has 2 nodes, the network 3"},
+		{func(c *Config) { *c = testConfig(t, 3, 2) }, "the table has 2 nodes, but 3 nodes of the network live here"},
 		{func(c *Config) { c.Train = []bool{true} }, "has 1 entries for 30 rows"},
 		{func(c *Config) { c.Train = make([]bool, 30) }, "no training rows"},
 		{func(c *Config) { c.Ridge = -1 }, "ridge is -1"},
@@ -268,7 +269,7 @@ func TestRelease(t *testing.T) {
 	c := testConfig(t, 4, 2)
 	c.Options.Iterations = 50
 	c.Tune = true
-	var models []*Model
+	var models []*model.Model
 	var reports []*Report
 	for _, release := range []bool{false, true} {
 		tab := newTruth(2, 5, 1).table(t, 12, 8, 14, 4)

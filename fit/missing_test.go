@@ -10,6 +10,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 )
 
 // A holed is a table of two numbers and one of three levels, of which some are
@@ -50,7 +51,7 @@ func newHoled(seed uint64, prefix string, tasks, rows int) *holed {
 
 // table returns the table as it is read from text, holes and all. The schema is that
 // of a model, or nil.
-func (h *holed) table(t *testing.T, nodes int, schema *dataset.Schema) *dataset.Table {
+func (h *holed) table(t *testing.T, nodes int, schema *model.Schema) *dataset.Table {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("task,a,b,site,y\n")
@@ -150,19 +151,22 @@ func TestMissingAreMeansOfTrainingRows(t *testing.T) {
 		mean := h.means(c.Train)
 		m, r := fit(t, tab, c)
 		want, wantReport := fit(t, h.filled(t, 4, mean), c)
-		checkClose(t, "theta", m.theta, want.theta)
-		checkClose(t, "bias", m.bias, want.bias)
-		checkClose(t, "mean of training rows", m.fill, mean[:])
+		for _, task := range tab.Tasks() {
+			theta, bias, _ := m.Coefficients(task)
+			wantTheta, wantBias, _ := want.Coefficients(task)
+			checkClose(t, "coefficients", append([]float64{bias}, theta...), append([]float64{wantBias}, wantTheta...))
+		}
+		checkClose(t, "mean of training rows", m.Parameters().Scaling.Fill, mean[:])
 		for i, s := range r.Scores {
 			w := wantReport.Scores[i]
 			checkClose(t, s.Method, []float64{s.Ridge, s.Train.RMSE, s.Test.RMSE, s.Test.MAE}, []float64{w.Ridge, w.Train.RMSE, w.Test.RMSE, w.Test.MAE})
 		}
-		if r.Exposed != nil {
+		if r.Exposed.Rows != nil {
 			t.Errorf("exposed are %v", r.Exposed)
 		}
 		checkSamePredictions(t, m, tab, want, h.filled(t, 4, mean))
 
-		holes, full := new.table(t, 1, m.Schema()), new.filled(t, 1, mean)
+		holes, full := new.table(t, 1, schemaOf(m)), new.filled(t, 1, mean)
 		a, _, err := m.Adapt(holes, 0, 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -172,11 +176,11 @@ func TestMissingAreMeansOfTrainingRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkSamePredictions(t, a, holes, b, full)
-		got, _, err := m.LearningCurve(holes, CurveConfig{Samples: []int{3}, Repeats: 2})
+		got, _, err := LearningCurve(m, holes, CurveConfig{Samples: []int{3}, Repeats: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		curve, _, err := want.LearningCurve(full, CurveConfig{Samples: []int{3}, Repeats: 2})
+		curve, _, err := LearningCurve(want, full, CurveConfig{Samples: []int{3}, Repeats: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +190,7 @@ func TestMissingAreMeansOfTrainingRows(t *testing.T) {
 
 // checkSamePredictions compares the predictions of two models, also for rows that
 // FillMissing completes.
-func checkSamePredictions(t *testing.T, m *Model, holes *dataset.Table, want *Model, full *dataset.Table) {
+func checkSamePredictions(t *testing.T, m *model.Model, holes *dataset.Table, want *model.Model, full *dataset.Table) {
 	t.Helper()
 	y, err := m.PredictTable(holes)
 	if err != nil {
@@ -219,7 +223,7 @@ func TestMissingSaveLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l Model
+	var l model.Model
 	if err := l.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(m, &l) {
 		t.Errorf("the model that was read is not the one that was written: %v", err)
 	}
@@ -240,7 +244,7 @@ func TestMissingAlmostEverywhere(t *testing.T) {
 	}
 	c := testConfig(t, 2, 1)
 	_, r := fit(t, h.table(t, 2, nil), c)
-	if !reflect.DeepEqual(r.Exposed, []string{`"0"`}) {
+	if !reflect.DeepEqual(r.Exposed.Rows, []string{`"0"`}) {
 		t.Errorf("exposed are %v, want node 0, with a single value of a", r.Exposed)
 	}
 	c.Train = make([]bool, len(h.x))

@@ -3,16 +3,16 @@ package fit
 import (
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/topology"
 )
 
 // Tried is a ridge strength and the root mean square error that it had in
 // cross-validation.
 type Tried struct{ Ridge, RMSE float64 }
 
-// less reports whether an error is smaller by more than the rounding to which the
-// nodes agree: that must not decide anything.
+// less reports whether an error is smaller by more than rounding errors, which would
+// otherwise choose among settings that do equally well.
 func less(a, b float64) bool { return a < b*(1-1e-9) }
 
 // smallest returns the index of the smallest error, the last of equals.
@@ -71,22 +71,24 @@ type TaskScore struct {
 	Train, Test []Errors
 }
 
-// A Report says how a Fit went.
+// A Report says how a Fit went. Scores, choices and Traffic are about all nodes; Tasks,
+// FewRows, Singular and Result about those that live in this process.
 type Report struct {
 	// Scores of ours and, if asked for, of the baselines. Test errors are of no rows
 	// when none were held out.
 	Scores []Score
-	// Tasks has the same for every task of the table.
+	// Tasks has the same for every task of this process.
 	Tasks []TaskScore
 	// Chosen is the setting of the final run, and Tried what cross-validation compared
 	// it with, by rank, mean strength and ridge; nothing if all was given.
 	Chosen Candidate
 	Tried  []Candidate
 	// TunedTasks is the number of tasks that take part in cross-validation, but for that
-	// of pooled ridge: a part of them when the table is large and has many thousands.
-	TunedTasks int
+	// of pooled ridge: a part of AllTasks, those of all nodes, when there are many
+	// thousands with large tables.
+	TunedTasks, AllTasks int
 	// Spectrum holds the singular values of the coefficients b_t of all tasks, at the
-	// largest rank that was tried.
+	// largest rank that was tried, if Config.Spectrum asks for them.
 	Spectrum []float64
 	// Result of the final run.
 	Result *difalt.Result
@@ -94,14 +96,12 @@ type Report struct {
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm.
 	FewRows, Singular []string
-	// Exposed are the nodes with a single training row, or a single value of a feature
-	// that is missing elsewhere, in all or in a fold: their sums disclose it to their
-	// neighbours.
-	Exposed []string
+	// Exposed are the nodes about which more can be told than sums over many rows.
+	Exposed Exposed
 	// Folds of the cross-validation.
 	Folds int
 	// Traffic is all that Fit sent between the nodes.
-	Traffic topology.Traffic
+	Traffic consensus.Traffic
 }
 
 // set is the index of training rows (0) and held-out rows (1).
@@ -124,7 +124,7 @@ func (t *tally) add(e float64) {
 // errors turns a tally into errors; spread is sum (y - mean of y)^2 of the set.
 func (t *tally) errors(spread float64) Errors {
 	nan := math.NaN()
-	n := math.Round(t.rows)
+	n := t.rows
 	if n == 0 {
 		return Errors{RMSE: nan, MAE: nan, ExplainedVariance: nan}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -111,7 +112,7 @@ func (s *ridgeSolver) solve(a blas64.Symmetric, b []float64, ridge float64) []fl
 // squared returns |y - Z theta|^2.
 func (g *gram) squared(theta []float64) float64 {
 	v := mat.NewVecDense(len(theta), theta)
-	return max(g.yy-2*dot(theta, g.zy)+mat.Inner(v, g.zz, v), 0)
+	return max(g.yy-2*floats.Dot(theta, g.zy)+mat.Inner(v, g.zz, v), 0)
 }
 
 // pack and unpack turn the numbers of a gram into one slice and back.
@@ -130,7 +131,7 @@ func (g *gram) pack(out []float64) {
 
 func (g *gram) unpack(in []float64) {
 	n := copy(g.zy, in)
-	g.yy, g.n = in[n], int(math.Round(in[n+1]))
+	g.yy, g.n = in[n], int(in[n+1])
 	at := n + 2
 	for i := range g.zy {
 		for j := i; j < len(g.zy); j++ {
@@ -146,11 +147,11 @@ func packed(width int) int { return width*(width+1)/2 + width + 2 }
 // foldGrams returns the Gram matrices of the rows of every fold, and of all
 // training rows: sums over the nodes of their own.
 func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err error) {
-	w := d.width()
+	w := d.Width()
 	all = newGram(w)
 	row := make([]float64, w)
 	for f := range d.folds {
-		z := d.perNode(packed(w))
+		z := d.zeros(packed(w))
 		for g := range z {
 			own := newGram(w)
 			d.eachTraining(g, func(i int) {

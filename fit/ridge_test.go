@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -32,7 +33,7 @@ func denseRidge(t *testing.T, a [][]float64, y []float64, ridge float64) []float
 func (d *design) rowsWhere(use func(i int) bool) (a [][]float64, y []float64) {
 	for i := range d.train {
 		if use(i) {
-			z := make([]float64, d.width())
+			z := make([]float64, d.Width())
 			y = append(y, d.row(z, i))
 			a = append(a, z)
 		}
@@ -43,7 +44,7 @@ func (d *design) rowsWhere(use func(i int) bool) (a [][]float64, y []float64) {
 func squaredError(a [][]float64, y, theta []float64) float64 {
 	sum := 0.0
 	for i := range a {
-		e := y[i] - dot(a[i], theta)
+		e := y[i] - floats.Dot(a[i], theta)
 		sum += e * e
 	}
 	return sum
@@ -69,14 +70,14 @@ func TestDesignIsStandardised(t *testing.T) {
 	d := testDesign(t)
 	a, y := d.rowsWhere(func(i int) bool { return d.train[i] })
 	n := float64(len(a))
-	for j := range d.width() {
+	for j := range d.Width() {
 		mean, square := 0.0, 0.0
 		for i := range a {
 			mean += a[i][j] / n
 			square += a[i][j] * a[i][j] / n
 		}
 		want := 0.0
-		if j == d.width()-1 {
+		if j == d.Width()-1 {
 			want = 1 // the added constant
 		}
 		if math.Abs(mean-want) > 1e-13 || math.Abs(square-1) > 1e-13 {
@@ -118,7 +119,10 @@ func TestPooledRidge(t *testing.T) {
 func TestSingleRidge(t *testing.T) {
 	d := testDesign(t)
 	grid := []float64{0.1, 1, 10}
-	o := d.fitSingle([]int{0, 1, 2, 3, 4, 5, 6, 7, 8}, grid, 2)
+	o, err := d.fitSingle(t.Context(), d.layout, grid, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ridge, tried, tallies := o.ridge, o.tried, o.tallies
 	var sse [2]float64
 	for _, t := range tallies {

@@ -4,25 +4,26 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
 )
 
 // score fills in the report.
-func (f *fitter) score(ctx context.Context, m *Model) error {
-	r := f.report
-	p := make([]float64, m.rank)
+func (f *fitter) score(ctx context.Context, fitted *model.Model) error {
+	r, m := f.report, fitted.Parameters()
+	p := make([]float64, fitted.Rank())
 	ours := f.tally(func(g, k int, z []float64, y float64) float64 {
-		for j := range p {
-			p[j] = dot(z, m.u[g].Col(j))
-		}
-		return y - dot(p, m.b[k*m.rank:])
+		project(p, z, m.U[g])
+		return y - floats.Dot(p, m.B[k*len(p):][:len(p)])
 	})
 	tallies := [][][2]tally{ours} // by method, task and set
-	r.Scores = []Score{{Method: Ours, Ridge: m.ridge}}
+	r.Scores = []Score{{Method: Ours, Ridge: m.Ridge}}
 	if f.c.Baselines {
 		theta := f.pooled.theta(-1, f.pooled.ridge)
 		tallies = append(tallies, f.tally(func(_, _ int, z []float64, y float64) float64 {
-			return y + dot(z, m.mean) - dot(z, theta)
+			return y + floats.Dot(z, m.Mean) - floats.Dot(z, theta)
 		}), f.single.tallies)
 		r.Scores = append(r.Scores, Score{Method: Pooled, Ridge: f.pooled.ridge, Tried: f.pooled.tried},
 			Score{Method: Single, Ridge: f.single.ridge, Tried: f.single.tried})
@@ -34,8 +35,8 @@ func (f *fitter) score(ctx context.Context, m *Model) error {
 	for g, tasks := range f.layout {
 		for i, k := range tasks {
 			name := f.t.Tasks()[k]
-			if m.samples[k] < m.rank {
-				r.FewRows = append(r.FewRows, fmt.Sprintf("%q (%d rows)", name, m.samples[k]))
+			if m.Samples[k] < len(p) {
+				r.FewRows = append(r.FewRows, fmt.Sprintf("%q (%s)", name, text.Count(m.Samples[k], "row")))
 			}
 			if r.Result.Tasks[g][i] != lsq.OK {
 				r.Singular = append(r.Singular, fmt.Sprintf("%q (%v)", name, r.Result.Tasks[g][i]))
@@ -49,7 +50,7 @@ func (f *fitter) score(ctx context.Context, m *Model) error {
 // on node g.
 func (f *fitter) tally(residual func(g, k int, z []float64, y float64) float64) [][2]tally {
 	tallies := make([][2]tally, len(f.rows))
-	row := make([]float64, f.width())
+	row := make([]float64, f.Width())
 	for s, nodes := range f.packed {
 		for g, tasks := range f.layout {
 			for i, k := range tasks {
@@ -65,7 +66,7 @@ func (f *fitter) tally(residual func(g, k int, z []float64, y float64) float64) 
 // scoreAll sets the errors over all tasks. The nodes meet for the means of the
 // targets, and for what all sums consist of.
 func (f *fitter) scoreAll(ctx context.Context, tallies [][][2]tally) error {
-	z := f.perNode(4)
+	z := f.zeros(4)
 	f.eachRow(func(g, i int) {
 		s := set(f.train[i])
 		z[g][s]++
@@ -76,7 +77,7 @@ func (f *fitter) scoreAll(ctx context.Context, tallies [][][2]tally) error {
 		return err
 	}
 	mean := [2]float64{sum[2] / sum[0], sum[3] / sum[1]}
-	z = f.perNode(2 + 6*len(tallies))
+	z = f.zeros(2 + 6*len(tallies))
 	f.eachRow(func(g, i int) {
 		s := set(f.train[i])
 		e := f.t.Y(i) - mean[s]

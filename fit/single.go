@@ -1,14 +1,17 @@
 package fit
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/difalt/difalt/dataset"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // single is one ridge regression for each task.
@@ -18,49 +21,65 @@ type single struct {
 	tallies [][2]tally // of every task, by set
 }
 
-// fitSingle chooses the strength from the grid, by the given tasks, and fits all. It
-// is for the report only, and the one choice in Fit that is not made through the
-// consensus.
-func (d *design) fitSingle(chosenBy []int, grid []float64, workers int) *single {
-	o := &single{}
-	sums := make([][]float64, len(chosenBy))
+// fitSingle chooses the strength from the grid, by the given tasks of every node, and
+// fits all. It is for the report only.
+func (d *design) fitSingle(ctx context.Context, chosenBy dataset.Layout, grid []float64, workers int) (*single, error) {
+	errors := d.singleErrors(slices.Concat(chosenBy...), grid, workers)
+	z := d.zeros(len(grid) + 1)
+	for g, tasks := range chosenBy {
+		for range tasks {
+			floats.Add(z[g], errors[0])
+			errors = errors[1:]
+		}
+	}
+	sum, err := d.sum(ctx, z)
+	if err != nil {
+		return nil, err
+	}
+	return d.singleFit(sum, grid, workers), nil
+}
+
+// singleErrors returns, for each of the given tasks, the squared error in
+// cross-validation of every strength of the grid, and the number of rows.
+func (d *design) singleErrors(tasks []int, grid []float64, workers int) [][]float64 {
+	sums := make([][]float64, len(tasks))
 	paths := d.newPaths(workers)
-	parallel(workers, len(chosenBy), func(worker, at int) {
-		rows := d.rows[chosenBy[at]]
-		sums[at] = make([]float64, len(grid))
+	parallel(workers, len(tasks), func(worker, at int) {
+		rows := d.rows[tasks[at]]
+		s := make([]float64, len(grid)+1)
 		for f := range d.folds {
 			paths[worker].solve(rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != f }, grid, func(g int, theta, z []float64) {
 				for _, i := range rows {
 					if d.fold[i] == f {
-						e := d.row(z, i) - dot(z, theta)
-						sums[at][g] += e * e
+						e := d.row(z, i) - floats.Dot(z, theta)
+						s[g] += e * e
 					}
 				}
 			})
 		}
-	})
-	n := 0
-	for _, k := range chosenBy {
-		for _, i := range d.rows[k] {
+		for _, i := range rows {
 			if d.fold[i] >= 0 {
-				n++
+				s[len(grid)]++
 			}
 		}
-	}
+		sums[at] = s
+	})
+	return sums
+}
+
+// singleFit chooses the strength by the sums of singleErrors, and fits all tasks.
+func (d *design) singleFit(sum, grid []float64, workers int) *single {
+	o := &single{tallies: make([][2]tally, len(d.rows))}
 	for g, ridge := range grid {
-		sum := 0.0
-		for at := range sums {
-			sum += sums[at][g]
-		}
-		o.tried = append(o.tried, Tried{ridge, math.Sqrt(sum / float64(n))})
+		o.tried = append(o.tried, Tried{ridge, math.Sqrt(sum[g] / sum[len(grid)])})
 	}
 	o.ridge = best(o.tried)
-	o.tallies = make([][2]tally, len(d.rows))
+	paths := d.newPaths(workers)
 	parallel(workers, len(d.rows), func(worker, k int) {
 		rows := d.rows[k]
 		paths[worker].solve(rows, func(i int) bool { return d.train[i] }, []float64{o.ridge}, func(_ int, theta, z []float64) {
 			for _, i := range rows {
-				o.tallies[k][set(d.train[i])].add(d.row(z, i) - dot(z, theta))
+				o.tallies[k][set(d.train[i])].add(d.row(z, i) - floats.Dot(z, theta))
 			}
 		})
 	})
@@ -79,7 +98,7 @@ type ridgePath struct {
 func (d *design) newPaths(workers int) []*ridgePath {
 	paths := make([]*ridgePath, workers)
 	for i := range paths {
-		paths[i] = &ridgePath{d: d, z: make([]float64, d.width()), theta: make([]float64, d.width())}
+		paths[i] = &ridgePath{d: d, z: make([]float64, d.Width()), theta: make([]float64, d.Width())}
 	}
 	return paths
 }

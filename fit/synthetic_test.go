@@ -3,12 +3,16 @@ package fit
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A truth is a known model: y = level_t + x' (mean + V c_t) + noise, with x_j of
@@ -47,7 +51,7 @@ func (k *truth) add(t testing.TB, tab *dataset.Table, task string, n int) {
 		for j := range x {
 			x[j] = float64(j) + float64(j+1)*k.rng.NormFloat64()
 		}
-		y := k.level[task] + dot(x, k.theta[task]) + k.noise*k.rng.NormFloat64()
+		y := k.level[task] + floats.Dot(x, k.theta[task]) + k.noise*k.rng.NormFloat64()
 		if err := tab.Append(task, "", x, y); err != nil {
 			t.Fatal(err)
 		}
@@ -93,17 +97,64 @@ func testConfig(t testing.TB, nodes, rank int) Config {
 		t.Fatal(err)
 	}
 	return Config{
-		Network:     &difalt.Network{Weights: w},
+		Network:     network(t, w),
 		Options:     difalt.Options{Rank: rank, Iterations: 200, Seed: 1, Workers: 1},
 		Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
 	}
 }
 
-func fit(t testing.TB, tab *dataset.Table, c Config) (*Model, *Report) {
+func fit(t testing.TB, tab *dataset.Table, c Config) (*model.Model, *Report) {
 	t.Helper()
 	m, r, err := Fit(t.Context(), tab, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m, r
+}
+
+func network(t testing.TB, w *topology.Weights) *consensus.Network {
+	t.Helper()
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
+}
+
+func weights(t testing.TB, graph string, nodes int, rule topology.Rule) *topology.Weights {
+	t.Helper()
+	g, err := topology.Parse(graph, nodes, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := topology.NewWeights(g, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func taskName(i int) string { return fmt.Sprint(i) }
+
+func check(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want one with %q", err, want)
+	}
+}
+
+func schemaOf(m *model.Model) *model.Schema {
+	s := m.Parameters().Schema
+	return &s
+}
+
+// testModel is a model of 15 tasks on 3 nodes, with its truth and its table.
+func testModel(t testing.TB) (*model.Model, *truth, *dataset.Table) {
+	t.Helper()
+	k := newTruth(11, 4, 0.2)
+	tab := k.table(t, 15, 10, 14, 3)
+	c := testConfig(t, 3, 4)
+	c.TaskColumn, c.TargetColumn = "site", "score"
+	m, _ := fit(t, tab, c)
+	return m, k, tab
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A Candidate is a setting that cross-validation compares.
@@ -112,27 +116,42 @@ func (p *pooled) around() []float64 {
 	return means
 }
 
-// A table whose features take more than largeBytes is large: trials do not run in
-// parallel, since each packs a copy of its own and keeps all threads busy alone, and
-// only every eighth task takes part in them, or more so that leastTuned tasks remain.
+// If the features of all nodes take more than largeBytes, the fit is large: trials do not
+// run in parallel, since each packs a copy of its own and keeps all threads busy alone,
+// and only every eighth task takes part in them, or more so that leastTuned tasks remain.
 // That many say as much about rank and strengths as all.
 var largeBytes, leastTuned = 1 << 28, 2000
 
-func (f *fitter) large() bool { return 8*f.t.Rows()*f.width() > largeBytes }
-
-// tunedTasks returns the tasks that take part in trials.
-func (f *fitter) tunedTasks() dataset.Layout {
-	step := min(8, len(f.rows)/leastTuned)
-	if !f.large() || step < 2 {
-		return f.layout
-	}
-	layout := make(dataset.Layout, len(f.layout))
+// tunedTasks chooses the tasks that take part in trials.
+func (f *fitter) tunedTasks(ctx context.Context) error {
+	z := f.zeros(2)
+	f.eachRow(func(g, _ int) { z[g][0]++ })
 	for g, tasks := range f.layout {
-		for i := 0; i < len(tasks); i += step {
-			layout[g] = append(layout[g], tasks[i])
+		z[g][1] = float64(len(tasks))
+	}
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return err
+	}
+	f.large = 8*int(sum[0])*f.Width() > largeBytes
+	f.tuned, f.report.AllTasks = f.layout, int(sum[1])
+	if step := min(8, f.report.AllTasks/leastTuned); f.large && step > 1 {
+		f.tuned = make(dataset.Layout, len(f.layout))
+		for g, tasks := range f.layout {
+			for i := 0; i < len(tasks); i += step {
+				f.tuned[g] = append(f.tuned[g], tasks[i])
+			}
 		}
 	}
-	return layout
+	z = f.zeros(1)
+	for g, tasks := range f.tuned {
+		z[g][0] = float64(len(tasks))
+	}
+	if sum, err = f.sum(ctx, z); err != nil {
+		return err
+	}
+	f.report.TunedTasks = int(sum[0])
+	return nil
 }
 
 // compareAll runs the trials in every fold and moves each to its best ridge.
@@ -143,7 +162,7 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 	}
 	// In the order of the jobs, so that the bits do not depend on the workers.
 	rows := len(trials) * len(grid) // where the number of rows is
-	z := f.perNode(rows + 1)
+	z := f.zeros(rows + 1)
 	for g, tasks := range f.tuned {
 		for _, k := range tasks {
 			for _, i := range f.rows[k] {
@@ -165,18 +184,19 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 		return err
 	}
 	for i, t := range trials {
-		t.move(sum[i*len(grid):][:len(grid)], grid, math.Round(sum[rows]))
+		t.move(sum[i*len(grid):][:len(grid)], grid, sum[rows])
 	}
 	return nil
 }
 
-// foldErrors runs the trials in every fold, in parallel unless the caller's mixer has
-// to carry all of them or they are large, and returns what compare says of each: by
-// job (trial*folds + fold), node, and ridge of the grid.
+// foldErrors runs the trials in every fold, and returns what compare says of each: by
+// job (trial*folds + fold), node, and ridge of the grid. Where all nodes live in this
+// process, trials run in parallel, each over a network of its own; with other processes
+// one after the other, as these do it.
 func (f *fitter) foldErrors(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) ([][][]float64, error) {
 	all := workersFor(f.c.Options.Workers)
 	workers := min(all, len(trials)*f.folds)
-	if f.c.Network.Mixer != nil || f.large() {
+	if f.large || !f.net.AllHosted() {
 		workers = 1
 	}
 	sums := make([][][]float64, len(trials)*f.folds)
@@ -184,22 +204,15 @@ func (f *fitter) foldErrors(ctx context.Context, trials []*trial, grid []float64
 	var failed error
 	done := 0
 	parallel(workers, len(sums), func(_, j int) {
-		t, fold := j/f.folds, j%f.folds
 		mu.Lock()
 		stop := failed != nil
 		mu.Unlock()
 		if stop {
 			return
 		}
-		if f.large() {
-			debug.FreeOSMemory() // or the copies of several trials pile up
-		}
-		res, err := f.run(ctx, f.problem(fold, trials[t].MeanRidge), trials[t].Candidate, max(1, all/max(workers, 1)))
-		if err == nil && res.Status == difalt.Canceled {
-			err = ctx.Err()
-		}
+		u, sent, err := f.runTrial(ctx, trials[j/f.folds], j%f.folds, max(1, all/max(workers, 1)))
 		if err == nil {
-			sums[j] = f.compare(fold, trials[t], res.U, grid)
+			sums[j] = f.compare(j%f.folds, trials[j/f.folds], u, grid)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -207,11 +220,38 @@ func (f *fitter) foldErrors(ctx context.Context, trials []*trial, grid []float64
 			failed = err
 			return
 		}
-		f.sent(res)
+		f.sent = f.sent.Plus(sent)
 		done++
 		progress(done)
 	})
 	return sums, failed
+}
+
+// runTrial returns the bases of a trial without a fold, and what was sent over another
+// network than that of the fit.
+func (f *fitter) runTrial(ctx context.Context, t *trial, fold, workers int) (u []*kernel.Basis, sent consensus.Traffic, err error) {
+	if f.large {
+		debug.FreeOSMemory() // or the copies of several trials pile up
+	}
+	net := f.net
+	if net.AllHosted() {
+		if net, err = consensus.New(net.Weights(), nil); err != nil {
+			return nil, sent, err
+		}
+	}
+	res, err := f.run(ctx, net, f.problem(fold, t.MeanRidge), t.Candidate, workers)
+	switch {
+	case err != nil:
+		return nil, sent, err
+	case res.Status == difalt.Canceled && ctx.Err() != nil:
+		return nil, sent, ctx.Err()
+	case res.Status == difalt.Canceled:
+		return nil, sent, errLeft
+	}
+	if net != f.net {
+		sent = net.Traffic()
+	}
+	return res.U, sent, nil
 }
 
 // move sets the errors of a trial and moves it to the ridge of the smallest.
@@ -229,7 +269,7 @@ func (t *trial) move(sums, grid []float64, rows float64) {
 // fold, with b_t fitted to the training rows outside of it.
 func (f *fitter) compare(fold int, t *trial, u []*kernel.Basis, grid []float64) [][]float64 {
 	mean := f.mean(fold, t.MeanRidge)
-	sums := f.perNode(len(grid))
+	sums := f.zeros(len(grid))
 	for g, tasks := range f.tuned {
 		for _, k := range tasks {
 			for i, v := range f.compareTask(f.rows[k], fold, u[g], mean, grid) {
@@ -242,12 +282,12 @@ func (f *fitter) compare(fold int, t *trial, u []*kernel.Basis, grid []float64) 
 
 func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid []float64) []float64 {
 	_, r := u.Dims()
-	z := make([]float64, f.width())
-	project := func(i int, into []float64, stride int) (y float64) {
+	z := make([]float64, f.Width())
+	scaled := func(i int, into []float64, stride int) (y float64) {
 		y = f.row(z, i)
-		y -= dot(z, mean)
+		y -= floats.Dot(z, mean)
 		for j := range r {
-			into[j*stride] = dot(z, u.Col(j))
+			into[j*stride] = floats.Dot(z, u.Col(j))
 		}
 		return y
 	}
@@ -261,7 +301,7 @@ func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid [
 	at := 0
 	for _, i := range rows {
 		if f.fold[i] >= 0 && f.fold[i] != fold {
-			y[at] = project(i, a[at:], max(n, 1))
+			y[at] = scaled(i, a[at:], max(n, 1))
 			at++
 		}
 	}
@@ -274,9 +314,9 @@ func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid [
 	p := make([]float64, r)
 	for _, i := range rows {
 		if f.fold[i] == fold {
-			yi := project(i, p, 1)
+			yi := scaled(i, p, 1)
 			for g := range grid {
-				e := yi - dot(p, b[g*r:][:r])
+				e := yi - floats.Dot(p, b[g*r:][:r])
 				sums[g] += e * e
 			}
 		}
@@ -285,17 +325,39 @@ func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid [
 }
 
 // spectrum sets the singular values of the coefficients at the largest rank that
-// was tried, to show what the chosen one leaves out.
-func (f *fitter) spectrum(ctx context.Context, p *difalt.Problem, chosen Candidate) error {
+// was tried, to show what the chosen one leaves out: the roots of the eigenvalues of
+// sum_t b_t b_t'.
+func (f *fitter) spectrum(ctx context.Context, p *difalt.Problem, chosen Candidate) (err error) {
 	res := f.report.Result
+	if !f.c.Spectrum {
+		return nil
+	}
 	if f.c.Tune && chosen.Rank < f.c.Options.Rank && res.Status != difalt.Canceled {
 		chosen.Rank = f.c.Options.Rank
-		var err error
-		if res, err = f.run(ctx, p, chosen, workersFor(f.c.Options.Workers)); err != nil {
+		if res, err = f.run(ctx, f.net, p, chosen, workersFor(f.c.Options.Workers)); err != nil {
 			return err
 		}
-		f.sent(res)
 	}
-	f.report.Spectrum = singularValues(res.B, chosen.Rank)
+	r := chosen.Rank
+	z := f.zeros(r * r)
+	for g, b := range res.B {
+		for ; len(b) > 0; b = b[r:] {
+			addOuter(z[g], b[:r])
+		}
+	}
+	sum, err := f.sum(ctx, z)
+	if err != nil {
+		return err
+	}
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(r, sum), false) {
+		return nil
+	}
+	values := e.Values(nil) // ascending
+	slices.Reverse(values)
+	for j, v := range values {
+		values[j] = math.Sqrt(max(v, 0))
+	}
+	f.report.Spectrum = values
 	return nil
 }

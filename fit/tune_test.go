@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/topology"
 )
 
 // Two directions, a level, and what pooled ridge is off for all of them make four
@@ -15,10 +14,10 @@ import (
 func TestTuneFindsTheRank(t *testing.T) {
 	tab := newTruth(3, 8, 0.3).table(t, 60, 30, 40, 4)
 	c := testConfig(t, 4, 5)
-	c.Tune = true
+	c.Tune, c.Spectrum = true, true
 	m, r := fit(t, tab, c)
-	if m.Rank() < 4 || r.Chosen.Rank != m.Rank() || r.Chosen.Ridge != m.Ridge() {
-		t.Errorf("chosen is %+v, the model has rank %d and ridge %v", r.Chosen, m.Rank(), m.Ridge())
+	if m.Rank() < 4 || r.Chosen.Rank != m.Rank() || r.Chosen.Ridge != m.Parameters().Ridge {
+		t.Errorf("chosen is %+v, the model has rank %d and ridge %v", r.Chosen, m.Rank(), m.Parameters().Ridge)
 	}
 	best := map[int]float64{}
 	smallest := math.Inf(1)
@@ -103,7 +102,9 @@ func TestTuneLargeTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &fitter{design: d, c: &c, report: &Report{}}
-		f.tuned = f.tunedTasks()
+		if err := f.tunedTasks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if n := len(f.tuned[0]) + len(f.tuned[1]); n != tasks {
 			t.Errorf("%d tasks take part, want %d", n, tasks)
 		}
@@ -123,16 +124,7 @@ func TestTuneNeedsFreedom(t *testing.T) {
 	tab := newTruth(1, 3, 1).table(t, 6, 5, 5, 2)
 	c := testConfig(t, 2, 2)
 	m, _ := fit(t, tab, c)
-	c.Tune, c.U0 = true, m.u
+	c.Tune, c.U0 = true, m.Parameters().U
 	_, _, err := Fit(t.Context(), tab, c)
 	check(t, err, "the rank cannot be chosen")
-	c = testConfig(t, 2, 2)
-	c.Network.Mixer = half{topology.NewLocal(c.Network.Weights, nil)}
-	_, _, err = Fit(t.Context(), tab, c)
-	check(t, err, "fit needs all 2 nodes in this process, but 1 live here")
 }
-
-// half is a mixer that hosts one node of several.
-type half struct{ topology.Mixer }
-
-func (half) Hosted() []int { return []int{0} }

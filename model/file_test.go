@@ -139,7 +139,7 @@ func TestLoadErrors(t *testing.T) {
 		{func(p *Parameters) { p.Scaling.Scale = []float64{1, 0, 1, 1} }, `array "scale": entry 1 is 0`},
 		{func(p *Parameters) { p.Mean = []float64{1, 0, math.NaN(), 1, 1} }, `array "mean": entry 2 is NaN`},
 		{func(p *Parameters) { p.NodeOf = append([]int{7}, p.NodeOf[1:]...) }, `array "node": entry 0 is 7: want 0 to 2`},
-		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `there are two tasks "1"`},
+		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `array "task" names task "1" twice`},
 		{func(p *Parameters) { p.Samples = p.Samples[1:] }, `array "samples" is (14,) int64: want the shape [15]`},
 		{func(p *Parameters) { p.Ridge = -1 }, "ridge -1"},
 	} {
@@ -176,11 +176,11 @@ func TestLoadErrors(t *testing.T) {
 // New must name what does not fit.
 func TestNewErrors(t *testing.T) {
 	for want, change := range map[string]func(p *Parameters){
-		"no bases":                    func(p *Parameters) { p.U = nil },
-		"node 0 is 5 x 3: want 4 x 3": func(p *Parameters) { p.Scaling.Constant = false },
-		"B has 44 entries: want 45":   func(p *Parameters) { p.B = p.B[1:] },
-		"mean has 4 entries: want 5":  func(p *Parameters) { p.Mean = p.Mean[1:] },
-		"fill has 4 entries: want 2":  func(p *Parameters) { p.Schema.Columns = p.Schema.Columns[:2] },
+		"no bases":                           func(p *Parameters) { p.U = nil },
+		"node 0 is 5 x 3: want 4 x 3":        func(p *Parameters) { p.Scaling.Constant = false },
+		`array "B" has 44 entries: want 45`:  func(p *Parameters) { p.B = p.B[1:] },
+		`array "mean" has 4 entries: want 5`: func(p *Parameters) { p.Mean = p.Mean[1:] },
+		`array "fill" has 4 entries: want 2`: func(p *Parameters) { p.Schema.Columns = p.Schema.Columns[:2] },
 	} {
 		p := testParameters(t)
 		change(&p)

@@ -45,7 +45,7 @@ type Model struct {
 }
 
 // New returns the model of the given parameters. The model keeps their slices, which
-// must not be changed any more. It returns an error that names the parameter whose
+// must not be changed any more. It returns an error that names, as Save does, the array whose
 // length does not fit the others, or that holds what no model can.
 func New(p Parameters) (*Model, error) {
 	m := &Model{p: p, features: p.Schema.Features()}
@@ -56,7 +56,7 @@ func New(p Parameters) (*Model, error) {
 	m.index = make(map[string]int, len(p.Tasks))
 	for t, name := range p.Tasks {
 		if _, twice := m.index[name]; twice {
-			return nil, fmt.Errorf("there are two tasks %q", name)
+			return nil, fmt.Errorf("array %q names task %q twice", "task", name)
 		}
 		m.index[name] = t
 	}
@@ -91,7 +91,7 @@ func (m *Model) check() error {
 		{"samples", len(p.Samples), t}, {"B", len(p.B), t * r}, {"precision", len(p.Precision), t * r * r},
 	} {
 		if c.got != c.want {
-			return fmt.Errorf("%s has %d entries: want %d", c.what, c.got, c.want)
+			return fmt.Errorf("array %q has %d entries: want %d", c.what, c.got, c.want)
 		}
 	}
 	for i, s := range p.Scaling.Scale {

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/fit"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 )
 
 // curveChart shows a learning curve.
-func curveChart(points []model.CurvePoint) *chart {
+func curveChart(points []fit.CurvePoint) *chart {
 	c := newChart("Training rows of a new task", "RMSE on held-out rows")
 	errors := [3][]float64{}
 	var x []float64
 	for _, p := range points {
 		x = append(x, float64(p.Samples))
-		for i, e := range []model.Errors{p.Ours, p.Pooled, p.Single} {
+		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single} {
 			v := e.RMSE
 			if e.Rows == 0 {
 				v = math.NaN()
@@ -28,7 +28,7 @@ func curveChart(points []model.CurvePoint) *chart {
 			errors[i] = append(errors[i], v)
 		}
 	}
-	for i, name := range []string{model.Ours, model.Pooled, model.Single} {
+	for i, name := range []string{fit.Ours, fit.Pooled, fit.Single} {
 		c.line(name, x, errors[i], []color.Color{blue, orange, green}[i], true)
 	}
 	if len(x) > 3 {
@@ -53,7 +53,7 @@ func (c *chart) roomAbove(share float64) { c.Y.Max += share * (c.Y.Max - c.Y.Min
 
 // tuningChart shows the error in cross-validation against the ridge, a line for each
 // rank at the mean strength that suits it best.
-func tuningChart(r *model.Report) *chart {
+func tuningChart(r *fit.Report) *chart {
 	c := newChart("Ridge on the coefficients of a task", "RMSE in cross-validation")
 	looks := []color.Color{sky, green, orange, pink, red}
 	lowest := math.Inf(1)
@@ -77,8 +77,8 @@ func tuningChart(r *model.Report) *chart {
 }
 
 // bestOfRanks returns the candidate of smallest error at every rank.
-func bestOfRanks(tried []model.Candidate) []model.Candidate {
-	var out []model.Candidate
+func bestOfRanks(tried []fit.Candidate) []fit.Candidate {
+	var out []fit.Candidate
 	for _, t := range tried {
 		n := len(out)
 		switch {
@@ -124,17 +124,17 @@ func positive(v float64) float64 {
 
 // tasksChart shows the error of every task against its number of training rows, or,
 // if all have the same, of all rows.
-func tasksChart(r *model.Report) *chart {
+func tasksChart(r *fit.Report) *chart {
 	set := "held-out rows"
-	errors := func(t *model.TaskScore) []model.Errors { return t.Test }
+	errors := func(t *fit.TaskScore) []fit.Errors { return t.Test }
 	if r.Scores[0].Test.Rows == 0 {
 		set = "training rows"
-		errors = func(t *model.TaskScore) []model.Errors { return t.Train }
+		errors = func(t *fit.TaskScore) []fit.Errors { return t.Train }
 	}
-	label, rows := "Training rows of the task", func(t *model.TaskScore) int { return t.Train[0].Rows }
-	if slices.IndexFunc(r.Tasks, func(t model.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
+	label, rows := "Training rows of the task", func(t *fit.TaskScore) int { return t.Train[0].Rows }
+	if slices.IndexFunc(r.Tasks, func(t fit.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
 		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.Tasks[0]))
-		rows = func(t *model.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
+		rows = func(t *fit.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
 	}
 	c := newChart(label, "RMSE on its "+set)
 	looks := []color.NRGBA{blue, orange}
@@ -153,7 +153,7 @@ func tasksChart(r *model.Report) *chart {
 
 // spectrumChart shows the singular values of the coefficients, those of the chosen
 // rank in full colour.
-func spectrumChart(r *model.Report) (*chart, error) {
+func spectrumChart(r *fit.Report) (*chart, error) {
 	c := newChart("Axis", "Singular value of the deviations")
 	for i, v := range r.Spectrum {
 		bar, err := plotter.NewBarChart(plotter.Values{v}, 0.5*chartWidth/vg.Length(len(r.Spectrum)+1))

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/pflag"
 )
@@ -28,7 +28,7 @@ type fitFlags struct {
 	folds                      int
 	options                    difalt.Options
 	rule                       topology.Rule
-	meanKind                   model.Mean
+	meanKind                   fit.Mean
 	ridgeValue                 float64 // if not tuneRidge
 	tuneRidge, isProblemFormat bool
 }
@@ -50,6 +50,7 @@ func newFitFlags() *fitFlags {
 	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
 	s.StringVar(&f.method, "method", "dif", "`NAME`: "+strings.Join(methodNames(), ", "))
+	oldName(s, "methods", "method")
 	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration, T_con")
 	s.IntVar(&o.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
 	s.IntVar(&o.PowerIterations, "power-iterations", 30, "power iterations of the initialisation, T_pm")
@@ -90,7 +91,7 @@ func (f *fitFlags) resolve() (err error) {
 	if f.rule, err = topology.ParseRule(f.weights); err != nil {
 		return usagef("--weights: %w", err)
 	}
-	if f.meanKind, err = model.ParseMean(f.mean); err != nil {
+	if f.meanKind, err = fit.ParseMean(f.mean); err != nil {
 		return usagef("--mean: %w", err)
 	}
 	if f.step != "auto" {

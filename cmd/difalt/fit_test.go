@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/model"
 )
 
 const (
@@ -163,7 +163,7 @@ func TestFitProblemFile(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--task is for tables":                {"--task", "a"},
-		"the file says where tasks live":      {"--nodes", "2"},
+		"says where tasks live":      {"--nodes", "2"},
 		"U0 of node 0 is 30 x 2, want 30 x 3": {"--rank", "3"},
 		"--rank is 31":                        {"--rank", "31"},
 		"diverged after 0 iterations":         {"--step", "1e300"},
