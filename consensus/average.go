@@ -27,6 +27,15 @@ type average struct {
 	rounds    int                // of the Mix under way
 	applied   *mat.Dense         // W^rounds in a Mix that uses it, otherwise nil
 	denseFrom int                // the fewest rounds for which W^rounds is used
+
+	// With nodes elsewhere: x_k and x_k-1 of the hosted nodes and, of x_k, of the
+	// neighbours elsewhere.
+	net     *Network
+	layout  layout
+	in, out []float64
+	factors recurrence
+	columns func(worker int) // stored, so that running it does not allocate
+	omega   float64
 }
 
 // A weight is a nonzero entry of a row of W.
@@ -43,9 +52,10 @@ const denseSpeed = 8
 // rounds one by one.
 func (n *Network) newAverage(rows [][]weight, dense *mat.Dense, bound float64, pool *kernel.Pool) *average {
 	l := len(rows)
-	m := &average{dense: dense, sparse: rows, bound: bound, powers: make(map[int]*mat.Dense)}
+	m := &average{net: n, dense: dense, sparse: rows, bound: bound, powers: make(map[int]*mat.Dense)}
 	cost := denseSpeed * (2*n.Graph().Edges() + l)
 	m.denseFrom = (l*l + cost - 1) / cost
+	m.columns = m.averageShare
 	m.sweep = newSweep(l, pool, m.mixBlock)
 	m.scratch = make([][2][]float64, m.workers())
 	for k := range m.scratch {
@@ -75,7 +85,7 @@ func (m *average) mixBlock(worker int, rows [][]float64, lo, hi int) {
 	} else {
 		c := recurrence{bound: m.bound}
 		for range m.rounds {
-			m.sparseRound(out, in, hi-lo, c.next())
+			m.sparseRound(out, in, blockLen, hi-lo, c.next())
 			in, out = out, in
 		}
 		out = in
@@ -86,10 +96,10 @@ func (m *average) mixBlock(worker int, rows [][]float64, lo, hi int) {
 }
 
 // sparseRound computes out = omega W in + (1 - omega) out for the first n columns of
-// two L x blockLen matrices; without reading out if omega is 1.
-func (m *average) sparseRound(out, in []float64, n int, omega float64) {
+// two row-major matrices; without reading out if omega is 1.
+func (m *average) sparseRound(out, in []float64, stride, n int, omega float64) {
 	for i, row := range m.sparse {
-		o := out[i*blockLen:][:n]
+		o := out[i*stride:][:n]
 		if omega == 1 {
 			clear(o)
 		} else {
@@ -99,11 +109,76 @@ func (m *average) sparseRound(out, in []float64, n int, omega float64) {
 		}
 		for _, w := range row {
 			a := omega * w.value
-			for k, v := range in[w.row*blockLen:][:n] {
+			for k, v := range in[w.row*stride:][:n] {
 				o[k] += a * v
 			}
 		}
 	}
+}
+
+func (m *average) open(z []Message) error {
+	m.layout = layoutOf(shapeOf(z[0]))
+	if size := m.net.rows * m.layout.stride; len(m.in) < size {
+		m.in, m.out = make([]float64, size), make([]float64, size)
+	}
+	for i := range z {
+		m.layout.gather(m.layout.row(m.in, i), z[i])
+	}
+	m.factors = recurrence{bound: m.bound}
+	return nil
+}
+
+func (m *average) close(z []Message) {
+	for i := range z {
+		m.layout.scatter(m.layout.row(m.in, i), z[i])
+	}
+}
+
+func (m *average) channel() uint8 { return uint8(m.layout.Stream) }
+
+func (m *average) speak() {
+	for i := range m.sparse {
+		if !finite(m.layout.row(m.in, i)) {
+			m.net.fail(m.channel(), i)
+		}
+	}
+}
+
+// part appends the vector of a node, if it is finite.
+func (m *average) part(dst []byte, k int) []byte {
+	x := m.layout.row(m.in, m.net.index[m.net.links[k].Node])
+	if !finite(x) {
+		return dst
+	}
+	return appendRaw(dst, x)
+}
+
+func (m *average) hear(k int) error {
+	f := &m.net.got[k]
+	if len(f.code) == 0 && f.failure.set {
+		return nil
+	}
+	return readRaw(m.layout.row(m.in, m.net.row[m.net.links[k].Peer]), f.code)
+}
+
+func (m *average) step() Traffic {
+	m.omega = m.factors.next()
+	if m.workers() > 1 {
+		m.pool.Run(m.columns)
+	} else {
+		m.columns(0)
+	}
+	m.in, m.out = m.out, m.in
+	t := Traffic{Rounds: 1, Messages: m.net.ends}
+	t.Bytes = 8 * int64(m.layout.n) * t.Messages
+	return t
+}
+
+// averageShare averages the columns that belong to a worker.
+func (m *average) averageShare(worker int) {
+	n, k := m.layout.n, m.workers()
+	lo, hi := n*worker/k, n*(worker+1)/k
+	m.sparseRound(m.out[lo:], m.in[lo:], m.layout.stride, hi-lo, m.omega)
 }
 
 // power returns W^rounds, or the Chebyshev polynomial of that degree if there is a

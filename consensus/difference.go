@@ -3,6 +3,7 @@ package consensus
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
@@ -36,14 +37,16 @@ type differences struct {
 	desks   []desk // of the workers
 
 	// Of the round under way:
-	flow   *flow
-	z      []Message
-	omega  float64
-	codes  [][]byte // of the hosted nodes; empty if silent
-	failed []error  // by the hosted nodes
+	flow    *flow
+	z       []Message
+	factors recurrence
+	omega   float64
+	codes   [][]byte // of the hosted nodes; empty if silent
+	failed  []bool   // hosted nodes with numbers that are not finite
+	first   []int    // of the neighbours elsewhere, the first link from them
 
 	// Stored, so that running them does not allocate.
-	gather, speak, step, scatter func(worker int)
+	gather, encode, average, scatter func(worker int)
 }
 
 // A desk is where a worker codes, decodes and adds.
@@ -53,28 +56,26 @@ type desk struct {
 }
 
 // newDifferences returns the rounds of nodes with the given weights of neighbours.
-// dense is W - I if all nodes live in this process and products with it are cheaper.
-func newDifferences(n *Network, pool *kernel.Pool, a Agreement, step, bound float64, dense *mat.Dense) *differences {
-	m := &differences{a: a, net: n, pool: pool, stepLen: step, dense: dense}
+func (n *Network) newDifferences(rows [][]weight, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
+	m := &differences{a: a, net: n, pool: pool, stepLen: step, rows: rows}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}
-	for _, i := range n.hosted {
-		var row []weight
-		for _, j := range n.Graph().Neighbors(i) {
-			row = append(row, weight{n.row[j], n.weights.At(i, j)})
+	m.codes, m.failed = make([][]byte, len(n.hosted)), make([]bool, len(n.hosted))
+	m.first = slices.Repeat([]int{-1}, n.rows-len(rows))
+	for k, link := range n.links {
+		if e := n.row[link.Peer] - len(rows); m.first[e] < 0 {
+			m.first[e] = k
 		}
-		m.rows = append(m.rows, row)
 	}
-	m.codes, m.failed = make([][]byte, len(n.hosted)), make([]error, len(n.hosted))
 	workers := 1
 	if pool != nil {
 		workers = pool.Workers()
 	}
 	m.desks = make([]desk, workers)
 	m.gather = m.perNode(func(_, i int) { m.flow.gather(i, m.z[i]) })
-	m.speak = m.perNode(m.speakNode)
-	m.step = m.stepShare
+	m.encode = m.perNode(m.encodeNode)
+	m.average = m.stepShare
 	m.scatter = m.perNode(func(_, i int) { m.flow.scatter(i, m.z[i]) })
 	return m
 }
@@ -96,52 +97,88 @@ func (m *differences) run(f func(worker int)) {
 	}
 }
 
-// mix overwrites z by what it is after the given number of rounds, at least one.
-func (m *differences) mix(z []Message, rounds int, traffic *Traffic) error {
-	if err := m.open(z[0]); err != nil {
-		return err
+// open begins a Mix of z. It returns an error if the stream has had messages of another
+// shape.
+func (m *differences) open(z []Message) error {
+	s := shapeOf(z[0])
+	if m.flows[s.Stream] == nil {
+		m.flows[s.Stream] = m.newFlow(s)
 	}
-	m.z = z
-	m.run(m.gather)
-	c := recurrence{bound: m.bound}
-	for range rounds {
-		m.flow.work.Rounds++
-		m.omega = c.next()
-		m.run(m.speak)
-		for i, err := range m.failed {
-			if err != nil {
-				return fmt.Errorf("%w: node %d, stream %v", err, m.net.hosted[i], m.flow.Stream)
-			}
-		}
-		m.count(traffic)
-		m.run(m.step)
-	}
-	m.run(m.scatter)
-	m.z = nil
-	return nil
-}
-
-// open makes the stream of message z the one under way. It returns an error if the
-// stream has had messages of another shape.
-func (m *differences) open(z Message) error {
-	s := shapeOf(z)
-	if m.flows[z.Stream] == nil {
-		m.flows[z.Stream] = m.newFlow(s)
-	}
-	f := m.flows[z.Stream]
+	f := m.flows[s.Stream]
 	if f.shape != s {
 		return fmt.Errorf("consensus: a message of %v after messages of %v", s, f.shape)
 	}
 	f.begin()
-	m.flow = f
+	m.flow, m.z, m.factors = f, z, recurrence{bound: m.bound}
+	m.run(m.gather)
+	m.z = nil
 	return nil
 }
 
-// speakNode codes the difference of hosted node i, if it is worth sending.
-func (m *differences) speakNode(worker, i int) {
+// close overwrites z by what it is after the rounds.
+func (m *differences) close(z []Message) {
+	m.z = z
+	m.run(m.scatter)
+	m.z = nil
+}
+
+func (m *differences) channel() uint8 { return uint8(m.flow.Stream) }
+
+func (m *differences) speak() {
+	m.flow.work.Rounds++
+	m.omega = m.factors.next()
+	m.run(m.encode)
+	for i, failed := range m.failed {
+		if failed {
+			m.net.fail(m.channel(), i)
+		}
+	}
+}
+
+func (m *differences) part(dst []byte, k int) []byte {
+	return append(dst, m.codes[m.net.index[m.net.links[k].Node]]...)
+}
+
+// hear decodes what has come along link k, for step. What a node sends along several
+// links is the same.
+func (m *differences) hear(k int) error {
+	f, code := m.flow, m.net.got[k].code
+	if len(code) == 0 {
+		return nil
+	}
+	if len(code) > maxCode(m.a.Codec, f.shape) {
+		return fmt.Errorf("a code of %d bytes for %v", len(code), f.shape)
+	}
+	return f.decode(m.a.Codec, f.row(f.heard, m.net.row[m.net.links[k].Peer]-len(m.rows)), code)
+}
+
+// step takes over what has come, averages, and counts what was sent.
+func (m *differences) step() Traffic {
+	f := m.flow
+	for k, link := range m.net.links {
+		row := m.net.row[link.Peer]
+		if len(m.net.got[k].code) == 0 || k != m.first[row-len(m.rows)] {
+			continue
+		}
+		replica := f.row(f.work.Replica, row)
+		heard := f.row(f.heard, row-len(m.rows))
+		if m.a.Codec == nil {
+			copy(replica, heard)
+			continue
+		}
+		for k, v := range heard {
+			replica[k] += v
+		}
+	}
+	m.run(m.average)
+	return m.count()
+}
+
+// encodeNode codes the difference of hosted node i, if it is worth sending.
+func (m *differences) encodeNode(worker, i int) {
 	f, desk := m.flow, &m.desks[worker]
 	x, replica := f.row(f.x, i), f.row(f.work.Replica, i)
-	m.codes[i], m.failed[i] = m.codes[i][:0], nil
+	m.codes[i], m.failed[i] = m.codes[i][:0], false
 	q := desk.difference[:f.n]
 	for k, v := range x {
 		q[k] = v - replica[k]
@@ -150,14 +187,16 @@ func (m *differences) speakNode(worker, i int) {
 		return
 	}
 	if m.a.Codec == nil {
-		m.codes[i] = m.codes[i][:8*f.n]
-		copy(replica, x)
+		if m.failed[i] = !finite(x); !m.failed[i] {
+			m.codes[i] = appendRaw(m.codes[i], x)
+			copy(replica, x)
+		}
 		return
 	}
 	seed := mix(mix(m.a.Seed, uint64(f.Stream)), mix(uint64(m.net.hosted[i]), f.work.Rounds))
 	code, err := f.transcode(m.a.Codec, m.codes[i], q, seed)
-	if err != nil {
-		m.failed[i] = err
+	if err != nil { // only of numbers that are not finite
+		m.failed[i] = true
 		return
 	}
 	m.codes[i] = code
@@ -174,9 +213,9 @@ func norm(v []float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// count adds what the hosted nodes send in a round.
-func (m *differences) count(t *Traffic) {
-	t.Rounds++
+// count returns what the hosted nodes have sent in a round.
+func (m *differences) count() Traffic {
+	t := Traffic{Rounds: 1}
 	for k, code := range m.codes {
 		links := int64(m.net.Graph().Degree(m.net.hosted[k]))
 		if len(code) == 0 {
@@ -186,6 +225,7 @@ func (m *differences) count(t *Traffic) {
 		t.Messages += links
 		t.Bytes += links * int64(len(code))
 	}
+	return t
 }
 
 // stepShare steps the panels of entries that belong to a worker.

@@ -62,6 +62,7 @@ type flow struct {
 	committed flowState
 	stale     bool      // work does not follow from committed
 	x, before []float64 // x_k and x_k-1 of recurrence, of the hosted nodes
+	heard     []float64 // what has come from the neighbours elsewhere, decoded
 }
 
 // A flowState is what is kept of a stream from one call to the next.
@@ -82,6 +83,7 @@ func (m *differences) newFlow(s shape) *flow {
 		}
 	}
 	f.x = make([]float64, hosted*f.stride)
+	f.heard = make([]float64, (rows-hosted)*f.stride)
 	if m.bound > 0 {
 		f.before = make([]float64, hosted*f.stride)
 	}
@@ -159,27 +161,53 @@ func maxCode(c Codec, s shape) int {
 	return c.MaxLen(s.D*s.R) + codecOf(c).MaxLen(s.Scalars)
 }
 
-// transcode appends the codes of the two parts of q, basis and scalars, to code, and
-// overwrites q by what they stand for.
+// parts are the two parts of a vector, each with its codec.
+func (f layout) parts(c Codec, q []float64) [2]struct {
+	codec  Codec
+	values []float64
+} {
+	basis := f.D * f.R
+	return [2]struct {
+		codec  Codec
+		values []float64
+	}{{c, q[:basis]}, {codecOf(c), q[basis:]}}
+}
+
+// transcode appends the codes of the parts of q to code, and overwrites q by what they
+// stand for.
 func (f layout) transcode(c Codec, code []byte, q []float64, seed uint64) ([]byte, error) {
-	for k, part := range [2][]float64{q[:f.D*f.R], q[f.D*f.R:]} {
-		if len(part) == 0 {
+	start := len(code)
+	for _, part := range f.parts(c, q) {
+		if len(part.values) == 0 {
 			continue
 		}
-		if k == 1 {
-			c = codecOf(c)
-		}
-		start := len(code)
 		var err error
-		if code, err = c.AppendEncode(code, part, seed); err != nil {
-			return code, err
-		}
-		if _, err = c.Decode(part, code[start:]); err != nil {
+		if code, err = part.codec.AppendEncode(code, part.values, seed); err != nil {
 			return code, err
 		}
 		seed++
 	}
-	return code, nil
+	return code, f.decode(c, q, code[start:])
+}
+
+// decode overwrites q by the vector that code stands for; a nil codec is float64. It
+// returns an error if there is anything else in code.
+func (f layout) decode(c Codec, q []float64, code []byte) (err error) {
+	if c == nil {
+		return readRaw(q, code)
+	}
+	for _, part := range f.parts(c, q) {
+		if len(part.values) == 0 {
+			continue
+		}
+		if code, err = part.codec.Decode(part.values, code); err != nil {
+			return err
+		}
+	}
+	if len(code) > 0 {
+		return fmt.Errorf("consensus: %d bytes after the code of %v", len(code), f.shape)
+	}
+	return nil
 }
 
 // mix returns a seed derived from two (the finaliser of SplitMix64).
