@@ -115,7 +115,6 @@ func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks [
 	}
 	t.y = y
 	t.task = make([]int32, len(task))
-	t.line = make([]int32, len(task))
 	for i, k := range task {
 		t.task[i] = int32(k)
 		if !finite(y[i]) {

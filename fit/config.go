@@ -11,27 +11,6 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// Mean is the coefficient vector that all tasks share.
-type Mean uint8
-
-const (
-	// MeanShared is the coefficients of pooled ridge regression.
-	MeanShared Mean = iota
-	// MeanNone is zero: the plain model theta_t = U b_t.
-	MeanNone
-)
-
-// ParseMean returns the Mean of a name, "shared" or "none".
-func ParseMean(name string) (Mean, error) {
-	switch name {
-	case "shared":
-		return MeanShared, nil
-	case "none":
-		return MeanNone, nil
-	}
-	return 0, fmt.Errorf("unknown mean %q: want shared or none", name)
-}
-
 // Config says how Fit trains. Missing features, which tables have that were read with
 // dataset.MissingKeep, are replaced by the mean of their column over the training rows
 // of all nodes that have a value; those of a categorical column by the shares of its
@@ -45,8 +24,9 @@ type Config struct {
 	// Train[i] says whether row i is for training, and the others are held out; nil
 	// trains on all rows.
 	Train []bool
-	// Mean is the coefficient vector that tasks share.
-	Mean Mean
+	// NoMean leaves out the coefficients that all tasks share, those of pooled ridge
+	// regression: the plain model theta_t = U b_t.
+	NoMean bool
 	// Standardize centres and scales every feature to unit variance on the training
 	// rows, and centres the target. Constant features stay as they are.
 	Standardize bool
@@ -131,7 +111,7 @@ func (c *Config) terms(t *dataset.Table) []term {
 		{"the number of iterations", o.Iterations}, {"the number of rounds", o.Rounds},
 		{"the number of rounds in the initialisation", o.InitRounds}, {"the number of power iterations", o.PowerIterations},
 		{"the step", o.Step}, {"the scaled step", o.ScaledStep}, {"the tolerance", o.Tolerance},
-		{"the choice of a mean", c.Mean}, {"the choice to standardise", c.Standardize}, {"the choice of an intercept", c.Intercept},
+		{"the choice of no mean", c.NoMean}, {"the choice to standardise", c.Standardize}, {"the choice of an intercept", c.Intercept},
 		{"the choice to tune", c.Tune}, {"the ridge", c.Ridge}, {"the choice to tune the ridge", c.TuneRidge},
 		{"the number of folds", c.Folds}, {"the choice of baselines", c.Baselines}, {"the choice of a spectrum", c.Spectrum},
 	} {

@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -47,10 +46,13 @@ type CurvePoint struct {
 // rows, for a model without a shared mean.
 func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []CurvePoint, leftOut []string, err error) {
 	p := m.Parameters()
-	if err := m.CheckNew(t, c.Node); err != nil {
-		return nil, nil, err
+	if c.Ridge == nil {
+		c.Ridge = &p.Ridge
 	}
-	if err := c.complete(t, p.Ridge); err != nil {
+	if _, _, err := m.Adapt(t, c.Node, *c.Ridge); err != nil {
+		return nil, nil, err // what is wrong with the table is so with all of its parts
+	}
+	if err := c.complete(t); err != nil {
 		return nil, nil, err
 	}
 	l := &curve{c: &c, t: t, mean: p.Mean, scaling: p.Scaling, sums: make([]curveSums, len(c.Samples))}
@@ -88,10 +90,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 }
 
 // complete checks a configuration and fills in the defaults.
-func (c *CurveConfig) complete(t *dataset.Table, ridge float64) error {
-	if c.Ridge == nil {
-		c.Ridge = &ridge
-	}
+func (c *CurveConfig) complete(t *dataset.Table) error {
 	if c.Repeats == 0 {
 		c.Repeats = 5
 	}
@@ -103,9 +102,6 @@ func (c *CurveConfig) complete(t *dataset.Table, ridge float64) error {
 	}
 	if len(c.Samples) == 0 {
 		rows := slices.Sorted(slices.Values(t.Samples(nil)))
-		if len(rows) == 0 {
-			return errors.New("the table has no rows")
-		}
 		for a, b := 1, 2; a <= max(1, rows[len(rows)/2]/2); a, b = b, a+b {
 			c.Samples = append(c.Samples, a)
 		}

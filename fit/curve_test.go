@@ -74,7 +74,7 @@ func TestFewShotIsNearTheOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := testConfig(t, 4, r)
-		c.Mean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines = MeanNone, false, false, false, false
+		c.NoMean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines = true, false, false, false, false
 		c.Options.Iterations = 400
 		m, _ := fit(t, tab, c)
 		few := p.table(t, "new", 400, 2*r)

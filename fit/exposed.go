@@ -82,7 +82,7 @@ func (f *fitter) disclosed(g int) (flags byte) {
 			}
 		}
 	})
-	grams := c.Mean == MeanShared || c.Baselines
+	grams := !c.NoMean || c.Baselines
 	folds := grams || c.Tune || c.TuneRidge
 	for i, counts := range n {
 		if i < d.folds && !folds {

@@ -72,7 +72,7 @@ func TestExposed(t *testing.T) {
 	if !reflect.DeepEqual(r.Exposed, want) {
 		t.Errorf("exposed are %+v, want %+v", r.Exposed, want)
 	}
-	c.Mean, c.TuneRidge, c.Baselines = MeanNone, false, false
+	c.NoMean, c.TuneRidge, c.Baselines = true, false, false
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
 		t.Errorf("exposed are %+v without folds", r.Exposed)
 	}

@@ -92,7 +92,7 @@ func (f *fitter) progress(stage string, done, total int) {
 // chooseAll fits the shared mean and the baselines, and returns the setting of the
 // final run.
 func (f *fitter) chooseAll(ctx context.Context, unit float64) (chosen Candidate, err error) {
-	if f.c.Mean == MeanShared || f.c.Baselines {
+	if !f.c.NoMean || f.c.Baselines {
 		f.progress("pooled ridge", 0, 1)
 		if f.pooled, err = f.fitPooled(ctx, decades(-2, 6, unit)); err != nil {
 			return chosen, err
@@ -115,7 +115,7 @@ func (f *fitter) chooseAll(ctx context.Context, unit float64) (chosen Candidate,
 // mean returns the shared coefficients of the training rows outside of a fold; -1
 // is no fold.
 func (f *fitter) mean(fold int, ridge float64) []float64 {
-	if f.c.Mean == MeanNone {
+	if f.c.NoMean {
 		return make([]float64, f.Width())
 	}
 	return f.pooled.theta(fold, ridge)
@@ -123,7 +123,7 @@ func (f *fitter) mean(fold int, ridge float64) []float64 {
 
 // residual returns what packs the rows of a table, scaled and less the shared mean.
 func (f *fitter) residual(mean []float64) func(z []float64, i int) float64 {
-	if f.c.Mean == MeanNone {
+	if f.c.NoMean {
 		return f.row
 	}
 	return func(z []float64, i int) float64 {
@@ -232,7 +232,7 @@ func (f *fitter) estimateNoise(ctx context.Context, m *model.Parameters) error {
 		return err
 	}
 	left := float64(f.total) - sum[1] - float64(d*r-r*r)
-	if f.c.Mean == MeanShared {
+	if !f.c.NoMean {
 		left -= float64(d)
 	}
 	if left > 0 {

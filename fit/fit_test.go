@@ -136,7 +136,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 func TestPlainFit(t *testing.T) {
 	tab := newTruth(4, 4, 1).table(t, 12, 6, 9, 3)
 	c := testConfig(t, 3, 2)
-	c.Mean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines = MeanNone, false, false, false, false
+	c.NoMean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines = true, false, false, false, false
 	m, r := fit(t, tab, c)
 	layout, err := tab.Layout()
 	if err != nil {

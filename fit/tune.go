@@ -43,7 +43,7 @@ type trial struct {
 func (f *fitter) choose(ctx context.Context, grid []float64) (Candidate, error) {
 	c := f.c
 	first := Candidate{Rank: c.Options.Rank, Ridge: c.Ridge}
-	if c.Mean == MeanShared {
+	if !c.NoMean {
 		first.MeanRidge = f.pooled.ridge
 	}
 	if !c.Tune && !c.TuneRidge {
@@ -86,7 +86,7 @@ func (f *fitter) trials(first Candidate, grid []float64) []*trial {
 			ranks = append(ranks, r)
 		}
 	}
-	if f.c.Tune && f.c.Mean == MeanShared {
+	if f.c.Tune && !f.c.NoMean {
 		means = f.pooled.around()
 	}
 	var trials []*trial

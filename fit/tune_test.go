@@ -92,7 +92,7 @@ func TestTuneLargeTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := testConfig(t, 2, 2)
-	c.Mean, c.Standardize, c.Options.Iterations = MeanNone, false, 40
+	c.NoMean, c.Standardize, c.Options.Iterations = true, false, 40
 	bytes, tasks := largeBytes, leastTuned
 	defer func() { largeBytes, leastTuned = bytes, tasks }()
 	choose := func(tab *dataset.Table, tasks int) []Candidate {

@@ -1,10 +1,12 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -20,7 +22,7 @@ import (
 // unique solution, so that b_t is the one of minimum norm. A task that the model knows
 // already is an error.
 func (m *Model) Adapt(t Table, node int, ridge float64) (adapted *Model, singular []string, err error) {
-	if err := m.CheckNew(t, node); err != nil {
+	if err := m.checkNew(t, node); err != nil {
 		return nil, nil, err
 	}
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
@@ -50,6 +52,28 @@ func (m *Model) Adapt(t Table, node int, ridge float64) (adapted *Model, singula
 	p.Precision = slices.Concat(p.Precision, precisions(tasks, u, ridge))
 	adapted, err = New(p)
 	return adapted, singular, err
+}
+
+// checkNew checks a table of new tasks for a node of the model.
+func (m *Model) checkNew(t Table, node int) error {
+	if err := m.checkFeatures(t); err != nil {
+		return err
+	}
+	if !t.HasTarget() {
+		return errors.New("the table has no target column")
+	}
+	if t.Rows() == 0 {
+		return errors.New("the table has no rows")
+	}
+	if node < 0 || node >= len(m.p.Nodes) {
+		return fmt.Errorf("node %d: the model has nodes 0 to %d", node, len(m.p.Nodes)-1)
+	}
+	for _, name := range t.Tasks() {
+		if k, ok := m.index[name]; ok {
+			return fmt.Errorf("the model knows task %q already: it was trained on %s", name, text.Count(m.p.Samples[k], "row"))
+		}
+	}
+	return nil
 }
 
 // pack returns the scaled rows of a table, less the mean.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -108,24 +107,4 @@ func unknownTask(names ...string) error {
 		return fmt.Errorf("the model does not know task %q: add it with adapt", names[0])
 	}
 	return fmt.Errorf("the model does not know tasks %s: add them with adapt", text.Names(names))
-}
-
-// CheckNew returns an error unless the tasks of a table can be added to the model at
-// a node: they have its features, and targets, and the model knows none of them.
-func (m *Model) CheckNew(t Table, node int) error {
-	if err := m.checkFeatures(t); err != nil {
-		return err
-	}
-	if !t.HasTarget() {
-		return errors.New("the table has no target column")
-	}
-	if node < 0 || node >= len(m.p.Nodes) {
-		return fmt.Errorf("node %d: the model has nodes 0 to %d", node, len(m.p.Nodes)-1)
-	}
-	for _, name := range t.Tasks() {
-		if k, ok := m.index[name]; ok {
-			return fmt.Errorf("the model knows task %q already: it was trained on %s", name, text.Count(m.p.Samples[k], "row"))
-		}
-	}
-	return nil
 }

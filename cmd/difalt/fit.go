@@ -287,7 +287,7 @@ func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (
 	}
 	return &fit.Config{
 		Network: network, Options: o, Train: train, Spectrum: f.report != "",
-		Mean: f.meanKind, Standardize: f.standardize, Intercept: f.intercept,
+		NoMean: f.mean == "none", Standardize: f.standardize, Intercept: f.intercept,
 		Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
 		U0: in.U0, Start: in.Start, Truth: in.Truth,
 		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,

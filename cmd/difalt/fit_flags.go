@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/pflag"
 )
@@ -28,7 +27,6 @@ type fitFlags struct {
 	folds                      int
 	options                    difalt.Options
 	rule                       topology.Rule
-	meanKind                   fit.Mean
 	ridgeValue                 float64 // if not tuneRidge
 	tuneRidge, isProblemFormat bool
 }
@@ -91,8 +89,8 @@ func (f *fitFlags) resolve() (err error) {
 	if f.rule, err = topology.ParseRule(f.weights); err != nil {
 		return usagef("--weights: %w", err)
 	}
-	if f.meanKind, err = fit.ParseMean(f.mean); err != nil {
-		return usagef("--mean: %w", err)
+	if f.mean != "shared" && f.mean != "none" {
+		return usagef("--mean is %q: want shared or none", f.mean)
 	}
 	if f.step != "auto" {
 		if f.options.Step, err = strconv.ParseFloat(f.step, 64); err != nil || !(f.options.Step > 0) || math.IsInf(f.options.Step, 0) {

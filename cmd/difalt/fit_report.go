@@ -134,7 +134,7 @@ func printTuning(w io.Writer, r *fit.Report, c *fit.Config) {
 			mark = "chosen"
 		}
 		mean := short(b.MeanRidge)
-		if c.Mean == fit.MeanNone {
+		if c.NoMean {
 			mean = "-"
 		}
 		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})

@@ -163,7 +163,7 @@ func TestFitProblemFile(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--task is for tables":                {"--task", "a"},
-		"says where tasks live":      {"--nodes", "2"},
+		"says where tasks live":               {"--nodes", "2"},
 		"U0 of node 0 is 30 x 2, want 30 x 3": {"--rank", "3"},
 		"--rank is 31":                        {"--rank", "31"},
 		"diverged after 0 iterations":         {"--step", "1e300"},
@@ -194,7 +194,7 @@ func TestFitUsageErrors(t *testing.T) {
 		{append(base, "--step", "fast"), `--step is "fast"`},
 		{append(base, "--ridge", "-1"), `--ridge is "-1"`},
 		{append(base, "--ridge", "NaN"), `--ridge is "NaN"`},
-		{append(base, "--mean", "own"), `unknown mean "own"`},
+		{append(base, "--mean", "own"), `--mean is "own": want shared or none`},
 		{append(base, "--method", "sgd"), `unknown method "sgd"`},
 		{append(base, "--weights", "heavy"), `"heavy"`},
 		{append(base, "--graph", "blob"), `"blob"`},
