@@ -114,28 +114,28 @@ func (in *PlanInput) Validate() error {
 	return in.Time.Validate()
 }
 
-// terms are the paper's formulas without their constants. Logarithms are natural.
-type terms struct {
-	power      float64 // T_pm
-	iterations float64 // T_GD
+// Terms are the paper's formulas without their constants. Logarithms are natural.
+type Terms struct {
+	Power      float64 // T_pm
+	Iterations float64 // T_GD
 	// What log(1/gamma) divides to give a number of rounds: log(L/eps_con) of eq. (2).
-	initAgree, agree, decAgree float64
-	samples                    float64 // n T
+	InitAgree, Agree, DecAgree float64
+	Samples                    float64 // n T
 }
 
-// terms evaluates Theorem 1 a) to c) and, for Dec-AltGDmin, the consensus accuracy
+// Terms evaluates Theorem 1 a) to c) and, for Dec-AltGDmin, the consensus accuracy
 // log(1/eps_con) >~ log(L d kappa (1/epsilon)^(kappa^2)) that Experiment 2 cites.
-func (in *PlanInput) terms() terms {
+func (in *PlanInput) Terms() Terms {
 	l, d, r := math.Log(float64(in.Nodes)), math.Log(float64(in.Features)), math.Log(float64(in.Rank))
 	kappa, eps := math.Log(in.Kappa), -math.Log(in.Epsilon)
 	k2, rank := in.Kappa*in.Kappa, float64(in.Rank)
-	return terms{
-		power:      k2 * (d + kappa),
-		initAgree:  l + d + r + kappa,
-		iterations: k2 * eps,
-		agree:      l + r + kappa,
-		decAgree:   l + d + kappa + k2*eps,
-		samples:    k2 * k2 * k2 * in.Mu * in.Mu * float64(in.Features+in.Tasks) * rank * (k2*rank + eps),
+	return Terms{
+		Power:      k2 * (d + kappa),
+		InitAgree:  l + d + r + kappa,
+		Iterations: k2 * eps,
+		Agree:      l + r + kappa,
+		DecAgree:   l + d + kappa + k2*eps,
+		Samples:    k2 * k2 * k2 * in.Mu * in.Mu * float64(in.Features+in.Tasks) * rank * (k2*rank + eps),
 	}
 }
 

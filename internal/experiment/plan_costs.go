@@ -81,21 +81,21 @@ func NewPlan(in PlanInput) (*Plan, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	c, t := &in.Constants, in.terms()
+	c, t := &in.Constants, in.Terms()
 	dif := MethodPlan{
-		PowerIterations: count(c.Power * t.power),
-		InitRounds:      count(in.rounds(c.InitRounds * t.initAgree)),
-		Iterations:      count(c.Iterations * t.iterations),
-		Rounds:          count(in.rounds(c.Rounds * t.agree)),
+		PowerIterations: count(c.Power * t.Power),
+		InitRounds:      count(in.rounds(c.InitRounds * t.InitAgree)),
+		Iterations:      count(c.Iterations * t.Iterations),
+		Rounds:          count(in.rounds(c.Rounds * t.Agree)),
 	}
 	// Dec-AltGDmin has the same iterations. All its averaging, that of the
 	// initialisation too, is to the accuracy of the result: kappa^4 and
 	// log^2(1/epsilon) in both of its time complexities.
 	dec := dif
-	dec.InitRounds = count(in.rounds(c.DecRounds * t.decAgree))
+	dec.InitRounds = count(in.rounds(c.DecRounds * t.DecAgree))
 	dec.Rounds = dec.InitRounds
 
-	p := &Plan{Input: in, Rounds: float64(in.Rounds), TotalSamples: c.Samples * t.samples}
+	p := &Plan{Input: in, Rounds: float64(in.Rounds), TotalSamples: c.Samples * t.Samples}
 	p.SamplesPerTask = math.Ceil(max(p.TotalSamples/float64(in.Tasks),
 		math.Log(float64(in.Tasks)), math.Log(float64(in.Features)), float64(in.Rank)))
 	p.Enough = float64(in.Samples) >= p.SamplesPerTask
@@ -103,8 +103,8 @@ func NewPlan(in PlanInput) (*Plan, error) {
 	if p.Rounds == 0 {
 		p.Rounds = max(dif.InitRounds, dif.Rounds)
 	}
-	dif.LargestGamma = math.Exp(-max(c.InitRounds*t.initAgree, c.Rounds*t.agree) / p.Rounds)
-	dec.LargestGamma = math.Exp(-c.DecRounds * t.decAgree / p.Rounds)
+	dif.LargestGamma = math.Exp(-max(c.InitRounds*t.InitAgree, c.Rounds*t.Agree) / p.Rounds)
+	dec.LargestGamma = math.Exp(-c.DecRounds * t.DecAgree / p.Rounds)
 	for _, m := range []*MethodPlan{&dif, &dec} {
 		in.addCosts(m)
 		if largest := max(m.Total.Rounds, m.Iterations, p.TotalSamples); !(largest <= countLimit) {
