@@ -5,3 +5,5 @@ package kernel
 const build = "default"
 
 func library() string { return "" }
+
+func useOpenBLAS() bool { return false }

@@ -2,8 +2,13 @@
 
 package kernel
 
-import "github.com/difalt/difalt/kernel/blas"
+import openblas "github.com/difalt/difalt/cgo"
 
 const build = openBLAS
 
-func library() string { return blas.Backend() }
+func library() string { return openblas.Version() }
+
+func useOpenBLAS() bool {
+	openblas.Use()
+	return true
+}

@@ -3,7 +3,6 @@ package kernel
 import (
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 )
@@ -97,33 +96,29 @@ func (s *samples) prefetch(end, next uintptr, r int) {
 
 // mulBasis computes ws.a = X U for the basis that ws.load has prepared.
 func (s *samples) mulBasis(ws *Workspace, u *Basis) {
-	k := ws.packed
-	a, rest, next := ws.a[k*ws.lda:], u.data[min(k*u.stride, len(u.data)):], s.basisNext
+	if s.storage == Float32 {
+		mulBasis(s, s.x32, ws, u)
+	} else {
+		mulBasis(s, s.x64, ws, u)
+	}
+}
+
+func mulBasis[F tile.Float](s *samples, x []F, ws *Workspace, u *Basis) {
+	k, next := ws.packed, s.basisNext
 	if k > 0 {
+		tile.MulPacked(ws.a, ws.lda, x, s.stride, ws.p, s.n, s.d, k, next)
 		next = 0
 	}
-	if s.storage == Float32 {
-		if k > 0 {
-			blas.MulPacked32(ws.a, ws.lda, s.x32, s.stride, ws.p, s.n, s.d, k, s.basisNext)
-		}
-		if k < u.r {
-			blas.MulBasis32(a, ws.lda, s.x32, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
-		}
-		return
-	}
-	if k > 0 {
-		blas.MulPacked(ws.a, ws.lda, s.x64, s.stride, ws.p, s.n, s.d, k, s.basisNext)
-	}
 	if k < u.r {
-		blas.MulBasis(a, ws.lda, s.x64, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
+		tile.MulBasis(ws.a[k*ws.lda:], ws.lda, x, s.stride, u.data[k*u.stride:], u.stride, s.n, s.d, u.r-k, next)
 	}
 }
 
 // mulTransposed computes v = X' e.
 func (s *samples) mulTransposed(v, e []float64) {
 	if s.storage == Float32 {
-		blas.MulTransposed32(v, s.x32, s.stride, e, s.n, s.d, s.gradientNext)
-		return
+		tile.MulTransposed(v, s.x32, s.stride, e, s.n, s.d, s.gradientNext)
+	} else {
+		tile.MulTransposed(v, s.x64, s.stride, e, s.n, s.d, s.gradientNext)
 	}
-	blas.MulTransposed(v, s.x64, s.stride, e, s.n, s.d, s.gradientNext)
 }

@@ -11,7 +11,7 @@ import (
 // Tasks whose least squares needs more than a QR factorisation are left to the
 // tiles, so that every status and every minimum-norm solution is theirs.
 func (g *Group) stepOpenBLAS(c *chunk, u *Basis, ridge float64, ws *Workspace) bool {
-	if !blas.PreferOpenBLAS(max(g.fit.maxRows, g.grad.maxRows), g.r) {
+	if !preferOpenBLAS(max(g.fit.maxRows, g.grad.maxRows), g.r) {
 		return false
 	}
 	s := openblas.Tasks{
@@ -22,7 +22,7 @@ func (g *Group) stepOpenBLAS(c *chunk, u *Basis, ridge float64, ws *Workspace) b
 		MaxRows: max(g.fit.maxRows, g.grad.maxRows),
 		U:       u.data, Ldu: u.stride,
 		B:    g.B,
-		Grad: c.grad, Ldg: g.Grad.stride,
+		Grad: c.grad.data, Ldg: c.grad.stride,
 		Ridge: ridge,
 		Work:  ws.openBLAS,
 	}
@@ -42,7 +42,7 @@ func (g *Group) stepOpenBLAS(c *chunk, u *Basis, ridge float64, ws *Workspace) b
 // openBLASWork returns the scratch memory of stepOpenBLAS, nil if smaller shapes
 // never get there.
 func openBLASWork(maxSamples, d, r int) []float64 {
-	if !blas.PreferOpenBLAS(maxSamples, r) {
+	if !preferOpenBLAS(maxSamples, r) {
 		return nil
 	}
 	return alignedFloat64(openblas.WorkLen(max(maxSamples, 1), blas.Stride(d), r))

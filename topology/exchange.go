@@ -270,7 +270,10 @@ func (m *exchange) stepShare(worker int) {
 func (m *exchange) stepPanel(sums []float64, lo, hi int) {
 	f, l := m.flow, m.graph.Len()
 	if m.dense != nil {
-		blas.Combine(sums, panelLen, m.dense.RawMatrix().Data, l, f.Known[lo:], f.stride, l, l, hi-lo)
+		// A vector is a column of z, and the rows of W are the columns of W'.
+		z := blas.Matrix{Rows: hi - lo, Cols: l, Stride: f.stride, Data: f.Known[lo:]}
+		w := blas.Matrix{Rows: l, Cols: l, Stride: l, Data: m.dense.RawMatrix().Data}
+		blas.GemmNN(z, w, blas.Matrix{Rows: hi - lo, Cols: l, Stride: panelLen, Data: sums})
 	}
 	for i := range l {
 		sum := sums[i*panelLen:][:hi-lo]

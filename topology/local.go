@@ -129,7 +129,10 @@ func (m *Local) mixBlock(worker int, rows [][]float64, lo, hi int) {
 	}
 	if m.applied != nil {
 		w := m.applied.RawMatrix()
-		blas.Combine(out, blockLen, w.Data, w.Stride, in, blockLen, w.Rows, w.Rows, hi-lo)
+		// A message is a column of z, and the rows of W are the columns of W'.
+		z := blas.Matrix{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: in}
+		wt := blas.Matrix{Rows: w.Rows, Cols: w.Rows, Stride: w.Stride, Data: w.Data}
+		blas.GemmNN(z, wt, blas.Matrix{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: out})
 	} else {
 		c := recurrence{bound: m.bound}
 		for range m.rounds {
@@ -201,6 +204,9 @@ func product(a, b *mat.Dense) *mat.Dense {
 	l, _ := a.Dims()
 	c := mat.NewDense(l, l, nil)
 	// Not by mat.Dense.Mul, whose bits depend on the BLAS in use.
-	blas.Combine(c.RawMatrix().Data, l, a.RawMatrix().Data, l, b.RawMatrix().Data, l, l, l, l)
+	square := func(m *mat.Dense) blas.Matrix { // the transpose of m
+		return blas.Matrix{Rows: l, Cols: l, Stride: l, Data: m.RawMatrix().Data}
+	}
+	blas.GemmNN(square(b), square(a), square(c)) // C' = B'A'
 	return c
 }

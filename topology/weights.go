@@ -226,3 +226,7 @@ func (w *Weights) DoublyStochastic() bool {
 func (w *Weights) String() string {
 	return fmt.Sprintf("%s weights on %v, gamma %.3g", w.name, w.graph, w.gamma)
 }
+
+// RealEigenvalues reports whether all eigenvalues of W are real, as Chebyshev
+// polynomials of W need; those of all rules are.
+func (w *Weights) RealEigenvalues() bool { return w.real }

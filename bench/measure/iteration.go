@@ -6,7 +6,7 @@ import "github.com/difalt/difalt/kernel"
 // two ceilings over it with the same workers.
 type Iteration struct {
 	*Ceiling
-	engine *kernel.Engine
+	engine *kernel.Executor
 	u      []*kernel.Basis
 }
 
@@ -19,7 +19,7 @@ func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
 		it.u = append(it.u, p.U.Clone()) // every node has its own
 	}
 	pool := kernel.NewPool(workers)
-	it.engine = kernel.NewEngine(pool, groups)
+	it.engine = kernel.NewExecutor(pool, groups)
 	it.Ceiling = NewCeiling(pool, nodes...)
 	return it
 }

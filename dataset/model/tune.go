@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
@@ -268,7 +269,7 @@ func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid [
 	b := make([]float64, len(grid)*r)
 	ws := lsq.NewWorkspace(n, r)
 	for g, ridge := range grid {
-		lsq.Solve(b[g*r:][:r], a, max(n, 1), n, r, y, ridge, ws)
+		lsq.Solve(b[g*r:][:r], blas.Matrix{Rows: n, Cols: r, Stride: max(n, 1), Data: a}, y, ridge, ws)
 	}
 	sums := make([]float64, len(grid))
 	p := make([]float64, r)

@@ -35,7 +35,7 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 			storage = kernel.Float32
 		}
 		group := kernel.NewGroup(pack(p, storage), p.R)
-		engine := kernel.NewEngine(pool, []*kernel.Group{group})
+		engine := kernel.NewExecutor(pool, []*kernel.Group{group})
 		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
 		iterate = func(*protocol.Answer) { engine.Step(u, 0) }
 		export = func(a *protocol.Answer) {

@@ -30,7 +30,7 @@ type Ops struct {
 	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, next uintptr)
 	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr)
 	RankUpdate      func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
-	Factor          func(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64)
+	Factor          func(a []float64, lda, m, n int, r []float64, ldr int, h []float64)
 	FormQ           func(a []float64, lda, m, n int, h []float64)
 	Gram            func(s []float64, lds int, a []float64, lda, m, n int)
 	SolveUpper      func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)

@@ -24,12 +24,7 @@ const maxDots = 6
 // MulBasis computes A = X U; see mulBasisGeneric. next is the address from which
 // the caller will read samples after these (0 when there are none): tiers that
 // prefetch ask for memory from there on, at the pace of their own reading.
-func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
-}
-
-// MulBasis32 is MulBasis for samples stored as float32.
-func MulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
@@ -47,13 +42,10 @@ func LongRows(bytes int) bool { return PackRows*bytes > Window }
 
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. With
 // its first rows it asks for those from next on, and so forth, as many bytes as x has.
-// In the case of LongRows next is where the rows that follow these ones start.
-func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
-	mulPacked(a, lda, x, ldx, p, n, d, r, next)
-}
-
-// MulPacked32 is MulPacked for samples stored as float32.
-func MulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr) {
+// In the case of LongRows next is where the rows that follow these ones start. With
+// float32 it writes to the end of p, behind the basis: one p serves one goroutine at a
+// time.
+func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
 	mulPacked(a, lda, x, ldx, p, n, d, r, next)
 }
 
@@ -83,12 +75,7 @@ func Residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 
 // MulTransposed computes g = X' e; see mulTransposedGeneric. next is as for
 // MulBasis.
-func MulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposed(g, x, ldx, e, n, d, next)
-}
-
-// MulTransposed32 is MulTransposed for samples stored as float32.
-func MulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
+func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
 	mulTransposed(g, x, ldx, e, n, d, next)
 }
 
@@ -98,8 +85,8 @@ func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 }
 
 // Factor computes Householder reflectors; see factorGeneric.
-func Factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	factor(a, lda, m, n, p, r, ldr, h)
+func Factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	factor(a, lda, m, n, r, ldr, h)
 }
 
 // FormQ overwrites reflectors by the thin Q; see formQGeneric.

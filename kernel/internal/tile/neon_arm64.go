@@ -192,9 +192,9 @@ func leastSquaresNEON(b, a []float64, lda, n, r int, y, work []float64) (lo, hi 
 
 // factorNEON takes the inner products of the first columns together with the norm,
 // when v is not known yet, and those of the other columns with v.
-func factorNEON(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+func factorNEON(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
 	var f [4]float64
-	for k := range p {
+	for k := range n {
 		x := a[k*lda+k:]
 		c := min(4, n-k)
 		dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)

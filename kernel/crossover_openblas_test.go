@@ -1,12 +1,14 @@
 //go:build openblas
 
-package blas
+package kernel
 
 import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
+	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/netlib/blas/netlib"
 )
 
@@ -25,8 +27,20 @@ func TestCrossover(t *testing.T) {
 	}
 }
 
-func TestGonumUsesOpenBLAS(t *testing.T) {
+// gonum is the host program's until that asks for OpenBLAS.
+func TestUseOpenBLAS(t *testing.T) {
+	if _, ok := blas64.Implementation().(netlib.Implementation); ok {
+		t.Error("gonum uses OpenBLAS although nobody asked for it")
+	}
+	before := blas64.Implementation()
+	defer func() {
+		blas64.Use(before)
+		lapack64.Use(lapackgonum.Implementation{})
+	}()
+	if !UseOpenBLAS() {
+		t.Error("this build has OpenBLAS")
+	}
 	if _, ok := blas64.Implementation().(netlib.Implementation); !ok {
-		t.Errorf("gonum uses %T", blas64.Implementation())
+		t.Errorf("gonum's BLAS is %T", blas64.Implementation())
 	}
 }

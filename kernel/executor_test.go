@@ -9,11 +9,11 @@ import (
 	"github.com/difalt/difalt/kernel/internal/conformance"
 )
 
-// An engine gives the same bits as the groups on their own, for any number of
+// An executor gives the same bits as the groups on their own, for any number of
 // workers.
-func TestEngine(t *testing.T) { conformance.EachTier(t, testEngine) }
+func TestExecutor(t *testing.T) { conformance.EachTier(t, testExecutor) }
 
-func testEngine(t *testing.T) {
+func testExecutor(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const d, r = 37, 3
 	var tasks []*kernel.Tasks
@@ -34,7 +34,7 @@ func testEngine(t *testing.T) {
 		t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
 			pool := kernel.NewPool(workers)
 			defer pool.Close()
-			e := kernel.NewEngine(pool, groups)
+			e := kernel.NewExecutor(pool, groups)
 			for _, ridge := range []float64{0, 0.5} {
 				e.Step(u, ridge)
 				for i, g := range want {
@@ -66,23 +66,23 @@ func testEngine(t *testing.T) {
 func sameGroup(t *testing.T, got, want *kernel.Group) {
 	t.Helper()
 	if !sameBits(got.B, want.B) || !sameBits(got.Grad.Data(), want.Grad.Data()) || got.Objective != want.Objective {
-		t.Error("the engine and the group differ")
+		t.Error("the executor and the group differ")
 	}
 	for i, s := range want.Status {
 		if got.Status[i] != s {
-			t.Errorf("task %d: %v by the engine, %v by the group", i, got.Status[i], s)
+			t.Errorf("task %d: %v by the executor, %v by the group", i, got.Status[i], s)
 		}
 	}
 }
 
-func TestEngineDoesNotAllocate(t *testing.T) {
+func TestExecutorDoesNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	tasks, _, _ := randomTasks(rng, 24, ragged(rng, 200, 60), kernel.Float64)
 	groups := []*kernel.Group{kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)}
 	u := []*kernel.Basis{randomBasis(rng, 24, 2), randomBasis(rng, 24, 2)}
 	for _, workers := range []int{1, 2, 3} {
 		pool := kernel.NewPool(workers)
-		e := kernel.NewEngine(pool, groups)
+		e := kernel.NewExecutor(pool, groups)
 		for name, f := range map[string]func(){
 			"Step":     func() { e.Step(u, 0) },
 			"Minimize": func() { e.Minimize(u, 0) },
@@ -95,14 +95,14 @@ func TestEngineDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestEnginePanics(t *testing.T) {
+func TestExecutorPanics(t *testing.T) {
 	tasks := kernel.NewBuilder(4, []int{3}, kernel.Float64).Tasks()
 	pool := kernel.NewPool(2)
 	defer pool.Close()
-	e := kernel.NewEngine(pool, []*kernel.Group{kernel.NewGroup(tasks, 2)})
+	e := kernel.NewExecutor(pool, []*kernel.Group{kernel.NewGroup(tasks, 2)})
 	wantPanic(t, "bases", func() { e.Step(nil, 0) })
 	wantPanic(t, "shape", func() { e.Step([]*kernel.Basis{kernel.NewBasis(4, 3)}, 0) })
 	wantPanic(t, "ridge", func() { e.Minimize([]*kernel.Basis{kernel.NewBasis(4, 2)}, -1) })
-	// The engine and its pool are usable still.
+	// The executor and its pool are usable still.
 	e.Step([]*kernel.Basis{kernel.NewBasis(4, 2)}, 1)
 }

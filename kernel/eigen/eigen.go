@@ -1,16 +1,40 @@
-package difalt
+// Package eigen finds the largest eigenvalue of small symmetric matrices, in a small
+// fraction of the time of finding all of them: measuring a hundred nodes in every
+// iteration would otherwise take longer than the iteration.
+package eigen
 
-import "math"
+import (
+	"math"
 
-// largestEigenvalue returns the largest eigenvalue of the symmetric n x n matrix a,
-// which it overwrites. work needs 2n entries. It takes a small fraction of the time
-// of computing all of them, which measuring a hundred nodes in every iteration
-// would otherwise spend.
+	"github.com/difalt/difalt/kernel/blas"
+)
+
+const (
+	badShape = "eigen: need n > 0 and n x n entries"
+	badWork  = "eigen: work too short"
+)
+
+// Largest returns the largest eigenvalue of the symmetric n x n matrix a, n > 0, which
+// it overwrites: both triangles, without gaps. It is accurate to a few roundings of the
+// largest absolute eigenvalue. With NaN or Inf in a it returns NaN. Squares of the
+// entries must not overflow.
+//
+// work needs 2n entries and is allocated if it is nil; otherwise Largest does not
+// allocate. It panics when a shape does not fit.
 //
 // Householder reflections bring a to tridiagonal form; from the right of all
 // eigenvalues Laguerre's iteration then falls monotonically to the largest, with
 // cubic convergence.
-func largestEigenvalue(a []float64, n int, work []float64) float64 {
+func Largest(a []float64, n int, work []float64) float64 {
+	if n <= 0 || len(a) < n*n {
+		panic(badShape)
+	}
+	if work == nil {
+		work = make([]float64, 2*n)
+	}
+	if len(work) < 2*n {
+		panic(badWork)
+	}
 	e2 := work[:n]
 	tridiagonalize(a, n, e2, work[n:2*n])
 	x, scale := math.Inf(-1), 0.0
@@ -25,7 +49,7 @@ func largestEigenvalue(a []float64, n int, work []float64) float64 {
 		x = max(x, a[i*n+i]+radius)
 		scale = max(scale, math.Abs(a[i*n+i])+radius)
 	}
-	if !finite(scale) {
+	if math.IsNaN(scale) || math.IsInf(scale, 0) {
 		return math.NaN()
 	}
 	const eps = 0x1p-52
@@ -74,7 +98,7 @@ func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, righ
 func tridiagonalize(a []float64, n int, e2, p []float64) {
 	for k := 0; k < n-1; k++ {
 		v := a[k*n+k+1 : k*n+n] // row k right of the diagonal
-		norm := dot(v, v)
+		norm := blas.Dot(v, v)
 		e2[k] = norm
 		alpha := -math.Copysign(math.Sqrt(norm), v[0])
 		h := norm - alpha*v[0]
@@ -85,9 +109,9 @@ func tridiagonalize(a []float64, n int, e2, p []float64) {
 		// A <- H A H with H = I - v v'/h: A - v q' - q v', q = A v/h - v (v'A v)/(2 h^2).
 		q := p[:len(v)]
 		for i := range q {
-			q[i] = dot(a[(k+1+i)*n+k+1:(k+1+i)*n+n], v) / h
+			q[i] = blas.Dot(a[(k+1+i)*n+k+1:(k+1+i)*n+n], v) / h
 		}
-		c := dot(v, q) / (2 * h)
+		c := blas.Dot(v, q) / (2 * h)
 		for i := range q {
 			q[i] -= c * v[i]
 		}
@@ -99,12 +123,4 @@ func tridiagonalize(a []float64, n int, e2, p []float64) {
 			}
 		}
 	}
-}
-
-func dot(x, y []float64) float64 {
-	s := 0.0
-	for i, v := range x {
-		s += v * y[i]
-	}
-	return s
 }

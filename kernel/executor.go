@@ -1,11 +1,11 @@
 package kernel
 
-// An Engine steps several groups in parallel on a pool. Every worker meets the
+// An Executor steps several groups in parallel on a pool. Every worker meets the
 // same chunks of the same groups in every step, so that what its caches and its
 // memory node hold stays useful.
 //
-// An Engine is used by one goroutine at a time. It does not own the pool.
-type Engine struct {
+// An Executor is used by one goroutine at a time. It does not own the pool.
+type Executor struct {
 	pool   *Pool
 	groups []*Group
 	jobs   []job
@@ -21,9 +21,9 @@ type Engine struct {
 
 type job struct{ group, chunk int }
 
-// NewEngine returns an engine for the groups.
-func NewEngine(pool *Pool, groups []*Group) *Engine {
-	e := &Engine{pool: pool, groups: groups}
+// NewExecutor returns an executor for the groups.
+func NewExecutor(pool *Pool, groups []*Group) *Executor {
+	e := &Executor{pool: pool, groups: groups}
 	var cost []int
 	total, maxSamples, d, r := 0, 0, 1, 1
 	for i, g := range groups {
@@ -44,20 +44,8 @@ func NewEngine(pool *Pool, groups []*Group) *Engine {
 	for range pool.Workers() {
 		e.ws = append(e.ws, NewWorkspace(maxSamples, d, r))
 	}
-	e.step = func(w int) {
-		e.ws[w].begin()
-		for _, k := range e.jobs[e.first[w]:e.first[w+1]] {
-			g := e.groups[k.group]
-			g.step(&g.chunks[k.chunk], e.u[k.group], e.ridge, e.ws[w])
-		}
-	}
-	e.minimize = func(w int) {
-		e.ws[w].begin()
-		for _, k := range e.jobs[e.first[w]:e.first[w+1]] {
-			g := e.groups[k.group]
-			g.minimize(&g.chunks[k.chunk], e.u[k.group], e.ridge, e.ws[w])
-		}
-	}
+	e.step = func(w int) { e.each(w, (*Group).step) }
+	e.minimize = func(w int) { e.each(w, (*Group).minimize) }
 	e.reduce = func(w int) {
 		// Columns of all groups are dealt out in turn.
 		for i, g := range e.groups {
@@ -71,8 +59,18 @@ func NewEngine(pool *Pool, groups []*Group) *Engine {
 	return e
 }
 
+// each calls f for the chunks of a worker.
+func (e *Executor) each(worker int, f func(*Group, *chunk, *Basis, float64, *Workspace)) {
+	ws := e.ws[worker]
+	ws.begin()
+	for _, k := range e.jobs[e.first[worker]:e.first[worker+1]] {
+		g := e.groups[k.group]
+		f(g, &g.chunks[k.chunk], e.u[k.group], e.ridge, ws)
+	}
+}
+
 // Step does Group.Step with u[i] for every group i, bit for bit.
-func (e *Engine) Step(u []*Basis, ridge float64) {
+func (e *Executor) Step(u []*Basis, ridge float64) {
 	e.run(e.step, u, ridge)
 	if e.reduces {
 		e.pool.Run(e.reduce)
@@ -83,14 +81,14 @@ func (e *Engine) Step(u []*Basis, ridge float64) {
 }
 
 // Minimize does Group.Minimize with u[i] for every group i, bit for bit.
-func (e *Engine) Minimize(u []*Basis, ridge float64) {
+func (e *Executor) Minimize(u []*Basis, ridge float64) {
 	e.run(e.minimize, u, ridge)
 	for _, g := range e.groups {
 		g.collect()
 	}
 }
 
-func (e *Engine) run(f func(int), u []*Basis, ridge float64) {
+func (e *Executor) run(f func(int), u []*Basis, ridge float64) {
 	if len(u) != len(e.groups) {
 		panic(badGroup)
 	}

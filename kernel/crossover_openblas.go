@@ -1,6 +1,6 @@
 //go:build openblas
 
-package blas
+package kernel
 
 import (
 	"math"
@@ -10,25 +10,10 @@ import (
 
 	openblas "github.com/difalt/difalt/cgo"
 	"github.com/difalt/difalt/kernel/internal/tile"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
-	blasnetlib "gonum.org/v1/netlib/blas/netlib"
-	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
 
-// Dense operations of gonum go to OpenBLAS in this build.
-func init() {
-	blas64.Use(blasnetlib.Implementation{})
-	lapack64.Use(lapacknetlib.Implementation{})
-}
-
-// Backend names what computes the dense operations of gonum.
-func Backend() string { return openblas.Version() }
-
+// forced is what DIFALT_KERNEL asked for when the program started.
 var forced = strings.ToLower(os.Getenv(tile.Variable))
-
-// OpenBLASForced reports whether DIFALT_KERNEL has every shape done by OpenBLAS.
-func OpenBLASForced() bool { return forced == OpenBLAS }
 
 // From this rank and this number of samples on OpenBLAS is faster than the tiles.
 var crossoverRank, crossoverSamples = crossover(tile.Active(), openblas.Core())
@@ -54,13 +39,13 @@ func crossover(tier tile.Tier, core string) (rank, samples int) {
 	return math.MaxInt, math.MaxInt
 }
 
-// PreferOpenBLAS reports whether tasks of up to maxRows samples and a basis of r
+// preferOpenBLAS reports whether tasks of up to maxRows samples and a basis of r
 // columns are done by OpenBLAS rather than by the tiles: if DIFALT_KERNEL says so,
 // or if it says nothing and that is faster. If it is true for a shape it is true
 // for larger ones.
-func PreferOpenBLAS(maxRows, r int) bool {
+func preferOpenBLAS(maxRows, r int) bool {
 	if forced != "" {
-		return OpenBLASForced()
+		return forced == openBLAS
 	}
 	return r >= crossoverRank && maxRows >= crossoverSamples
 }

@@ -1,0 +1,102 @@
+package consensus
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+// A Message is all that a node may tell its neighbours: a basis-shaped matrix and
+// a few scalars. It has no room for samples, responses or coefficients.
+type Message struct {
+	Basis   *kernel.Basis // may be nil
+	Scalars []float64     // may be empty
+	Stream  Stream        // the sequence of messages that this one continues
+}
+
+// Entries returns the number of float64 that the message carries over a link:
+// d*r of the basis, without padding, and the scalars.
+func (m Message) Entries() int {
+	n := len(m.Scalars)
+	if m.Basis != nil {
+		d, r := m.Basis.Dims()
+		n += d * r
+	}
+	return n
+}
+
+// A Stream says which sequence of messages a message continues. The messages of a
+// stream other than Exact have one shape, and change slowly from one call of Mix to
+// the next, so that a mixer that compresses may send differences: it keeps what
+// the neighbours know, one copy for every node and stream.
+type Stream uint8
+
+const (
+	// Exact messages are never compressed, accelerated, withheld or lost: plain AGREE
+	// in float64. The initialisation and all control messages, such as flags, are of
+	// this kind. They may have any shape.
+	Exact          Stream = iota
+	StreamBasis           // the bases Z_g
+	StreamGradient        // the gradients, of methods that combine before they adapt
+	StreamTracker         // the gradient trackers
+	streams        = iota // how many there are
+)
+
+var streamNames = []string{"exact", "basis", "gradient", "tracker"}
+
+// String returns a short name for messages.
+func (s Stream) String() string {
+	if int(s) < len(streamNames) {
+		return streamNames[s]
+	}
+	return fmt.Sprintf("Stream(%d)", uint8(s))
+}
+
+// Traffic counts communication.
+type Traffic struct {
+	Rounds   int64 // exchanges that had to wait for one another
+	Messages int64 // directed: one node to one neighbour
+	Bytes    int64 // payload of the messages
+	Silent   int64 // messages not sent, since the neighbour knows enough
+	Lost     int64 // of Messages, those that did not arrive in their round
+}
+
+// Minus returns what t counts beyond u, an earlier count.
+func (t Traffic) Minus(u Traffic) Traffic {
+	return Traffic{t.Rounds - u.Rounds, t.Messages - u.Messages, t.Bytes - u.Bytes, t.Silent - u.Silent, t.Lost - u.Lost}
+}
+
+// Plus returns the sum of two counts.
+func (t Traffic) Plus(u Traffic) Traffic {
+	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes, t.Silent + u.Silent, t.Lost + u.Lost}
+}
+
+// checkMessages returns an error that names the first node whose message has another
+// shape than that of the first.
+func (n *Network) checkMessages(z []Message) error {
+	if len(z) != len(n.hosted) {
+		return fmt.Errorf("consensus: %d messages for %d hosted nodes", len(z), len(n.hosted))
+	}
+	if int(z[0].Stream) >= streams {
+		return fmt.Errorf("consensus: %v is unknown", z[0].Stream)
+	}
+	for k, m := range z {
+		i, first := n.hosted[k], n.hosted[0]
+		if (m.Basis == nil) != (z[0].Basis == nil) {
+			return fmt.Errorf("consensus: one of the messages of nodes %d and %d has a basis, the other has none", first, i)
+		}
+		if m.Basis != nil {
+			d, r := m.Basis.Dims()
+			if d0, r0 := z[0].Basis.Dims(); d != d0 || r != r0 {
+				return fmt.Errorf("consensus: the basis of node %d is %d x %d, that of node %d is %d x %d", i, d, r, first, d0, r0)
+			}
+		}
+		if n, n0 := len(m.Scalars), len(z[0].Scalars); n != n0 {
+			return fmt.Errorf("consensus: the message of node %d has %d scalars, that of node %d has %d", i, n, first, n0)
+		}
+		if m.Stream != z[0].Stream {
+			return fmt.Errorf("consensus: the message of node %d is of stream %v, that of node %d of stream %v", i, m.Stream, first, z[0].Stream)
+		}
+	}
+	return nil
+}

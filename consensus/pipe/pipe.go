@@ -1,0 +1,179 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/topology"
+)
+
+// Options of a transport; the zero value has none of the limits.
+type Options struct {
+	// RoundTimeout is how long Exchange waits for a frame before the peer has failed; 0
+	// waits for ever, or until the caller's context ends.
+	RoundTimeout time.Duration
+	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
+	MaxFrame int
+	// Linger is how long Close waits for what was sent last to be taken; 0 is a second.
+	Linger time.Duration
+}
+
+// ErrClosed is returned by Exchange after Close.
+var ErrClosed = errors.New("pipe: the transport is closed")
+
+// A Transport carries the frames of the hosted nodes, one stream a link. Its reading
+// and writing goroutines end with Close. Exchange serves one goroutine at a time.
+type Transport struct {
+	hosted []int
+	links  []*link
+	o      Options
+
+	seq    uint64
+	begun  bool // Exchange has been called with seq
+	closed chan struct{}
+	once   sync.Once
+	wg     sync.WaitGroup
+}
+
+// New returns the transport of the hosted nodes of g: conns[k] leads along link k of
+// consensus.Links(g, hosted). They belong to the transport from now on. It returns an
+// error if there are not as many.
+func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options) (*Transport, error) {
+	links := consensus.Links(g, hosted)
+	if len(links) != len(conns) {
+		return nil, fmt.Errorf("pipe: %d connections for the %d links of nodes %d", len(conns), len(links), hosted)
+	}
+	if o.MaxFrame == 0 {
+		o.MaxFrame = 1 << 30
+	}
+	if o.Linger == 0 {
+		o.Linger = time.Second
+	}
+	t := &Transport{hosted: slices.Clone(hosted), o: o, closed: make(chan struct{})}
+	for k, conn := range conns {
+		l := newLink(links[k].Peer, conn)
+		t.links = append(t.links, l)
+		t.wg.Add(2)
+		go func() { defer t.wg.Done(); l.read(o.MaxFrame) }()
+		go func() { defer t.wg.Done(); l.write() }()
+	}
+	return t, nil
+}
+
+// Connect returns one transport for each group of nodes of g, connected by net.Pipe.
+// Every node must be in one group.
+func Connect(g *topology.Graph, groups [][]int, o Options) ([]*Transport, error) {
+	ends := make(map[consensus.Link]io.ReadWriteCloser)
+	var transports []*Transport
+	for _, hosted := range groups {
+		var conns []io.ReadWriteCloser
+		for _, l := range consensus.Links(g, hosted) {
+			if ends[l] == nil {
+				ends[l], ends[consensus.Link{Node: l.Peer, Peer: l.Node}] = net.Pipe()
+			}
+			conns = append(conns, ends[l])
+		}
+		t, err := New(g, hosted, conns, o)
+		if err != nil {
+			return nil, err
+		}
+		transports = append(transports, t)
+	}
+	return transports, nil
+}
+
+// Hosted returns the nodes that live in this process.
+func (t *Transport) Hosted() []int { return t.hosted }
+
+// Exchange implements consensus.Transport. It returns ctx.Err() if ctx ends, and a
+// *consensus.PeerError if a frame does not come in the time of a round, if a peer has
+// closed its end without sending one, or if what comes is no frame.
+func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t.over() {
+		return ErrClosed
+	}
+	if !t.begun || seq != t.seq {
+		t.begun, t.seq = true, seq
+		for _, l := range t.links {
+			l.recycle()
+		}
+	}
+	for k, l := range t.links {
+		if !l.send(out[k]) {
+			return l.failed(seq, consensus.Protocol, errors.New("sends frames but takes none"))
+		}
+	}
+	var late <-chan time.Time
+	if t.o.RoundTimeout > 0 {
+		timer := time.NewTimer(t.o.RoundTimeout)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for k, l := range t.links {
+		if err := t.receive(ctx, l, late); err != nil {
+			return err
+		}
+		in[k] = l.got
+	}
+	return nil
+}
+
+// receive waits for the frame of a link, unless it has come.
+func (t *Transport) receive(ctx context.Context, l *link, late <-chan time.Time) error {
+	if l.got != nil {
+		return nil
+	}
+	select {
+	case p, ok := <-l.frames:
+		if !ok {
+			if t.over() {
+				return ErrClosed
+			}
+			return l.failed(t.seq, l.kind, l.err)
+		}
+		l.got = p
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+		return l.failed(t.seq, consensus.Timeout, nil)
+	case <-t.closed:
+		return ErrClosed
+	}
+}
+
+// over reports whether Close has been called.
+func (t *Transport) over() bool {
+	select {
+	case <-t.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close sends what Exchange has left to be sent, closes the connections and waits for
+// the goroutines to end. It may be called more than once, and while Exchange waits.
+func (t *Transport) Close() error {
+	t.once.Do(func() {
+		close(t.closed)
+		deadline := make(chan struct{})
+		timer := time.AfterFunc(t.o.Linger, func() { close(deadline) })
+		defer timer.Stop()
+		for _, l := range t.links {
+			l.finish(deadline)
+		}
+	})
+	t.wg.Wait()
+	return nil
+}
