@@ -10,7 +10,7 @@ import (
 
 	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )

@@ -62,7 +62,7 @@ func (t *Table) Split(s Split) ([]bool, error) {
 		if s.TestRows > 0 {
 			want = fmt.Sprintf("%d rows to hold out and one to train on", s.TestRows)
 		}
-		return nil, fmt.Errorf("%s with too few rows for %s: %s", text.Count(len(small), "task"), want, text.List(small))
+		return nil, fmt.Errorf("%s with too few rows for %s: %s", text.Plural(len(small), "task"), want, text.List(small))
 	}
 	return train, nil
 }

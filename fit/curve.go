@@ -61,7 +61,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 		if n > most {
 			l.tasks = append(l.tasks, k)
 		} else {
-			leftOut = append(leftOut, fmt.Sprintf("%q (%s)", t.Tasks()[k], text.Count(n, "row")))
+			leftOut = append(leftOut, fmt.Sprintf("%q (%s)", t.Tasks()[k], text.Plural(n, "row")))
 		}
 	}
 	if l.tasks == nil {

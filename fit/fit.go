@@ -169,14 +169,15 @@ func (f *fitter) run(ctx context.Context, net *consensus.Network, p *difalt.Prob
 	} else if f.c.Progress != nil {
 		observe := o.Observer
 		total := o.Iterations
-		o.Observer = func(r *difalt.Record) {
+		o.Observer = func(r *difalt.Record) error {
 			f.progress("iterations", r.Iteration, max(total, r.Iteration))
-			if observe != nil {
-				observe(r)
+			if observe == nil {
+				return nil
 			}
+			return observe(r)
 		}
 	}
-	return difalt.Run(ctx, p, &difalt.Network{Weights: net.Weights()}, o)
+	return difalt.Run(ctx, p, net, o)
 }
 
 // model assembles the model of a result.

@@ -142,7 +142,7 @@ func TestPlainFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := difalt.Run(t.Context(), &difalt.Problem{Nodes: tab.Pack(layout, nil, 4, nil)}, &difalt.Network{Weights: c.Network.Weights()}, c.Options)
+	res, err := difalt.Run(t.Context(), &difalt.Problem{Nodes: tab.Pack(layout, nil, 4, nil)}, c.Network, c.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,10 +169,11 @@ func TestInterruptedFit(t *testing.T) {
 	c := testConfig(t, 3, 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c.Options.Observer = func(r *difalt.Record) {
+	c.Options.Observer = func(r *difalt.Record) error {
 		if r.Iteration == 5 {
 			cancel()
 		}
+		return nil
 	}
 	m, r, err := Fit(ctx, tab, c)
 	if err != nil {

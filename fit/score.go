@@ -36,7 +36,7 @@ func (f *fitter) score(ctx context.Context, fitted *model.Model) error {
 		for i, k := range tasks {
 			name := f.t.Tasks()[k]
 			if m.Samples[k] < len(p) {
-				r.FewRows = append(r.FewRows, fmt.Sprintf("%q (%s)", name, text.Count(m.Samples[k], "row")))
+				r.FewRows = append(r.FewRows, fmt.Sprintf("%q (%s)", name, text.Plural(m.Samples[k], "row")))
 			}
 			if r.Result.Tasks[g][i] != lsq.OK {
 				r.Singular = append(r.Singular, fmt.Sprintf("%q (%v)", name, r.Result.Tasks[g][i]))

@@ -70,7 +70,7 @@ func (m *Model) checkNew(t Table, node int) error {
 	}
 	for _, name := range t.Tasks() {
 		if k, ok := m.index[name]; ok {
-			return fmt.Errorf("the model knows task %q already: it was trained on %s", name, text.Count(m.p.Samples[k], "row"))
+			return fmt.Errorf("the model knows task %q already: it was trained on %s", name, text.Plural(m.p.Samples[k], "row"))
 		}
 	}
 	return nil

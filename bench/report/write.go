@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/text"
 )
 
 //go:embed BENCHMARKS.md.tmpl
@@ -33,18 +34,6 @@ func write(w io.Writer, results []*measure.Result) error {
 	return t.Execute(w, results)
 }
 
-// table returns rows of cells as Markdown; the first row is the head.
-func table(rows [][]string) string {
-	var b strings.Builder
-	for i, row := range rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // details is the table of experiment details.
 func details(r *measure.Result) string {
 	m := r.Machine
@@ -65,7 +54,7 @@ func details(r *measure.Result) string {
 			}
 		}
 	}
-	return table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")}))
+	return text.Table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")})).Markdown()
 }
 
 // ceilingTable is the table of difalt's own measurements.
@@ -77,7 +66,7 @@ func ceilingTable(r *measure.Result) string {
 			fmt.Sprintf("%.2f", m.ReadShare), fmt.Sprintf("%.2f", m.FMAShare), fmt.Sprintf("%.0f", m.Allocs),
 		})
 	}
-	return table(rows)
+	return text.Table(rows).Markdown()
 }
 
 // peerTable is the table of ratios: a row for each peer, a column for each shape
@@ -109,7 +98,7 @@ func peerTable(r *measure.Result) string {
 		}
 		rows = append(rows, row)
 	}
-	return table(rows)
+	return text.Table(rows).Markdown()
 }
 
 // absentTable lists what was not measured, and why; empty if that is nothing.
@@ -125,7 +114,7 @@ func absentTable(r *measure.Result) string {
 	if len(rows) == 1 {
 		return ""
 	}
-	return table(rows)
+	return text.Table(rows).Markdown()
 }
 
 // find returns the time of a peer, zero if the comparison does not have it.

@@ -101,7 +101,7 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, text.Count(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
+	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, text.Plural(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
 	reportMissing(stdout, t)
 	if len(singular) > 0 {
 		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", text.List(singular))

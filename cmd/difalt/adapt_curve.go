@@ -26,25 +26,23 @@ func (f *adaptFlags) learningCurve(stdout io.Writer, ridge float64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.data, err)
 	}
-	figure := curveChart(points)
-	files, err := figure.files("learning-curve")
-	if err != nil {
+	files := map[string][]byte{"learning-curve.csv": curveCSV(points)}
+	if err := addImages(files, "learning-curve", curveFigure(points)); err != nil {
 		return err
 	}
-	files["learning-curve.csv"] = curveCSV(points)
 	if err := writeFolder(f.curve, files); err != nil {
 		return fmt.Errorf("--learning-curve: %w", err)
 	}
-	rows := table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "ours EV", "pooled EV", "single EV"}}
+	rows := text.Table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "ours EV", "pooled EV", "single EV"}}
 	for _, p := range points {
 		rows = append(rows, []string{strconv.Itoa(p.Samples), absent(p.Ours, p.Ours.RMSE), absent(p.Pooled, p.Pooled.RMSE), absent(p.Single, p.Single.RMSE),
 			absent(p.Ours, p.Ours.ExplainedVariance), absent(p.Pooled, p.Pooled.ExplainedVariance), absent(p.Single, p.Single.ExplainedVariance)})
 	}
-	rows.write(stdout)
+	rows.Write(stdout)
 	fmt.Fprintf(stdout, `
 Errors on held-out rows of %s that the model has not seen, after training on
 so many rows of each. pooled: the model's shared mean; single: one ridge a task.
-`, text.Count(len(t.Tasks())-len(leftOut), "task"))
+`, text.Plural(len(t.Tasks())-len(leftOut), "task"))
 	reportMissing(stdout, t)
 	if len(leftOut) > 0 {
 		fmt.Fprintf(stdout, "Left out, with too few rows to hold some out: %s.\n", text.List(leftOut))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/model"
 )
 
@@ -68,35 +69,27 @@ func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Repor
 		p.Notes = append(p.Notes, s)
 	}
 	files := map[string][]byte{"tasks.csv": tasksCSV(r), "scores.csv": scoresCSV(r)}
-	spectrum, err := spectrumChart(r)
-	if err != nil {
-		return nil, err
-	}
 	charts := []struct {
 		figure
-		*chart
+		image *chart.Figure
 	}{
-		{figure{Title: "Error per task", Text: "Every task has a dot for each of two methods, above the number of its rows."}, tasksChart(r)},
-		{figure{Title: "Convergence", Text: "How far the objective, the sum of squared errors on training rows, is above its last value, and how far two nodes' bases are apart at most."}, convergenceChart(t)},
-		{figure{Title: "Singular values behind the rank", Text: fmt.Sprintf("How much tasks differ along each axis. Coloured: the rank %d that was used.", r.Chosen.Rank)}, spectrum},
+		{figure{Title: "Error per task", Text: "Every task has a dot for each of two methods, above the number of its rows."}, tasksFigure(r)},
+		{figure{Title: "Convergence", Text: "How far the objective, the sum of squared errors on training rows, is above its last value, and how far two nodes' bases are apart at most."}, convergenceFigure(t)},
+		{figure{Title: "Singular values behind the rank", Text: fmt.Sprintf("How much tasks differ along each axis. Coloured: the rank %d that was used.", r.Chosen.Rank)}, spectrumFigure(r)},
 	}
 	if c.Tune {
-		tuning := tuningChart(r)
+		tuning := tuningFigure(r)
 		charts = append(charts, struct {
 			figure
-			*chart
+			image *chart.Figure
 		}{figure{Title: "Error against the ridge", Text: fmt.Sprintf("%d-fold cross-validation within the training rows of every task, a line for each rank.", r.Folds)}, tuning})
-		more, err := tuning.files("tuning")
-		if err != nil {
+		if err := addImages(files, "tuning", tuning); err != nil {
 			return nil, err
-		}
-		for name, content := range more {
-			files[name] = content
 		}
 		files["tuning.csv"] = tuningCSV(r)
 	}
 	for _, ch := range charts {
-		svg, err := ch.svg()
+		svg, err := ch.image.SVG()
 		if err != nil {
 			return nil, err
 		}
@@ -112,6 +105,15 @@ func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Repor
 	}
 	files[reportFile] = buf.Bytes()
 	return files, nil
+}
+
+// addImages adds a figure to files as name.svg and name.png.
+func addImages(files map[string][]byte, name string, f *chart.Figure) (err error) {
+	if files[name+".svg"], err = f.SVG(); err != nil {
+		return err
+	}
+	files[name+".png"], err = f.PNG()
+	return err
 }
 
 func (f *fitFlags) newPage(m *model.Model, r *fit.Report, c *fit.Config) *page {

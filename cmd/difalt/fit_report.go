@@ -9,8 +9,8 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/text"
 )
 
@@ -23,7 +23,7 @@ func newTrace(m difalt.Method) *trace {
 
 func (t *trace) observe(r *difalt.Record) {
 	t.curve.Rows = append(t.curve.Rows, experiment.Row{
-		Iteration: r.Iteration, SDNode1: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
+		Iteration: r.Iteration, SDFirst: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
 		Disagreement: r.Disagreement, Objective: r.Objective,
 		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
 		Seconds: r.Compute.Seconds(),
@@ -70,17 +70,17 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *fit.Config) {
 		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
 	}
 	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
-		text.Count(len(t.Nodes()), "node"), c.Network.Weights(), rank, c.Options.Method, c.Options.Rounds)
+		text.Plural(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
 }
 
 // printReport prints errors and what a user should know about the run.
 func printReport(w io.Writer, r *fit.Report, c *fit.Config) {
-	t := table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
+	t := text.Table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
 		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
 			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
 	}
-	t.write(w)
+	t.Write(w)
 	fmt.Fprint(w, `
 EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
 all training rows or all held-out rows.
@@ -127,7 +127,7 @@ func printTuning(w io.Writer, r *fit.Report, c *fit.Config) {
 	if !c.Tune {
 		return
 	}
-	t := table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
+	t := text.Table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
 	for _, b := range bestOfTrials(r.Tried) {
 		mark := ""
 		if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
@@ -140,7 +140,7 @@ func printTuning(w io.Writer, r *fit.Report, c *fit.Config) {
 		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})
 	}
 	fmt.Fprintln(w)
-	t.write(w)
+	t.Write(w)
 	fmt.Fprintln(w)
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/model"
 )
 
@@ -136,7 +136,7 @@ func TestFitProblemFile(t *testing.T) {
 	dir := t.TempDir()
 	problem, trace := filepath.Join(dir, "p.npz"), filepath.Join(dir, "t.csv")
 	_, stderr, code := difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "40", "--samples", "20", "--rank", "2",
-		"--trials", "1", "--iterations", "1", "--methods", "dif", "--out", dir, "--export", problem)
+		"--trials", "1", "--iterations", "1", "--method", "dif", "--out", dir, "--export", problem)
 	if code != 0 {
 		t.Fatal(stderr)
 	}

@@ -86,7 +86,7 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		line("noise", "not known: too few training rows")
 	}
 	loadings, values := m.Loadings()
-	rows := table{{"feature", "mean"}}
+	rows := text.Table{{"feature", "mean"}}
 	for j := range values {
 		rows[0] = append(rows[0], fmt.Sprintf("axis %d", j+1))
 	}
@@ -98,7 +98,7 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		rows = append(rows, row)
 	}
 	fmt.Fprintf(w, "\nWhat tasks share (mean) and differ by (axes), for standardised features, in the\nunit of the target:\n\n")
-	rows.write(w)
+	rows.Write(w)
 	shown := make([]string, len(values))
 	for j, v := range values {
 		shown[j] = short(v)

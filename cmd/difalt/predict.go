@@ -111,7 +111,7 @@ func (f *predictFlags) run(stdout io.Writer) error {
 		return err
 	}
 	reportMissing(stdout, t)
-	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), text.Count(len(t.Tasks()), "task"))
+	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), text.Plural(len(t.Tasks()), "task"))
 	return nil
 }
 

@@ -1,11 +1,26 @@
 package text
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 rows", 1: "1 row", 2: "2 rows"} {
-		if got := Count(n, "row"); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
+func TestTable(t *testing.T) {
+	table := Table{{"method", "KB"}, {"dif", "1000"}, {"altgdmin", ""}}
+	var b strings.Builder
+	table.Write(&b)
+	if want := "method      KB\ndif       1000\naltgdmin\n"; b.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	}
+	if got, want := table.Markdown(), "| method | KB |\n|---|---|\n| dif | 1000 |\n| altgdmin |  |"; got != want {
+		t.Errorf("in Markdown\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 12: "12 runs"} {
+		if got := Plural(n, "run"); got != want {
+			t.Errorf("%d: %q", n, got)
 		}
 	}
 }
