@@ -13,6 +13,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
@@ -206,4 +207,106 @@ func TestRefusedApart(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A whole fit gives the same bits in one process, in two, and with one process a node:
+// every node's U and coefficients, what was chosen, and all scores.
+func TestFitApart(t *testing.T) {
+	s := newSites(4)
+	coded, err := consensus.ParseCodec("int8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(c *Config){
+		"plain": func(c *Config) { c.Baselines = false },
+		"coded": func(c *Config) { c.Options.Agreement.Codec = coded },
+		"tuned": func(c *Config) { c.Tune, c.Spectrum, c.Options.Iterations = true, true, 15 },
+		"scaled": func(c *Config) {
+			c.Options.Method, c.Options.Agreement.Polynomial = difalt.ScaledDiffusion, consensus.Chebyshev
+		},
+		"no mean": func(c *Config) { c.NoMean, c.Standardize, c.TuneRidge, c.Ridge = true, false, false, 2 },
+	} {
+		w := weights(t, "ring", 4, topology.Metropolis)
+		train := func(net *consensus.Network) (*outcome, error) {
+			tab, err := s.table(net.Hosted(), siteSchema, nil)
+			if err != nil {
+				return nil, err
+			}
+			c := testConfig(t, 4, 3)
+			c.Network, c.Options.Iterations = net, 40
+			c.Options.Agreement.RoundByRound = true
+			if c.Train, err = split(tab); err != nil {
+				return nil, err
+			}
+			change(&c)
+			m, r, err := Fit(t.Context(), tab, c)
+			if err != nil {
+				return nil, err
+			}
+			return &outcome{m, r}, nil
+		}
+		whole, err := train(network(t, w))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, groups := range groupings(4) {
+			parts, failed := apart(t, w, groups, train)
+			tasks := 0
+			for i, part := range parts {
+				if failed[i] != nil {
+					t.Fatalf("%s, nodes %d: %v", name, groups[i], failed[i])
+				}
+				comparePart(t, fmt.Sprintf("%s, nodes %d", name, groups[i]), groups[i], part, whole)
+				tasks += len(part.m.Tasks())
+			}
+			if tasks != len(whole.m.Tasks()) {
+				t.Errorf("%s: %d tasks in the parts, %d in the whole", name, tasks, len(whole.m.Tasks()))
+			}
+		}
+	}
+}
+
+// An outcome is what Fit returns.
+type outcome struct {
+	m *model.Model
+	r *Report
+}
+
+// comparePart compares what the process of some nodes has with what one process has.
+func comparePart(t *testing.T, name string, nodes []int, part, whole *outcome) {
+	t.Helper()
+	p, q := part.m.Parameters(), whole.m.Parameters()
+	same := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s differs: %v, want %v", name, what, got, want)
+		}
+	}
+	same("scaling", p.Scaling, q.Scaling)
+	same("mean", p.Mean, q.Mean)
+	same("ridge", []float64{p.Ridge, p.NoiseVariance}, []float64{q.Ridge, q.NoiseVariance})
+	for i, g := range nodes {
+		same("node", p.Nodes[i], q.Nodes[g])
+		same("U", p.U[i].Data(), q.U[g].Data())
+	}
+	at := map[string]int{}
+	for k, task := range q.Tasks {
+		at[task] = k
+	}
+	r := part.m.Rank()
+	for k, task := range p.Tasks {
+		j := at[task]
+		same("b", p.B[k*r:][:r], q.B[j*r:][:r])
+		same("precision", p.Precision[k*r*r:][:r*r], q.Precision[j*r*r:][:r*r])
+		same("rows", p.Samples[k], q.Samples[j])
+		same("task's errors", fmt.Sprint(part.r.Tasks[k]), fmt.Sprint(whole.r.Tasks[j])) // NaN is NaN
+	}
+	a, b := part.r, whole.r
+	same("scores", fmt.Sprint(a.Scores), fmt.Sprint(b.Scores))
+	same("choice", a.Chosen, b.Chosen)
+	same("what was tried", a.Tried, b.Tried)
+	same("spectrum", a.Spectrum, b.Spectrum)
+	same("exposed", a.Exposed, b.Exposed)
+	same("counts", []int{a.TunedTasks, a.AllTasks, a.Folds, a.Result.Iterations}, []int{b.TunedTasks, b.AllTasks, b.Folds, b.Result.Iterations})
+	same("traffic", a.Traffic, b.Traffic)
 }

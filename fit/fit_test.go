@@ -253,7 +253,7 @@ func TestFitErrors(t *testing.T) {
 		{func(c *Config) { c.Ridge = math.NaN() }, "ridge is NaN"},
 		{func(c *Config) { c.Folds = 1 }, "folds is 1"},
 		{func(c *Config) { c.Options.Rank = 0 }, "Rank is 0"},
-		{func(c *Config) { c.Options.Rank = 5 }, "Rank is 5, more than min(d, T)"},
+		{func(c *Config) { c.Options.Rank = 5 }, "Rank is 5"},
 		{func(c *Config) { c.Options.Step = -1 }, "Step is -1"},
 	} {
 		config := testConfig(t, 2, 2)
