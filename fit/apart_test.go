@@ -220,7 +220,9 @@ func TestFitApart(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"plain": func(c *Config) { c.Baselines = false },
 		"coded": func(c *Config) { c.Options.Agreement.Codec = coded },
-		"tuned": func(c *Config) { c.Tune, c.Spectrum, c.Options.Iterations = true, true, 15 },
+		"tuned": func(c *Config) {
+			c.Tune, c.Spectrum, c.Folds, c.Options.Rank, c.Options.Iterations, c.Options.Rounds = true, true, 2, 2, 5, 3
+		},
 		"scaled": func(c *Config) {
 			c.Options.Method, c.Options.Agreement.Polynomial = difalt.ScaledDiffusion, consensus.Chebyshev
 		},

@@ -3,6 +3,7 @@ package fit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
@@ -177,7 +178,11 @@ func (f *fitter) run(ctx context.Context, net *consensus.Network, p *difalt.Prob
 			return observe(r)
 		}
 	}
-	return difalt.Run(ctx, p, net, o)
+	res, err := difalt.Run(ctx, p, net, o)
+	if errors.Is(err, difalt.ErrDiverged) {
+		err = fmt.Errorf("after %d iterations with the step size %.3g: %w", res.Iterations, res.Step, err)
+	}
+	return res, err
 }
 
 // model assembles the model of a result.

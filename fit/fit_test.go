@@ -190,6 +190,24 @@ func TestInterruptedFit(t *testing.T) {
 	}
 }
 
+// Steps of ten times the automatic one and more end with an error and no model, also
+// when cross-validation is what diverges.
+func TestDivergedFit(t *testing.T) {
+	tab := newTruth(4, 6, 1).table(t, 30, 12, 16, 3)
+	c := testConfig(t, 3, 2)
+	c.TuneRidge, c.Ridge = false, 0.1
+	_, r := fit(t, tab, c)
+	for _, factor := range []float64{10, 100, 1e4, 1e6, 1e20, 1e50, 1e100, 1e150} {
+		for _, tune := range []bool{false, true} {
+			c.Options.Step, c.TuneRidge = factor*r.Result.Step, tune
+			m, _, err := Fit(t.Context(), tab, c)
+			if m != nil || !errors.Is(err, difalt.ErrDiverged) {
+				t.Errorf("a step of %v times the automatic one: model %v, error %v", factor, m != nil, err)
+			}
+		}
+	}
+}
+
 func TestFewRows(t *testing.T) {
 	k := newTruth(6, 4, 1)
 	tab := emptyTable(t, 4)

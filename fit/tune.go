@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -243,7 +244,7 @@ func (f *fitter) runTrial(ctx context.Context, t *trial, fold, workers int) (u [
 	res, err := f.run(ctx, net, f.problem(fold, t.MeanRidge), t.Candidate, workers)
 	switch {
 	case err != nil:
-		return nil, sent, err
+		return nil, sent, fmt.Errorf("cross-validation at rank %d and ridge %v: %w", t.Rank, t.Ridge, err)
 	case res.Status == difalt.Canceled && ctx.Err() != nil:
 		return nil, sent, ctx.Err()
 	case res.Status == difalt.Canceled:
