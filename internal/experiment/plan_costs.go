@@ -46,8 +46,8 @@ type MethodPlan struct {
 	Operations float64 `json:"operations"`
 	// Entries is the paper's communication complexity, in numbers sent:
 	// (T_con,init T_pm + T_con,GD T_GD) d r L max_g deg_g; 0 if the degree is not
-	// known. It is an upper bound for messages to every neighbour, and counts one
-	// AGREE for a power iteration where Alg. 2 has two.
+	// known. It is an upper bound for messages to every neighbour, without the broadcast
+	// of a power iteration.
 	Entries float64 `json:"entries,omitzero"`
 
 	// Init and Descent are the two phases as package difalt runs them, and Total
