@@ -51,8 +51,8 @@ func newSimulateFlags() *simulateFlags {
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
 	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default none)")
 	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7 (default 0, all speak)")
-	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost (default 0)")
-	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message is up to 3 rounds late (default 0)")
+	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
+	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")
 	f.set.Float64Var(&s.Duplicate, "duplicate", 0, "`PROBABILITY` that a message comes twice (default 0)")
 	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (100 with a preset of the paper, 5 with the others)")
 	f.set.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
@@ -143,8 +143,7 @@ func (f *simulateFlags) one() (*simulation, error) {
 		}
 		s.setting.Methods = []string{experiment.Auto}
 	}
-	// With so few rounds as the iteration can do with, node 0's start would not reach
-	// all others.
+	// With so few rounds as the iteration can do with, the start would be a poor one.
 	if !given("init-rounds") && (s.setting.Name == "" || given("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}

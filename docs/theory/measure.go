@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/topology"
@@ -107,7 +108,7 @@ func (p *probe) start(n int) (err error) {
 }
 
 // add notes a measurement and its formula.
-func (p *probe) add(quantity string, method difalt.Method, epsilon, measured float64) {
+func (p *probe) add(quantity string, method difalt.Method, epsilon, measured float64) error {
 	s := &p.setting
 	m := measurement{
 		quantity: quantity, method: method, graph: s.Graph, trial: p.trial, measured: measured,
@@ -115,7 +116,9 @@ func (p *probe) add(quantity string, method difalt.Method, epsilon, measured flo
 			Features: s.Features, Tasks: s.Tasks, Rank: s.Rank, Samples: s.Samples, Kappa: s.Kappa, Mu: 1, Epsilon: epsilon,
 		},
 	}
-	m.SetNetwork(p.weights)
+	if err := m.SetNetwork(p.weights); err != nil {
+		return err
+	}
 	t, rounds := m.Terms(), -1/math.Log(m.Gamma)
 	switch quantity {
 	case "T_pm":
@@ -133,6 +136,7 @@ func (p *probe) add(quantity string, method difalt.Method, epsilon, measured flo
 		}
 	}
 	p.found = append(p.found, m)
+	return nil
 }
 
 // descend returns for each of the accuracies the first iteration after which all nodes
@@ -145,21 +149,30 @@ func (p *probe) descend(method difalt.Method, rounds int, lowest float64, limit 
 	for i := range first {
 		first[i] = math.Inf(1)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	o.Observer = func(rec *difalt.Record) {
+	o.Observer = func(rec *difalt.Record) error {
 		for i, e := range accuracies {
 			if rec.SDMax <= e && math.IsInf(first[i], 1) {
 				first[i] = float64(rec.Iteration)
 			}
 		}
 		if rec.SDMax <= lowest {
-			cancel()
+			return errLowest
 		}
+		return nil
 	}
-	_, err := difalt.Run(ctx, p.problem, &difalt.Network{Weights: p.weights}, o)
+	net, err := consensus.New(p.weights, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = difalt.Run(context.Background(), p.problem, net, o)
+	if errors.Is(err, errLowest) || errors.Is(err, difalt.ErrDiverged) {
+		err = nil
+	}
 	return first, err
 }
+
+// errLowest ends a descent that is as low as it has to be.
+var errLowest = errors.New("there")
 
 // limit returns the most iterations of a descent to an accuracy.
 func (p *probe) limit(epsilon float64) int {
@@ -172,7 +185,7 @@ func (p *probe) iterations() error {
 	first, err := p.descend(difalt.DifAltGDmin, p.setting.Rounds, lowest, p.limit(lowest))
 	for i, e := range accuracies {
 		if err == nil {
-			p.add("T_GD", difalt.DifAltGDmin, e, first[i])
+			err = p.add("T_GD", difalt.DifAltGDmin, e, first[i])
 		}
 	}
 	return err
@@ -199,10 +212,12 @@ func (p *probe) rounds() error {
 				}
 				return known[rounds][i] <= roundsSlack*ideal[i], nil
 			})
+			if err == nil {
+				err = p.add("T_con,GD", method, accuracies[i], fewest)
+			}
 			if err != nil {
 				return err
 			}
-			p.add("T_con,GD", method, accuracies[i], fewest)
 		}
 	}
 	return nil
@@ -218,8 +233,10 @@ func (p *probe) samples() error {
 		first, err := p.descend(difalt.DifAltGDmin, p.setting.Rounds, lowest, p.limit(lowest))
 		return err == nil && !math.IsInf(first[5], 1), err
 	})
-	p.add("n", difalt.DifAltGDmin, lowest, fewest)
-	return err
+	if err != nil {
+		return err
+	}
+	return p.add("n", difalt.DifAltGDmin, lowest, fewest)
 }
 
 // power measures the smallest T_pm after which more iterations hardly improve the
@@ -229,16 +246,19 @@ func (p *probe) power() error {
 }
 
 func (p *probe) initRounds() error {
-	least := max(1, p.weights.Graph().Diameter()) // with fewer the start of node 0 does not reach all
-	return p.better("T_con,init", least, mostRounds, func(o *difalt.Options, n int) { o.InitRounds = n })
+	return p.better("T_con,init", 1, mostRounds, func(o *difalt.Options, n int) { o.InitRounds = n })
 }
 
 func (p *probe) better(quantity string, least, most int, set func(o *difalt.Options, n int)) error {
 	p.problem.U0 = nil
+	net, err := consensus.New(p.weights, nil)
+	if err != nil {
+		return err
+	}
 	distance := func(n int) (float64, error) {
 		o := p.setting.Options(0)
 		set(&o, n)
-		start, err := difalt.Initialize(context.Background(), p.problem, &difalt.Network{Weights: p.weights}, o)
+		start, err := difalt.Initialize(context.Background(), p.problem, net, o)
 		if err != nil {
 			return 0, err
 		}
@@ -252,8 +272,10 @@ func (p *probe) better(quantity string, least, most int, set func(o *difalt.Opti
 		d, err := distance(n)
 		return d <= startSlack*best, err
 	})
-	p.add(quantity, difalt.DifAltGDmin, best, fewest)
-	return err
+	if err != nil {
+		return err
+	}
+	return p.add(quantity, difalt.DifAltGDmin, best, fewest)
 }
 
 // smallest returns the smallest n between least and most that is enough, +Inf if none

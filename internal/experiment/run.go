@@ -2,11 +2,13 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 )
 
@@ -97,17 +99,18 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	net := &difalt.Network{Weights: weights, Agreement: agreement}
-	o := s.Options(threads)
-	o.Step = step
 	for _, name := range s.Methods {
-		o, net := o, net
+		o := s.Options(threads)
+		o.Step, o.Agreement = step, agreement
+		net, err := s.Network(weights, number)
+		if err != nil {
+			return t, err
+		}
 		if name == Auto {
-			net = &difalt.Network{Weights: weights}
-			if o, net.Agreement, err = difalt.Auto(problem, weights, o); err != nil {
+			o.Agreement = consensus.Agreement{Seed: agreement.Seed}
+			if o, err = difalt.Auto(ctx, problem, net, o); err != nil {
 				return t, fmt.Errorf("trial %d: %w", number, err)
 			}
-			net.Agreement.Seed = agreement.Seed
 		} else if o.Method, err = difalt.ParseMethod(name); err != nil {
 			return t, err
 		}
@@ -120,23 +123,26 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 }
 
 // curve runs one method and records its rows.
-func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem, net *difalt.Network, o difalt.Options) error {
+func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem, net *consensus.Network, o difalt.Options) error {
 	clock := newClock(r.Setting.Time, derive(r.Setting.Seed, trial, forJitter), c.Method)
 	c.Rows = make([]Row, 0, o.Iterations+1)
-	o.Observer = func(rec *difalt.Record) {
+	o.Observer = func(rec *difalt.Record) error {
 		c.Rows = append(c.Rows, newRow(rec, clock.advance(rec.Traffic)))
 		if rec.Iteration > 0 {
 			r.progress(1)
 		}
+		return nil
 	}
 	res, err := difalt.Run(ctx, p, net, o)
+	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
+		err = nil
+	}
 	if err != nil {
 		return fmt.Errorf("trial %d, method %s: %w", trial, c.Method, err)
 	}
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
-	c.Diverged = res.Status == difalt.Diverged
 	r.progress(o.Iterations - res.Iterations)
 	return nil
 }
@@ -150,7 +156,7 @@ func (r *Run) progress(iterations int) {
 func newRow(rec *difalt.Record, communication float64) Row {
 	return Row{
 		Iteration: rec.Iteration,
-		SDFirst:   rec.SDNode1, SDMax: rec.SDMax, SDMean: rec.SDMean,
+		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
 		Disagreement: rec.Disagreement, Objective: rec.Objective,
 		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
 		Seconds: rec.Compute.Seconds() + communication,
