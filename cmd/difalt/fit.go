@@ -146,11 +146,8 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	printReport(stdout, report, c)
 	f.printFiles(stdout)
-	switch report.Result.Status {
-	case difalt.Canceled:
+	if report.Result.Status == difalt.Canceled {
 		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.options.Iterations)}
-	case difalt.Diverged:
-		return fmt.Errorf("the iteration diverged after %d iterations: the step size %.3g is too large; try a smaller --step", report.Result.Iterations, report.Result.Step)
 	}
 	return nil
 }

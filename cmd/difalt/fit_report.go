@@ -21,13 +21,14 @@ func newTrace(m difalt.Method) *trace {
 	return &trace{experiment.Curve{Method: m.String()}}
 }
 
-func (t *trace) observe(r *difalt.Record) {
+func (t *trace) observe(r *difalt.Record) error {
 	t.curve.Rows = append(t.curve.Rows, experiment.Row{
-		Iteration: r.Iteration, SDFirst: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
+		Iteration: r.Iteration, SDFirst: r.SDFirst, SDMax: r.SDMax, SDMean: r.SDMean,
 		Disagreement: r.Disagreement, Objective: r.Objective,
 		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
 		Seconds: r.Compute.Seconds(),
 	})
+	return nil
 }
 
 func (t *trace) csv() []byte {
@@ -70,7 +71,7 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *fit.Config) {
 		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
 	}
 	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
-		text.Plural(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
+		text.Plural(len(t.Nodes()), "node"), c.Network.Weights(), rank, c.Options.Method, c.Options.Rounds)
 }
 
 // printReport prints errors and what a user should know about the run.
@@ -95,8 +96,8 @@ all training rows or all held-out rows.
 	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)
 	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
 		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
-	if !math.IsNaN(r.Result.Last.SDNode1) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
+	if !math.IsNaN(r.Result.Last.SDFirst) {
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
 	}
 	for _, note := range notes(r) {
 		fmt.Fprintln(w, note)

@@ -13,7 +13,6 @@ import (
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const predictHelp = `Predict the target for every row of a table, with a model that "difalt fit" wrote.
@@ -68,13 +67,7 @@ func newPredictCommand() *cobra.Command {
 	f.input.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
 	cmd.Flags().BoolVar(&f.standardError, "standard-errors", false, "add columns with standard errors")
-	oldName(cmd.Flags(), "stderr", "standard-errors")
 	return cmd
-}
-
-// oldName lets a flag be given by the name that it had before, too.
-func oldName(s *pflag.FlagSet, old, name string) {
-	s.AddFlag(&pflag.Flag{Name: old, Value: s.Lookup(name).Value, NoOptDefVal: s.Lookup(name).NoOptDefVal, Deprecated: "use --" + name})
 }
 
 // needFlags returns an error that names the first of the flags that is not given.
