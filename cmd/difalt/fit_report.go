@@ -22,13 +22,14 @@ func newTrace(m difalt.Method) *trace {
 	return &trace{experiment.Curve{Method: m.String()}}
 }
 
-func (t *trace) observe(r *difalt.Record) {
+func (t *trace) observe(r *difalt.Record) error {
 	t.curve.Rows = append(t.curve.Rows, experiment.Row{
-		Iteration: r.Iteration, SDFirst: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
+		Iteration: r.Iteration, SDFirst: r.SDFirst, SDMax: r.SDMax, SDMean: r.SDMean,
 		Disagreement: r.Disagreement, Objective: r.Objective,
 		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
 		Seconds: r.Compute.Seconds(),
 	})
+	return nil
 }
 
 func (t *trace) csv() []byte {
@@ -96,8 +97,8 @@ all training rows or all held-out rows.
 	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)
 	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
 		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
-	if !math.IsNaN(r.Result.Last.SDNode1) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
+	if !math.IsNaN(r.Result.Last.SDFirst) {
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
 	}
 	if len(r.Exposed) > 0 {
 		fmt.Fprintf(w, "The sums of these nodes disclose a training row, or a value, since they have a single one in all or in a fold: %s.\n", listed(r.Exposed))
