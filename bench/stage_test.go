@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -154,9 +155,16 @@ func BenchmarkMix(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			mixer := topology.NewLocal(weights, nil)
+			network, err := consensus.New(weights, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			mixer, err := network.NewMixer(consensus.Agreement{}, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
 			rng := rand.New(rand.NewPCG(seed, 0))
-			z := make([]topology.Message, net.nodes)
+			z := make([]consensus.Message, net.nodes)
 			for i := range z {
 				z[i].Basis = kernel.NewBasis(net.d, net.r)
 				for j := range net.r {
@@ -170,6 +178,7 @@ func BenchmarkMix(b *testing.B) {
 				if err := mixer.Mix(ctx, z, 10); err != nil {
 					b.Fatal(err)
 				}
+				network.Commit()
 			}
 			b.ReportAllocs()
 		})

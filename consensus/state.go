@@ -50,10 +50,10 @@ func (m *Mixer) UnmarshalBinary(p []byte) error {
 		return fmt.Errorf("consensus: state of a mixer: %w", err)
 	}
 	switch {
-	case s.Mixer != m.name:
-		return fmt.Errorf("consensus: the state is of a mixer with %q; this one has %q", s.Mixer, m.name)
 	case s.Network != m.net.print:
 		return fmt.Errorf("consensus: the state is of a network with other weights than %v", m.net.weights)
+	case s.Mixer != m.name:
+		return fmt.Errorf("consensus: the state is of a mixer with %q; this one has %q", s.Mixer, m.name)
 	case !slices.Equal(s.Hosted, m.net.hosted):
 		return fmt.Errorf("consensus: the state is of a process that hosts nodes %d; this one hosts %d", s.Hosted, m.net.hosted)
 	}

@@ -41,7 +41,8 @@ type Solver struct {
 	iteration int
 	observed  int // iterations of which the observer knows
 	status    Status
-	begun     consensus.Traffic // of the network when the iterations began
+	joined    consensus.Traffic // of the network before the run
+	begun     consensus.Traffic // and when the iterations began
 	counted   consensus.Traffic // of the run before it was restored
 	compute   time.Duration
 	mixing    time.Duration // of this iteration
@@ -60,7 +61,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Solver{system: sys, observed: -1}
+	s := &Solver{system: sys, observed: -1, joined: net.Traffic()}
 	d, r := p.Nodes[0].Features(), s.o.Rank
 	for range p.Nodes {
 		s.u = append(s.u, kernel.NewBasis(d, r))
@@ -215,16 +216,19 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Running, err
 	}
+	word, sums, told := s.meeting.Told()
 	s.u, s.z = s.z, s.u
 	s.method.commit(s)
 	s.net.Commit()
 	s.iteration++
-	if s.precisions != nil || s.watch.tells(s.iteration) {
+	if s.precisions != nil || (told || s.watch.telling < 0) && s.iteration >= s.watch.tellAt {
 		s.pool.Run(s.measureMove)
 	}
 	s.compute += s.slowestNode() + s.mixing/time.Duration(len(s.hosted))
-	if status := s.watch.listen(s); status != Running {
-		return s.end(status), s.divergence()
+	if told {
+		if status := s.watch.listen(s, Status(word), sums); status != Running {
+			return s.end(status), s.divergence()
+		}
 	}
 	return Running, nil
 }
@@ -234,7 +238,7 @@ func (s *Solver) begin(ctx context.Context) error {
 	if s.groups != nil && s.initial != nil {
 		return nil
 	}
-	before := s.net.Traffic()
+	s.met = false // the nodes meet again if what follows has failed
 	if err := s.meet(ctx); err != nil {
 		return err
 	}
@@ -252,7 +256,7 @@ func (s *Solver) begin(ctx context.Context) error {
 				return err
 			}
 		}
-		initial.Traffic = s.net.Traffic().Minus(before)
+		initial.Traffic = s.net.Traffic().Minus(s.joined)
 		s.eta = or(s.o.Step, initial.Step)
 		for i, u := range initial.U {
 			s.u[i].CopyFrom(u)

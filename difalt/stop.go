@@ -29,6 +29,7 @@ type watch struct {
 	move        float64 // the latest known root mean square of |U - previous U|_F
 	above       int     // the objective is above the start's since this iteration; -1: it is not
 	next        int     // the first iteration in which to look again
+	measured    int     // the last iteration in which was looked
 
 	candidate, kept []*kernel.Basis // the state that is told, and the best known; for Diverged
 	keptOf          int             // iteration of kept; -1: none
@@ -72,7 +73,7 @@ func newWatch(s *Solver) watch {
 
 func (w *watch) reset() {
 	clear(w.words)
-	w.telling, w.tellAt, w.above, w.next, w.keptOf, w.candidateOf = -1, 0, -1, 1, -1, -1
+	w.telling, w.tellAt, w.above, w.next, w.measured, w.keptOf, w.candidateOf = -1, 0, -1, 1, -1, -1, -1
 	w.start, w.best, w.move = math.NaN(), math.Inf(1), math.Inf(1)
 	w.residual, w.noise, w.asked = math.NaN(), math.NaN(), false
 }
@@ -112,15 +113,11 @@ func (w *watch) tell(s *Solver) {
 
 // listen takes over what has become known in this iteration, and returns the status
 // that follows from it.
-func (w *watch) listen(s *Solver) Status {
-	word, sums, ok := s.meeting.Told()
-	if !ok {
-		return Running
-	}
+func (w *watch) listen(s *Solver, word Status, sums []float64) Status {
 	of := w.telling
 	w.telling = -1
-	if word != uint8(Running) {
-		return Status(word)
+	if word != Running {
+		return word
 	}
 	objective := sums[0]
 	if of == 0 {
@@ -153,6 +150,9 @@ func (w *watch) worse(s *Solver, objective float64) bool {
 
 // due reports whether it is time to measure how far the minimiser is.
 func (w *watch) due(s *Solver) bool {
+	if s.iteration == w.measured {
+		return true // again, in an iteration that is tried again
+	}
 	if s.o.Tolerance < 0 || s.o.SampleSplit || s.iteration < w.next {
 		return false
 	}
@@ -170,6 +170,7 @@ func (w *watch) enough(s *Solver) float64 {
 // measure estimates how far the current state is from a minimiser for the data of all
 // nodes; see Result.Residual. The groups have made their step.
 func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err error) {
+	w.measured, w.next = s.iteration, s.iteration+lookAgain
 	r, packed := s.o.Rank, len(w.p.p)
 	size := len(s.u[0].Data())
 	for i, g := range s.groups {
@@ -212,7 +213,6 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 	signal, noise := w.signal(s, objective)
 	w.noise = noise
 	w.residual = math.Sqrt(squared) / (s.curvature() * slowest * slowest * signal)
-	w.next = s.iteration + lookAgain
 	if !(w.residual <= w.enough(s)) {
 		return objective, nil
 	}

@@ -50,7 +50,8 @@ func (c *Compensated) Full() *Tasks { return c.full }
 func (c *Compensated) Reduced() *Tasks { return c.reduced }
 
 // SetResponses replaces the responses of the tasks; see Tasks.WithResponses. Full then
-// returns the tasks with y, and the reference is zero again.
+// returns the tasks with y, and the reference is zero again. Call it once more whenever
+// y has changed.
 func (c *Compensated) SetResponses(y []float64) {
 	c.full = c.full.WithResponses(y)
 	for t := range c.full.rows {

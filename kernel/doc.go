@@ -17,13 +17,16 @@
 //		u.Orthonormalize(rr, work)                     // u becomes Q of its QR
 //	}
 //
-// An Executor steps many groups on a Pool of workers. Only constructors, Clone and Part
-// allocate. Subpackages lsq and qr offer the two factorisations on their own.
+// An Executor steps many groups on a Pool of workers. Only constructors and what returns
+// a new Basis or Tasks allocate. Scratch memory (a Workspace, work) may be nil: it is
+// allocated then. Subpackages lsq, qr and eigen offer the factorisations on their own,
+// and blas the products.
 //
 // Ownership: Tasks is immutable and may be shared. A Group owns its results, a
 // Workspace and a Pool serve one call at a time, a Basis belongs to its maker. No
-// call keeps a reference to its arguments, except NewGroup and SetSamples to
-// tasks, and NewExecutor to pool and groups. Close a Pool to end its goroutines.
+// call keeps a reference to its arguments, except NewGroup, SetSamples and
+// NewCompensated to tasks, WithResponses and SetResponses to responses, and
+// NewExecutor to pool and groups. Close a Pool to end its goroutines.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of
 // samples and columns of bases are padded with zeros to multiples of 64 bytes (32

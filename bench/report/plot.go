@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/internal/chart"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 // colors of the bars, one for each number of threads.
@@ -72,7 +72,7 @@ func figure(s measure.Shape, of []measure.Comparison) *chart.Figure {
 	for i, c := range of {
 		bars := chart.Series{Name: fmt.Sprintf("threads: %d", c.Threads), Style: chart.Style{Color: colors[i%len(colors)], Bar: thickness, Lie: true}}
 		for j, name := range names {
-			if t := find(c, name); t.MS > 0 {
+			if t := c.Peer(name); t.MS > 0 {
 				bars.X = append(bars.X, min(100*c.ReadMS/t.MS, 100))
 				bars.Y = append(bars.Y, float64(j)+thickness*(float64(len(of)-1)/2-float64(i)))
 			}

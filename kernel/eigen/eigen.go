@@ -71,7 +71,7 @@ func Largest(a []float64, n int, work []float64) float64 {
 
 // newtonSums returns sum_k 1/(x - lambda_k) and sum_k 1/(x - lambda_k)^2 over the
 // eigenvalues of the tridiagonal matrix with the diagonal of a and the squares e2 of
-// the entries beside it, and whether x is right of all of them. The pivots q_i of x I
+// the entries next to it, and whether x is right of all of them. The pivots q_i of x I
 // - T, of which the characteristic polynomial is the product, carry both through
 // their derivatives.
 func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, right bool) {
@@ -94,7 +94,7 @@ func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, righ
 }
 
 // tridiagonalize leaves the diagonal of a tridiagonal matrix with the eigenvalues of
-// a on the diagonal of a, and the squares of the entries beside it in e2.
+// a on the diagonal of a, and the squares of the entries next to it in e2.
 func tridiagonalize(a []float64, n int, e2, p []float64) {
 	for k := 0; k < n-1; k++ {
 		v := a[k*n+k+1 : k*n+n] // row k right of the diagonal

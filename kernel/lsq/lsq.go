@@ -154,7 +154,7 @@ func (ws *Workspace) augment(a blas.Matrix, y []float64, rho float64) (blas.Matr
 // conditioned and all numbers are of such a size that b can be trusted. NaN fails
 // every comparison.
 func (ws *Workspace) orthogonalize(b []float64, a blas.Matrix, y []float64) bool {
-	lo, hi := tile.LeastSquaresAhead(b, a.Data, a.Stride, a.Rows, a.Cols, y, ws.work, ws.Next)
+	lo, hi := tile.LeastSquares(b, a.Data, a.Stride, a.Rows, a.Cols, y, ws.work, ws.Next)
 	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false
 	}

@@ -52,7 +52,7 @@ func (o Ops) leastSquares(r *run, s shape) {
 	a, lda := r.dense("a", rows, cols)
 	y, _ := r.dense("y", rows, 1)
 	b := r.alloc(cols)
-	lo, hi := o.LeastSquares(b, a, lda, rows, cols, y, r.alloc(tile.LeastSquaresWork(rows, cols)))
+	lo, hi := o.LeastSquares(b, a, lda, rows, cols, y, r.alloc(tile.LeastSquaresWork(rows, cols)), r.hint(a))
 	r.finish("LeastSquares")
 	m := mat.NewDense(rows, cols, nil)
 	for j := range cols {

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -25,6 +26,19 @@ func TestParseShapes(t *testing.T) {
 	}
 	if _, err := ParseShapes("paper1,"); err == nil || !strings.Contains(err.Error(), `unknown shape ""`) {
 		t.Errorf("an empty name: error %v", err)
+	}
+}
+
+func TestParseWorkers(t *testing.T) {
+	for _, processors := range []int{0, 2} {
+		if got, err := ParseWorkers("1, 2", processors); err != nil || !reflect.DeepEqual(got, []int{1, 2}) {
+			t.Errorf("got %v, %v, want 1 and 2", got, err)
+		}
+	}
+	for list, want := range map[string]string{"0": `"0" is not a positive number`, "1,": `"" is not a positive number`, "3": "3 workers"} {
+		if _, err := ParseWorkers(list, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", list, err, want)
+		}
 	}
 }
 
@@ -133,26 +147,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestResult(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "r.json")
-	r, err := LoadResult(path)
+// TestUpdate stores twice: the second time replaces what it measured, and nothing else.
+func TestUpdate(t *testing.T) {
+	folder := t.TempDir()
+	store := func(all ...Comparison) string {
+		path, err := Update(folder, "box", func(r *Result) {
+			for _, c := range all {
+				r.SetComparison(c)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	store(Comparison{Shape: "a", Threads: 1, ReadMS: 1}, Comparison{Shape: "a", Threads: 2, ReadMS: 2})
+	want := []Comparison{{Shape: "a", Threads: 1, ReadMS: 3, Peers: []PeerTime{{Name: "p", Absent: "why"}}}, {Shape: "a", Threads: 2, ReadMS: 2}}
+	r, err := LoadResult(store(want[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.SetComparison(Comparison{Shape: "a", Threads: 1, ReadMS: 1})
-	r.SetComparison(Comparison{Shape: "a", Threads: 2, ReadMS: 2})
-	r.SetComparison(Comparison{Shape: "a", Threads: 1, ReadMS: 3, Peers: []PeerTime{{Name: "p", Absent: "why"}}})
-	if len(r.Peers) != 2 || r.Peers[0].ReadMS != 3 {
-		t.Errorf("comparisons are %+v, want the first one replaced", r.Peers)
+	if r.Machine.Name != "box" || r.Machine.Cores < 1 || !reflect.DeepEqual(r.Peers, want) {
+		t.Errorf("read %+v, want a machine named box and %+v", r, want)
 	}
-	if err := r.Save(path); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	again, err := LoadResult(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(r, again) {
-		t.Errorf("read %+v, want what was saved, %+v", again, r)
+	if _, err := Update(folder, "bad", func(*Result) {}); err == nil || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("a damaged file: error %v, want one that names it", err)
 	}
 }

@@ -34,6 +34,16 @@ type PeerTime struct {
 	Absent  string  `json:"absent,omitempty"`
 }
 
+// Peer returns the time of a peer, zero if the comparison does not have it.
+func (c Comparison) Peer(name string) PeerTime {
+	for _, p := range c.Peers {
+		if p.Name == name {
+			return p
+		}
+	}
+	return PeerTime{}
+}
+
 // LoadResult reads a stored result; a file that does not exist is an empty one.
 func LoadResult(path string) (*Result, error) {
 	var r Result
@@ -50,6 +60,27 @@ func LoadResult(path string) (*Result, error) {
 	return &r, nil
 }
 
+// Update changes what is stored in a folder about this machine and returns the file.
+// The machine's name is made up if it is "auto".
+func Update(folder, name string, change func(*Result)) (path string, err error) {
+	machine := ThisMachine()
+	if name != "auto" {
+		machine.Name = name
+	}
+	path = filepath.Join(folder, machine.Name+".json")
+	r, err := LoadResult(path)
+	if err != nil {
+		return path, err
+	}
+	r.Machine = machine
+	change(r)
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return path, err
+	}
+	return path, os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
 // SetComparison replaces the comparison of the same shape and threads, or adds c.
 func (r *Result) SetComparison(c Comparison) {
 	for i := range r.Peers {
@@ -59,16 +90,4 @@ func (r *Result) SetComparison(c Comparison) {
 		}
 	}
 	r.Peers = append(r.Peers, c)
-}
-
-// Save writes the result.
-func (r *Result) Save(path string) error {
-	data, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
 }

@@ -28,7 +28,7 @@ func heights(n int) []int {
 	return h
 }
 
-func testAsk[F Float](t *testing.T) {
+func testPrefetch[F Float](t *testing.T) {
 	var here F
 	size := int(unsafe.Sizeof(here))
 	few := basisStreams(unsafe.Sizeof(here))
@@ -41,19 +41,19 @@ func testAsk[F Float](t *testing.T) {
 				ldx := Stride(d)
 				bytes := n * ldx * size * share / 8
 				const start = 1 << 20
-				k := basisAhead(start, bytes, float64(groups*n*d)/(4*Width), &here)
+				k := basisPrefetch(start, bytes, float64(groups*n*d)/(4*Width), &here)
 				streams := few
 				if k.twice {
 					streams *= 2
 				}
-				asked := make([]bool, bytes/64+1)
+				fetched := make([]bool, bytes/64+1)
 				at := k.next
 				for _, height := range heights(n) {
 					for range groups * d / Width {
 						for s := range streams {
 							line := (int(at) - start + s*k.apart) / 64
-							if line < len(asked) {
-								asked[line] = true
+							if line < len(fetched) {
+								fetched[line] = true
 							}
 						}
 						at += uintptr(k.pace * height / 4)
@@ -61,27 +61,27 @@ func testAsk[F Float](t *testing.T) {
 				}
 				missed := 0
 				for i := range bytes / 64 {
-					if !asked[i] {
+					if !fetched[i] {
 						missed++
 					}
 				}
 				// Where the stride has padding, the pace is a little more than a line.
 				if allowed := 2 * n * (ldx - d) * size / 64; missed > allowed {
-					t.Errorf("n = %d, d = %d, %d/8 of the bytes: %d of %d lines are not asked for", n, d, share, missed, bytes/64)
+					t.Errorf("n = %d, d = %d, %d/8 of the bytes: %d of %d lines are not prefetched", n, d, share, missed, bytes/64)
 				}
 			}
 		}
 	}
 }
 
-func TestAskCoversEveryLine(t *testing.T) {
-	t.Run("float64", testAsk[float64])
-	t.Run("float32", testAsk[float32])
+func TestPrefetchCoversEveryLine(t *testing.T) {
+	t.Run("float64", testPrefetch[float64])
+	t.Run("float32", testPrefetch[float32])
 }
 
-// The generator of the assembly says how many lines a step asks for, and so does this
+// The generator of the assembly says how many lines a step prefetches, and so does this
 // package.
-func TestAssemblyAsksInAsManyStreams(t *testing.T) {
+func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 	function := regexp.MustCompile(`^TEXT ·(mulBasis|mulTransposed)(32)?_`)
 	loop := regexp.MustCompile(`^(twice)?(dot|first|feature)\d:$`)
 	for _, file := range []string{"tile_avx2_amd64.s", "tile_avx512_amd64.s"} {
@@ -118,7 +118,7 @@ func TestAssemblyAsksInAsManyStreams(t *testing.T) {
 				lines++
 			case at != "" && op == "JNZ":
 				if loops++; lines != want {
-					t.Errorf("%s: %s, %d bytes a feature: loop %s asks for %d lines, want %d", file, name, size, at, lines, want)
+					t.Errorf("%s: %s, %d bytes a feature: loop %s prefetches %d lines, want %d", file, name, size, at, lines, want)
 				}
 				at = ""
 			}

@@ -1,7 +1,7 @@
 // Package measure times the kernel against what the machine could do: one whole
-// iteration over all tasks beside a streaming read of the same bytes and the peak
-// of fused multiply-adds, in turns and in one run, so that a noisy machine
-// disturbs all of them alike.
+// iteration over all tasks, a streaming read of the same bytes, and the peak of fused
+// multiply-adds, in turns and in one run, so that a noisy machine disturbs all of
+// them alike.
 package measure
 
 import (

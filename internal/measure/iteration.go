@@ -6,8 +6,8 @@ import "github.com/difalt/difalt/kernel"
 // two ceilings over it with the same workers.
 type Iteration struct {
 	*Ceiling
-	engine *kernel.Executor
-	u      []*kernel.Basis
+	executor *kernel.Executor
+	u        []*kernel.Basis
 }
 
 // NewIteration returns the iteration of a problem whose tasks were packed.
@@ -19,13 +19,13 @@ func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
 		it.u = append(it.u, p.U.Clone()) // every node has its own
 	}
 	pool := kernel.NewPool(workers)
-	it.engine = kernel.NewExecutor(pool, groups)
+	it.executor = kernel.NewExecutor(pool, groups)
 	it.Ceiling = NewCeiling(pool, nodes...)
 	return it
 }
 
 // Step takes one iteration over all tasks: the least squares and the gradients.
-func (it *Iteration) Step() { it.engine.Step(it.u, 0) }
+func (it *Iteration) Step() { it.executor.Step(it.u, 0) }
 
 // Close ends the workers.
 func (it *Iteration) Close() { it.pool.Close() }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,6 +60,23 @@ func ParseStorages(list string) ([]kernel.Storage, error) {
 	return storages, nil
 }
 
+// ParseWorkers returns the numbers of a comma-separated list, each at least 1 and at
+// most the number of processors, if that is known.
+func ParseWorkers(list string, processors int) ([]int, error) {
+	var workers []int
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not a positive number", s)
+		}
+		if processors > 0 && n > processors {
+			return nil, fmt.Errorf("%d workers: this process may use %d processors", n, processors)
+		}
+		workers = append(workers, n)
+	}
+	return workers, nil
+}
+
 // Run measures every combination of shape, storage and workers and passes the rows
 // to emit, in this order, as they come.
 func Run(ctx context.Context, c Config, emit func(Row) error) error {
@@ -86,9 +104,6 @@ func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, workers 
 		Storage: StorageName(nodes[0].Storage()),
 		Kernel:  kernel.Info().Kernel,
 		Workers: workers,
-	}
-	if n := runtime.GOMAXPROCS(0); workers > n {
-		return row, fmt.Errorf("%d workers: this process may use %d processors", workers, n)
 	}
 	it := NewIteration(p, nodes, workers)
 	defer it.Close()

@@ -1,0 +1,36 @@
+package consensus
+
+import (
+	"fmt"
+	"github.com/difalt/difalt/topology"
+	"testing"
+)
+
+// BenchmarkMix is a round of 100 nodes with 1000 numbers each.
+func BenchmarkMix(b *testing.B) {
+	g, err := topology.ErdosRenyi(100, .05, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, a := range []Agreement{
+		{}, {RoundByRound: true}, {Trigger: .4},
+		{Codec: float32Coder{}}, {Codec: quantizer{4, false}}, {Codec: quantizer{4, true}},
+		{Codec: quantizer{16, false}}, {Codec: topK{.1}},
+	} {
+		for _, rounds := range []int{1, 10} {
+			b.Run(fmt.Sprintf("%v/rounds=%d", a, rounds), func(b *testing.B) {
+				m := newMixer(b, w, nil, a)
+				z := streamOf(randomMessages(100, 100, 10, 0, 1), StreamBasis)
+				for b.Loop() {
+					if err := m.Mix(background, z, rounds); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

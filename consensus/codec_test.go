@@ -1,0 +1,310 @@
+package consensus
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// vectors returns vectors of different kinds and lengths.
+func vectors() map[string][]float64 {
+	rng := rand.New(rand.NewPCG(1, 2))
+	of := func(n int, f func(i int) float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = f(i)
+		}
+		return v
+	}
+	return map[string][]float64{
+		"empty":   {},
+		"one":     {-3.7},
+		"normal":  of(1000, func(int) float64 { return rng.NormFloat64() }),
+		"odd":     of(37, func(int) float64 { return rng.NormFloat64() }),
+		"heavy":   of(301, func(int) float64 { return math.Exp(5 * rng.NormFloat64()) }),
+		"equal":   of(19, func(int) float64 { return -.1 }),
+		"one-hot": of(64, func(i int) float64 { return float64(i/63) * 1e-7 }),
+		"zero":    make([]float64, 9),
+		"minute":  of(20, func(int) float64 { return 1e-300 * rng.NormFloat64() }),
+		"small":   of(20, func(int) float64 { return 1e-36 * rng.NormFloat64() }),
+		"large":   of(20, func(int) float64 { return 1e37 * rng.NormFloat64() }),
+	}
+}
+
+func distance(a, b []float64) float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return norm(d)
+}
+
+// errorBound returns what the distance of v from its code must not exceed, by the
+// definition of the codec.
+func errorBound(c Codec, v []float64) float64 {
+	largest := 0.0
+	for _, x := range v {
+		largest = max(largest, math.Abs(x))
+	}
+	switch c := c.(type) {
+	case float32Coder:
+		return norm(v) * 0x1p-24
+	case topK:
+		sorted := slices.SortedFunc(slices.Values(v), func(a, b float64) int {
+			return -cmpFloat(math.Abs(a), math.Abs(b))
+		})
+		k := int(math.Ceil(c.fraction * float64(len(v))))
+		return norm(sorted[k:]) + norm(sorted[:k])*0x1p-24
+	case quantizer:
+		if c.bits >= 4 { // half a step an entry, a whole one if stochastic
+			step := largest / float64(int(1)<<(c.bits-1)-1)
+			if !c.stochastic {
+				step /= 2
+			}
+			return math.Min(norm(v), step*math.Sqrt(float64(len(v))))
+		}
+	}
+	return norm(v)
+}
+
+func cmpFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// TestRoundTrip: a code is as long as it should be, leads back to within the error
+// bound, and leaves what follows it.
+func TestRoundTrip(t *testing.T) {
+	for _, c := range codecs(t)[1:] {
+		for name, v := range vectors() {
+			given := slices.Clone(v)
+			code := must[[]byte](t)(c.AppendEncode([]byte("before"), v, 7))
+			if !slices.Equal(v, given) || !bytes.HasPrefix(code, []byte("before")) {
+				t.Fatalf("%v, %s: arguments changed", c, name)
+			}
+			code = code[len("before"):]
+			again := must[[]byte](t)(c.AppendEncode(nil, v, 7))
+			if !bytes.Equal(code, again) {
+				t.Errorf("%v, %s: other bytes with the same seed", c, name)
+			}
+			got := slices.Repeat([]float64{math.NaN()}, len(v))
+			rest, err := c.Decode(got, append(code, "after"...))
+			if err != nil || string(rest) != "after" {
+				t.Fatalf("%v, %s: %q follows, %v", c, name, rest, err)
+			}
+			// The rounding of the scale, and of numbers below the range of float32.
+			tol := 1e-6*norm(v) + 1e-38
+			if d, bound := distance(got, v), errorBound(c, v); d > bound*(1+1e-9)+tol*boolTo(bound > 0) {
+				t.Errorf("%v, %s: code is %v away, bound %v", c, name, d, bound)
+			}
+			if q, ok := c.(quantizer); ok {
+				header := 3
+				if len(v) > 127 {
+					header = 4
+				}
+				if want := header + 4 + (len(v)*q.bits+7)/8; len(code) != want {
+					t.Errorf("%v, %s: %d bytes, want %d", c, name, len(code), want)
+				}
+			}
+			for cut := range code {
+				if _, err := c.Decode(got, code[:cut]); err == nil {
+					t.Fatalf("%v, %s: %d of %d bytes are enough", c, name, cut, len(code))
+				}
+			}
+		}
+	}
+}
+
+func boolTo(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestStochasticMean: over many seeds, stochastic rounding is right on average, up to
+// the common factor of the scale.
+func TestStochasticMean(t *testing.T) {
+	v := vectors()["odd"]
+	for _, bits := range []int{4, 8} {
+		c := must[Codec](t)(Quantizer(bits, true))
+		mean, got := make([]float64, len(v)), make([]float64, len(v))
+		const seeds = 4000
+		for seed := range uint64(seeds) {
+			if _, err := c.Decode(got, must[[]byte](t)(c.AppendEncode(nil, v, seed))); err != nil {
+				t.Fatal(err)
+			}
+			for k, x := range got {
+				mean[k] += x / seeds
+			}
+		}
+		nearest := must[Codec](t)(Quantizer(bits, false))
+		if _, err := nearest.Decode(got, must[[]byte](t)(nearest.AppendEncode(nil, v, 0))); err != nil {
+			t.Fatal(err)
+		}
+		// A step is at most 3/7 of a unit; its deviation shrinks by the root of the seeds.
+		if d := distance(mean, v); d > .25*distance(got, v) {
+			t.Errorf("%d bits: the mean is %v away, the nearest levels %v", bits, d, distance(got, v))
+		}
+	}
+}
+
+func TestNotFinite(t *testing.T) {
+	for _, c := range codecs(t)[1:] {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e39} {
+			v := make([]float64, 20)
+			v[7], v[8] = bad, 1
+			if _, err := c.AppendEncode(nil, v, 1); !errors.Is(err, ErrNotFinite) {
+				t.Errorf("%v: %v is coded, %v", c, bad, err)
+			}
+		}
+	}
+}
+
+// TestDecodeErrors: damaged codes are refused.
+func TestDecodeErrors(t *testing.T) {
+	int4 := must[Codec](t)(Quantizer(4, false))
+	v := make([]float64, 5)
+	good := must[[]byte](t)(int4.AppendEncode(nil, []float64{1, 2, 3, 4, 5}, 0))
+	damage := func(at int, b byte) []byte {
+		bad := slices.Clone(good)
+		bad[at] = b
+		return bad
+	}
+	decodeError := func(c Codec, p []byte, want ...string) {
+		t.Helper()
+		_, err := c.Decode(v, p)
+		wantError(t, err, want...)
+	}
+	decodeError(int4, damage(0, 9), "version 9, want 1")
+	decodeError(int4, damage(1, 8), "kind 8, want 4")
+	decodeError(int4, damage(2, 6), "6 entries, want 5")
+	scale := damage(6, 0x7f) // with the bit of the next byte, the exponent of NaN
+	scale[5] |= 0x80
+	decodeError(int4, scale, "contains NaN")
+	decodeError(int4, damage(7, 0xff), "code 15 at entry 0")
+	decodeError(int4, good[:9], "6 bytes of 7")
+	topk := must[Codec](t)(TopK(.4))
+	decodeError(topk, []byte{1, 64, 5, 2, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0}, "entry at 1 + 4 of 5")
+	decodeError(topk, []byte{1, 64, 5, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0}, "cut off after entry 0")
+}
+
+// TestTopK keeps the entries of largest modulus, the first of equal ones.
+func TestTopK(t *testing.T) {
+	c := must[Codec](t)(TopK(.5))
+	for _, x := range []struct{ v, want []float64 }{
+		{[]float64{1, -8, 0.5, 4, -2, 0}, []float64{0, -8, 0, 4, -2, 0}},
+		{[]float64{3, -3, 3, 3}, []float64{3, -3, 0, 0}},
+		{[]float64{0, 0, 0, 7, 0, 0, 0}, []float64{0, 0, 0, 7, 0, 0, 0}},
+		{[]float64{2}, []float64{2}},
+	} {
+		got := make([]float64, len(x.v))
+		if _, err := c.Decode(got, must[[]byte](t)(c.AppendEncode(nil, x.v, 0))); err != nil || !slices.Equal(got, x.want) {
+			t.Errorf("%v: got %v, %v, want %v", x.v, got, err, x.want)
+		}
+	}
+}
+
+func TestParseCodec(t *testing.T) {
+	for _, c := range codecs(t)[1:] {
+		if got := must[Codec](t)(ParseCodec(c.String())); got != c {
+			t.Errorf("%v is read as %v", c, got)
+		}
+	}
+	if c, err := ParseCodec("none"); c != nil || err != nil {
+		t.Errorf("none: %v, %v", c, err)
+	}
+	for spec, want := range map[string]string{
+		"": "unknown compression", "zip": "unknown compression", "int3": "3 bits an entry", "int": `"" is not a number`,
+		"int4:nearest": "unknown compression", "topk": "is not a fraction", "topk:x": `"x" is not a fraction`,
+		"topk:0": "fraction 0", "topk:1.1": "fraction 1.1", "topk:NaN": "fraction NaN", "none:1": "unknown compression",
+	} {
+		_, err := ParseCodec(spec)
+		wantError(t, err, want, "valid are none, float32")
+	}
+}
+
+func FuzzParseCodec(f *testing.F) {
+	for _, s := range []string{"none", "int4", "int16:stochastic", "topk:0.1", "float32", "topk:1e-9"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		c, err := ParseCodec(spec)
+		if err != nil {
+			wantError(t, err)
+			return
+		}
+		if c == nil {
+			return
+		}
+		if again, err := ParseCodec(c.String()); err != nil || again != c {
+			t.Errorf("%q: %v is read as %v, %v", spec, c, again, err)
+		}
+		if err := (Agreement{Codec: c}).Validate(); err != nil {
+			t.Errorf("%q: %v", spec, err)
+		}
+	})
+}
+
+// FuzzDecode: whatever arrives, Decode does not panic, gives finite numbers or an
+// error, and what it accepts can be coded again.
+func FuzzDecode(f *testing.F) {
+	all := codecs(f)[1:]
+	for i, c := range all {
+		v := vectors()["odd"]
+		code, err := c.AppendEncode(nil, v, 1)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(i, len(v), code)
+	}
+	f.Fuzz(func(t *testing.T, i, n int, p []byte) {
+		c := all[uint(i)%uint(len(all))]
+		v := make([]float64, uint(n)%2000)
+		rest, err := c.Decode(v, p)
+		if err != nil {
+			wantError(t, err)
+			return
+		}
+		if !bytes.HasSuffix(p, rest) {
+			t.Errorf("%v: what follows is not the end", c)
+		}
+		for k, x := range v {
+			if x-x != 0 {
+				t.Fatalf("%v: entry %d is %v", c, k, x)
+			}
+		}
+	})
+}
+
+// FuzzEncode: numbers of any size and sign are coded to within the error bound.
+func FuzzEncode(f *testing.F) {
+	all := codecs(f)[1:]
+	f.Add(0, uint64(1), []byte("some bytes"))
+	f.Fuzz(func(t *testing.T, i int, seed uint64, p []byte) {
+		c := all[uint(i)%uint(len(all))]
+		v := make([]float64, len(p)/2)
+		for k := range v {
+			v[k] = math.Ldexp(float64(int8(p[2*k])), int(int8(p[2*k+1]))*3/4)
+		}
+		code, err := c.AppendEncode(nil, v, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float64, len(v))
+		if rest, err := c.Decode(got, code); err != nil || len(rest) > 0 {
+			t.Fatalf("%v: %d bytes left, %v", c, len(rest), err)
+		}
+		if d := distance(got, v); d > errorBound(c, v)*(1+1e-6)+1e-6*norm(v)+1e-36 {
+			t.Errorf("%v: %v is coded as %v", c, v, got)
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package consensus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/faulty"
+	"github.com/difalt/difalt/topology"
+)
+
+// lossy returns transports over links that fail.
+func lossy(o faulty.Options) transports {
+	return func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
+		all, err := faulty.Connect(g, groups, o)
+		return transportsOf(all), err
+	}
+}
+
+// TestFaultsAreMended: loss, delay, duplication and corruption change no bit.
+func TestFaultsAreMended(t *testing.T) {
+	for _, links := range []faulty.Links{
+		{Loss: .1, Delay: .1, Duplicate: .1}, {Corrupt: .1}, {Loss: .3, Delay: .2, Duplicate: .5, Corrupt: .2},
+	} {
+		for _, w := range networks(t) {
+			for _, a := range someAgreements(t) {
+				all := splits(w.Len())
+				want, errs, _ := run(t, w, all[0], nil, everything(a))
+				noErrors(t, "one process", errs)
+				for _, groups := range all[1:] {
+					what := fmt.Sprintf("%v, %v on %v, nodes %v", links, a, w, groups)
+					synctest.Test(t, func(t *testing.T) {
+						got, errs, _ := run(t, w, groups, lossy(faulty.Options{Links: links, Seed: 5}), everything(a))
+						noErrors(t, what, errs)
+						sameBits(t, what, got, want)
+					})
+				}
+			}
+		}
+	}
+}
+
+// leaving is a transport whose process is cancelled, or ends, at an exchange.
+type leaving struct {
+	consensus.Transport
+	at    uint64
+	leave func()
+}
+
+var errLeft = errors.New("left")
+
+func (l leaving) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	if seq == l.at {
+		l.leave()
+		if ctx.Err() == nil {
+			return errLeft
+		}
+	}
+	return l.Transport.Exchange(ctx, seq, out, in)
+}
+
+// A schedule is one of the ways in which a run can go wrong.
+type schedule struct {
+	event int // see the constants
+	node  int // whose process it happens to
+	at    uint64
+	links faulty.Links
+}
+
+const (
+	nothing = iota
+	fails   // an exchange, once
+	leaves  // a process ends
+	cancels // the caller of a process gives up
+	breaks  // a number is not finite
+	events
+)
+
+// TestSchedules: under two thousand schedules of faults nobody hangs, no goroutine is
+// left (the bubble of synctest sees to both), and the result has the same bits, or
+// every process has the error that it should have.
+func TestSchedules(t *testing.T) {
+	schedules := 2000
+	if testing.Short() {
+		schedules = 200
+	}
+	w := networks(t)[:2]
+	agreement := someAgreements(t)
+	short := func(a consensus.Agreement, bad int) program {
+		a.RoundByRound = true
+		return func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+			p, err := newParty(n, a)
+			for i := 0; i < 2 && err == nil; i++ {
+				if k := slices.Index(n.Hosted(), bad); k >= 0 && i == 1 {
+					p.basis[k].Basis.Col(1)[3] = math.Inf(1)
+				}
+				err = p.iterate(ctx, i)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return p.seen, nil
+		}
+	}
+	want := make(map[int][][]float64)
+	last := make(map[int]uint64)
+	for seed := range schedules {
+		rng := rand.New(rand.NewPCG(uint64(seed), 77))
+		wi, ai := rng.IntN(len(w)), rng.IntN(len(agreement))
+		w, a := w[wi], agreement[ai]
+		key := wi*10 + ai
+		all := splits(w.Len())
+		if want[key] == nil {
+			var errs []error
+			want[key], errs, _ = run(t, w, all[0], nil, short(a, -1))
+			noErrors(t, "one process", errs)
+			last[key] = exchanges(t, w, short(a, -1))
+		}
+		groups := all[1+rng.IntN(3)]
+		s := schedule{event: rng.IntN(events), node: rng.IntN(w.Len())}
+		// Late enough in a run, some are done before they can know.
+		s.at = rng.Uint64N(last[key] - uint64(w.Graph().Diameter()))
+		s.links = faulty.Links{Loss: .2 * rng.Float64(), Delay: .2 * rng.Float64(), Duplicate: .3 * rng.Float64(), Corrupt: .1 * rng.Float64()}
+		what := fmt.Sprintf("seed %d, %v on %v, nodes %v, %+v", seed, a, w, groups, s)
+		synctest.Test(t, func(t *testing.T) { follow(t, what, s, w, groups, short, a, want[key]) })
+	}
+}
+
+// follow runs one schedule.
+func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [][]int, make func(consensus.Agreement, int) program, a consensus.Agreement, want [][]float64) {
+	victim := slices.IndexFunc(groups, func(g []int) bool { return slices.Contains(g, s.node) })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	connect := func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
+		all, err := faulty.Connect(g, groups, faulty.Options{Links: s.links, Seed: s.at, RoundTimeout: time.Minute})
+		ts := transportsOf(all)
+		switch s.event {
+		case fails:
+			ts[victim] = faulty.FailOnce(ts[victim], s.at, s.at%2 == 0)
+		case leaves:
+			ts[victim] = leaving{ts[victim], s.at, func() { all[victim].Close() }}
+		case cancels:
+			ts[victim] = leaving{ts[victim], s.at, cancel}
+		}
+		return ts, err
+	}
+	bad := -1
+	if s.event == breaks {
+		bad = s.node
+	}
+	p := make(a, bad)
+	got, errs, _ := run(t, w, groups, connect, func(_ context.Context, n *consensus.Network) ([][]float64, error) {
+		c := t.Context()
+		if slices.Contains(n.Hosted(), s.node) {
+			c = ctx
+		}
+		return p(c, n)
+	})
+	for k, err := range errs {
+		var peer *consensus.PeerError
+		switch {
+		case s.event == nothing || s.event == fails:
+			if err != nil {
+				t.Fatalf("%s: process %d: %v", what, k, err)
+			}
+		case s.event == breaks:
+			if !errors.Is(err, consensus.ErrNotFinite) || err.Error() != errs[0].Error() {
+				t.Fatalf("%s: process %d: %v, process 0: %v", what, k, err, errs[0])
+			}
+		case k == victim && s.event == leaves:
+			if !errors.Is(err, errLeft) {
+				t.Fatalf("%s: the process that left: %v", what, err)
+			}
+		case k == victim:
+			if !errors.Is(err, context.Canceled) || errors.As(err, &peer) {
+				t.Fatalf("%s: the process that was cancelled: %v", what, err)
+			}
+		case !errors.As(err, &peer) || errors.Is(err, context.Canceled):
+			t.Fatalf("%s: process %d: %v, want a PeerError", what, k, err)
+		case peer.Kind != consensus.Closed && peer.Kind != consensus.Timeout:
+			t.Fatalf("%s: process %d: %v", what, k, err)
+		}
+	}
+	if s.event == nothing || s.event == fails {
+		sameBits(t, what, got, want)
+	}
+}
