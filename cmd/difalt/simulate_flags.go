@@ -31,7 +31,6 @@ func newSimulateFlags() *simulateFlags {
 	s := &f.setting
 	*s = smallSetting
 	f.set.SortFlags = false
-	f.set.SetNormalizeFunc(methodsAlias)
 	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; frontier, kappa beyond it; other flags override their values")
 	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
 	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
@@ -64,14 +63,6 @@ func newSimulateFlags() *simulateFlags {
 	f.set.StringVar(&f.export, "export", "", "write the problem of trial 1 to `FILE`.npz as well")
 	f.set.BoolVar(&f.resume, "resume", true, "go on from the trials of the same settings in the output folder")
 	return f
-}
-
-// methodsAlias keeps --methods, the former name of --method, as another one.
-func methodsAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	if name == "methods" {
-		name = "method"
-	}
-	return pflag.NormalizedName(name)
 }
 
 // resolve checks the flags and returns the simulations that they ask for.

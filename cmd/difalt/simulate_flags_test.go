@@ -48,7 +48,7 @@ func TestPresetAsInThePaper(t *testing.T) {
 
 // Flags on the command line must reach the preset, and only they.
 func TestFlagsOverrideAPreset(t *testing.T) {
-	s := resolve(t, "--preset", "fig1a", "--trials", "2", "--iterations", "60", "--methods", "dif,dec",
+	s := resolve(t, "--preset", "fig1a", "--trials", "2", "--iterations", "60", "--method", "dif,dec",
 		"--weights", "metropolis", "--time-model", "paper-text", "--jitter", "1ms", "--out", "here", "--resume=false")[0]
 	if s.trials != 2 || s.out != "here" || s.resume {
 		t.Errorf("run is %+v", s)
