@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/internal/text"
 )
@@ -64,7 +65,7 @@ func WriteReport(out string, all []*Result) error {
 		}
 	}
 	r.runs()
-	return writeBytes(filepath.Join(out, ReportFile), []byte(r.text.String()))
+	return atomicfile.WriteFile(filepath.Join(out, ReportFile), []byte(r.text.String()))
 }
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }
