@@ -80,21 +80,9 @@ func writeFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	for name, content := range files {
-		if err := writeFile(filepath.Join(dir, name), content); err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(dir, name), content); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func writeFile(path string, content []byte) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Commit()
 }

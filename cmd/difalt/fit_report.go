@@ -22,12 +22,7 @@ func newTrace(m difalt.Method) *trace {
 }
 
 func (t *trace) observe(r *difalt.Record) error {
-	t.curve.Rows = append(t.curve.Rows, experiment.Row{
-		Iteration: r.Iteration, SDFirst: r.SDFirst, SDMax: r.SDMax, SDMean: r.SDMean,
-		Disagreement: r.Disagreement, Objective: r.Objective,
-		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
-		Seconds: r.Compute.Seconds(),
-	})
+	t.curve.Rows = append(t.curve.Rows, experiment.NewRow(r, 0))
 	return nil
 }
 

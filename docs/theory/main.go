@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/text"
 	"gonum.org/v1/gonum/stat"
 )
@@ -161,16 +162,10 @@ func constants(all []measurement) text.Table {
 				}
 			}
 			if len(ratios) > 0 {
-				slices.Sort(ratios)
-				t = append(t, []string{fmt.Sprintf("%s of %v", quantity, method), fmt.Sprintf("%.2g", ratios[0]), fmt.Sprintf("%.2g", median(ratios)),
-					fmt.Sprintf("%.2g", ratios[len(ratios)-1]), fmt.Sprint(len(ratios)), fmt.Sprint(failed)})
+				t = append(t, []string{fmt.Sprintf("%s of %v", quantity, method), fmt.Sprintf("%.2g", slices.Min(ratios)), fmt.Sprintf("%.2g", measure.Median(ratios)),
+					fmt.Sprintf("%.2g", slices.Max(ratios)), fmt.Sprint(len(ratios)), fmt.Sprint(failed)})
 			}
 		}
 	}
 	return t
-}
-
-func median(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

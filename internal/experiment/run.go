@@ -127,7 +127,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem,
 	clock := newClock(r.Setting.Time, derive(r.Setting.Seed, trial, forJitter), c.Method)
 	c.Rows = make([]Row, 0, o.Iterations+1)
 	o.Observer = func(rec *difalt.Record) error {
-		c.Rows = append(c.Rows, newRow(rec, clock.advance(rec.Traffic)))
+		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
 		if rec.Iteration > 0 {
 			r.progress(1)
 		}
@@ -153,7 +153,8 @@ func (r *Run) progress(iterations int) {
 	}
 }
 
-func newRow(rec *difalt.Record, communication float64) Row {
+// NewRow returns the row of a record after so many seconds of communication.
+func NewRow(rec *difalt.Record, communication float64) Row {
 	return Row{
 		Iteration: rec.Iteration,
 		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
