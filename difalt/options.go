@@ -117,7 +117,7 @@ type Options struct {
 	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default.
 	Rounds int
 	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
-	// default.
+	// default, but at least 10.
 	InitRounds int
 	// PowerIterations is T_pm, 30 by default.
 	PowerIterations int
@@ -222,7 +222,7 @@ func (o *Options) Validate() error {
 func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
-	o.InitRounds = or(o.InitRounds, o.Rounds)
+	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
 	o.PowerIterations = or(o.PowerIterations, 30)
 	o.ScaledStep = or(o.ScaledStep, 0.7)
 	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))
