@@ -22,6 +22,12 @@ import (
 // with its own end of the network, and returns what f returns.
 func apart[T any](t *testing.T, w *topology.Weights, groups [][]int, f func(net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
+	return apartOver(t, w, groups, func(end consensus.Transport) consensus.Transport { return end }, f)
+}
+
+// apartOver does that with every transport replaced by what over returns for it.
+func apartOver[T any](t *testing.T, w *topology.Weights, groups [][]int, over func(consensus.Transport) consensus.Transport, f func(net *consensus.Network) (T, error)) ([]T, []error) {
+	t.Helper()
 	ends, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +37,7 @@ func apart[T any](t *testing.T, w *topology.Weights, groups [][]int, f func(net 
 	for i, end := range ends {
 		wg.Go(func() {
 			defer end.Close()
-			net, err := consensus.New(w, end)
+			net, err := consensus.New(w, over(end))
 			if err == nil {
 				out[i], err = f(net)
 			}

@@ -22,13 +22,14 @@
 //
 // # What leaves a node
 //
-// No row leaves its node. What does, besides the messages of the algorithm: names of
-// columns, levels and nodes, hashes of the names of tasks, and sums over the node's own
-// rows, which are added up along a tree of the graph: numbers of rows and values,
-// first and second moments of the features and the mean of the target for the scaling,
-// a Gram matrix for each fold for the shared mean, and squared errors for the
-// cross-validation and the report. The next node on the way to the root of the tree
-// sees the sum over those that are behind. A sum over a single row is that row, a Gram
-// matrix of few rows tells them up to a rotation, and sums of b_t b_t' over few tasks
-// tell these coefficients up to one: [Report.Exposed] names the nodes concerned.
+// No row leaves its node. What does, besides the messages of the algorithm: the names of
+// the nodes; hashes of the names of tasks, and of columns, levels and settings, whose
+// text follows only if they differ; and sums over the node's own rows, which are added
+// up along a tree of the graph: numbers of rows and values, first and second moments of
+// the features and the mean of the target for the scaling, a Gram matrix for each fold
+// for the shared mean, and squared errors for the cross-validation and the report. The
+// next node on the way to the root of the tree sees the sum over those that are behind.
+// A sum over a single row is that row, a Gram matrix of few rows tells them up to a
+// rotation, and sums of b_t b_t' over few tasks tell these coefficients up to one:
+// [Report.Exposed] names the nodes concerned. Names of tasks can be guessed from hashes.
 package fit

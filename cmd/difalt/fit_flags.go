@@ -171,9 +171,6 @@ func (f *fitFlags) checkRanges() error {
 	if v := f.split.TestFraction; !(v >= 0 && v < 1) {
 		return usagef("--test-fraction is %v: want at least 0 and less than 1", v)
 	}
-	if !given("init-rounds") {
-		o.InitRounds = max(o.Rounds, 10)
-	}
 	return nil
 }
 
