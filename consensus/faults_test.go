@@ -96,7 +96,7 @@ func TestSchedules(t *testing.T) {
 	short := func(a consensus.Agreement, bad int) program {
 		a.RoundByRound = true
 		return func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-			p, err := newParty(n, a)
+			p, err := newParty(n, a, nil)
 			for i := 0; i < 2 && err == nil; i++ {
 				if k := slices.Index(n.Hosted(), bad); k >= 0 && i == 1 {
 					p.basis[k].Basis.Col(1)[3] = math.Inf(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
@@ -345,6 +346,20 @@ func (m *Mixer) Told() (word uint8, sums []float64, ok bool) {
 		r.values = append(r.values, sums...)
 	}
 	return word, sums, ok
+}
+
+// Close takes the mixer out of its network, which otherwise keeps it: Commit and Rewind
+// no longer concern it, and what it has sent stays part of Network.Traffic. It must not
+// be used any more. It may be called more than once.
+func (m *Mixer) Close() {
+	n := m.net
+	i := slices.Index(n.mixers, m)
+	if i < 0 {
+		return
+	}
+	n.mixers = slices.Delete(n.mixers, i, i+1)
+	n.traffic.now = n.traffic.now.Plus(m.traffic.now)
+	n.traffic.committed = n.traffic.committed.Plus(m.traffic.now)
 }
 
 func (m *Mixer) commit() {
