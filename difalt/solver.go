@@ -91,7 +91,10 @@ func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*R
 
 // Close ends the solver's workers. The solver must not be used afterwards; its network
 // may.
-func (s *Solver) Close() { s.pool.Close() }
+func (s *Solver) Close() {
+	s.meeting.Close()
+	s.system.close()
+}
 
 // Run iterates until a stop rule or Options.Iterations ends the run and returns the
 // result. A diverged run returns its result and an error that wraps ErrDiverged. When
