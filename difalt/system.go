@@ -147,7 +147,7 @@ func (s *system) wish() float64 {
 // options describes all options that decide about results.
 func (s *system) options() string {
 	o := s.o
-	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.InitRounds, o.PowerIterations, o.Step, o.ScaledStep, o.Kappa, o.Mu, o.Ridge,
+	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.InitRounds, o.PowerIterations, o.Step, o.ScaledStep, o.Memory, o.Preconditioner, o.Kappa, o.Mu, o.Ridge,
 		o.Agreement, o.Agreement.Seed, o.Tolerance, o.StopAtNoise, o.NormalizeTasks, o.MixedPrecision, o.SampleSplit, o.Seed, s.p.U0 != nil, s.p.Start != nil)
 }
 
