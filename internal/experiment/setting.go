@@ -142,7 +142,7 @@ func (s *Setting) AgreementText() string {
 	if s.Compress != "" && s.Compress != "none" {
 		parts[0] = s.Compress
 	}
-	if s.Agree != "" && s.Agree != topology.Plain.String() {
+	if s.Agree != "" && s.Agree != consensus.Plain.String() {
 		parts = append(parts, s.Agree)
 	}
 	for _, f := range []struct {
