@@ -6,10 +6,14 @@ FUZZTIME ?= 10s
 OUT ?= out
 TRIALS ?= 5
 
-# What a CPU tier can change.
-TIERED = ./kernel/... ./topology/... ./difalt/...
+# What a CPU tier can change, and what a build tag can.
+TIERED = ./kernel/... ./consensus/... ./difalt/...
+TAGGED = $(TIERED) ./cgo/... ./model/... ./fit/...
 
-OPENBLAS = CGO_ENABLED=1
+# These run what follows them, or say that it is skipped for want of a compiler or
+# library.
+WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
+WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 
 CHECKS = check-format check-modules check-vet check-static check-generated \
 	test-default test-purego test-openblas test-tiers test-race test-arm64
@@ -23,7 +27,7 @@ build: ## the command, as bin/difalt
 	$(GO) build -o bin/difalt ./cmd/difalt
 
 test: ## everything that must hold, after installing what that needs
-	@./scripts/setup.sh
+	@./scripts/setup.sh || true
 	@MAKE="$(MAKE)" ./scripts/test.sh $(CHECKS)
 
 setup: ## install what the tests need, or say what to install
@@ -39,13 +43,13 @@ check-modules: ## go.mod and go.sum are complete, and the modules are what they 
 check-vet: ## go vet for every build
 	$(GO) vet ./...
 	$(GO) vet -tags purego $(TIERED)
-	$(OPENBLAS) $(GO) vet -tags openblas ./...
+	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./...
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) vet $(TIERED)
 
 check-static: ## staticcheck for every build
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(STATICCHECK) -tags purego $(TIERED)
-	$(OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel/... ./cgo/...
+	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel/... ./cgo/...
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
@@ -53,18 +57,18 @@ check-generated: ## the committed assembly is what its generator writes
 test-default: ## all tests, default build
 	$(GO) test ./...
 
-test-purego: ## all tests, portable Go
-	$(GO) test -tags purego ./...
+test-purego: ## what computes, portable Go
+	$(GO) test -tags purego $(TAGGED)
 
-test-openblas: ## all tests, OpenBLAS where it is faster, and then everywhere
-	$(OPENBLAS) $(GO) test -tags openblas ./...
-	DIFALT_KERNEL=openblas $(OPENBLAS) $(GO) test -count=1 -tags openblas $(TIERED)
+test-openblas: ## what computes, OpenBLAS where it is faster, and then everywhere
+	$(WITH_OPENBLAS) $(GO) test -tags openblas $(TAGGED)
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -count=1 -tags openblas $(TIERED)
 
-test-tiers: ## kernel and algorithm on every CPU tier of this machine
+test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(TIERED)
 
 test-race: ## race detector
-	$(GO) test -race -short ./...
+	$(WITH_C) $(GO) test -race -short ./...
 
 test-arm64: ## build for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh
@@ -75,11 +79,12 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
 
-bench-peers: ## the same work in C, C++, NumPy, ..., side by side
-	$(MAKE) -C bench/peers
+bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
+	./bench/peers/setup.sh
+	$(GO) run ./bench/peers $(FLAGS)
 
-benchmarks: ## measure this machine beside the peers and write BENCHMARKS.md
-	$(MAKE) -C bench/peers FLAGS="-store auto"
+benchmarks: ## measure this machine and the peers, and write BENCHMARKS.md
+	$(MAKE) bench-peers FLAGS="-store auto"
 	$(GO) run ./bench/report -measure auto
 
 figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)

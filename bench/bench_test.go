@@ -8,9 +8,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -117,26 +118,35 @@ func BenchmarkSolver(b *testing.B) {
 	}
 }
 
-func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topology.Graph, rounds, workers int) {
-	weights, err := topology.NewWeights(graph, topology.Metropolis)
+// network returns the network of a graph whose nodes live in this process.
+func network(b *testing.B, graph *topology.Graph, rule topology.Rule) *consensus.Network {
+	weights, err := topology.NewWeights(graph, rule)
 	if err != nil {
 		b.Fatal(err)
 	}
+	net, err := consensus.New(weights, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return net
+}
+
+func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topology.Graph, rounds, workers int) {
 	start := make([]*kernel.Basis, len(nodes))
 	for i := range start {
 		start[i] = p.U
 	}
 	// The step is too small to matter, so that the iteration stays where it is.
-	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, &difalt.Network{Weights: weights},
-		difalt.Options{Rank: p.Rank, Rounds: rounds, Step: 1e-12, Workers: workers})
+	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis),
+		difalt.Options{Rank: p.Rank, Rounds: rounds, Step: 1e-12, Workers: workers, Iterations: math.MaxInt32})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
 	ctx := context.Background()
 	whole := func() {
-		if err := s.Step(ctx); err != nil {
-			b.Fatal(err)
+		if status, err := s.Step(ctx); err != nil || status != difalt.Running {
+			b.Fatal(status, err)
 		}
 	}
 	whole() // which also computes the powers of the weights
@@ -160,15 +170,12 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	weights, err := topology.NewWeights(graph, topology.Metropolis)
-	if err != nil {
-		b.Fatal(err)
-	}
+	net := network(b, graph, topology.Metropolis)
 	problem := &difalt.Problem{Nodes: p.Pack(10, kernel.Float64)}
 	b.Run(fmt.Sprintf("shape=small/nodes=10/iterations=100/kernel=%s/workers=1", kernel.Info().Kernel), func(b *testing.B) {
 		for b.Loop() {
-			_, err := difalt.Run(context.Background(), problem, &difalt.Network{Weights: weights},
-				difalt.Options{Rank: p.Rank, Iterations: 100, Workers: 1})
+			_, err := difalt.Run(context.Background(), problem, net,
+				difalt.Options{Rank: p.Rank, Iterations: 100, Tolerance: -1, Workers: 1})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -194,12 +201,8 @@ func BenchmarkFigure1(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	weights, err := topology.NewWeights(graph, topology.EqualNeighbor)
-	if err != nil {
-		b.Fatal(err)
-	}
-	net := &difalt.Network{Weights: weights}
-	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500}
+	net := network(b, graph, topology.EqualNeighbor)
+	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500, Tolerance: -1}
 	initial, err := difalt.Initialize(ctx, p, net, o)
 	if err != nil {
 		b.Fatal(err)

@@ -4,7 +4,7 @@
 //	go test -bench Iteration/shape=wide ./bench -args -wide
 //
 // Names are made for benchstat: shape=paper1/storage=f64/kernel=avx512/workers=2.
-// Beside the time they report
+// Besides the time they report
 //
 //	GFLOP/s  useful floating-point operations
 //	GB/s     bytes of X, each counted once an iteration
@@ -13,6 +13,6 @@
 //	%fma     GFLOP/s over the machine's peak of fused multiply-adds with as many
 //	         workers
 //
-// DIFALT_KERNEL selects another kernel. Package measure does the same for "difalt
-// bench"; bench/peers compares with other languages and libraries.
+// DIFALT_KERNEL selects another kernel. Package internal/measure does the same
+// for "difalt bench"; bench/peers compares with other languages and libraries.
 package bench

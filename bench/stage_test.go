@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -36,8 +37,8 @@ func newTask(s measure.Shape) *task {
 	x := make([]float64, s.Samples*s.Features)
 	p.Task(0, x, k.y)
 	r := blas.Packed(s.Rank)
-	k.packed = make([]float64, blas.PackedLen(s.Features, r))
-	blas.PackBasis(k.packed, k.u.Data(), k.u.Stride(), s.Features, r)
+	k.packed = make([]float64, blas.PackLen(s.Features, r))
+	blas.Pack(blas.Matrix{Rows: s.Features, Cols: r, Stride: k.u.Stride(), Data: k.u.Data()}, k.packed)
 	for i := range s.Samples {
 		copy(k.x[i*k.ldx:], x[i*s.Features:][:s.Features])
 	}
@@ -49,11 +50,22 @@ func newTask(s measure.Shape) *task {
 func (k *task) mulBasis() {
 	r := blas.Packed(k.Rank)
 	if r > 0 {
-		blas.MulPacked(k.a, k.lda, k.x, k.ldx, k.packed, k.Samples, k.Features, r, 0)
+		blas.GemmTNPacked(k.samples(), k.packed, k.products(0, r))
 	}
 	if r < k.Rank {
-		blas.MulBasis(k.a[r*k.lda:], k.lda, k.x, k.ldx, k.u.Data()[r*k.u.Stride():], k.u.Stride(), k.Samples, k.Features, k.Rank-r, 0)
+		u := blas.Matrix{Rows: k.Features, Cols: k.Rank - r, Stride: k.u.Stride(), Data: k.u.Data()[r*k.u.Stride():]}
+		blas.GemmTN(k.samples(), u, k.products(r, k.Rank))
 	}
+}
+
+// samples returns X'.
+func (k *task) samples() blas.Matrix {
+	return blas.Matrix{Rows: k.Features, Cols: k.Samples, Stride: k.ldx, Data: k.x}
+}
+
+// products returns columns lo to hi of X U.
+func (k *task) products(lo, hi int) blas.Matrix {
+	return blas.Matrix{Rows: k.Samples, Cols: hi - lo, Stride: k.lda, Data: k.a[lo*k.lda:]}
 }
 
 // eachShape runs a stage on a task of every shape; the stage returns the operation
@@ -88,7 +100,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 	eachShape(b, false, func(k *task) (func(), int) {
 		ws := lsq.NewWorkspace(k.Samples, k.Rank)
 		return func() {
-			lsq.Solve(k.b, k.a, k.lda, k.Samples, k.Rank, k.y, 0, ws)
+			lsq.Solve(k.b, k.products(0, k.Rank), k.y, 0, ws)
 		}, 2*k.Rank*k.Rank*k.Samples + 4*k.Samples*k.Rank
 	})
 }
@@ -97,7 +109,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 func BenchmarkMulTransposed(b *testing.B) {
 	eachShape(b, true, func(k *task) (func(), int) {
 		return func() {
-			blas.MulTransposed(k.v, k.x, k.ldx, k.y, k.Samples, k.Features, 0)
+			blas.GemvN(k.samples(), k.y, k.v)
 		}, 2 * k.Samples * k.Features
 	})
 }
@@ -107,9 +119,10 @@ func BenchmarkRankUpdate(b *testing.B) {
 	const m = 8
 	eachShape(b, false, func(k *task) (func(), int) {
 		g := kernel.NewBasis(k.Features, k.Rank)
-		coefficients := make([]float64, m*k.Rank)
+		v := blas.Matrix{Rows: k.Features, Cols: m, Stride: k.ldx, Data: k.v}
+		coef := blas.Matrix{Rows: k.Rank, Cols: m, Stride: k.Rank, Data: make([]float64, m*k.Rank)}
 		return func() {
-			blas.RankUpdate(g.Data(), g.Stride(), k.v, k.ldx, coefficients, k.Rank, m, k.Features, k.Rank)
+			blas.GemmNT(v, coef, g.Matrix())
 		}, 2 * m * k.Features * k.Rank
 	})
 }
@@ -142,9 +155,16 @@ func BenchmarkMix(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			mixer := topology.NewLocal(weights, nil)
+			network, err := consensus.New(weights, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			mixer, err := network.NewMixer(consensus.Agreement{}, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
 			rng := rand.New(rand.NewPCG(seed, 0))
-			z := make([]topology.Message, net.nodes)
+			z := make([]consensus.Message, net.nodes)
 			for i := range z {
 				z[i].Basis = kernel.NewBasis(net.d, net.r)
 				for j := range net.r {
@@ -158,6 +178,7 @@ func BenchmarkMix(b *testing.B) {
 				if err := mixer.Mix(ctx, z, 10); err != nil {
 					b.Fatal(err)
 				}
+				network.Commit()
 			}
 			b.ReportAllocs()
 		})

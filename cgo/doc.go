@@ -3,7 +3,8 @@
 // builds do not need cgo.
 //
 // Package kernel uses it where measurement says that it is faster than the
-// tiles; nothing else should import it.
+// tiles; nothing else should import it. Importing it changes nothing in a program:
+// gonum uses OpenBLAS only after a call of Use.
 //
 // The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE:
 //

@@ -12,6 +12,7 @@ package openblas
 #include "step.h"
 
 void openblas_set_num_threads(int);
+int openblas_get_num_threads(void);
 char *openblas_get_config(void);
 char *openblas_get_corename(void);
 */
@@ -19,12 +20,59 @@ import "C"
 
 import (
 	"math"
+	"sync"
 	"unsafe"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	blasnetlib "gonum.org/v1/netlib/blas/netlib"
+	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
 
-// The kernel runs one chunk of tasks a thread; threads inside each operation
-// would only be in their way.
-func init() { C.openblas_set_num_threads(1) }
+// Use has gonum's blas64 and lapack64 compute with OpenBLAS, in the whole program, and
+// holds OpenBLAS to one thread: gonum's callers have goroutines of their own.
+func Use() {
+	blas64.Use(blasnetlib.Implementation{})
+	lapack64.Use(lapacknetlib.Implementation{})
+	setThreads(1)
+}
+
+// A hold keeps OpenBLAS, whose number of threads is that of the process, to one
+// thread while anybody has it. The kernel runs one chunk of tasks a thread, and
+// threads inside each operation would only be in their way.
+type hold struct {
+	sync.Mutex
+	holders, before int
+}
+
+var single hold
+
+func (h *hold) take() {
+	h.Lock()
+	defer h.Unlock()
+	if h.holders == 0 {
+		h.before = threads()
+		setThreads(1)
+	}
+	h.holders++
+}
+
+// release lets OpenBLAS have as many threads as before the first take.
+func (h *hold) release() {
+	h.Lock()
+	defer h.Unlock()
+	if h.holders--; h.holders == 0 {
+		setThreads(h.before)
+	}
+}
+
+func threads() int { return int(C.openblas_get_num_threads()) }
+
+func setThreads(n int) {
+	if n != threads() {
+		C.openblas_set_num_threads(C.int(n))
+	}
+}
 
 // Version returns the version and build options of the OpenBLAS library and the
 // processor that it found, for instance
@@ -80,7 +128,8 @@ type Tasks struct {
 // fewer equations than unknowns, nearly dependent columns, or numbers that
 // overflow or are not finite: that one is for package lsq. Step returns the task at
 // which it stopped, or hi, and the sum of the squared residuals of the tasks that
-// it did. It does not allocate.
+// it did. It does not allocate. Meanwhile OpenBLAS is held to one thread; the number
+// of threads is restored when no Step runs any more.
 func (s *Tasks) Step(lo, hi int) (next int, objective float64) {
 	s.check(lo, hi)
 	if lo == hi {
@@ -109,7 +158,9 @@ func (s *Tasks) Step(lo, hi int) (next int, objective float64) {
 	} else {
 		args.x32 = (*C.float)(unsafe.SliceData(s.X32))
 	}
+	single.take()
 	done := C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi))
+	single.release()
 	return int(done.next), float64(done.objective)
 }
 

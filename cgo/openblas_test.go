@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -238,6 +239,43 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	s := problem(slices.Repeat([]int{30}, 21), 60, 4, 4, false, 7)
 	if n := testing.AllocsPerRun(20, func() { s.Step(0, 21) }); n != 0 {
 		t.Errorf("%v allocations a step", n)
+	}
+}
+
+// Steps at the same time hold OpenBLAS to one thread, and the last one gives back what
+// the program had before.
+func TestStepRestoresThreads(t *testing.T) {
+	before := threads()
+	defer setThreads(before)
+	setThreads(3)
+	if threads() != 3 {
+		t.Skipf("this OpenBLAS has at most %d threads", threads())
+	}
+	var g sync.WaitGroup
+	for range 4 {
+		g.Go(func() {
+			s := problem([]int{30, 30}, 60, 4, 4, false, 7)
+			for range 200 {
+				s.Step(0, 2)
+			}
+		})
+	}
+	g.Wait()
+	if n := threads(); n != 3 {
+		t.Errorf("%d threads after the steps, 3 before", n)
+	}
+	single.take()
+	single.take()
+	if n := threads(); n != 1 {
+		t.Errorf("%d threads while a step runs", n)
+	}
+	single.release()
+	if n := threads(); n != 1 {
+		t.Errorf("%d threads while another step runs", n)
+	}
+	single.release()
+	if n := threads(); n != 3 {
+		t.Errorf("%d threads afterwards, 3 before", n)
 	}
 }
 

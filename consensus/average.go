@@ -81,7 +81,9 @@ func (m *average) mixBlock(worker int, rows [][]float64, lo, hi int) {
 	}
 	if m.applied != nil {
 		w := m.applied.RawMatrix()
-		blas.Combine(out, blockLen, w.Data, w.Stride, in, blockLen, w.Rows, w.Rows, hi-lo)
+		z := blas.Matrix{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: in}
+		wt := blas.Matrix{Rows: w.Rows, Cols: w.Rows, Stride: w.Stride, Data: w.Data}
+		blas.GemmNN(z, wt, blas.Matrix{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: out})
 	} else {
 		c := recurrence{bound: m.bound}
 		for range m.rounds {
@@ -218,6 +220,9 @@ func product(a, b *mat.Dense) *mat.Dense {
 	l, _ := a.Dims()
 	c := mat.NewDense(l, l, nil)
 	// Not by mat.Dense.Mul, whose bits depend on the BLAS in use.
-	blas.Combine(c.RawMatrix().Data, l, a.RawMatrix().Data, l, b.RawMatrix().Data, l, l, l, l)
+	square := func(m *mat.Dense) blas.Matrix {
+		return blas.Matrix{Rows: l, Cols: l, Stride: l, Data: m.RawMatrix().Data}
+	}
+	blas.GemmNN(square(b), square(a), square(c)) // C' = B'A'
 	return c
 }

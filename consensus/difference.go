@@ -241,7 +241,9 @@ func (m *differences) stepPanel(sums []float64, lo, hi int) {
 	f := m.flow
 	if m.dense != nil {
 		l := len(m.rows)
-		blas.Combine(sums, panelLen, m.dense.RawMatrix().Data, l, f.work.Replica[lo:], f.stride, l, l, hi-lo)
+		z := blas.Matrix{Rows: hi - lo, Cols: l, Stride: f.stride, Data: f.work.Replica[lo:]}
+		w := blas.Matrix{Rows: l, Cols: l, Stride: l, Data: m.dense.RawMatrix().Data}
+		blas.GemmNN(z, w, blas.Matrix{Rows: hi - lo, Cols: l, Stride: panelLen, Data: sums})
 	}
 	for i := range m.rows {
 		sum := sums[i*panelLen:][:hi-lo]

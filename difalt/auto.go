@@ -1,11 +1,11 @@
 package difalt
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"math"
 
-	"github.com/difalt/difalt/topology"
+	"github.com/difalt/difalt/consensus"
 )
 
 // What Auto chooses.
@@ -22,7 +22,7 @@ const (
 
 // Auto completes options that name a rank: the scaled step, differences coded in four
 // bits, and as few rounds as the network and the data allow, of Chebyshev AGREE if
-// that is more than one. It does not look at the data.
+// that is more than one. Of the data it looks at nothing but their number.
 //
 // A step of s multiplies what is peculiar to one node by up to about s lambda,
 //
@@ -36,46 +36,48 @@ const (
 // contracts by rho(T_con) = 1/cosh(T_con arcosh(1/gamma)), and the rounds are the
 // fewest for which s lambda rho <= 0.65. Damping catches what this estimate misses.
 //
-// It returns an error if no number of rounds up to 100 is enough.
-func Auto(p *Problem, w *topology.Weights, o Options) (Options, topology.Agreement, error) {
-	compressor, err := topology.ParseCompressor("int4")
+// It returns an error if no number of rounds up to 100 is enough. All nodes of the
+// network must call it together.
+func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (Options, error) {
+	codec, err := consensus.ParseCodec("int4")
 	if err != nil {
-		return o, topology.Agreement{}, err
+		return o, err
 	}
-	a := topology.Agreement{Compressor: compressor}
-	lambda, err := peculiarity(p, o.Rank)
+	o.Agreement.Codec = codec
+	lambda, err := peculiarity(ctx, p, net, o)
 	if err != nil {
-		return o, a, err
+		return o, err
 	}
+	w := net.Weights()
 	o.Method, o.ScaledStep, o.Rounds = ScaledDiffusion, autoStep, 1
 	if autoStep*lambda*w.SecondLargest() > autoPlainGain {
-		a.Polynomial = topology.Chebyshev
+		o.Agreement.Polynomial = consensus.Chebyshev
 		for autoStep*lambda*contraction(w.Gamma(), o.Rounds) > autoGain {
 			if o.Rounds++; o.Rounds > autoRounds {
-				return o, a, fmt.Errorf("difalt: %v mixes too slowly for Auto: gamma = %.6f asks for more than %d rounds an iteration", w, w.Gamma(), autoRounds)
+				return o, fmt.Errorf("difalt: %v mixes too slowly for Auto: gamma = %.6f asks for more than %d rounds an iteration", w, w.Gamma(), autoRounds)
 			}
 		}
 	}
 	// The start may not depend on chance: it needs far fewer iterations.
-	o.InitRounds = max(or(o.InitRounds, 2*o.Rounds), 10, w.Graph().Diameter())
-	return o, a, nil
+	o.InitRounds = max(or(o.InitRounds, 2*o.Rounds), 10)
+	return o, nil
 }
 
-// peculiarity returns lambda; see Auto.
-func peculiarity(p *Problem, rank int) (float64, error) {
-	samples, tasks, d := 0, 0, 0
-	for _, k := range p.Nodes {
-		if k == nil {
-			return 0, errors.New("difalt: a node has no tasks")
-		}
-		samples, tasks, d = samples+k.TotalSamples(), tasks+k.Len(), k.Features()
+// peculiarity returns lambda, from totals that all nodes share; see Auto.
+func peculiarity(ctx context.Context, p *Problem, net *consensus.Network, o Options) (float64, error) {
+	s, err := newSystem(p, net, o)
+	if err != nil {
+		return 0, err
 	}
-	if samples == 0 || rank <= 0 {
-		return 0, fmt.Errorf("difalt: Auto needs samples and a rank, and has %d samples and Rank = %d", samples, rank)
+	defer s.close()
+	net.Rewind()
+	if err := s.meet(ctx); err != nil {
+		return 0, err
 	}
-	nodes, r := float64(len(p.Nodes)), float64(rank)
-	root := 1 + math.Sqrt(float64(d)*r*nodes/float64(samples))
-	return root * root * math.Sqrt(1+r*nodes/float64(tasks)), nil
+	net.Commit()
+	d, nodes, r := float64(p.Nodes[0].Features()), float64(net.Len()), float64(o.Rank)
+	root := 1 + math.Sqrt(d*r*nodes/float64(s.samples))
+	return root * root * math.Sqrt(1+r*nodes/float64(s.tasks)), nil
 }
 
 // contraction returns how much k rounds of Chebyshev AGREE leave of a disagreement.

@@ -1,8 +1,10 @@
 package difalt_test
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
@@ -16,11 +18,10 @@ func TestAuto(t *testing.T) {
 	}{{"er:0.5", 10, 200}, {"ring", 10, 200}, {"complete", 4, 200}} {
 		s := conditioned(1, c.nodes, 60, c.tasks, 3, 30, 5)
 		net := network(t, c.graph, c.nodes, topology.Metropolis, 1)
-		o, agreement, err := difalt.Auto(s.Problem, net.Weights, difalt.Options{Rank: 3, Iterations: 150})
+		o, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 3, Iterations: 150})
 		if err != nil {
 			t.Fatal(err)
 		}
-		net.Agreement = agreement
 		recs := curve(t, s.Problem, net, o)
 		arrived := -1
 		for _, r := range recs {
@@ -41,12 +42,12 @@ func TestAuto(t *testing.T) {
 // TestCompressedSnapshot continues a run whose mixer remembers what was sent.
 func TestCompressedSnapshot(t *testing.T) {
 	s, net := small(t)
-	var err error
-	if net.Agreement.Compressor, err = topology.ParseCompressor("int8"); err != nil {
+	codec, err := consensus.ParseCodec("int8")
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.GradientTracking} {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 40}
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 40, Agreement: consensus.Agreement{Codec: codec}}
 		want, err := difalt.Run(t.Context(), s.Problem, net, o)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func TestCompressedSnapshot(t *testing.T) {
 		}
 		defer first.Close()
 		for range 17 {
-			if err := first.Step(t.Context()); err != nil {
+			if _, err := first.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -88,12 +89,12 @@ func TestCompressedSnapshot(t *testing.T) {
 // end as diverged, not as an error.
 func TestCompressedDivergence(t *testing.T) {
 	s, net := small(t)
-	var err error
-	if net.Agreement.Compressor, err = topology.ParseCompressor("int4"); err != nil {
+	codec, err := consensus.ParseCodec("int4")
+	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e200})
-	if err != nil {
+	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e200, Agreement: consensus.Agreement{Codec: codec}})
+	if !errors.Is(err, difalt.ErrDiverged) {
 		t.Fatal(err)
 	}
 	if res.Status != difalt.Diverged {

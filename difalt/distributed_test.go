@@ -2,191 +2,361 @@ package difalt_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/faulty"
+	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
 )
 
-// spy passes messages on to a mixer and remembers every number in them.
-type spy struct {
-	topology.Mixer
-	seen map[float64]bool
-	t    *testing.T
+// processes says which nodes live together.
+type processes [][]int
+
+func together(nodes, k int) (p processes) {
+	for i := range k {
+		var group []int
+		for g := i * nodes / k; g < (i+1)*nodes/k; g++ {
+			group = append(group, g)
+		}
+		p = append(p, group)
+	}
+	return p
 }
 
-func (s *spy) Mix(ctx context.Context, z []topology.Message, rounds int) error {
-	s.note(z)
-	err := s.Mixer.Mix(ctx, z, rounds)
-	s.note(z)
-	return err
+// part is what a process holds of a problem.
+func part(p *difalt.Problem, hosted []int) *difalt.Problem {
+	q := &difalt.Problem{Start: p.Start, Truth: p.Truth}
+	for _, g := range hosted {
+		q.Nodes = append(q.Nodes, p.Nodes[g])
+		if p.U0 != nil {
+			q.U0 = append(q.U0, p.U0[g])
+		}
+	}
+	return q
 }
 
-func (s *spy) note(z []topology.Message) {
-	for _, m := range z {
-		if m.Basis != nil {
-			if d, r := m.Basis.Dims(); d != 20 || r != 2 {
-				s.t.Errorf("a %d x %d matrix leaves a node", d, r)
+// apart runs one solver a process over transports and returns the results by node: each
+// node's status, iterations, U and B.
+func apart[T consensus.Transport](t testing.TB, p *difalt.Problem, w *topology.Weights, groups processes, transports []T, o func(process int) difalt.Options) (results []*difalt.Result, errs []error) {
+	results, errs = make([]*difalt.Result, len(groups)), make([]error, len(groups))
+	var wg sync.WaitGroup
+	for k, tr := range transports {
+		wg.Go(func() {
+			defer tr.Close()
+			net, err := consensus.New(w, tr)
+			if err == nil {
+				results[k], err = difalt.Run(t.Context(), part(p, groups[k]), net, o(k))
 			}
-			for _, v := range m.Basis.Data() {
-				s.seen[v] = true
+			errs[k] = err
+		})
+	}
+	wg.Wait()
+	return results, errs
+}
+
+// sameRun fails unless the processes have computed the bits of one process.
+func sameRun(t *testing.T, name string, want *difalt.Result, groups processes, got []*difalt.Result, errs []error) {
+	t.Helper()
+	var sent consensus.Traffic
+	for k, hosted := range groups {
+		if errs[k] != nil && !errors.Is(errs[k], difalt.ErrDiverged) {
+			t.Fatalf("%s: %v", name, errs)
+		}
+		res := got[k]
+		same := res.Residual == want.Residual || math.IsNaN(res.Residual) && math.IsNaN(want.Residual)
+		if res.Status != want.Status || res.Iterations != want.Iterations || res.Step != want.Step || !same {
+			t.Fatalf("%s: process %d ends as %v after %d iterations, step %v, residual %v; together %v, %d, %v, %v",
+				name, k, res.Status, res.Iterations, res.Step, res.Residual, want.Status, want.Iterations, want.Step, want.Residual)
+		}
+		for i, g := range hosted {
+			if !mat.Equal(res.U[i], want.U[g]) {
+				t.Fatalf("%s: U of node %d differs in process %d", name, g, k)
+			}
+			for j, b := range res.B[i] {
+				if b != want.B[g][j] {
+					t.Fatalf("%s: coefficient %d of node %d differs in process %d", name, j, g, k)
+				}
 			}
 		}
-		if len(m.Scalars) > 3 { // r estimates and a one
-			s.t.Errorf("%d scalars leave a node at once", len(m.Scalars))
+		all := res.Last.Traffic.Plus(res.InitTraffic)
+		sent.Messages += all.Messages
+		sent.Bytes += all.Bytes
+		if rounds := want.Last.Traffic.Rounds + want.InitTraffic.Rounds; all.Rounds != rounds {
+			t.Errorf("%s: process %d counts %d rounds, together %d", name, k, all.Rounds, rounds)
 		}
-		for _, v := range m.Scalars {
-			s.seen[v] = true
-		}
+	}
+	if all := want.Last.Traffic.Plus(want.InitTraffic); sent.Messages != all.Messages || sent.Bytes != all.Bytes {
+		t.Errorf("%s: the processes sent %+v, together %+v", name, sent, all)
 	}
 }
 
-// TestNothingPrivateLeavesANode listens to all that crosses the network and looks
-// for the numbers of X, y and b in it.
-func TestNothingPrivateLeavesANode(t *testing.T) {
-	s, net := small(t)
-	s.Problem.Truth = nil
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.DecAltGDmin} {
-		listener := &spy{topology.NewLocal(net.Weights, nil), map[float64]bool{}, t}
-		res, err := difalt.Run(t.Context(), s.Problem, &difalt.Network{Weights: net.Weights, Mixer: listener},
-			difalt.Options{Rank: 2, Method: method, Iterations: 20, Tolerance: 1e-12})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(listener.seen) < 1000 {
-			t.Fatalf("the listener saw %d numbers only", len(listener.seen))
-		}
-		for g := range s.x {
-			for k, x := range s.x[g] {
-				for _, v := range append(append([]float64(nil), x.RawMatrix().Data...), s.y[g][k]...) {
-					if listener.seen[v] {
-						t.Fatalf("%v: %v of node %d, task %d crossed the network", method, v, g, k)
+// TestSameBits runs every method with every codec and polynomial in one process, in two
+// and with one process a node, over pipes, on two graphs: initialisation, iterations,
+// stop rules and what was sent are the same to the last bit.
+func TestSameBits(t *testing.T) {
+	const nodes = 5
+	for _, graph := range []string{"er:0.7", "ring"} {
+		s := gaussian(1, nodes, 12, 20, 2, fixed(15), 0.01)
+		w := network(t, graph, nodes, topology.Metropolis, 1).Weights()
+		for _, method := range difalt.Methods() {
+			for _, code := range []string{"none", "int8", "int4"} {
+				for _, polynomial := range []consensus.Polynomial{consensus.Plain, consensus.Chebyshev} {
+					codec, err := consensus.ParseCodec(code)
+					if err != nil {
+						t.Fatal(err)
+					}
+					o := difalt.Options{
+						Rank: 2, Method: method, Iterations: 40, Rounds: 3, PowerIterations: 3, Tolerance: 1e-5, Workers: 1,
+						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true, Seed: 3},
+					}
+					net, err := consensus.New(w, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := run(t, s.Problem, net, o)
+					for _, k := range []int{2, nodes} {
+						name := fmt.Sprintf("%s, %v, %s, %v, %d processes", graph, method, code, polynomial, k)
+						groups := together(nodes, k)
+						transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+						if err != nil {
+							t.Fatal(err)
+						}
+						got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
+						sameRun(t, name, want, groups, got, errs)
 					}
 				}
 			}
-			for _, v := range res.B[g] {
-				if listener.seen[v] {
-					t.Fatalf("%v: coefficient %v of node %d crossed the network", method, v, g)
+		}
+	}
+}
+
+// TestSameBitsOverFaults loses, delays and duplicates a tenth of all messages each.
+func TestSameBitsOverFaults(t *testing.T) {
+	const nodes = 5
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking} {
+		for _, code := range []string{"none", "int4"} {
+			synctest.Test(t, func(t *testing.T) {
+				codec, err := consensus.ParseCodec(code)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		}
-	}
-}
-
-// wire is a Mixer that hosts one node and sends its messages to its neighbours
-// over channels: a network in miniature.
-type wire struct {
-	node    int
-	weights *topology.Weights
-	to      map[int]chan []float64 // by neighbour
-	from    map[int]chan []float64
-	traffic topology.Traffic
-}
-
-// wires connects one wire a node along the edges of the graph.
-func wires(w *topology.Weights) []*wire {
-	all := make([]*wire, w.Len())
-	for g := range all {
-		all[g] = &wire{node: g, weights: w, to: map[int]chan []float64{}, from: map[int]chan []float64{}}
-	}
-	for g := range all {
-		for _, j := range w.Graph().Neighbors(g) {
-			c := make(chan []float64, 1)
-			all[g].to[j], all[j].from[g] = c, c
-		}
-	}
-	return all
-}
-
-func (w *wire) Hosted() []int             { return []int{w.node} }
-func (w *wire) Traffic() topology.Traffic { return w.traffic }
-
-func (w *wire) Mix(ctx context.Context, z []topology.Message, rounds int) error {
-	m := z[0]
-	for range rounds {
-		var own []float64
-		if m.Basis != nil {
-			own = append(own, m.Basis.Data()...)
-		}
-		own = append(own, m.Scalars...)
-		sum := make([]float64, len(own))
-		for k, v := range own {
-			sum[k] = w.weights.At(w.node, w.node) * v
-		}
-		for _, c := range w.to {
-			select {
-			case c <- own:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		for j, c := range w.from {
-			select {
-			case theirs := <-c:
-				for k, v := range theirs {
-					sum[k] += w.weights.At(w.node, j) * v
+				s := gaussian(1, nodes, 12, 20, 2, fixed(15), 0)
+				w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
+				o := difalt.Options{Rank: 2, Method: method, Iterations: 20, Rounds: 3, PowerIterations: 3, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
+				net, err := consensus.New(w, nil)
+				if err != nil {
+					t.Fatal(err)
 				}
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+				want := run(t, s.Problem, net, o)
+				groups := together(nodes, nodes)
+				transports, err := faulty.Connect(w.Graph(), groups, faulty.Options{Links: faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, Seed: 5})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
+				sameRun(t, fmt.Sprint(method, code), want, groups, got, errs)
+			})
 		}
-		n := 0
-		if m.Basis != nil {
-			n = copy(m.Basis.Data(), sum)
-		}
-		copy(m.Scalars, sum[n:])
-		w.traffic.Rounds++
-		w.traffic.Messages += int64(len(w.to))
-		w.traffic.Bytes += int64(8 * m.Entries() * len(w.to))
 	}
-	return nil
 }
 
-// TestOneNodeAProcess runs one solver a node over channels. It must compute what
-// one solver for all nodes computes, the initialisation and the stop rule included,
-// without knowing the difference.
-func TestOneNodeAProcess(t *testing.T) {
-	s, net := small(t)
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.DecAltGDmin} {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 200, Tolerance: 1e-6, Rounds: 20, Workers: 1}
-		want, err := difalt.Run(t.Context(), s.Problem, net, o)
+// TestRetriedIteration lets exchanges of one process fail once, before or after they
+// have carried anything, anywhere in a run: the process that asks again computes the
+// same bits, and so do the others.
+func TestRetriedIteration(t *testing.T) {
+	const nodes = 4
+	s := gaussian(1, nodes, 12, 16, 2, fixed(15), 0.01)
+	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
+	for _, method := range difalt.Methods() {
+		for _, code := range []string{"none", "int4"} {
+			codec, err := consensus.ParseCodec(code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := difalt.Options{Rank: 2, Method: method, Iterations: 6, Rounds: 2, PowerIterations: 1, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
+			net, err := consensus.New(w, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := run(t, s.Problem, net, o)
+			for seq := uint64(0); seq < 45; seq += 1 + seq%3 {
+				groups := together(nodes, nodes)
+				pipes, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, errs := make([]*difalt.Result, nodes), make([]error, nodes)
+				var wg sync.WaitGroup
+				for k := range pipes {
+					wg.Go(func() {
+						defer pipes[k].Close()
+						var tr consensus.Transport = pipes[k]
+						if k == 1 {
+							tr = faulty.FailOnce(tr, seq, seq%2 == 0)
+						}
+						got[k], errs[k] = insist(t.Context(), part(s.Problem, groups[k]), w, tr, o)
+					})
+				}
+				wg.Wait()
+				sameRun(t, fmt.Sprintf("%v, %s, failing at %d", method, code, seq), want, groups, got, errs)
+			}
+		}
+	}
+}
+
+// insist runs a solver whose steps are repeated when they fail as injected.
+func insist(ctx context.Context, p *difalt.Problem, w *topology.Weights, tr consensus.Transport, o difalt.Options) (*difalt.Result, error) {
+	net, err := consensus.New(w, tr)
+	if err != nil {
+		return nil, err
+	}
+	solver, err := difalt.NewSolver(p, net, o)
+	if err != nil {
+		return nil, err
+	}
+	defer solver.Close()
+	for {
+		status, err := solver.Step(ctx)
+		if errors.Is(err, faulty.ErrInjected) {
+			continue
+		}
+		if err != nil && !errors.Is(err, difalt.ErrDiverged) {
+			return nil, err
+		}
+		if status != difalt.Running {
+			return solver.Result()
+		}
+	}
+}
+
+// TestLeavingTogether has one node of a path of eight in trouble: numbers that cease to
+// be finite, or a context that ends. All nodes leave after the same iteration with the
+// same status.
+func TestLeavingTogether(t *testing.T) {
+	const nodes = 8
+	s := gaussian(1, nodes, 12, 32, 2, fixed(15), 0.01)
+	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
+	groups := together(nodes, nodes)
+	connect := func() []*pipe.Transport {
+		transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := make([]*difalt.Result, len(s.Nodes))
-		errs := make([]error, len(s.Nodes))
-		var wg sync.WaitGroup
-		for g, w := range wires(net.Weights) {
-			wg.Go(func() {
-				p := &difalt.Problem{
-					Nodes: []*kernel.Tasks{s.Nodes[g]}, Truth: s.Truth,
-					TotalTasks: 40, TotalSamples: 40 * 15,
-				}
-				got[g], errs[g] = difalt.Run(t.Context(), p, &difalt.Network{Weights: net.Weights, Mixer: w}, o)
-			})
+		return transports
+	}
+	for _, code := range []string{"none", "int4"} {
+		codec, err := consensus.ParseCodec(code)
+		if err != nil {
+			t.Fatal(err)
 		}
-		wg.Wait()
-		var sent topology.Traffic
-		for g, res := range got {
-			if errs[g] != nil {
-				t.Fatal(errs[g])
+		o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, PowerIterations: 2, Tolerance: 1e-300, Workers: 1, Agreement: consensus.Agreement{Codec: codec}}
+		for _, bad := range []int{0, 3, 7} {
+			ctx, cancel := context.WithCancel(t.Context())
+			got, errs := make([]*difalt.Result, nodes), make([]error, nodes)
+			var wg sync.WaitGroup
+			for k, tr := range connect() {
+				wg.Go(func() {
+					defer tr.Close()
+					net, err := consensus.New(w, tr)
+					if err != nil {
+						errs[k] = err
+						return
+					}
+					o, own := o, t.Context()
+					if k == bad {
+						own = ctx
+						o.Observer = func(r *difalt.Record) error {
+							if r.Iteration == 9 {
+								cancel()
+							}
+							return nil
+						}
+					}
+					got[k], errs[k] = difalt.Run(own, part(s.Problem, groups[k]), net, o)
+				})
 			}
-			if res.Status != want.Status || res.Iterations != want.Iterations {
-				t.Errorf("%v: node %d stops as %v after %d iterations, together %v after %d", method, g, res.Status, res.Iterations, want.Status, want.Iterations)
-			}
-			for k, v := range res.U[0].Data() {
-				if math.Abs(v-want.U[g].Data()[k]) > 1e-10 {
-					t.Fatalf("%v: U of node %d differs by %g", method, g, v-want.U[g].Data()[k])
+			wg.Wait()
+			cancel()
+			for k := range got {
+				if errs[k] != nil || got[k].Status != difalt.Canceled || got[k].Iterations != got[bad].Iterations || got[k].Iterations > 40 {
+					t.Fatalf("%s, node %d cancels: node %d ends with %v, %+v", code, bad, k, errs[k], got[k])
 				}
 			}
-			sent.Messages += res.Last.Traffic.Messages
-			sent.Bytes += res.Last.Traffic.Bytes
 		}
-		if sent.Messages != want.Last.Traffic.Messages || sent.Bytes != want.Last.Traffic.Bytes {
-			t.Errorf("%v: the nodes sent %+v, together %+v", method, sent, want.Last.Traffic)
+		// A step that makes every node overflow, and one that diverges with finite numbers.
+		for _, step := range []float64{1e300, 1e3} {
+			o := o
+			o.Step = step
+			got, errs := apart(t, s.Problem, w, groups, connect(), func(int) difalt.Options { return o })
+			for k := range got {
+				if !errors.Is(errs[k], difalt.ErrDiverged) || got[k].Status != difalt.Diverged || got[k].Iterations != got[0].Iterations {
+					t.Fatalf("%s, step %g: node %d ends with %v, %+v", code, step, k, errs[k], got[k])
+				}
+			}
+		}
+	}
+	// A node that dies: the others get a named error, not a cancellation of their own.
+	got, errs := make([]*difalt.Result, nodes), make([]error, nodes)
+	var wg sync.WaitGroup
+	gone := errors.New("gone")
+	for k, tr := range connect() {
+		wg.Go(func() {
+			defer tr.Close()
+			net, err := consensus.New(w, tr)
+			if err != nil {
+				errs[k] = err
+				return
+			}
+			o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, PowerIterations: 2, Tolerance: 1e-300, Workers: 1}
+			if k == 3 {
+				o.Observer = func(r *difalt.Record) error {
+					if r.Iteration == 9 {
+						return gone
+					}
+					return nil
+				}
+			}
+			got[k], errs[k] = difalt.Run(t.Context(), part(s.Problem, groups[k]), net, o)
+		})
+	}
+	wg.Wait()
+	for k, err := range errs {
+		var peer *consensus.PeerError
+		if k == 3 && !errors.Is(err, gone) || k != 3 && (!errors.As(err, &peer) || errors.Is(err, context.Canceled)) {
+			t.Errorf("node 3 died: node %d ends with %v", k, err)
+		}
+	}
+}
+
+// TestOptionsDiffer starts nodes that do not want the same: all of them are told.
+func TestOptionsDiffer(t *testing.T) {
+	const nodes = 4
+	s := gaussian(1, nodes, 12, 16, 2, fixed(15), 0.01)
+	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
+	groups := together(nodes, nodes)
+	transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs := apart(t, s.Problem, w, groups, transports, func(k int) difalt.Options {
+		o := difalt.Options{Rank: 2}
+		if k == 2 {
+			o.Ridge = 0.1
+		}
+		return o
+	})
+	for k, err := range errs {
+		if err == nil {
+			t.Errorf("node %d runs with other options than node 2", k)
 		}
 	}
 }

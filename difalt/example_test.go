@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -41,7 +42,11 @@ func learn(ctx context.Context, sites []site) (*difalt.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return difalt.Run(ctx, problem, &difalt.Network{Weights: weights}, difalt.Options{Rank: 2})
+	network, err := consensus.New(weights, nil)
+	if err != nil {
+		return nil, err
+	}
+	return difalt.Run(ctx, problem, network, difalt.Options{Rank: 2})
 }
 
 // Five sites hold eight tasks each, of 15 samples, and recover the representation
@@ -76,7 +81,7 @@ func Example() {
 	}
 	fmt.Printf("%v: theta has %.4f of its length in the first two features\n", result.Status,
 		(theta[0]*theta[0]+theta[1]*theta[1])/length)
-	// Output: iteration limit: theta has 1.0000 of its length in the first two features
+	// Output: converged: theta has 1.0000 of its length in the first two features
 }
 
 // TestReadme holds the example in README.md to the one that compiles above.

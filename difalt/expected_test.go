@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
@@ -123,8 +124,8 @@ func medians(t *testing.T, rule topology.Rule, gamma [2]float64) (sd [][3]float6
 		if math.Abs(sigma/177-1) > .07 || kappa < 1.75 || kappa > 2.1 {
 			continue
 		}
-		var net *difalt.Network
-		for ok := false; !ok; ok = net.Weights.Gamma() >= gamma[0] && net.Weights.Gamma() <= gamma[1] {
+		var net *consensus.Network
+		for ok := false; !ok; ok = net.Weights().Gamma() >= gamma[0] && net.Weights().Gamma() <= gamma[1] {
 			graph++
 			net = network(t, "er:0.5", 20, rule, graph)
 		}
@@ -141,13 +142,13 @@ func medians(t *testing.T, rule topology.Rule, gamma [2]float64) (sd [][3]float6
 			o.Method, o.Rounds = c.method, c.tcon
 			recs := curve(t, s.Problem, net, o)
 			for i, it := range measuredAt {
-				all[v][i] = append(all[v][i], recs[it].SDNode1)
+				all[v][i] = append(all[v][i], recs[it].SDFirst)
 			}
 			if v == 1 {
 				apart = append(apart, recs[400].Disagreement)
 			}
 		}
-		t.Logf("seed %d: sigma_max^2 %.0f, kappa^2 %.2f, gamma %.2f", seed, sigma, kappa, net.Weights.Gamma())
+		t.Logf("seed %d: sigma_max^2 %.0f, kappa^2 %.2f, gamma %.2f", seed, sigma, kappa, net.Weights().Gamma())
 	}
 	sd = make([][3]float64, len(variants))
 	for v := range all {

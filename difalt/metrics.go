@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/eigen"
 )
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with
@@ -38,18 +39,19 @@ func newDistance(d, ur, vr int) *distance {
 func (k *distance) between(u, v *kernel.Basis) float64 {
 	d, ur := u.Dims()
 	_, vr := v.Dims()
-	// M = v - u (u'v). The columns of u serve as the rows of u'.
-	blas.MulBasis(k.a, ur, u.Data(), u.Stride(), v.Data(), v.Stride(), ur, d, vr, 0)
+	// M = v - u (u'v).
+	blas.GemmTN(u.Matrix(), v.Matrix(), blas.Matrix{Rows: ur, Cols: vr, Stride: ur, Data: k.a})
 	for i := range ur {
 		for j := range vr {
 			k.b[i*vr+j] = -k.a[j*ur+i]
 		}
 	}
 	copy(k.m, v.Data())
-	blas.RankUpdate(k.m, k.ldm, u.Data(), u.Stride(), k.b, vr, ur, d, vr)
+	m := blas.Matrix{Rows: d, Cols: vr, Stride: k.ldm, Data: k.m}
+	blas.GemmNT(u.Matrix(), blas.Matrix{Rows: vr, Cols: ur, Stride: vr, Data: k.b}, m)
 	// |M|_2 is the root of the largest eigenvalue of M'M.
-	blas.MulBasis(k.gram, vr, k.m, k.ldm, k.m, k.ldm, vr, d, vr, 0)
-	return math.Sqrt(max(0, largestEigenvalue(k.gram, vr, k.work)))
+	blas.GemmTN(m, m, blas.Matrix{Rows: vr, Cols: vr, Stride: vr, Data: k.gram})
+	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
 }
 
 // metrics measures the state of a run.
@@ -100,7 +102,9 @@ func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metric
 		for b := w; b*rowBlock < n; b += pool.Workers() {
 			i, end := b*rowBlock, min((b+1)*rowBlock, n)
 			// Rows i to end, and columns up to end: the lower triangle.
-			blas.MulBasis(m.gram[i:], n, m.diff[i*m.ld:], m.ld, m.diff, m.ld, end-i, size, end, 0)
+			rows := blas.Matrix{Rows: size, Cols: end - i, Stride: m.ld, Data: m.diff[i*m.ld:]}
+			columns := blas.Matrix{Rows: size, Cols: end, Stride: m.ld, Data: m.diff}
+			blas.GemmTN(rows, columns, blas.Matrix{Rows: end - i, Cols: end, Stride: n, Data: m.gram[i:]})
 		}
 	}
 	return m
@@ -133,34 +137,31 @@ func (m *metrics) subspaces(u []*kernel.Basis) (first, largest, mean, disagreeme
 	return m.sd[0], largest, mean / float64(n), disagreement
 }
 
-// observe hands the record of the current state to the observer.
-func (s *Solver) observe() {
-	if s.o.Observer == nil {
-		return
+// observe hands the record of the current state to the observer, once.
+func (s *Solver) observe() error {
+	if s.o.Observer == nil || s.observed >= s.iteration {
+		return nil
 	}
-	s.last = s.record()
-	s.o.Observer(&s.last)
+	s.last = s.record(s.groups)
+	if err := s.o.Observer(&s.last); err != nil {
+		return err
+	}
+	s.observed = s.iteration
+	return nil
 }
 
-// record describes the current U, after the groups fitted their b_t to it.
-func (s *Solver) record() Record {
+// record describes the current U, to which the groups have fitted their b_t.
+func (s *Solver) record(groups []*kernel.Group) Record {
 	rec := Record{Iteration: s.iteration, Compute: s.compute, Traffic: s.traffic()}
-	rec.SDNode1, rec.SDMax, rec.SDMean, rec.Disagreement = s.metrics.subspaces(s.u)
-	for _, g := range s.groups {
-		rec.Objective += g.Objective
+	rec.SDFirst, rec.SDMax, rec.SDMean, rec.Disagreement = s.metrics.subspaces(s.u)
+	for _, g := range groups {
+		rec.Objective += g.Objective / (s.unit.y * s.unit.y)
 		for _, st := range g.Status {
 			if st != 0 {
 				rec.Singular++
 			}
 		}
 	}
-	for _, c := range s.scalings {
-		if c.raised {
-			rec.Regularized++
-		}
-		if c.factor < 1 {
-			rec.Damped++
-		}
-	}
+	rec.Damped, rec.Regularized = s.method.shortened()
 	return rec
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+
+	"github.com/difalt/difalt/consensus"
 )
 
 // Method is the algorithm that the Solver runs.
@@ -25,18 +27,58 @@ const (
 	DGD
 	// ScaledDiffusion is DifAltGDmin with the gradient multiplied by the inverse of
 	// sum_t b_t b_t', on which the nodes agree too (r(r+1)/2 numbers more a round). The
-	// condition number drops out of the number of iterations.
+	// number of iterations then hardly depends on the condition number. A node with
+	// fewer than r tasks gives their b_t away by it, up to a rotation.
 	ScaledDiffusion
 	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
 	// gradient in place of the node's own (twice the communication a round). It
 	// allows full steps with little mixing.
 	GradientTracking
+	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
+	// which the nodes agree in the same messages: a third to a tenth of the iterations.
+	Accelerated
+	// AcceleratedTracking is GradientTracking under Anderson acceleration. It ends at a
+	// minimiser for the data of all nodes, also where noise makes the minimisers of the
+	// nodes differ and few rounds of Accelerated end between them.
+	AcceleratedTracking
 )
 
-var methodNames = []string{"dif", "altgdmin", "dec", "dgd", "scaled", "tracking"}
+// A Preconditioner says by what the accelerated methods multiply gradients.
+type Preconditioner uint8
+
+const (
+	// PreconditionerScaled, the default, is the inverse of sum_t b_t b_t', on which the
+	// nodes agree: the condition number hardly matters then.
+	PreconditionerScaled Preconditioner = iota
+	// PreconditionerNone takes twice the paper's step instead: nothing but Z and inner
+	// products of its changes leaves a node in the iterations. For small condition numbers.
+	PreconditionerNone
+)
+
+var preconditionerNames = []string{"scaled", "none"}
+
+// String returns the short name that ParsePreconditioner reads: scaled or none.
+func (p Preconditioner) String() string {
+	if int(p) < len(preconditionerNames) {
+		return preconditionerNames[p]
+	}
+	return fmt.Sprintf("Preconditioner(%d)", uint8(p))
+}
+
+// ParsePreconditioner returns the preconditioner of a short name.
+func ParsePreconditioner(name string) (Preconditioner, error) {
+	for i, s := range preconditionerNames {
+		if s == name {
+			return Preconditioner(i), nil
+		}
+	}
+	return 0, fmt.Errorf("difalt: unknown preconditioner %q: want one of %v", name, preconditionerNames)
+}
+
+var methodNames = []string{"dif", "altgdmin", "dec", "dgd", "scaled", "tracking", "accelerated", "accelerated-tracking"}
 
 // String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
-// scaled or tracking.
+// scaled, tracking, accelerated or accelerated-tracking.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -46,7 +88,7 @@ func (m Method) String() string {
 
 // Methods returns all methods.
 func Methods() []Method {
-	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking}
+	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking, Accelerated, AcceleratedTracking}
 }
 
 // PaperMethods returns the methods that the paper compares.
@@ -63,7 +105,8 @@ func ParseMethod(name string) (Method, error) {
 }
 
 // Options configures a run. The zero value of every field but Rank stands for
-// the default that its comment names.
+// the default that its comment names. All nodes of a network run with the same
+// options but for Workers, Observer and Logger; they compare them before they start.
 type Options struct {
 	// Method is the algorithm; DifAltGDmin by default.
 	Method Method
@@ -74,69 +117,90 @@ type Options struct {
 	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default.
 	Rounds int
 	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
-	// default.
+	// default, but at least 10.
 	InitRounds int
 	// PowerIterations is T_pm, 30 by default.
 	PowerIterations int
-	// Step is eta. By default it is 0.4/(n sigma^2), with n the mean number of
-	// samples of a task and sigma^2 the initialisation's estimate of
-	// sigma_max(Theta)^2.
+	// Step is eta. By default it is 0.4/(n m sigma^2), with n the mean number of
+	// samples of a task, m the mean square of an entry of X (1 in the paper), and
+	// sigma^2 the initialisation's estimate of sigma_max(Theta)^2.
 	Step float64
 	// ScaledStep is s, the step of ScaledDiffusion and GradientTracking relative to
-	// the Newton-like step 1/n; 0.7 by default.
+	// the Newton-like step 1/(n m); 0.7 by default.
 	ScaledStep float64
+	// Memory is how many changes the accelerated methods remember, 7 by default, and 10
+	// with PreconditionerNone.
+	Memory int
+	// Preconditioner is of the accelerated methods.
+	Preconditioner Preconditioner
 	// Kappa and Mu are the condition number and incoherence that the truncation
 	// threshold assumes (Alg. 2, line 3); 1 by default.
 	Kappa, Mu float64
 	// Ridge is the strength lambda of b_t = argmin |X_t U b - y_t|^2 + lambda |b|^2.
 	// 0, the default, is least squares.
 	Ridge float64
-	// Tolerance stops the run when no node's subspace moves by more than this in an
-	// iteration, SD_2(U_g, previous U_g). 0, the default, runs all iterations.
+	// Agreement says how the nodes agree; the zero value is the paper's AGREE in float64.
+	Agreement consensus.Agreement
+	// Tolerance ends a run as Converged when its distance from a minimiser for the data
+	// of all nodes, and that of the nodes from one another, is estimated to be below
+	// it; see Result.Residual. It is a subspace distance. 0, the default, means 1e-10.
+	// A negative one asks for every iteration, as curves do: nothing is estimated, and
+	// a run ends early only when the numbers cease to be finite.
 	Tolerance float64
-	// StopAtNoise stops the run when what is left of the way is a tenth of the
-	// statistical error that noise leaves in U anyway. With data without noise it stops
-	// at rounding. Every check costs InitRounds rounds of r(r+1)/2 + 1 numbers.
+	// StopAtNoise also ends a run as Converged when that distance is a tenth of the
+	// statistical error that noise leaves in U anyway.
 	StopAtNoise bool
+	// NormalizeTasks divides every y_t by its own root mean square, for tasks whose
+	// responses differ in size a hundredfold, where the large ones would hide the
+	// small. Then every task counts the same in the objective: under noise, a task
+	// that is mostly noise counts as much as one that is not. Coefficients come back in
+	// the units of y_t, and Record.Objective is that of the divided responses.
+	NormalizeTasks bool
 	// MixedPrecision iterates on a float32 copy of the samples, which takes half of
 	// their memory again and streams in half of the time, and corrects the responses
 	// for what the copy has lost, so that the result has the digits of float64.
 	MixedPrecision bool
 	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
 	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then
-	// needs at least (2 Iterations + 2) Rank samples.
+	// needs at least (2 Iterations + 2) Rank samples. There is no distance to a
+	// minimiser then, and so no convergence.
 	SampleSplit bool
 	// Workers is the number of threads; 0, the default, means GOMAXPROCS. Results do
 	// not depend on it.
 	Workers int
 	// Seed of the power iteration's Gaussian start.
 	Seed uint64
-	// Observer is called with every Record; nil observes nothing and costs nothing.
-	// The record is valid during the call.
-	Observer func(*Record)
+	// Observer is called once with every Record; nil observes nothing and costs
+	// nothing. The record is valid during the call. An error ends the run and is
+	// returned; the solver keeps the state that was observed.
+	Observer func(*Record) error
 	// Logger receives progress at debug level and what a user should know at warn
 	// level. Nil is silent.
 	Logger *slog.Logger
 }
 
-// Validate returns an error that names the first field with a value out of range.
+// Validate returns an error that names the first field with a value out of range, a
+// *ParameterError where it is one field.
 func (o *Options) Validate() error {
 	if int(o.Method) >= len(methodNames) {
-		return fmt.Errorf("difalt: Method is %d: not a method", o.Method)
+		return &ParameterError{"Method", uint8(o.Method), "not a method"}
 	}
 	if o.Rank <= 0 {
-		return fmt.Errorf("difalt: Rank is %d: need at least 1", o.Rank)
+		return &ParameterError{"Rank", o.Rank, "need at least 1"}
 	}
 	for _, f := range []struct {
 		name  string
 		value int
 	}{
 		{"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"InitRounds", o.InitRounds},
-		{"PowerIterations", o.PowerIterations}, {"Workers", o.Workers},
+		{"PowerIterations", o.PowerIterations}, {"Workers", o.Workers}, {"Memory", o.Memory},
 	} {
 		if f.value < 0 {
-			return fmt.Errorf("difalt: %s is %d: must not be negative", f.name, f.value)
+			return &ParameterError{f.name, f.value, "must not be negative"}
 		}
+	}
+	if int(o.Preconditioner) >= len(preconditionerNames) {
+		return &ParameterError{"Preconditioner", uint8(o.Preconditioner), "not a preconditioner"}
 	}
 	if o.MixedPrecision && o.SampleSplit {
 		return errors.New("difalt: MixedPrecision and SampleSplit do not go together")
@@ -145,24 +209,26 @@ func (o *Options) Validate() error {
 		name  string
 		value float64
 	}{
-		{"Step", o.Step}, {"ScaledStep", o.ScaledStep}, {"Kappa", o.Kappa}, {"Mu", o.Mu}, {"Ridge", o.Ridge}, {"Tolerance", o.Tolerance},
+		{"Step", o.Step}, {"ScaledStep", o.ScaledStep}, {"Kappa", o.Kappa}, {"Mu", o.Mu}, {"Ridge", o.Ridge}, {"Tolerance", max(o.Tolerance, 0)},
 	} {
 		if !(f.value >= 0) || math.IsInf(f.value, 0) {
-			return fmt.Errorf("difalt: %s is %v: must be finite and not negative", f.name, f.value)
+			return &ParameterError{f.name, f.value, "must be finite and not negative"}
 		}
 	}
-	return nil
+	return o.Agreement.Validate()
 }
 
 // withDefaults returns the options with zero values replaced.
 func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
-	o.InitRounds = or(o.InitRounds, o.Rounds)
+	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
 	o.PowerIterations = or(o.PowerIterations, 30)
 	o.ScaledStep = or(o.ScaledStep, 0.7)
+	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))
 	o.Kappa = or(o.Kappa, 1)
 	o.Mu = or(o.Mu, 1)
+	o.Tolerance = or(o.Tolerance, 1e-10)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -22,14 +22,27 @@ const refresh = 1e-5
 // reduce puts the groups on float32 copies of their samples.
 func (s *Solver) reduce() {
 	for i, g := range s.groups {
-		c, ok := kernel.NewCompensated(s.p.Nodes[i])
+		c, ok := kernel.NewCompensated(s.nodes[i])
 		if !ok {
 			s.o.Logger.Warn("samples are float32 already, or beyond its range; the node stays as it is", "node", s.hosted[i])
 			s.precisions = append(s.precisions, nil)
 			continue
 		}
-		s.precisions = append(s.precisions, &precision{c, make([]float64, s.p.Nodes[i].Features()), math.Inf(1)})
+		s.precisions = append(s.precisions, &precision{c, make([]float64, s.nodes[i].Features()), math.Inf(1)})
 		g.SetSamples(c.Reduced(), c.Reduced())
+	}
+}
+
+// refer makes the current estimates the references of MixedPrecision where it is time.
+func (s *Solver) refer() {
+	switch {
+	case s.precisions == nil:
+	case s.restored:
+		s.resume()
+	default:
+		for i := range s.precisions {
+			s.compensateNode(i)
+		}
 	}
 }
 
@@ -41,8 +54,7 @@ func (s *Solver) compensateNode(i int) {
 	if p == nil || s.iteration == 0 {
 		return
 	}
-	// z holds the U_g of before the last iteration.
-	if m := move(s.u[i], s.z[i]); m < refresh*p.referred || math.IsInf(p.referred, 1) {
+	if m := s.moved[i]; m < refresh*p.referred || math.IsInf(p.referred, 1) {
 		p.Refer(s.u[i], s.groups[i].B, p.theta)
 		p.referred = m
 	}
@@ -52,17 +64,11 @@ func (s *Solver) compensateNode(i int) {
 // interrupted run is not kept, so that a resumed run agrees to rounding, not in
 // every bit.
 func (s *Solver) resume() {
-	for i, g := range s.groups {
-		g.SetSamples(s.p.Nodes[i], s.p.Nodes[i])
-	}
-	s.engine.Minimize(s.u, s.o.Ridge)
-	for i, p := range s.precisions {
-		if p != nil {
-			p.Refer(s.u[i], s.groups[i].B, p.theta)
+	for i, g := range s.minimized() {
+		if p := s.precisions[i]; p != nil {
+			p.Refer(s.u[i], g.B, p.theta)
 			p.referred = math.Inf(1) // compensate again after the next iteration
-			s.groups[i].SetSamples(p.Reduced(), p.Reduced())
 		}
-		s.z[i].CopyFrom(s.u[i])
 	}
 	s.restored = false
 }

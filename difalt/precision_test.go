@@ -40,14 +40,14 @@ func TestMixedPrecision(t *testing.T) {
 // must not rise again.
 func TestMixedPrecisionResumes(t *testing.T) {
 	s, net := small(t)
-	o := difalt.Options{Rank: 2, MixedPrecision: true, Iterations: 400}
+	o := difalt.Options{Rank: 2, MixedPrecision: true, Iterations: 400, Tolerance: -1}
 	first, err := difalt.NewSolver(s.Problem, net, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
 	for range 300 {
-		if err := first.Step(t.Context()); err != nil {
+		if _, err := first.Step(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,13 +57,14 @@ func TestMixedPrecisionResumes(t *testing.T) {
 	}
 	started := false
 	before := 0.0
-	o.Observer = func(r *difalt.Record) {
+	o.Observer = func(r *difalt.Record) error {
 		if !started {
 			started, before = true, r.SDMax
 		}
 		if r.SDMax > before+1e-13 {
 			t.Fatalf("iteration %d: SD %g after %g", r.Iteration, r.SDMax, before)
 		}
+		return nil
 	}
 	second, err := difalt.NewSolver(s.Problem, net, o)
 	if err != nil {

@@ -11,97 +11,58 @@ import (
 // A Problem is the data of a run: the tasks of every node that lives in this
 // process. It is read only.
 type Problem struct {
-	// Nodes[i] holds the tasks of node Hosted()[i] of the network's mixer; in one
-	// process, of node i.
+	// Nodes[i] holds the tasks of node Hosted()[i] of the network; in one process, of
+	// node i.
 	Nodes []*kernel.Tasks
 
 	// Start is the d x r start of the power iteration (Alg. 2, line 8); nil draws
-	// standard Gaussian entries from Options.Seed.
+	// standard Gaussian entries from Options.Seed. The same at all nodes.
 	Start *kernel.Basis
 	// U0[i] is where node Hosted()[i] starts: after tasks were added, the U of the last
-	// result. Nil runs the spectral initialisation.
+	// result. Nil, at all nodes, runs the spectral initialisation.
 	U0 []*kernel.Basis
 	// Truth is an orthonormal U*, for measuring the subspace distance; nil if it is
 	// not known.
 	Truth *kernel.Basis
-
-	// TotalTasks and TotalSamples count the tasks and samples of the whole network.
-	// They may be zero when all its nodes live in this process.
-	TotalTasks, TotalSamples int
 }
 
-// validate checks the problem for a network of l nodes of which hosted live here,
-// and fills in the totals.
-func (p *Problem) validate(l int, hosted []int, o *Options) (*Problem, error) {
+// validate checks what a process can check by itself.
+func (p *Problem) validate(hosted []int, o *Options) error {
 	if len(p.Nodes) != len(hosted) {
-		return nil, fmt.Errorf("difalt: problem has tasks of %d nodes, but %d nodes of the network live in this process", len(p.Nodes), len(hosted))
+		return fmt.Errorf("difalt: problem has tasks of %d nodes, but %d nodes of the network live in this process", len(p.Nodes), len(hosted))
 	}
-	q := *p
-	if err := q.checkNodes(hosted); err != nil {
-		return nil, err
+	if err := p.checkNodes(hosted); err != nil {
+		return err
 	}
-	if err := q.count(len(hosted) == l); err != nil {
-		return nil, err
+	d := p.Nodes[0].Features()
+	if o.Rank > d {
+		return &ParameterError{"Rank", o.Rank, fmt.Sprintf("must not be more than the %d features", d)}
 	}
-	d := q.Nodes[0].Features()
-	if o.Rank > min(d, q.TotalTasks) {
-		return nil, fmt.Errorf("difalt: Rank is %d, more than min(d, T) = min(%d, %d)", o.Rank, d, q.TotalTasks)
+	if err := p.checkStarts(hosted, d, o.Rank); err != nil {
+		return err
 	}
-	if err := q.checkStarts(hosted, d, o.Rank); err != nil {
-		return nil, err
+	if p.Truth == nil {
+		return nil
 	}
-	if q.Truth != nil {
-		// The truth may have another rank than the model.
-		if td, _ := q.Truth.Dims(); td != d {
-			return nil, fmt.Errorf("difalt: Truth has %d rows, want %d", td, d)
-		}
-		if err := finiteBasis("Truth", q.Truth); err != nil {
-			return nil, err
-		}
+	// The truth may have another rank than the model.
+	if td, _ := p.Truth.Dims(); td != d {
+		return fmt.Errorf("difalt: Truth has %d rows, want %d", td, d)
 	}
-	return &q, nil
+	return finiteBasis("Truth", p.Truth)
 }
 
 // checkNodes checks that all nodes have tasks of one number of features, and finite ones.
 func (p *Problem) checkNodes(hosted []int) error {
 	for i, k := range p.Nodes {
 		if k == nil || k.Len() == 0 {
-			return fmt.Errorf("difalt: node %d has no tasks", hosted[i])
+			return &DataError{hosted[i], -1, -1, "node has no tasks"}
 		}
 		if d := p.Nodes[0].Features(); k.Features() != d {
-			return fmt.Errorf("difalt: node %d has tasks of %d features, node %d of %d", hosted[i], k.Features(), hosted[0], d)
+			return &DataError{hosted[i], -1, -1, fmt.Sprintf("tasks of %d features, but of %d at node %d", k.Features(), d, hosted[0])}
 		}
 		if err := checkFinite(hosted[i], k); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// count sets the total numbers of tasks and samples if all nodes live in this
-// process, and otherwise checks what the caller says.
-func (p *Problem) count(all bool) error {
-	tasks, samples := 0, 0
-	for _, k := range p.Nodes {
-		tasks += k.Len()
-		samples += k.TotalSamples()
-	}
-	if all {
-		for _, c := range []struct {
-			name      string
-			got, want int
-		}{{"TotalTasks", p.TotalTasks, tasks}, {"TotalSamples", p.TotalSamples, samples}} {
-			if c.got != 0 && c.got != c.want {
-				return fmt.Errorf("difalt: %s is %d, but the nodes hold %d", c.name, c.got, c.want)
-			}
-		}
-		p.TotalTasks, p.TotalSamples = tasks, samples
-	}
-	if p.TotalTasks < tasks || p.TotalSamples < samples {
-		return fmt.Errorf("difalt: TotalTasks is %d and TotalSamples %d, but the nodes of this process alone hold %d and %d", p.TotalTasks, p.TotalSamples, tasks, samples)
-	}
-	if samples == 0 {
-		return errors.New("difalt: the tasks have no samples")
 	}
 	return nil
 }
@@ -138,11 +99,11 @@ func checkFinite(node int, k *kernel.Tasks) error {
 		y := k.Y(t)
 		for i := range y {
 			if !finite(y[i]) {
-				return fmt.Errorf("difalt: node %d, task %d, row %d: y is %v", node, t, i, y[i])
+				return &DataError{node, t, i, fmt.Sprintf("y is %v", y[i])}
 			}
 			for j, v := range k.Row(row, t, i) {
 				if !finite(v) {
-					return fmt.Errorf("difalt: node %d, task %d, row %d, feature %d: X is %v", node, t, i, j, v)
+					return &DataError{node, t, i, fmt.Sprintf("feature %d is %v", j, v)}
 				}
 			}
 		}
@@ -163,3 +124,33 @@ func finiteBasis(name string, u *kernel.Basis) error {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// A ParameterError is a field of Options that is out of range.
+type ParameterError struct {
+	Name  string // of the field
+	Value any
+	Why   string
+}
+
+func (e *ParameterError) Error() string {
+	return fmt.Sprintf("difalt: %s is %v: %s", e.Name, e.Value, e.Why)
+}
+
+// A DataError is a fault in the data of a node.
+type DataError struct {
+	Node, Task, Row int // counted from 0; -1 where it concerns all of them
+	Why             string
+}
+
+func (e *DataError) Error() string {
+	at := fmt.Sprintf("node %d", e.Node)
+	if e.Task >= 0 {
+		at += fmt.Sprintf(", task %d", e.Task)
+	}
+	if e.Row >= 0 {
+		at += fmt.Sprintf(", row %d", e.Row)
+	}
+	return fmt.Sprintf("difalt: %s: %s", at, e.Why)
+}
+
+var errNoProblem = errors.New("difalt: need a problem and a network")

@@ -172,11 +172,11 @@ func TestReference(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.U0 = initial.U
-				o.Method, o.Step, o.Iterations = method, initial.Step, 1
+				o.Method, o.Step, o.Iterations, o.Tolerance = method, initial.Step, 50, -1
 				ref := &reference{synthetic: s, w: mat.NewDense(nodes, nodes, nil), eta: o.Step, tcon: c.tcon}
 				for g := range nodes {
 					for j := range nodes {
-						ref.w.Set(g, j, net.Weights.At(g, j))
+						ref.w.Set(g, j, net.Weights().At(g, j))
 					}
 					ref.u = append(ref.u, mat.DenseCopyOf(initial.U[g]))
 				}
@@ -187,7 +187,7 @@ func TestReference(t *testing.T) {
 				defer solver.Close()
 				for it := range 40 {
 					ref.step(method)
-					if err := solver.Step(t.Context()); err != nil {
+					if _, err := solver.Step(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 					snap, err := solver.Snapshot(t.Context())

@@ -2,26 +2,190 @@ package difalt
 
 import (
 	"context"
+	"slices"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/topology"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// scaling is what a node needs for the scaled step: the r x r matrix
+// scaledDiffusion is ScaledDiffusion and, with a tracker, GradientTracking. With
 //
 //	P = Agree(L B_g B_g'), which is sum_t b_t b_t' where the nodes agree,
 //
-// and its inverse. Multiplying the gradient by P^-1 takes the condition number out
-// of the iteration count (ScaledGD of Tong, Ma and Chi, "Accelerating
-// Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", carried
-// to this setting).
+// it computes Z = Agree(U - (s/(n m)) L grad P^-1): multiplying the gradient by P^-1
+// takes the condition number out of the iteration count (ScaledGD of Tong, Ma and Chi,
+// "Accelerating Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient
+// Descent", carried to this setting). P travels with Z, one iteration late, and costs
+// no round of its own but for the first.
+type scaledDiffusion struct {
+	nodes   []*scaling
+	next    [][]float64 // what becomes the P of the nodes
+	shared  bool        // the nodes have agreed on P before
+	tracker *tracker    // nil: every node steps on its own gradient
+
+	adapt, observe func(worker int) // stored, so that calling them does not allocate
+}
+
+func newScaledDiffusion(s *Solver, t *tracker) *scaledDiffusion {
+	m := &scaledDiffusion{tracker: t}
+	for i := range s.hosted {
+		c := newScaling(s.o.Rank)
+		c.damping = newDamping(len(s.u[i].Data()))
+		m.nodes = append(m.nodes, c)
+		m.next = append(m.next, make([]float64, len(c.p)))
+	}
+	m.adapt = s.perNode(func(i int) { m.adaptNode(s, i) })
+	m.observe = s.perNode(func(i int) { m.nodes[i].observe(s.z[i], s.u[i]) })
+	return m
+}
+
+func (m *scaledDiffusion) combine(ctx context.Context, s *Solver) error {
+	if err := m.shareFirst(ctx, s); err != nil {
+		return err
+	}
+	if m.tracker != nil {
+		if err := m.tracker.combine(ctx, s); err != nil {
+			return err
+		}
+	}
+	s.pool.Run(m.adapt)
+	return s.exchange(ctx, consensus.StreamBasis, s.z, m.next)
+}
+
+// shareFirst sees to it that the nodes have a P: the first is the sum itself.
+func (m *scaledDiffusion) shareFirst(ctx context.Context, s *Solver) error {
+	if m.shared {
+		return nil
+	}
+	for i, g := range s.groups {
+		gather(m.next[i], g.B, s.o.Rank, 1)
+	}
+	if err := s.net.Sum(ctx, m.next); err != nil {
+		return err
+	}
+	for i, c := range m.nodes {
+		copy(c.p, m.next[i])
+	}
+	return nil
+}
+
+// adaptNode computes Z = U - (s/(n m)) L grad P^-1 at one node, or with the tracked
+// gradient in place of L grad, and the node's own L B B', to be averaged together
+// with Z.
+func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
+	c, step := m.nodes[i], s.o.ScaledStep/s.curvature()
+	grad := s.grads[i]
+	if m.tracker != nil {
+		grad = m.tracker.next[i]
+	} else {
+		step *= s.nodeCount()
+	}
+	c.invert()
+	for k := range c.inverse {
+		c.inverse[k] *= -step * c.factor
+	}
+	z, r := s.z[i], s.o.Rank
+	z.CopyFrom(s.u[i])
+	// Column k of the gradient adds row k of -step P^-1 to the columns of Z.
+	blas.GemmNT(grad.Matrix(), blas.Matrix{Rows: r, Cols: r, Stride: r, Data: c.inverse}, z.Matrix())
+	gather(m.next[i], s.groups[i].B, r, s.nodeCount())
+}
+
+func (m *scaledDiffusion) commit(s *Solver) {
+	for i, c := range m.nodes {
+		c.p, m.next[i] = m.next[i], c.p
+	}
+	m.shared = true
+	if m.tracker != nil {
+		m.tracker.commit(s)
+	}
+	s.pool.Run(m.observe)
+}
+
+// takeOver is commit for a method that has averaged P at the front of its own scalars.
+func (m *scaledDiffusion) takeOver(s *Solver, scalars [][]float64, entries int) {
+	if entries > 0 {
+		for i, c := range m.nodes {
+			copy(c.p, scalars[i][:entries])
+		}
+		m.shared = true
+	}
+	if m.tracker != nil {
+		m.tracker.commit(s)
+	}
+}
+
+func (m *scaledDiffusion) reset() {
+	m.shared = false
+	for _, c := range m.nodes {
+		c.damping = newDamping(len(c.move))
+	}
+	if m.tracker != nil {
+		m.tracker.reset()
+	}
+}
+
+func (m *scaledDiffusion) shortened() (damped, regularized int) {
+	for _, c := range m.nodes {
+		if c.raised {
+			regularized++
+		}
+		if c.factor < 1 {
+			damped++
+		}
+	}
+	return damped, regularized
+}
+
+func (m *scaledDiffusion) save(i int) NodeState {
+	if !m.shared {
+		return NodeState{}
+	}
+	c := m.nodes[i]
+	damping := c.damping.state()
+	state := NodeState{P: slices.Clone(c.p), Damping: &damping}
+	if m.tracker != nil {
+		state.Tracked = slices.Clone(m.tracker.sum[i].Data())
+		state.Previous = slices.Clone(m.tracker.previous[i].Data())
+	}
+	return state
+}
+
+func (m *scaledDiffusion) fits(state *NodeState) bool {
+	if state.empty() {
+		return true
+	}
+	size := 0
+	if m.tracker != nil {
+		size = len(m.tracker.sum[0].Data())
+	}
+	return len(state.P) == len(m.next[0]) && state.Damping != nil && len(state.Damping.Move) == len(m.nodes[0].move) &&
+		len(state.Tracked) == size && len(state.Previous) == size
+}
+
+func (m *scaledDiffusion) restore(i int, state *NodeState) {
+	m.shared = !state.empty()
+	if !m.shared {
+		return
+	}
+	copy(m.nodes[i].p, state.P)
+	m.nodes[i].damping.restore(state.Damping)
+	if m.tracker != nil {
+		copy(m.tracker.sum[i].Data(), state.Tracked)
+		copy(m.tracker.previous[i].Data(), state.Previous)
+		m.tracker.started = true
+	}
+}
+
+// A scaling is what a node needs for the scaled step: P, its inverse, and the length
+// of the step.
 type scaling struct {
-	p       []float64 // the upper triangle by rows: the scalars of the node's message
+	p       []float64 // the upper triangle by rows
 	inverse []float64
 	raised  bool // the last inversion had to raise an eigenvalue
 	damping
@@ -51,14 +215,13 @@ func (c *scaling) symmetric() blas64.Symmetric {
 }
 
 // gather sets P = scale B B' for the coefficients of one node, b_t = b[t*r:(t+1)*r].
-func (c *scaling) gather(b []float64, scale float64) {
-	r := len(c.values)
-	clear(c.p)
+func gather(p, b []float64, r int, scale float64) {
+	clear(p)
 	for ; len(b) > 0; b = b[r:] {
 		k := 0
 		for i := range r {
 			for j := i; j < r; j++ {
-				c.p[k] += scale * b[i] * b[j]
+				p[k] += scale * b[i] * b[j]
 				k++
 			}
 		}
@@ -93,50 +256,57 @@ func (c *scaling) invert() {
 	}
 }
 
-// adaptScaled computes Z = U - step grad P^-1; it overwrites the inverse.
-func (c *scaling) adaptScaled(z, u, grad *kernel.Basis, step float64) {
-	for k := range c.inverse {
-		c.inverse[k] *= -step * c.factor
-	}
-	z.CopyFrom(u)
-	d, r := z.Dims()
-	// Row k of -step P^-1 is what column k of the gradient adds to the columns of Z.
-	blas.RankUpdate(z.Data(), z.Stride(), grad.Data(), grad.Stride(), c.inverse, r, r, d, r)
+// A tracker holds every node's estimate of the whole gradient, by dynamic average
+// consensus: S_g <- Agree(S_g + L (grad_g - previous grad_g)). Its mean over the
+// nodes is the sum of all gradients in every iteration, however few the rounds, and
+// it becomes exact as the gradients stop changing (Nedic, Olshevsky and Shi,
+// "Achieving Geometric Convergence for Distributed Optimization over Time-Varying
+// Graphs").
+type tracker struct {
+	sum, next, previous []*kernel.Basis
+	started             bool
 }
 
-// prepareScaled brings to every node what the scaled step needs from the others. In
-// the first iteration the nodes agree on P by itself; afterwards it travels with Z,
-// one iteration late, and costs no round of its own.
-func (s *Solver) prepareScaled(ctx context.Context) error {
-	if !s.shared {
-		for i, g := range s.groups {
-			s.scalings[i].gather(g.B, float64(s.nodes()))
-		}
-		if err := s.agree(ctx, s.scheme.mixer, topology.Exact, nil, s.scales, s.o.InitRounds); err != nil {
-			return err
-		}
-	}
-	if s.tracker != nil {
-		if err := s.track(ctx); err != nil {
-			return err
-		}
-	}
-	s.shared = true
-	return nil
+func newTracker(s *Solver) *tracker {
+	return &tracker{sum: newBases(s), next: newBases(s), previous: newBases(s)}
 }
 
-// adaptScaledNode is the local update of ScaledDiffusion and GradientTracking at
-// one node: Z = U - (s/n) L grad P^-1, or with the tracked gradient in place of L
-// grad. It leaves the node's own L B B' in P, to be averaged together with Z.
-func (s *Solver) adaptScaledNode(i int) {
-	c, step := s.scalings[i], s.o.ScaledStep/s.meanSamples()
-	grad := s.grads[i]
-	if s.tracker != nil {
-		grad = s.tracker.sum[i]
-	} else {
-		step *= s.scheme.scale
+func newBases(s *Solver) []*kernel.Basis {
+	u := make([]*kernel.Basis, len(s.u))
+	for i := range u {
+		u[i] = kernel.NewBasis(s.u[i].Dims())
 	}
-	c.invert()
-	c.adaptScaled(s.z[i], s.u[i], grad, step)
-	c.gather(s.groups[i].B, float64(s.nodes()))
+	return u
+}
+
+// combine computes the estimates for the gradients of this iteration in next. The
+// first time the nodes agree as closely as the initialisation does.
+func (t *tracker) combine(ctx context.Context, s *Solver) error {
+	for i, grad := range s.grads {
+		next, sum, previous := t.next[i].Data(), t.sum[i].Data(), t.previous[i].Data()
+		for k, v := range grad.Data() {
+			next[k] = sum[k] + s.nodeCount()*(v-previous[k])
+		}
+	}
+	rounds := s.rounds
+	if !t.started {
+		rounds = s.o.InitRounds
+	}
+	return s.agree(ctx, s.meeting, consensus.StreamTracker, t.next, nil, rounds)
+}
+
+func (t *tracker) commit(s *Solver) {
+	t.started = true
+	t.sum, t.next = t.next, t.sum
+	for i, grad := range s.grads {
+		t.previous[i].CopyFrom(grad)
+	}
+}
+
+func (t *tracker) reset() {
+	t.started = false
+	for i := range t.sum {
+		clear(t.sum[i].Data())
+		clear(t.previous[i].Data())
+	}
 }

@@ -2,43 +2,58 @@ package difalt
 
 import (
 	"context"
-	"encoding"
+	"errors"
 	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/topology"
 )
+
+// snapshotVersion changes with the meaning of what a snapshot holds.
+const snapshotVersion = 2
 
 // A Snapshot is the state of a run between two iterations. It can be stored with
 // any encoder; a solver for the same problem, network and options that restores
 // it continues with the same bits; with MixedPrecision it agrees to rounding.
 type Snapshot struct {
-	Method    string
-	Iteration int
-	D, Rank   int
-	// U[i] holds U_g of node Hosted()[i] by columns, d*r entries.
-	U [][]float64
+	Version int
+	// Fingerprint is of the data of the hosted nodes, the network and the options.
+	Fingerprint string
+	Nodes       []int // hosted
+	Method      string
+	Iteration   int
+	D, Rank     int
+	// U[i] holds U_g of node Hosted()[i] by columns, d*r entries, and Moved[i] how far it
+	// moved in the last iteration, if that was measured.
+	U     [][]float64
+	Moved []float64
 	// Step is eta; SigmaSquared is where it came from, or 0.
 	Step, SigmaSquared   float64
-	Traffic, InitTraffic topology.Traffic
+	Traffic, InitTraffic consensus.Traffic
 	Compute              time.Duration
-	// Moves is what Options.StopAtNoise remembers of node i, empty without it.
-	Moves []float64 `json:",omitempty"`
 	// Mixer is what the mixer remembers between two iterations, empty if nothing.
 	Mixer []byte `json:",omitempty"`
-	// Scaled[i] is the further state of node i with ScaledDiffusion and
-	// GradientTracking, empty otherwise.
-	Scaled []ScaledState `json:",omitempty"`
+	// State[i] is the further state of node Hosted()[i].
+	State []NodeState `json:",omitempty"`
+	Stop  StopState
 }
 
-// ScaledState is what a node of ScaledDiffusion or GradientTracking carries from
-// one iteration to the next, besides U_g.
-type ScaledState struct {
-	P        []float64 // its upper triangle, by rows
-	Damping  DampingState
-	Tracked  []float64 `json:",omitempty"` // S_g by columns, padded; GradientTracking only
-	Previous []float64 `json:",omitempty"` // the last gradient, likewise
+// NodeState is what a node carries from one iteration to the next, besides U_g; empty
+// for the methods that remember nothing.
+type NodeState struct {
+	P        []float64      `json:",omitempty"` // its upper triangle, by rows
+	Damping  *DampingState  `json:",omitempty"`
+	Anderson *AndersonState `json:",omitempty"`
+	Tracked  []float64      `json:",omitempty"` // S_g by columns, padded; GradientTracking only
+	Previous []float64      `json:",omitempty"` // the last gradient, likewise
+}
+
+func (n *NodeState) empty() bool {
+	return len(n.P)+len(n.Tracked)+len(n.Previous) == 0 && n.Damping == nil && n.Anderson == nil
 }
 
 // DampingState is what a node remembers to choose the length of its step.
@@ -48,6 +63,23 @@ type DampingState struct {
 	Length, Rate float64   // of moves
 	Window       [2]float64
 	Count        int
+}
+
+// AndersonState is what a node of the accelerated methods remembers: the last l and g,
+// their changes, the agreed inner products of those of l, and what the guard goes back to.
+type AndersonState struct {
+	L, G, M, Norms []float64
+	DL, DG         [][]float64
+	Filled, Next   int
+	Safe, Tried    []float64
+	Lowest         *float64
+}
+
+// StopState is what the stop rules remember. Numbers that are not known yet are nil.
+type StopState struct {
+	Telling, TellAt, Above, Next int
+	Start, Best, Move            *float64
+	Began                        []float64 // objective of every hosted node at the start
 }
 
 func (d *damping) state() DampingState {
@@ -63,137 +95,166 @@ func (d *damping) restore(s *DampingState) {
 	d.sum, d.last, d.count = s.Window[0], s.Window[1], s.Count
 }
 
+func known(v float64) *float64 { // JSON has no NaN and no infinities
+	if !finite(v) {
+		return nil
+	}
+	return &v
+}
+
+func (w *watch) state() StopState {
+	return StopState{
+		Telling: w.telling, TellAt: w.tellAt, Above: w.above, Next: w.next, Began: slices.Clone(w.began),
+		Start: known(w.start), Best: known(w.best), Move: known(w.move),
+	}
+}
+
+func (w *watch) restore(s *StopState) {
+	w.reset()
+	w.telling, w.tellAt, w.above, w.next = s.Telling, s.TellAt, s.Above, s.Next
+	copy(w.began, s.Began)
+	for _, f := range []struct {
+		to   *float64
+		from *float64
+	}{{&w.start, s.Start}, {&w.best, s.Best}, {&w.move, s.Move}} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+}
+
 // Snapshot returns a copy of the state, after the initialisation if nothing has
 // run yet.
 func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
+	s.net.Rewind()
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	d, r := s.u[0].Dims()
 	snap := &Snapshot{
+		Version: snapshotVersion, Fingerprint: s.fingerprint(), Nodes: slices.Clone(s.hosted),
 		Method: s.o.Method.String(), Iteration: s.iteration, D: d, Rank: r,
-		Step: s.step, SigmaSquared: s.initial.SigmaSquared,
+		Step: s.eta, SigmaSquared: s.initial.SigmaSquared,
 		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute,
-		Moves: append([]float64(nil), s.lastMove...),
+		Moved: slices.Clone(s.moved), Stop: s.watch.state(),
 	}
-	for _, u := range s.u {
-		cols := make([]float64, 0, d*r)
-		for j := range r {
-			cols = append(cols, u.Col(j)...)
-		}
-		snap.U = append(snap.U, cols)
+	for i, u := range s.u {
+		snap.U = append(snap.U, columns(u))
+		snap.State = append(snap.State, s.method.save(i))
 	}
-	if s.shared {
-		snap.Scaled = s.scaledState()
-	}
-	if m, ok := s.scheme.mixer.(encoding.BinaryMarshaler); ok {
-		var err error
-		if snap.Mixer, err = m.MarshalBinary(); err != nil {
-			return nil, err
-		}
-	}
-	return snap, nil
+	var err error
+	snap.Mixer, err = s.meeting.MarshalBinary()
+	return snap, err
 }
 
-// Restore continues from a snapshot of a run of the same problem and method. It
-// returns an error, and changes nothing, if the snapshot does not fit.
+func columns(u *kernel.Basis) []float64 {
+	_, r := u.Dims()
+	var cols []float64
+	for j := range r {
+		cols = append(cols, u.Col(j)...)
+	}
+	return cols
+}
+
+// Restore continues from a snapshot of a run of the same problem, network and options.
+// It checks everything first: on an error, which names what differs, nothing has
+// changed.
 func (s *Solver) Restore(snap *Snapshot) error {
+	if err := s.checkSnapshot(snap); err != nil {
+		return err
+	}
+	if err := s.meeting.UnmarshalBinary(snap.Mixer); err != nil {
+		return fmt.Errorf("difalt: snapshot: %w", err)
+	}
+	d, r := s.u[0].Dims()
+	for i := range snap.U {
+		for j := range r {
+			copy(s.u[i].Col(j), snap.U[i][j*d:][:d])
+		}
+		s.method.restore(i, &snap.State[i])
+	}
+	copy(s.moved, snap.Moved)
+	s.watch.restore(&snap.Stop)
+	s.initial = &Initial{U: clone(s.u), SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
+	s.status = Running
+	s.restored = snap.Iteration > 0
+	s.eta, s.iteration, s.observed, s.compute = snap.Step, snap.Iteration, snap.Iteration-1, snap.Compute
+	s.begun, s.counted = s.net.Traffic(), snap.Traffic
+	return nil
+}
+
+// checkSnapshot returns an error if a snapshot is not of this run.
+func (s *Solver) checkSnapshot(snap *Snapshot) error {
+	if snap == nil {
+		return errors.New("difalt: no snapshot")
+	}
 	d, r := s.u[0].Dims()
 	switch {
+	case snap.Version != snapshotVersion:
+		return fmt.Errorf("difalt: snapshot has version %d, this is version %d", snap.Version, snapshotVersion)
 	case snap.Method != s.o.Method.String():
 		return fmt.Errorf("difalt: snapshot is of method %q, the solver runs %v", snap.Method, s.o.Method)
 	case snap.D != d || snap.Rank != r:
 		return fmt.Errorf("difalt: snapshot has bases of %d x %d, the problem %d x %d", snap.D, snap.Rank, d, r)
-	case len(snap.U) != len(s.u):
-		return fmt.Errorf("difalt: snapshot has %d nodes, the solver hosts %d", len(snap.U), len(s.u))
-	case snap.Iteration < 0:
-		return fmt.Errorf("difalt: snapshot has iteration %d", snap.Iteration)
+	case !slices.Equal(snap.Nodes, s.hosted):
+		return fmt.Errorf("difalt: snapshot is of nodes %v, the solver hosts %v", snap.Nodes, s.hosted)
+	case snap.Fingerprint != s.fingerprint():
+		return fmt.Errorf("difalt: snapshot is of other data, another network or other options: fingerprint %.12s..., here %.12s...", snap.Fingerprint, s.fingerprint())
+	case snap.Iteration < 0 || snap.Iteration > s.o.Iterations:
+		return fmt.Errorf("difalt: snapshot has iteration %d of %d", snap.Iteration, s.o.Iterations)
 	case !(snap.Step > 0) || !finite(snap.Step):
 		return fmt.Errorf("difalt: snapshot has step %v", snap.Step)
+	case len(snap.U) != len(s.u) || len(snap.Moved) != len(s.u) || len(snap.State) != len(s.u) || len(snap.Stop.Began) != len(s.u):
+		return fmt.Errorf("difalt: snapshot has %d bases, %d moves, %d states and %d objectives for %d nodes", len(snap.U), len(snap.Moved), len(snap.State), len(snap.Stop.Began), len(s.u))
 	}
-	for i, cols := range snap.U {
-		if len(cols) != d*r {
-			return fmt.Errorf("difalt: snapshot of node %d has %d entries, want %d", s.hosted[i], len(cols), d*r)
+	for i, g := range s.hosted {
+		if len(snap.U[i]) != d*r {
+			return fmt.Errorf("difalt: snapshot of node %d has %d entries, want %d", g, len(snap.U[i]), d*r)
 		}
-		for k, v := range cols {
+		for k, v := range snap.U[i] {
 			if !finite(v) {
-				return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", s.hosted[i], k%d, k/d, v)
+				return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", g, k%d, k/d, v)
+			}
+		}
+		state := &snap.State[i]
+		if !s.method.fits(state) || state.empty() != snap.State[0].empty() {
+			return fmt.Errorf("difalt: snapshot of node %d has a state of another shape", g)
+		}
+		for _, v := range slices.Concat(state.P, state.Tracked, state.Previous) {
+			if !finite(v) {
+				return fmt.Errorf("difalt: snapshot of node %d has a state with %v", g, v)
 			}
 		}
 	}
-	if err := s.restoreScaled(snap); err != nil {
-		return err
-	}
-	if m, ok := s.scheme.mixer.(encoding.BinaryUnmarshaler); ok {
-		if err := m.UnmarshalBinary(snap.Mixer); err != nil {
-			return fmt.Errorf("difalt: snapshot: %w", err)
-		}
-	} else if len(snap.Mixer) > 0 {
-		return fmt.Errorf("difalt: snapshot has %d bytes of a mixer that keeps state, and this one keeps none", len(snap.Mixer))
-	}
-	u := make([]*kernel.Basis, len(s.u))
-	for i, cols := range snap.U {
-		u[i] = kernel.NewBasis(d, r)
-		for j := range r {
-			copy(u[i].Col(j), cols[j*d:][:d])
-		}
-		s.u[i].CopyFrom(u[i])
-	}
-	s.initial = &Initial{U: u, SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
-	copy(s.lastMove, snap.Moves)
-	s.restored = snap.Iteration > 0
-	s.step, s.iteration, s.compute = snap.Step, snap.Iteration, snap.Compute
-	// Count on from the snapshot's traffic.
-	s.begun = s.scheme.mixer.Traffic().Minus(snap.Traffic)
 	return nil
+}
+
+// fingerprint tells runs apart: by the options, the network, and every number of the
+// hosted nodes' data.
+func (s *Solver) fingerprint() string {
+	h := fnv.New64a()
+	fmt.Fprint(h, s.wish())
+	sum := h.Sum64()
+	mix := func(v float64) {
+		sum = (sum ^ math.Float64bits(v)) * 0x9e3779b97f4a7c15
+		sum ^= sum >> 29
+	}
+	row := make([]float64, s.p.Nodes[0].Features())
+	for _, k := range s.p.Nodes {
+		for t := range k.Len() {
+			for n, y := range k.Y(t) {
+				for _, v := range k.Row(row, t, n) {
+					mix(v)
+				}
+				mix(y)
+			}
+			mix(float64(t))
+		}
+	}
+	return fmt.Sprintf("%016x", sum)
 }
 
 // traffic returns what the iterations have sent.
-func (s *Solver) traffic() topology.Traffic {
-	return s.scheme.mixer.Traffic().Minus(s.begun)
-}
-
-func (s *Solver) scaledState() []ScaledState {
-	var states []ScaledState
-	for i, c := range s.scalings {
-		state := ScaledState{
-			P: append([]float64(nil), c.p...), Damping: c.damping.state(),
-		}
-		if s.tracker != nil {
-			state.Tracked = append(state.Tracked, s.tracker.sum[i].Data()...)
-			state.Previous = append(state.Previous, s.tracker.previous[i].Data()...)
-		}
-		states = append(states, state)
-	}
-	return states
-}
-
-func (s *Solver) restoreScaled(snap *Snapshot) error {
-	if len(snap.Scaled) == 0 && (s.scalings == nil || snap.Iteration == 0) {
-		s.shared = false
-		return nil
-	}
-	if len(snap.Scaled) != len(s.scalings) {
-		return fmt.Errorf("difalt: snapshot has the scaled state of %d nodes, want %d", len(snap.Scaled), len(s.scalings))
-	}
-	size := 0
-	if s.tracker != nil {
-		size = len(s.u[0].Data())
-	}
-	for i, state := range snap.Scaled {
-		if len(state.P) != len(s.scales[0]) || len(state.Damping.Move) != len(s.u[0].Data()) || len(state.Tracked) != size || len(state.Previous) != size {
-			return fmt.Errorf("difalt: snapshot of node %d has a scaled state of another shape", s.hosted[i])
-		}
-	}
-	for i, state := range snap.Scaled {
-		c := s.scalings[i]
-		copy(c.p, state.P)
-		c.damping.restore(&state.Damping)
-		if s.tracker != nil {
-			copy(s.tracker.sum[i].Data(), state.Tracked)
-			copy(s.tracker.previous[i].Data(), state.Previous)
-		}
-	}
-	s.shared = true
-	return nil
+func (s *Solver) traffic() consensus.Traffic {
+	return s.net.Traffic().Minus(s.begun).Plus(s.counted)
 }

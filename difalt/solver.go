@@ -3,112 +3,84 @@ package difalt
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/kernel/qr"
-	"github.com/difalt/difalt/topology"
 )
 
 // A Solver runs one method on one problem, an iteration at a time if the caller
-// wishes. Steady-state iterations do not allocate. A Solver is used by one
-// goroutine at a time; Close releases its workers.
+// wishes. It hosts the nodes of its network that live in this process: all of them,
+// some, or one; each computes the same bits whoever hosts it.
+//
+// An iteration is a transaction: it succeeds, or leaves the state as it was and may be
+// tried again with the same bits. Steady-state iterations do not allocate. A Solver is
+// used by one goroutine at a time, and so is its network; Close releases its workers.
 type Solver struct {
 	*system
-	scheme  scheme
-	groups  []*kernel.Group
-	engine  *kernel.Engine
-	metrics *metrics
-	u, z    []*kernel.Basis // U_g, and what becomes the next U_g
-	base    []*kernel.Basis // from which the adaptation steps: u or z
-	grads   []*kernel.Basis // of the groups
-	rr      [][]float64     // R of the last projection
-	qrWork  [][]float64
-	flags   [][]float64 // what the nodes tell one another for the stop rule
-	raised  []bool
-	// For StopAtNoise:
-	noise    *scaling
-	moments  [][]float64 // L B_g B_g' and L times the objective
-	lastMove []float64
+	method   method
+	meeting  *consensus.Mixer // where the method's nodes meet
+	rounds   int
+	groups   []*kernel.Group
+	executor *kernel.Executor
+	metrics  *metrics
+	u, z     []*kernel.Basis // U_g, and what becomes the next U_g
+	grads    []*kernel.Basis // of the groups
+	rr       [][]float64     // R of the last projection
+	qrWork   [][]float64
+	qrTime   []time.Duration
+	moved    []float64 // |U_g - previous U_g|_F, if anybody asks for it
 
-	last Record
+	project, measureMove func(worker int) // stored, so that calling them does not allocate
 
 	initial   *Initial // nil until the first step
-	step      float64  // eta
+	eta       float64  // in the user's units
 	iteration int
-	begun     topology.Traffic // of the mixer when the iterations began
+	observed  int // iterations of which the observer knows
+	status    Status
+	joined    consensus.Traffic // of the network before the run
+	begun     consensus.Traffic // and when the iterations began
+	counted   consensus.Traffic // of the run before it was restored
 	compute   time.Duration
-	qrTime    []time.Duration
+	mixing    time.Duration // of this iteration
+	last      Record
 
-	scalings []*scaling  // of ScaledDiffusion and GradientTracking, else nil
-	scales   [][]float64 // the P of the scalings
-	shared   bool        // the nodes have agreed on P before
-	tracker  *tracker    // of GradientTracking, else nil
-
+	watch      watch
 	precisions []*precision // of MixedPrecision, else nil
 	restored   bool         // and nothing has run since
-
-	adapt, adaptScaled, project, compensate func(worker int) // stored, so that calling them does not allocate
 }
 
-// NewSolver returns a solver for the problem. It validates everything and
-// computes nothing yet.
-func NewSolver(p *Problem, net *Network, o Options) (*Solver, error) {
+// NewSolver returns a solver for the hosted nodes of a problem. It validates what this
+// process can see, and neither computes nor sends anything yet. Options that concern
+// all nodes are compared when the run begins.
+func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	sys, err := newSystem(p, net, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Solver{system: sys}
-	if s.scheme, err = s.newScheme(); err != nil {
-		sys.pool.Close()
-		return nil, err
-	}
-	d, r := s.p.Nodes[0].Features(), s.o.Rank
-	for _, tasks := range s.p.Nodes {
-		g := kernel.NewGroup(tasks, r)
-		s.groups = append(s.groups, g)
-		s.grads = append(s.grads, g.Grad)
+	s := &Solver{system: sys, observed: -1, joined: net.Traffic()}
+	d, r := p.Nodes[0].Features(), s.o.Rank
+	for range p.Nodes {
 		s.u = append(s.u, kernel.NewBasis(d, r))
 		s.z = append(s.z, kernel.NewBasis(d, r))
 		s.rr = append(s.rr, make([]float64, r*r))
 		s.qrWork = append(s.qrWork, make([]float64, qr.WorkLen(r)))
-		s.flags = append(s.flags, make([]float64, 1))
 	}
-	if o.MixedPrecision {
-		s.reduce()
-		s.compensate = s.perNode(s.compensateNode)
-	}
-	s.qrTime = make([]time.Duration, len(s.groups))
-	s.raised = make([]bool, len(s.groups))
-	if o.StopAtNoise {
-		s.noise = newScaling(r)
-		s.lastMove = make([]float64, len(s.groups))
-		for range s.groups {
-			s.moments = append(s.moments, make([]float64, len(s.noise.p)+1))
-		}
-	}
-	s.engine = kernel.NewEngine(s.pool, s.groups)
-	s.metrics = newMetrics(s.pool, s.p.Truth, len(s.groups), d, r)
-	s.adapt = s.perNode(s.adaptNode)
-	s.adaptScaled = s.perNode(s.adaptScaledNode)
-	if o.Method == ScaledDiffusion || o.Method == GradientTracking {
-		for range s.groups {
-			c := newScaling(r)
-			c.damping = newDamping(len(s.z[0].Data()))
-			s.scalings = append(s.scalings, c)
-			s.scales = append(s.scales, c.p)
-		}
-	}
-	if o.Method == GradientTracking {
-		s.tracker = newTracker(len(s.groups), d, r)
-	}
+	s.qrTime = make([]time.Duration, len(p.Nodes))
+	s.moved = make([]float64, len(p.Nodes))
 	s.project = s.perNode(s.projectNode)
+	s.measureMove = s.perNode(func(i int) { s.moved[i] = move(s.u[i], s.z[i]) })
+	s.method, s.meeting, s.rounds = s.newMethod()
+	s.metrics = newMetrics(s.pool, p.Truth, len(p.Nodes), d, r)
+	s.watch = newWatch(s)
 	return s, nil
 }
 
 // Run runs a whole problem: NewSolver, Solver.Run and Close.
-func Run(ctx context.Context, p *Problem, net *Network, o Options) (*Result, error) {
+func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*Result, error) {
 	s, err := NewSolver(p, net, o)
 	if err != nil {
 		return nil, err
@@ -117,107 +89,228 @@ func Run(ctx context.Context, p *Problem, net *Network, o Options) (*Result, err
 	return s.Run(ctx)
 }
 
-// Close ends the solver's workers. The solver must not be used afterwards.
-func (s *Solver) Close() { s.pool.Close() }
-
-// Run iterates until Options.Iterations or the stop rule is reached and returns
-// the result. When the context ends, it returns the state of the last whole
-// iteration with Status Canceled and no error, unless there is no estimate yet.
-func (s *Solver) Run(ctx context.Context) (*Result, error) {
-	status := IterationLimit
-	for s.iteration < s.o.Iterations {
-		err := s.Step(ctx)
-		if errors.Is(err, errDiverged) {
-			status = Diverged
-			break
-		}
-		if s.initial != nil && ctx.Err() != nil {
-			status = Canceled
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		done, err := s.settled(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			status = Converged
-			break
-		}
-	}
-	if err := s.begin(ctx); err != nil { // Iterations may be done without a step after Restore
-		return nil, err
-	}
-	return s.finish(status), nil
+// Close ends the solver's workers. The solver must not be used afterwards; its network
+// may.
+func (s *Solver) Close() {
+	s.meeting.Close()
+	s.system.close()
 }
 
-var errDiverged = errors.New("difalt: the estimate is not finite any more; the step is too large")
+// Run iterates until a stop rule or Options.Iterations ends the run and returns the
+// result. A diverged run returns its result and an error that wraps ErrDiverged. When
+// the context ends, the result is that of the last whole iteration with Status
+// Canceled and no error, or the context's error if there is no estimate yet.
+func (s *Solver) Run(ctx context.Context) (*Result, error) {
+	for s.status == Running {
+		status, err := s.Step(ctx)
+		if status == Canceled {
+			break
+		}
+		if err != nil && !(s.leaving(ctx, err) && s.initial != nil) {
+			if status == Diverged {
+				break
+			}
+			return nil, err
+		}
+	}
+	if s.initial == nil {
+		return nil, ctx.Err()
+	}
+	res, err := s.Result()
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil && s.status == Running {
+		res.Status = Canceled
+	}
+	s.report(res)
+	if s.o.Observer != nil && s.observed < s.iteration {
+		s.observed, s.last = s.iteration, res.Last
+		if err := s.o.Observer(&s.last); err != nil {
+			return nil, err
+		}
+	}
+	if res.Status == Diverged {
+		return res, ErrDiverged
+	}
+	return res, nil
+}
+
+// Iterations returns an iterator that runs the solver and yields the record of every
+// state, beginning with that of the initial estimate. It ends with the run, and after
+// an error, which it yields with a nil record; ErrDiverged is one.
+func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for {
+			status, err := s.Step(ctx)
+			if s.initial != nil && (err == nil || status != Running) {
+				if rec := s.Record(); !yield(&rec, nil) {
+					return
+				}
+			}
+			if err == nil {
+				err = status.Err()
+			}
+			if err != nil {
+				yield(nil, err)
+			}
+			if err != nil || status != Running {
+				return
+			}
+		}
+	}
+}
 
 // Step runs one iteration of Alg. 3 (lines 7 to 14), after the initialisation if it
-// is the first. The observer gets the record of the state before the iteration.
+// is the first, and returns whether the run goes on. Once it has ended, Step does
+// nothing and returns the same status, with ErrDiverged for Diverged. The observer
+// gets the record of the state before the iteration.
 //
-// It returns the context's error, an error of the mixer, or, when an estimate is
-// not finite, an error that says so; the solver then still holds the last state.
-func (s *Solver) Step(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// On any other error the state is as before, and Step may be called again. If nodes
+// live in other processes, all of them then have to. When the context has ended, Step
+// returns Canceled and the context's error if all nodes live here; otherwise it takes
+// part in iterations until all nodes know, and returns Canceled when they leave.
+func (s *Solver) Step(ctx context.Context) (Status, error) {
+	if s.status != Running {
+		return s.status, s.divergence()
 	}
+	ctx, done, err := s.patience(ctx)
+	if err != nil {
+		return Canceled, err
+	}
+	defer done()
+	s.net.Rewind()
 	if err := s.begin(ctx); err != nil {
-		return err
+		return Running, err
 	}
+	status := Running
+	if s.iteration < s.o.Iterations {
+		status, err = s.iterate(ctx)
+	}
+	if s.iteration == s.o.Iterations && status == Running && err == nil {
+		status, err = s.finish(ctx)
+	}
+	if err != nil && s.net.AllHosted() && errors.Is(err, ctx.Err()) {
+		return Canceled, err
+	}
+	return status, err
+}
+
+// iterate is one iteration of Alg. 3.
+func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	s.selectSamples()
-	switch {
-	case s.precisions == nil:
-	case s.restored:
-		s.resume()
-	default:
-		s.pool.Run(s.compensate)
+	s.refer()
+	s.executor.Step(s.u, s.ridge()) // lines 7 to 11: b_t and the gradient, at every node
+	if err := s.observe(); err != nil {
+		return Running, err
 	}
-	s.engine.Step(s.u, s.o.Ridge) // lines 7 to 11: b_t and the gradient, at every node
-	s.observe()
-	mixing, err := s.combine(ctx) // lines 12 and 13: adapt, and agree with the neighbours
-	if errors.Is(err, topology.ErrNotFinite) {
-		return errDiverged
+	if status, err := s.settled(ctx); err != nil || status != Running {
+		return status, err
+	}
+	s.watch.tell(s)
+	s.mixing = 0
+	err := s.method.combine(ctx, s) // lines 12 and 13: adapt, and agree with the neighbours
+	if err == nil {
+		err = s.projectAll() // line 14
+	}
+	if errors.Is(err, errNotFinite) || errors.Is(err, consensus.ErrNotFinite) {
+		return s.end(Diverged), ErrDiverged
 	}
 	if err != nil {
-		return err
+		return Running, err
 	}
-	if err := s.projectAll(); err != nil { // line 14
-		return err
-	}
+	word, sums, told := s.meeting.Told()
+	s.u, s.z = s.z, s.u
+	s.method.commit(s)
+	s.net.Commit()
 	s.iteration++
-	s.compute += s.slowestNode() + mixing/time.Duration(len(s.hosted))
-	return nil
+	if s.precisions != nil || (told || s.watch.telling < 0) && s.iteration >= s.watch.tellAt {
+		s.pool.Run(s.measureMove)
+	}
+	s.compute += s.slowestNode() + s.mixing/time.Duration(len(s.hosted))
+	if told {
+		if status := s.watch.listen(s, Status(word), sums); status != Running {
+			return s.end(status), s.divergence()
+		}
+	}
+	return Running, nil
 }
 
 // begin runs the initialisation once (Alg. 3, line 5).
 func (s *Solver) begin(ctx context.Context) error {
-	if s.initial != nil {
+	if s.groups != nil && s.initial != nil {
 		return nil
 	}
-	initial := &Initial{U: s.p.U0, Step: s.o.Step}
-	if s.p.U0 == nil || s.o.Step == 0 {
-		var err error
-		if initial, err = s.initialize(ctx); err != nil {
-			return err
+	s.met = false // the nodes meet again if what follows has failed
+	if err := s.meet(ctx); err != nil {
+		return err
+	}
+	initial := s.initial // of a snapshot
+	if initial == nil {
+		initial = &Initial{U: s.p.U0, Step: s.o.Step}
+		if s.p.U0 == nil || s.o.Step == 0 {
+			var err error
+			if initial, err = s.initialize(ctx); err != nil {
+				return err
+			}
+		}
+		if s.o.Method == AltGDmin && s.p.U0 != nil { // one U for all, node 0's estimate
+			if err := s.shareFirst(ctx, initial.U); err != nil {
+				return err
+			}
+		}
+		initial.Traffic = s.net.Traffic().Minus(s.joined)
+		s.eta = or(s.o.Step, initial.Step)
+		for i, u := range initial.U {
+			s.u[i].CopyFrom(u)
 		}
 	}
-	s.step = or(s.o.Step, initial.Step)
-	for i, u := range initial.U {
-		s.u[i].CopyFrom(u)
-		if s.o.Method == AltGDmin { // one U for all, node 1's estimate
-			s.u[i].CopyFrom(initial.U[0])
-		}
-	}
+	s.net.Commit()
+	s.begun = s.net.Traffic()
 	s.initial = initial
-	s.begun = s.scheme.mixer.Traffic()
-	if s.scheme.mixer == s.mixer {
-		initial.Traffic = s.begun.Minus(s.before) // with what the mixer's set-up took
+	if s.groups == nil {
+		s.build()
 	}
 	return nil
 }
+
+// shareFirst overwrites the bases of all nodes by that of node 0.
+func (s *Solver) shareFirst(ctx context.Context, u []*kernel.Basis) error {
+	z := make([][]float64, len(u))
+	for i := range u {
+		u[i] = u[i].Clone() // it may be the caller's
+		z[i] = u[i].Data()
+	}
+	return s.net.Broadcast(ctx, 0, z)
+}
+
+// build makes what computes on the data, once their units are known.
+func (s *Solver) build() {
+	for _, tasks := range s.nodes {
+		g := kernel.NewGroup(tasks, s.o.Rank)
+		s.groups = append(s.groups, g)
+		s.grads = append(s.grads, g.Grad)
+	}
+	if s.o.MixedPrecision {
+		s.reduce()
+	}
+	s.executor = kernel.NewExecutor(s.pool, s.groups)
+}
+
+// exchange lets the nodes of the method meet, and takes the time.
+func (s *Solver) exchange(ctx context.Context, stream consensus.Stream, z []*kernel.Basis, scalars [][]float64) error {
+	start := time.Now()
+	err := s.agree(ctx, s.meeting, stream, z, scalars, s.rounds)
+	s.mixing += time.Since(start)
+	return err
+}
+
+// step is eta in our units, and ridge the strength of the ridge.
+func (s *Solver) step() float64  { return s.eta / (s.unit.y * s.unit.y) }
+func (s *Solver) ridge() float64 { return s.o.Ridge * s.unit.x * s.unit.x }
+
+// nodeCount is L: a node's gradient times L stands for that of all.
+func (s *Solver) nodeCount() float64 { return float64(s.net.Len()) }
 
 // selectSamples points the groups at the sample sets tau and tau + T_GD (Alg. 3,
 // lines 7 and 10).
@@ -231,36 +324,32 @@ func (s *Solver) selectSamples() {
 	}
 }
 
-// projectNode is line 14 at one node: Z = Q R with positive diagonal, U <- Q.
+// projectNode is line 14 at one node: Z = Q R with positive diagonal.
 func (s *Solver) projectNode(i int) {
 	start := time.Now()
-	if s.o.Method == AltGDmin && i > 0 {
-		s.qrTime[i] = 0 // the server has factored Z once for all
-		return
-	}
 	s.z[i].Orthonormalize(s.rr[i], s.qrWork[i])
-	if s.scalings != nil {
-		s.scalings[i].observe(s.u[i], s.z[i])
-	}
 	s.qrTime[i] = time.Since(start)
 }
 
-// projectAll projects at every node. It leaves U as it was when a Z is not finite.
+var errNotFinite = errors.New("difalt: an estimate is not finite")
+
+// projectAll projects at every node, and returns errNotFinite if a Z is not finite.
 func (s *Solver) projectAll() error {
 	s.pool.Run(s.project)
 	r := s.o.Rank
 	for i, rr := range s.rr {
-		if s.o.Method == AltGDmin && i > 0 {
-			s.z[i].CopyFrom(s.z[0])
-			continue
-		}
 		for k := range r {
-			if !finite(rr[k*r+k]) { // NaN or Inf anywhere in a column shows in its norm
-				return errDiverged
+			if finite(rr[k*r+k]) { // NaN or Inf anywhere in a column shows in its norm
+				continue
 			}
+			if s.net.AllHosted() {
+				return errNotFinite
+			}
+			s.watch.raise(i, Diverged) // and until the others know, stay where we are
+			s.z[i].CopyFrom(s.u[i])
+			break
 		}
 	}
-	s.u, s.z = s.z, s.u
 	return nil
 }
 
@@ -273,32 +362,87 @@ func (s *Solver) slowestNode() time.Duration {
 	return slowest
 }
 
-// finish fits b_t to the final U_g and returns the result.
-func (s *Solver) finish(status Status) *Result {
-	if s.o.SampleSplit || s.o.MixedPrecision {
-		for i, g := range s.groups {
-			g.SetSamples(s.p.Nodes[i], s.p.Nodes[i])
-		}
+// U returns the current estimates of the hosted nodes, U_g of node Hosted()[i]. They are
+// the solver's: read only, and valid until the next step. Nil before the first.
+func (s *Solver) U() []*kernel.Basis {
+	if s.initial == nil {
+		return nil
 	}
-	s.engine.Minimize(s.u, s.o.Ridge)
-	last := s.record()
-	if s.o.Observer != nil {
-		s.last = last
-		s.o.Observer(&s.last)
+	return s.u
+}
+
+// Record describes the current state; it takes the time of a minimisation over the b_t.
+// It panics before the first step.
+func (s *Solver) Record() Record {
+	return s.record(s.minimized())
+}
+
+// minimized returns the hosted groups with b_t fitted to the current U_g on all
+// samples. The solver's own groups stay as they are.
+func (s *Solver) minimized() []*kernel.Group {
+	groups := make([]*kernel.Group, len(s.nodes))
+	for i, tasks := range s.nodes {
+		groups[i] = kernel.NewGroup(tasks, s.o.Rank)
 	}
+	kernel.NewExecutor(s.pool, groups).Minimize(s.u, s.ridge())
+	return groups
+}
+
+// Result fits b_t to the current U_g and returns the state, at any time after the first
+// step. It returns an error before.
+func (s *Solver) Result() (*Result, error) {
+	if s.initial == nil {
+		return nil, errors.New("difalt: there is no estimate before the first step")
+	}
+	groups := s.minimized()
 	res := &Result{
-		Status: status, Iterations: s.iteration, U: clone(s.u),
-		Step: s.step, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, Last: last,
+		Status: s.status, Iterations: s.iteration, U: clone(s.u),
+		Step: s.eta, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, Last: s.record(groups),
+		Residual: s.watch.residual, StatisticalError: s.watch.noise,
 	}
-	for _, g := range s.groups {
-		res.B = append(res.B, append([]float64(nil), g.B...))
+	for i, g := range groups {
+		b := append([]float64(nil), g.B...)
+		for k := range b {
+			b[k] *= s.unit.coefficient()
+			if s.rms != nil {
+				b[k] *= s.rms[i][k/s.o.Rank]
+			}
+		}
+		res.B = append(res.B, b)
 		res.Tasks = append(res.Tasks, append([]lsq.Status(nil), g.Status...))
 	}
-	if last.Singular > 0 && s.o.Ridge == 0 {
-		s.o.Logger.Warn("tasks without a unique least-squares solution took the one of minimum norm; a ridge avoids that", "tasks", last.Singular)
+	return res, nil
+}
+
+// undetermined is the statistical error above which a direction is hardly better than
+// any other.
+const undetermined = 0.3
+
+// report says what a user should know about a finished run.
+func (s *Solver) report(res *Result) {
+	if res.Last.Singular > 0 && s.o.Ridge == 0 {
+		s.o.Logger.Warn("tasks without a unique least-squares solution took the one of minimum norm; a ridge avoids that", "tasks", res.Last.Singular)
 	}
-	s.o.Logger.Debug("finished", "status", status, "iterations", s.iteration, "objective", last.Objective)
-	return res
+	switch {
+	case res.Status == Diverged:
+		s.o.Logger.Warn("the run diverged", "iterations", res.Iterations, "step", res.Step)
+	case res.Status == IterationLimit && res.Residual > s.watch.enough(s):
+		s.o.Logger.Warn("the run has not converged: take more iterations, more rounds, or a method that the condition number and the noise of the nodes do not stop (scaled, tracking)",
+			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.watch.enough(s))
+	}
+	if res.StatisticalError > undetermined {
+		s.o.Logger.Warn("noise leaves at least one direction of U undetermined: take a smaller rank", "rank", s.o.Rank, "statistical_error", res.StatisticalError)
+	}
+	s.o.Logger.Debug("finished", "status", res.Status, "iterations", s.iteration, "objective", res.Last.Objective)
+}
+
+// selectLast points the groups at all samples, for the final state.
+func (s *Solver) selectLast() {
+	if s.o.SampleSplit {
+		for i, g := range s.groups {
+			g.SetSamples(s.nodes[i], s.nodes[i])
+		}
+	}
 }
 
 // perNode returns a pool function that calls f for every hosted node.

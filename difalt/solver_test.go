@@ -2,7 +2,6 @@ package difalt_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"math"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -18,14 +18,14 @@ import (
 )
 
 // small is a problem that every method but DGD solves in a few dozen iterations.
-func small(t testing.TB) (*synthetic, *difalt.Network) {
+func small(t testing.TB) (*synthetic, *consensus.Network) {
 	return gaussian(1, 5, 20, 40, 2, fixed(15), 0), network(t, "er:0.7", 5, topology.Metropolis, 1)
 }
 
 func TestRecoversTheta(t *testing.T) {
 	s, net := small(t)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin} {
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method})
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Tolerance: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,14 +81,14 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	for _, method := range difalt.Methods() {
 		for _, workers := range []int{1, 2} {
 			seen := 0
-			o := difalt.Options{Rank: 2, Method: method, Workers: workers, Observer: func(*difalt.Record) { seen++ }}
+			o := difalt.Options{Rank: 2, Method: method, Workers: workers, Tolerance: -1, Observer: func(*difalt.Record) error { seen++; return nil }}
 			solver, err := difalt.NewSolver(s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx := t.Context()
 			step := func() {
-				if err := solver.Step(ctx); err != nil {
+				if _, err := solver.Step(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -109,7 +109,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	s, net := small(t)
 	for _, method := range difalt.Methods() {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 25}
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Tolerance: -1}
 		want, err := difalt.Run(t.Context(), s.Problem, net, o)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		defer first.Close()
 		for range 11 {
-			if err := first.Step(t.Context()); err != nil {
+			if _, err := first.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -160,54 +160,6 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-func TestRestoreRefuses(t *testing.T) {
-	s, net := small(t)
-	solver, err := difalt.NewSolver(s.Problem, net, difalt.Options{Rank: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer solver.Close()
-	good := func() *difalt.Snapshot {
-		snap, err := solver.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return snap
-	}
-	for _, c := range []struct {
-		spoil func(*difalt.Snapshot)
-		want  string
-	}{
-		{func(s *difalt.Snapshot) { s.Method = "dgd" }, `snapshot is of method "dgd"`},
-		{func(s *difalt.Snapshot) { s.Rank = 3 }, "bases of 20 x 3"},
-		{func(s *difalt.Snapshot) { s.U = s.U[1:] }, "snapshot has 4 nodes"},
-		{func(s *difalt.Snapshot) { s.U[2][21] = math.NaN() }, "node 2, row 1, column 1 is NaN"},
-		{func(s *difalt.Snapshot) { s.Step = 0 }, "step 0"},
-	} {
-		snap := good()
-		c.spoil(snap)
-		if err := solver.Restore(snap); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got error %v, want one with %q", err, c.want)
-		}
-	}
-}
-
-func TestConverged(t *testing.T) {
-	s, net := small(t)
-	o := difalt.Options{Rank: 2, Tolerance: 1e-9}
-	res, err := difalt.Run(t.Context(), s.Problem, net, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Status != difalt.Converged || res.Iterations >= 500 || res.Last.SDMax > 1e-7 {
-		t.Errorf("status %v after %d iterations at %g", res.Status, res.Iterations, res.Last.SDMax)
-	}
-	// The nodes told one another: more rounds than T_con an iteration.
-	if res.Last.Traffic.Rounds <= int64(10*res.Iterations) {
-		t.Errorf("the stop rule's communication is not counted: %d rounds", res.Last.Traffic.Rounds)
-	}
-}
-
 // TestStopAtNoise stops early on noisy data without losing accuracy, and at
 // rounding on data without noise.
 func TestStopAtNoise(t *testing.T) {
@@ -220,7 +172,7 @@ func TestStopAtNoise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.StopAtNoise = false
+			o.StopAtNoise, o.Tolerance = false, -1
 			full, err := difalt.Run(t.Context(), s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)
@@ -228,48 +180,10 @@ func TestStopAtNoise(t *testing.T) {
 			if stopped.Status != difalt.Converged || stopped.Iterations > 500 {
 				t.Errorf("%v, noise %g: %v after %d iterations", method, noise, stopped.Status, stopped.Iterations)
 			}
-			if got, best := stopped.Last.SDMax, full.Last.SDMax; got > 1.1*best+1e-12 {
+			if got, best := stopped.Last.SDMax, full.Last.SDMax; got > 1.1*best+1e-10 {
 				t.Errorf("%v, noise %g: stopped at %g, %d iterations reach %g", method, noise, got, o.Iterations, best)
 			}
 		}
-	}
-}
-
-func TestDivergedKeepsLastFiniteState(t *testing.T) {
-	s, net := small(t)
-	res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Step: 1e305})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Status != difalt.Diverged {
-		t.Fatalf("status %v, want diverged", res.Status)
-	}
-	for g := range res.U {
-		for _, v := range append(res.U[g].Data(), res.B[g]...) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Fatalf("node %d holds %v", g, v)
-			}
-		}
-	}
-}
-
-func TestCanceled(t *testing.T) {
-	s, net := small(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	o := difalt.Options{Rank: 2, Observer: func(r *difalt.Record) {
-		if r.Iteration == 7 {
-			cancel()
-		}
-	}}
-	res, err := difalt.Run(ctx, s.Problem, net, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Status != difalt.Canceled || res.Iterations < 7 || res.Iterations > 8 || res.Last.Iteration != res.Iterations {
-		t.Errorf("%v after %d iterations", res.Status, res.Iterations)
-	}
-	if _, err := difalt.Run(ctx, s.Problem, net, o); err == nil {
-		t.Error("a run that is canceled before it has an estimate must fail")
 	}
 }
 
@@ -285,7 +199,7 @@ func TestSampleSplit(t *testing.T) {
 	}
 	o.Iterations = 300
 	_, err := difalt.Run(t.Context(), s.Problem, net, o)
-	want := "needs 1204 samples a task (602 sets of at least Rank = 2), but node 0, task 0 has 984"
+	want := "node 0, task 0: SampleSplit with 300 iterations needs 1204 samples a task (602 sets of at least Rank = 2), but it has 984"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got error %v, want one with %q", err, want)
 	}
@@ -293,15 +207,16 @@ func TestSampleSplit(t *testing.T) {
 
 func TestTraffic(t *testing.T) {
 	s, net := small(t)
-	edges := int64(net.Weights.Graph().Edges())
-	for method, want := range map[difalt.Method]topology.Traffic{
-		difalt.DifAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
-		difalt.DecAltGDmin:     {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
-		difalt.AltGDmin:        {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
-		difalt.ScaledDiffusion: {Rounds: 20 + 3*10, Messages: (20 + 30) * 2 * edges, Bytes: 2 * edges * 8 * (20*3 + 30*43)},
+	edges, height := int64(net.Graph().Edges()), int64(radius(net.Graph()))
+	for method, want := range map[difalt.Method]consensus.Traffic{
+		difalt.DifAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
+		difalt.DecAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
+		difalt.AltGDmin:    {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
+		// The first P goes up a tree and down again.
+		difalt.ScaledDiffusion: {Rounds: 2*height + 3*10, Messages: 2*4 + 30*2*edges, Bytes: 2*4*3*8 + 30*2*edges*43*8},
 		difalt.DGD:             {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
 	} {
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, InitRounds: 20, Iterations: 10})
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, InitRounds: 20, Iterations: 10, Tolerance: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,6 +224,28 @@ func TestTraffic(t *testing.T) {
 			t.Errorf("%v: traffic %+v, want %+v", method, res.Last.Traffic, want)
 		}
 	}
+}
+
+// radius is the least number of hops within which one node reaches all.
+func radius(g *topology.Graph) int {
+	least := g.Len()
+	for i := range g.Len() {
+		hops := map[int]int{i: 0}
+		queue, far := []int{i}, 0
+		for len(queue) > 0 {
+			k := queue[0]
+			queue = queue[1:]
+			for _, j := range g.Neighbors(k) {
+				if _, seen := hops[j]; !seen {
+					hops[j] = hops[k] + 1
+					far = max(far, hops[j])
+					queue = append(queue, j)
+				}
+			}
+		}
+		least = min(least, far)
+	}
+	return least
 }
 
 func TestRunRefuses(t *testing.T) {
@@ -330,26 +267,26 @@ func TestRunRefuses(t *testing.T) {
 	good := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
 	wide := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
 	wide.U0 = []*kernel.Basis{kernel.NewBasis(8, 2), kernel.NewBasis(8, 3), kernel.NewBasis(8, 2)}
-	far := network(t, "path", 3, topology.Metropolis, 1)
+	few := gaussian(1, 3, 8, 6, 2, fixed(6), 0)
 	for _, c := range []struct {
 		name string
 		p    *difalt.Problem
-		net  *difalt.Network
+		net  *consensus.Network
 		o    difalt.Options
 		want string
 	}{
-		{"NaN", nan.Problem, net, ok, "node 1, task 2, row 4, feature 5: X is NaN"},
+		{"NaN", nan.Problem, net, ok, "node 1, task 2, row 4: feature 5 is NaN"},
 		{"Inf", inf.Problem, net, ok, "node 2, task 0, row 3: y is -Inf"},
-		{"no tasks", empty.Problem, net, ok, "node 0 has no tasks"},
+		{"no tasks", empty.Problem, net, ok, "node 0: node has no tasks"},
 		{"no samples", zero.Problem, net, ok, "the tasks have no samples"},
 		{"nodes", two.Problem, net, ok, "problem has tasks of 2 nodes, but 3 nodes"},
 		{"rank 0", good.Problem, net, difalt.Options{}, "Rank is 0"},
-		{"rank 9", good.Problem, net, difalt.Options{Rank: 9}, "Rank is 9, more than min(d, T) = min(8, 9)"},
+		{"rank 9", good.Problem, net, difalt.Options{Rank: 9}, "Rank is 9: must not be more than the 8 features"},
+		{"rank 8", few.Problem, net, difalt.Options{Rank: 8}, "Rank is 8: must not be more than the 6 tasks"},
 		{"rounds", good.Problem, net, difalt.Options{Rank: 2, Rounds: -1}, "Rounds is -1"},
 		{"step", good.Problem, net, difalt.Options{Rank: 2, Step: math.NaN()}, "Step is NaN"},
 		{"ridge", good.Problem, net, difalt.Options{Rank: 2, Ridge: -3}, "Ridge is -3"},
 		{"U0", wide.Problem, net, ok, "U0 of node 1 is 8 x 3, want 8 x 2"},
-		{"init rounds", good.Problem, far, difalt.Options{Rank: 2, InitRounds: 1}, "does not reach node 2 in InitRounds = 1 rounds; the graph path (3 nodes, 2 edges) needs at least 2"},
 		{"nil", nil, net, ok, "need a problem and a network"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,10 +1,12 @@
 package difalt_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -108,7 +110,7 @@ func (s *synthetic) spectrum() (largest, kappaSquared float64) {
 
 func fixed(n int) func(int) int { return func(int) int { return n } }
 
-func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uint64) *difalt.Network {
+func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uint64) *consensus.Network {
 	t.Helper()
 	g, err := topology.Parse(graph, nodes, seed)
 	if err != nil {
@@ -118,16 +120,66 @@ func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uin
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &difalt.Network{Weights: w}
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
 }
 
-// curve runs a method and returns the record of every iteration.
-func curve(t testing.TB, p *difalt.Problem, net *difalt.Network, o difalt.Options) []difalt.Record {
+// curve runs a method and returns the record of every iteration, to the last also
+// where a baseline ends up worse than it began.
+func curve(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt.Options) []difalt.Record {
 	t.Helper()
 	var recs []difalt.Record
-	o.Observer = func(r *difalt.Record) { recs = append(recs, *r) }
-	if _, err := difalt.Run(t.Context(), p, net, o); err != nil {
+	o.Tolerance = -1
+	o.Observer = func(r *difalt.Record) error {
+		recs = append(recs, *r)
+		return nil
+	}
+	if _, err := difalt.Run(t.Context(), p, net, o); err != nil && !errors.Is(err, difalt.ErrDiverged) {
 		t.Fatal(err)
 	}
 	return recs
+}
+
+// noisy is conditioned with noise in the responses.
+func noisy(seed uint64, nodes, d, tasks, r, n int, kappa, noise float64) *synthetic {
+	s := conditioned(seed, nodes, d, tasks, r, n, kappa)
+	rng := rand.New(rand.NewPCG(seed, 79))
+	for g := range s.y {
+		for t := range s.y[g] {
+			for i := range s.y[g][t] {
+				s.y[g][t][i] += noise * rng.NormFloat64()
+			}
+		}
+	}
+	s.rebuild()
+	return s
+}
+
+// pooled returns the tasks of all nodes as those of one.
+func pooled(s *synthetic) *kernel.Tasks {
+	var x []mat.Matrix
+	var y [][]float64
+	for g := range s.x {
+		for t := range s.x[g] {
+			x, y = append(x, s.x[g][t]), append(y, s.y[g][t])
+		}
+	}
+	return kernel.NewTasks(x, y, kernel.Float64)
+}
+
+// deal deals the tasks of a problem of one node to several, so many to each.
+func deal(s *synthetic, counts []int) *synthetic {
+	dealt := &synthetic{Problem: &difalt.Problem{Truth: s.Truth}}
+	at := 0
+	for _, n := range counts {
+		dealt.x, dealt.y = append(dealt.x, s.x[0][at:at+n]), append(dealt.y, s.y[0][at:at+n])
+		dealt.theta = append(dealt.theta, s.theta[0][at:at+n])
+		dealt.Nodes = append(dealt.Nodes, nil)
+		at += n
+	}
+	dealt.rebuild()
+	return dealt
 }

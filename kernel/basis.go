@@ -59,6 +59,11 @@ func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
 // aliases the basis; entries beyond the d of a column must stay zero.
 func (u *Basis) Data() []float64 { return u.data }
 
+// Matrix returns the basis as an argument for package blas. It aliases the basis.
+func (u *Basis) Matrix() blas.Matrix {
+	return blas.Matrix{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
+}
+
 // CopyFrom copies v, which must have the same dimensions.
 func (u *Basis) CopyFrom(v *Basis) {
 	if u.d != v.d || u.r != v.r {
@@ -76,10 +81,13 @@ func (u *Basis) Clone() *Basis {
 
 // Orthonormalize overwrites u by the factor Q of its thin QR factorisation u = Q
 // R with positive diagonal (Alg. 3, line 14) and stores the upper triangle of R
-// in rr, R(i,j) = rr[j*r+i]. rr needs r*r entries, work qr.WorkLen(r). It
-// requires d >= r and does not allocate.
+// in rr, R(i,j) = rr[j*r+i]. rr needs r*r entries, work qr.WorkLen(r); either is
+// allocated if it is nil, and nothing otherwise. It requires d >= r.
 func (u *Basis) Orthonormalize(rr, work []float64) {
-	qr.Factor(u.data, u.stride, u.d, u.r, rr, u.r, work)
+	if rr == nil {
+		rr = make([]float64, u.r*u.r)
+	}
+	qr.Factor(u.Matrix(), blas.Matrix{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
 }
 
 // alignedFloat64 returns n zeros whose first element starts a cache line. The

@@ -3,5 +3,3 @@
 package kernel
 
 const build = "default"
-
-func library() string { return "" }

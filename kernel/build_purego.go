@@ -3,5 +3,3 @@
 package kernel
 
 const build = "purego"
-
-func library() string { return "" }

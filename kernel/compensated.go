@@ -49,11 +49,24 @@ func (c *Compensated) Full() *Tasks { return c.full }
 // Reduced returns the float32 copy; see Full.
 func (c *Compensated) Reduced() *Tasks { return c.reduced }
 
+// SetResponses replaces the responses of the tasks; see Tasks.WithResponses. Full then
+// returns the tasks with y, and the reference is zero again. Call it once more whenever
+// y has changed.
+func (c *Compensated) SetResponses(y []float64) {
+	c.full = c.full.WithResponses(y)
+	for t := range c.full.rows {
+		copy(c.reduced.Y(t), c.full.Y(t))
+	}
+}
+
 // Refer makes theta_t = U b_t the reference, with b_t = b[t*r : (t+1)*r]. It reads
-// the samples once in both storages, and does not allocate; theta is scratch memory
-// of at least d entries.
+// the samples once in both storages. theta is scratch memory of at least d entries; it
+// is allocated if it is nil, and nothing otherwise.
 func (c *Compensated) Refer(u *Basis, b []float64, theta []float64) {
 	f, s := c.full, c.reduced
+	if theta == nil {
+		theta = make([]float64, f.d)
+	}
 	if u.d != f.d || len(b) < f.Len()*u.r || len(theta) < f.d {
 		panic(badGroup)
 	}

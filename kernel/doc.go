@@ -4,7 +4,7 @@
 // nothing of nodes, networks or files.
 //
 //	b := kernel.NewBuilder(d, samples, kernel.Float64) // samples[t] rows in task t
-//	b.SetRow(t, i, x, y)                               // for every row: copied
+//	b.SetTask(t, x, y)                                 // or b.SetRow: copied
 //	tasks := b.Tasks()                                 // immutable from here on
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
@@ -17,13 +17,16 @@
 //		u.Orthonormalize(rr, work)                     // u becomes Q of its QR
 //	}
 //
-// An Engine steps many groups on a Pool of workers. Only constructors, Clone and Part
-// allocate. Subpackages lsq and qr offer the two factorisations on their own.
+// An Executor steps many groups on a Pool of workers. Only constructors and what returns
+// a new Basis or Tasks allocate. Scratch memory (a Workspace, work) may be nil: it is
+// allocated then. Subpackages lsq, qr and eigen offer the factorisations on their own,
+// and blas the products.
 //
 // Ownership: Tasks is immutable and may be shared. A Group owns its results, a
 // Workspace and a Pool serve one call at a time, a Basis belongs to its maker. No
-// call keeps a reference to its arguments, except NewGroup and SetSamples to
-// tasks, and NewEngine to pool and groups. Close a Pool to end its goroutines.
+// call keeps a reference to its arguments, except NewGroup, SetSamples and
+// NewCompensated to tasks, WithResponses and SetResponses to responses, and
+// NewExecutor to pool and groups. Close a Pool to end its goroutines.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of
 // samples and columns of bases are padded with zeros to multiples of 64 bytes (32
@@ -37,6 +40,11 @@
 // variable DIFALT_KERNEL = generic, avx2, avx512, neon or openblas forces one; Err
 // reports a choice that cannot be had, Info what is in use. Build tags: purego
 // leaves out all assembly, openblas adds OpenBLAS where it is faster.
+//
+// OpenBLAS, in builds with that tag: the kernel leaves gonum's blas64 and lapack64 to
+// the program that embeds it, unless that calls UseOpenBLAS. OpenBLAS has one number
+// of threads for a whole process; while steps run it is held to one, and afterwards
+// it is what it was before. A program that sets it meanwhile loses its setting.
 //
 // Misuse (a wrong shape, stride or length) panics with a constant message. A
 // singular task gets the minimum-norm solution and a status, never NaN; NaN in the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -55,8 +56,37 @@ func ExampleGroup_Step() {
 	// b = [2.16], gradient = [0.70 -0.53], objective = 0.16, ok
 }
 
+// A table in one slice, row after row, goes in without a copy of the caller's making:
+// each task is a matrix over a part of it.
+func ExampleBuilder_SetTask() {
+	table := []float64{ // two features and the response
+		1, 0, 1,
+		0, 1, 2,
+		1, 1, 6,
+	}
+	rows := []int{2, 1}
+	b := kernel.NewBuilder(2, rows, kernel.Float64)
+	first := 0
+	for t, n := range rows {
+		x := new(mat.Dense)
+		x.SetRawMatrix(blas64.General{Rows: n, Cols: 2, Stride: 3, Data: table[3*first:]})
+		y := make([]float64, n)
+		for i := range y {
+			y[i] = table[3*(first+i)+2]
+		}
+		b.SetTask(t, x, y)
+		first += n
+	}
+	tasks := b.Tasks()
+	fmt.Println(tasks.Row(make([]float64, 2), 0, 1), tasks.Y(0))
+	fmt.Println(tasks.Row(make([]float64, 2), 1, 0), tasks.Y(1))
+	// Output:
+	// [0 1] [1 2]
+	// [1 1] [6]
+}
+
 // Many nodes in one process, in parallel.
-func ExampleEngine() {
+func ExampleExecutor() {
 	b := kernel.NewBuilder(2, []int{1, 2}, kernel.Float32)
 	b.SetRow(0, 0, []float64{1, 0}, 3)
 	b.SetRow(1, 0, []float64{1, 0}, 5)
@@ -69,7 +99,7 @@ func ExampleEngine() {
 	}
 	pool := kernel.NewPool(2)
 	defer pool.Close()
-	e := kernel.NewEngine(pool, nodes)
+	e := kernel.NewExecutor(pool, nodes)
 	e.Step(bases, 0)
 	fmt.Println(nodes[0].B, nodes[1].B)
 	// Output:

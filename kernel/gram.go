@@ -18,10 +18,13 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 // GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without
 // forming X_t' X_t. With theta_1, theta_2, ... as the samples it is the product
 // Theta Theta' U of the power iteration (Alg. 2, line 11). g must not be u. It
-// does not allocate.
+// allocates a workspace if ws is nil, and nothing otherwise.
 func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	if g == u {
 		panic(aliased)
+	}
+	if ws == nil {
+		ws = NewWorkspace(t.maxRows, u.d, u.r)
 	}
 	if u.d != t.d || g.d != t.d || g.r != u.r || (ws.maxSamples == 0 && t.maxRows > 0) || !ws.fits(0, u.d, u.r) {
 		panic(badGroup)

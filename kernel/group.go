@@ -34,7 +34,7 @@ type Group struct {
 // that results do not depend on the number of workers.
 type chunk struct {
 	lo, hi    int
-	grad      []float64 // partial gradient
+	grad      *Basis // partial gradient
 	objective float64
 	elapsed   time.Duration
 }
@@ -58,8 +58,12 @@ func NewGroup(tasks *Tasks, r int) *Group {
 
 // SetSamples lets the following steps use other samples of the same tasks: fit
 // for the least squares and grad for the gradient (sample splitting; Alg. 3,
-// lines 7 and 10). Both must be parts of the tasks that the group was made of.
+// lines 7 and 10), or other responses (Tasks.WithResponses). Both must be parts of one
+// Tasks, with the tasks and features of the one that the group was made of.
 func (g *Group) SetSamples(fit, grad *Tasks) {
+	if !fit.sharesMemory(grad) {
+		panic(badParts)
+	}
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
 		panic(badGroup)
 	}
@@ -69,19 +73,17 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 // Tasks returns the tasks whose least squares the group solves.
 func (g *Group) Tasks() *Tasks { return g.fit }
 
-// Rank returns r.
-func (g *Group) Rank() int { return g.r }
-
 // Step solves the least squares of every task on the basis u and accumulates the
 // gradient on the calling goroutine (Alg. 3, lines 7 to 11):
 //
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// u must not be g.Grad. Step does not allocate. An Engine does the same for many
+// u must not be g.Grad. Step allocates a workspace if ws is nil, and nothing
+// otherwise. An Executor does the same for many
 // groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
-	g.check(u, ridge, ws)
+	ws = g.check(u, ridge, ws)
 	ws.begin()
 	for i := range g.chunks {
 		g.step(&g.chunks[i], u, ridge, ws)
@@ -93,9 +95,9 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 }
 
 // Minimize solves the least squares of every task on the basis u, and leaves Grad
-// as it was; Objective is over the samples of the least squares.
+// as it was; Objective is over the samples of the least squares. ws is as for Step.
 func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
-	g.check(u, ridge, ws)
+	ws = g.check(u, ridge, ws)
 	ws.begin()
 	for i := range g.chunks {
 		g.minimize(&g.chunks[i], u, ridge, ws)
@@ -103,9 +105,13 @@ func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
 	g.collect()
 }
 
-func (g *Group) check(u *Basis, ridge float64, ws *Workspace) {
+// check panics unless the arguments of a step fit. It returns the workspace to use.
+func (g *Group) check(u *Basis, ridge float64, ws *Workspace) *Workspace {
 	if u == g.Grad {
 		panic(aliased)
+	}
+	if ws == nil {
+		ws = NewWorkspace(max(g.fit.maxRows, g.grad.maxRows), g.Grad.d, g.r)
 	}
 	if u.d != g.Grad.d || u.r != g.r || !ws.fits(max(g.fit.maxRows, g.grad.maxRows), u.d, u.r) {
 		panic(badGroup)
@@ -113,6 +119,7 @@ func (g *Group) check(u *Basis, ridge float64, ws *Workspace) {
 	if !(ridge >= 0) || ridge > 1e300 {
 		panic(badRidge)
 	}
+	return ws
 }
 
 const (
@@ -149,9 +156,9 @@ func (g *Group) cut() {
 		if hi == lo && (c < n || len(g.chunks) > 0) {
 			continue
 		}
-		k := chunk{lo: lo, hi: hi, grad: g.Grad.data}
+		k := chunk{lo: lo, hi: hi, grad: g.Grad}
 		if len(g.chunks) > 0 {
-			k.grad = alignedFloat64(len(g.Grad.data))
+			k.grad = NewBasis(g.Grad.d, g.r)
 		}
 		g.chunks = append(g.chunks, k)
 		lo = hi
@@ -161,7 +168,7 @@ func (g *Group) cut() {
 // step runs Alg. 3, lines 7 to 11, for the tasks of one chunk.
 func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	start := time.Now()
-	clear(c.grad)
+	clear(c.grad.data)
 	c.objective = 0
 	if !g.stepOpenBLAS(c, u, ridge, ws) {
 		g.stepTiles(c, c.lo, c.hi, u, ridge, ws)
@@ -181,10 +188,12 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 			x.mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
-		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.grad.Y(t), n, g.r)
+		c.objective += blas.Residual(ws.products(n, g.r), b, g.grad.Y(t), ws.e)
 		x.mulTransposed(ws.v[held*ws.ldv:], ws.e)
 		if held++; held == batch || t == hi-1 {
-			blas.RankUpdate(c.grad, g.Grad.stride, ws.v, ws.ldv, g.B[first*g.r:], g.r, held, u.d, g.r)
+			v := blas.Matrix{Rows: u.d, Cols: held, Stride: ws.ldv, Data: ws.v}
+			coef := blas.Matrix{Rows: g.r, Cols: held, Stride: g.r, Data: g.B[first*g.r:]}
+			blas.GemmNT(v, coef, c.grad.Matrix())
 			first, held = t+1, 0
 		}
 	}
@@ -198,7 +207,7 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	for t := c.lo; t < c.hi; t++ {
 		x := g.fit.samples(t, g.r)
 		b := g.solve(t, &x, u, ridge, ws)
-		c.objective += blas.Residual(ws.e, ws.a, ws.lda, b, g.fit.Y(t), g.fit.rows[t], g.r)
+		c.objective += blas.Residual(ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t), ws.e)
 	}
 	c.elapsed = time.Since(start)
 }
@@ -208,7 +217,7 @@ func (g *Group) solve(t int, x *samples, u *Basis, ridge float64, ws *Workspace)
 	x.mulBasis(ws, u)
 	ws.lsq.Next = x.solveNext
 	b := g.B[t*g.r:][:g.r]
-	g.Status[t] = lsq.Solve(b, ws.a, ws.lda, g.fit.rows[t], g.r, g.fit.Y(t), ridge, ws.lsq)
+	g.Status[t] = lsq.Solve(b, ws.products(g.fit.rows[t], g.r), g.fit.Y(t), ridge, ws.lsq)
 	return b
 }
 
@@ -216,7 +225,7 @@ func (g *Group) solve(t int, x *samples, u *Basis, ridge float64, ws *Workspace)
 func (g *Group) reduce(j int) {
 	sum := g.Grad.data[j*g.Grad.stride:][:g.Grad.stride]
 	for i := 1; i < len(g.chunks); i++ {
-		for k, v := range g.chunks[i].grad[j*g.Grad.stride:][:len(sum)] {
+		for k, v := range g.chunks[i].grad.data[j*g.Grad.stride:][:len(sum)] {
 			sum[k] += v
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
@@ -204,6 +205,101 @@ func TestSetSamples(t *testing.T) {
 		g.SetSamples(tasks, tasks)
 		g.Step(u, 0, ws)
 		stepReference(u, 0, x, y, x, y).check(t, g, r)
+	}
+}
+
+// Without scratch memory everything computes the same bits and allocates what it needs.
+func TestWithoutScratch(t *testing.T) {
+	const d, r = 19, 3
+	rng := rand.New(rand.NewPCG(3, 9))
+	tasks, _, _ := randomTasks(rng, d, []int{20, 0, 9, 1, 33, 2}, kernel.Float64)
+	u := randomBasis(rng, d, r)
+	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+	want, got := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
+	same := func(what string, want, got []float64) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: other bits without scratch", what)
+		}
+	}
+	want.Minimize(u, 0.1, ws)
+	got.Minimize(u, 0.1, nil)
+	same("Minimize", want.B, got.B)
+	want.Step(u, 0, ws)
+	got.Step(u, 0, nil)
+	same("Step", want.Grad.Data(), got.Grad.Data())
+	p, q := kernel.NewBasis(d, r), kernel.NewBasis(d, r)
+	tasks.GramProduct(p, u, ws)
+	tasks.GramProduct(q, u, nil)
+	same("GramProduct", p.Data(), q.Data())
+	p.Orthonormalize(make([]float64, r*r), make([]float64, r))
+	q.Orthonormalize(nil, nil)
+	same("Orthonormalize", p.Data(), q.Data())
+	one, _ := kernel.NewCompensated(tasks)
+	other, _ := kernel.NewCompensated(tasks)
+	one.Refer(u, want.B, make([]float64, d))
+	other.Refer(u, want.B, nil)
+	same("Refer", one.Reduced().Y(0), other.Reduced().Y(0))
+}
+
+// With other responses a group computes what it would with tasks that were built with
+// them, bit for bit, parts and both storages included; samples and responses of the
+// tasks themselves stay as they are.
+func TestWithResponses(t *testing.T) {
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		const d, r, parts = 19, 3, 2
+		samples := []int{20, 0, 9, 1, 33, 2}
+		tasks, x, y := randomTasks(rand.New(rand.NewPCG(3, 1)), d, samples, storage)
+		u := randomBasis(rand.New(rand.NewPCG(3, 2)), d, r)
+		ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+		var all []float64
+		b := kernel.NewBuilder(d, samples, storage)
+		for task := range samples {
+			for i, v := range y[task] {
+				all = append(all, 3-v*v)
+				b.SetRow(task, i, x[task].RawRowView(i), 3-v*v)
+			}
+		}
+		want, got := kernel.NewGroup(b.Tasks(), r), kernel.NewGroup(tasks, r)
+		rebuilt, view := want.Tasks(), tasks.WithResponses(all)
+		same := func(what string) {
+			t.Helper()
+			want.Step(u, 0, ws)
+			got.Step(u, 0, ws)
+			if !slices.Equal(got.B, want.B) || !slices.Equal(got.Grad.Data(), want.Grad.Data()) || got.Objective != want.Objective {
+				t.Errorf("%v, %s: other bits than with tasks built with these responses", storage, what)
+			}
+		}
+		got.SetSamples(view, view)
+		same("all samples")
+		for p := range parts {
+			want.SetSamples(rebuilt.Part(p, parts), rebuilt.Part(1-p, parts))
+			got.SetSamples(view.Part(p, parts), view.Part(1-p, parts))
+			same("part of the view")
+			got.SetSamples(tasks.Part(p, parts).WithResponses(all), tasks.Part(1-p, parts).WithResponses(all))
+			same("view of the part")
+		}
+		got = kernel.NewGroup(view, r)
+		want.SetSamples(rebuilt, rebuilt)
+		same("a group of the view")
+		for i := range all { // the owner may change them between steps
+			all[i] *= -2
+		}
+		before := slices.Clone(got.B)
+		got.Step(u, 0, ws)
+		for i, v := range before {
+			if got.B[i] != -2*v {
+				t.Fatalf("%v: b[%d] = %v, want %v", storage, i, got.B[i], -2*v)
+			}
+		}
+		for task := range samples {
+			if !slices.Equal(tasks.Y(task), y[task]) {
+				t.Errorf("%v: the responses of the tasks were written", storage)
+			}
+		}
+		wantPanic(t, "too few responses", func() { tasks.WithResponses(all[1:]) })
+		wantPanic(t, "too many responses", func() { tasks.WithResponses(append(all, 0)) })
+		wantPanic(t, "different responses", func() { got.SetSamples(view, tasks) })
 	}
 }
 

@@ -33,6 +33,13 @@ func Info() Information {
 	return i
 }
 
+// UseOpenBLAS has gonum's blas64 and lapack64 compute with OpenBLAS from now on, held
+// to one thread, in a build with -tags openblas, and reports whether it did; in other
+// builds it does nothing. That is for the whole program, so it is for main to decide,
+// before anything computes. The kernel does not need it: it calls OpenBLAS by itself
+// where that is faster.
+func UseOpenBLAS() bool { return useOpenBLAS() }
+
 // Err returns an error when the environment variable DIFALT_KERNEL asks for a
 // kernel that is unknown, or not available on this machine and build. The default
 // is in use then. A program that lets its users set the variable should call Err

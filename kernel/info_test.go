@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 func TestInfo(t *testing.T) {
@@ -46,5 +47,15 @@ func TestErr(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "DIFALT_KERNEL="+name) || !strings.Contains(err.Error(), "generic") {
 			t.Errorf("%q: %v, want an error that names it and what there is", name, err)
 		}
+	}
+}
+
+func TestUseOpenBLASInOtherBuilds(t *testing.T) {
+	if kernel.Info().Build == "openblas" {
+		t.Skip("this build has OpenBLAS")
+	}
+	before := blas64.Implementation()
+	if kernel.UseOpenBLAS() || blas64.Implementation() != before {
+		t.Error("a build without OpenBLAS changes gonum")
 	}
 }

@@ -3,7 +3,6 @@ package kernel
 import (
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 )
@@ -15,7 +14,7 @@ type samples struct {
 	x32          []float32
 	n, d, stride int
 
-	// Where mulBasis, the least squares and mulTransposed prefetch from, 0 for nothing.
+	// What to prefetch during X U, the least squares and X'e, or 0; see prefetch.
 	basisNext, solveNext, gradientNext uintptr
 }
 
@@ -49,9 +48,9 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 	return s
 }
 
-// resident is how many bytes a task may have to stay in the second-level cache from
-// mulBasis to mulTransposed, beside what is asked for of the next: three quarters of
-// that cache, or of 1 MiB if the processor does not tell its size.
+// resident is the size in bytes up to which a task stays in the second-level cache from
+// its first use, X U, to its second, X'e, while the next task is prefetched into the
+// same cache: three quarters of it, or of 1 MiB if the processor does not tell its size.
 var resident = residentIn(cpuid.CPU.Cache.L2)
 
 func residentIn(l2 int) uintptr {
@@ -61,14 +60,23 @@ func residentIn(l2 int) uintptr {
 	return uintptr(l2) / 4 * 3
 }
 
-// prefetch decides what to ask for while these rows are worked on, which end at the
-// first address and are followed by those at the second: the same one, or behind rows of
-// other parts. Rows are used twice, for X U and for X'e, and should come from memory
-// once, while something else is computed. So memory is asked for at an even pace: of a
-// small task, exactly the rows that come next, so that all of them are there when their
-// turn comes; of a larger one, a window that runs ahead of the reading; and of one that
-// fills the cache by itself nothing, which the processor does better, unless the rows
-// are long and the basis packed.
+// prefetch chooses what the tiles prefetch while they work on these rows: basisNext,
+// solveNext and gradientNext are where the products X U, the least squares and the
+// products X'e begin. The rows end at address end, and the rows of the next task start
+// at next: at the same place, unless these are parts of larger tasks.
+//
+// Every row is used twice, but should come from memory once, and while something is
+// computed that needs no memory. How that is done depends on the size of the task:
+//
+//   - Of a small task, the tiles prefetch the whole next one, each its share, so that it
+//     is in the cache when its turn comes.
+//   - If the share of X U is more than a window, prefetching all of it from the next task
+//     would be too early. X U stays one window ahead of its own reading instead, within
+//     these rows first and in the next ones at last.
+//   - A task that fills the cache by itself is read from memory twice. There the
+//     hardware prefetcher does better alone.
+//   - Long rows on a packed basis are prefetched by the tile itself, whatever the size of
+//     the task; it only has to know what follows them.
 func (s *samples) prefetch(end, next uintptr, r int) {
 	row := s.stride * s.storage.size()
 	bytes := uintptr(s.n * row)
@@ -80,16 +88,16 @@ func (s *samples) prefetch(end, next uintptr, r int) {
 	case bytes > resident:
 		return
 	}
-	asked := bytes // beside X U, of it so much for what comes after these rows:
+	share := bytes // of X U
 	if !packed {
-		asked = bytes / 8 * uintptr(tile.Ahead(r))
+		share = bytes / 8 * uintptr(tile.Ahead(r))
 	}
-	lead := min(tile.Window, asked)
+	lead := min(tile.Window, share) // how much of it belongs to the next task
 	s.basisNext = next
-	if lead < asked {
-		s.basisNext = end + lead - asked // the rest is the end of these rows
+	if lead < share {
+		s.basisNext = end + lead - share
 	}
-	if asked < bytes/8*8 {
+	if share < bytes/8*8 {
 		s.solveNext = next + lead
 		s.gradientNext = s.solveNext + uintptr(tile.SolveAhead(s.n, r))
 	}
@@ -97,33 +105,29 @@ func (s *samples) prefetch(end, next uintptr, r int) {
 
 // mulBasis computes ws.a = X U for the basis that ws.load has prepared.
 func (s *samples) mulBasis(ws *Workspace, u *Basis) {
-	k := ws.packed
-	a, rest, next := ws.a[k*ws.lda:], u.data[min(k*u.stride, len(u.data)):], s.basisNext
+	if s.storage == Float32 {
+		mulBasis(s, s.x32, ws, u)
+	} else {
+		mulBasis(s, s.x64, ws, u)
+	}
+}
+
+func mulBasis[F tile.Float](s *samples, x []F, ws *Workspace, u *Basis) {
+	k, next := ws.packed, s.basisNext
 	if k > 0 {
+		tile.MulPacked(ws.a, ws.lda, x, s.stride, ws.p, s.n, s.d, k, next)
 		next = 0
 	}
-	if s.storage == Float32 {
-		if k > 0 {
-			blas.MulPacked32(ws.a, ws.lda, s.x32, s.stride, ws.p, s.n, s.d, k, s.basisNext)
-		}
-		if k < u.r {
-			blas.MulBasis32(a, ws.lda, s.x32, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
-		}
-		return
-	}
-	if k > 0 {
-		blas.MulPacked(ws.a, ws.lda, s.x64, s.stride, ws.p, s.n, s.d, k, s.basisNext)
-	}
 	if k < u.r {
-		blas.MulBasis(a, ws.lda, s.x64, s.stride, rest, u.stride, s.n, s.d, u.r-k, next)
+		tile.MulBasis(ws.a[k*ws.lda:], ws.lda, x, s.stride, u.data[k*u.stride:], u.stride, s.n, s.d, u.r-k, next)
 	}
 }
 
 // mulTransposed computes v = X' e.
 func (s *samples) mulTransposed(v, e []float64) {
 	if s.storage == Float32 {
-		blas.MulTransposed32(v, s.x32, s.stride, e, s.n, s.d, s.gradientNext)
-		return
+		tile.MulTransposed(v, s.x32, s.stride, e, s.n, s.d, s.gradientNext)
+	} else {
+		tile.MulTransposed(v, s.x64, s.stride, e, s.n, s.d, s.gradientNext)
 	}
-	blas.MulTransposed(v, s.x64, s.stride, e, s.n, s.d, s.gradientNext)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// What is asked for ahead has no effect but on speed, so that only this test would
-// notice memory that nobody asks for, or asks for after it was read.
+// What is prefetched has no effect but on speed, so that only this test would
+// notice memory that nothing prefetches, or prefetches after it was read.
 func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 	const tasks = 12
 	for _, shape := range []struct{ n, d, r int }{
@@ -26,22 +26,22 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			if storage == Float32 {
 				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
 			}
-			asked := make([]uint8, x.Bytes())
+			fetched := make([]uint8, x.Bytes())
 			now, total := 0, 0
-			ask := func(next uintptr, bytes int) {
+			fetch := func(next uintptr, bytes int) {
 				if next == 0 {
 					return
 				}
 				total += bytes
 				for i := int(next - base); i < int(next-base)+bytes; i++ {
-					if i < 0 || i >= len(asked) {
+					if i < 0 || i >= len(fetched) {
 						continue
 					}
-					if asked[i]++; i/task < now {
-						t.Fatalf("%+v, %v: byte %d of task %d is asked for in task %d", shape, storage, i%task, i/task, now)
+					if fetched[i]++; i/task < now {
+						t.Fatalf("%+v, %v: byte %d of task %d is fetched for in task %d", shape, storage, i%task, i/task, now)
 					}
 					if ahead := i - now*task; ahead > 2*task+tile.Window+tile.PackRows*x.stride*8 {
-						t.Fatalf("%+v, %v: task %d asks for what is %d bytes away", shape, storage, now, ahead)
+						t.Fatalf("%+v, %v: task %d prefetches what is %d bytes away", shape, storage, now, ahead)
 					}
 				}
 			}
@@ -51,27 +51,27 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 				if tile.Packed(shape.r) == 0 {
 					basis = task / 8 * tile.Ahead(shape.r)
 				}
-				ask(s.basisNext, basis)
+				fetch(s.basisNext, basis)
 				if tall := tile.PackRows * x.stride * storage.size(); tile.Packed(shape.r) > 0 && s.basisNext != 0 && int(s.basisNext-base) < now*task+min(task, tall) {
-					t.Fatalf("%+v, %v: task %d asks for rows that are in work already", shape, storage, now)
+					t.Fatalf("%+v, %v: task %d prefetches rows that are in use already", shape, storage, now)
 				}
-				ask(s.solveNext, tile.SolveAhead(shape.n, shape.r))
-				ask(s.gradientNext, task-basis)
+				fetch(s.solveNext, tile.SolveAhead(shape.n, shape.r))
+				fetch(s.gradientNext, task-basis)
 			}
 			if uintptr(task) > resident {
 				if total != 0 {
-					t.Errorf("%+v, %v: a task of %d bytes asks for %d bytes", shape, storage, task, total/tasks)
+					t.Errorf("%+v, %v: a task of %d bytes prefetches %d", shape, storage, task, total/tasks)
 				}
 				continue
 			}
-			for i := 2 * task; i < len(asked); i++ {
-				if asked[i] == 0 {
-					t.Fatalf("%+v, %v: nobody asks for byte %d of task %d", shape, storage, i%task, i/task)
+			for i := 2 * task; i < len(fetched); i++ {
+				if fetched[i] == 0 {
+					t.Fatalf("%+v, %v: nothing prefetches byte %d of task %d", shape, storage, i%task, i/task)
 				}
 			}
 			solve := tile.SolveAhead(shape.n, shape.r)
 			if total > tasks*(task+solve) {
-				t.Errorf("%+v, %v: %d bytes are asked for, want at most %d", shape, storage, total, tasks*(task+solve))
+				t.Errorf("%+v, %v: %d bytes are fetched for, want at most %d", shape, storage, total, tasks*(task+solve))
 			}
 		}
 	}
@@ -99,13 +99,13 @@ func TestPrefetchOfAPart(t *testing.T) {
 				}
 			}
 			if most := max(tile.Window, tile.PackRows*row); foreign > most {
-				t.Errorf("%+v: task %d asks for %d bytes of the other part, want at most %d", shape, task, foreign, most)
+				t.Errorf("%+v: task %d prefetches %d bytes of the other part, want at most %d", shape, task, foreign, most)
 			}
 		}
 	}
 }
 
-// Long rows on a packed basis are asked for by the tiles themselves, however large the
+// Long rows on a packed basis are fetched for by the tiles themselves, however large the
 // task is; they have to know where the next ones are.
 func TestPrefetchOfLongRows(t *testing.T) {
 	const n, d, r = 20, 3000, 16
@@ -128,7 +128,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 				s := x.samples(task, r)
 				want := base + uintptr((task+1)*n*row)
 				if s.basisNext != want || s.solveNext != 0 || s.gradientNext != 0 {
-					t.Errorf("%v, parts %t: task %d asks for bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
+					t.Errorf("%v, parts %t: task %d prefetches bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
 						s.basisNext-base, s.solveNext, s.gradientNext, want-base)
 				}
 			}

@@ -23,8 +23,5 @@ func (t *Tasks) Sweep(part, parts int, four bool) float64 {
 		x = unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(t.x32))), len(t.x32)/2)
 	}
 	x = x[part*len(x)/parts : (part+1)*len(x)/parts]
-	if four {
-		return tile.ReadSum4(x)
-	}
-	return tile.ReadSum(x)
+	return tile.ReadSum(x, four)
 }

@@ -114,6 +114,41 @@ func (b *Builder) SetRow(t, i int, x []float64, y float64) {
 	}
 }
 
+// SetTask copies all samples of task t: the n_t x d matrix x and the n_t responses y.
+// A *mat.Dense, or what else shows its rows by RawMatrix, is read in place, whatever its
+// stride: blas64.General goes in by SetRawMatrix of a mat.Dense. x may be nil if
+// n_t = 0.
+func (b *Builder) SetTask(t int, x mat.Matrix, y []float64) {
+	k := b.t
+	if k == nil {
+		panic(builderDone)
+	}
+	if uint(t) >= uint(len(k.rows)) {
+		panic(badIndex)
+	}
+	n := k.rows[t]
+	if len(y) != n {
+		panic(badResponses)
+	}
+	if n == 0 && x == nil {
+		return
+	}
+	if rows, d := x.Dims(); rows != n || n > 0 && d != k.d {
+		panic(badRow)
+	}
+	if raw, ok := x.(mat.RawMatrixer); ok {
+		m := raw.RawMatrix()
+		for i := range n {
+			b.SetRow(t, i, m.Data[i*m.Stride:][:k.d], y[i])
+		}
+		return
+	}
+	row := make([]float64, k.d)
+	for i := range n {
+		b.SetRow(t, i, mat.Row(row, i, x), y[i])
+	}
+}
+
 // Tasks returns the packed tasks. The builder must not be used afterwards.
 func (b *Builder) Tasks() *Tasks {
 	t := b.t
@@ -124,7 +159,8 @@ func (b *Builder) Tasks() *Tasks {
 	return t
 }
 
-// NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t).
+// NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t); see
+// Builder.SetTask.
 func NewTasks(x []mat.Matrix, y [][]float64, storage Storage) *Tasks {
 	if len(x) != len(y) || len(x) == 0 {
 		panic(badTasks)
@@ -132,21 +168,11 @@ func NewTasks(x []mat.Matrix, y [][]float64, storage Storage) *Tasks {
 	samples := make([]int, len(x))
 	_, d := x[0].Dims()
 	for t, m := range x {
-		n, c := m.Dims()
-		if c != d || len(y[t]) != n {
-			panic(badRow)
-		}
-		samples[t] = n
+		samples[t], _ = m.Dims()
 	}
 	b := NewBuilder(d, samples, storage)
-	row := make([]float64, d)
 	for t, m := range x {
-		for i := range samples[t] {
-			for j := range row {
-				row[j] = m.At(i, j)
-			}
-			b.SetRow(t, i, row, y[t][i])
-		}
+		b.SetTask(t, m, y[t])
 	}
 	return b.Tasks()
 }
@@ -215,6 +241,25 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 	}
 	v.count()
 	return &v
+}
+
+// WithResponses returns a view of t with the responses y in place of its own: one for
+// every sample, task after task, of the tasks that t is a part of if it is a Part. The
+// view shares the samples of t. y is not copied; whoever owns it may change it while no
+// step runs.
+func (t *Tasks) WithResponses(y []float64) *Tasks {
+	if len(y) != len(t.y) {
+		panic(badResponses)
+	}
+	v := *t
+	v.y = y
+	return &v
+}
+
+// sharesMemory reports whether t and v are parts of the same Tasks.
+func (t *Tasks) sharesMemory(v *Tasks) bool {
+	return unsafe.SliceData(t.y) == unsafe.SliceData(v.y) &&
+		unsafe.SliceData(t.x64) == unsafe.SliceData(v.x64) && unsafe.SliceData(t.x32) == unsafe.SliceData(v.x32)
 }
 
 func (t *Tasks) checkIndex(task, i int) {

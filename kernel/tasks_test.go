@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -52,6 +53,53 @@ func TestNewTasks(t *testing.T) {
 	wantPanic(t, "features", func() {
 		kernel.NewTasks([]mat.Matrix{x[0], mat.NewDense(1, 2, nil)}, y, kernel.Float64)
 	})
+}
+
+// Matrices with rows in place, views of larger ones, transposes and others go in alike.
+func TestSetTask(t *testing.T) {
+	whole := mat.NewDense(4, 5, nil)
+	for i := range 4 {
+		for j := range 5 {
+			whole.Set(i, j, float64(10*i+j))
+		}
+	}
+	view := whole.Slice(1, 3, 2, 5)
+	var general mat.Dense
+	general.SetRawMatrix(blas64.General{Rows: 2, Cols: 3, Stride: 5, Data: whole.RawMatrix().Data[7:]})
+	others := []mat.Matrix{
+		view, mat.DenseCopyOf(view), &general, mat.DenseCopyOf(view.T()).T(), kernel.BasisOf(view),
+		struct{ mat.Matrix }{view},
+	}
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		for k, x := range others {
+			b := kernel.NewBuilder(3, []int{0, 2, 0}, storage)
+			b.SetTask(0, nil, nil)
+			b.SetTask(1, x, []float64{7, 8})
+			b.SetTask(2, new(mat.Dense), nil)
+			tasks := b.Tasks()
+			for i, want := range [][]float64{{12, 13, 14}, {22, 23, 24}} {
+				if got := tasks.Row(make([]float64, 3), 1, i); !sameBits(got, want) {
+					t.Errorf("%v, matrix %d: row %d is %v, want %v", storage, k, i, got, want)
+				}
+			}
+			if !sameBits(tasks.Y(1), []float64{7, 8}) {
+				t.Errorf("%v, matrix %d: responses %v", storage, k, tasks.Y(1))
+			}
+		}
+	}
+	b := kernel.NewBuilder(3, []int{0, 2}, kernel.Float64)
+	y := []float64{7, 8}
+	if n := testing.AllocsPerRun(5, func() { b.SetTask(1, view, y) }); n != 0 {
+		t.Errorf("%v allocations for a matrix of rows", n)
+	}
+	wantPanic(t, "task", func() { b.SetTask(2, view, y) })
+	wantPanic(t, "negative task", func() { b.SetTask(-1, view, y) })
+	wantPanic(t, "responses", func() { b.SetTask(1, view, y[:1]) })
+	wantPanic(t, "rows", func() { b.SetTask(1, whole.Slice(0, 3, 0, 3), y) })
+	wantPanic(t, "columns", func() { b.SetTask(1, whole.Slice(0, 2, 0, 4), y) })
+	wantPanic(t, "rows of an empty task", func() { b.SetTask(0, view, nil) })
+	b.Tasks()
+	wantPanic(t, "after Tasks", func() { b.SetTask(1, view, y) })
 }
 
 func TestTasksPanics(t *testing.T) {

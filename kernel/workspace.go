@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
@@ -23,7 +24,7 @@ type Workspace struct {
 	lsq *lsq.Workspace
 
 	packed int       // columns of the basis that are in p
-	p      []float64 // the basis in the layout of blas.MulPacked
+	p      []float64 // the basis in the layout of tile.MulPacked
 	basis  *Basis    // whose columns they are
 
 	openBLAS []float64 // scratch of stepOpenBLAS, where it is in use
@@ -39,7 +40,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
-	w.p = alignedFloat64(blas.PackedLen(d, blas.Packed(r)))
+	w.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
 	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
@@ -53,10 +54,15 @@ func (w *Workspace) load(u *Basis) {
 	if w.basis == u {
 		return
 	}
-	w.basis, w.packed = u, blas.Packed(u.r)
+	w.basis, w.packed = u, tile.Packed(u.r)
 	if w.packed > 0 {
-		blas.PackBasis(w.p, u.data, u.stride, u.d, w.packed)
+		tile.PackBasis(w.p, u.data, u.stride, u.d, w.packed)
 	}
+}
+
+// products returns the first n rows of X_t U for a basis of r columns.
+func (w *Workspace) products(n, r int) blas.Matrix {
+	return blas.Matrix{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
 }
 
 func (w *Workspace) fits(maxSamples, d, r int) bool {

@@ -4,8 +4,7 @@
 set -eu
 export CGO_ENABLED=0 GOARCH=arm64
 go build ./...
-case $(uname -sm) in
-*" arm64" | *" aarch64") go test ./kernel/... ;;
-Darwin*) echo "note: built for arm64; not run, for want of qemu-user on macOS" ;;
-*) GOOS=linux go test -exec qemu-aarch64 -timeout 20m ./kernel/... ;;
+case $(uname -m) in
+arm64 | aarch64) go test ./kernel/... ;;
+*) GOOS=linux ./scripts/have.sh qemu go test -exec qemu-aarch64 -timeout 20m ./kernel/... ;;
 esac

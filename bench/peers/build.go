@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func newBuilder() (*builder, error) {
 	}
 	b := &builder{root: filepath.Dir(mod), done: make(map[string]error)}
 	b.dir = filepath.Join(b.root, "bench", "peers")
-	b.python = or(os.Getenv("PEERS_PYTHON"), filepath.Join(b.dir, ".venv", "bin", "python"))
+	b.python = cmp.Or(os.Getenv("PEERS_PYTHON"), filepath.Join(b.dir, ".venv", "bin", "python"))
 	return b, os.MkdirAll(b.out(""), 0o755)
 }
 
@@ -68,14 +69,6 @@ func (b *builder) execute(dir string, env, command []string) error {
 	return fmt.Errorf("does not build: %w", err)
 }
 
-func lookPath(program string) (string, error) {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("%s is not installed", program)
-	}
-	return path, nil
-}
-
 // firstLine returns the first line that a command prints, empty if it fails.
 func firstLine(command string, args ...string) string {
 	out, err := exec.Command(command, args...).Output()
@@ -84,11 +77,4 @@ func firstLine(command string, args ...string) string {
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimSpace(line)
-}
-
-func or(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
 }

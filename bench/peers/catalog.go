@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ type peer struct {
 	// build returns the command line without PROBLEM THREADS VARIANT.
 	build   func(*builder) ([]string, error)
 	variant string
-	// env returns what the peer needs beside the thread counts of every library.
+	// env returns what the peer needs besides the thread counts of every library.
 	env func(threads int) []string
 	// pinned peers can be held to a number of threads by their processors only.
 	pinned bool
@@ -54,14 +55,11 @@ func catalog() []peer {
 		{name: "C, MKL per task", build: cMKL, variant: "task", env: oneThread},
 		{name: "C, MKL stacked", build: cMKL, variant: "stacked"},
 		{name: "C++, Eigen", build: eigen},
-		{name: "NumPy, vectorised", build: python("numpy_peer.py", "numpy"), variant: "vectorised"},
-		{name: "NumPy, loop", build: python("numpy_peer.py", "numpy"), variant: "loop"},
-		{name: "Octave", build: octave, env: systemOpenBLAS},
+		{name: "NumPy", build: python("numpy_peer.py", "numpy")},
 		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
 		{name: "Numba", build: python("numba_peer.py", "numba")},
-		{name: "gonum mat", build: goProgram("gonum"), variant: "mat"},
-		{name: "gonum blas64", build: goProgram("gonum"), variant: "blas"},
-		{name: "Go, netlib", build: netlib, env: oneThread},
+		{name: "gonum", build: goProgram("gonum")},
+		{name: "netlib", build: netlib, env: oneThread},
 	}
 }
 
@@ -76,30 +74,6 @@ func systemOpenBLAS(int) []string {
 	return []string{variable + "=SkylakeX"}
 }
 
-// find returns the peers whose names contain one of the comma-separated words,
-// and always the floor and the reference.
-func find(peers []peer, words string) ([]peer, error) {
-	var found []peer
-	used := make(map[string]bool)
-	for _, p := range peers {
-		match := p.name == floorName || p.name == referenceName
-		for w := range strings.SplitSeq(words, ",") {
-			if strings.Contains(strings.ToLower(p.name), strings.ToLower(strings.TrimSpace(w))) {
-				match, used[w] = true, true
-			}
-		}
-		if match {
-			found = append(found, p)
-		}
-	}
-	for w := range strings.SplitSeq(words, ",") {
-		if !used[w] {
-			return nil, fmt.Errorf("--only: no peer has %q in its name", w)
-		}
-	}
-	return found, nil
-}
-
 func goProgram(name string) func(*builder) ([]string, error) {
 	return func(b *builder) ([]string, error) {
 		return b.compile(name, b.root, nil, "go", "build", "-o", b.out(name), "./bench/peers/"+name)
@@ -107,15 +81,15 @@ func goProgram(name string) func(*builder) ([]string, error) {
 }
 
 func netlib(b *builder) ([]string, error) {
-	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
-	return b.compile("netlib", filepath.Join(b.dir, "netlib"), env, "go", "build", "-o", b.out("netlib"), ".")
+	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + cmp.Or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
+	return b.compile("netlib", b.root, env, "go", "build", "-tags", "netlib", "-o", b.out("netlib"), "./bench/peers/gonum")
 }
 
 var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
 
 func cOpenBLAS(b *builder) ([]string, error) {
 	version := firstLine("pkg-config", "--modversion", "openblas")
-	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
+	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
 	args = append(args, "-DOPENBLAS", fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
 	args = append(args, strings.Fields(os.Getenv("LDFLAGS"))...)
 	return b.compile("c-openblas", b.dir, nil, append(args, "-lopenblas", "-lm")...)
@@ -128,22 +102,14 @@ func cMKL(b *builder) ([]string, error) {
 	}
 	lib := libraries[len(libraries)-1]
 	version := firstLine(b.python, "-c", `import importlib.metadata as m; print(m.version("mkl"))`)
-	args := append([]string{or(os.Getenv("CC"), "cc")}, optimised...)
+	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
 	args = append(args, fmt.Sprintf(`-DVERSION="MKL %s"`, version), "c/peer.c", "-o", b.out("c-mkl"))
 	return b.compile("c-mkl", b.dir, nil, append(args, lib, "-Wl,-rpath,"+filepath.Dir(lib), "-lm")...)
 }
 
 func eigen(b *builder) ([]string, error) {
-	args := append([]string{or(os.Getenv("CXX"), "c++"), "-std=c++17", "-I/usr/include/eigen3"}, optimised...)
+	args := append([]string{cmp.Or(os.Getenv("CXX"), "c++"), "-std=c++17", "-I/usr/include/eigen3"}, optimised...)
 	return b.compile("eigen", b.dir, nil, append(args, "eigen/peer.cpp", "-o", b.out("eigen"))...)
-}
-
-func octave(b *builder) ([]string, error) {
-	path, err := lookPath("octave-cli")
-	if err != nil {
-		return nil, err
-	}
-	return []string{path, "--quiet", "--norc", filepath.Join(b.dir, "octave", "peer.m")}, nil
 }
 
 func python(script, module string) func(*builder) ([]string, error) {

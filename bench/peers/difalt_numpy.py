@@ -6,7 +6,7 @@ check its curves against and to compare the time of whole runs with:
 
     difalt simulate --trials 1 --export problem.npz
     difalt fit --data problem.npz --iterations 500 --trace trace.csv
-    python difalt_numpy.py problem.npz --rank 4 --methods dif --compare trace.csv
+    python difalt_numpy.py problem.npz --rank 4 --method dif --compare trace.csv
 
 The problem file is an .npz with X (T, n, d) or (N, d) with task (N,), y, node (T,),
 weights or adjacency (L, L), and optionally U0 (L, d, r), Ustart (d, r) and
@@ -118,19 +118,12 @@ def initialise(p, rank, rounds, iterations, seed, kappa=1.0, mu=1.0):
     else:
         start = p.Ustart if p.Ustart is not None else np.random.default_rng(seed).standard_normal((p.d, rank))
         u = np.repeat(orthonormal(start)[0][None], p.L, axis=0)
-    # Node 1's broadcast reaches node g as c_g times what it sent.
-    c = power[:, 0]
-    if np.any(c == 0):
-        raise SystemExit("node 1's broadcast does not reach every node: more init rounds are needed")
     for _ in range(iterations):
         z = np.empty((p.L, p.d, rank))
         for k, theta in zip(p.batches, thetas):
             z[k.nodes] = np.swapaxes(theta, 1, 2) @ (theta @ u[k.nodes])
         first, r = orthonormal(agree(power, z)[0])
-        sent = np.zeros((p.L, p.d, rank))
-        sent[0] = first
-        u = orthonormal(agree(power, sent) / c[:, None, None])[0]
-        u[0] = first
+        u = np.repeat(first[None], p.L, axis=0)  # node 0 broadcasts
     return (p.U0 if p.U0 is not None else u), p.L * np.max(np.diag(r))
 
 
@@ -184,7 +177,7 @@ def disagreement(u):
 
 
 def compare(path, rows):
-    """Compares node 1's subspace distances down to 1e-10 with those of a trace.csv:
+    """Compares node 0's subspace distances down to 1e-10 with those of a trace.csv:
     they must agree to a relative 1e-6 and the rounding errors of an iteration, which
     add up to a few units of 1e-16 near the solution."""
     theirs = {}
@@ -210,7 +203,7 @@ def main():
     parse = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parse.add_argument("problem")
     parse.add_argument("--rank", type=int, required=True)
-    parse.add_argument("--methods", default=",".join(METHODS))
+    parse.add_argument("--method", dest="methods", default=",".join(METHODS))
     parse.add_argument("--iterations", type=int, default=500)
     parse.add_argument("--rounds", type=int, default=10)
     parse.add_argument("--init-rounds", type=int, help="default: as --rounds")

@@ -4,7 +4,7 @@
 // in other languages and libraries: it builds what it can, checks that all answers
 // agree, times them in turns in one run, and prints how much slower than difalt
 // each of them is. What cannot be built or run is listed with the reason. See
-// README.md beside it, or run "make" here.
+// README.md in its folder, or run "make bench-peers".
 package main
 
 import (
@@ -14,11 +14,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 func main() {
@@ -39,8 +40,7 @@ func run(ctx context.Context) error {
 		shapeList  = flag.String("shapes", strings.Join(names, ","), "shapes to measure")
 		threadList = flag.String("threads", "1,2", "numbers of threads")
 		seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
-		only       = flag.String("only", "", "measure only the peers with one of these words in their names")
-		seed       = flag.Uint64("seed", 1, "seed of the data")
+		only       = flag.String("only", "", "measure only the peers whose names match this regular expression")
 		store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
 	)
 	flag.Parse()
@@ -51,65 +51,45 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--shapes: %w", err)
 	}
-	threads, err := parseThreads(*threadList)
+	threads, err := measure.ParseWorkers(*threadList, len(cores()))
 	if err != nil {
-		return err
+		return fmt.Errorf("--threads: %w", err)
 	}
-	peers := catalog()
-	if *only != "" {
-		if peers, err = find(peers, *only); err != nil {
-			return err
-		}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("--only: %w", err)
 	}
+	// The floor and the reference are part of every comparison.
+	peers := slices.DeleteFunc(catalog(), func(p peer) bool {
+		return p.name != floorName && p.name != referenceName && !pattern.MatchString(p.name)
+	})
 	b, err := newBuilder()
 	if err != nil {
 		return err
 	}
 	var all []measure.Comparison
 	for _, shape := range shapes {
-		r := &runner{builder: b, peers: peers, shape: shape, seed: *seed, seconds: *seconds}
+		r := &runner{builder: b, peers: peers, shape: shape, seconds: *seconds}
 		comparisons, err := r.compare(ctx, threads)
 		if err != nil {
 			return err
 		}
-		if err := printTable(os.Stdout, shape, comparisons); err != nil {
-			return err
+		fmt.Printf("\n%s\n", measure.PeerTable(comparisons))
+		if absent := measure.AbsentTable(comparisons); absent != "" {
+			fmt.Printf("\n%s\n", absent)
 		}
 		all = append(all, comparisons...)
 	}
 	if *store == "" {
 		return nil
 	}
-	return save(b, *store, all)
-}
-
-// save replaces the comparisons in a stored result by new ones.
-func save(b *builder, name string, all []measure.Comparison) error {
-	machine := measure.ThisMachine()
-	if name != "auto" {
-		machine.Name = name
-	}
-	path := filepath.Join(b.root, "bench", "results", machine.Name+".json")
-	result, err := measure.LoadResult(path)
-	if err != nil {
-		return err
-	}
-	result.Machine = machine
-	for _, c := range all {
-		result.SetComparison(c)
-	}
-	fmt.Println("stored in", b.shown(path))
-	return result.Save(path)
-}
-
-func parseThreads(list string) ([]int, error) {
-	var threads []int
-	for s := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("--threads: %q is not a positive number", s)
+	path, err := measure.Update(filepath.Join(b.root, "bench", "results"), *store, func(r *measure.Result) {
+		for _, c := range all {
+			r.SetComparison(c)
 		}
-		threads = append(threads, n)
+	})
+	if err == nil {
+		fmt.Println("stored in", b.shown(path))
 	}
-	return threads, nil
+	return err
 }

@@ -3,14 +3,14 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 var small = measure.Shape{Name: "small", Tasks: 8, Samples: 12, Features: 24, Rank: 4}
@@ -38,10 +38,9 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peers, err := find(catalog(), "gonum,float32")
-	if err != nil {
-		t.Fatal(err)
-	}
+	peers := slices.DeleteFunc(catalog(), func(p peer) bool {
+		return !slices.Contains([]string{floorName, referenceName, "difalt, float32 storage", "gonum"}, p.name)
+	})
 	good := len(peers)
 	const echo = `echo ready v; read v a; head -c 1024 /dev/zero >"$a"; echo ok; read v; `
 	peers = append(peers,
@@ -52,7 +51,7 @@ func TestCompare(t *testing.T) {
 			return b.compile("unbuilt", b.dir, nil, "sh", "-c", "echo x.c:1: error: no header; exit 1")
 		}},
 	)
-	r := &runner{builder: b, peers: peers, shape: small, seed: 1, seconds: 1e-3}
+	r := &runner{builder: b, peers: peers, shape: small, seconds: 1e-3}
 	all, err := r.compare(t.Context(), []int{1})
 	if err != nil {
 		t.Fatal(err)
@@ -69,52 +68,5 @@ func TestCompare(t *testing.T) {
 		if p := all[0].Peers[good-1+i]; !strings.Contains(p.Absent, want) || p.MS != 0 {
 			t.Errorf("%s is %+v, want absent: %s", p.Name, p, want)
 		}
-	}
-	var out bytes.Buffer
-	if err := printTable(&out, small, all); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"gonum blas64", "1.00", "absent, threads 1: dies: ended: no such library"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("table has no %q:\n%s", want, out.String())
-		}
-	}
-}
-
-func TestFind(t *testing.T) {
-	peers, err := find(catalog(), "numpy, octave")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, p := range peers {
-		names = append(names, p.name)
-	}
-	want := "streaming read;difalt;NumPy, vectorised;NumPy, loop;Octave"
-	if got := strings.Join(names, ";"); got != want {
-		t.Errorf("found %s, want %s", got, want)
-	}
-	if _, err := find(catalog(), "numpy,fortran"); err == nil || !strings.Contains(err.Error(), `"fortran"`) {
-		t.Errorf("a word that no peer has: error %v", err)
-	}
-}
-
-func TestParseThreads(t *testing.T) {
-	if got, err := parseThreads("1, 2"); err != nil || len(got) != 2 || got[1] != 2 {
-		t.Errorf("got %v, %v, want 1 and 2", got, err)
-	}
-	if _, err := parseThreads("0"); err == nil {
-		t.Error("0 threads were accepted")
-	}
-}
-
-func TestTail(t *testing.T) {
-	var k tail
-	for range 3000 {
-		k.Write([]byte("noise\n"))
-	}
-	k.Write([]byte("the reason\n\n"))
-	if got := k.last(); got != "the reason" {
-		t.Errorf("last line %q", got)
 	}
 }

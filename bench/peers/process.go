@@ -4,6 +4,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +30,7 @@ type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	lines   chan string
-	errors  *tail
+	errors  bytes.Buffer
 }
 
 // start runs a peer on a problem file and waits until it is ready.
@@ -42,14 +44,14 @@ func start(p peer, command []string, problem string, threads int) (*process, err
 	} else if p.pinned {
 		return nil, fmt.Errorf("cannot be held to %d threads without taskset", threads)
 	}
-	k := &process{peer: p, cmd: exec.Command(argv[0], argv[1:]...), lines: make(chan string), errors: new(tail)}
+	k := &process{peer: p, cmd: exec.Command(argv[0], argv[1:]...), lines: make(chan string)}
 	n := strconv.Itoa(threads)
 	k.cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+n, "MKL_NUM_THREADS="+n, "OMP_NUM_THREADS="+n,
 		"NUMBA_NUM_THREADS="+n, "PYTHONDONTWRITEBYTECODE=1")
 	if p.env != nil {
 		k.cmd.Env = append(k.cmd.Env, p.env(threads)...)
 	}
-	k.cmd.Stderr = k.errors
+	k.cmd.Stderr = &k.errors
 	var err error
 	if k.in, err = k.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -87,7 +89,7 @@ func (k *process) answer(limit time.Duration) (string, error) {
 	case line, ok := <-k.lines:
 		if !ok {
 			k.cmd.Wait() // which also collects the last of what it said to stderr
-			return "", fmt.Errorf("ended: %s", or(k.errors.last(), "no message"))
+			return "", fmt.Errorf("ended: %s", cmp.Or(k.lastLine(), "no message"))
 		}
 		return line, k.cmd.Process.Signal(syscall.SIGSTOP)
 	case <-time.After(limit):
@@ -99,9 +101,7 @@ func (k *process) request(line string) (string, error) {
 	if err := k.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		return "", err
 	}
-	if _, err := fmt.Fprintln(k.in, line); err != nil {
-		return "", fmt.Errorf("ended: %s", or(k.errors.last(), err.Error()))
-	}
+	fmt.Fprintln(k.in, line) // to a peer that has ended: answer says so
 	return k.answer(requestLimit)
 }
 
@@ -127,18 +127,8 @@ func (k *process) end() {
 	k.cmd.Wait()
 }
 
-// A tail keeps the last bytes that were written to it.
-type tail struct{ data []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.data = append(t.data, p...)
-	if n := len(t.data); n > 4096 {
-		t.data = t.data[n-4096:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) last() string {
-	text := strings.TrimSpace(string(t.data))
+// lastLine is what the peer said last to stderr. It has ended.
+func (k *process) lastLine() string {
+	text := strings.TrimSpace(k.errors.String())
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }

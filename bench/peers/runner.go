@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"github.com/difalt/difalt/internal/measure"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -22,7 +22,6 @@ type runner struct {
 	*builder
 	peers   []peer
 	shape   measure.Shape
-	seed    uint64
 	seconds float64
 	folder  string // of the problem and answers
 }
@@ -35,7 +34,7 @@ func (r *runner) compare(ctx context.Context, threads []int) ([]measure.Comparis
 	}
 	defer os.RemoveAll(r.folder)
 	fmt.Fprintf(os.Stderr, "%s: drawing the data\n", r.shape.Name)
-	p := measure.NewProblem(r.shape, r.seed)
+	p := measure.NewProblem(r.shape, 1)
 	u := make([]float64, r.shape.Features*r.shape.Rank)
 	mat.NewDense(r.shape.Features, r.shape.Rank, u).Copy(p.U)
 	if err := protocol.Write(r.problem(), r.shape.Tasks, r.shape.Samples, r.shape.Features, r.shape.Rank, u, p.Task); err != nil {
@@ -58,13 +57,10 @@ func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
 // together they run in batches, each with the reference, to which ratios are.
 func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, error) {
 	c := &measure.Comparison{Shape: r.shape.Name, Threads: n}
-	if have := len(cores()); have > 0 && have < n {
-		return nil, fmt.Errorf("--threads: %d threads need %d cores, and this process may use %d", n, n, have)
-	}
 	references, others := r.peers[:2], r.peers[2:]
 	size := len(others)
 	if free := available(); free > 0 {
-		// Interpreters and compilers take some hundred megabytes beside the samples,
+		// Interpreters and compilers take some hundred megabytes besides the samples,
 		// and while a peer reads its problem it may hold it twice.
 		each := r.shape.Bytes()*5/4 + 300<<20
 		size = min(size, max(free*8/10/each-len(references)-1, 1))

@@ -1,44 +1,23 @@
 #!/bin/sh
-# Installs what the peers need: compilers and libraries by apt-get where that can be
-# done without asking, and Python packages into .venv beside this file. What cannot
-# be installed is named, and the peers that need it are reported as absent.
+# Installs what the peers need: compilers and libraries where apt-get can do so without
+# asking, and Python packages into .venv in this folder. Peers that lack something are
+# reported as absent, with the reason, when they are measured.
 #
 # PEERS_PYTHON=/path/to/python uses that interpreter and its packages instead.
 set -u
 cd "$(dirname "$0")" || exit 1
 
-have() { command -v "$1" >/dev/null 2>&1; }
-
-includes() { echo "#include <$1>" | "${2:-cc}" -I/usr/include/eigen3 -I/usr/include/openblas -fsyntax-only -x"${3:-c}" - 2>/dev/null; }
-
-missing() {
-	have cc || echo gcc
-	have c++ || echo g++
-	have pkg-config || echo pkg-config
-	have taskset || echo util-linux
-	includes cblas.h || echo libopenblas-dev
-	includes lapacke.h || echo liblapacke-dev
-	includes Eigen/Dense c++ c++ || echo libeigen3-dev
-	have octave-cli || echo octave
-	[ -n "${PEERS_PYTHON:-}" ] || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
-}
-
-packages=$(missing | tr '\n' ' ')
-if [ -n "$packages" ]; then
-	root=
-	[ "$(id -u)" = 0 ] || root="sudo -n"
-	if have apt-get && $root true 2>/dev/null; then
-		echo "peers: installing $packages"
-		log=$(mktemp)
-		# shellcheck disable=SC2086 # a list of words
-		if ! { $root apt-get update && $root env DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y --no-install-recommends $packages; } >"$log" 2>&1; then
-			tail -n 5 "$log" >&2
-		fi
-		rm -f "$log"
-	fi
-	packages=$(missing | tr '\n' ' ')
-	[ -z "$packages" ] || echo "peers: missing, install them to measure all peers (names as on Debian): $packages" >&2
+packages=
+for p in gcc g++ pkg-config util-linux libopenblas-dev liblapacke-dev libeigen3-dev python3-venv; do
+	dpkg -s $p >/dev/null 2>&1 || packages="$packages $p"
+done
+root=
+[ "$(id -u)" = 0 ] || root="sudo -n"
+if [ -n "$packages" ] && command -v apt-get >/dev/null && $root true 2>/dev/null; then
+	echo "peers: installing$packages"
+	# shellcheck disable=SC2086 # a list of words
+	$root apt-get -qq update && $root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qq install -y --no-install-recommends $packages >/dev/null
 fi
 
 [ -n "${PEERS_PYTHON:-}" ] && exit 0

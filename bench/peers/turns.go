@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 // check compares a peer's answer with want; the first answer becomes want.

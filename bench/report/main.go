@@ -20,7 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -35,7 +35,6 @@ func main() {
 
 func run(ctx context.Context) error {
 	name := flag.String("measure", "", "measure this machine and store it in bench/results under this name; auto makes one up")
-	workers := flag.String("workers", "1,2", "numbers of workers to measure")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
@@ -44,7 +43,7 @@ func run(ctx context.Context) error {
 		return errors.New("run this in the root of the checkout")
 	}
 	if *name != "" {
-		if err := store(ctx, *name, *workers); err != nil {
+		if err := store(ctx, *name); err != nil {
 			return err
 		}
 	}
@@ -72,17 +71,7 @@ func run(ctx context.Context) error {
 
 // store replaces the rows of a stored result by new measurements: all shapes with
 // the default kernel, and all that fit in a moment with the others.
-func store(ctx context.Context, name, workers string) error {
-	machine := measure.ThisMachine()
-	if name != "auto" {
-		machine.Name = name
-	}
-	path := filepath.Join("bench", "results", machine.Name+".json")
-	result, err := measure.LoadResult(path)
-	if err != nil {
-		return err
-	}
-	result.Machine = machine
+func store(ctx context.Context, name string) error {
 	folder, err := os.MkdirTemp("", "difalt-report-")
 	if err != nil {
 		return err
@@ -94,7 +83,7 @@ func store(ctx context.Context, name, workers string) error {
 	}
 	stolen := measure.Stolen()
 	info := kernel.Info()
-	result.Rows, err = rows(ctx, command, info.Kernel, "--workers", workers, "--shapes", "paper1,paper2,many,wide", "--storage", "f64,f32")
+	all, err := rows(ctx, command, info.Kernel, "--shapes", "paper1,paper2,many,wide")
 	if err != nil {
 		return err
 	}
@@ -102,16 +91,19 @@ func store(ctx context.Context, name, workers string) error {
 		if k == info.Kernel {
 			continue
 		}
-		more, err := rows(ctx, command, k, "--workers", "1", "--shapes", "paper1,paper2,many", "--storage", "f64")
+		more, err := rows(ctx, command, k, "--workers", "1", "--storage", "f64")
 		if err != nil {
 			return err
 		}
-		result.Rows = append(result.Rows, more...)
+		all = append(all, more...)
 	}
-	if share, ok := stolen(); ok {
-		result.Stolen = fmt.Sprintf("%.1f %%", 100*share)
-	}
-	return result.Save(path)
+	_, err = measure.Update("bench/results", name, func(r *measure.Result) {
+		r.Rows = all
+		if share, ok := stolen(); ok {
+			r.Stolen = fmt.Sprintf("%.1f %%", 100*share)
+		}
+	})
+	return err
 }
 
 // rows runs "difalt bench --json" with a kernel.

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/text"
 )
 
 //go:embed BENCHMARKS.md.tmpl
@@ -20,8 +21,8 @@ func write(w io.Writer, results []*measure.Result) error {
 	t, err := template.New("BENCHMARKS.md").Funcs(template.FuncMap{
 		"details": details,
 		"ceiling": ceilingTable,
-		"peers":   peerTable,
-		"absent":  absentTable,
+		"peers":   measure.PeerTable,
+		"absent":  measure.AbsentTable,
 		"plotted": plotted,
 		"shapes":  measure.Shapes,
 		"plot":    plotFile,
@@ -31,18 +32,6 @@ func write(w io.Writer, results []*measure.Result) error {
 		return err
 	}
 	return t.Execute(w, results)
-}
-
-// table returns rows of cells as Markdown; the first row is the head.
-func table(rows [][]string) string {
-	var b strings.Builder
-	for i, row := range rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // details is the table of experiment details.
@@ -65,7 +54,7 @@ func details(r *measure.Result) string {
 			}
 		}
 	}
-	return table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")}))
+	return text.Table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")})).Markdown()
 }
 
 // ceilingTable is the table of difalt's own measurements.
@@ -77,63 +66,5 @@ func ceilingTable(r *measure.Result) string {
 			fmt.Sprintf("%.2f", m.ReadShare), fmt.Sprintf("%.2f", m.FMAShare), fmt.Sprintf("%.0f", m.Allocs),
 		})
 	}
-	return table(rows)
-}
-
-// peerTable is the table of ratios: a row for each peer, a column for each shape
-// and number of threads.
-func peerTable(r *measure.Result) string {
-	head, read := []string{"peer"}, []string{"streaming read of X"}
-	var names []string
-	for _, c := range r.Peers {
-		head = append(head, fmt.Sprintf("%s, %d", c.Shape, c.Threads))
-		read = append(read, fmt.Sprintf("%.3f ms", c.ReadMS))
-		for _, p := range c.Peers {
-			if !slices.Contains(names, p.Name) {
-				names = append(names, p.Name)
-			}
-		}
-	}
-	rows := [][]string{head, read}
-	for i, name := range names {
-		row := []string{name}
-		for _, c := range r.Peers {
-			cell := "absent"
-			if p := find(c, name); p.MS > 0 {
-				cell = fmt.Sprintf("%.2f", p.Ratio)
-				if i == 0 { // the reference
-					cell = fmt.Sprintf("%.3f ms", p.MS)
-				}
-			}
-			row = append(row, cell)
-		}
-		rows = append(rows, row)
-	}
-	return table(rows)
-}
-
-// absentTable lists what was not measured, and why; empty if that is nothing.
-func absentTable(r *measure.Result) string {
-	rows := [][]string{{"absent", "on", "because"}}
-	for _, c := range r.Peers {
-		for _, p := range c.Peers {
-			if p.Absent != "" {
-				rows = append(rows, []string{p.Name, fmt.Sprintf("%s, %d", c.Shape, c.Threads), p.Absent})
-			}
-		}
-	}
-	if len(rows) == 1 {
-		return ""
-	}
-	return table(rows)
-}
-
-// find returns the time of a peer, zero if the comparison does not have it.
-func find(c measure.Comparison, name string) measure.PeerTime {
-	for _, p := range c.Peers {
-		if p.Name == name {
-			return p
-		}
-	}
-	return measure.PeerTime{}
+	return text.Table(rows).Markdown()
 }

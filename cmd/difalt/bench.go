@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )
 
 const benchHelp = `bench times one iteration over all tasks (least squares and gradient) of seeded
-data beside a streaming read of as many bytes as the samples have, in turns and in
-one run. Every iteration must read the samples once, so the read is a floor; its
-share of the iteration says how close to the limit of the machine this is.
+data, in turns with a streaming read of as many bytes as the samples have. Every
+iteration must read the samples once, so the read is a floor; its share of the
+iteration says how close to the limit of the machine this is.
 
 Shapes (tasks, samples, features, rank):
 `
@@ -51,7 +50,7 @@ func newBenchCommand() *cobra.Command {
 			if c.Storages, err = measure.ParseStorages(storages); err != nil {
 				return usagef("--storage: %w", err)
 			}
-			if c.Workers, err = parseWorkers(workers); err != nil {
+			if c.Workers, err = measure.ParseWorkers(workers, runtime.GOMAXPROCS(0)); err != nil {
 				return usagef("--workers: %w", err)
 			}
 			if !(seconds > 0) {
@@ -90,21 +89,6 @@ func defaultWorkers() string {
 		return fmt.Sprintf("1,%d", n)
 	}
 	return "1"
-}
-
-func parseWorkers(list string) ([]int, error) {
-	var workers []int
-	for s := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%q is not a positive number", s)
-		}
-		if limit := runtime.GOMAXPROCS(0); n > limit {
-			return nil, fmt.Errorf("%d workers: this process may use %d processors", n, limit)
-		}
-		workers = append(workers, n)
-	}
-	return workers, nil
 }
 
 func printJSON(w io.Writer) func(measure.Row) error {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/bench/measure"
+	"github.com/difalt/difalt/internal/measure"
 )
 
 func runBench(t *testing.T, args ...string) (string, error) {

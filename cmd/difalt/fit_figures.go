@@ -2,83 +2,74 @@ package main
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
-	"strconv"
 
-	"github.com/difalt/difalt/dataset/model"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
+	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/chart"
 )
 
-// curveChart shows a learning curve.
-func curveChart(points []model.CurvePoint) *chart {
-	c := newChart("Training rows of a new task", "RMSE on held-out rows")
-	errors := [3][]float64{}
+// reportFigure returns a panel as a figure of a report: its letters stay readable at
+// the width of a phone.
+func reportFigure(y string, p chart.Panel) *chart.Figure {
+	return &chart.Figure{Width: 4.2, Height: 2.9, Legend: true, Y: y, Panels: []chart.Panel{p}}
+}
+
+// line and dotted are the styles of lines in reports, and cloud that of many dots.
+func line(c chart.Color) chart.Style   { return chart.Line(c, 1.6) }
+func dotted(c chart.Color) chart.Style { return chart.Style{Color: c, Width: 1.6, Dot: 2.2} }
+func cloud(c chart.Color) chart.Style  { return chart.Style{Color: c.Faint(170), Dot: 2.2} }
+
+// curveFigure shows a learning curve.
+func curveFigure(points []fit.CurvePoint) *chart.Figure {
+	series := []chart.Series{
+		{Name: fit.Ours, Style: dotted(chart.Blue)},
+		{Name: fit.Pooled, Style: dotted(chart.Orange)},
+		{Name: fit.Single, Style: dotted(chart.Green)},
+	}
 	var x []float64
 	for _, p := range points {
 		x = append(x, float64(p.Samples))
-		for i, e := range []model.Errors{p.Ours, p.Pooled, p.Single} {
+		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single} {
 			v := e.RMSE
 			if e.Rows == 0 {
 				v = math.NaN()
 			}
-			errors[i] = append(errors[i], v)
+			series[i].X, series[i].Y = x, append(series[i].Y, v)
 		}
 	}
-	for i, name := range []string{model.Ours, model.Pooled, model.Single} {
-		c.line(name, x, errors[i], []color.Color{blue, orange, green}[i], true)
-	}
-	if len(x) > 3 {
-		logarithmic(&c.X)
-	}
-	c.X.Tick.Marker = plot.ConstantTicks(markAll(x))
-	c.roomAbove(0.3)
-	return c
+	return reportFigure("RMSE on held-out rows", chart.Panel{
+		X:      chart.Axis{Label: "Training rows of a new task", Log: len(x) > 3, Marks: chart.MarkAll(x)},
+		Series: series,
+	})
 }
 
-// markAll labels every value.
-func markAll(values []float64) []plot.Tick {
-	var ticks []plot.Tick
-	for _, v := range values {
-		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 4, 64)})
-	}
-	return ticks
-}
-
-// roomAbove makes room for the legend above the data.
-func (c *chart) roomAbove(share float64) { c.Y.Max += share * (c.Y.Max - c.Y.Min) }
-
-// tuningChart shows the error in cross-validation against the ridge, a line for each
+// tuningFigure shows the error in cross-validation against the ridge, a line for each
 // rank at the mean strength that suits it best.
-func tuningChart(r *model.Report) *chart {
-	c := newChart("Ridge on the coefficients of a task", "RMSE in cross-validation")
-	looks := []color.Color{sky, green, orange, pink, red}
+func tuningFigure(r *fit.Report) *chart.Figure {
+	p := chart.Panel{X: chart.Axis{Label: "Ridge on the coefficients of a task", Log: true}}
+	colors := []chart.Color{chart.Sky, chart.Green, chart.Orange, chart.Pink, chart.Red}
 	lowest := math.Inf(1)
 	for _, b := range bestOfTrials(r.Tried) {
 		lowest = min(lowest, b.RMSE)
 	}
 	for i, b := range bestOfRanks(r.Tried) {
-		var x, y []float64
+		s := chart.Series{Name: fmt.Sprintf("rank %d", b.Rank), Style: line(colors[i%len(colors)])}
 		for _, t := range r.Tried {
 			// Far worse ones would press the others together.
 			if t.Rank == b.Rank && t.MeanRidge == b.MeanRidge && t.RMSE < 1.25*lowest {
-				x, y = append(x, t.Ridge), append(y, t.RMSE)
+				s.X, s.Y = append(s.X, t.Ridge), append(s.Y, t.RMSE)
 			}
 		}
-		c.line(fmt.Sprintf("rank %d", b.Rank), x, y, looks[i%len(looks)], false)
+		p.Series = append(p.Series, s)
 	}
-	c.line("chosen", []float64{r.Chosen.Ridge}, []float64{r.Chosen.RMSE}, blue, true)
-	logarithmic(&c.X)
-	c.roomAbove(0.15)
-	return c
+	p.Series = append(p.Series, chart.Series{Name: "chosen", Style: dotted(chart.Blue), X: []float64{r.Chosen.Ridge}, Y: []float64{r.Chosen.RMSE}})
+	return reportFigure("RMSE in cross-validation", p)
 }
 
 // bestOfRanks returns the candidate of smallest error at every rank.
-func bestOfRanks(tried []model.Candidate) []model.Candidate {
-	var out []model.Candidate
+func bestOfRanks(tried []fit.Candidate) []fit.Candidate {
+	var out []fit.Candidate
 	for _, t := range tried {
 		n := len(out)
 		switch {
@@ -91,90 +82,71 @@ func bestOfRanks(tried []model.Candidate) []model.Candidate {
 	return out
 }
 
-// convergenceChart shows what is left of the objective's fall, the disagreement of
+// convergenceFigure shows what is left of the objective's fall, the disagreement of
 // the nodes, and the distance to the truth where it is known.
-func convergenceChart(t *trace) *chart {
-	c := newChart("Iteration", "")
+func convergenceFigure(t *trace) *chart.Figure {
+	series := []chart.Series{
+		{Name: "objective, relative to the last", Style: line(chart.Blue)},
+		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
+		{Name: "distance to the truth", Style: line(chart.Green)},
+	}
 	rows := t.curve.Rows
 	last := rows[len(rows)-1].Objective
-	var x, objective, disagreement, distance []float64
-	for _, r := range rows {
-		x = append(x, float64(r.Iteration))
-		objective = append(objective, positive((r.Objective-last)/math.Abs(last)))
-		disagreement = append(disagreement, positive(r.Disagreement))
-		distance = append(distance, positive(r.SDMax))
+	for k, r := range rows {
+		if k == 0 {
+			r.Disagreement = 0 // but for rounding: all nodes start from one estimate
+		}
+		for i, v := range []float64{(r.Objective - last) / math.Abs(last), r.Disagreement, r.SDMax} {
+			if !(v > 0) { // a logarithmic axis has no place for it
+				v = math.NaN()
+			}
+			series[i].X, series[i].Y = append(series[i].X, float64(r.Iteration)), append(series[i].Y, v)
+		}
 	}
-	c.line("objective, relative to the last", x, objective, blue, false)
-	c.line("disagreement of the nodes", x[1:], disagreement[1:], orange, false) // the nodes start from one estimate
-	c.line("distance to the truth", x, distance, green, false)
-	if c.Y.Min > 0 && c.Y.Max > c.Y.Min {
-		c.Y.Max *= math.Pow(c.Y.Max/c.Y.Min, 0.3)
-		logarithmic(&c.Y)
-	}
-	return c
+	return reportFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
 }
 
-// positive returns v, or NaN where a logarithmic axis has no place for it.
-func positive(v float64) float64 {
-	if v > 0 {
-		return v
-	}
-	return math.NaN()
-}
-
-// tasksChart shows the error of every task against its number of training rows, or,
+// tasksFigure shows the error of every task against its number of training rows, or,
 // if all have the same, of all rows.
-func tasksChart(r *model.Report) *chart {
+func tasksFigure(r *fit.Report) *chart.Figure {
 	set := "held-out rows"
-	errors := func(t *model.TaskScore) []model.Errors { return t.Test }
+	errors := func(t *fit.TaskScore) []fit.Errors { return t.Test }
 	if r.Scores[0].Test.Rows == 0 {
 		set = "training rows"
-		errors = func(t *model.TaskScore) []model.Errors { return t.Train }
+		errors = func(t *fit.TaskScore) []fit.Errors { return t.Train }
 	}
-	label, rows := "Training rows of the task", func(t *model.TaskScore) int { return t.Train[0].Rows }
-	if slices.IndexFunc(r.Tasks, func(t model.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
+	label, rows := "Training rows of the task", func(t *fit.TaskScore) int { return t.Train[0].Rows }
+	if slices.IndexFunc(r.Tasks, func(t fit.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
 		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.Tasks[0]))
-		rows = func(t *model.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
+		rows = func(t *fit.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
 	}
-	c := newChart(label, "RMSE on its "+set)
-	looks := []color.NRGBA{blue, orange}
+	p := chart.Panel{X: chart.Axis{Label: label}}
+	colors := []chart.Color{chart.Blue, chart.Orange}
 	// Ours last, on top. One ridge per task would only hide the two that matter.
 	for m := min(len(r.Scores), 2) - 1; m >= 0; m-- {
-		var x, y []float64
+		s := chart.Series{Name: r.Scores[m].Method, Style: cloud(colors[m])}
 		for i := range r.Tasks {
-			x = append(x, float64(rows(&r.Tasks[i])))
-			y = append(y, errors(&r.Tasks[i])[m].RMSE)
+			s.X, s.Y = append(s.X, float64(rows(&r.Tasks[i]))), append(s.Y, errors(&r.Tasks[i])[m].RMSE)
 		}
-		c.dots(r.Scores[m].Method, x, y, looks[m])
+		p.Series = append(p.Series, s)
 	}
-	c.roomAbove(0.25)
-	return c
+	return reportFigure("RMSE on its "+set, p)
 }
 
-// spectrumChart shows the singular values of the coefficients, those of the chosen
+// spectrumFigure shows the singular values of the coefficients, those of the chosen
 // rank in full colour.
-func spectrumChart(r *model.Report) (*chart, error) {
-	c := newChart("Axis", "Singular value of the deviations")
-	for i, v := range r.Spectrum {
-		bar, err := plotter.NewBarChart(plotter.Values{v}, 0.5*chartWidth/vg.Length(len(r.Spectrum)+1))
-		if err != nil {
-			return nil, err
-		}
-		bar.XMin = float64(i + 1)
-		bar.LineStyle.Width = 0
-		bar.Color = color.Gray{200}
-		if i < r.Chosen.Rank {
-			bar.Color = blue
-		}
-		c.Add(bar)
-	}
-	c.X.Min, c.X.Max = 0.4, float64(len(r.Spectrum))+0.6
-	c.Y.Min = 0
-	c.Y.Padding = 0
+func spectrumFigure(r *fit.Report) *chart.Figure {
 	var x []float64
 	for i := range r.Spectrum {
 		x = append(x, float64(i+1))
 	}
-	c.X.Tick.Marker = plot.ConstantTicks(markAll(x))
-	return c, nil
+	n := min(r.Chosen.Rank, len(x))
+	return reportFigure("Singular value of the deviations", chart.Panel{
+		X: chart.Axis{Label: "Axis", Min: 0.4, Max: float64(len(x)) + 0.6, Marks: chart.MarkAll(x)},
+		Y: chart.Axis{Zero: true},
+		Series: []chart.Series{
+			{X: x[:n], Y: r.Spectrum[:n], Style: chart.Style{Color: chart.Blue, Bar: 0.5}},
+			{X: x[n:], Y: r.Spectrum[n:], Style: chart.Style{Color: chart.Gray.Faint(120), Bar: 0.5}},
+		},
+	})
 }

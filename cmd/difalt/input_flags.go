@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
@@ -58,7 +59,7 @@ func (f *inputFlags) resolve(o *dataset.TableOptions) error {
 // reportMissing says how many rows were left out, and how many values were filled in.
 func reportMissing(w io.Writer, t *dataset.Table) {
 	if n := t.Dropped(); n > 0 {
-		fmt.Fprintf(w, "%s left out for missing values.\n", count(n, "row"))
+		fmt.Fprintf(w, "%s left out for missing values.\n", text.Plural(n, "row"))
 	}
 	if s := filled(t); s != "" {
 		fmt.Fprintln(w, s)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
 
@@ -24,6 +25,7 @@ const (
 )
 
 func main() {
+	kernel.UseOpenBLAS()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default comes back, so that a second one ends a
 	// program that does not stop by itself.

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/experiment"
-	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -31,7 +30,7 @@ and Dec-AltGDmin needs averages as accurate as its result, in both of its phases
 
 The theory leaves the constants C open. By default they are what simulations near
 the paper's settings measured (see docs/theory.md, which also says where the
-formulas are far off); --constants unit takes them as 1, and --c-... sets one.`
+formulas are far off); --constants unit takes them as 1.`
 
 const planExamples = `  # the network and data of figure 1 of the paper, to a distance of 1e-10
   difalt plan --features 600 --tasks 600 --kappa 1.2 --weights equal
@@ -46,10 +45,7 @@ const planExamples = `  # the network and data of figure 1 of the paper, to a di
   difalt plan --rounds 5
 
   # a slow network, and the formulas with all constants 1, for a program
-  difalt plan --latency 100ms --bandwidth 1e7 --constants unit --json
-
-  # measure where simulations follow the theory: tables, numbers and pictures
-  difalt plan --validate --out theory`
+  difalt plan --latency 100ms --bandwidth 1e7 --constants unit --json`
 
 // planFlags are the flags of plan, parsed but not checked.
 type planFlags struct {
@@ -58,12 +54,8 @@ type planFlags struct {
 	graph, weights string
 	seed           uint64
 	constants      string
-	given          experiment.Constants // by --c-...
 	time           *timeFlags
-	json, validate bool
-	out            string
-	trials         int
-	workers        int
+	json           bool
 }
 
 func newPlanCommand() *cobra.Command {
@@ -75,9 +67,6 @@ func newPlanCommand() *cobra.Command {
 		Example: planExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if flags.validate {
-				return flags.sweep(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-			}
 			plan, network, err := flags.plan()
 			if err != nil {
 				return err
@@ -95,7 +84,7 @@ func newPlanCommand() *cobra.Command {
 
 func newPlanFlags() *planFlags {
 	f := &planFlags{set: pflag.NewFlagSet("plan", pflag.ContinueOnError), time: newTimeFlags()}
-	s, in, c, small := f.set, &f.input, &f.given, &smallSetting
+	s, in, small := f.set, &f.input, &smallSetting
 	s.SortFlags = false
 	s.IntVar(&in.Nodes, "nodes", small.Nodes, "number of nodes L")
 	s.IntVar(&in.Features, "features", small.Features, "number of features d")
@@ -111,36 +100,26 @@ func newPlanFlags() *planFlags {
 	s.IntVar(&in.MaxDegree, "degree", 0, "neighbours of every node, with --gamma (default not known: no messages and bytes)")
 	s.IntVar(&in.Rounds, "rounds", 0, "rounds that the network affords an iteration, for the gamma that it then needs (default what the plan says)")
 	s.StringVar(&f.constants, "constants", "measured", "constants C, `NAME`: measured (near the paper's settings), unit (all 1)")
-	s.Float64Var(&c.Power, "c-power", 0, "C of T_pm")
-	s.Float64Var(&c.InitRounds, "c-init-rounds", 0, "C of T_con,init")
-	s.Float64Var(&c.Iterations, "c-iterations", 0, "C of T_GD")
-	s.Float64Var(&c.Rounds, "c-rounds", 0, "C of T_con,GD")
-	s.Float64Var(&c.DecRounds, "c-dec-rounds", 0, "C of both T_con of Dec-AltGDmin")
-	s.Float64Var(&c.Samples, "c-samples", 0, "C of n T")
 	f.time.add(s)
 	s.Float64Var(&in.Speed, "speed", experiment.DefaultSpeed, "multiply-adds of a node in a second; an iteration needs n d r for a task")
-	s.Uint64Var(&f.seed, "seed", small.Seed, "seed of a random graph, and of --validate")
+	s.Uint64Var(&f.seed, "seed", small.Seed, "seed of a random graph")
 	s.BoolVar(&f.json, "json", false, "print JSON")
-	s.BoolVar(&f.validate, "validate", false, "compare the theory with simulations instead, over kappa, gamma, epsilon and samples")
-	s.StringVar(&f.out, "out", "difalt-theory", "output folder `DIR` of --validate")
-	s.IntVar(&f.trials, "trials", 3, "independent draws of --validate")
-	s.IntVar(&f.workers, "workers", 0, "threads of --validate (default all processors)")
 	return f
 }
 
 // plan checks the flags and returns the plan that they ask for, and the network in
 // words.
 func (f *planFlags) plan() (*experiment.Plan, string, error) {
-	for _, name := range []string{"out", "trials", "workers"} {
-		if f.set.Changed(name) {
-			return nil, "", usagef("--%s belongs to --validate", name)
-		}
+	in := &f.input
+	switch f.constants {
+	case "measured":
+		in.Constants = experiment.MeasuredConstants
+	case "unit":
+		in.Constants = experiment.UnitConstants
+	default:
+		return nil, "", usagef("--constants is %q: want measured or unit", f.constants)
 	}
 	var err error
-	in := &f.input
-	if in.Constants, err = f.resolveConstants(); err != nil {
-		return nil, "", err
-	}
 	if in.Time, err = f.time.model(f.set); err != nil {
 		return nil, "", err
 	}
@@ -165,11 +144,11 @@ func (f *planFlags) network() (string, error) {
 			}
 		}
 		in.Links = in.Nodes * in.MaxDegree
-		text := fmt.Sprintf("%s, gamma %.3g", plural(in.Nodes, "node"), in.Gamma)
+		words := fmt.Sprintf("%s, gamma %.3g", text.Plural(in.Nodes, "node"), in.Gamma)
 		if in.MaxDegree > 0 {
-			text += ", " + plural(in.MaxDegree, "neighbour") + " each"
+			words += ", " + text.Plural(in.MaxDegree, "neighbour") + " each"
 		}
-		return text, nil
+		return words, nil
 	}
 	if f.set.Changed("degree") {
 		return "", usagef("--degree needs --gamma: a graph has its own degrees")
@@ -178,85 +157,11 @@ func (f *planFlags) network() (string, error) {
 		return "", usagef("--nodes is %d: need at least 1", in.Nodes)
 	}
 	setting := experiment.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
-	weights, err := setting.Network(1) // that of the first trial of simulate
+	weights, err := setting.Mixing(1) // that of the first trial of simulate
 	if err != nil {
 		return "", flagError(f.set, err)
 	}
-	in.SetNetwork(weights)
-	return weights.String(), nil
-}
-
-// resolveConstants returns the named constants with those of --c-... in place.
-func (f *planFlags) resolveConstants() (experiment.Constants, error) {
-	var c experiment.Constants
-	switch f.constants {
-	case "measured":
-		c = experiment.MeasuredConstants
-	case "unit":
-		c = experiment.UnitConstants
-	default:
-		return c, usagef("--constants is %q: want measured or unit", f.constants)
-	}
-	for _, o := range []struct {
-		name     string
-		from, to *float64
-	}{
-		{"c-power", &f.given.Power, &c.Power}, {"c-init-rounds", &f.given.InitRounds, &c.InitRounds},
-		{"c-iterations", &f.given.Iterations, &c.Iterations}, {"c-rounds", &f.given.Rounds, &c.Rounds},
-		{"c-dec-rounds", &f.given.DecRounds, &c.DecRounds}, {"c-samples", &f.given.Samples, &c.Samples},
-	} {
-		if f.set.Changed(o.name) {
-			*o.to = *o.from
-		}
-	}
-	return c, nil
-}
-
-// sweep compares the theory with simulations.
-func (f *planFlags) sweep(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := kernel.Err(); err != nil {
-		return err
-	}
-	var stray error
-	f.set.VisitAll(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "validate", "out", "trials", "workers", "seed":
-			return
-		}
-		if flag.Changed {
-			stray = usagef("--%s has no effect on --validate, which has its own problems", flag.Name)
-		}
-	})
-	switch {
-	case stray != nil:
-		return stray
-	case f.trials < 1:
-		return usagef("--trials is %d: need at least 1", f.trials)
-	case f.workers < 0:
-		return usagef("--workers is %d: need at least 0", f.workers)
-	case f.out == "":
-		return usagef("--out is empty: need a folder")
-	}
-	s := experiment.Sweep{Trials: f.trials, Seed: f.seed, Workers: f.workers}
-	bar := newProgress(stderr, "measuring", "problem", int64(s.Problems()))
-	defer bar.Close()
-	s.Progress = func() { bar.Add(1) }
-	all, err := s.Run(ctx)
-	if err != nil {
-		return err
-	}
-	paths, err := experiment.WriteSweep(f.out, all)
-	if err != nil {
-		return err
-	}
-	if err := experiment.WriteSweepReport(stdout, all); err != nil {
-		return err
-	}
-	fmt.Fprintln(stdout)
-	for _, path := range paths {
-		fmt.Fprintln(stdout, path)
-	}
-	return nil
+	return weights.String(), in.SetNetwork(weights)
 }
 
 func writePlanJSON(w io.Writer, p *experiment.Plan) error {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // writePlan prints a plan as a table.
@@ -12,9 +13,9 @@ func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
 	fmt.Fprintf(w, "%s of %s, %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g\n\n",
-		plural(in.Tasks, "task"), plural(in.Samples, "sample"), in.Features, in.Rank, in.Kappa, in.Mu, in.Epsilon)
+		text.Plural(in.Tasks, "task"), text.Plural(in.Samples, "sample"), in.Features, in.Rank, in.Kappa, in.Mu, in.Epsilon)
 
-	t := table{{"", "Dif-AltGDmin", "Dec-AltGDmin"}}
+	t := text.Table{{"", "Dif-AltGDmin", "Dec-AltGDmin"}}
 	row := func(name string, value func(*experiment.MethodPlan) string) {
 		t = append(t, []string{name, value(&p.Dif), value(&p.Dec)})
 	}
@@ -32,7 +33,7 @@ func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error
 	row("seconds of communication", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Communication) })
 	row("seconds of computation", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.3g", m.Total.Computation) })
 	row("operations of eq. (4)", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.2g", m.Operations) })
-	t.write(w)
+	t.Write(w)
 
 	fmt.Fprintf(w, "\nsamples of a task: %s\n", samplesVerdict(p))
 	fmt.Fprintf(w, `

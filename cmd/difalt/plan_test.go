@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 )
 
 func TestPlan(t *testing.T) {
@@ -26,7 +24,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanJSON(t *testing.T) {
-	stdout, stderr, code := difaltCommand(t, "plan", "--gamma", "0.5", "--degree", "4", "--constants", "unit", "--c-rounds", "0.25",
+	stdout, stderr, code := difaltCommand(t, "plan", "--gamma", "0.5", "--degree", "4", "--constants", "unit",
 		"--latency", "10ms", "--json")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -45,14 +43,14 @@ func TestPlanJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
 		t.Fatal(err)
 	}
-	if c := p.Input.Constants; c.Rounds != 0.25 || c.Iterations != 1 {
+	if c := p.Input.Constants; c.Rounds != 1 || c.Iterations != 1 {
 		t.Errorf("the constants are %+v", c)
 	}
 	if p.Input.Gamma != 0.5 || p.Input.Links != 80 || p.Input.Time.Latency != 0.01 {
 		t.Errorf("the input is %+v", p.Input)
 	}
 	// 1.5^2 * 10 log 10 = 51.8; the rest of the default plan follows in package experiment.
-	if p.Dif.Iterations != 52 || p.Dec.Rounds <= p.Dif.Rounds || p.Dif.Total.Messages != 80*p.Dif.Total.Rounds {
+	if p.Dif.Iterations != 52 || p.Dec.Rounds <= p.Dif.Rounds || p.Dif.Descent.Messages != 80*p.Dif.Descent.Rounds {
 		t.Errorf("the plan is %+v", p)
 	}
 }
@@ -78,15 +76,10 @@ func TestPlanErrorsNameTheFlag(t *testing.T) {
 		"--nodes 0":                "--nodes is 0",
 		"--nodes 200":              "--nodes is 200",
 		"--rank 200":               "--rank is 200",
-		"--c-rounds -1":            "--c-rounds is -1",
 		"--constants few":          `--constants is "few"`,
 		"--time-model slow":        "--time-model",
 		"--latency -1s":            "--latency is -1s",
 		"--jitter 1ms --gamma 0.5": "--jitter is 1ms",
-		"--trials 2":               "--trials belongs to --validate",
-		"--validate --trials 0":    "--trials is 0",
-		"--validate --kappa 3":     "--kappa has no effect on --validate",
-		"--validate --workers -1":  "--workers is -1",
 		"--samples many":           "--samples",
 		"figure":                   "takes no arguments",
 	} {
@@ -94,15 +87,5 @@ func TestPlanErrorsNameTheFlag(t *testing.T) {
 		if code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q, want %q", args, code, stderr, want)
 		}
-	}
-}
-
-// A validation that is interrupted says so and leaves nothing.
-func TestPlanValidateStops(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	var stdout, stderr bytes.Buffer
-	if code := run(ctx, []string{"plan", "--validate", "--out", t.TempDir() + "/new"}, &stdout, &stderr); code != exitInterrupted {
-		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }

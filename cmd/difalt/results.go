@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 
 const resultsHelp = `Write a page about the runs of simulate's presets in a folder and its sub-folders:
-the figures of the paper with tables, its statements one by one, what the methods
-beyond the paper save, and on what machine and in what time the runs were made. Of
-every run it reads summary.json and curves.csv; the traces are not needed.
+the figures of the paper with tables, what the methods beyond the paper save, and on
+what machine and in what time the runs were made. Of every run it reads summary.json
+and curves.csv; the traces are not needed.
 
 The page is results.md, in Markdown, with figures in the sub-folder figures.`
 
@@ -39,7 +40,7 @@ func newResultsCommand() *cobra.Command {
 			if err := experiment.WriteReport(out, all); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(out, experiment.ReportFile), plural(len(all), "run"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(out, experiment.ReportFile), text.Plural(len(all), "run"))
 			return err
 		},
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ const simulateExamples = `  # a small experiment with a picture, in seconds
   difalt simulate --rounds 1
 
   # a ring of 12 nodes, noisy data, only the method and its centralised ideal
-  difalt simulate --nodes 12 --graph ring --rounds 40 --noise 1e-3 --methods dif,altgdmin
+  difalt simulate --nodes 12 --graph ring --rounds 40 --noise 1e-3 --method dif,altgdmin
 
   # a slow network: 100 ms and 10 Mbit/s, with random delays up to 20 ms
   difalt simulate --latency 100ms --bandwidth 1e7 --jitter 20ms
@@ -53,7 +54,7 @@ const simulateExamples = `  # a small experiment with a picture, in seconds
   difalt simulate --preset all --trials 5 --out runs
 
   # beyond the paper: one round of four bits an entry, over links that lose a tenth
-  difalt simulate --methods dif,scaled --rounds 1 --compress int4 --loss 0.1
+  difalt simulate --method dif,scaled --rounds 1 --compress int4 --loss 0.1
 
   # Chebyshev averaging on a ring, nodes with few news silent on a random graph
   difalt simulate --graph ring --agree chebyshev --compress int4
@@ -158,7 +159,7 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, stderr io.Writer) (*experiment.Trial, error) {
 	done := len(folder.Done)
 	if done > 0 {
-		fmt.Fprintf(stderr, "%s holds %s of these settings already\n", s.out, plural(done, "trial"))
+		fmt.Fprintf(stderr, "%s holds %s of these settings already\n", s.out, text.Plural(done, "trial"))
 	}
 	if done >= s.trials {
 		return nil, nil

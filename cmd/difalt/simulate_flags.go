@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/spf13/pflag"
 )
 
@@ -39,8 +39,8 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.Rank, "rank", s.Rank, "rank r of the representation")
 	f.set.StringVar(&s.Graph, "graph", s.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	f.set.StringVar(&s.Weights, "weights", s.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
-	f.set.StringSliceVar(&s.Methods, "methods", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", and "+experiment.Auto)
-	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --methods auto")
+	f.set.StringSliceVar(&s.Methods, "method", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", and "+experiment.Auto)
+	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --method auto")
 	f.set.IntVar(&s.Rounds, "rounds", s.Rounds, "rounds of averaging in an iteration, T_con")
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
 	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm")
@@ -49,9 +49,9 @@ func newSimulateFlags() *simulateFlags {
 	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a float32 copy of the samples, corrected to the digits of float64")
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
 	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default none)")
-	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.9 (default 0, all speak)")
-	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost (default 0)")
-	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message is up to 3 rounds late (default 0)")
+	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7 (default 0, all speak)")
+	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
+	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")
 	f.set.Float64Var(&s.Duplicate, "duplicate", 0, "`PROBABILITY` that a message comes twice (default 0)")
 	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (100 with a preset of the paper, 5 with the others)")
 	f.set.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
@@ -129,13 +129,12 @@ func (f *simulateFlags) one() (*simulation, error) {
 		return nil, usagef("--out is empty: need a folder")
 	}
 	if f.auto {
-		if given("methods") {
-			return nil, usagef("--auto chooses the method: drop it or --methods (which knows %q too)", experiment.Auto)
+		if given("method") {
+			return nil, usagef("--auto chooses the method: drop it or --method (which knows %q too)", experiment.Auto)
 		}
 		s.setting.Methods = []string{experiment.Auto}
 	}
-	// With so few rounds as the iteration can do with, node 1's start would not reach
-	// all others.
+	// With so few rounds as the iteration can do with, the start would be a poor one.
 	if !given("init-rounds") && (s.setting.Name == "" || given("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}

@@ -5,9 +5,9 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
-	"strings"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // describe says in words what is going to be computed.
@@ -28,7 +28,7 @@ func describe(w io.Writer, s *experiment.Setting) {
 
 // report prints what it took each method, and where the files are.
 func report(w io.Writer, sum *experiment.Summary, folder *experiment.Folder) error {
-	t := table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "seconds"}}
+	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "seconds"}}
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
 		for _, target := range []float64{1e-6, 1e-10} {
@@ -37,9 +37,9 @@ func report(w io.Writer, sum *experiment.Summary, folder *experiment.Folder) err
 		row = append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f", m.Seconds))
 		t = append(t, row)
 	}
-	t.write(w)
+	t.Write(w)
 	fmt.Fprintf(w, `
-%s. distance: subspace distance of node 1 after %d iterations; to 1e-6,
+%s. distance: subspace distance of node 0 after %d iterations; to 1e-6,
 1e-10: iterations until it is that small; seconds: of computation and of
 communication at %s.
 
@@ -57,34 +57,6 @@ func iterationsTo(m *experiment.MethodSummary, target float64) string {
 		}
 	}
 	return "-"
-}
-
-// A table is rows of cells; the first row is the header, the first column names.
-type table [][]string
-
-// write prints the table with names to the left and numbers to the right.
-func (t table) write(w io.Writer) {
-	width := make([]int, len(t[0]))
-	for _, row := range t {
-		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	for _, row := range t {
-		line := fmt.Sprintf("%-*s", width[0], row[0])
-		for i, cell := range row[1:] {
-			line += fmt.Sprintf("  %*s", width[i+1], cell)
-		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
-	}
-}
-
-// plural returns a number of things in words.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // medians says of how many trials the table shows the medians.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -96,7 +96,7 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 	simulate(t, filepath.Join(base, "a"), "--trials", "3", "--workers", "1")
 	simulate(t, filepath.Join(base, "b"), "--trials", "3", "--workers", "2")
 	simulate(t, filepath.Join(base, "c"), "--trials", "1", "--workers", "3")
-	simulate(t, filepath.Join(base, "d"), "--trials", "1", "--methods", "dec")
+	simulate(t, filepath.Join(base, "d"), "--trials", "1", "--method", "dec")
 	simulate(t, filepath.Join(base, "e"), "--trials", "3", "--seed", "2")
 	trace := func(run string) string { return withoutSeconds(readFile(t, base, run, "trace.csv")) }
 	if trace("a") != trace("b") {
@@ -117,7 +117,7 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 // bytes are those of the codes.
 func TestSimulateAgreement(t *testing.T) {
 	base := t.TempDir()
-	flags := []string{"--trials", "3", "--methods", "dif,scaled", "--compress", "int4:stochastic", "--loss", "0.1"}
+	flags := []string{"--trials", "3", "--method", "dif,scaled", "--compress", "int4:stochastic", "--loss", "0.1"}
 	simulate(t, filepath.Join(base, "a"), append(flags, "--workers", "1")...)
 	simulate(t, filepath.Join(base, "b"), append(flags, "--workers", "3")...)
 	simulate(t, filepath.Join(base, "plain"), "--trials", "3", "--methods", "dif,scaled")
@@ -227,7 +227,7 @@ func TestSimulateExport(t *testing.T) {
 	inner.Mul(p.U0[0].T(), p.Truth)
 	outer.Mul(p.U0[0], &inner)
 	diff.Sub(p.Truth, &outer)
-	if got, want := spectral(&diff), trials[0].Curves[0].Rows[0].SDNode1; math.Abs(got-want) > 1e-12 {
+	if got, want := spectral(&diff), trials[0].Curves[0].Rows[0].SDFirst; math.Abs(got-want) > 1e-12 {
 		t.Errorf("the exported start is at %g, the trace begins at %g", got, want)
 	}
 }

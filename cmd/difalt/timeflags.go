@@ -3,19 +3,19 @@ package main
 import (
 	"time"
 
-	"github.com/difalt/difalt/experiment"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/spf13/pflag"
 )
 
 // timeFlags are the flags of a time model.
 type timeFlags struct {
-	name, distribution string
-	latency, jitter    time.Duration
-	bandwidth          float64
+	name            string
+	latency, jitter time.Duration
+	bandwidth       float64
 }
 
 func newTimeFlags() *timeFlags {
-	return &timeFlags{name: experiment.TimeModels[0].Name, distribution: experiment.Uniform.String()}
+	return &timeFlags{name: experiment.TimeModels[0].Name}
 }
 
 // add adds the flags to a set.
@@ -23,8 +23,7 @@ func (t *timeFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.name, "time-model", t.name, "communication time, `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)")
 	f.DurationVar(&t.latency, "latency", 0, "latency of a message, as 20ms (default that of the model)")
 	f.Float64Var(&t.bandwidth, "bandwidth", 0, "bandwidth of a link in `BITS` per second (default that of the model)")
-	f.DurationVar(&t.jitter, "jitter", 0, "scale of the random part of a message's time (default none)")
-	f.StringVar(&t.distribution, "jitter-distribution", t.distribution, "`NAME`: uniform (from 0 to --jitter), exponential (of mean --jitter)")
+	f.DurationVar(&t.jitter, "jitter", 0, "largest random part of a message's time (default none)")
 }
 
 // model returns the model that the flags of a parsed set describe. Its values are
@@ -41,8 +40,5 @@ func (t *timeFlags) model(f *pflag.FlagSet) (experiment.TimeModel, error) {
 		m.Bandwidth = t.bandwidth
 	}
 	m.Jitter = t.jitter
-	if m.Distribution, err = experiment.ParseDistribution(t.distribution); err != nil {
-		return m, usagef("--jitter-distribution: %w", err)
-	}
 	return m, nil
 }

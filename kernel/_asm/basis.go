@@ -18,9 +18,9 @@ func basisRows(t isa, cols int) int {
 	return 2
 }
 
-// basisStreams returns in how many streams at least mulBasis prefetches, a line of each
-// with every eight features of four rows: so many lines are what it reads
-// meanwhile, or a little less. Package tile has the same numbers.
+// basisStreams returns how many lines mulBasis prefetches with every eight features of
+// four rows, each from another stream: as many as it reads meanwhile, or a little
+// less. Package tile has the same numbers, and its type prefetch says why.
 func basisStreams(f32 bool) int {
 	if f32 {
 		return 2
@@ -35,7 +35,7 @@ func mulBasis(t isa, cols int, f32 bool) {
 	height := basisRows(t, cols)
 	signature := fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)", typ)
 	lines := fmt.Sprint(basisStreams(f32))
-	twice := t == avx512 // AVX2 has tiles of two rows, which ask for every line twice as it is
+	twice := t == avx512 // AVX2 has tiles of two rows, which prefetch every line twice anyway
 	if twice {
 		signature = strings.TrimSuffix(signature, ")") + ", twice bool)"
 		lines += ", or twice as many,"
@@ -167,7 +167,7 @@ func (b basisTile) block(prefix string, height int) {
 
 // dots adds the products of eight features, and prefetches its share.
 func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
-	ask := func(base reg.GPVirtual) {
+	request := func(base reg.GPVirtual) {
 		for i := range basisStreams(b.f32) {
 			m := Mem{Base: base}
 			if i > 0 {
@@ -177,9 +177,9 @@ func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
 		}
 		ADDQ(b.pace.Offset(8*(4-height)/2), base)
 	}
-	ask(b.pf)
+	request(b.pf)
 	if b.twice {
-		ask(b.far)
+		request(b.far)
 	}
 	for k := 0; k < 8; k += b.t.lanes {
 		if height > b.cols { // keep the shorter side in registers

@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// A columnLoop runs down m rows of a vector x and of some columns beside it, whole
+// A columnLoop runs down m rows of a vector x and of some columns, whole
 // vectors first and the masked rest of the rows then.
 type columnLoop struct {
 	t    isa

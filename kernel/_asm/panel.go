@@ -18,8 +18,8 @@ func panelRows(t isa) []int {
 
 // panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of
 // columns, all row-major: two vectors of a row of Z are multiplied by one entry of
-// each row of W. What near asks for is used so soon that it may go to the first-level
-// cache.
+// each row of W. With near it
+// prefetches into the first-level cache, for memory that is used soon.
 func panel(t isa, height int, near bool) {
 	const unroll = 8
 	name, level, prefetch := "panel", "second", PREFETCHT1
@@ -52,9 +52,9 @@ func panel(t isa, height int, near bool) {
 	SHRQ(U8(log2(unroll)), left)
 	JZ(LabelRef("rest"))
 	loop("unrolled", left, func() {
-		asked := 0
+		fetched := 0
 		for k := range unroll {
-			for ; asked*unroll < (k+1)*height; asked++ {
+			for ; fetched*unroll < (k+1)*height; fetched++ {
 				prefetch(Mem{Base: pf})
 				ADDQ(ldnext, pf)
 			}

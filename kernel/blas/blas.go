@@ -1,13 +1,13 @@
-// Package blas provides the few dense operations of which the kernel is made,
-// behind one small set of functions. The fused tiles compute them by default;
-// a build with -tags openblas uses OpenBLAS wherever measurement says that it is
-// faster.
+// Package blas provides the few dense operations of which the kernel is made, in
+// the vocabulary of BLAS and LAPACK. The fused tiles compute them, in every build:
+// where OpenBLAS is faster, package kernel leaves it whole tasks.
 //
-// Layouts are those of package kernel. Samples x are row-major with row stride
-// ldx; bases u and gradients g are column-major with column stride ldu, ldg. Their
-// vectors of d entries are padded with zeros to Pad(d), and the padding is read
-// and written as if it were data. All other matrices are column-major or, where
-// said, row-major, of any size.
+// Matrices are stored by columns. The letters behind Gemm and Gemv say of each
+// factor whether it is taken as it is (N) or transposed (T), as in BLASFEO.
+//
+// Vectors of features are padded: a matrix that is said to be padded has columns of
+// Pad(Rows) entries, the last of which are zero; they are read and written as if they
+// were data. Samples X are such a matrix, stored by rows: to this package they are X'.
 //
 // Arguments must not overlap unless a comment says that they may. All functions
 // panic with a constant message when a shape does not fit. None allocates.
@@ -22,187 +22,136 @@ func Pad(d int) int { return tile.Pad(d) }
 // Pad(d), and no multiple of 4096 bytes.
 func Stride(d int) int { return tile.Stride(d) }
 
-// Float is the storage type of samples. Arithmetic is float64 for both.
-type Float = tile.Float
+// A Matrix is a Rows x Cols matrix stored by columns: entry (i, j) is
+// Data[j*Stride+i]. The memory of a row-major matrix is that of its transpose.
+type Matrix struct {
+	Rows, Cols, Stride int
+	Data               []float64
+}
 
-// MulBasis computes A = X U for the n samples x (n x d, row-major) and the basis
-// u (d x r); a (n x r) is column-major.
-//
-// next is an address from which the caller will read soon, such as that of the
-// samples it will use after these, or zero; it is a prefetch hint and never
-// dereferenced. MulBasis asks for three quarters of as many bytes as x has (all of
-// them if r > 6), MulTransposed for one quarter.
-func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	checkMulBasis(a, lda, len(x), ldx, u, ldu, n, d, r)
-	if n == 0 || r == 0 {
+// check panics unless a has columns of the given number of entries.
+func (a Matrix) check(rows int) {
+	if a.Rows < 0 || a.Cols < 0 {
+		panic(negative)
+	}
+	if a.Stride < max(1, rows) {
+		panic(badStride)
+	}
+	if a.Cols > 0 && len(a.Data) < (a.Cols-1)*a.Stride+rows {
+		panic(shortMatrix)
+	}
+}
+
+func fit(ok bool) {
+	if !ok {
+		panic(badShape)
+	}
+}
+
+// GemmTN computes C = A'B for padded a and b.
+func GemmTN(a, b, c Matrix) {
+	fit(a.Rows == b.Rows && c.Rows == a.Cols && c.Cols == b.Cols)
+	a.check(Pad(a.Rows))
+	b.check(Pad(b.Rows))
+	c.check(c.Rows)
+	if c.Rows == 0 || c.Cols == 0 {
 		return
 	}
-	tile.MulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
+	tile.MulBasis(c.Data, c.Stride, a.Data, a.Stride, b.Data, b.Stride, c.Rows, a.Rows, c.Cols, 0)
 }
 
-// MulBasis32 is MulBasis for samples stored as float32.
-func MulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	checkMulBasis(a, lda, len(x), ldx, u, ldu, n, d, r)
-	if n == 0 || r == 0 {
-		return
-	}
-	tile.MulBasis32(a, lda, x, ldx, u, ldu, n, d, r, next)
+// GemmNT computes C += A B' for padded a and c.
+func GemmNT(a, b, c Matrix) {
+	fit(c.Rows == a.Rows && c.Cols == b.Rows && a.Cols == b.Cols)
+	a.check(Pad(a.Rows))
+	b.check(b.Rows)
+	c.check(Pad(c.Rows))
+	tile.RankUpdate(c.Data, c.Stride, a.Data, a.Stride, b.Data, b.Stride, a.Cols, a.Rows, c.Cols)
 }
 
-func checkMulBasis(a []float64, lda, lenX, ldx int, u []float64, ldu int, n, d, r int) {
-	checkSamples(lenX, ldx, n, d)
-	checkColumns(len(u), ldu, Pad(d), r)
-	checkColumns(len(a), lda, n, r)
+// GemmNN computes C = A B.
+func GemmNN(a, b, c Matrix) {
+	fit(c.Rows == a.Rows && c.Cols == b.Cols && a.Cols == b.Rows)
+	a.check(a.Rows)
+	b.check(b.Rows)
+	c.check(c.Rows)
+	tile.Combine(c.Data, c.Stride, b.Data, b.Stride, a.Data, a.Stride, c.Cols, a.Cols, c.Rows)
 }
 
-// Residual computes e = A b - y for a of n x r (column-major) and returns e'e.
-// e and y may be the same slice.
-func Residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-	checkColumns(len(a), lda, n, r)
-	if len(b) < r || len(y) < n || len(e) < n {
+// GemvN computes y = A x for padded a; y gets Pad(a.Rows) entries.
+func GemvN(a Matrix, x, y []float64) {
+	a.check(Pad(a.Rows))
+	if len(x) < a.Cols || len(y) < Pad(a.Rows) {
 		panic(shortVector)
 	}
-	return tile.Residual(e, a, lda, b, y, n, r)
+	tile.MulTransposed(y, a.Data, a.Stride, x, a.Cols, a.Rows, 0)
 }
 
-// MulTransposed computes v = X' e for the n samples x (n x d, row-major); v gets
-// Pad(d) entries. next is as for MulBasis.
-func MulTransposed(v, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	checkMulTransposed(v, len(x), ldx, e, n, d)
-	tile.MulTransposed(v, x, ldx, e, n, d, next)
-}
-
-// MulTransposed32 is MulTransposed for samples stored as float32.
-func MulTransposed32(v []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
-	checkMulTransposed(v, len(x), ldx, e, n, d)
-	tile.MulTransposed32(v, x, ldx, e, n, d, next)
-}
-
-func checkMulTransposed(v []float64, lenX, ldx int, e []float64, n, d int) {
-	checkSamples(lenX, ldx, n, d)
-	if len(e) < n || len(v) < Pad(d) {
+// Residual computes e = A x - y and returns e'e. e and y may be the same slice.
+func Residual(a Matrix, x, y, e []float64) float64 {
+	a.check(a.Rows)
+	if len(x) < a.Cols || len(y) < a.Rows || len(e) < a.Rows {
 		panic(shortVector)
 	}
+	return tile.Residual(e, a.Data, a.Stride, x, y, a.Rows, a.Cols)
 }
 
-// RankUpdate computes G += sum_t v_t b_t' over t < m: g (d x r) is column-major,
-// v_t = v[t*ldv:] has Pad(d) entries and b_t = b[t*ldb:] has r.
-func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-	if m < 0 {
-		panic(mLT0)
-	}
-	if d < 0 {
-		panic(dLT0)
-	}
-	checkColumns(len(g), ldg, Pad(d), r)
-	checkColumns(len(v), ldv, Pad(d), m)
-	checkColumns(len(b), ldb, r, m)
-	tile.RankUpdate(g, ldg, v, ldv, b, ldb, m, d, r)
+// Syrk computes the upper triangle of C = A'A. Entries below the diagonal of c are
+// not touched.
+func Syrk(a, c Matrix) {
+	fit(c.Rows == a.Cols && c.Cols == a.Cols)
+	a.check(a.Rows)
+	c.check(c.Rows)
+	tile.Gram(c.Data, c.Stride, a.Data, a.Stride, a.Rows, a.Cols)
 }
 
-// Factor computes p Householder reflectors of the m x n matrix a (column-major)
-// and applies them to the columns to their right. On return column k < p of a
-// holds v_k of H_k = I - v_k v_k'/h[k] (zero above row k), columns j >= p hold
-// the last m-p rows of H_{p-1} ... H_0 a_j with zeros above them, and
-// r[j*ldr+k] = R(k,j) for k < p, k <= j < n. Other entries of r are not touched.
-// h[k] is zero, and H_k the identity, when the column is zero from row k on.
+// Trsm overwrites b by B R^-1 for the upper triangular R with the entries of r above
+// the diagonal and 1/inv[j] on it. What r holds on and below the diagonal is not read.
+func Trsm(r Matrix, inv []float64, b Matrix) {
+	fit(r.Rows == b.Cols && r.Cols == b.Cols)
+	b.check(b.Rows)
+	r.check(r.Rows)
+	if len(inv) < b.Cols {
+		panic(shortVector)
+	}
+	tile.SolveUpper(b.Data, b.Stride, r.Data, r.Stride, inv, b.Rows, b.Cols)
+}
+
+// Geqrf computes A = Q R by Householder reflectors, for a with no more columns than
+// rows. On return column k of a holds v_k of the reflector H_k = I - v_k v_k'/h[k],
+// with zeros above row k, and the upper triangle of r is that of R. Entries below the
+// diagonal of r are not touched. h[k] is zero, and H_k the identity, when the column is
+// zero from row k on. That is dgeqrf but for the length of v_k and the place of R.
 //
 // Squares of the entries must not overflow nor, in a column that is not zero, all
 // underflow. What is left of a column in later steps may be of any size.
-func Factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	if m < 0 {
-		panic(mLT0)
-	}
-	if n < 0 {
-		panic(nLT0)
-	}
-	if p < 0 || p > min(m, n) {
-		panic(pBad)
-	}
-	checkColumns(len(a), lda, m, n)
-	checkColumns(len(r), ldr, p, n)
-	if len(h) < p {
+func Geqrf(a, r Matrix, h []float64) {
+	fit(a.Rows >= a.Cols && r.Rows == a.Cols && r.Cols == a.Cols)
+	a.check(a.Rows)
+	r.check(r.Rows)
+	if len(h) < a.Cols {
 		panic(shortVector)
 	}
-	tile.Factor(a, lda, m, n, p, r, ldr, h)
+	tile.Factor(a.Data, a.Stride, a.Rows, a.Cols, r.Data, r.Stride, h)
 }
 
-// FormQ overwrites the n reflectors left in a (m x n) by Factor with p = n by the
-// first n columns of Q = H_0 ... H_{n-1}; the m x m matrix Q is never formed.
-func FormQ(a []float64, lda, m, n int, h []float64) {
-	if m < 0 {
-		panic(mLT0)
-	}
-	if n < 0 {
-		panic(nLT0)
-	}
-	if n > m {
-		panic(pBad)
-	}
-	checkColumns(len(a), lda, m, n)
-	if len(h) < n {
+// Orgqr overwrites the reflectors that Geqrf left in a by the first a.Cols columns of
+// Q = H_0 H_1 ...; the square matrix Q is never formed.
+func Orgqr(a Matrix, h []float64) {
+	fit(a.Rows >= a.Cols)
+	a.check(a.Rows)
+	if len(h) < a.Cols {
 		panic(shortVector)
 	}
-	tile.FormQ(a, lda, m, n, h)
+	tile.FormQ(a.Data, a.Stride, a.Rows, a.Cols, h)
 }
 
-// Gram computes the upper triangle of S = A'A for the m x n matrix a (column-major):
-// S(i,j) = s[j*lds+i] for i <= j < n. Entries below the diagonal of s are not touched.
-func Gram(s []float64, lds int, a []float64, lda, m, n int) {
-	checkColumns(len(a), lda, m, n)
-	checkColumns(len(s), lds, n, n)
-	tile.Gram(s, lds, a, lda, m, n)
-}
+// Dot returns x'y, summed from first to last; y needs as many entries as x.
+func Dot(x, y []float64) float64 { return tile.Dot(x, y) }
 
-// SolveUpper overwrites the m x n matrix a (column-major) by A R^-1 for the upper
-// triangular R with R(i,j) = r[j*ldr+i] for i < j < n and R(j,j) = 1/inv[j]. What r
-// holds on and below the diagonal is not read.
-func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-	checkColumns(len(a), lda, m, n)
-	checkColumns(len(r), ldr, n, n)
-	if len(inv) < n {
-		panic(shortVector)
-	}
-	tile.SolveUpper(a, lda, r, ldr, inv, m, n)
-}
-
-// Combine computes C = W Z with row-major operands: c is m x cols, w is m x n and
-// z is n x cols.
-func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	checkColumns(len(c), ldc, cols, m)
-	checkColumns(len(w), ldw, n, m)
-	checkColumns(len(z), ldz, cols, n)
-	tile.Combine(c, ldc, w, ldw, z, ldz, m, n, cols)
-}
-
-// checkSamples checks n samples of d features in row-major order.
-func checkSamples(lenX, ldx, n, d int) {
-	if n < 0 {
-		panic(nLT0)
-	}
-	if d < 0 {
-		panic(dLT0)
-	}
-	if ldx < Pad(d) {
-		panic(badStride)
-	}
-	if n > 0 && lenX < (n-1)*ldx+Pad(d) {
-		panic(shortMatrix)
-	}
-}
-
-// checkColumns checks a matrix of n vectors of m contiguous entries.
-func checkColumns(length, ld, m, n int) {
-	if m < 0 {
-		panic(mLT0)
-	}
-	if n < 0 {
-		panic(rLT0)
-	}
-	if ld < max(1, m) {
-		panic(badStride)
-	}
-	if n > 0 && length < (n-1)*ld+m {
-		panic(shortMatrix)
+// Axpy computes y += alpha x; y needs as many entries as x.
+func Axpy(alpha float64, x, y []float64) {
+	for i, v := range x {
+		y[i] += alpha * v
 	}
 }

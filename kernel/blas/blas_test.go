@@ -8,130 +8,167 @@ import (
 	"github.com/difalt/difalt/kernel/internal/conformance"
 )
 
-func TestConformance(t *testing.T) {
-	conformance.Sample(t, conformance.Ops{
-		MulBasis:        blas.MulBasis,
-		MulBasis32:      blas.MulBasis32,
-		PackBasis:       blas.PackBasis,
-		MulPacked:       blas.MulPacked,
-		MulPacked32:     blas.MulPacked32,
-		Residual:        blas.Residual,
-		MulTransposed:   blas.MulTransposed,
-		MulTransposed32: blas.MulTransposed32,
-		RankUpdate:      blas.RankUpdate,
-		Factor:          blas.Factor,
-		FormQ:           blas.FormQ,
-		Gram:            blas.Gram,
-		SolveUpper:      blas.SolveUpper,
-		Combine:         blas.Combine,
-	})
+func of(rows, cols, stride int, data []float64) blas.Matrix {
+	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
-func TestStride(t *testing.T) {
-	for d := range 2000 {
-		p, s := blas.Pad(d), blas.Stride(d)
-		if p < d || p >= d+8 || p%8 != 0 {
-			t.Errorf("Pad(%d) = %d", d, p)
-		}
-		if s < p || s > p+8 || s%8 != 0 || s > 0 && s%512 == 0 {
-			t.Errorf("Stride(%d) = %d", d, s)
-		}
-	}
+// ops brings the operations to the arguments of the tiles.
+var ops = conformance.Ops{
+	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
+	},
+	PackBasis: func(p, u []float64, ldu, d, r int) { blas.Pack(of(d, r, ldu, u), p) },
+	MulPacked: func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
+		blas.GemmTNPacked(of(d, n, ldx, x), p, of(n, r, lda, a))
+	},
+	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+		return blas.Residual(of(n, r, lda, a), b, y, e)
+	},
+	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
+		blas.GemvN(of(d, n, ldx, x), e, v)
+	},
+	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+		blas.GemmNT(of(d, m, ldv, v), of(r, m, ldb, b), of(d, r, ldg, g))
+	},
+	Factor: func(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+		blas.Geqrf(of(m, n, lda, a), of(n, n, ldr, r), h)
+	},
+	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.Orgqr(of(m, n, lda, a), h) },
+	Gram: func(s []float64, lds int, a []float64, lda, m, n int) {
+		blas.Syrk(of(m, n, lda, a), of(n, n, lds, s))
+	},
+	SolveUpper: func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+		blas.Trsm(of(n, n, ldr, r), inv, of(m, n, lda, a))
+	},
+	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+		blas.GemmNN(of(cols, n, ldz, z), of(n, m, ldw, w), of(cols, m, ldc, c))
+	},
 }
+
+func TestConformance(t *testing.T) { conformance.Sample(t, ops) }
 
 // Every argument that does not fit is refused before memory is touched.
 func TestPanics(t *testing.T) {
-	x := make([]float64, 64)
-	x32 := make([]float32, 64)
 	const d, n, r = 8, 3, 2
-	p := make([]float64, blas.PackedLen(d, r))
+	x := make([]float64, 64)
+	p := make([]float64, blas.PackLen(d, r))
+	of := func(rows, cols int) blas.Matrix { return of(rows, cols, max(rows, 1), x) }
+	// stride returns a with a stride that is too small, and short with too few entries.
+	stride := func(a blas.Matrix) blas.Matrix {
+		a.Stride--
+		return a
+	}
+	short := func(a blas.Matrix) blas.Matrix {
+		a.Data = a.Data[:(a.Cols-1)*a.Stride+a.Rows-1]
+		return a
+	}
 	for name, f := range map[string]func(){
-		"MulBasis, n":        func() { blas.MulBasis(x, n, x, d, x, d, -1, d, r, 0) },
-		"MulBasis, d":        func() { blas.MulBasis(x, n, x, d, x, d, n, -1, r, 0) },
-		"MulBasis, r":        func() { blas.MulBasis(x, n, x, d, x, d, n, d, -1, 0) },
-		"MulBasis, lda":      func() { blas.MulBasis(x, n-1, x, d, x, d, n, d, r, 0) },
-		"MulBasis, ldx":      func() { blas.MulBasis(x, n, x, d-1, x, d, n, d, r, 0) },
-		"MulBasis, padding":  func() { blas.MulBasis(x, n, x, d, x, d, n, d+1, r, 0) },
-		"MulBasis, ldu":      func() { blas.MulBasis(x, n, x, d, x, d-1, n, d, r, 0) },
-		"MulBasis, a":        func() { blas.MulBasis(x[:n*r-1], n, x, d, x, d, n, d, r, 0) },
-		"MulBasis, x":        func() { blas.MulBasis(x, n, x[:n*d-1], d, x, d, n, d, r, 0) },
-		"MulBasis, u":        func() { blas.MulBasis(x, n, x, d, x[:d*r-1], d, n, d, r, 0) },
-		"MulBasis32, x":      func() { blas.MulBasis32(x, n, x32[:n*d-1], d, x, d, n, d, r, 0) },
-		"MulBasis32, ldx":    func() { blas.MulBasis32(x, n, x32, d-1, x, d, n, d, r, 0) },
-		"PackBasis, d":       func() { blas.PackBasis(p, x, d, -1, r) },
-		"PackBasis, r":       func() { blas.PackBasis(p, x, d, d, -1) },
-		"PackBasis, ldu":     func() { blas.PackBasis(p, x, d-1, d, r) },
-		"PackBasis, u":       func() { blas.PackBasis(p, x[:d*r-1], d, d, r) },
-		"PackBasis, p":       func() { blas.PackBasis(p[:len(p)-1], x, d, d, r) },
-		"MulPacked, n":       func() { blas.MulPacked(x, n, x, d, p, -1, d, r, 0) },
-		"MulPacked, r":       func() { blas.MulPacked(x, n, x, d, p, n, d, -1, 0) },
-		"MulPacked, lda":     func() { blas.MulPacked(x, n-1, x, d, p, n, d, r, 0) },
-		"MulPacked, ldx":     func() { blas.MulPacked(x, n, x, d-1, p, n, d, r, 0) },
-		"MulPacked, a":       func() { blas.MulPacked(x[:n*r-1], n, x, d, p, n, d, r, 0) },
-		"MulPacked, x":       func() { blas.MulPacked(x, n, x[:n*d-1], d, p, n, d, r, 0) },
-		"MulPacked, p":       func() { blas.MulPacked(x, n, x, d, p[:len(p)-1], n, d, r, 0) },
-		"MulPacked32, x":     func() { blas.MulPacked32(x, n, x32[:n*d-1], d, p, n, d, r, 0) },
-		"MulPacked32, p":     func() { blas.MulPacked32(x, n, x32, d, p[:len(p)-1], n, d, r, 0) },
-		"Residual, n":        func() { blas.Residual(x, x, n, x, x, -1, r) },
-		"Residual, r":        func() { blas.Residual(x, x, n, x, x, n, -1) },
-		"Residual, lda":      func() { blas.Residual(x, x, n-1, x, x, n, r) },
-		"Residual, a":        func() { blas.Residual(x, x[:n*r-1], n, x, x, n, r) },
-		"Residual, b":        func() { blas.Residual(x, x, n, x[:r-1], x, n, r) },
-		"Residual, y":        func() { blas.Residual(x, x, n, x, x[:n-1], n, r) },
-		"Residual, e":        func() { blas.Residual(x[:n-1], x, n, x, x, n, r) },
-		"MulTransposed, n":   func() { blas.MulTransposed(x, x, d, x, -1, d, 0) },
-		"MulTransposed, d":   func() { blas.MulTransposed(x, x, d, x, n, -1, 0) },
-		"MulTransposed, ldx": func() { blas.MulTransposed(x, x, d-1, x, n, d, 0) },
-		"MulTransposed, v":   func() { blas.MulTransposed(x[:d-1], x, d, x, n, d, 0) },
-		"MulTransposed, x":   func() { blas.MulTransposed(x, x[:n*d-1], d, x, n, d, 0) },
-		"MulTransposed, e":   func() { blas.MulTransposed(x, x, d, x[:n-1], n, d, 0) },
-		"MulTransposed32, x": func() { blas.MulTransposed32(x, x32[:n*d-1], d, x, n, d, 0) },
-		"RankUpdate, m":      func() { blas.RankUpdate(x, d, x, d, x, r, -1, d, r) },
-		"RankUpdate, d":      func() { blas.RankUpdate(x, d, x, d, x, r, n, -1, r) },
-		"RankUpdate, r":      func() { blas.RankUpdate(x, d, x, d, x, r, n, d, -1) },
-		"RankUpdate, ldg":    func() { blas.RankUpdate(x, d-1, x, d, x, r, n, d, r) },
-		"RankUpdate, ldv":    func() { blas.RankUpdate(x, d, x, d-1, x, r, n, d, r) },
-		"RankUpdate, ldb":    func() { blas.RankUpdate(x, d, x, d, x, r-1, n, d, r) },
-		"RankUpdate, g":      func() { blas.RankUpdate(x[:d*r-1], d, x, d, x, r, n, d, r) },
-		"RankUpdate, v":      func() { blas.RankUpdate(x, d, x[:d*n-1], d, x, r, n, d, r) },
-		"RankUpdate, b":      func() { blas.RankUpdate(x, d, x, d, x[:r*n-1], r, n, d, r) },
-		"Factor, m":          func() { blas.Factor(x, 1, -1, 0, 0, x, 1, x) },
-		"Factor, n":          func() { blas.Factor(x, 1, 1, -1, 0, x, 1, x) },
-		"Factor, p":          func() { blas.Factor(x, 4, 4, 2, 3, x, 3, x) },
-		"Factor, p < 0":      func() { blas.Factor(x, 4, 4, 2, -1, x, 3, x) },
-		"Factor, lda":        func() { blas.Factor(x, 3, 4, 2, 2, x, 2, x) },
-		"Factor, ldr":        func() { blas.Factor(x, 4, 4, 2, 2, x, 1, x) },
-		"Factor, a":          func() { blas.Factor(x[:7], 4, 4, 2, 2, x, 2, x) },
-		"Factor, r":          func() { blas.Factor(x, 4, 4, 2, 2, x[:3], 2, x) },
-		"Factor, h":          func() { blas.Factor(x, 4, 4, 2, 2, x, 2, x[:1]) },
-		"Gram, m":            func() { blas.Gram(x, 2, x, 4, -1, 2) },
-		"Gram, n":            func() { blas.Gram(x, 2, x, 4, 4, -1) },
-		"Gram, lda":          func() { blas.Gram(x, 2, x, 3, 4, 2) },
-		"Gram, lds":          func() { blas.Gram(x, 1, x, 4, 4, 2) },
-		"Gram, a":            func() { blas.Gram(x, 2, x[:7], 4, 4, 2) },
-		"Gram, s":            func() { blas.Gram(x[:3], 2, x, 4, 4, 2) },
-		"SolveUpper, m":      func() { blas.SolveUpper(x, 4, x, 2, x, -1, 2) },
-		"SolveUpper, n":      func() { blas.SolveUpper(x, 4, x, 2, x, 4, -1) },
-		"SolveUpper, lda":    func() { blas.SolveUpper(x, 3, x, 2, x, 4, 2) },
-		"SolveUpper, ldr":    func() { blas.SolveUpper(x, 4, x, 1, x, 4, 2) },
-		"SolveUpper, a":      func() { blas.SolveUpper(x[:7], 4, x, 2, x, 4, 2) },
-		"SolveUpper, r":      func() { blas.SolveUpper(x, 4, x[:3], 2, x, 4, 2) },
-		"SolveUpper, inv":    func() { blas.SolveUpper(x, 4, x, 2, x[:1], 4, 2) },
-		"FormQ, m":           func() { blas.FormQ(x, 1, -1, 0, x) },
-		"FormQ, n":           func() { blas.FormQ(x, 4, 4, -1, x) },
-		"FormQ, n > m":       func() { blas.FormQ(x, 4, 2, 3, x) },
-		"FormQ, lda":         func() { blas.FormQ(x, 3, 4, 2, x) },
-		"FormQ, a":           func() { blas.FormQ(x[:7], 4, 4, 2, x) },
-		"FormQ, h":           func() { blas.FormQ(x, 4, 4, 2, x[:1]) },
-		"Combine, m":         func() { blas.Combine(x, d, x, n, x, d, -1, n, d) },
-		"Combine, n":         func() { blas.Combine(x, d, x, n, x, d, r, -1, d) },
-		"Combine, cols":      func() { blas.Combine(x, d, x, n, x, d, r, n, -1) },
-		"Combine, ldc":       func() { blas.Combine(x, d-1, x, n, x, d, r, n, d) },
-		"Combine, ldw":       func() { blas.Combine(x, d, x, n-1, x, d, r, n, d) },
-		"Combine, ldz":       func() { blas.Combine(x, d, x, n, x, d-1, r, n, d) },
-		"Combine, c":         func() { blas.Combine(x[:r*d-1], d, x, n, x, d, r, n, d) },
-		"Combine, w":         func() { blas.Combine(x, d, x[:r*n-1], n, x, d, r, n, d) },
-		"Combine, z":         func() { blas.Combine(x, d, x, n, x[:n*d-1], d, r, n, d) },
+		"GemmTN, stride of a":       func() { blas.GemmTN(stride(of(d, n)), of(d, r), of(n, r)) },
+		"GemmTN, short of a":        func() { blas.GemmTN(short(of(d, n)), of(d, r), of(n, r)) },
+		"GemmTN, rows of a":         func() { blas.GemmTN(of(d+1, n), of(d, r), of(n, r)) },
+		"GemmTN, columns of a":      func() { blas.GemmTN(of(d, n+1), of(d, r), of(n, r)) },
+		"GemmTN, stride of b":       func() { blas.GemmTN(of(d, n), stride(of(d, r)), of(n, r)) },
+		"GemmTN, short of b":        func() { blas.GemmTN(of(d, n), short(of(d, r)), of(n, r)) },
+		"GemmTN, rows of b":         func() { blas.GemmTN(of(d, n), of(d+1, r), of(n, r)) },
+		"GemmTN, columns of b":      func() { blas.GemmTN(of(d, n), of(d, r+1), of(n, r)) },
+		"GemmTN, stride of c":       func() { blas.GemmTN(of(d, n), of(d, r), stride(of(n, r))) },
+		"GemmTN, short of c":        func() { blas.GemmTN(of(d, n), of(d, r), short(of(n, r))) },
+		"GemmTN, rows of c":         func() { blas.GemmTN(of(d, n), of(d, r), of(n+1, r)) },
+		"GemmTN, columns of c":      func() { blas.GemmTN(of(d, n), of(d, r), of(n, r+1)) },
+		"GemmTN, d < 0":             func() { blas.GemmTN(of(-1, n), of(-1, r), of(n, r)) },
+		"GemmTN, n < 0":             func() { blas.GemmTN(of(d, -1), of(d, r), of(-1, r)) },
+		"GemmTN, r < 0":             func() { blas.GemmTN(of(d, n), of(d, -1), of(n, -1)) },
+		"GemmNT, stride of a":       func() { blas.GemmNT(stride(of(d, n)), of(r, n), of(d, r)) },
+		"GemmNT, short of a":        func() { blas.GemmNT(short(of(d, n)), of(r, n), of(d, r)) },
+		"GemmNT, rows of a":         func() { blas.GemmNT(of(d+1, n), of(r, n), of(d, r)) },
+		"GemmNT, columns of a":      func() { blas.GemmNT(of(d, n+1), of(r, n), of(d, r)) },
+		"GemmNT, stride of b":       func() { blas.GemmNT(of(d, n), stride(of(r, n)), of(d, r)) },
+		"GemmNT, short of b":        func() { blas.GemmNT(of(d, n), short(of(r, n)), of(d, r)) },
+		"GemmNT, rows of b":         func() { blas.GemmNT(of(d, n), of(r+1, n), of(d, r)) },
+		"GemmNT, columns of b":      func() { blas.GemmNT(of(d, n), of(r, n+1), of(d, r)) },
+		"GemmNT, stride of c":       func() { blas.GemmNT(of(d, n), of(r, n), stride(of(d, r))) },
+		"GemmNT, short of c":        func() { blas.GemmNT(of(d, n), of(r, n), short(of(d, r))) },
+		"GemmNT, rows of c":         func() { blas.GemmNT(of(d, n), of(r, n), of(d+1, r)) },
+		"GemmNT, columns of c":      func() { blas.GemmNT(of(d, n), of(r, n), of(d, r+1)) },
+		"GemmNT, d < 0":             func() { blas.GemmNT(of(-1, n), of(r, n), of(-1, r)) },
+		"GemmNT, n < 0":             func() { blas.GemmNT(of(d, -1), of(r, -1), of(d, r)) },
+		"GemmNT, r < 0":             func() { blas.GemmNT(of(d, n), of(-1, n), of(d, -1)) },
+		"GemmNN, stride of a":       func() { blas.GemmNN(stride(of(d, n)), of(n, r), of(d, r)) },
+		"GemmNN, short of a":        func() { blas.GemmNN(short(of(d, n)), of(n, r), of(d, r)) },
+		"GemmNN, rows of a":         func() { blas.GemmNN(of(d+1, n), of(n, r), of(d, r)) },
+		"GemmNN, columns of a":      func() { blas.GemmNN(of(d, n+1), of(n, r), of(d, r)) },
+		"GemmNN, stride of b":       func() { blas.GemmNN(of(d, n), stride(of(n, r)), of(d, r)) },
+		"GemmNN, short of b":        func() { blas.GemmNN(of(d, n), short(of(n, r)), of(d, r)) },
+		"GemmNN, rows of b":         func() { blas.GemmNN(of(d, n), of(n+1, r), of(d, r)) },
+		"GemmNN, columns of b":      func() { blas.GemmNN(of(d, n), of(n, r+1), of(d, r)) },
+		"GemmNN, stride of c":       func() { blas.GemmNN(of(d, n), of(n, r), stride(of(d, r))) },
+		"GemmNN, short of c":        func() { blas.GemmNN(of(d, n), of(n, r), short(of(d, r))) },
+		"GemmNN, rows of c":         func() { blas.GemmNN(of(d, n), of(n, r), of(d+1, r)) },
+		"GemmNN, columns of c":      func() { blas.GemmNN(of(d, n), of(n, r), of(d, r+1)) },
+		"GemmNN, d < 0":             func() { blas.GemmNN(of(-1, n), of(n, r), of(-1, r)) },
+		"GemmNN, n < 0":             func() { blas.GemmNN(of(d, -1), of(-1, r), of(d, r)) },
+		"GemmNN, r < 0":             func() { blas.GemmNN(of(d, n), of(n, -1), of(d, -1)) },
+		"Syrk, stride of a":         func() { blas.Syrk(stride(of(d, r)), of(r, r)) },
+		"Syrk, short of a":          func() { blas.Syrk(short(of(d, r)), of(r, r)) },
+		"Syrk, columns of a":        func() { blas.Syrk(of(d, r+1), of(r, r)) },
+		"Syrk, stride of c":         func() { blas.Syrk(of(d, r), stride(of(r, r))) },
+		"Syrk, short of c":          func() { blas.Syrk(of(d, r), short(of(r, r))) },
+		"Syrk, rows of c":           func() { blas.Syrk(of(d, r), of(r+1, r)) },
+		"Syrk, columns of c":        func() { blas.Syrk(of(d, r), of(r, r+1)) },
+		"Syrk, d < 0":               func() { blas.Syrk(of(-1, r), of(r, r)) },
+		"Syrk, r < 0":               func() { blas.Syrk(of(d, -1), of(-1, -1)) },
+		"GemmTN, padding of a":      func() { blas.GemmTN(of(d-1, n), of(d-1, r), of(n, r)) },
+		"GemmNT, padding of c":      func() { blas.GemmNT(of(d-1, n), of(r, n), of(d-1, r)) },
+		"Pack, rows":                func() { blas.Pack(of(-1, r), p) },
+		"Pack, columns":             func() { blas.Pack(of(d, -1), p) },
+		"Pack, stride":              func() { blas.Pack(stride(of(d, r)), p) },
+		"Pack, short":               func() { blas.Pack(short(of(d, r)), p) },
+		"Pack, p":                   func() { blas.Pack(of(d, r), p[:len(p)-1]) },
+		"GemmTNPacked, rows of c":   func() { blas.GemmTNPacked(of(d, n), p, of(n+1, r)) },
+		"GemmTNPacked, n < 0":       func() { blas.GemmTNPacked(of(d, -1), p, of(-1, r)) },
+		"GemmTNPacked, r < 0":       func() { blas.GemmTNPacked(of(d, n), p, of(n, -1)) },
+		"GemmTNPacked, stride of a": func() { blas.GemmTNPacked(stride(of(d, n)), p, of(n, r)) },
+		"GemmTNPacked, stride of c": func() { blas.GemmTNPacked(of(d, n), p, stride(of(n, r))) },
+		"GemmTNPacked, short a":     func() { blas.GemmTNPacked(short(of(d, n)), p, of(n, r)) },
+		"GemmTNPacked, short c":     func() { blas.GemmTNPacked(of(d, n), p, short(of(n, r))) },
+		"GemmTNPacked, p":           func() { blas.GemmTNPacked(of(d, n), p[:len(p)-1], of(n, r)) },
+		"GemvN, n < 0":              func() { blas.GemvN(of(d, -1), x, x) },
+		"GemvN, d < 0":              func() { blas.GemvN(of(-1, n), x, x) },
+		"GemvN, stride":             func() { blas.GemvN(stride(of(d, n)), x, x) },
+		"GemvN, padding":            func() { blas.GemvN(of(d-1, n), x, x) },
+		"GemvN, short a":            func() { blas.GemvN(short(of(d, n)), x, x) },
+		"GemvN, x":                  func() { blas.GemvN(of(d, n), x[:n-1], x) },
+		"GemvN, y":                  func() { blas.GemvN(of(d, n), x, x[:d-1]) },
+		"Residual, n < 0":           func() { blas.Residual(of(-1, r), x, x, x) },
+		"Residual, r < 0":           func() { blas.Residual(of(n, -1), x, x, x) },
+		"Residual, stride":          func() { blas.Residual(stride(of(n, r)), x, x, x) },
+		"Residual, short a":         func() { blas.Residual(short(of(n, r)), x, x, x) },
+		"Residual, x":               func() { blas.Residual(of(n, r), x[:r-1], x, x) },
+		"Residual, y":               func() { blas.Residual(of(n, r), x, x[:n-1], x) },
+		"Residual, e":               func() { blas.Residual(of(n, r), x, x, x[:n-1]) },
+		"Trsm, rows of r":           func() { blas.Trsm(of(r+1, r), x, of(d, r)) },
+		"Trsm, columns of r":        func() { blas.Trsm(of(r, r+1), x, of(d, r)) },
+		"Trsm, d < 0":               func() { blas.Trsm(of(r, r), x, of(-1, r)) },
+		"Trsm, r < 0":               func() { blas.Trsm(of(-1, -1), x, of(d, -1)) },
+		"Trsm, stride of r":         func() { blas.Trsm(stride(of(r, r)), x, of(d, r)) },
+		"Trsm, stride of b":         func() { blas.Trsm(of(r, r), x, stride(of(d, r))) },
+		"Trsm, short r":             func() { blas.Trsm(short(of(r, r)), x, of(d, r)) },
+		"Trsm, short b":             func() { blas.Trsm(of(r, r), x, short(of(d, r))) },
+		"Trsm, inv":                 func() { blas.Trsm(of(r, r), x[:r-1], of(d, r)) },
+		"Geqrf, wide":               func() { blas.Geqrf(of(r, n), of(n, n), x) },
+		"Geqrf, n < 0":              func() { blas.Geqrf(of(n, -1), of(-1, -1), x) },
+		"Geqrf, rows of r":          func() { blas.Geqrf(of(n, r), of(r+1, r), x) },
+		"Geqrf, columns of r":       func() { blas.Geqrf(of(n, r), of(r, r+1), x) },
+		"Geqrf, stride of a":        func() { blas.Geqrf(stride(of(n, r)), of(r, r), x) },
+		"Geqrf, stride of r":        func() { blas.Geqrf(of(n, r), stride(of(r, r)), x) },
+		"Geqrf, short a":            func() { blas.Geqrf(short(of(n, r)), of(r, r), x) },
+		"Geqrf, short r":            func() { blas.Geqrf(of(n, r), short(of(r, r)), x) },
+		"Geqrf, h":                  func() { blas.Geqrf(of(n, r), of(r, r), x[:r-1]) },
+		"Orgqr, wide":               func() { blas.Orgqr(of(r, n), x) },
+		"Orgqr, n < 0":              func() { blas.Orgqr(of(n, -1), x) },
+		"Orgqr, stride":             func() { blas.Orgqr(stride(of(n, r)), x) },
+		"Orgqr, short a":            func() { blas.Orgqr(short(of(n, r)), x) },
+		"Orgqr, h":                  func() { blas.Orgqr(of(n, r), x[:r-1]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -146,27 +183,35 @@ func TestPanics(t *testing.T) {
 
 func TestDoesNotAllocate(t *testing.T) {
 	x, y, z := make([]float64, 4096), make([]float64, 4096), make([]float64, 4096)
-	x32 := make([]float32, 4096)
 	for i := range x {
-		x[i], x32[i], z[i] = float64(i%7), float32(i%5), float64(i%11)
+		x[i], z[i] = float64(i%7), float64(i%11)
 	}
 	conformance.EachTier(t, func(t *testing.T) {
 		for name, f := range map[string]func(){
-			"MulBasis":        func() { blas.MulBasis(y, 30, x, 40, z, 40, 30, 40, 4, 0) },
-			"MulBasis32":      func() { blas.MulBasis32(y, 30, x32, 40, z, 40, 30, 40, 4, 0) },
-			"Residual":        func() { blas.Residual(y, x, 30, z, z, 30, 4) },
-			"MulTransposed":   func() { blas.MulTransposed(y, x, 40, z, 30, 40, 0) },
-			"MulTransposed32": func() { blas.MulTransposed32(y, x32, 40, z, 30, 40, 0) },
-			"RankUpdate":      func() { blas.RankUpdate(y, 40, x, 40, z, 4, 8, 40, 4) },
-			"Factor":          func() { blas.Factor(y, 30, 30, 4, 4, x[:16], 4, z) },
-			"Gram":            func() { blas.Gram(x[:16], 4, y, 30, 30, 4) },
-			"SolveUpper":      func() { blas.SolveUpper(y, 30, x[:16], 4, z, 30, 4) },
-			"FormQ":           func() { blas.FormQ(y, 30, 30, 4, z) },
-			"Combine":         func() { blas.Combine(y, 40, x, 5, z, 40, 7, 5, 40) },
+			"GemmTN":   func() { blas.GemmTN(of(40, 30, 40, x), of(40, 4, 40, z), of(30, 4, 30, y)) },
+			"GemmNT":   func() { blas.GemmNT(of(40, 8, 40, x), of(4, 8, 4, z), of(40, 4, 40, y)) },
+			"GemmNN":   func() { blas.GemmNN(of(40, 5, 40, z), of(5, 7, 5, x), of(40, 7, 40, y)) },
+			"GemvN":    func() { blas.GemvN(of(40, 30, 40, x), z, y) },
+			"Residual": func() { blas.Residual(of(30, 4, 30, x), z, z, y) },
+			"Geqrf":    func() { blas.Geqrf(of(30, 4, 30, y), of(4, 4, 4, x[:16]), z) },
+			"Orgqr":    func() { blas.Orgqr(of(30, 4, 30, y), z) },
+			"Syrk":     func() { blas.Syrk(of(30, 4, 30, y), of(4, 4, 4, x[:16])) },
+			"Trsm":     func() { blas.Trsm(of(4, 4, 4, x[:16]), z, of(30, 4, 30, y)) },
 		} {
 			if n := testing.AllocsPerRun(5, f); n != 0 {
 				t.Errorf("%s: %g allocations", name, n)
 			}
 		}
 	})
+}
+
+func TestVectors(t *testing.T) {
+	y := []float64{1, 2, 3}
+	blas.Axpy(2, []float64{1, -1}, y)
+	if y[0] != 3 || y[1] != 0 || y[2] != 3 {
+		t.Errorf("Axpy: %v", y)
+	}
+	if got := blas.Dot([]float64{1, 2}, y[1:]); got != 6 {
+		t.Errorf("Dot: %v, want 6", got)
+	}
 }

@@ -1,12 +1,9 @@
 package blas
 
-// Panic messages, checked in this order: dimensions, then strides, then lengths.
+// Panic messages, checked in this order: shapes, then strides, then lengths.
 const (
-	mLT0 = "blas: m < 0"
-	nLT0 = "blas: n < 0"
-	dLT0 = "blas: d < 0"
-	rLT0 = "blas: r < 0"
-	pBad = "blas: reflector count not in [0, min(m, n)]"
+	badShape = "blas: shapes do not fit"
+	negative = "blas: negative number of rows or columns"
 
 	badStride   = "blas: stride too small"
 	shortMatrix = "blas: matrix slice too short"

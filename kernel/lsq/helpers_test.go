@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )
@@ -15,6 +16,14 @@ const eps = 0x1p-52
 type problem struct {
 	n, r, lda int
 	a, y      []float64
+}
+
+func (p problem) matrix() blas.Matrix {
+	return of(p.n, p.r, p.lda, p.a)
+}
+
+func of(rows, cols, stride int, data []float64) blas.Matrix {
+	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
 func newProblem(n, r, lda int) problem {
@@ -123,7 +132,7 @@ func (p problem) solve(t *testing.T, ridge float64) ([]float64, lsq.Status) {
 		b[i] = math.NaN()
 	}
 	a, y := append([]float64(nil), p.a...), append([]float64(nil), p.y...)
-	status := lsq.Solve(b, p.a, p.lda, p.n, p.r, p.y, ridge, lsq.NewWorkspace(p.n, p.r))
+	status := lsq.Solve(b, p.matrix(), p.y, ridge, lsq.NewWorkspace(p.n, p.r))
 	for i, v := range a {
 		if math.Float64bits(v) != math.Float64bits(p.a[i]) {
 			t.Fatalf("a[%d] was written", i)

@@ -96,13 +96,17 @@ func NewWorkspace(n, r int) *Workspace {
 //
 //	b = argmin |A b - y|^2 + ridge |b|^2
 //
-// for the n x r matrix a (column-major, column stride lda) and the n entries of y.
+// for the n x r matrix a and the n entries of y.
 // With ridge zero and A of full column rank that is A^+ y; if the minimiser is not
 // unique, b is the one of minimum norm. b never holds NaN. a and y are not
-// written. Solve does not allocate.
-func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Workspace) Status {
+// written. Solve allocates a workspace if ws is nil, and nothing otherwise.
+func Solve(b []float64, a blas.Matrix, y []float64, ridge float64, ws *Workspace) Status {
+	n, r := a.Rows, a.Cols
 	if n < 0 || r <= 0 {
 		panic(badShape)
+	}
+	if ws == nil {
+		ws = NewWorkspace(n, r)
 	}
 	if n > ws.maxRows || r > ws.maxCols {
 		panic(badWork)
@@ -110,61 +114,50 @@ func Solve(b, a []float64, lda, n, r int, y []float64, ridge float64, ws *Worksp
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
 		panic(badRidge)
 	}
-	if len(b) < r || len(y) < n || lda < n || len(a) < (r-1)*lda+n {
+	if len(b) < r || len(y) < n || a.Stride < n || len(a.Data) < (r-1)*a.Stride+n {
 		panic(badSlice)
 	}
 	b = b[:r]
 	if n < r && ridge == 0 {
-		return ws.minimumNorm(b, a, lda, n, r, y, 0)
+		return ws.minimumNorm(b, a, y, 0)
 	}
 	ok := false
 	if ridge == 0 {
-		ok = ws.orthogonalize(b, a, lda, n, r, y)
+		ok = ws.orthogonalize(b, a, y)
 	} else {
-		m := n + r
-		ld := blas.Pad(m)
-		ws.augment(a, lda, n, r, y, math.Sqrt(ridge), ld)
-		ok = ws.orthogonalize(b, ws.f, ld, m, r, ws.f[r*ld:][:m])
+		augmented, rhs := ws.augment(a, y, math.Sqrt(ridge))
+		ok = ws.orthogonalize(b, augmented, rhs)
 	}
 	if ok {
 		return OK
 	}
-	return ws.minimumNorm(b, a, lda, n, r, y, ridge)
+	return ws.minimumNorm(b, a, y, ridge)
 }
 
-// augment stores [A y; rho I 0] in ws.f with column stride ld.
-func (ws *Workspace) augment(a []float64, lda, n, r int, y []float64, rho float64, ld int) {
+// augment stores [A y; rho I 0] in ws.f and returns its two parts.
+func (ws *Workspace) augment(a blas.Matrix, y []float64, rho float64) (blas.Matrix, []float64) {
+	n, r := a.Rows, a.Cols
+	ld := blas.Pad(n + r)
 	for j := range r {
 		col := ws.f[j*ld:][:n+r]
-		copy(col, a[j*lda:][:n])
+		copy(col, a.Data[j*a.Stride:][:n])
 		clear(col[n:])
 		col[n+j] = rho
 	}
 	rhs := ws.f[r*ld:][:n+r]
 	copy(rhs, y[:n])
 	clear(rhs[n:])
+	return blas.Matrix{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
 // orthogonalize solves the problem by QR, and reports whether R is so well
 // conditioned and all numbers are of such a size that b can be trusted. NaN fails
 // every comparison.
-func (ws *Workspace) orthogonalize(b, a []float64, lda, n, r int, y []float64) bool {
-	lo, hi := tile.LeastSquaresAhead(b, a, lda, n, r, y, ws.work, ws.Next)
+func (ws *Workspace) orthogonalize(b []float64, a blas.Matrix, y []float64) bool {
+	lo, hi := tile.LeastSquares(b, a.Data, a.Stride, a.Rows, a.Cols, y, ws.work, ws.Next)
 	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false
 	}
-	bmax, ymax := maxAbs(b), maxAbs(y[:n])
+	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y[:a.Rows])
 	return (bmax*lo > smallest || ymax == 0) && bmax*suspect*math.Sqrt(hi) <= ymax && ymax <= math.MaxFloat64
-}
-
-// maxAbs returns the largest absolute value in x, NaN if there is one: without the
-// sign, the bits of numbers are ordered as integers, which compare fast, and those
-// of NaN are above those of infinity.
-func maxAbs(x []float64) float64 {
-	const sign = 1 << 63
-	m := uint64(0)
-	for _, v := range x {
-		m = max(m, math.Float64bits(v)&^sign)
-	}
-	return math.Float64frombits(m)
 }

@@ -1,6 +1,11 @@
 package lsq
 
-import "math"
+import (
+	"math"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
 
 const eps = 0x1p-52
 
@@ -13,18 +18,19 @@ const eps = 0x1p-52
 // One-sided Jacobi rotations orthogonalise the columns of A, or of A' when that
 // is the tall one: slow, but short, accurate for tiny singular values, and free
 // of allocation. It runs only where the QR factorisation cannot be trusted.
-func (ws *Workspace) minimumNorm(b, a []float64, lda, n, r int, y []float64, ridge float64) Status {
+func (ws *Workspace) minimumNorm(b []float64, a blas.Matrix, y []float64, ridge float64) Status {
+	n, r := a.Rows, a.Cols
 	clear(b)
-	scale, yscale := 0.0, maxAbs(y[:n])
+	scale, yscale := 0.0, tile.MaxAbs(y[:n])
 	for j := range r {
-		scale = max(scale, maxAbs(a[j*lda:][:n]))
+		scale = max(scale, tile.MaxAbs(a.Data[j*a.Stride:][:n]))
 	}
 	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
 		return NotFinite
 	}
 	scale, yscale = orOne(scale), orOne(yscale)
 	rho := math.Sqrt(ridge) / scale
-	rows, cols := ws.loadTall(a, lda, n, r, scale)
+	rows, cols := ws.loadTall(a, scale)
 	ws.jacobi(rows, cols)
 	tol := float64(max(n, r)) * eps * ws.norm(rows, cols)
 	rank := 0
@@ -33,7 +39,7 @@ func (ws *Workspace) minimumNorm(b, a []float64, lda, n, r int, y []float64, rid
 		v := ws.v[k*cols:][:cols]
 		// With left vector p and right vector q of A: b += q (p'y) s/(s^2 + ridge).
 		// Of the tall side u/s is one and v the other.
-		w := math.Hypot(math.Sqrt(dot(u, u)), rho)
+		w := math.Hypot(math.Sqrt(blas.Dot(u, u)), rho)
 		if w <= tol {
 			continue
 		}
@@ -42,12 +48,12 @@ func (ws *Workspace) minimumNorm(b, a []float64, lda, n, r int, y []float64, rid
 		if n < r {
 			left, right = v, u
 		}
-		axpy(b, scaledDot(left, y[:n], yscale)/w/w, right)
+		blas.Axpy(scaledDot(left, y[:n], yscale)/w/w, right, b)
 	}
 	for k := range b {
 		b[k] *= yscale / scale
 	}
-	if !(maxAbs(b) <= math.MaxFloat64) {
+	if !(tile.MaxAbs(b) <= math.MaxFloat64) {
 		clear(b)
 		return NotFinite
 	}
@@ -68,17 +74,18 @@ func orOne(x float64) float64 {
 }
 
 // loadTall stores A/scale, transposed if it is wide, in ws.f.
-func (ws *Workspace) loadTall(a []float64, lda, n, r int, scale float64) (rows, cols int) {
+func (ws *Workspace) loadTall(a blas.Matrix, scale float64) (rows, cols int) {
+	n, r := a.Rows, a.Cols
 	if n >= r {
 		for j := range r {
-			for i, v := range a[j*lda:][:n] {
+			for i, v := range a.Data[j*a.Stride:][:n] {
 				ws.f[j*n+i] = v / scale
 			}
 		}
 		return n, r
 	}
 	for j := range r {
-		for i, v := range a[j*lda:][:n] {
+		for i, v := range a.Data[j*a.Stride:][:n] {
 			ws.f[i*r+j] = v / scale
 		}
 	}
@@ -101,7 +108,7 @@ func (ws *Workspace) jacobi(rows, cols int) {
 		for p := range cols {
 			for q := p + 1; q < cols; q++ {
 				x, y := ws.f[p*rows:][:rows], ws.f[q*rows:][:rows]
-				xx, yy, xy := dot(x, x), dot(y, y), dot(x, y)
+				xx, yy, xy := blas.Dot(x, x), blas.Dot(y, y), blas.Dot(x, y)
 				if math.Abs(xy) <= tol*math.Sqrt(xx)*math.Sqrt(yy) {
 					continue
 				}
@@ -124,7 +131,7 @@ func (ws *Workspace) norm(rows, cols int) float64 {
 	s := 0.0
 	for k := range cols {
 		u := ws.f[k*rows:][:rows]
-		s = max(s, math.Sqrt(dot(u, u)))
+		s = max(s, math.Sqrt(blas.Dot(u, u)))
 	}
 	return s
 }
@@ -137,24 +144,10 @@ func rotate(x, y []float64, c, s float64) {
 	}
 }
 
-func dot(x, y []float64) float64 {
-	s := 0.0
-	for i, v := range x {
-		s += v * y[i]
-	}
-	return s
-}
-
 func scaledDot(x, y []float64, scale float64) float64 {
 	s := 0.0
 	for i, v := range x {
 		s += v * (y[i] / scale)
 	}
 	return s
-}
-
-func axpy(y []float64, a float64, x []float64) {
-	for i, v := range x {
-		y[i] += a * v
-	}
 }

@@ -3,6 +3,7 @@ package lsq_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func testWorkspaceReuse(t *testing.T) {
 		ridge := float64(k % 2)
 		want, wantStatus := p.solve(t, ridge)
 		b := make([]float64, r)
-		status := lsq.Solve(b, p.a, p.lda, n, r, p.y, ridge, ws)
+		status := lsq.Solve(b, p.matrix(), p.y, ridge, ws)
 		if status != wantStatus {
 			t.Errorf("n = %d, r = %d: %v, with its own workspace %v", n, r, status, wantStatus)
 		}
@@ -50,28 +51,42 @@ func TestSolveDoesNotAllocate(t *testing.T) {
 		"huge":            random(rng, 30, 5).scaled(900, 900),
 	} {
 		for _, ridge := range []float64{0, 0.1} {
-			if n := testing.AllocsPerRun(20, func() { lsq.Solve(b, p.a, p.lda, p.n, p.r, p.y, ridge, ws) }); n != 0 {
+			if n := testing.AllocsPerRun(20, func() { lsq.Solve(b, p.matrix(), p.y, ridge, ws) }); n != 0 {
 				t.Errorf("%s, ridge %g: %g allocations", name, ridge, n)
 			}
 		}
 	}
 }
 
+// Without a workspace Solve allocates one, and computes the same, in all of its ways.
+func TestSolveWithoutWorkspace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, p := range []problem{random(rng, 30, 5), random(rng, 3, 5), ofRank(rng, 20, 5, 2), newProblem(0, 2, 1)} {
+		for _, ridge := range []float64{0, 0.5} {
+			want, status := p.solve(t, ridge)
+			b := make([]float64, p.r)
+			if got := lsq.Solve(b, p.matrix(), p.y, ridge, nil); got != status || !slices.Equal(b, want) {
+				t.Errorf("%d x %d, ridge %g: %v, %v without a workspace, %v, %v with one", p.n, p.r, ridge, b, got, want, status)
+			}
+		}
+	}
+}
+
 func TestPanics(t *testing.T) {
-	one := []float64{1}
+	one, two := []float64{1}, make([]float64, 2)
 	ws := lsq.NewWorkspace(1, 1)
 	for name, f := range map[string]func(){
-		"n < 0":             func() { lsq.Solve(one, one, 1, -1, 1, one, 0, ws) },
-		"r = 0":             func() { lsq.Solve(one, one, 1, 1, 0, one, 0, ws) },
-		"too many samples":  func() { lsq.Solve(one, make([]float64, 2), 2, 2, 1, make([]float64, 2), 0, ws) },
-		"too many columns":  func() { lsq.Solve(make([]float64, 2), make([]float64, 2), 1, 1, 2, one, 0, ws) },
-		"negative ridge":    func() { lsq.Solve(one, one, 1, 1, 1, one, -1, ws) },
-		"NaN ridge":         func() { lsq.Solve(one, one, 1, 1, 1, one, math.NaN(), ws) },
-		"infinite ridge":    func() { lsq.Solve(one, one, 1, 1, 1, one, math.Inf(1), ws) },
-		"short b":           func() { lsq.Solve(nil, one, 1, 1, 1, one, 0, ws) },
-		"short y":           func() { lsq.Solve(one, one, 1, 1, 1, nil, 0, ws) },
-		"short a":           func() { lsq.Solve(one, nil, 1, 1, 1, one, 0, ws) },
-		"stride":            func() { lsq.Solve(one, one, 0, 1, 1, one, 0, ws) },
+		"n < 0":             func() { lsq.Solve(one, of(-1, 1, 1, one), one, 0, ws) },
+		"r = 0":             func() { lsq.Solve(one, of(1, 0, 1, one), one, 0, ws) },
+		"too many samples":  func() { lsq.Solve(one, of(2, 1, 2, two), two, 0, ws) },
+		"too many columns":  func() { lsq.Solve(two, of(1, 2, 1, two), one, 0, ws) },
+		"negative ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, -1, ws) },
+		"NaN ridge":         func() { lsq.Solve(one, of(1, 1, 1, one), one, math.NaN(), ws) },
+		"infinite ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, math.Inf(1), ws) },
+		"short b":           func() { lsq.Solve(nil, of(1, 1, 1, one), one, 0, ws) },
+		"short y":           func() { lsq.Solve(one, of(1, 1, 1, one), nil, 0, ws) },
+		"short a":           func() { lsq.Solve(one, of(1, 1, 1, nil), one, 0, ws) },
+		"stride":            func() { lsq.Solve(one, of(1, 1, 0, one), one, 0, ws) },
 		"workspace n < 0":   func() { lsq.NewWorkspace(-1, 1) },
 		"workspace of no r": func() { lsq.NewWorkspace(1, 0) },
 	} {

@@ -18,10 +18,10 @@ const (
 // WorkLen returns the length of the workspace that Factor needs for n columns.
 func WorkLen(n int) int { return n }
 
-// Factor overwrites the m x n matrix a (column-major, column stride lda, m >= n)
-// by the orthonormal factor Q of a = Q R and stores the upper triangle of R,
-// R(i,j) = r[j*ldr+i] for i <= j < n. The diagonal of R is not negative; entries
-// below the diagonal of r are not touched. work needs WorkLen(n) entries.
+// Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of
+// A = Q R and the upper triangle of the n x n matrix r by that of R. The diagonal of R
+// is not negative; entries below the diagonal of r are not touched. work needs
+// WorkLen(n) entries and is allocated if it is nil.
 //
 // Q has orthonormal columns to rounding also when the columns of a are dependent;
 // a zero or dependent column shows as a zero or tiny diagonal entry of R. Columns must
@@ -33,29 +33,34 @@ func WorkLen(n int) int { return n }
 // operations of Householder reflectors, on several columns at a time. All others
 // are factored by the reflectors. The two agree to rounding.
 //
-// Factor does not allocate and never forms the m x m matrix. a, r and work must
+// Factor allocates nothing else and never forms the m x m matrix. a, r and work must
 // not overlap. It panics when a shape does not fit.
-func Factor(a []float64, lda, m, n int, r []float64, ldr int, work []float64) {
-	if n < 0 || m < n {
+func Factor(a, r blas.Matrix, work []float64) {
+	n := a.Cols
+	if n < 0 || a.Rows < n {
 		panic(badShape)
+	}
+	if work == nil {
+		work = make([]float64, WorkLen(n))
 	}
 	if len(work) < WorkLen(n) {
 		panic(badWork)
 	}
-	if cholesky(a, lda, m, n, r, ldr, work) {
+	if cholesky(a, r, work) {
 		return
 	}
-	blas.Factor(a, lda, m, n, n, r, ldr, work)
-	blas.FormQ(a, lda, m, n, work)
+	blas.Geqrf(a, r, work)
+	blas.Orgqr(a, work)
 	for k := range n {
-		if r[k*ldr+k] >= 0 {
+		if r.Data[k*r.Stride+k] >= 0 {
 			continue
 		}
-		for i := range m {
-			a[k*lda+i] = -a[k*lda+i]
+		q := a.Data[k*a.Stride:][:a.Rows]
+		for i := range q {
+			q[i] = -q[i]
 		}
 		for j := k; j < n; j++ {
-			r[j*ldr+k] = -r[j*ldr+k]
+			r.Data[j*r.Stride+k] = -r.Data[j*r.Stride+k]
 		}
 	}
 }
@@ -65,16 +70,16 @@ func Factor(a []float64, lda, m, n int, r []float64, ldr int, work []float64) {
 //
 // The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of
 // orthonormal columns: see nearlyOrthogonal.
-func cholesky(a []float64, lda, m, n int, r []float64, ldr int, inv []float64) bool {
-	blas.Gram(r, ldr, a, lda, m, n)
-	if !nearlyOrthogonal(r, ldr, n) {
+func cholesky(a, r blas.Matrix, inv []float64) bool {
+	blas.Syrk(a, r)
+	if !nearlyOrthogonal(r) {
 		return false
 	}
-	for j := range n {
-		cj := r[j*ldr:][:j+1]
+	for j := range r.Cols {
+		cj := r.Data[j*r.Stride:][:j+1]
 		for i := range j {
 			s := cj[i]
-			for k, v := range r[i*ldr:][:i] {
+			for k, v := range r.Data[i*r.Stride:][:i] {
 				s -= v * cj[k]
 			}
 			cj[i] = s * inv[i]
@@ -86,7 +91,7 @@ func cholesky(a []float64, lda, m, n int, r []float64, ldr int, inv []float64) b
 		cj[j] = math.Sqrt(s)
 		inv[j] = 1 / cj[j]
 	}
-	blas.SolveUpper(a, lda, r, ldr, inv, m, n)
+	blas.Trsm(r, inv, a)
 	return true
 }
 
@@ -94,17 +99,17 @@ func cholesky(a []float64, lda, m, n int, r []float64, ldr int, inv []float64) b
 // are close to orthogonal and to one length: whether A'A = D + E for a diagonal D
 // and |E| <= min D / 2 in the Frobenius norm. All eigenvalues of A'A with unit diagonal
 // then lie in [1/2, 3/2]: its condition number is at most 3, and its Cholesky factor exists.
-func nearlyOrthogonal(g []float64, ldg, n int) bool {
+func nearlyOrthogonal(g blas.Matrix) bool {
 	const smallest, largest = 1e-100, 1e100 // whose squares are numbers
 	lo, e := largest, 0.0
-	for j := range n {
-		d := g[j*ldg+j]
+	for j := range g.Cols {
+		d := g.Data[j*g.Stride+j]
 		if !(d >= smallest && d <= largest) { // or NaN
 			return false
 		}
 		lo = min(lo, d)
 		s := 0.0
-		for _, v := range g[j*ldg:][:j] {
+		for _, v := range g.Data[j*g.Stride:][:j] {
 			s += v * v
 		}
 		e += 2 * s

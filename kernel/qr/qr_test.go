@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/conformance"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/mat"
@@ -41,8 +43,17 @@ func newFactorisation(m, n, lda, ldr int, f func(i, j int) float64) *factorisati
 	return q
 }
 
+func of(rows, cols, stride int, data []float64) blas.Matrix {
+	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
+}
+
+// matrices returns the arguments of Factor.
+func (q *factorisation) matrices(work []float64) (a, r blas.Matrix, w []float64) {
+	return of(q.m, q.n, q.lda, q.a), of(q.n, q.n, q.ldr, q.r), work
+}
+
 func (q *factorisation) factor() {
-	qr.Factor(q.a, q.lda, q.m, q.n, q.r, q.ldr, make([]float64, qr.WorkLen(q.n)))
+	qr.Factor(q.matrices(make([]float64, qr.WorkLen(q.n))))
 }
 
 // check holds the result to Q'Q = I, QR = A, and R upper triangular without
@@ -311,21 +322,33 @@ func TestFactorNotFinite(t *testing.T) {
 func TestFactorDoesNotAllocate(t *testing.T) {
 	q := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return math.Sin(float64(i + j*j)) })
 	work := make([]float64, qr.WorkLen(10))
-	if n := testing.AllocsPerRun(20, func() { qr.Factor(q.a, q.lda, q.m, q.n, q.r, q.ldr, work) }); n != 0 {
+	if n := testing.AllocsPerRun(20, func() { qr.Factor(q.matrices(work)) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
+}
+
+// Without work Factor allocates it, and computes the same.
+func TestFactorWithoutWork(t *testing.T) {
+	f := func(i, j int) float64 { return math.Sin(float64(3*i + i*j*j)) } // far from orthogonal
+	p, q := newFactorisation(40, 6, 40, 6, f), newFactorisation(40, 6, 40, 6, f)
+	p.factor()
+	qr.Factor(q.matrices(nil))
+	if !slices.Equal(p.a[:240], q.a[:240]) || p.r[35] != q.r[35] {
+		t.Error("other bits without work")
+	}
+	qr.Factor(of(3, 0, 3, nil), of(0, 0, 1, nil), nil)
 }
 
 func TestFactorPanics(t *testing.T) {
 	x := make([]float64, 16)
 	for name, f := range map[string]func(){
-		"m < n":      func() { qr.Factor(x, 4, 1, 2, x, 2, x) },
-		"n < 0":      func() { qr.Factor(x, 4, 1, -1, x, 2, x) },
-		"short work": func() { qr.Factor(x, 4, 4, 2, x[8:], 2, nil) },
-		"short a":    func() { qr.Factor(x[:7], 4, 4, 2, x[8:], 2, x[12:]) },
-		"short r":    func() { qr.Factor(x[:8], 4, 4, 2, x[8:11], 2, x[12:]) },
-		"lda":        func() { qr.Factor(x[:8], 3, 4, 2, x[8:], 2, x[12:]) },
-		"ldr":        func() { qr.Factor(x[:8], 4, 4, 2, x[8:], 1, x[12:]) },
+		"m < n":      func() { qr.Factor(of(1, 2, 4, x), of(2, 2, 2, x), x) },
+		"n < 0":      func() { qr.Factor(of(1, -1, 4, x), of(-1, -1, 2, x), x) },
+		"short work": func() { qr.Factor(of(4, 2, 4, x), of(2, 2, 2, x[8:]), x[15:]) },
+		"short a":    func() { qr.Factor(of(4, 2, 4, x[:7]), of(2, 2, 2, x[8:]), x[12:]) },
+		"short r":    func() { qr.Factor(of(4, 2, 4, x[:8]), of(2, 2, 2, x[8:11]), x[12:]) },
+		"lda":        func() { qr.Factor(of(4, 2, 3, x[:8]), of(2, 2, 2, x[8:]), x[12:]) },
+		"ldr":        func() { qr.Factor(of(4, 2, 4, x[:8]), of(2, 2, 1, x[8:]), x[12:]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/difalt/difalt/bench/measure"
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -35,9 +35,9 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 			storage = kernel.Float32
 		}
 		group := kernel.NewGroup(pack(p, storage), p.R)
-		engine := kernel.NewEngine(pool, []*kernel.Group{group})
+		executor := kernel.NewExecutor(pool, []*kernel.Group{group})
 		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
-		iterate = func(*protocol.Answer) { engine.Step(u, 0) }
+		iterate = func(*protocol.Answer) { executor.Step(u, 0) }
 		export = func(a *protocol.Answer) {
 			copy(a.B, group.B)
 			mat.NewDense(p.D, p.R, a.Grad).Copy(group.Grad)

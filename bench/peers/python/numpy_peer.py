@@ -1,11 +1,7 @@
-"""One iteration over all tasks with NumPy.
-
-vectorised  whole blocks of tasks at a time: batched products, and the normal
-            equations of a block by one batched solve (batched QR is slower). How
-            large a block and which form of X U is fastest depends on the shape, so
-            the candidates are tried at the start.
-loop        one task after the other, with a QR for each.
-"""
+"""One iteration over all tasks with NumPy, blocks of tasks at a time: batched products,
+and the normal equations of a block by one batched solve (batched QR is slower). How
+large a block and which form of X U is fastest depends on the shape, so the candidates
+are tried at the start."""
 
 import sys
 import time
@@ -52,23 +48,6 @@ def fastest(p):
     return min(trials)[2]
 
 
-def loop(p):
-    buffer = np.empty((p.T, p.r))
-
-    def iterate():
-        grad = np.zeros((p.d, p.r))
-        for t in range(p.T):
-            x, y = p.X[t], p.y[t]
-            a = x @ p.U
-            q, r = np.linalg.qr(a)
-            b = np.linalg.solve(r, q.T @ y)
-            grad += np.outer(x.T @ (a @ b - y), b)
-            buffer[t] = b
-        return grad, buffer
-
-    return iterate
-
-
 if __name__ == "__main__":
     problem = Problem(sys.argv[1])
-    serve(f"NumPy {np.__version__}", fastest(problem) if sys.argv[3] == "vectorised" else loop(problem))
+    serve(f"NumPy {np.__version__}", fastest(problem))

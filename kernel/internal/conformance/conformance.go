@@ -25,12 +25,12 @@ type Ops struct {
 	PackBasis       func(p, u []float64, ldu, d, r int)
 	MulPacked       func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr)
 	MulPacked32     func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr)
-	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64)
+	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
 	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
 	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, next uintptr)
 	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr)
 	RankUpdate      func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
-	Factor          func(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64)
+	Factor          func(a []float64, lda, m, n int, r []float64, ldr int, h []float64)
 	FormQ           func(a []float64, lda, m, n int, h []float64)
 	Gram            func(s []float64, lds int, a []float64, lda, m, n int)
 	SolveUpper      func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
@@ -48,12 +48,12 @@ func (o Ops) operations() map[string]func(*run, shape) {
 			all[name] = f
 		}
 	}
-	add("MulBasis", o.MulBasis != nil, o.mulBasis)
-	add("MulBasis32", o.MulBasis32 != nil, o.mulBasis32)
-	add("MulPacked", o.MulPacked != nil, o.mulPacked)
-	add("MulPacked32", o.MulPacked32 != nil, o.mulPacked32)
-	add("MulTransposed", o.MulTransposed != nil, o.mulTransposed)
-	add("MulTransposed32", o.MulTransposed32 != nil, o.mulTransposed32)
+	add("MulBasis", o.MulBasis != nil, mulBasis("MulBasis", o.MulBasis))
+	add("MulBasis32", o.MulBasis32 != nil, mulBasis("MulBasis32", o.MulBasis32))
+	add("MulPacked", o.MulPacked != nil, mulPacked("MulPacked", o.PackBasis, o.MulPacked))
+	add("MulPacked32", o.MulPacked32 != nil, mulPacked("MulPacked32", o.PackBasis, o.MulPacked32))
+	add("MulTransposed", o.MulTransposed != nil, mulTransposed("MulTransposed", o.MulTransposed))
+	add("MulTransposed32", o.MulTransposed32 != nil, mulTransposed("MulTransposed32", o.MulTransposed32))
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)

@@ -162,6 +162,17 @@ func (r *run) dense(name string, rows, cols int) (m []float64, ld int) {
 	return r.input(name, m), ld
 }
 
+// samples returns the samples of a shape in either storage, an input.
+func samples[F tile.Float](r *run, s shape) (x []F, ldx int) {
+	switch p := any(&x).(type) {
+	case *[]float64:
+		*p, ldx = r.padded("x", s.d, s.n)
+	case *[]float32:
+		*p, ldx = r.padded32(s.d, s.n)
+	}
+	return x, ldx
+}
+
 // padded32 is padded for float32. The memory between vectors holds NaN.
 func (r *run) padded32(d, count int) (m []float32, ld int) {
 	ld = r.stride(tile.Pad(d), tile.Width)

@@ -13,50 +13,32 @@ func (r *run) element(operation string, got float64, want *sum, i, j int) bool {
 	return false
 }
 
-func (o Ops) mulBasis(r *run, s shape) {
-	r.start()
-	x, ldx := r.padded("x", s.d, s.n)
-	u, ldu := r.padded("u", s.d, s.r)
-	a, lda := r.columns(s.n, s.r, 1)
-	o.MulBasis(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.hint(x))
-	checkMulBasis(r, "MulBasis", a, lda, x, ldx, u, ldu, s)
+// The products with samples are checked alike for both storages.
+
+func mulBasis[F tile.Float](name string, op func(a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr)) func(*run, shape) {
+	return func(r *run, s shape) {
+		r.start()
+		x, ldx := samples[F](r, s)
+		u, ldu := r.padded("u", s.d, s.r)
+		a, lda := r.columns(s.n, s.r, 1)
+		op(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.hint(a))
+		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
+	}
 }
 
-func (o Ops) mulBasis32(r *run, s shape) {
-	r.start()
-	x, ldx := r.padded32(s.d, s.n)
-	u, ldu := r.padded("u", s.d, s.r)
-	a, lda := r.columns(s.n, s.r, 1)
-	o.MulBasis32(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.hint(a))
-	checkMulBasis(r, "MulBasis32", a, lda, x, ldx, u, ldu, s)
-}
-
-func (o Ops) mulPacked(r *run, s shape) {
-	r.start()
-	x, ldx := r.padded("x", s.d, s.n)
-	u, ldu := r.padded("u", s.d, s.r)
-	p := r.alloc(tile.PackedLen(s.d, s.r))
-	o.PackBasis(p, u, ldu, s.d, s.r)
-	a, lda := r.columns(s.n, s.r, 1)
-	o.MulPacked(a, lda, x, ldx, r.packed(p, s), s.n, s.d, s.r, r.hint(x))
-	checkMulBasis(r, "MulPacked", a, lda, x, ldx, u, ldu, s)
-}
-
-func (o Ops) mulPacked32(r *run, s shape) {
-	r.start()
-	x, ldx := r.padded32(s.d, s.n)
-	u, ldu := r.padded("u", s.d, s.r)
-	p := r.alloc(tile.PackedLen(s.d, s.r))
-	o.PackBasis(p, u, ldu, s.d, s.r)
-	a, lda := r.columns(s.n, s.r, 1)
-	o.MulPacked32(a, lda, x, ldx, r.packed(p, s), s.n, s.d, s.r, r.hint(a))
-	checkMulBasis(r, "MulPacked32", a, lda, x, ldx, u, ldu, s)
-}
-
-// packed declares a packed basis as an input. What is behind it is scratch memory.
-func (r *run) packed(p []float64, s shape) []float64 {
-	r.input("p", p[:tile.Pad(s.d)*((s.r+tile.PackWidth-1)/tile.PackWidth*tile.PackWidth)])
-	return p
+func mulPacked[F tile.Float](name string, pack func(p, u []float64, ldu, d, r int), op func(a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr)) func(*run, shape) {
+	return func(r *run, s shape) {
+		r.start()
+		x, ldx := samples[F](r, s)
+		u, ldu := r.padded("u", s.d, s.r)
+		p := r.alloc(tile.PackedLen(s.d, s.r))
+		pack(p, u, ldu, s.d, s.r)
+		// What is behind the packed basis is scratch memory.
+		r.input("p", p[:tile.Pad(s.d)*((s.r+tile.PackWidth-1)/tile.PackWidth*tile.PackWidth)])
+		a, lda := r.columns(s.n, s.r, 1)
+		op(a, lda, x, ldx, p, s.n, s.d, s.r, r.hint(a))
+		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
+	}
 }
 
 func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int, x []F, ldx int, u []float64, ldu int, s shape) {
@@ -76,34 +58,22 @@ func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int,
 	}
 }
 
-func (o Ops) mulTransposed(r *run, s shape) {
-	r.start()
-	x, ldx := r.padded("x", s.d, s.n)
-	e, _ := r.dense("e", s.n, 1)
-	g := r.alloc(tile.Pad(s.d))
-	o.MulTransposed(g, x, ldx, e, s.n, s.d, r.hint(x))
-	checkMulTransposed(r, "MulTransposed", g, x, ldx, e, s)
-}
-
-func (o Ops) mulTransposed32(r *run, s shape) {
-	r.start()
-	x, ldx := r.padded32(s.d, s.n)
-	e, _ := r.dense("e", s.n, 1)
-	g := r.alloc(tile.Pad(s.d))
-	o.MulTransposed32(g, x, ldx, e, s.n, s.d, r.hint(e))
-	checkMulTransposed(r, "MulTransposed32", g, x, ldx, e, s)
-}
-
-func checkMulTransposed[F tile.Float](r *run, operation string, g []float64, x []F, ldx int, e []float64, s shape) {
-	r.Helper()
-	r.finish(operation)
-	for k := range g {
-		var want sum
-		for i := range s.n {
-			want.add(float64(x[i*ldx+k]), e[i])
-		}
-		if !r.element(operation, g[k], &want, k, 0) {
-			return
+func mulTransposed[F tile.Float](name string, op func(g []float64, x []F, ldx int, e []float64, n, d int, next uintptr)) func(*run, shape) {
+	return func(r *run, s shape) {
+		r.start()
+		x, ldx := samples[F](r, s)
+		e, _ := r.dense("e", s.n, 1)
+		g := r.alloc(tile.Pad(s.d))
+		op(g, x, ldx, e, s.n, s.d, r.hint(e))
+		r.finish(name)
+		for k := range g {
+			var want sum
+			for i := range s.n {
+				want.add(float64(x[i*ldx+k]), e[i])
+			}
+			if !r.element(name, g[k], &want, k, 0) {
+				return
+			}
 		}
 	}
 }

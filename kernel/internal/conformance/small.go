@@ -52,7 +52,7 @@ func (o Ops) leastSquares(r *run, s shape) {
 	a, lda := r.dense("a", rows, cols)
 	y, _ := r.dense("y", rows, 1)
 	b := r.alloc(cols)
-	lo, hi := o.LeastSquares(b, a, lda, rows, cols, y, r.alloc(tile.LeastSquaresWork(rows, cols)))
+	lo, hi := o.LeastSquares(b, a, lda, rows, cols, y, r.alloc(tile.LeastSquaresWork(rows, cols)), r.hint(a))
 	r.finish("LeastSquares")
 	m := mat.NewDense(rows, cols, nil)
 	for j := range cols {
@@ -106,74 +106,57 @@ func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 func (o Ops) factor(r *run, s shape) {
 	r.start()
 	r.value = normal
-	m, n := s.d, s.r
-	if m < n && r.rng.IntN(2) == 0 {
-		m = n
-	}
+	m, n := max(s.d, s.r), s.r
 	a, lda := r.columns(m, n, 1)
 	r.fill(a, lda, m, m, n)
 	if n > 2 && r.rng.IntN(4) == 0 {
 		clear(a[lda : lda+m]) // a column that needs no reflector
 	}
-	p := min(m, n)
-	if r.rng.IntN(2) == 0 {
-		p = r.rng.IntN(p + 1)
-	}
-	rr, ldr := r.columns(p, n, 1)
-	h := r.alloc(p)
+	rr, ldr := r.columns(n, n, 1)
+	h := r.alloc(n)
 	before := append([]float64(nil), a...)
-	o.Factor(a, lda, m, n, p, rr, ldr, h)
+	o.Factor(a, lda, m, n, rr, ldr, h)
 	r.finish("Factor")
 	r.gaps("Factor", a, lda, m, n)
-	r.gaps("Factor", rr, ldr, p, n)
+	r.gaps("Factor", rr, ldr, n, n)
 	for j := range n {
-		for k := range p {
+		for k := range n {
 			if v := rr[j*ldr+k]; k > j && !isCanary(v) {
 				r.Errorf("Factor: %s: wrote R(%d, %d)", r.at, k, j)
 			}
 		}
-		if !r.reflected(before[j*lda:], a, lda, m, p, j, rr[j*ldr:], h) {
+		if !r.reflected(before[j*lda:], a, lda, m, n, j, rr[j*ldr:], h) {
 			return
 		}
 	}
-	if p == n && o.FormQ != nil {
-		o.formQ(r, a, lda, m, n, h)
-	}
+	o.formQ(r, a, lda, m, n, h)
 }
 
-// reflected checks that column j of a factored matrix is H_0 ... H_{p-1} times
-// what Factor left of it, and the reflector that it holds.
-func (r *run) reflected(want, a []float64, lda, m, p, j int, rj, h []float64) bool {
+// reflected checks that column j of a factored matrix of n columns is H_0 ... H_{n-1}
+// times that of R, and the reflector that it holds.
+func (r *run) reflected(want, a []float64, lda, m, n, j int, rj, h []float64) bool {
+	v := a[j*lda:][:m]
+	var vv sum
+	for i, x := range v {
+		if i < j && x != 0 {
+			r.Errorf("Factor: %s: entry (%d, %d) is %g, want zero", r.at, i, j, x)
+			return false
+		}
+		vv.add(x, x/2)
+	}
+	if d := math.Abs(h[j] - vv.hi); !(d <= 8*float64(m+8)*eps*vv.hi) || rj[j]*v[j] > 0 {
+		r.Errorf("Factor: %s: h[%d] = %g, v'v/2 = %g, R = %g, v[0] = %g", r.at, j, h[j], vv.hi, rj[j], v[j])
+		return false
+	}
 	col := make([]float64, m)
-	for i, v := range a[j*lda:][:m] {
-		switch {
-		case i < min(j, p) && v != 0:
-			r.Errorf("Factor: %s, p = %d: entry (%d, %d) is %g, want zero", r.at, p, i, j, v)
-			return false
-		case i < min(j+1, p):
-			col[i] = rj[i]
-		case j >= p:
-			col[i] = v
-		}
-	}
-	if j < p {
-		v := a[j*lda:][:m]
-		var vv sum
-		for _, x := range v {
-			vv.add(x, x/2)
-		}
-		if d := math.Abs(h[j] - vv.hi); !(d <= 8*float64(m+8)*eps*vv.hi) || rj[j]*v[j] > 0 {
-			r.Errorf("Factor: %s: h[%d] = %g, v'v/2 = %g, R = %g, v[0] = %g", r.at, j, h[j], vv.hi, rj[j], v[j])
-			return false
-		}
-	}
-	reflect(col, a, lda, m, p, h)
-	return r.near("Factor", col, want[:m], float64(p+2), j)
+	copy(col, rj[:j+1])
+	reflect(col, a, lda, m, n, h)
+	return r.near("Factor", col, want[:m], float64(n+2), j)
 }
 
-// reflect applies H_0 ... H_{p-1} to x.
-func reflect(x, a []float64, lda, m, p int, h []float64) {
-	for k := p - 1; k >= 0; k-- {
+// reflect applies H_0 ... H_{n-1} to x.
+func reflect(x, a []float64, lda, m, n int, h []float64) {
+	for k := n - 1; k >= 0; k-- {
 		if h[k] == 0 {
 			continue
 		}

@@ -1,10 +1,8 @@
 package tile
 
-// ReadSum returns the sum of x, read as fast as the tier can in one stream.
-func ReadSum(x []float64) float64 { return readSum1(x) }
-
-// ReadSum4 is ReadSum in four streams, each through a quarter of x.
-func ReadSum4(x []float64) float64 { return readSum4(x) }
+// ReadSum returns the sum of x, read as fast as the tier can: in one stream, or in four
+// through a quarter of x each.
+func ReadSum(x []float64, four bool) float64 { return readSum(x, four) }
 
 // FMAPeak does rounds of multiply-adds in registers and returns the number of
 // floating-point operations, two for each multiply-add.

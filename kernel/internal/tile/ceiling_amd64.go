@@ -2,26 +2,23 @@
 
 package tile
 
-func readSum1(x []float64) float64 {
+func readSum(x []float64, four bool) float64 {
 	n := len(x) &^ 255
 	if !accelerated() || n == 0 {
 		return readSumGeneric(x)
 	}
-	if active == AVX512 {
-		return readSum_1_avx512(&x[0], n) + readSumGeneric(x[n:])
+	var sum float64
+	switch wide := active == AVX512; {
+	case wide && four:
+		sum = readSum_4_avx512(&x[0], n)
+	case wide:
+		sum = readSum_1_avx512(&x[0], n)
+	case four:
+		sum = readSum_4_avx2(&x[0], n)
+	default:
+		sum = readSum_1_avx2(&x[0], n)
 	}
-	return readSum_1_avx2(&x[0], n) + readSumGeneric(x[n:])
-}
-
-func readSum4(x []float64) float64 {
-	n := len(x) &^ 255
-	if !accelerated() || n == 0 {
-		return readSumGeneric(x)
-	}
-	if active == AVX512 {
-		return readSum_4_avx512(&x[0], n) + readSumGeneric(x[n:])
-	}
-	return readSum_4_avx2(&x[0], n) + readSumGeneric(x[n:])
+	return sum + readSumGeneric(x[n:])
 }
 
 func fmaPeak(rounds int) (flops float64) {

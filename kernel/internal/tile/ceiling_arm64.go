@@ -15,20 +15,15 @@ func readSum_4_neon(x *float64, n int) float64
 // fmaPeak_neon does rounds of 16 vector multiply-adds in registers.
 func fmaPeak_neon(rounds int)
 
-func readSum1(x []float64) float64 {
+func readSum(x []float64, four bool) float64 {
 	n := len(x) &^ 31
 	if active != NEON || n == 0 {
 		return readSumGeneric(x)
+	}
+	if four {
+		return readSum_4_neon(&x[0], n) + readSumGeneric(x[n:])
 	}
 	return readSum_1_neon(&x[0], n) + readSumGeneric(x[n:])
-}
-
-func readSum4(x []float64) float64 {
-	n := len(x) &^ 31
-	if active != NEON || n == 0 {
-		return readSumGeneric(x)
-	}
-	return readSum_4_neon(&x[0], n) + readSumGeneric(x[n:])
 }
 
 func fmaPeak(rounds int) (flops float64) {

@@ -14,11 +14,11 @@ func TestCeilings(t *testing.T) {
 		want := 0.0
 		for len(x) < cap(x) {
 			// Small integers add up without rounding in any order.
-			if got := tile.ReadSum(x); got != want {
+			if got := tile.ReadSum(x, false); got != want {
 				t.Fatalf("ReadSum of %d numbers = %v, want %v", len(x), got, want)
 			}
-			if got := tile.ReadSum4(x); got != want {
-				t.Fatalf("ReadSum4 of %d numbers = %v, want %v", len(x), got, want)
+			if got := tile.ReadSum(x, true); got != want {
+				t.Fatalf("ReadSum in four streams of %d numbers = %v, want %v", len(x), got, want)
 			}
 			v := float64(1 + len(x)%97)
 			x, want = append(x, v), want+v

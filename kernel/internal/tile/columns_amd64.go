@@ -34,14 +34,14 @@ func columnScale(x *float64, f float64, m int) {
 	columnScale_avx2(x, f, m)
 }
 
-func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	if !accelerated() || m == 0 || n == 0 || p == 0 {
-		factorGeneric(a, lda, m, n, p, r, ldr, h)
+func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	if !accelerated() || m == 0 || n == 0 {
+		factorGeneric(a, lda, m, n, r, ldr, h)
 		return
 	}
-	_, _, _ = a[(n-1)*lda+m-1], r[(n-1)*ldr+p-1], h[p-1]
+	_, _, _ = a[(n-1)*lda+m-1], r[(n-1)*ldr+n-1], h[n-1]
 	var f [manyColumns]float64
-	for k := range p {
+	for k := range n {
 		top := k &^ (Width - 1) // zeros above row k: full vectors all the way
 		rows := m - top
 		x := &a[k*lda+top]

@@ -3,33 +3,28 @@ package tile
 // The exported operations call functions of the same name in lower case, of which
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
-// Ahead returns how much memory MulBasis asks for from next on, on a basis of
-// rank r, in eighths of the bytes of its samples. MulTransposed asks for the rest
-// of 8, if there is any.
+// While a task is computed the tiles prefetch what is used next, as many bytes in all as
+// the task has. Ahead returns the share of MulBasis, in eighths, on a basis of rank r;
+// the rest, if there is any, is that of MulTransposed.
 func Ahead(r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare) }
 
-// basisShare is what MulBasis asks for with each group of up to maxDots columns, in
-// eighths: its arithmetic leaves memory time, whereas MulTransposed is as fast as
-// the second-level cache.
+// basisShare is the share of a group of up to maxDots columns in MulBasis, in eighths.
+// It is the larger one since MulBasis has more arithmetic to hide the transfer behind:
+// MulTransposed is as fast as the second-level cache already.
 const basisShare = 6
 
-// Window is how far ahead of their use samples are asked for, in bytes, where more
-// would have to be: time enough for memory, and little of the second-level cache. Of
-// so many bytes the order in which they are asked for does not matter.
+// Window limits how many bytes ahead of their use samples are prefetched: enough to
+// cover the latency of memory, and a small part of the second-level cache. Within a
+// window the order of the requests does not matter.
 const Window = 64 << 10
 
 // maxDots is the widest group of columns of a dot tile.
 const maxDots = 6
 
-// MulBasis computes A = X U; see mulBasisGeneric. next is the address from which
-// the caller will read samples after these (0 when there are none): tiers that
-// prefetch ask for memory from there on, at the pace of their own reading.
-func MulBasis(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
-}
-
-// MulBasis32 is MulBasis for samples stored as float32.
-func MulBasis32(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+// MulBasis computes A = X U; see mulBasisGeneric. next is the address of the memory to
+// prefetch meanwhile, usually that of the samples that follow, or 0. It need not be
+// readable. Tiers without prefetching ignore it.
+func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
 }
 
@@ -40,34 +35,27 @@ func Packed(r int) int { return packed(r) }
 // PackBasis copies a basis to the layout of MulPacked; see packBasisGeneric.
 func PackBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
 
-// LongRows reports whether rows of so many bytes are so long that MulPacked asks for
-// the features of those in work a little ahead, not for as many rows of another
-// place: those would be much of the second-level cache.
+// LongRows reports whether rows of so many bytes are so long that those of one tile of
+// MulPacked fill a Window. MulPacked then prefetches the next features of the same
+// rows, and not the next rows, which would take up too much of the second-level cache.
 func LongRows(bytes int) bool { return PackRows*bytes > Window }
 
-// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. With
-// its first rows it asks for those from next on, and so forth, as many bytes as x has.
-// In the case of LongRows next is where the rows that follow these ones start.
-func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr) {
+// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. Meanwhile
+// it prefetches as many bytes as x has from next on, if next is not 0; in the case of
+// LongRows next must be where the rows that follow these ones start. With float32 it
+// uses the end of p, behind the basis, as scratch memory: one p serves one goroutine at
+// a time.
+func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
 	mulPacked(a, lda, x, ldx, p, n, d, r, next)
 }
 
-// MulPacked32 is MulPacked for samples stored as float32.
-func MulPacked32(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr) {
-	mulPacked(a, lda, x, ldx, p, n, d, r, next)
-}
-
-// LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric.
-func LeastSquares(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
-	return leastSquares(b, a, lda, n, r, y, work, 0)
-}
-
-// LeastSquaresAhead is LeastSquares that prefetches SolveAhead bytes from next on.
-func LeastSquaresAhead(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
+// LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric. Meanwhile it
+// prefetches SolveAhead bytes from next on, if next is not 0.
+func LeastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
 	return leastSquares(b, a, lda, n, r, y, work, next)
 }
 
-// SolveAhead returns how much memory LeastSquaresAhead asks for.
+// SolveAhead returns how many bytes LeastSquares prefetches.
 func SolveAhead(n, r int) int {
 	groups := 0 // of four columns, in all steps of the elimination
 	for k := range r - 1 {
@@ -83,12 +71,7 @@ func Residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 
 // MulTransposed computes g = X' e; see mulTransposedGeneric. next is as for
 // MulBasis.
-func MulTransposed(g []float64, x []float64, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposed(g, x, ldx, e, n, d, next)
-}
-
-// MulTransposed32 is MulTransposed for samples stored as float32.
-func MulTransposed32(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr) {
+func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
 	mulTransposed(g, x, ldx, e, n, d, next)
 }
 
@@ -98,8 +81,8 @@ func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 }
 
 // Factor computes Householder reflectors; see factorGeneric.
-func Factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	factor(a, lda, m, n, p, r, ldr, h)
+func Factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	factor(a, lda, m, n, r, ldr, h)
 }
 
 // FormQ overwrites reflectors by the thin Q; see formQGeneric.

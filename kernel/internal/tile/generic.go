@@ -35,7 +35,7 @@ const PackRows = 12
 const wideDepth = 64
 
 // PackedLen returns the length of a packed basis, with the scratch memory of
-// MulPacked32 behind it.
+// MulPacked for float32 behind it.
 func PackedLen(d, r int) int {
 	return Pad(d)*((r+PackWidth-1)&^(PackWidth-1)) + PackRows*wideDepth
 }
@@ -130,14 +130,14 @@ func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, 
 	copy(w[r*n:], y[:n])
 	for k := range r {
 		x := w[k*n:][:n]
-		s := dot(x, x)
+		s := Dot(x, x)
 		if k == 0 {
 			lo, hi = s, s
 		}
 		lo, hi = min(lo, s), max(hi, s)
 		for j := k + 1; j <= r; j++ {
 			c := w[j*n:][:n]
-			fj := dot(x, c) / s
+			fj := Dot(x, c) / s
 			f[k*(r+1)+j] = fj
 			for i, v := range x {
 				c[i] -= fj * v
@@ -186,16 +186,13 @@ func rankUpdateGeneric(g []float64, ldg int, v []float64, ldv int, b []float64, 
 	}
 }
 
-// factorGeneric computes the first p Householder reflectors of the m x n matrix
-// a (column-major, p <= min(m, n)) and applies each of them to the columns
-// right of it.
+// factorGeneric computes the n Householder reflectors of the m x n matrix a
+// (column-major, n <= m).
 //
-// On return column k < p of a holds the vector v_k of the reflector
-// H_k = I - v_k v_k' / h[k], with zeros above row k; the upper-triangular (for
-// k < p) rows of R are in r, r[j*ldr+k] = R(k,j) for k < p and k <= j < n, with
-// entries below the diagonal untouched, and columns j >= p of a hold the rest,
-// H_{p-1} ... H_0 a_j, with zeros in rows < p. h[k] is zero, and H_k the
-// identity, when column k is zero from row k on.
+// On return column k of a holds the vector v_k of the reflector
+// H_k = I - v_k v_k' / h[k], with zeros above row k, and r[j*ldr+k] = R(k,j) for
+// k <= j < n; entries of r below the diagonal are not touched. h[k] is zero, and H_k
+// the identity, when column k is zero from row k on.
 //
 // The vector v_k is not normalised: v_k = x - alpha e_k with x the column and
 // alpha = -sign(x_k)|x|, h = v'v/2 = |x|^2 - alpha x_k. Then v'a_j = x'a_j -
@@ -205,12 +202,12 @@ func rankUpdateGeneric(g []float64, ldg int, v []float64, ldv int, b []float64, 
 // What is left of a column may be tiny, of dependent columns the rounding of the
 // rounding and so forth. A column whose squares would underflow is scaled up first,
 // and its entry of R down: a reflector is the same for v of any length.
-func factorGeneric(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	for k := range p {
+func factorGeneric(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	for k := range n {
 		x := a[k*lda+k : k*lda+m]
-		s, scale := dot(x, x), 1.0
+		s, scale := Dot(x, x), 1.0
 		if s < tinySquare && raise(x) {
-			s, scale = dot(x, x), 1/raiseBy
+			s, scale = Dot(x, x), 1/raiseBy
 		}
 		xk := x[0]
 		alpha := -math.Copysign(math.Sqrt(s), xk)
@@ -224,7 +221,7 @@ func factorGeneric(a []float64, lda, m, n, p int, r []float64, ldr int, h []floa
 		}
 		for j := k + 1; j < n; j++ {
 			c := a[j*lda+k : j*lda+m]
-			f := dot(x, c) * inv
+			f := Dot(x, c) * inv
 			for i, v := range x {
 				c[i] -= f * v
 			}
@@ -249,7 +246,7 @@ func raise(x []float64) bool {
 	return !zero
 }
 
-// formQGeneric overwrites the n reflectors that factor left in a (m x n, p = n)
+// formQGeneric overwrites the n reflectors that factor left in a (m x n)
 // by the first n columns of Q = H_0 ... H_{n-1}.
 func formQGeneric(a []float64, lda, m, n int, h []float64) {
 	for k := n - 1; k >= 0; k-- {
@@ -260,7 +257,7 @@ func formQGeneric(a []float64, lda, m, n int, h []float64) {
 		}
 		for j := k + 1; j < n; j++ {
 			c := a[j*lda+k : j*lda+m]
-			f := dot(x, c) * inv
+			f := Dot(x, c) * inv
 			for i, v := range x {
 				c[i] -= f * v
 			}
@@ -282,7 +279,7 @@ func formQGeneric(a []float64, lda, m, n int, h []float64) {
 func gramGeneric(s []float64, lds int, a []float64, lda, m, n int) {
 	for j := range n {
 		for i := range j + 1 {
-			s[j*lds+i] = dot(a[i*lda:][:m], a[j*lda:])
+			s[j*lds+i] = Dot(a[i*lda:][:m], a[j*lda:])
 		}
 	}
 }
@@ -321,10 +318,23 @@ func combineGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz
 	}
 }
 
-func dot(x, y []float64) float64 {
+// Dot returns x'y, summed from first to last.
+func Dot(x, y []float64) float64 {
 	var s float64
 	for i, v := range x {
 		s += v * y[i]
 	}
 	return s
+}
+
+// MaxAbs returns the largest absolute value in x, 0 if x is empty and NaN if one of
+// its entries is: without the sign, the bits of numbers are ordered as integers,
+// which compare fast, and those of NaN are above those of infinity.
+func MaxAbs[F Float](x []F) float64 {
+	const sign = 1 << 63
+	m := uint64(0)
+	for _, v := range x {
+		m = max(m, math.Float64bits(float64(v))&^sign)
+	}
+	return math.Float64frombits(m)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // A basisTile computes a tile of A = X U: some rows, given by the function, times up
-// to 5 columns, over steps of 8 features. After every step it asks for the memory at
+// to 5 columns, over steps of 8 features. After every step it prefetches the line at
 // next, and moves next on by ahead bytes.
 type basisTile[F Float] func(a *float64, lda int, x *F, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
@@ -24,8 +24,8 @@ func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 //go:noescape
 func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
-// A rowSum computes up to 4 blocks of 8 entries of X' e. After every row it asks for
-// the memory at next, and moves next on by ahead bytes.
+// A rowSum computes up to 4 blocks of 8 entries of X' e. After every row it
+// prefetches the line at next, and moves next on by ahead bytes.
 type rowSum[F Float] func(v *float64, x *F, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
@@ -63,7 +63,7 @@ func axpys_4_neon(f, x, a *float64, lda, c, m int)
 func scale_neon(x *float64, f float64, m int)
 
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
-// of equal width, to within one. What Ahead promises is asked for evenly.
+// of equal width, to within one. It prefetches what Ahead says at an even pace.
 func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
 	if n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
@@ -94,7 +94,7 @@ func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x [
 }
 
 // mulTransposedBlocks cuts g into runs of up to 4 blocks of 8 entries, of equal width
-// to within one block, and asks for half as many bytes at next as it reads.
+// to within one block, and prefetches half as many bytes from next on as it reads.
 func mulTransposedBlocks[F Float](sum rowSum[F], g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
 	if n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
@@ -192,9 +192,9 @@ func leastSquaresNEON(b, a []float64, lda, n, r int, y, work []float64) (lo, hi 
 
 // factorNEON takes the inner products of the first columns together with the norm,
 // when v is not known yet, and those of the other columns with v.
-func factorNEON(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+func factorNEON(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
 	var f [4]float64
-	for k := range p {
+	for k := range n {
 		x := a[k*lda+k:]
 		c := min(4, n-k)
 		dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)

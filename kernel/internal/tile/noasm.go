@@ -30,8 +30,8 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
-func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
-	factorGeneric(a, lda, m, n, p, r, ldr, h)
+func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	factorGeneric(a, lda, m, n, r, ldr, h)
 }
 
 func formQ(a []float64, lda, m, n int, h []float64) { formQGeneric(a, lda, m, n, h) }

@@ -34,10 +34,10 @@ func tileHeight(left int) int {
 	return 1
 }
 
-// A hint is memory to prefetch beside a tile: from address next on as many rows as
-// the tile has, stride bytes apart, step bytes of each for every 8 features. A step
-// of zero asks for nothing new. The tallest tiles ask into the first-level cache if what
-// they ask for is near its use.
+// A hint says what a tile of rows prefetches: as many rows as it has itself, stride
+// bytes apart, from next on, step bytes of each for every 8 of its own features. A step
+// of zero names the same lines over and over, which costs nothing. near is for
+// memory that is used so soon that the tallest tiles bring it into the first-level cache.
 type hint struct {
 	next         uintptr
 	stride, step int
@@ -80,13 +80,12 @@ func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 	}
 }
 
-// nothing returns the hint that asks for p over and over.
+// nothing returns the hint that prefetches nothing but the line at p.
 func nothing[F Float](p *F) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
-// mulPacked takes the rows of a tile at a time and all of their features: those are
-// few streams through memory, and the packed basis comes from the second-level cache.
-// With every feature it asks for the same one of the rows of the next tile, unless
-// rows are long (LongRows).
+// mulPacked takes as many rows at a time as a tile has, and all of their features: few
+// streams through memory, while the packed basis comes from the second-level cache.
+// Meanwhile it prefetches the rows of the next tile, unless rows are long (LongRows).
 func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
@@ -136,13 +135,13 @@ type panelTiles[F Float] struct {
 	sums   [PackRows * PackWidth]float64 // the products, by rows
 }
 
-// nearFeatures is how far ahead of their use the features of long rows are asked for:
-// time enough for memory while a tile has so many in work, and so little that it fits
-// in the first-level cache.
+// nearFeatures is how far ahead of their use the features of long rows are prefetched:
+// far enough to cover the latency of memory, and near enough that what is under way for
+// all rows of a tile fits in the first-level cache.
 const nearFeatures = 64
 
-// mulLong multiplies height long rows. It asks for their own features a little ahead,
-// and at their end for the first ones of as many rows from next on.
+// mulLong multiplies height long rows. It prefetches their own features a little ahead,
+// and at their end the first features of as many rows from next on.
 func (t *panelTiles[F]) mulLong(rows []F, height int, next uintptr) {
 	cut := t.d - nearFeatures
 	t.mul(rows, 0, cut, height, uintptr(unsafe.Pointer(&rows[nearFeatures])), true)
@@ -150,8 +149,8 @@ func (t *panelTiles[F]) mulLong(rows []F, height int, next uintptr) {
 }
 
 // mul multiplies some features of height rows, and adds the products to the sums, or
-// sets these if it starts from feature 0. Meanwhile it asks for as many features of
-// rows from next on, if that is not 0.
+// sets these if it starts from feature 0. Meanwhile it prefetches as many features of
+// the rows from next on, if next is not 0.
 func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near bool) {
 	size := int(unsafe.Sizeof(rows[0]))
 	h := hint{next, t.ldx * size, Width * size, near}

@@ -7,7 +7,7 @@ import "unsafe"
 // The functions of this file choose a tile by tier and size.
 
 // dots multiplies groups of width columns each.
-func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k ask) {
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
 	if unsafe.Sizeof(*x) == 8 {
 		dots64(a, lda, (*float64)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
 	} else {
@@ -15,7 +15,7 @@ func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d
 	}
 }
 
-func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, k ask) {
+func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
 	if active == AVX512 {
 		switch width {
 		case 1:
@@ -49,7 +49,7 @@ func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d,
 	}
 }
 
-func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, k ask) {
+func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
 	if active == AVX512 {
 		switch width {
 		case 1:
@@ -83,59 +83,47 @@ func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d,
 	}
 }
 
-func rankUpdate8(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
-	if active == AVX512 {
+// rankUpdateTile adds the first few of left products, and returns how many.
+func rankUpdateTile(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, left, d, r int) int {
+	wide := active == AVX512
+	switch {
+	case left >= 8 && wide:
 		rankUpdate_8_avx512(g, ldg, v, ldv, b, ldb, d, r)
-		return
-	}
-	rankUpdate_8_avx2(g, ldg, v, ldv, b, ldb, d, r)
-}
-
-func rankUpdate4(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
-	if active == AVX512 {
+		return 8
+	case left >= 8:
+		rankUpdate_8_avx2(g, ldg, v, ldv, b, ldb, d, r)
+		return 8
+	case left >= 4 && wide:
 		rankUpdate_4_avx512(g, ldg, v, ldv, b, ldb, d, r)
-		return
-	}
-	rankUpdate_4_avx2(g, ldg, v, ldv, b, ldb, d, r)
-}
-
-func rankUpdate2(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
-	if active == AVX512 {
+		return 4
+	case left >= 4:
+		rankUpdate_4_avx2(g, ldg, v, ldv, b, ldb, d, r)
+		return 4
+	case left >= 2 && wide:
 		rankUpdate_2_avx512(g, ldg, v, ldv, b, ldb, d, r)
-		return
-	}
-	rankUpdate_2_avx2(g, ldg, v, ldv, b, ldb, d, r)
-}
-
-func rankUpdate1(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int) {
-	if active == AVX512 {
+		return 2
+	case left >= 2:
+		rankUpdate_2_avx2(g, ldg, v, ldv, b, ldb, d, r)
+		return 2
+	case wide:
 		rankUpdate_1_avx512(g, ldg, v, ldv, b, ldb, d, r)
-		return
+	default:
+		rankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)
 	}
-	rankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)
+	return 1
 }
 
 // panelSum adds panels of samples to g.
-func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count int, add bool, k ask) {
-	if unsafe.Sizeof(*x) == 8 {
-		panelSum64(g, (*float64)(unsafe.Pointer(x)), ldx, e, d, height, count, add, k)
-	} else {
-		panelSum32(g, (*float32)(unsafe.Pointer(x)), ldx, e, d, height, count, add, k)
+func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count int, add bool, k prefetch) {
+	x64, x32 := (*float64)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(x))
+	switch single := unsafe.Sizeof(*x) == 4; {
+	case single && active == AVX512:
+		mulTransposed32_avx512(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+	case single:
+		mulTransposed32_avx2(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+	case active == AVX512:
+		mulTransposed_avx512(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+	default:
+		mulTransposed_avx2(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
 	}
-}
-
-func panelSum64(g *float64, x *float64, ldx int, e *float64, d, height, count int, add bool, k ask) {
-	if active == AVX512 {
-		mulTransposed_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
-		return
-	}
-	mulTransposed_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
-}
-
-func panelSum32(g *float64, x *float32, ldx int, e *float64, d, height, count int, add bool, k ask) {
-	if active == AVX512 {
-		mulTransposed32_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
-		return
-	}
-	mulTransposed32_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
 }

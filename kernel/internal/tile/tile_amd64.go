@@ -38,17 +38,17 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 	d = Pad(d)
 	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
-	asked := n * ldx * int(unsafe.Sizeof(x[0])) * Ahead(r) / 8
-	if rows := Window * n / asked &^ 3; next != 0 && rows > 0 && rows < n {
-		// Memory far ahead waits its turn: asked for too early, it would push out
-		// what is used before.
+	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * Ahead(r) / 8 // to prefetch
+	if rows := Window * n / bytes &^ 3; next != 0 && rows > 0 && rows < n {
+		// One window after the other: what is prefetched too early pushes out what is
+		// used before.
 		mulBasis(a, lda, x, ldx, u, ldu, rows, d, r, next)
-		mulBasis(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, next+uintptr(asked*rows/n))
+		mulBasis(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, next+uintptr(bytes*rows/n))
 		return
 	}
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
-		k := basisAhead(next, asked, float64(d)/16, &x[0])
+		k := basisPrefetch(next, bytes, float64(d)/16, &x[0])
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
 			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
@@ -60,12 +60,12 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 	width, wide, narrow := groups(r)
 	steps := float64(n*d) / (4 * Width) // for each group
-	first := asked * wide / (wide + narrow)
-	k := basisAhead(next, first, steps*float64(wide), &x[0])
+	first := bytes * wide / (wide + narrow)
+	k := basisPrefetch(next, first, steps*float64(wide), &x[0])
 	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, k)
 	if narrow > 0 {
 		j := wide * width
-		k := basisAhead(shift(next, first), asked-first, steps*float64(narrow), &x[0])
+		k := basisPrefetch(shift(next, first), bytes-first, steps*float64(narrow), &x[0])
 		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, k)
 	}
 }
@@ -117,16 +117,16 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
 	height, tall, low := panels(n)
 	below := low > 0
-	asked := ldx * int(unsafe.Sizeof(x[0])) * (8 - basisShare) / 8 // for each row
+	bytes := ldx * int(unsafe.Sizeof(x[0])) * (8 - basisShare) / 8 // to prefetch, a row
 	if below {
 		rows := low * (height - 1)
 		i := n - (height - 1)
-		k := gradientAhead(next, rows*asked, float64(low*d)/Width, &x[0])
+		k := gradientPrefetch(next, rows*bytes, float64(low*d)/Width, &x[0])
 		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, k)
-		next = shift(next, rows*asked)
+		next = shift(next, rows*bytes)
 	}
 	i := height * (tall - 1)
-	k := gradientAhead(next, height*tall*asked, float64(tall*d)/Width, &x[0])
+	k := gradientPrefetch(next, height*tall*bytes, float64(tall*d)/Width, &x[0])
 	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, k)
 }
 
@@ -138,20 +138,6 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	d = Pad(d)
 	_, _, _ = g[(r-1)*ldg+d-1], v[(m-1)*ldv+d-1], b[(m-1)*ldb+r-1]
 	for t := 0; t < m; {
-		vt, bt := &v[t*ldv], &b[t*ldb]
-		switch left := m - t; {
-		case left >= 8:
-			rankUpdate8(&g[0], ldg, vt, ldv, bt, ldb, d, r)
-			t += 8
-		case left >= 4:
-			rankUpdate4(&g[0], ldg, vt, ldv, bt, ldb, d, r)
-			t += 4
-		case left >= 2:
-			rankUpdate2(&g[0], ldg, vt, ldv, bt, ldb, d, r)
-			t += 2
-		default:
-			rankUpdate1(&g[0], ldg, vt, ldv, bt, ldb, d, r)
-			t++
-		}
+		t += rankUpdateTile(&g[0], ldg, &v[t*ldv], ldv, &b[t*ldb], ldb, m-t, d, r)
 	}
 }

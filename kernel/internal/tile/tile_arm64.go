@@ -60,12 +60,12 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
-func factor(a []float64, lda, m, n, p int, r []float64, ldr int, h []float64) {
+func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
 	if active == NEON {
-		factorNEON(a, lda, m, n, p, r, ldr, h)
+		factorNEON(a, lda, m, n, r, ldr, h)
 		return
 	}
-	factorGeneric(a, lda, m, n, p, r, ldr, h)
+	factorGeneric(a, lda, m, n, r, ldr, h)
 }
 
 func formQ(a []float64, lda, m, n int, h []float64) {

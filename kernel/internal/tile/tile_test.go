@@ -8,15 +8,15 @@ import (
 )
 
 var ops = conformance.Ops{
-	MulBasis:        tile.MulBasis,
-	MulBasis32:      tile.MulBasis32,
+	MulBasis:        tile.MulBasis[float64],
+	MulBasis32:      tile.MulBasis[float32],
 	PackBasis:       tile.PackBasis,
-	MulPacked:       tile.MulPacked,
-	MulPacked32:     tile.MulPacked32,
+	MulPacked:       tile.MulPacked[float64],
+	MulPacked32:     tile.MulPacked[float32],
 	LeastSquares:    tile.LeastSquares,
 	Residual:        tile.Residual,
-	MulTransposed:   tile.MulTransposed,
-	MulTransposed32: tile.MulTransposed32,
+	MulTransposed:   tile.MulTransposed[float64],
+	MulTransposed32: tile.MulTransposed[float32],
 	RankUpdate:      tile.RankUpdate,
 	Factor:          tile.Factor,
 	FormQ:           tile.FormQ,

@@ -35,7 +35,7 @@ func run(version string, start func(*Problem, int, string) (iterate, export func
 	if err != nil {
 		return err
 	}
-	return Serve(version, p.NewAnswer(), iterate, export)
+	return Serve(version, NewAnswer(p.Tasks, p.D, p.R), iterate, export)
 }
 
 // ModuleVersion returns the version of a module that this program was built with.

@@ -1,0 +1,16 @@
+//go:build netlib
+
+package main
+
+import (
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	blasnetlib "gonum.org/v1/netlib/blas/netlib"
+	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
+)
+
+func init() {
+	library = "netlib"
+	blas64.Use(blasnetlib.Implementation{})
+	lapack64.Use(lapacknetlib.Implementation{})
+}

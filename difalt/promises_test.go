@@ -1,0 +1,479 @@
+package difalt_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestDivergence takes steps that are too long by what a user would mistype and by what
+// nobody would. The QR keeps every U orthonormal, so that only the objective tells.
+func TestDivergence(t *testing.T) {
+	s, net := small(t)
+	initial, err := difalt.Initialize(t.Context(), s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking} {
+		for _, factor := range []float64{10, 30, 1e3, 1e6, 1e30, 1e150, 1e300} {
+			o := difalt.Options{Rank: 2, Method: method, Step: initial.Step * factor, ScaledStep: 0.7 * factor}
+			start := 0.0
+			o.Observer = func(r *difalt.Record) error {
+				if r.Iteration == 0 {
+					start = r.Objective
+				}
+				return nil
+			}
+			res, err := difalt.Run(t.Context(), s.Problem, net, o)
+			if method == difalt.ScaledDiffusion || method == difalt.GradientTracking {
+				// Damping may save them: then they have arrived, or know that they have not.
+				if err == nil && (res.Last.SDMax < 1e-8 || res.Status == difalt.IterationLimit && res.Residual > res.Last.SDMax/3) {
+					continue
+				}
+			}
+			if !errors.Is(err, difalt.ErrDiverged) || res == nil || res.Status != difalt.Diverged {
+				t.Errorf("%v, step times %g: error %v, result %+v", method, factor, err, res)
+				continue
+			}
+			if !errors.Is(res.Status.Err(), difalt.ErrDiverged) {
+				t.Errorf("%v says %v", res.Status, res.Status.Err())
+			}
+			if !(res.Last.Objective <= start*1.0001) {
+				t.Errorf("%v, step times %g: the state kept has the objective %g, the start %g", method, factor, res.Last.Objective, start)
+			}
+			if res.Iterations > 60 {
+				t.Errorf("%v, step times %g: seen after %d iterations only", method, factor, res.Iterations)
+			}
+			for g := range res.U {
+				for _, v := range append(res.U[g].Data(), res.B[g]...) {
+					if math.IsNaN(v) || math.IsInf(v, 0) {
+						t.Fatalf("%v, step times %g: node %d holds %v", method, factor, g, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNoFalseDivergence runs what is slow, noisy, started at the solution, or exact.
+func TestNoFalseDivergence(t *testing.T) {
+	s, net := small(t)
+	solved, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.U0 = solved.U
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking, difalt.AltGDmin} {
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Tolerance: 1e-18, Iterations: 100})
+		if err != nil {
+			t.Errorf("%v, from the solution: %v, %v", method, err, res.Status)
+		}
+	}
+	for seed := range uint64(4) {
+		for _, kappa := range []float64{1.5, 10, 100} {
+			s := conditioned(seed+1, 10, 100, 200, 4, 30, kappa)
+			net := network(t, "er:0.5", 10, topology.Metropolis, seed+1)
+			for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion} {
+				if res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 4, Method: method, Seed: seed, Iterations: 100}); err != nil {
+					t.Errorf("%v, kappa %g, seed %d: %v after %d iterations", method, kappa, seed, err, res.Iterations)
+				}
+			}
+		}
+	}
+}
+
+// interrupted runs a solver to the given iteration and cancels it in its observer.
+func interrupted(t *testing.T, p *difalt.Problem, net *consensus.Network, o difalt.Options, at int) *difalt.Solver {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Observer = func(r *difalt.Record) error {
+		if r.Iteration == at {
+			cancel()
+		}
+		return nil
+	}
+	solver, err := difalt.NewSolver(p, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(solver.Close)
+	if res, err := solver.Run(ctx); err != nil || res.Status != difalt.Canceled || res.Iterations != at {
+		t.Fatalf("canceled in iteration %d: %v, %+v", at, err, res)
+	}
+	return solver
+}
+
+// TestInterruptedIteration cancels runs in the observer, in the middle of an iteration:
+// whether they go on or are restored from a snapshot, they compute the same bits.
+func TestInterruptedIteration(t *testing.T) {
+	s, net := small(t)
+	for _, method := range difalt.Methods() {
+		for _, name := range []string{"none", "int8", "int4"} {
+			codec, err := consensus.ParseCodec(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := difalt.Options{Rank: 2, Method: method, Iterations: 30, Tolerance: -1, Agreement: consensus.Agreement{Codec: codec}}
+			want, err := difalt.Run(t.Context(), s.Problem, net, o)
+			if err != nil && !errors.Is(err, difalt.ErrDiverged) {
+				t.Fatal(err)
+			}
+			first := interrupted(t, s.Problem, net, o, 11)
+			snap, err := first.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := json.Marshal(snap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var loaded difalt.Snapshot
+			if err := json.Unmarshal(stored, &loaded); err != nil {
+				t.Fatal(err)
+			}
+			_, elsewhere := small(t)
+			second, err := difalt.NewSolver(s.Problem, elsewhere, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer second.Close()
+			if err := second.Restore(&loaded); err != nil {
+				t.Fatal(err)
+			}
+			for what, solver := range map[string]*difalt.Solver{"went on": first, "was restored": second} {
+				got, err := solver.Run(t.Context())
+				if err != nil && !errors.Is(err, difalt.ErrDiverged) {
+					t.Fatal(err)
+				}
+				want.Last.Compute, got.Last.Compute = 0, 0
+				if got.Last != want.Last || got.Iterations != want.Iterations {
+					t.Errorf("%v, %s: the run that %s ends at %+v, want %+v", method, name, what, got.Last, want.Last)
+				}
+				for i := range want.U {
+					if !mat.Equal(got.U[i], want.U[i]) {
+						t.Errorf("%v, %s: the run that %s has another U at node %d", method, name, what, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRestoreChangesNothing offers snapshots of other runs, and damaged ones: each is
+// refused with what is wrong, and the solver computes the bits of one that was not asked.
+func TestRestoreChangesNothing(t *testing.T) {
+	s, net := small(t)
+	o := difalt.Options{Rank: 2, Method: difalt.GradientTracking, Iterations: 20, Tolerance: -1}
+	want, err := difalt.Run(t.Context(), s.Problem, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(p *difalt.Problem, net *consensus.Network, change func(*difalt.Options)) *difalt.Snapshot {
+		o := o
+		change(&o)
+		snap, err := interrupted(t, p, net, o, 7).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snap
+	}
+	same := func(*difalt.Options) {}
+	other, _ := small(t)
+	other.x[3][2].Set(1, 1, other.x[3][2].At(1, 1)*(1+1e-15))
+	other.rebuild()
+	otherY, _ := small(t)
+	otherY.y[3][2][1] += 1e-9
+	otherY.rebuild()
+	damaged := func(spoil func(*difalt.Snapshot)) *difalt.Snapshot {
+		snap := of(s.Problem, net, same)
+		spoil(snap)
+		return snap
+	}
+	for name, c := range map[string]struct {
+		snap *difalt.Snapshot
+		want string
+	}{
+		"nil":       {nil, "no snapshot"},
+		"X":         {of(other.Problem, net, same), "other data"},
+		"y":         {of(otherY.Problem, net, same), "other data"},
+		"graph":     {of(s.Problem, network(t, "ring", 5, topology.Metropolis, 1), same), "another network"},
+		"rounds":    {of(s.Problem, net, func(o *difalt.Options) { o.Rounds = 4 }), "other options"},
+		"ridge":     {of(s.Problem, net, func(o *difalt.Options) { o.Ridge = .1 }), "other options"},
+		"agreement": {of(s.Problem, net, func(o *difalt.Options) { o.Agreement.Polynomial = consensus.Chebyshev }), "other options"},
+		"method":    {of(s.Problem, net, func(o *difalt.Options) { o.Method = difalt.DGD }), `method "dgd"`},
+		"version":   {damaged(func(s *difalt.Snapshot) { s.Version = 1 }), "version 1"},
+		"nodes":     {damaged(func(s *difalt.Snapshot) { s.Nodes[4] = 7 }), "nodes [0 1 2 3 7]"},
+		"NaN":       {damaged(func(s *difalt.Snapshot) { s.U[2][21] = math.NaN() }), "node 2, row 1, column 1 is NaN"},
+		"tracked":   {damaged(func(s *difalt.Snapshot) { s.State[4].Tracked[3] = math.Inf(1) }), "node 4 has a state with +Inf"},
+		"no state":  {damaged(func(s *difalt.Snapshot) { s.State[4] = difalt.NodeState{} }), "node 4 has a state of another shape"},
+		"short":     {damaged(func(s *difalt.Snapshot) { s.State[1].P = s.State[1].P[1:] }), "node 1 has a state of another shape"},
+		"mixer":     {damaged(func(s *difalt.Snapshot) { s.Mixer = []byte("spoilt") }), "snapshot"},
+		"step":      {damaged(func(s *difalt.Snapshot) { s.Step = 0 }), "step 0"},
+		"iteration": {damaged(func(s *difalt.Snapshot) { s.Iteration = 21 }), "iteration 21 of 20"},
+	} {
+		solver := interrupted(t, s.Problem, net, o, 5)
+		if err := solver.Restore(c.snap); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+		got, err := solver.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want.U {
+			if !mat.Equal(got.U[i], want.U[i]) {
+				t.Errorf("%s: U of node %d differs after a refused snapshot", name, i)
+			}
+		}
+	}
+}
+
+// TestDefaults runs nothing but a rank, and too few rounds, on graphs that are wider
+// than the default number of rounds.
+func TestDefaults(t *testing.T) {
+	for _, c := range []struct {
+		graph string
+		o     difalt.Options
+	}{
+		{"path", difalt.Options{Rank: 2}},
+		{"ring", difalt.Options{Rank: 2, Rounds: 1}},
+		{"path", difalt.Options{Rank: 2, Rounds: 1, InitRounds: 1, Method: difalt.ScaledDiffusion}},
+	} {
+		s := gaussian(1, 20, 20, 60, 2, fixed(15), 0)
+		if _, err := difalt.Run(t.Context(), s.Problem, network(t, c.graph, 20, topology.Metropolis, 1), c.o); err != nil && !errors.Is(err, difalt.ErrDiverged) {
+			t.Errorf("%s, %+v: %v", c.graph, c.o, err)
+		}
+	}
+}
+
+// TestConvergedMeansIt looks at every run that ends as Converged over condition
+// numbers, noise, graphs, methods and tolerances: its distance from the minimiser of
+// the pooled data is the tolerance, within the spread of what a Newton-like step leaves, or
+// a fiftieth of what noise leaves open.
+// Runs that stall report a residual as large as their error.
+func TestConvergedMeansIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
+	converged, stalled := 0, 0
+	for seed, kappa := range []float64{1.5, 5, 20, 100} {
+		for _, noise := range []float64{0, 0.05} {
+			s := noisy(uint64(seed)+1, 10, 60, 120, 3, 30, kappa, noise)
+			alone := network(t, "complete", 1, topology.Metropolis, 1)
+			together := &difalt.Problem{Nodes: []*kernel.Tasks{pooled(s)}, Truth: s.Truth}
+			best, err := difalt.Run(t.Context(), together, alone, difalt.Options{Rank: 3, Method: difalt.ScaledDiffusion, Tolerance: 1e-13, Iterations: 2000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, graph := range []string{"er:0.5", "ring"} {
+				net := network(t, graph, 10, topology.Metropolis, 1)
+				for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking, difalt.DGD} {
+					for _, tolerance := range []float64{1e-3, 1e-5} {
+						name := fmt.Sprintf("kappa %g, noise %g, %s, %v, tolerance %g", kappa, noise, graph, method, tolerance)
+						res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 3, Method: method, Tolerance: tolerance, Iterations: 300})
+						if errors.Is(err, difalt.ErrDiverged) {
+							continue
+						}
+						if err != nil {
+							t.Fatal(name, err)
+						}
+						far := 0.0
+						for _, u := range res.U {
+							far = max(far, difalt.SubspaceDistance(u, best.U[0]))
+						}
+						switch {
+						case res.Status == difalt.Converged:
+							converged++
+							if far > 3*tolerance && far > 0.02*res.StatisticalError {
+								t.Errorf("%s: converged after %d iterations, %.2g from the minimiser, residual %.2g, noise %.2g", name, res.Iterations, far, res.Residual, res.StatisticalError)
+							}
+						case far > 0.1:
+							stalled++
+							if !(res.Residual > 0.1*far || res.StatisticalError > 0.3) {
+								t.Errorf("%s: ends %.2g from the minimiser with a residual of %.2g, noise %.2g", name, far, res.Residual, res.StatisticalError)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if converged < 40 || stalled < 20 {
+		t.Errorf("%d runs converged and %d stalled: the test does not see enough of either", converged, stalled)
+	}
+}
+
+// TestUnits multiplies X and y by what changes of units do: every iterate stays the same
+// to rounding.
+func TestUnits(t *testing.T) {
+	for _, method := range difalt.Methods() {
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Tolerance: -1, Ridge: 0.01}
+		base := gaussian(1, 5, 20, 40, 2, fixed(15), 0.01)
+		net := network(t, "er:0.7", 5, topology.Metropolis, 1)
+		want := run(t, base.Problem, net, o)
+		for _, c := range [][2]float64{{.5, 1}, {3, 1e3}, {1e-2, 1}, {1e30, 1e30}, {1e-30, 1e-30}, {1e100, 1e-100}, {1e-100, 1e100}, {1e-100, 1e-100}} {
+			s := gaussian(1, 5, 20, 40, 2, fixed(15), 0.01)
+			for g := range s.x {
+				for k := range s.x[g] {
+					s.x[g][k].Scale(c[0], s.x[g][k])
+					for i := range s.y[g][k] {
+						s.y[g][k][i] *= c[1]
+					}
+				}
+			}
+			s.rebuild()
+			o := o
+			o.Ridge *= c[0] * c[0]
+			got := run(t, s.Problem, net, o)
+			for g := range want.U {
+				if e := difalt.SubspaceDistance(got.U[g], want.U[g]); e > 1e-9 {
+					t.Errorf("%v: X times %g, y times %g moves U of node %d by %g", method, c[0], c[1], g, e)
+				}
+				for k, b := range want.B[g] {
+					if e := math.Abs(got.B[g][k]*(c[0]/c[1])-b) / math.Abs(b); e > 1e-6 {
+						t.Fatalf("%v: X times %g, y times %g: coefficient %d of node %d is %g, want %g", method, c[0], c[1], k, g, got.B[g][k], b*c[1]/c[0])
+					}
+				}
+			}
+		}
+	}
+}
+
+func run(t *testing.T, p *difalt.Problem, net *consensus.Network, o difalt.Options) *difalt.Result {
+	t.Helper()
+	res, err := difalt.Run(t.Context(), p, net, o)
+	if err != nil && !errors.Is(err, difalt.ErrDiverged) {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestNormalizeTasks has a node whose responses are a hundred times as large: only with
+// every task divided by its own size do all runs arrive.
+func TestNormalizeTasks(t *testing.T) {
+	for seed := range uint64(3) {
+		s := conditioned(seed+1, 10, 100, 200, 4, 30, 1.5)
+		for k := range s.y[3] {
+			for i := range s.y[3][k] {
+				s.y[3][k][i] *= 100
+			}
+		}
+		s.rebuild()
+		net := network(t, "er:0.5", 10, topology.Metropolis, seed+1)
+		res := run(t, s.Problem, net, difalt.Options{Rank: 4, Method: difalt.ScaledDiffusion, Seed: seed, NormalizeTasks: true})
+		if res.Status != difalt.Converged || res.Last.SDMax > 1e-9 {
+			t.Errorf("seed %d: %v after %d iterations, %.2g from the truth", seed, res.Status, res.Iterations, res.Last.SDMax)
+		}
+		// Coefficients come back in the units of the responses.
+		var diff mat.VecDense
+		diff.ScaleVec(100, s.theta[3][0])
+		diff.SubVec(&diff, mat.NewVecDense(100, res.Theta(3, 0)))
+		if e := mat.Norm(&diff, 2) / (100 * mat.Norm(s.theta[3][0], 2)); e > 1e-8 {
+			t.Errorf("seed %d: theta of the large node is off by %g", seed, e)
+		}
+	}
+}
+
+// TestObserverStops ends a run by an error of the observer.
+func TestObserverStops(t *testing.T) {
+	s, net := small(t)
+	enough := errors.New("enough")
+	seen := 0
+	_, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
+		if seen++; r.Iteration == 3 {
+			return enough
+		}
+		return nil
+	}})
+	if !errors.Is(err, enough) || seen != 4 {
+		t.Errorf("error %v after %d records", err, seen)
+	}
+}
+
+// TestUpdates changes responses, ridge, rounds and step of a solver and compares with
+// solvers made for that.
+func TestUpdates(t *testing.T) {
+	s, net := small(t)
+	other := gaussian(1, 5, 20, 40, 2, fixed(15), 0.3) // the same samples
+	for _, normalize := range []bool{false, true} {
+		o := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, NormalizeTasks: normalize}
+		solver, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer solver.Close()
+		before, err := solver.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := solver.SetResponses(other.y); err != nil {
+			t.Fatal(err)
+		}
+		if err := solver.SetRidge(0.5); err != nil {
+			t.Fatal(err)
+		}
+		got, err := solver.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &difalt.Problem{U0: before.U, Truth: s.Truth}
+		for g := range s.x {
+			var x []mat.Matrix
+			for _, m := range s.x[g] {
+				x = append(x, m)
+			}
+			p.Nodes = append(p.Nodes, kernel.NewTasks(x, other.y[g], kernel.Float64))
+		}
+		o.Ridge = 0.5
+		want := run(t, p, net, o)
+		if got.Iterations != want.Iterations || got.Status != want.Status || got.Last.Objective != want.Last.Objective {
+			t.Errorf("updated: %v after %d iterations at %v, made anew: %v after %d at %v", got.Status, got.Iterations, got.Last.Objective, want.Status, want.Iterations, want.Last.Objective)
+		}
+	}
+	solver, err := difalt.NewSolver(s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer solver.Close()
+	bad := [][][]float64{{{1}}}
+	for name, err := range map[string]error{
+		"step": solver.SetStep(-1), "rounds": solver.SetRounds(0), "ridge": solver.SetRidge(math.Inf(1)), "responses": solver.SetResponses(bad),
+	} {
+		if err == nil {
+			t.Errorf("a bad %s is accepted", name)
+		}
+	}
+}
+
+// TestIterations steps through a run by the iterator.
+func TestIterations(t *testing.T) {
+	s, net := small(t)
+	solver, err := difalt.NewSolver(s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer solver.Close()
+	var last *difalt.Record
+	for rec, err := range solver.Iterations(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = rec
+	}
+	res, err := solver.Result()
+	if err != nil || res.Status != difalt.Converged || last == nil || last.Iteration != res.Iterations || last.SDMax > 1e-9 {
+		t.Errorf("%v, %+v, last record %+v", err, res, last)
+	}
+	if status, err := solver.Step(t.Context()); status != difalt.Converged || err != nil {
+		t.Errorf("a step after the end: %v, %v", status, err)
+	}
+}

@@ -1,0 +1,110 @@
+package difalt
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+// SetStep changes eta for the iterations to come; 0 goes back to the initialisation's.
+// All nodes of a network must do so in the same iteration. It returns an error, and
+// changes nothing, if eta is negative or not finite.
+func (s *Solver) SetStep(eta float64) error {
+	o := s.o
+	o.Step = eta
+	if err := s.setOptions(o); err != nil {
+		return err
+	}
+	if s.initial != nil {
+		s.eta = or(eta, s.initial.Step)
+	}
+	return nil
+}
+
+// SetRounds changes T_con for the iterations to come, as SetStep does eta. It has no
+// meaning for AltGDmin and DGD, which take one round.
+func (s *Solver) SetRounds(rounds int) error {
+	o := s.o
+	o.Rounds = rounds
+	if rounds == 0 {
+		return &ParameterError{"Rounds", rounds, "need at least 1"}
+	}
+	if err := s.setOptions(o); err != nil {
+		return err
+	}
+	if s.meeting == s.mixer {
+		s.rounds = rounds
+	}
+	return nil
+}
+
+// SetRidge changes the strength of the ridge and starts the iterations again from the
+// current U, with the packed data kept. All nodes of a network must do so together.
+func (s *Solver) SetRidge(ridge float64) error {
+	o := s.o
+	o.Ridge = ridge
+	if err := s.setOptions(o); err != nil {
+		return err
+	}
+	s.restart()
+	return nil
+}
+
+func (s *Solver) setOptions(o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	s.o = o
+	return nil
+}
+
+// SetResponses replaces the responses, y[i][t] those of task t of hosted node i, and
+// starts the iterations again from the current U, with the packed samples kept. All
+// nodes of a network must do so together. The slices are copied. It returns an error,
+// and changes nothing, if a shape is wrong or a response is not finite, and with
+// SampleSplit.
+func (s *Solver) SetResponses(y [][][]float64) error {
+	if s.o.SampleSplit {
+		return fmt.Errorf("difalt: SetResponses does not go together with SampleSplit")
+	}
+	if len(y) != len(s.hosted) {
+		return fmt.Errorf("difalt: responses of %d nodes, want %d", len(y), len(s.hosted))
+	}
+	nodes := make([]*kernel.Tasks, len(y))
+	for i, k := range s.p.Nodes {
+		if len(y[i]) != k.Len() {
+			return &DataError{s.hosted[i], -1, -1, fmt.Sprintf("responses of %d tasks, want %d", len(y[i]), k.Len())}
+		}
+		var all []float64
+		for t := range y[i] {
+			if len(y[i][t]) != k.Samples(t) {
+				return &DataError{s.hosted[i], t, -1, fmt.Sprintf("%d responses, want %d", len(y[i][t]), k.Samples(t))}
+			}
+			for n, v := range y[i][t] {
+				if !finite(v) {
+					return &DataError{s.hosted[i], t, n, fmt.Sprintf("y is %v", v)}
+				}
+			}
+			all = append(all, y[i][t]...)
+		}
+		nodes[i] = k.WithResponses(all)
+	}
+	p := *s.p
+	p.Nodes = nodes
+	s.p = &p
+	s.restart()
+	return nil
+}
+
+// restart starts the iterations again from the current U.
+func (s *Solver) restart() {
+	if s.initial != nil {
+		p := *s.p
+		p.U0 = clone(s.u)
+		s.p = &p
+	}
+	s.met, s.initial, s.groups, s.grads, s.precisions = false, nil, nil, nil, nil
+	s.status, s.iteration, s.observed, s.restored = Running, 0, -1, false
+	s.watch.reset()
+	s.method.reset()
+}

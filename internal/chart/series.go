@@ -1,0 +1,138 @@
+package chart
+
+import (
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A Series is a row of points. Points that are not finite are left out.
+type Series struct {
+	// Name in the legend, which series of the same name share; "" for none.
+	Name string
+	X, Y []float64
+	// Low and High are the ends of a band around the points, at the same X; nil for none.
+	Low, High []float64
+	Style
+}
+
+// A Style says how a series is drawn: as a line, as dots, as bars, or as several of
+// them.
+type Style struct {
+	Color  Color
+	Width  float64   // of the line in points; 0 for none
+	Dashes []float64 // of the line in points; nil for none
+	Dot    float64   // radius of dots in points; 0 for none
+	// Bar is the thickness of bars in units of the axis from which they start at 0: the
+	// x axis, or the y axis if they lie; 0 for none.
+	Bar float64
+	Lie bool
+}
+
+// The colours of Okabe and Ito, which colour-blind readers can tell apart.
+var (
+	Black  = Color{0x00, 0x00, 0x00, 255}
+	Blue   = Color{0x00, 0x72, 0xb2, 255}
+	Orange = Color{0xe6, 0x9f, 0x00, 255}
+	Green  = Color{0x00, 0x9e, 0x73, 255}
+	Red    = Color{0xd5, 0x5e, 0x00, 255}
+	Pink   = Color{0xcc, 0x79, 0xa7, 255}
+	Sky    = Color{0x56, 0xb4, 0xe9, 255}
+	Gray   = Color{120, 120, 120, 255}
+)
+
+// A Color of what is drawn.
+type Color color.NRGBA
+
+// RGBA implements color.Color.
+func (c Color) RGBA() (r, g, b, a uint32) { return color.NRGBA(c).RGBA() }
+
+// Faint returns the colour with an opacity below 255, so that others shine through.
+func (c Color) Faint(opacity uint8) Color {
+	c.A = opacity
+	return c
+}
+
+// Line returns the style of a line.
+func Line(c Color, width float64, dashes ...float64) Style {
+	return Style{Color: c, Width: width, Dashes: dashes}
+}
+
+func (s *Style) line() draw.LineStyle {
+	l := draw.LineStyle{Color: s.Color, Width: vg.Points(s.Width)}
+	for _, d := range s.Dashes {
+		l.Dashes = append(l.Dashes, vg.Points(d))
+	}
+	return l
+}
+
+func (s *Style) dot() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.Color, Radius: vg.Points(s.Dot), Shape: draw.CircleGlyph{}}
+}
+
+// band is the colour of the band around a line.
+func (s *Style) band() color.Color { return s.Color.Faint(50) }
+
+// addTo draws the series on a plot.
+func (s *Series) addTo(p *plot.Plot) error {
+	points := finite(s.X, s.Y)
+	if len(points) == 0 {
+		return nil
+	}
+	if s.Low != nil {
+		area, back := finite(s.X, s.High), finite(s.X, s.Low)
+		slices.Reverse(back)
+		if err := addArea(p, append(area, back...), s.band()); err != nil {
+			return err
+		}
+	}
+	if s.Bar > 0 {
+		for _, at := range points {
+			if err := addArea(p, s.bar(at), s.Color); err != nil {
+				return err
+			}
+		}
+	}
+	if s.Width > 0 {
+		p.Add(&plotter.Line{XYs: points, LineStyle: s.line()})
+	}
+	if s.Dot > 0 {
+		p.Add(&plotter.Scatter{XYs: points, GlyphStyle: s.dot()})
+	}
+	return nil
+}
+
+// bar returns the corners of the bar of a point.
+func (s *Series) bar(at plotter.XY) plotter.XYs {
+	half := s.Bar / 2
+	if s.Lie {
+		return plotter.XYs{{X: 0, Y: at.Y - half}, {X: at.X, Y: at.Y - half}, {X: at.X, Y: at.Y + half}, {X: 0, Y: at.Y + half}}
+	}
+	return plotter.XYs{{X: at.X - half, Y: 0}, {X: at.X + half, Y: 0}, {X: at.X + half, Y: at.Y}, {X: at.X - half, Y: at.Y}}
+}
+
+func addArea(p *plot.Plot, corners plotter.XYs, c color.Color) error {
+	poly, err := plotter.NewPolygon(corners)
+	if err != nil {
+		return err
+	}
+	poly.Color = c
+	poly.LineStyle.Width = 0
+	p.Add(poly)
+	return nil
+}
+
+func finite(xs, ys []float64) plotter.XYs {
+	var points plotter.XYs
+	for i, y := range ys {
+		if !math.IsNaN(y) && !math.IsInf(y, 0) {
+			points = append(points, plotter.XY{X: xs[i], Y: y})
+		}
+	}
+	return points
+}

@@ -1,0 +1,254 @@
+package experiment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/difalt/difalt/internal/atomicfile"
+)
+
+// Names of the files in the folder of a run.
+const (
+	TraceFile    = "trace.csv"
+	BandsFile    = "curves.csv" // the trace, condensed over the trials
+	SummaryFile  = "summary.json"
+	SettingsFile = "settings.json"
+	FigureFile   = "figure" // with .png and .svg
+
+	partFile    = "trace.csv.part" // the trace while the run goes on
+	previousDir = "previous"       // the last run with other settings
+)
+
+// A Folder is where a run keeps its results. Trials are written as they finish,
+// so that a run that was interrupted or killed can go on from there.
+type Folder struct {
+	dir  string
+	part *os.File
+	// Done are the trials that the folder holds: 1, 2, ... without a gap.
+	Done []Trial
+	// Spent is how many seconds they took; see Summary.WallSeconds.
+	Spent float64
+	// Moved describes in what a previous run in this folder differed; it is in the
+	// sub-folder "previous" now. Empty if there was none.
+	Moved string
+}
+
+// OpenFolder prepares a folder for a run with the given setting, and makes it if
+// there is none. Trials that it holds of the same setting are kept, unless fresh is
+// set; those of another setting are moved to the sub-folder "previous". An error
+// says that the folder cannot be written.
+func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("cannot make the output folder: %w", err)
+	}
+	f := &Folder{dir: dir}
+	different, err := f.compare(s)
+	if err != nil {
+		return nil, err
+	}
+	if different != "" {
+		if err := f.moveAway(); err != nil {
+			return nil, err
+		}
+		f.Moved = different
+	} else if !fresh {
+		if err := f.load(s); err != nil {
+			return nil, err
+		}
+		f.loadSpent()
+	}
+	if err := f.begin(s); err != nil {
+		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
+	}
+	return f, nil
+}
+
+// Path returns the path of a file in the folder.
+func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
+
+// Add appends a finished trial to the trace.
+func (f *Folder) Add(t *Trial) error {
+	f.Done = append(f.Done, *t)
+	return f.write(t)
+}
+
+// Close gives the trace its final name.
+func (f *Folder) Close() error {
+	if err := f.part.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Path(partFile), f.Path(TraceFile))
+}
+
+// WriteResults writes the summary, the condensed curves and the figure of trials of
+// the setting.
+func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
+	text, err := json.MarshalIndent(sum, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(f.Path(SummaryFile), append(text, '\n')); err != nil {
+		return err
+	}
+	bands := Bands(trials)
+	if err := atomicfile.WriteFile(f.Path(BandsFile), appendBands(nil, bands)); err != nil {
+		return err
+	}
+	figure, err := NewFigure(s, bands)
+	if err != nil {
+		return err
+	}
+	if err := writeImage(f.Path(FigureFile+".png"), figure.PNG); err != nil {
+		return err
+	}
+	return writeImage(f.Path(FigureFile+".svg"), figure.SVG)
+}
+
+// AddUnfinished appends to the trace what there is of a trial that was
+// interrupted. It is not in Done, and a later run will compute it again.
+func (f *Folder) AddUnfinished(t *Trial) error { return f.write(t) }
+
+func (f *Folder) write(t *Trial) error {
+	_, err := f.part.Write(t.AppendCSV(nil))
+	return err
+}
+
+// begin writes the setting and the trace so far.
+func (f *Folder) begin(s *Setting) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	// The part is complete before it replaces another one with as many trials.
+	next := f.Path(partFile + ".tmp")
+	if f.part, err = os.Create(next); err != nil {
+		return err
+	}
+	if _, err := f.part.WriteString(TraceHeader + "\n"); err != nil {
+		return err
+	}
+	for i := range f.Done {
+		if err := f.write(&f.Done[i]); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(next, f.Path(partFile)); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(f.Path(SettingsFile), append(text, '\n'))
+}
+
+// compare says in which parameter the folder's setting differs, or nothing if it
+// does not or there is none.
+func (f *Folder) compare(s *Setting) (string, error) {
+	text, err := os.ReadFile(f.Path(SettingsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot read the settings of the run in the output folder: %w", err)
+	}
+	var theirs Setting
+	if err := json.Unmarshal(text, &theirs); err != nil {
+		return "", fmt.Errorf("%s: %w", f.Path(SettingsFile), err)
+	}
+	return differences(&theirs, s), nil
+}
+
+// differences lists the parameters of a setting that another does not have, with
+// their values.
+func differences(s, other *Setting) string {
+	var found []string
+	v, w := reflect.ValueOf(s).Elem(), reflect.ValueOf(other).Elem()
+	for i := range v.NumField() {
+		if value := v.Field(i).Interface(); !reflect.DeepEqual(value, w.Field(i).Interface()) {
+			found = append(found, fmt.Sprintf("%s = %v", v.Type().Field(i).Tag.Get("json"), value))
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// moveAway makes room for a run with another setting.
+func (f *Folder) moveAway() error {
+	if err := os.MkdirAll(f.Path(previousDir), 0o777); err != nil {
+		return err
+	}
+	for _, name := range []string{TraceFile, partFile, BandsFile, SummaryFile, SettingsFile, FigureFile + ".png", FigureFile + ".svg"} {
+		old := filepath.Join(f.dir, previousDir, name)
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.Rename(f.Path(name), old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads the trials done, from the trace or from the part that a killed run
+// left, whichever has more.
+func (f *Folder) load(s *Setting) error {
+	for _, name := range []string{TraceFile, partFile} {
+		file, err := os.Open(f.Path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		trials, err := ReadTrace(file)
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path(name), err)
+		}
+		if done := complete(trials, s); len(done) > len(f.Done) {
+			f.Done = done
+		}
+	}
+	return nil
+}
+
+// loadSpent reads how long the trials took. The summary may be missing, or older
+// than a trace that a killed run left.
+func (f *Folder) loadSpent() {
+	var sum Summary
+	text, err := os.ReadFile(f.Path(SummaryFile))
+	if err == nil && len(f.Done) > 0 && json.Unmarshal(text, &sum) == nil {
+		f.Spent = sum.WallSeconds
+	}
+}
+
+// complete returns the trials 1, 2, ... up to the first that lacks something. A
+// diverged method has fewer rows than iterations; only in the last trial could
+// that also mean an interruption, and then the trial is computed again.
+func complete(trials []Trial, s *Setting) []Trial {
+	for i := range trials {
+		t := &trials[i]
+		if t.Number != i+1 || len(t.Curves) != len(s.Methods) {
+			return trials[:i]
+		}
+		for k := range t.Curves {
+			c := &t.Curves[k]
+			c.Diverged = len(c.Rows) != s.Iterations+1
+			if c.Method != s.Methods[k] || c.Diverged && i == len(trials)-1 && k == len(t.Curves)-1 {
+				return trials[:i]
+			}
+		}
+	}
+	return trials
+}
+
+// writeImage writes an image that a function draws.
+func writeImage(path string, draw func() ([]byte, error)) error {
+	image, err := draw()
+	if err != nil {
+		return fmt.Errorf("cannot draw %s: %w", path, err)
+	}
+	return atomicfile.WriteFile(path, image)
+}

@@ -1,0 +1,165 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+)
+
+// A Run computes the trials First to Last of a setting.
+type Run struct {
+	Setting     Setting
+	First, Last int // trial numbers, from 1
+
+	// Workers is the number of threads; 0 stands for GOMAXPROCS. Whole trials run in
+	// parallel while there are enough of them, since they never wait for one another;
+	// otherwise the nodes of a trial do. Results do not depend on it, but for the
+	// measured seconds of computation: trials that run side by side share caches and
+	// memory bandwidth, which makes them longer where a node's data outgrow its cache.
+	// The communication that is modelled on top outweighs them by far.
+	Workers int
+	// Deliver is called with every finished trial in ascending order, by the goroutine
+	// of Do. An error ends the run.
+	Deliver func(*Trial) error
+	// Progress is called with the number of iterations done since its last call, by
+	// several goroutines. It may be nil.
+	Progress func(iterations int)
+}
+
+// Do computes the trials. When the context ends it returns its error and, if none
+// was delivered, what there is of the first trial.
+func (r *Run) Do(ctx context.Context) (unfinished *Trial, err error) {
+	if err := r.Setting.Validate(); err != nil {
+		return nil, err
+	}
+	type outcome struct {
+		trial *Trial
+		err   error
+	}
+	outcomes := make([]chan outcome, max(0, r.Last-r.First+1))
+	for i := range outcomes {
+		outcomes[i] = make(chan outcome, 1)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	lanes, threads := r.split()
+	var next atomic.Int64
+	for range lanes {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
+				o := outcome{err: ctx.Err()}
+				if o.err == nil {
+					o.trial, o.err = r.trial(ctx, r.First+i, threads)
+				}
+				outcomes[i] <- o
+			}
+		})
+	}
+	for i := range outcomes {
+		o := <-outcomes[i]
+		if o.err == nil {
+			o.err = r.Deliver(o.trial)
+		} else if i == 0 {
+			unfinished = o.trial
+		}
+		if o.err != nil {
+			return unfinished, o.err
+		}
+	}
+	return nil, nil
+}
+
+// split returns how many trials run at once, and the threads of each.
+func (r *Run) split() (lanes, threads int) {
+	workers := r.Workers
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	lanes = max(1, min(workers, r.Last-r.First+1))
+	return lanes, workers / lanes
+}
+
+// trial computes one trial: every method from the same initial estimate.
+func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
+	s := &r.Setting
+	t := &Trial{Number: number}
+	problem, weights, step, err := s.Start(ctx, number, threads)
+	if err != nil {
+		return t, err
+	}
+	agreement, err := s.Agreement(number)
+	if err != nil {
+		return t, err
+	}
+	for _, name := range s.Methods {
+		o := s.Options(threads)
+		o.Step, o.Agreement = step, agreement
+		net, err := s.Network(weights, number)
+		if err != nil {
+			return t, err
+		}
+		if name == Auto {
+			o.Agreement = consensus.Agreement{Seed: agreement.Seed}
+			if o, err = difalt.Auto(ctx, problem, net, o); err != nil {
+				return t, fmt.Errorf("trial %d: %w", number, err)
+			}
+		} else if o.Method, err = difalt.ParseMethod(name); err != nil {
+			return t, err
+		}
+		t.Curves = append(t.Curves, Curve{Method: name})
+		if err := r.curve(ctx, &t.Curves[len(t.Curves)-1], number, problem, net, o); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// curve runs one method and records its rows.
+func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem, net *consensus.Network, o difalt.Options) error {
+	clock := newClock(r.Setting.Time, derive(r.Setting.Seed, trial, forJitter), c.Method)
+	c.Rows = make([]Row, 0, o.Iterations+1)
+	o.Observer = func(rec *difalt.Record) error {
+		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
+		if rec.Iteration > 0 {
+			r.progress(1)
+		}
+		return nil
+	}
+	res, err := difalt.Run(ctx, p, net, o)
+	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("trial %d, method %s: %w", trial, c.Method, err)
+	}
+	if res.Status == difalt.Canceled {
+		return ctx.Err()
+	}
+	r.progress(o.Iterations - res.Iterations)
+	return nil
+}
+
+func (r *Run) progress(iterations int) {
+	if r.Progress != nil && iterations > 0 {
+		r.Progress(iterations)
+	}
+}
+
+// NewRow returns the row of a record after so many seconds of communication.
+func NewRow(rec *difalt.Record, communication float64) Row {
+	return Row{
+		Iteration: rec.Iteration,
+		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
+		Disagreement: rec.Disagreement, Objective: rec.Objective,
+		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
+		Seconds: rec.Compute.Seconds() + communication,
+	}
+}

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/measure"
+)
+
+// Targets are the subspace distances whose iterations a summary counts.
+var Targets = []float64{1e-3, 1e-6, 1e-10}
+
+// A Summary condenses the trials of a setting.
+type Summary struct {
+	Setting Setting           `json:"setting"`
+	Trials  int               `json:"trials"`
+	Machine map[string]string `json:"machine"` // what it ran on; see cmd/difalt info
+	// WallSeconds is how long the trials took by the clock on the wall, over all the
+	// runs that added to them but those that were killed.
+	WallSeconds float64         `json:"wall_seconds"`
+	Methods     []MethodSummary `json:"methods"`
+}
+
+// A MethodSummary condenses the curves of a method. Distances are those of node 0.
+type MethodSummary struct {
+	Method string `json:"method"`
+	// Final is the subspace distance at the end.
+	Final Spread `json:"final_distance"`
+	// Reached says what it took to get to each of the Targets.
+	Reached []Reached `json:"reached"`
+	// Medians over the trials of what whole runs took, without the initialisation.
+	Rounds   float64 `json:"rounds"`
+	Messages float64 `json:"messages"`
+	Bytes    float64 `json:"bytes"`
+	Seconds  float64 `json:"seconds"`
+	// Diverged counts the trials that ended early with an estimate that was not finite.
+	Diverged int `json:"diverged_trials"`
+}
+
+// A Spread describes one number over the trials.
+type Spread struct {
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// Reached describes the first iteration whose distance is at most a target.
+type Reached struct {
+	Distance float64 `json:"distance"`
+	Trials   int     `json:"trials"` // that got there
+	// Medians over all trials; null when half of them or more did not get there.
+	Iterations *float64 `json:"iterations"`
+	Bytes      *float64 `json:"bytes"`
+	Seconds    *float64 `json:"seconds"`
+}
+
+// Summarize condenses trials, of which there must be at least one.
+func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
+	sum := &Summary{Setting: *s, Trials: len(trials), Machine: machine}
+	for _, curves := range byMethod(trials) {
+		sum.Methods = append(sum.Methods, summarize(curves))
+	}
+	return sum
+}
+
+// byMethod gathers the curves of each method over the trials, in the order of the
+// first trial.
+func byMethod(trials []Trial) [][]*Curve {
+	var all [][]*Curve
+	at := map[string]int{}
+	for i := range trials {
+		for k := range trials[i].Curves {
+			c := &trials[i].Curves[k]
+			if len(c.Rows) == 0 {
+				continue
+			}
+			j, ok := at[c.Method]
+			if !ok {
+				j = len(all)
+				at[c.Method] = j
+				all = append(all, nil)
+			}
+			all[j] = append(all[j], c)
+		}
+	}
+	return all
+}
+
+func summarize(curves []*Curve) MethodSummary {
+	m := MethodSummary{Method: curves[0].Method}
+	last := func(f func(*Row) float64) []float64 {
+		v := make([]float64, len(curves))
+		for i, c := range curves {
+			v[i] = f(&c.Rows[len(c.Rows)-1])
+		}
+		return v
+	}
+	m.Final = spread(last(func(r *Row) float64 { return r.SDFirst }))
+	m.Rounds = median(last(func(r *Row) float64 { return float64(r.Rounds) }))
+	m.Messages = median(last(func(r *Row) float64 { return float64(r.Messages) }))
+	m.Bytes = median(last(func(r *Row) float64 { return float64(r.Bytes) }))
+	m.Seconds = median(last(func(r *Row) float64 { return r.Seconds }))
+	for _, c := range curves {
+		if c.Diverged {
+			m.Diverged++
+		}
+	}
+	for _, target := range Targets {
+		m.Reached = append(m.Reached, reached(curves, target))
+	}
+	return m
+}
+
+func reached(curves []*Curve, target float64) Reached {
+	r := Reached{Distance: target}
+	n := len(curves)
+	iterations, bytes, seconds := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i, c := range curves {
+		k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target })
+		if k < 0 {
+			iterations[i], bytes[i], seconds[i] = math.Inf(1), math.Inf(1), math.Inf(1)
+			continue
+		}
+		r.Trials++
+		iterations[i], bytes[i], seconds[i] = float64(c.Rows[k].Iteration), float64(c.Rows[k].Bytes), c.Rows[k].Seconds
+	}
+	finite := func(v []float64) *float64 {
+		if m := median(v); !math.IsInf(m, 1) {
+			return &m
+		}
+		return nil
+	}
+	r.Iterations, r.Bytes, r.Seconds = finite(iterations), finite(bytes), finite(seconds)
+	return r
+}
+
+func spread(v []float64) Spread {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return Spread{Mean: sum / float64(len(v)), Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
+}
+
+func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }
+
+// quantile interpolates between the order statistics of v, which are sorted.
+func quantile(v []float64, q float64) float64 {
+	at := q * float64(len(v)-1)
+	i := int(at)
+	if f := at - float64(i); f > 0 && v[i] != v[i+1] { // both may be infinite
+		return v[i] + f*(v[i+1]-v[i])
+	}
+	return v[i]
+}

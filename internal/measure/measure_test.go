@@ -1,0 +1,179 @@
+package measure
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
+)
+
+var small = Shape{Name: "small", Tasks: 7, Samples: 9, Features: 20, Rank: 3}
+
+func TestParseShapes(t *testing.T) {
+	got, err := ParseShapes("wide, paper2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Shape{{"wide", 1000, 64, 2048, 16}, {"paper2", 100, 50, 100, 10}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if _, err := ParseShapes("paper1,"); err == nil || !strings.Contains(err.Error(), `unknown shape ""`) {
+		t.Errorf("an empty name: error %v", err)
+	}
+}
+
+func TestParseWorkers(t *testing.T) {
+	for _, processors := range []int{0, 2} {
+		if got, err := ParseWorkers("1, 2", processors); err != nil || !reflect.DeepEqual(got, []int{1, 2}) {
+			t.Errorf("got %v, %v, want 1 and 2", got, err)
+		}
+	}
+	for list, want := range map[string]string{"0": `"0" is not a positive number`, "1,": `"" is not a positive number`, "3": "3 workers"} {
+		if _, err := ParseWorkers(list, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", list, err, want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, test := range []struct {
+		v    []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
+		if got := Median(test.v); got != test.want {
+			t.Errorf("median of %v is %v, want %v", test.v, got, test.want)
+		}
+	}
+	if got := Median(nil); !math.IsNaN(got) {
+		t.Errorf("median of nothing is %v, want NaN", got)
+	}
+}
+
+// TestProblem checks that a problem is what its comment says: X in float32, y_t in
+// the span of X_t U*, tasks that do not depend on the order in which they are
+// drawn, and a start that is orthonormal and not U*.
+func TestProblem(t *testing.T) {
+	p := NewProblem(small, 5)
+	x, y := make([]float64, 9*20), make([]float64, 9)
+	x2, y2 := make([]float64, 9*20), make([]float64, 9)
+	p.Task(4, x, y)
+	p.Task(0, x2, y2)
+	p.Task(4, x2, y2)
+	if !reflect.DeepEqual(x, x2) || !reflect.DeepEqual(y, y2) {
+		t.Error("task 4 differs when it is drawn again")
+	}
+	for _, v := range x {
+		if float64(float32(v)) != v {
+			t.Fatalf("X has %v, not a float32", v)
+		}
+	}
+	var a, fit mat.Dense
+	var b mat.Dense
+	a.Mul(mat.NewDense(9, 20, x), p.truth)
+	rhs := mat.NewDense(9, 1, y)
+	if err := b.Solve(&a, rhs); err != nil {
+		t.Fatal(err)
+	}
+	fit.Mul(&a, &b)
+	fit.Sub(&fit, rhs)
+	if d := mat.Norm(&fit, 2); d > 1e-12*mat.Norm(rhs, 2) {
+		t.Errorf("y is %v away from the span of X U*", d)
+	}
+	var gram, cross mat.Dense
+	gram.Mul(p.U.T(), p.U)
+	gram.Sub(&gram, mat.NewDiagDense(3, []float64{1, 1, 1}))
+	if d := mat.Norm(&gram, 2); d > 1e-14 {
+		t.Errorf("U'U is %v away from the identity", d)
+	}
+	cross.Mul(p.U.T(), p.truth)
+	if d := mat.Norm(&cross, 2); d > 1.7 { // sqrt(3) if they were equal
+		t.Errorf("the start is as good as U*: |U'U*| = %v", d)
+	}
+}
+
+func TestPack(t *testing.T) {
+	p := NewProblem(small, 5)
+	x, y := make([]float64, 9*20), make([]float64, 9)
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		nodes := p.Pack(3, storage)
+		task := 0
+		for _, k := range nodes {
+			for i := range k.Len() {
+				p.Task(task, x, y)
+				if row := k.Row(make([]float64, 20), i, 8); !reflect.DeepEqual(row, x[8*20:]) {
+					t.Errorf("%v: last row of task %d differs", storage, task)
+				}
+				if !reflect.DeepEqual(k.Y(i), y) {
+					t.Errorf("%v: responses of task %d differ", storage, task)
+				}
+				task++
+			}
+		}
+		if task != small.Tasks {
+			t.Errorf("%v: %d tasks packed, want %d", storage, task, small.Tasks)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	var rows []Row
+	c := Config{Shapes: []Shape{small}, Storages: []kernel.Storage{kernel.Float32, kernel.Float64}, Workers: []int{1}, Seconds: 1e-3, Seed: 1}
+	err := Run(t.Context(), c, func(r Row) error {
+		rows = append(rows, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || rows[0].Storage != "f32" || rows[1].Storage != "f64" {
+		t.Fatalf("rows are %+v, want one for f32 and one for f64", rows)
+	}
+	for _, r := range rows {
+		if want := r.ReadMS / r.IterationMS; r.ReadShare != want || !(r.IterationMS > 0) || !(r.FMAShare > 0) {
+			t.Errorf("row does not hold together: %+v", r)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Run(ctx, c, func(Row) error { return nil }); err != context.Canceled {
+		t.Errorf("a canceled run ended with %v", err)
+	}
+}
+
+// TestUpdate stores twice: the second time replaces what it measured, and nothing else.
+func TestUpdate(t *testing.T) {
+	folder := t.TempDir()
+	store := func(all ...Comparison) string {
+		path, err := Update(folder, "box", func(r *Result) {
+			for _, c := range all {
+				r.SetComparison(c)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	store(Comparison{Shape: "a", Threads: 1, ReadMS: 1}, Comparison{Shape: "a", Threads: 2, ReadMS: 2})
+	want := []Comparison{{Shape: "a", Threads: 1, ReadMS: 3, Peers: []PeerTime{{Name: "p", Absent: "why"}}}, {Shape: "a", Threads: 2, ReadMS: 2}}
+	r, err := LoadResult(store(want[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Machine.Name != "box" || r.Machine.Cores < 1 || !reflect.DeepEqual(r.Peers, want) {
+		t.Errorf("read %+v, want a machine named box and %+v", r, want)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Update(folder, "bad", func(*Result) {}); err == nil || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("a damaged file: error %v, want one that names it", err)
+	}
+}

@@ -1,0 +1,93 @@
+package measure
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// A Result is what was measured on one machine, as it is stored in
+// bench/results/NAME.json and reported in BENCHMARKS.md.
+type Result struct {
+	Machine Machine      `json:"machine"`
+	Stolen  string       `json:"steal,omitempty"` // share of the processors' time while Rows were measured
+	Rows    []Row        `json:"rows"`
+	Peers   []Comparison `json:"peers"`
+}
+
+// A Comparison is one interleaved run of all peers on a shape.
+type Comparison struct {
+	Shape   string     `json:"shape"`
+	Threads int        `json:"threads"`
+	ReadMS  float64    `json:"read_ms"` // streaming read of X
+	Peers   []PeerTime `json:"peers"`
+}
+
+// A PeerTime is the time of one peer. Ratio is to the default build of difalt in
+// the same turns. If Absent is not empty the peer was not measured, and why.
+type PeerTime struct {
+	Name    string  `json:"name"`
+	Version string  `json:"version,omitempty"`
+	MS      float64 `json:"ms,omitempty"`
+	Ratio   float64 `json:"ratio,omitempty"`
+	Absent  string  `json:"absent,omitempty"`
+}
+
+// Peer returns the time of a peer, zero if the comparison does not have it.
+func (c Comparison) Peer(name string) PeerTime {
+	for _, p := range c.Peers {
+		if p.Name == name {
+			return p
+		}
+	}
+	return PeerTime{}
+}
+
+// LoadResult reads a stored result; a file that does not exist is an empty one.
+func LoadResult(path string) (*Result, error) {
+	var r Result
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return &r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &r, nil
+}
+
+// Update changes what is stored in a folder about this machine and returns the file.
+// The machine's name is made up if it is "auto".
+func Update(folder, name string, change func(*Result)) (path string, err error) {
+	machine := ThisMachine()
+	if name != "auto" {
+		machine.Name = name
+	}
+	path = filepath.Join(folder, machine.Name+".json")
+	r, err := LoadResult(path)
+	if err != nil {
+		return path, err
+	}
+	r.Machine = machine
+	change(r)
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return path, err
+	}
+	return path, os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// SetComparison replaces the comparison of the same shape and threads, or adds c.
+func (r *Result) SetComparison(c Comparison) {
+	for i := range r.Peers {
+		if r.Peers[i].Shape == c.Shape && r.Peers[i].Threads == c.Threads {
+			r.Peers[i] = c
+			return
+		}
+	}
+	r.Peers = append(r.Peers, c)
+}

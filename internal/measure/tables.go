@@ -1,0 +1,56 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/difalt/difalt/internal/text"
+)
+
+// PeerTable is the table of ratios in Markdown: a row for each peer, a column for
+// each comparison.
+func PeerTable(all []Comparison) string {
+	head, read := []string{"peer"}, []string{"streaming read of X"}
+	var names []string
+	for _, c := range all {
+		head = append(head, fmt.Sprintf("%s, %d", c.Shape, c.Threads))
+		read = append(read, fmt.Sprintf("%.3f ms", c.ReadMS))
+		for _, p := range c.Peers {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	rows := [][]string{head, read}
+	for i, name := range names {
+		row := []string{name}
+		for _, c := range all {
+			cell := "absent"
+			if p := c.Peer(name); p.MS > 0 {
+				cell = fmt.Sprintf("%.2f", p.Ratio)
+				if i == 0 { // the reference
+					cell = fmt.Sprintf("%.3f ms", p.MS)
+				}
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return text.Table(rows).Markdown()
+}
+
+// AbsentTable lists what was not measured, and why; empty if that is nothing.
+func AbsentTable(all []Comparison) string {
+	rows := [][]string{{"absent", "on", "because"}}
+	for _, c := range all {
+		for _, p := range c.Peers {
+			if p.Absent != "" {
+				rows = append(rows, []string{p.Name, fmt.Sprintf("%s, %d", c.Shape, c.Threads), p.Absent})
+			}
+		}
+	}
+	if len(rows) == 1 {
+		return ""
+	}
+	return text.Table(rows).Markdown()
+}

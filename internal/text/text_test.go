@@ -1,0 +1,35 @@
+package text
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	table := Table{{"method", "KB"}, {"dif", "1000"}, {"altgdmin", ""}}
+	var b strings.Builder
+	table.Write(&b)
+	if want := "method      KB\ndif       1000\naltgdmin\n"; b.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	}
+	if got, want := table.Markdown(), "| method | KB |\n|---|---|\n| dif | 1000 |\n| altgdmin |  |"; got != want {
+		t.Errorf("in Markdown\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 12: "12 runs"} {
+		if got := Plural(n, "run"); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	all := []string{"a", "b", "c", "d", "e\n", "f", "g"}
+	for n, want := range map[int]string{0: "", 1: `"a"`, 2: `"a", "b"`, 5: `"a", "b", "c", "d", "e\n"`, 7: `"a", "b", "c", "d", "e\n" and 2 more`} {
+		if got := Names(all[:n]); got != want {
+			t.Errorf("%d names: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/internal/conformance"
+)
+
+// An executor gives the same bits as the groups on their own, for any number of
+// workers.
+func TestExecutor(t *testing.T) { conformance.EachTier(t, testExecutor) }
+
+func testExecutor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const d, r = 37, 3
+	var tasks []*kernel.Tasks
+	// 9000 samples make many chunks of one group; the others have one or none.
+	for i, samples := range [][]int{ragged(rng, 300, 60), {5}, {}, {0, 0}, ragged(rng, 20, 9), {700, 0, 2}} {
+		k, _, _ := randomTasks(rng, d, samples, kernel.Storage(i%2))
+		tasks = append(tasks, k)
+	}
+	var want, groups []*kernel.Group
+	var u []*kernel.Basis
+	for _, k := range tasks {
+		want = append(want, kernel.NewGroup(k, r))
+		groups = append(groups, kernel.NewGroup(k, r))
+		u = append(u, randomBasis(rng, d, r))
+	}
+	ws := kernel.NewWorkspace(700, d, r)
+	for _, workers := range []int{1, 2, 3, 5} {
+		t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
+			pool := kernel.NewPool(workers)
+			defer pool.Close()
+			e := kernel.NewExecutor(pool, groups)
+			for _, ridge := range []float64{0, 0.5} {
+				e.Step(u, ridge)
+				for i, g := range want {
+					g.Step(u[i], ridge, ws)
+					sameGroup(t, groups[i], g)
+				}
+				e.Minimize(u, ridge)
+				for i, g := range want {
+					g.Minimize(u[i], ridge, ws)
+					sameGroup(t, groups[i], g)
+				}
+				for i, k := range tasks {
+					for _, g := range []*kernel.Group{groups[i], want[i]} {
+						g.SetSamples(k.Part(0, 2), k.Part(1, 2))
+					}
+				}
+				e.Step(u, ridge)
+				for i, g := range want {
+					g.Step(u[i], ridge, ws)
+					sameGroup(t, groups[i], g)
+					g.SetSamples(tasks[i], tasks[i])
+					groups[i].SetSamples(tasks[i], tasks[i])
+				}
+			}
+		})
+	}
+}
+
+func sameGroup(t *testing.T, got, want *kernel.Group) {
+	t.Helper()
+	if !sameBits(got.B, want.B) || !sameBits(got.Grad.Data(), want.Grad.Data()) || got.Objective != want.Objective {
+		t.Error("the executor and the group differ")
+	}
+	for i, s := range want.Status {
+		if got.Status[i] != s {
+			t.Errorf("task %d: %v by the executor, %v by the group", i, got.Status[i], s)
+		}
+	}
+}
+
+func TestExecutorDoesNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	tasks, _, _ := randomTasks(rng, 24, ragged(rng, 200, 60), kernel.Float64)
+	groups := []*kernel.Group{kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)}
+	u := []*kernel.Basis{randomBasis(rng, 24, 2), randomBasis(rng, 24, 2)}
+	for _, workers := range []int{1, 2, 3} {
+		pool := kernel.NewPool(workers)
+		e := kernel.NewExecutor(pool, groups)
+		for name, f := range map[string]func(){
+			"Step":     func() { e.Step(u, 0) },
+			"Minimize": func() { e.Minimize(u, 0) },
+		} {
+			if n := testing.AllocsPerRun(20, f); n != 0 {
+				t.Errorf("%d workers: %s makes %g allocations", workers, name, n)
+			}
+		}
+		pool.Close()
+	}
+}
+
+func TestExecutorPanics(t *testing.T) {
+	tasks := kernel.NewBuilder(4, []int{3}, kernel.Float64).Tasks()
+	pool := kernel.NewPool(2)
+	defer pool.Close()
+	e := kernel.NewExecutor(pool, []*kernel.Group{kernel.NewGroup(tasks, 2)})
+	wantPanic(t, "bases", func() { e.Step(nil, 0) })
+	wantPanic(t, "shape", func() { e.Step([]*kernel.Basis{kernel.NewBasis(4, 3)}, 0) })
+	wantPanic(t, "ridge", func() { e.Minimize([]*kernel.Basis{kernel.NewBasis(4, 2)}, -1) })
+	// The executor and its pool are usable still.
+	e.Step([]*kernel.Basis{kernel.NewBasis(4, 2)}, 1)
+}

@@ -1,0 +1,130 @@
+//go:build !purego
+
+package tile
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// heights returns the heights of the blocks of rows that mulBasis takes, 4 or 2: a row
+// or three that are left over are taken together with rows that are done already.
+func heights(n int) []int {
+	var h []int
+	for ; n >= 4; n -= 4 {
+		h = append(h, 4)
+	}
+	switch {
+	case n == 3 && len(h) > 0:
+		return append(h, 4)
+	case n == 3:
+		return append(h, 2, 2)
+	case n > 0:
+		return append(h, 2)
+	}
+	return h
+}
+
+func testPrefetch[F Float](t *testing.T) {
+	var here F
+	size := int(unsafe.Sizeof(here))
+	few := basisStreams(unsafe.Sizeof(here))
+	for n := 2; n <= 40; n++ {
+		for _, d := range []int{8, 64, 128, 512, 600} {
+			for groups, share := range []int{1: basisShare, 2: 8} {
+				if groups == 0 {
+					continue
+				}
+				ldx := Stride(d)
+				bytes := n * ldx * size * share / 8
+				const start = 1 << 20
+				k := basisPrefetch(start, bytes, float64(groups*n*d)/(4*Width), &here)
+				streams := few
+				if k.twice {
+					streams *= 2
+				}
+				fetched := make([]bool, bytes/64+1)
+				at := k.next
+				for _, height := range heights(n) {
+					for range groups * d / Width {
+						for s := range streams {
+							line := (int(at) - start + s*k.apart) / 64
+							if line < len(fetched) {
+								fetched[line] = true
+							}
+						}
+						at += uintptr(k.pace * height / 4)
+					}
+				}
+				missed := 0
+				for i := range bytes / 64 {
+					if !fetched[i] {
+						missed++
+					}
+				}
+				// Where the stride has padding, the pace is a little more than a line.
+				if allowed := 2 * n * (ldx - d) * size / 64; missed > allowed {
+					t.Errorf("n = %d, d = %d, %d/8 of the bytes: %d of %d lines are not prefetched", n, d, share, missed, bytes/64)
+				}
+			}
+		}
+	}
+}
+
+func TestPrefetchCoversEveryLine(t *testing.T) {
+	t.Run("float64", testPrefetch[float64])
+	t.Run("float32", testPrefetch[float32])
+}
+
+// The generator of the assembly says how many lines a step prefetches, and so does this
+// package.
+func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
+	function := regexp.MustCompile(`^TEXT ·(mulBasis|mulTransposed)(32)?_`)
+	loop := regexp.MustCompile(`^(twice)?(dot|first|feature)\d:$`)
+	for _, file := range []string{"tile_avx2_amd64.s", "tile_avx512_amd64.s"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, at, loops := "", "", 0
+		want, lines := 0, 0
+		var size uintptr
+		for line := range strings.Lines(string(source)) {
+			line = strings.TrimSpace(line)
+			op, _, _ := strings.Cut(line, " ")
+			switch {
+			case op == "TEXT":
+				name, at, size = "", "", 8
+				if f := function.FindStringSubmatch(line); f != nil {
+					name = f[1]
+					if f[2] != "" {
+						size = 4
+					}
+				}
+			case name == "":
+			case loop.MatchString(line):
+				f := loop.FindStringSubmatch(line)
+				at, lines = line, 0
+				want = basisStreams(size)
+				if name == "mulTransposed" {
+					want = gradientStreams(size)
+				} else if f[1] != "" {
+					want *= 2
+				}
+			case at != "" && strings.HasPrefix(op, "PREFETCH"):
+				lines++
+			case at != "" && op == "JNZ":
+				if loops++; lines != want {
+					t.Errorf("%s: %s, %d bytes a feature: loop %s prefetches %d lines, want %d", file, name, size, at, lines, want)
+				}
+				at = ""
+			}
+		}
+		if loops < 40 {
+			t.Errorf("%s: %d loops found", file, loops)
+		}
+	}
+}

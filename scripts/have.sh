@@ -1,0 +1,31 @@
+#!/bin/sh
+# have.sh NEED             succeeds if this machine has NEED: cc, openblas or qemu
+# have.sh NEED COMMAND...  runs the command if so, and otherwise says that it is skipped
+set -eu
+
+compiles() {
+	echo "#include <$1>" |
+		"${CC:-cc}" ${CGO_CFLAGS:-} -I/usr/include/openblas -I/opt/homebrew/opt/openblas/include \
+			-I/usr/local/opt/openblas/include -fsyntax-only -xc - 2>/dev/null
+}
+
+has() {
+	case $1 in
+	cc) compiles stdlib.h ;;
+	openblas) compiles cblas.h && { [ "$(uname)" = Darwin ] || compiles lapacke.h; } ;;
+	qemu) # not needed where arm64 is native
+		case $(uname -m) in
+		arm64 | aarch64) ;;
+		*) command -v qemu-aarch64 >/dev/null ;;
+		esac ;;
+	*) echo "have.sh: $1 is unknown" >&2 && exit 2 ;;
+	esac
+}
+
+need=$1
+shift
+if has "$need"; then
+	exec "${@:-true}"
+fi
+[ $# -gt 0 ] || exit 1
+echo "skip: no $need on this machine for: $*"
