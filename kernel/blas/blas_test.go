@@ -5,47 +5,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 func of(rows, cols, stride int, data []float64) blas.Matrix {
 	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
-
-// ops brings the operations to the arguments of the tiles.
-var ops = conformance.Ops{
-	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
-		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
-	},
-	PackBasis: func(p, u []float64, ldu, d, r int) { blas.Pack(of(d, r, ldu, u), p) },
-	MulPacked: func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
-		blas.GemmTNPacked(of(d, n, ldx, x), p, of(n, r, lda, a))
-	},
-	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-		return blas.Residual(of(n, r, lda, a), b, y, e)
-	},
-	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
-		blas.GemvN(of(d, n, ldx, x), e, v)
-	},
-	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-		blas.GemmNT(of(d, m, ldv, v), of(r, m, ldb, b), of(d, r, ldg, g))
-	},
-	Factor: func(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-		blas.Geqrf(of(m, n, lda, a), of(n, n, ldr, r), h)
-	},
-	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.Orgqr(of(m, n, lda, a), h) },
-	Gram: func(s []float64, lds int, a []float64, lda, m, n int) {
-		blas.Syrk(of(m, n, lda, a), of(n, n, lds, s))
-	},
-	SolveUpper: func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-		blas.Trsm(of(n, n, ldr, r), inv, of(m, n, lda, a))
-	},
-	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-		blas.GemmNN(of(cols, n, ldz, z), of(n, m, ldw, w), of(cols, m, ldc, c))
-	},
-}
-
-func TestConformance(t *testing.T) { conformance.Sample(t, ops) }
 
 // Every argument that does not fit is refused before memory is touched.
 func TestPanics(t *testing.T) {
@@ -186,7 +151,7 @@ func TestDoesNotAllocate(t *testing.T) {
 	for i := range x {
 		x[i], z[i] = float64(i%7), float64(i%11)
 	}
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		for name, f := range map[string]func(){
 			"GemmTN":   func() { blas.GemmTN(of(40, 30, 40, x), of(40, 4, 40, z), of(30, 4, 30, y)) },
 			"GemmNT":   func() { blas.GemmNT(of(40, 8, 40, x), of(4, 8, 4, z), of(40, 4, 40, y)) },
