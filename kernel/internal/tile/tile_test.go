@@ -34,10 +34,6 @@ var overBLAS = Ops{
 	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
 		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
 	},
-	PackBasis: func(p, u []float64, ldu, d, r int) { blas.Pack(of(d, r, ldu, u), p) },
-	MulPacked: func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
-		blas.GemmTNPacked(of(d, n, ldx, x), p, of(n, r, lda, a))
-	},
 	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 		return blas.Residual(of(n, r, lda, a), b, y, e)
 	},
@@ -80,3 +76,15 @@ func FuzzFactor(f *testing.F)          { fuzz(f, ops, "Factor") }
 func FuzzGram(f *testing.F)            { fuzz(f, ops, "Gram") }
 func FuzzSolveUpper(f *testing.F)      { fuzz(f, ops, "SolveUpper") }
 func FuzzCombine(f *testing.F)         { fuzz(f, ops, "Combine") }
+
+// BenchmarkMulPacked is X_t U of a wide task.
+func BenchmarkMulPacked(b *testing.B) {
+	const n, d, r = 64, 2048, 16
+	x, u, a := make([]float64, n*d), make([]float64, d*r), make([]float64, n*r)
+	p := make([]float64, tile.PackedLen(d, r))
+	tile.PackBasis(p, u, d, d, r)
+	for b.Loop() {
+		tile.MulPacked(a, n, x, d, p, n, d, r, 0)
+	}
+	b.ReportMetric(2*n*d*r*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+}
