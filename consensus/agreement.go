@@ -74,8 +74,6 @@ type Agreement struct {
 	// result has the bits that it has with nodes in several processes. It costs speed
 	// where all nodes live in this one, and changes nothing elsewhere.
 	RoundByRound bool
-	// Seed drives stochastic rounding.
-	Seed uint64
 }
 
 // Limits of Agreement.Trigger, measured on rings, stars and random graphs: the
@@ -105,16 +103,11 @@ func (a Agreement) Validate() error {
 	case a.Trigger > 0 && a.Polynomial == Chebyshev:
 		return fmt.Errorf("consensus: chebyshev does not settle when nodes are silent: Trigger = %v", a.Trigger)
 	}
-	if a.Codec != nil {
-		if step, _ := a.Codec.Limits(a.Polynomial); !(step > 0) {
-			return fmt.Errorf("consensus: %v does not settle with differences coded as coarsely as by %v; use int4 or finer, or plain", a.Polynomial, a.Codec)
-		}
-	}
 	return nil
 }
 
 // String returns the parts of a that are not the default, such as "chebyshev int4
-// trigger:0.4", and "plain" for the zero value. Seed and RoundByRound are left out.
+// trigger:0.4", and "plain" for the zero value. RoundByRound is left out.
 func (a Agreement) String() string {
 	var parts []string
 	if a.Polynomial != Plain {

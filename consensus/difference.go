@@ -193,8 +193,7 @@ func (m *differences) encodeNode(worker, i int) {
 		}
 		return
 	}
-	seed := mix(mix(m.a.Seed, uint64(f.Stream)), mix(uint64(m.net.hosted[i]), f.work.Rounds))
-	code, err := f.transcode(m.a.Codec, m.codes[i], q, seed)
+	code, err := f.transcode(m.a.Codec, m.codes[i], q)
 	if err != nil { // only of numbers that are not finite
 		m.failed[i] = true
 		return

@@ -103,7 +103,7 @@ func FuzzHear(f *testing.F) {
 		v[i%len(v)] = 1.5
 		code := appendRaw(nil, v)
 		if c != nil {
-			code = must[[]byte](f)(l.transcode(c, nil, v, 1))
+			code = must[[]byte](f)(l.transcode(c, nil, v))
 		}
 		f.Add(i, code)
 	}
@@ -124,7 +124,7 @@ func FuzzHear(f *testing.F) {
 func TestMaxLen(t *testing.T) {
 	for _, c := range codecs(t)[1:] {
 		for name, v := range vectors() {
-			code := must[[]byte](t)(c.AppendEncode(nil, v, 7))
+			code := must[[]byte](t)(c.AppendEncode(nil, v))
 			if len(code) > c.MaxLen(len(v)) {
 				t.Errorf("%v, %s: %d bytes, more than %d", c, name, len(code), c.MaxLen(len(v)))
 			}
@@ -136,14 +136,14 @@ func TestMaxLen(t *testing.T) {
 				v[k] = 1 + float64(k)
 			}
 			v[n-1] = 7
-			if code := must[[]byte](t)(c.AppendEncode(nil, v, 7)); len(code) > c.MaxLen(n) {
+			if code := must[[]byte](t)(c.AppendEncode(nil, v)); len(code) > c.MaxLen(n) {
 				t.Errorf("%v, %d entries: %d bytes, more than %d", c, n, len(code), c.MaxLen(n))
 			}
 			dense := make([]float64, n)
 			for k := range dense {
 				dense[k] = 1 + float64(k%7)
 			}
-			if code := must[[]byte](t)(c.AppendEncode(nil, dense, 7)); c.MaxLen(n) > len(code)+len(code)/4+maxHeader+16+n/64 {
+			if code := must[[]byte](t)(c.AppendEncode(nil, dense)); c.MaxLen(n) > len(code)+len(code)/4+maxHeader+16+n/64 {
 				t.Errorf("%v, %d entries: %d bytes, bound %d", c, n, len(code), c.MaxLen(n))
 			}
 		}

@@ -37,7 +37,7 @@ type Mixer struct {
 // NewMixer returns the mixer of nodes that agree in the given way. pool may be nil,
 // which is serial; it remains the caller's, to share and to close. It returns an error
 // if a is not valid, or if Chebyshev is asked for with weights whose eigenvalues are not
-// all real, or with a codec that is too coarse for it.
+// all real.
 func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	default:
 		bound = min(bound, n.weights.Gamma())
 	}
-	m := n.newMixer(fmt.Sprintf("%v, gamma %v, seed %d", a, bound, a.Seed))
+	m := n.newMixer(fmt.Sprintf("%v, gamma %v", a, bound))
 	rows, neighbors := n.sparseRows()
 	dense := n.denseRows(a)
 	m.exact = n.newAverage(rows, dense, 0, pool)

@@ -119,7 +119,7 @@ func TestSameBits(t *testing.T) {
 					}
 					o := difalt.Options{
 						Rank: 2, Method: method, Iterations: 40, Rounds: 3, PowerIterations: 3, Tolerance: 1e-5, Workers: 1,
-						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true, Seed: 3},
+						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true},
 					}
 					net, err := consensus.New(w, nil)
 					if err != nil {
