@@ -161,7 +161,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				want := run(t, s.Problem, net, o)
 				groups := together(nodes, nodes)
-				transports, err := faulty.Connect(w.Graph(), groups, faulty.Options{Links: faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, Seed: 5})
+				transports, err := faulty.Connect(w.Graph(), groups, faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, 5, pipe.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -70,17 +70,29 @@ func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options)
 // Connect returns one transport for each group of nodes of g, connected by net.Pipe.
 // Every node must be in one group.
 func Connect(g *topology.Graph, groups [][]int, o Options) ([]*Transport, error) {
+	return Join(g, groups, func(consensus.Link) (here, there io.ReadWriteCloser) { return net.Pipe() }, o)
+}
+
+// Join is Connect by streams of which pair makes the ends at the Node and at the Peer of
+// a link.
+func Join(g *topology.Graph, groups [][]int, pair func(l consensus.Link) (here, there io.ReadWriteCloser), o Options) ([]*Transport, error) {
 	ends := make(map[consensus.Link]io.ReadWriteCloser)
-	var transports []*Transport
-	for _, hosted := range groups {
-		var conns []io.ReadWriteCloser
+	conns := make([][]io.ReadWriteCloser, len(groups))
+	for k, hosted := range groups {
 		for _, l := range consensus.Links(g, hosted) {
 			if ends[l] == nil {
-				ends[l], ends[consensus.Link{Node: l.Peer, Peer: l.Node}] = net.Pipe()
+				ends[l], ends[consensus.Link{Node: l.Peer, Peer: l.Node}] = pair(l)
 			}
-			conns = append(conns, ends[l])
+			conns[k] = append(conns[k], ends[l])
+			delete(ends, l)
 		}
-		t, err := New(g, hosted, conns, o)
+	}
+	for l := range ends {
+		return nil, fmt.Errorf("pipe: node %d is in no group, or node %d in two", l.Node, l.Peer)
+	}
+	var transports []*Transport
+	for k, hosted := range groups {
+		t, err := New(g, hosted, conns[k], o)
 		if err != nil {
 			return nil, err
 		}
