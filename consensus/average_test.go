@@ -126,7 +126,7 @@ func TestAverageChoice(t *testing.T) {
 			m := newMixer(t, w, nil, Agreement{})
 			mixed(t, m, shapes[3], rounds)
 			want := g.Len()*g.Len() <= 8*rounds*(2*g.Edges()+g.Len())
-			if got := len(m.exact.powers) == 1; got != want {
+			if got := m.exact.power.applied != nil; got != want {
 				t.Errorf("%v, %d rounds: W^rounds used: %v, want %v", g, rounds, got, want)
 			}
 		}
@@ -215,7 +215,7 @@ func TestMixErrors(t *testing.T) {
 	local := newMixer(t, must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis)), nil, Agreement{})
 	canceled, cancel := context.WithCancel(background)
 	cancel()
-	for _, m := range []*Mixer{local, local.net.NewServer(nil), local.net.NewNeighborMean(nil)} {
+	for _, m := range []*Mixer{local, local.net.NewServer(), local.net.NewNeighborMean(nil)} {
 		good := func() []Message { return randomMessages(4, 6, 2, 1, 1) }
 		if err := m.Mix(canceled, good(), 1); !errors.Is(err, context.Canceled) {
 			t.Errorf("canceled context: got %v", err)
@@ -246,7 +246,7 @@ func TestMixErrors(t *testing.T) {
 
 func mixersOf(t testing.TB, w *topology.Weights, p *kernel.Pool) []*Mixer {
 	n := network(t, w)
-	return []*Mixer{newMixer(t, w, p, Agreement{}), newMixer(t, w, p, Agreement{RoundByRound: true}), n.NewServer(p), n.NewNeighborMean(p)}
+	return []*Mixer{newMixer(t, w, p, Agreement{}), newMixer(t, w, p, Agreement{RoundByRound: true}), n.NewServer(), n.NewNeighborMean(p)}
 }
 
 // TestMixAllocs: none in the steady state, for the dense and the sparse way.

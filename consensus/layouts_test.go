@@ -190,7 +190,7 @@ func newParty(n *consensus.Network, a consensus.Agreement, pool *kernel.Pool) (*
 	if p.gossip, err = n.NewMixer(a, pool); err != nil {
 		return nil, err
 	}
-	p.server, p.mean = n.NewServer(pool), n.NewNeighborMean(pool)
+	p.server, p.mean = n.NewServer(), n.NewNeighborMean(pool)
 	p.basis = messages(n, 13, 2, 3, consensus.StreamBasis, 1)
 	p.gradient = messages(n, 13, 2, 0, consensus.StreamGradient, 2)
 	return p, nil

@@ -70,17 +70,6 @@ func (t Traffic) Plus(u Traffic) Traffic {
 	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes, t.Silent + u.Silent, t.Lost + u.Lost}
 }
 
-// checkFinite returns an error that names the first node with a number that is not
-// finite.
-func (n *Network) checkFinite(z []Message, channel uint8) error {
-	for i, m := range z {
-		if m.Basis != nil && !finite(m.Basis.Data()) || !finite(m.Scalars) {
-			n.fail(channel, i)
-		}
-	}
-	return n.verdict(true)
-}
-
 // checkMessages returns an error that names the first node whose message has another
 // shape than that of the first.
 func (n *Network) checkMessages(z []Message) error {
