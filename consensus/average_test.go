@@ -225,16 +225,16 @@ func TestMixErrors(t *testing.T) {
 		wantError(t, m.Mix(background, nil, 1), "0 messages for 4 hosted nodes")
 		z := good()
 		z[2].Basis = kernel.NewBasis(6, 3)
-		wantError(t, m.Mix(background, z, 1), "basis of node 2 is 6 x 3", "node 0 is 6 x 2")
+		wantError(t, m.Mix(background, z, 1), "node 2 is 6 x 3", "node 0 is 6 x 2")
 		z = good()
 		z[3].Basis = nil
-		wantError(t, m.Mix(background, z, 1), "nodes 0 and 3", "has none")
+		wantError(t, m.Mix(background, z, 1), "node 3 is 0 x 0")
 		z = good()
 		z[1].Scalars = nil
-		wantError(t, m.Mix(background, z, 1), "node 1 has 0 scalars", "node 0 has 1")
+		wantError(t, m.Mix(background, z, 1), "node 1 is 6 x 2 and 0 scalars", "node 0 is 6 x 2 and 1")
 		z = good()
 		z[2].Stream = StreamTracker
-		wantError(t, m.Mix(background, z, 1), "node 2 is of stream tracker", "node 0 of stream exact")
+		wantError(t, m.Mix(background, z, 1), "stream tracker, that of node 0", "stream exact")
 		if got := m.Traffic(); got != (Traffic{}) {
 			t.Errorf("traffic of refused calls: %+v", got)
 		}
