@@ -1,4 +1,4 @@
-// Command report writes BENCHMARKS.md and its plots from the measurements stored in
+// Command report writes BENCHMARKS.md from the measurements stored in
 // bench/results, and with -measure takes the kernel's own measurements first:
 //
 //	go run ./bench/report                    write BENCHMARKS.md
@@ -55,9 +55,6 @@ func run(ctx context.Context) error {
 	for _, file := range files {
 		r, err := measure.LoadResult(file)
 		if err != nil {
-			return err
-		}
-		if err := plots(r, filepath.Dir(file)); err != nil {
 			return err
 		}
 		results = append(results, r)
