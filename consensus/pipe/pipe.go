@@ -117,7 +117,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	if !t.begun || seq != t.seq {
 		t.begun, t.seq = true, seq
 		for _, l := range t.links {
-			l.recycle()
+			l.sent, l.got = false, nil
 		}
 	}
 	var late <-chan time.Time
@@ -146,10 +146,12 @@ func (t *Transport) send(ctx context.Context, l *link, p []byte, late <-chan tim
 	if l.sent {
 		return nil
 	}
+	q := &l.out[l.count%len(l.out)]
+	*q = append((*q)[:0], p...)
 	select {
-	case buffer := <-l.spare:
+	case l.outgoing <- *q:
 		l.sent = true
-		l.outgoing <- append(buffer[:0], p...)
+		l.count++
 		return nil
 	case <-l.stopped: // the reader says why
 		return nil
