@@ -24,8 +24,8 @@ type Codec interface {
 	Decode(v []float64, p []byte) (rest []byte, err error)
 	// MaxLen returns the length that no code of n entries exceeds.
 	MaxLen(n int) int
-	// Limits returns the largest consensus step (see Agreement.ConsensusStep) and, for
-	// Chebyshev, the largest bound on gamma(W) with which averaging by differences
+	// Limits returns the largest share of the way to the average that a node may go in a
+	// round, and, for Chebyshev, the largest bound on gamma(W) with which averaging by differences
 	// coded in this way settles on every graph.
 	Limits(p Polynomial) (step, gamma float64)
 	// String returns the text that ParseCodec reads.

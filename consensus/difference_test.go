@@ -139,7 +139,7 @@ func TestDifferencesAgainstPolynomials(t *testing.T) {
 		rule := []topology.Rule{topology.Metropolis, topology.LazyEqualNeighbor, topology.BestConstant}[gi%3]
 		w := must[*topology.Weights](t)(topology.NewWeights(g, rule))
 		for _, p := range []Polynomial{Plain, Chebyshev} {
-			a := Agreement{Polynomial: p, Gamma: .9, ConsensusStep: 1}
+			a := Agreement{Polynomial: p}
 			want := newMixer(t, w, nil, a)
 			got := newMixer(t, w, nil, a)
 			_, neighbors := got.net.sparseRows()

@@ -52,12 +52,10 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 		bound = 0
 	case !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
-	case a.Gamma != 0:
-		bound = min(bound, a.Gamma)
 	default:
 		bound = min(bound, n.weights.Gamma())
 	}
-	m := n.newMixer(fmt.Sprintf("%v, gamma %v", a, bound))
+	m := n.newMixer(a.String())
 	rows, neighbors := n.sparseRows()
 	m.exact = n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
 	if m.fast = m.exact; bound > 0 {

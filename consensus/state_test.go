@@ -60,8 +60,7 @@ func TestState(t *testing.T) {
 		}
 		wantError(t, newMixer(t, other, nil, a).UnmarshalBinary(state), "other weights")
 		wantError(t, newMixer(t, w, nil, a).UnmarshalBinary(state[:len(state)/2]), "state of a mixer")
-		a.Gamma = .125
-		wantError(t, newMixer(t, w, nil, a).UnmarshalBinary(state), "state is of a mixer with")
+		wantError(t, network(t, w).NewNeighborMean(nil).UnmarshalBinary(state), "state is of a mixer with")
 		if got := must[[]byte](t)(m.MarshalBinary()); !bytes.Equal(got, state) {
 			t.Fatalf("%v: what is not committed is in the state", a)
 		}
