@@ -115,14 +115,17 @@ func (a Agreement) String() string {
 //
 //	Z_g <- Z_g + s sum_j W_gj (Z_j - Z_g),
 //
-// the largest that is known to settle on every graph, and the largest bound on gamma(W).
+// and the largest bound on gamma(W) for Chebyshev, with which averaging settles on every
+// graph. They were measured with a margin on rings, paths, stars, grids and random
+// graphs, with normal, heavy-tailed and one-hot entries. Int4 needs them for Chebyshev:
+// where an eigenvalue near -1 turns a vector over in every round, its differences are
+// large, and so are the errors of their codes, which the acceleration amplifies.
 func (a Agreement) limits() (step, gamma float64) {
-	step, gamma = 1, 1
-	if a.Codec != nil {
-		step, gamma = a.Codec.Limits(a.Polynomial)
+	switch {
+	case a.Codec == Int4 && a.Polynomial == Chebyshev:
+		return 0.8, 0.98
+	case a.Trigger > fullStepTrigger:
+		return 0.5, 1
 	}
-	if a.Trigger > fullStepTrigger {
-		step = min(step, 0.5)
-	}
-	return step, gamma
+	return 1, 1
 }

@@ -41,6 +41,14 @@ func workers(pool *kernel.Pool) int {
 	return pool.Workers()
 }
 
+func runOn(pool *kernel.Pool, f func(worker int)) {
+	if pool == nil {
+		f(0)
+	} else {
+		pool.Run(f)
+	}
+}
+
 func (m *average) open(_ *Network, z []Message) error {
 	m.layout = layoutOf(shapeOf(z[0]))
 	if size := m.net.rows * m.layout.stride; len(m.in) < size {
@@ -88,11 +96,7 @@ func (m *average) hear(k int) error {
 
 func (m *average) step() Traffic {
 	m.omega = m.factors.next()
-	if m.pool != nil {
-		m.pool.Run(m.columns)
-	} else {
-		m.columns(0)
-	}
+	runOn(m.pool, m.columns)
 	m.in, m.out = m.out, m.in
 	t := Traffic{Rounds: 1, Messages: m.net.ends}
 	t.Bytes = 8 * int64(m.layout.n) * t.Messages

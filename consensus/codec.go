@@ -13,7 +13,8 @@ import (
 // replica comes nearer with every message, and what one code leaves out is part of
 // the next difference.
 //
-// Codecs are immutable and safe to share.
+// Codecs are immutable and safe to share. Averaging settles on every graph with those
+// that are no coarser than Int4.
 type Codec interface {
 	// AppendEncode appends the coded v to dst. It returns ErrNotFinite if an entry is NaN
 	// or beyond the range of float32, and does not allocate if dst has room.
@@ -24,10 +25,6 @@ type Codec interface {
 	Decode(v []float64, p []byte) (rest []byte, err error)
 	// MaxLen returns the length that no code of n entries exceeds.
 	MaxLen(n int) int
-	// Limits returns the largest share of the way to the average that a node may go in a
-	// round, and, for Chebyshev, the largest bound on gamma(W) with which averaging by differences
-	// coded in this way settles on every graph.
-	Limits(p Polynomial) (step, gamma float64)
 	// String returns the text that ParseCodec reads.
 	String() string
 }
@@ -108,9 +105,6 @@ type float32Coder struct{}
 
 func (float32Coder) String() string { return "float32" }
 
-// Limits returns 1, 1: none.
-func (float32Coder) Limits(Polynomial) (step, gamma float64) { return 1, 1 }
-
 // MaxLen returns the length of every code of n entries.
 func (float32Coder) MaxLen(n int) int { return maxHeader + 4*n }
 
@@ -152,18 +146,6 @@ const smallestNormal = 0x1p-126
 type quantizer int
 
 func (q quantizer) String() string { return fmt.Sprintf("int%d", int(q)) }
-
-// Limits returns limits that were measured with a margin on rings, paths, stars,
-// grids and random graphs, with normal, heavy-tailed and one-hot entries. Eight bits
-// need none. Four bits need none for Plain, and 0.8 and 0.98 for Chebyshev: where an
-// eigenvalue near -1 turns a vector over in every round, its differences are large, and
-// so are the errors of their codes, which the acceleration amplifies.
-func (q quantizer) Limits(p Polynomial) (step, gamma float64) {
-	if q == 4 && p == Chebyshev {
-		return 0.8, 0.98
-	}
-	return 1, 1
-}
 
 // zero returns the code of zero: half of the largest one.
 func (q quantizer) zero() int { return 1<<(q-1) - 1 }

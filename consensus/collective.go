@@ -125,9 +125,9 @@ func (o *collected) reset(n *Network, tree *tree, kind callKind, entries int) {
 		o.relay = relay{net: n, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
 		o.come = func(k int) []byte { return n.got[k].code }
 	}
-	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, bySum
+	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, add
 	if kind == callMax {
-		o.how = byMax
+		o.how = raise
 	}
 	if len(o.data) < hosted*entries {
 		o.data = make([]float64, hosted*entries)

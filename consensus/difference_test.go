@@ -163,7 +163,6 @@ func TestDifferencesAgainstDefinition(t *testing.T) {
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.EqualNeighbor))
 	l, d, r := g.Len(), 11, 3
 	for _, c := range codecs(t)[1:] {
-		step, _ := c.Limits(Plain)
 		m := newMixer(t, w, nil, Agreement{Codec: c})
 		z := streamOf(randomMessages(l, d, r, 0, 5), StreamGradient)
 		x := make([][]float64, l)
@@ -197,7 +196,7 @@ func TestDifferencesAgainstDefinition(t *testing.T) {
 			for i := range l {
 				for k := range x[i] {
 					for _, j := range g.Neighbors(i) {
-						x[i][k] += step * w.At(i, j) * (copies[j][i][k] - copies[i][i][k])
+						x[i][k] += w.At(i, j) * (copies[j][i][k] - copies[i][i][k])
 					}
 				}
 				for k := range x[i] {

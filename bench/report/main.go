@@ -69,18 +69,9 @@ func run(ctx context.Context) error {
 // store replaces the rows of a stored result by new measurements: all shapes with
 // the default kernel, and all that fit in a moment with the others.
 func store(ctx context.Context, name string) error {
-	folder, err := os.MkdirTemp("", "difalt-report-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	command := filepath.Join(folder, "difalt")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "./cmd/difalt").CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
 	stolen := measure.Stolen()
 	info := kernel.Info()
-	all, err := rows(ctx, command, info.Kernel, "--shapes", "paper1,paper2,many,wide")
+	all, err := rows(ctx, info.Kernel, "--shapes", "paper1,paper2,many,wide")
 	if err != nil {
 		return err
 	}
@@ -88,7 +79,7 @@ func store(ctx context.Context, name string) error {
 		if k == info.Kernel {
 			continue
 		}
-		more, err := rows(ctx, command, k, "--workers", "1", "--storage", "f64")
+		more, err := rows(ctx, k, "--workers", "1", "--storage", "f64")
 		if err != nil {
 			return err
 		}
@@ -104,8 +95,8 @@ func store(ctx context.Context, name string) error {
 }
 
 // rows runs "difalt bench --json" with a kernel.
-func rows(ctx context.Context, command, kernel string, flags ...string) ([]measure.Row, error) {
-	cmd := exec.CommandContext(ctx, command, append([]string{"bench", "--json"}, flags...)...)
+func rows(ctx context.Context, kernel string, flags ...string) ([]measure.Row, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./cmd/difalt", "bench", "--json"}, flags...)...)
 	cmd.Env = append(os.Environ(), "DIFALT_KERNEL="+kernel)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
