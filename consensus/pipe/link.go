@@ -72,11 +72,11 @@ func (l *link) finish(deadline <-chan struct{}) {
 }
 
 // read reads frames until the stream ends or something that is no frame comes.
-func (l *link) read(longest int) {
+func (l *link) read() {
 	defer close(l.frames)
 	for k := 0; ; k++ {
 		p := &l.in[k%len(l.in)]
-		if *p, l.kind, l.err = readFrame(l.conn, *p, longest); l.err != nil {
+		if *p, l.kind, l.err = readFrame(l.conn, *p); l.err != nil {
 			return
 		}
 		l.frames <- *p

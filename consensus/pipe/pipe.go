@@ -14,13 +14,11 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Options of a transport; the zero value has none of the limits.
+// Options of a transport.
 type Options struct {
 	// RoundTimeout is how long Exchange waits for a frame before the peer has failed; 0
 	// waits for ever, or until the caller's context ends.
 	RoundTimeout time.Duration
-	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
-	MaxFrame int
 	// Linger is how long Close waits for what was sent last to be taken; 0 is a second.
 	Linger time.Duration
 }
@@ -50,9 +48,6 @@ func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options)
 	if len(links) != len(conns) {
 		return nil, fmt.Errorf("pipe: %d connections for the %d links of nodes %d", len(conns), len(links), hosted)
 	}
-	if o.MaxFrame == 0 {
-		o.MaxFrame = 1 << 30
-	}
 	if o.Linger == 0 {
 		o.Linger = time.Second
 	}
@@ -61,7 +56,7 @@ func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options)
 		l := newLink(links[k].Peer, conn)
 		t.links = append(t.links, l)
 		t.wg.Add(2)
-		go func() { defer t.wg.Done(); l.read(o.MaxFrame) }()
+		go func() { defer t.wg.Done(); l.read() }()
 		go func() { defer t.wg.Done(); l.write() }()
 	}
 	return t, nil
