@@ -141,7 +141,7 @@ func (f *flow) speaks(i int, news, trigger float64) bool {
 }
 
 // scalarCodec codes scalars.
-var scalarCodec Codec = quantizer{bits: 16}
+var scalarCodec = Float32()
 
 // codecOf returns what codes the scalars of messages whose basis c codes: 16 bits if c
 // is coarser. Scalars are few, and as the entries of a small matrix they matter by its

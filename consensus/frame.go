@@ -142,7 +142,7 @@ func parseFrame(p []byte) (frame, error) {
 	}
 	split := HeaderLen + int(binary.LittleEndian.Uint32(p[atRiding:]))
 	f.riding, f.code = p[HeaderLen:split:split], p[split:]
-	if (flags&flagSilent != 0) != (len(f.code) == 0) {
+	if (flags&flagSilent != 0) != (len(f.code) == 0) || flags&^flagSilent != 0 {
 		return frame{}, fmt.Errorf("consensus: a frame with flags %#x has a code of %d bytes", flags, len(f.code))
 	}
 	return f, nil

@@ -67,9 +67,12 @@ func agreements(t testing.TB) []consensus.Agreement {
 func splits(l int) [][][]int {
 	var all [][][]int
 	for _, k := range []int{1, 2, 3, l} {
-		groups := make([][]int, k)
-		for i := range l {
-			groups[i*5%l%k] = append(groups[i*5%l%k], i)
+		groups := make([][]int, min(k, l))
+		for at, i := range rand.New(rand.NewPCG(9, 9)).Perm(l) {
+			groups[at%len(groups)] = append(groups[at%len(groups)], i)
+		}
+		for _, g := range groups {
+			slices.Sort(g)
 		}
 		all = append(all, groups)
 	}

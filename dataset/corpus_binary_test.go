@@ -3,7 +3,6 @@ package dataset_test
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -13,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/internal/npz"
-	"github.com/difalt/difalt/dataset/model"
-	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/topology"
+	"github.com/difalt/difalt/internal/npz"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"gonum.org/v1/gonum/mat"
 )
 
 const table = "t,a,y\nx,1,2\nx,3,4\nz,5,6\n"
@@ -157,31 +156,15 @@ func malformedProblems(t testing.TB) []malformed {
 	}
 }
 
-// trained returns a model file.
+// trained returns a model file: two features and four tasks on two nodes.
 func trained(t testing.TB) []byte {
-	tab, err := dataset.NewTable([]string{"a", "b"}, true, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 24 {
-		v := float64(i)
-		if err := tab.Append(fmt.Sprint("task", i%4), "", []float64{math.Sin(v), math.Cos(v * v)}, math.Sin(3*v)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tab.AssignBlocks(2); err != nil {
-		t.Fatal(err)
-	}
-	g, err := topology.Complete(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := topology.NewWeights(g, topology.Metropolis)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, _, err := model.Fit(context.Background(), tab, model.Config{
-		Network: &difalt.Network{Weights: w}, Options: difalt.Options{Rank: 1, Rounds: 2, PowerIterations: 2, Iterations: 2}, Standardize: true, Ridge: 1,
+	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0}))
+	m, err := model.New(model.Parameters{
+		Schema: model.Schema{Columns: []string{"a", "b"}}, Method: "dif", Ridge: 1,
+		Scaling: model.Scaling{Fill: []float64{1, 2}, Center: []float64{1, 2}, Scale: []float64{1, 2}},
+		Mean:    []float64{1, 2}, Nodes: []string{"0", "1"}, U: []*kernel.Basis{u, u},
+		Tasks: []string{"task0", "task1", "task2", "task3"}, NodeOf: []int{0, 0, 1, 1}, Samples: []int{6, 6, 6, 6},
+		B: []float64{1, 2, 3, 4}, Precision: []float64{1, 2, 3, 4},
 	})
 	if err != nil {
 		t.Fatal(err)

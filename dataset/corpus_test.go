@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 )
 
 // A malformed file, and what the error must say besides the name of the file.
@@ -91,7 +91,7 @@ func malformedTexts() []malformed {
 		text("levels.csv", many.String(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(site),
 		text("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(site),
 		text("level.csv", "t,site,y\nx,p,2\nx,r,3\n", "line 3", `column "site"`, `level "r" is not known`).with(func(o *dataset.TableOptions) {
-			o.Schema = &dataset.Schema{Columns: []string{"site"}, Categories: []dataset.Category{{Column: "site", Levels: []string{"p"}}}}
+			o.Schema = &model.Schema{Columns: []string{"site"}, Categories: []model.Category{{Column: "site", Levels: []string{"p"}}}}
 		}),
 	}
 }
@@ -135,10 +135,10 @@ func TestMalformedFiles(t *testing.T) {
 	}
 	problems, models := malformedProblems(t), malformedModels(t)
 	for _, m := range problems {
-		check(m, func(path string) (any, error) { return named(path)(result(dataset.ReadProblem(path))) })
+		check(m, func(path string) (any, error) { return result(dataset.ReadProblem(path)) })
 	}
 	for _, m := range models {
-		check(m, func(path string) (any, error) { return named(path)(result(model.Load(path))) })
+		check(m, func(path string) (any, error) { return result(model.Load(path)) })
 	}
 	if n := len(tables) + len(problems) + len(models); n < 60 {
 		t.Errorf("there are %d malformed files, want 60 or more", n)
@@ -151,14 +151,4 @@ func result[T any](p *T, err error) (any, error) {
 		return nil, err
 	}
 	return p, err
-}
-
-// named adds the path to an error, as the commands do.
-func named(path string) func(out any, err error) (any, error) {
-	return func(out any, err error) (any, error) {
-		if err == nil || strings.Contains(err.Error(), path) {
-			return out, err
-		}
-		return out, fmt.Errorf("%s: %w", path, err)
-	}
 }

@@ -8,7 +8,8 @@
 // ([ReadProblem]) or row by row from the caller ([Table.Append]). [TableOptions] says
 // which columns are task, target, node and features, which of them are categorical,
 // and what becomes of missing values; [Table.Schema] keeps what was learned from the
-// first table for the next. Package dataset/model trains on tables and predicts.
+// first table for the next. Package fit trains on tables, and package model
+// predicts.
 //
 // # Memory
 //

@@ -20,7 +20,7 @@ import (
 // the nodes, each file is a node, named by the file without folder and extension.
 // Errors name the file.
 func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
-	paths, err := Glob(patterns)
+	paths, err := matching(patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +48,9 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	return t, nil
 }
 
-// Glob returns the files that ReadFiles would read, in its order: that of the
+// matching returns the files that ReadFiles would read, in its order: that of the
 // patterns, and of names within a pattern. A pattern without a match is an error.
-func Glob(patterns []string) ([]string, error) {
+func matching(patterns []string) ([]string, error) {
 	var paths []string
 	for _, pattern := range patterns {
 		list := []string{pattern}

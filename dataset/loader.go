@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 )
 
 // A batch is some rows of a file after parsing: numbers, and names that are still
@@ -66,7 +67,7 @@ func newLoader(o TableOptions) (*loader, error) {
 		if o.Features != nil || o.Categorical != nil {
 			return nil, fmt.Errorf("only one of schema, and features or categorical columns, may be given")
 		}
-		if err := o.Schema.check(); err != nil {
+		if err := o.Schema.Validate(); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +102,7 @@ func (l *loader) open(header []string, unit string) (err error) {
 	for _, c := range l.cols.categories {
 		var known []string
 		if l.o.Schema != nil {
-			known, _ = l.o.Schema.levels(c.column)
+			known, _ = l.o.Schema.Levels(c.column)
 		}
 		l.levels = append(l.levels, newLevels(c.column, known))
 	}
@@ -225,7 +226,7 @@ func (l *loader) finish() (*Table, error) {
 		if len(names) == 0 {
 			return nil, fmt.Errorf("column %q has no value", c.column)
 		}
-		s.Categories = append(s.Categories, Category{c.column, names})
+		s.Categories = append(s.Categories, model.Category{Column: c.column, Levels: names})
 		rank[c.column] = order
 	}
 	if len(rank) > 0 {

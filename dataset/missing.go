@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // isMissing reports whether a trimmed cell stands for a missing value.
@@ -49,7 +51,7 @@ func refuseGaps(columns []string, missing []gaps) error {
 	if list == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", ErrMissing, some(list))
+	return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
 }
 
 // A MissingCount says in how many rows a feature column has no value.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset/internal/npz"
+	"github.com/difalt/difalt/internal/npz"
 )
 
 // readNPY adds the rows of an array of NumPy, whose columns are c0, c1, ...

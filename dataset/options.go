@@ -1,10 +1,8 @@
 package dataset
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 )
 
 // TableOptions says what the columns of a file are, and how its rows become those of
@@ -28,7 +26,7 @@ type TableOptions struct {
 	// Schema, if it is set, takes the place of Features and Categorical: the features
 	// of another table, with the levels that it has. A level that is not among them is
 	// an error.
-	Schema *Schema
+	Schema *model.Schema
 	// Missing says what to do about cells without a value.
 	Missing Missing
 	// Storage is how features are kept: float64, or float32 in half of the memory.
@@ -50,72 +48,7 @@ const (
 	MissingRefuse Missing = iota
 	// MissingDrop leaves out the rows that have any.
 	MissingDrop
-	// MissingKeep keeps missing features as NaN, in place of which package model puts
+	// MissingKeep keeps missing features as NaN, in place of which package fit puts
 	// the mean over training rows, and leaves out the rows without target, task or node.
 	MissingKeep
 )
-
-// A Schema says how the columns of a file become the features of a table, so that
-// other files can be read to the same features. It can be stored as JSON.
-type Schema struct {
-	// Columns are the feature columns in their order.
-	Columns []string `json:"columns"`
-	// Categories are the levels of the categorical ones among them.
-	Categories []Category `json:"categories,omitempty"`
-}
-
-// A Category is a categorical column and its levels.
-type Category struct {
-	Column string   `json:"column"`
-	Levels []string `json:"levels"`
-}
-
-// levels returns the levels of a column and whether it is categorical.
-func (s *Schema) levels(column string) ([]string, bool) {
-	for i := range s.Categories {
-		if s.Categories[i].Column == column {
-			return s.Categories[i].Levels, true
-		}
-	}
-	return nil, false
-}
-
-// Features returns the names of the features: that of a column of numbers, and
-// "column=level" for every level of a categorical column.
-func (s *Schema) Features() []string {
-	var names []string
-	for _, column := range s.Columns {
-		levels, ok := s.levels(column)
-		if !ok {
-			names = append(names, column)
-		}
-		for _, level := range levels {
-			names = append(names, column+"="+level)
-		}
-	}
-	return names
-}
-
-// Clone returns a copy that shares no memory with s.
-func (s *Schema) Clone() Schema {
-	c := Schema{Columns: slices.Clone(s.Columns)}
-	for _, k := range s.Categories {
-		c.Categories = append(c.Categories, Category{k.Column, slices.Clone(k.Levels)})
-	}
-	return c
-}
-
-// check refuses what would not be a schema of any table.
-func (s *Schema) check() error {
-	seen := map[string]bool{}
-	for _, c := range s.Categories {
-		if seen[c.Column] {
-			return fmt.Errorf("the schema has two categories for column %q", c.Column)
-		}
-		seen[c.Column] = true
-		if len(c.Levels) == 0 {
-			return fmt.Errorf("the schema has no levels for column %q", c.Column)
-		}
-	}
-	return nil
-}

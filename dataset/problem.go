@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset/internal/npz"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -40,16 +40,19 @@ type ProblemFile struct {
 //
 // and optionally feature (d strings, the names of the features), weights or adjacency (L x L), U0 (L x d x r, where each node
 // starts), Ustart (d x r, where the power iteration starts) and Ustar (d x r, the
-// truth). The columns of U0 and Ustar must be orthonormal. Errors name the array, its
+// truth). The columns of U0 and Ustar must be orthonormal. Errors name the file, the array, its
 // shape and type, and what is wanted. Features keep their storage, float64 or
 // float32.
-func ReadProblem(path string) (*ProblemFile, error) {
+func ReadProblem(path string) (f *ProblemFile, err error) {
 	r, err := npz.Open(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer r.Close()
+		f, err = readProblem(r)
 	}
-	defer r.Close()
-	return readProblem(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
 }
 
 var problemArrays = []string{"X", "y", "task", "node", "feature", "weights", "adjacency", "U0", "Ustart", "Ustar"}
@@ -112,7 +115,6 @@ func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks [
 	}
 	t.y = y
 	t.task = make([]int32, len(task))
-	t.line = make([]int32, len(task))
 	for i, k := range task {
 		t.task[i] = int32(k)
 		if !finite(y[i]) {

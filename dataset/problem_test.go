@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/dataset/internal/npz"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -36,8 +36,8 @@ func TestReadProblemOfNumPy(t *testing.T) {
 			continue
 		}
 		tab := f.Table
-		if tab.Storage() != c.storage || tab.Rows() != 6 || !f.HasNodes || !reflect.DeepEqual(tab.Tasks(), []string{"0", "1", "2"}) {
-			t.Errorf("%s: %v, %d rows, tasks %q", c.file, tab.Storage(), tab.Rows(), tab.Tasks())
+		if tab.storage != c.storage || tab.Rows() != 6 || !f.HasNodes || !reflect.DeepEqual(tab.Tasks(), []string{"0", "1", "2"}) {
+			t.Errorf("%s: %v, %d rows, tasks %q", c.file, tab.storage, tab.Rows(), tab.Tasks())
 		}
 		x := make([]float64, 3)
 		for i := range tab.Rows() {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset/internal/npz"
+	"github.com/difalt/difalt/internal/npz"
 )
 
 // readTasks returns the task of every row and the names of the tasks.

@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // A Split says which rows of every task are held out for testing. At most one of
@@ -60,7 +62,7 @@ func (t *Table) Split(s Split) ([]bool, error) {
 		if s.TestRows > 0 {
 			want = fmt.Sprintf("%d rows to hold out and one to train on", s.TestRows)
 		}
-		return nil, fmt.Errorf("%s with too few rows for %s: %s", plural(len(small), "task"), want, some(small))
+		return nil, fmt.Errorf("%s with too few rows for %s: %s", text.Plural(len(small), "task"), want, text.List(small))
 	}
 	return train, nil
 }
@@ -106,28 +108,4 @@ func taskSeed(purpose, task string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s", purpose, task)
 	return h.Sum64()
-}
-
-// plural returns "1 task" or "3 tasks".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// some lists the first names for a message.
-func some(names []string) string {
-	const most = 5
-	s := ""
-	for i, name := range names {
-		if i == most {
-			return s + fmt.Sprintf(" and %d more", len(names)-most)
-		}
-		if i > 0 {
-			s += ", "
-		}
-		s += name
-	}
-	return s
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 )
 
 // A Table holds samples of many tasks: for every row the features x, the target y,
@@ -15,7 +16,7 @@ import (
 // order of first appearance. A Table may be read by several goroutines at once.
 type Table struct {
 	features []string
-	schema   Schema
+	schema   model.Schema
 	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
 	x        store
@@ -26,7 +27,6 @@ type Table struct {
 	y        []float64
 	target   bool
 	task     []int32 // of every row
-	line     []int32 // of every row, 0 if it has none
 
 	tasks     []string
 	taskIndex map[string]int
@@ -129,7 +129,6 @@ func (t *Table) join(row, line int, task, node string) error {
 		t.nodeOf[k] = g
 	}
 	t.task = append(t.task, int32(k))
-	t.line = append(t.line, int32(line))
 	return nil
 }
 
@@ -170,12 +169,6 @@ func (t *Table) Features() []string { return t.features }
 // Tasks returns the names of the tasks. The slice aliases the table.
 func (t *Table) Tasks() []string { return t.tasks }
 
-// TaskIndex returns the number of the task of the given name.
-func (t *Table) TaskIndex(name string) (int, bool) {
-	k, ok := t.taskIndex[name]
-	return k, ok
-}
-
 // Nodes returns the names of the nodes, which are none until tasks are assigned.
 // The slice aliases the table.
 func (t *Table) Nodes() []string { return t.nodes }
@@ -183,17 +176,11 @@ func (t *Table) Nodes() []string { return t.nodes }
 // Node returns the node of a task, or -1 if it has none.
 func (t *Table) Node(task int) int { return t.nodeOf[task] }
 
-// Storage returns how the features are kept.
-func (t *Table) Storage() kernel.Storage { return t.storage }
-
 // HasTarget reports whether the rows have targets.
 func (t *Table) HasTarget() bool { return t.target }
 
 // Task returns the task of a row.
 func (t *Table) Task(row int) int { return int(t.task[row]) }
-
-// Line returns the line of the file that a row came from, or 0.
-func (t *Table) Line(row int) int { return int(t.line[row]) }
 
 // Y returns the target of a row of a table that has targets.
 func (t *Table) Y(row int) float64 { return t.y[row] }
@@ -218,7 +205,7 @@ func (t *Table) X(dst []float64, row int) []float64 {
 
 // Schema returns how the columns of a file became the features: TableOptions.Schema
 // reads other files to the same features. Its slices alias the table.
-func (t *Table) Schema() *Schema { return &t.schema }
+func (t *Table) Schema() *model.Schema { return &t.schema }
 
 // Samples returns the number of rows of every task, counting only those with
 // rows[i] set; nil counts all.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/dataset/internal/npz"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )

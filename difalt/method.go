@@ -41,8 +41,18 @@ func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 		return newScaledDiffusion(s, nil), s.mixer, s.o.Rounds
 	case GradientTracking:
 		return newScaledDiffusion(s, newTracker(s)), s.mixer, s.o.Rounds
+	case Accelerated:
+		return newAccelerated(s, nil), s.mixer, s.o.Rounds
+	case AcceleratedTracking:
+		return newAccelerated(s, newTracker(s)), s.mixer, s.o.Rounds
 	}
 	return newDiffusion(s), s.mixer, s.o.Rounds
+}
+
+// A guarded method wants to hear the objective of all nodes as soon as it is known, and
+// may then change s.u, at all nodes alike.
+type guarded interface {
+	hear(s *Solver, objective float64)
 }
 
 // stateless is a method that keeps nothing.

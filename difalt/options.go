@@ -34,12 +34,51 @@ const (
 	// gradient in place of the node's own (twice the communication a round). It
 	// allows full steps with little mixing.
 	GradientTracking
+	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
+	// which the nodes agree in the same messages: a third to a tenth of the iterations.
+	Accelerated
+	// AcceleratedTracking is GradientTracking under Anderson acceleration. It ends at a
+	// minimiser for the data of all nodes, also where noise makes the minimisers of the
+	// nodes differ and few rounds of Accelerated end between them.
+	AcceleratedTracking
 )
 
-var methodNames = []string{"dif", "altgdmin", "dec", "dgd", "scaled", "tracking"}
+// A Preconditioner says by what the accelerated methods multiply gradients.
+type Preconditioner uint8
+
+const (
+	// PreconditionerScaled, the default, is the inverse of sum_t b_t b_t', on which the
+	// nodes agree: the condition number hardly matters then.
+	PreconditionerScaled Preconditioner = iota
+	// PreconditionerNone takes twice the paper's step instead: nothing but Z and inner
+	// products of its changes leaves a node in the iterations. For small condition numbers.
+	PreconditionerNone
+)
+
+var preconditionerNames = []string{"scaled", "none"}
+
+// String returns the short name that ParsePreconditioner reads: scaled or none.
+func (p Preconditioner) String() string {
+	if int(p) < len(preconditionerNames) {
+		return preconditionerNames[p]
+	}
+	return fmt.Sprintf("Preconditioner(%d)", uint8(p))
+}
+
+// ParsePreconditioner returns the preconditioner of a short name.
+func ParsePreconditioner(name string) (Preconditioner, error) {
+	for i, s := range preconditionerNames {
+		if s == name {
+			return Preconditioner(i), nil
+		}
+	}
+	return 0, fmt.Errorf("difalt: unknown preconditioner %q: want one of %v", name, preconditionerNames)
+}
+
+var methodNames = []string{"dif", "altgdmin", "dec", "dgd", "scaled", "tracking", "accelerated", "accelerated-tracking"}
 
 // String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
-// scaled or tracking.
+// scaled, tracking, accelerated or accelerated-tracking.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -49,7 +88,7 @@ func (m Method) String() string {
 
 // Methods returns all methods.
 func Methods() []Method {
-	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking}
+	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking, Accelerated, AcceleratedTracking}
 }
 
 // PaperMethods returns the methods that the paper compares.
@@ -78,7 +117,7 @@ type Options struct {
 	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default.
 	Rounds int
 	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
-	// default.
+	// default, but at least 10.
 	InitRounds int
 	// PowerIterations is T_pm, 30 by default.
 	PowerIterations int
@@ -89,6 +128,11 @@ type Options struct {
 	// ScaledStep is s, the step of ScaledDiffusion and GradientTracking relative to
 	// the Newton-like step 1/(n m); 0.7 by default.
 	ScaledStep float64
+	// Memory is how many changes the accelerated methods remember, 7 by default, and 10
+	// with PreconditionerNone.
+	Memory int
+	// Preconditioner is of the accelerated methods.
+	Preconditioner Preconditioner
 	// Kappa and Mu are the condition number and incoherence that the truncation
 	// threshold assumes (Alg. 2, line 3); 1 by default.
 	Kappa, Mu float64
@@ -149,11 +193,14 @@ func (o *Options) Validate() error {
 		value int
 	}{
 		{"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"InitRounds", o.InitRounds},
-		{"PowerIterations", o.PowerIterations}, {"Workers", o.Workers},
+		{"PowerIterations", o.PowerIterations}, {"Workers", o.Workers}, {"Memory", o.Memory},
 	} {
 		if f.value < 0 {
 			return &ParameterError{f.name, f.value, "must not be negative"}
 		}
+	}
+	if int(o.Preconditioner) >= len(preconditionerNames) {
+		return &ParameterError{"Preconditioner", uint8(o.Preconditioner), "not a preconditioner"}
 	}
 	if o.MixedPrecision && o.SampleSplit {
 		return errors.New("difalt: MixedPrecision and SampleSplit do not go together")
@@ -175,9 +222,10 @@ func (o *Options) Validate() error {
 func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
-	o.InitRounds = or(o.InitRounds, o.Rounds)
+	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
 	o.PowerIterations = or(o.PowerIterations, 30)
 	o.ScaledStep = or(o.ScaledStep, 0.7)
+	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))
 	o.Kappa = or(o.Kappa, 1)
 	o.Mu = or(o.Mu, 1)
 	o.Tolerance = or(o.Tolerance, 1e-10)

@@ -45,16 +45,8 @@ func newScaledDiffusion(s *Solver, t *tracker) *scaledDiffusion {
 }
 
 func (m *scaledDiffusion) combine(ctx context.Context, s *Solver) error {
-	if !m.shared { // the first P is the sum itself
-		for i, g := range s.groups {
-			gather(m.next[i], g.B, s.o.Rank, 1)
-		}
-		if err := s.net.Sum(ctx, m.next); err != nil {
-			return err
-		}
-		for i, c := range m.nodes {
-			copy(c.p, m.next[i])
-		}
+	if err := m.shareFirst(ctx, s); err != nil {
+		return err
 	}
 	if m.tracker != nil {
 		if err := m.tracker.combine(ctx, s); err != nil {
@@ -63,6 +55,23 @@ func (m *scaledDiffusion) combine(ctx context.Context, s *Solver) error {
 	}
 	s.pool.Run(m.adapt)
 	return s.exchange(ctx, consensus.StreamBasis, s.z, m.next)
+}
+
+// shareFirst sees to it that the nodes have a P: the first is the sum itself.
+func (m *scaledDiffusion) shareFirst(ctx context.Context, s *Solver) error {
+	if m.shared {
+		return nil
+	}
+	for i, g := range s.groups {
+		gather(m.next[i], g.B, s.o.Rank, 1)
+	}
+	if err := s.net.Sum(ctx, m.next); err != nil {
+		return err
+	}
+	for i, c := range m.nodes {
+		copy(c.p, m.next[i])
+	}
+	return nil
 }
 
 // adaptNode computes Z = U - (s/(n m)) L grad P^-1 at one node, or with the tracked
@@ -96,6 +105,19 @@ func (m *scaledDiffusion) commit(s *Solver) {
 		m.tracker.commit(s)
 	}
 	s.pool.Run(m.observe)
+}
+
+// takeOver is commit for a method that has averaged P at the front of its own scalars.
+func (m *scaledDiffusion) takeOver(s *Solver, scalars [][]float64, entries int) {
+	if entries > 0 {
+		for i, c := range m.nodes {
+			copy(c.p, scalars[i][:entries])
+		}
+		m.shared = true
+	}
+	if m.tracker != nil {
+		m.tracker.commit(s)
+	}
 }
 
 func (m *scaledDiffusion) reset() {
@@ -156,6 +178,7 @@ func (m *scaledDiffusion) restore(i int, state *NodeState) {
 	if m.tracker != nil {
 		copy(m.tracker.sum[i].Data(), state.Tracked)
 		copy(m.tracker.previous[i].Data(), state.Previous)
+		m.tracker.started = true
 	}
 }
 

@@ -43,16 +43,17 @@ type Snapshot struct {
 }
 
 // NodeState is what a node carries from one iteration to the next, besides U_g; empty
-// but for ScaledDiffusion and GradientTracking.
+// for the methods that remember nothing.
 type NodeState struct {
-	P        []float64     `json:",omitempty"` // its upper triangle, by rows
-	Damping  *DampingState `json:",omitempty"`
-	Tracked  []float64     `json:",omitempty"` // S_g by columns, padded; GradientTracking only
-	Previous []float64     `json:",omitempty"` // the last gradient, likewise
+	P        []float64      `json:",omitempty"` // its upper triangle, by rows
+	Damping  *DampingState  `json:",omitempty"`
+	Anderson *AndersonState `json:",omitempty"`
+	Tracked  []float64      `json:",omitempty"` // S_g by columns, padded; GradientTracking only
+	Previous []float64      `json:",omitempty"` // the last gradient, likewise
 }
 
 func (n *NodeState) empty() bool {
-	return len(n.P)+len(n.Tracked)+len(n.Previous) == 0 && n.Damping == nil
+	return len(n.P)+len(n.Tracked)+len(n.Previous) == 0 && n.Damping == nil && n.Anderson == nil
 }
 
 // DampingState is what a node remembers to choose the length of its step.
@@ -62,6 +63,16 @@ type DampingState struct {
 	Length, Rate float64   // of moves
 	Window       [2]float64
 	Count        int
+}
+
+// AndersonState is what a node of the accelerated methods remembers: the last l and g,
+// their changes, the agreed inner products of those of l, and what the guard goes back to.
+type AndersonState struct {
+	L, G, M, Norms []float64
+	DL, DG         [][]float64
+	Filled, Next   int
+	Safe, Tried    []float64
+	Lowest         *float64
 }
 
 // StopState is what the stop rules remember. Numbers that are not known yet are nil.

@@ -96,6 +96,9 @@ func (w *watch) tell(s *Solver) {
 	switch {
 	case w.tells(s.iteration):
 		w.telling, w.tellAt = s.iteration, s.iteration+min(max(s.iteration/8, 1), lookAgain)
+		if _, ok := s.method.(guarded); ok {
+			w.tellAt = s.iteration + 1
+		}
 		for i, g := range s.groups {
 			w.riding[i][0], w.riding[i][1] = g.Objective, s.moved[i]*s.moved[i]
 		}
@@ -131,6 +134,9 @@ func (w *watch) listen(s *Solver, word Status, sums []float64) Status {
 			w.candidate, w.kept, w.keptOf = w.kept, w.candidate, of
 			w.candidateOf = -1
 		}
+	}
+	if m, ok := s.method.(guarded); ok {
+		m.hear(s, objective)
 	}
 	switch {
 	case !w.worse(s, objective):

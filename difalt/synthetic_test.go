@@ -169,3 +169,17 @@ func pooled(s *synthetic) *kernel.Tasks {
 	}
 	return kernel.NewTasks(x, y, kernel.Float64)
 }
+
+// deal deals the tasks of a problem of one node to several, so many to each.
+func deal(s *synthetic, counts []int) *synthetic {
+	dealt := &synthetic{Problem: &difalt.Problem{Truth: s.Truth}}
+	at := 0
+	for _, n := range counts {
+		dealt.x, dealt.y = append(dealt.x, s.x[0][at:at+n]), append(dealt.y, s.y[0][at:at+n])
+		dealt.theta = append(dealt.theta, s.theta[0][at:at+n])
+		dealt.Nodes = append(dealt.Nodes, nil)
+		at += n
+	}
+	dealt.rebuild()
+	return dealt
+}

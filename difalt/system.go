@@ -49,6 +49,15 @@ func unitOf(largest float64) float64 {
 	return 1
 }
 
+// powerBelow returns the power of two at or below a size: all that the units depend on,
+// and all that a node says of its largest feature and response.
+func powerBelow(largest float64) float64 {
+	if !(largest > 0) || math.IsInf(largest, 0) {
+		return largest
+	}
+	return math.Ldexp(1, math.Ilogb(largest))
+}
+
 // coefficient returns a coefficient in the units of the data.
 func (u units) coefficient() float64 { return u.x / u.y }
 
@@ -87,7 +96,7 @@ func (s *system) meet(ctx context.Context) error {
 	z := make([][]float64, len(s.hosted))
 	for i, k := range s.p.Nodes {
 		x, y := k.MaxAbs()
-		z[i] = []float64{d, -d, wish, -wish, x, y}
+		z[i] = []float64{d, -d, wish, -wish, powerBelow(x), powerBelow(y)}
 	}
 	if err := s.net.Max(ctx, z); err != nil {
 		return err
@@ -138,7 +147,7 @@ func (s *system) wish() float64 {
 // options describes all options that decide about results.
 func (s *system) options() string {
 	o := s.o
-	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.InitRounds, o.PowerIterations, o.Step, o.ScaledStep, o.Kappa, o.Mu, o.Ridge,
+	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.InitRounds, o.PowerIterations, o.Step, o.ScaledStep, o.Memory, o.Preconditioner, o.Kappa, o.Mu, o.Ridge,
 		o.Agreement, o.Agreement.Seed, o.Tolerance, o.StopAtNoise, o.NormalizeTasks, o.MixedPrecision, o.SampleSplit, o.Seed, s.p.U0 != nil, s.p.Start != nil)
 }
 

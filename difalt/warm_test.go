@@ -27,7 +27,7 @@ func TestWarmStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	arrival := func(recs []difalt.Record) int {
+	within := func(recs []difalt.Record) int {
 		for _, r := range recs {
 			if r.SDMax < 1e-10 {
 				return r.Iteration
@@ -36,9 +36,9 @@ func TestWarmStart(t *testing.T) {
 		return len(recs)
 	}
 	o.Iterations = 100
-	cold := arrival(curve(t, s.Problem, net, o))
+	cold := within(curve(t, s.Problem, net, o))
 	s.U0 = before.U
-	warm := arrival(curve(t, s.Problem, net, o))
+	warm := within(curve(t, s.Problem, net, o))
 	if warm >= cold-10 {
 		t.Errorf("%d iterations from the result of before, %d from scratch", warm, cold)
 	}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
 )
 
@@ -89,11 +89,11 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 		return err
 	}
 	if f.ridge == "" {
-		ridge = m.Ridge()
+		ridge = m.Parameters().Ridge
 	}
 	adapted, singular, err := m.Adapt(t, node, ridge)
 	if err != nil {
-		return named(f.data, err)
+		return fmt.Errorf("%s: %w", f.data, err)
 	}
 	if err := adapted.Write(out); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, text.Plural(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
 	reportMissing(stdout, t)
 	if len(singular) > 0 {
-		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(singular))
+		fmt.Fprintf(stdout, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", text.List(singular))
 	}
 	return nil
 }
@@ -112,17 +112,17 @@ func (f *adaptFlags) run(stdout io.Writer) error {
 // read reads the model and the new tasks, and finds the node.
 func (f *adaptFlags) read() (m *model.Model, t *dataset.Table, node int, err error) {
 	if m, err = model.Load(f.model); err != nil {
-		return nil, nil, 0, named(f.model, err)
+		return nil, nil, 0, err
 	}
 	target := f.target
 	if target == "" {
-		target = m.TargetColumn()
+		target = m.Parameters().TargetColumn
 	}
 	if target == "" && !isProblem(f.data) {
 		return nil, nil, 0, usagef("the model was trained on a problem file: say which column of the table to fit with --target")
 	}
 	if t, err = readTable(m, f.data, f.task, target, f.input); err != nil {
-		return nil, nil, 0, named(f.data, err)
+		return nil, nil, 0, err
 	}
 	if node, err = m.NodeIndex(f.node); err != nil {
 		return nil, nil, 0, usagef("--node: %w", err)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/text"
 )
@@ -18,13 +18,13 @@ func (f *adaptFlags) learningCurve(stdout io.Writer, ridge float64) error {
 	if err != nil {
 		return err
 	}
-	config := model.CurveConfig{Node: node, Seed: 1}
+	config := fit.CurveConfig{Node: node, Seed: 1}
 	if f.ridge != "" {
 		config.Ridge = &ridge
 	}
-	points, leftOut, err := m.LearningCurve(t, config)
+	points, leftOut, err := fit.LearningCurve(m, t, config)
 	if err != nil {
-		return named(f.data, err)
+		return fmt.Errorf("%s: %w", f.data, err)
 	}
 	files := map[string][]byte{"learning-curve.csv": curveCSV(points)}
 	if err := addImages(files, "learning-curve", curveFigure(points)); err != nil {
@@ -45,7 +45,7 @@ so many rows of each. pooled: the model's shared mean; single: one ridge a task.
 `, text.Plural(len(t.Tasks())-len(leftOut), "task"))
 	reportMissing(stdout, t)
 	if len(leftOut) > 0 {
-		fmt.Fprintf(stdout, "Left out, with too few rows to hold some out: %s.\n", listed(leftOut))
+		fmt.Fprintf(stdout, "Left out, with too few rows to hold some out: %s.\n", text.List(leftOut))
 	}
 	fmt.Fprintf(stdout, "\npicture  %s (and .svg)\ncurve    %s\n",
 		filepath.Join(f.curve, "learning-curve.png"), filepath.Join(f.curve, "learning-curve.csv"))
@@ -53,19 +53,19 @@ so many rows of each. pooled: the model's shared mean; single: one ridge a task.
 }
 
 // absent prints a number of errors, or a dash when there are none.
-func absent(e model.Errors, v float64) string {
+func absent(e fit.Errors, v float64) string {
 	if e.Rows == 0 {
 		return "-"
 	}
 	return decimal(v)
 }
 
-func curveCSV(points []model.CurvePoint) []byte {
+func curveCSV(points []fit.CurvePoint) []byte {
 	out := [][]string{append([]string{"samples", "method"}, errorColumns...)}
 	for _, p := range points {
-		for i, e := range []model.Errors{p.Ours, p.Pooled, p.Single} {
+		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single} {
 			if e.Rows > 0 {
-				name := []string{model.Ours, model.Pooled, model.Single}[i]
+				name := []string{fit.Ours, fit.Pooled, fit.Single}[i]
 				out = append(out, append([]string{strconv.Itoa(p.Samples), name}, errorCells(e)...))
 			}
 		}
@@ -80,21 +80,9 @@ func writeFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	for name, content := range files {
-		if err := writeFile(filepath.Join(dir, name), content); err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(dir, name), content); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func writeFile(path string, content []byte) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Commit()
 }

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )
@@ -26,14 +28,14 @@ unless --node or --nodes says otherwise. The model is
   target = features' (shared mean + U b_task) + noise,
 
 with a basis U of rank r that all tasks share and that nodes find together by
-exchanging nothing but their estimates of it. Part of the rows is held out, and a
+exchanging their estimates of it. Part of the rows is held out, and a
 table compares the errors with those of one ridge regression for all tasks and of
 one for each. The strengths of all ridges are chosen by the same cross-validation
 on training rows; --tune chooses the rank and the strength of the mean as well.
 
 Scaling, shared mean and errors are sums over the nodes too: a node sends sums over
-its own rows (moments, Gram matrices of its folds, squared errors), never a row. The
-two baselines are for the comparison only and are fitted in this process.
+its own rows (moments, Gram matrices of its folds, squared errors), never a row. Of
+few rows or tasks such sums tell more than they should; a warning names the nodes.
 
 Missing values (empty, NA, NaN, null, None) are an error that counts them by column,
 unless --missing says drop (leave their rows out) or mean: a missing feature then
@@ -104,7 +106,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	defer out.close()
 	in, err := f.read()
 	if err != nil {
-		return named(f.data, err)
+		return err
 	}
 	network, err := f.network(in)
 	if err != nil {
@@ -122,7 +124,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	bar := &stages{out: stderr}
 	c.Progress = bar.show
-	m, report, err := model.Fit(ctx, in.Table, *c)
+	m, report, err := fit.Fit(ctx, in.Table, *c)
 	bar.close()
 	if errors.Is(err, context.Canceled) {
 		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
@@ -144,11 +146,8 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	printReport(stdout, report, c)
 	f.printFiles(stdout)
-	switch report.Result.Status {
-	case difalt.Canceled:
+	if report.Result.Status == difalt.Canceled {
 		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.options.Iterations)}
-	case difalt.Diverged:
-		return fmt.Errorf("the iteration diverged after %d iterations: the step size %.3g is too large; try a smaller --step", report.Result.Iterations, report.Result.Step)
 	}
 	return nil
 }
@@ -212,7 +211,7 @@ func (f *fitFlags) read() (*dataset.ProblemFile, error) {
 		return nil, err
 	}
 	if in.HasNodes && f.set.Changed("nodes") {
-		return nil, fmt.Errorf("the file says where tasks live: leave out --nodes")
+		return nil, usagef("%s says where tasks live: leave out --nodes", f.data)
 	}
 	filesAreNodes := len(in.Table.Nodes()) > 0 && !f.set.Changed("nodes")
 	if in.HasNodes || f.columns.Node != "" || filesAreNodes {
@@ -230,11 +229,14 @@ func (f *fitFlags) read() (*dataset.ProblemFile, error) {
 	default:
 		nodes = min(10, len(in.Table.Tasks()))
 	}
-	return in, in.Table.AssignBlocks(nodes)
+	if err := in.Table.AssignBlocks(nodes); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.data, err)
+	}
+	return in, nil
 }
 
 // network returns the network of the flags or of the file.
-func (f *fitFlags) network(in *dataset.ProblemFile) (*difalt.Network, error) {
+func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) {
 	given := f.set.Changed
 	var graph *topology.Graph
 	var err error
@@ -254,7 +256,7 @@ func (f *fitFlags) network(in *dataset.ProblemFile) (*difalt.Network, error) {
 			return nil, fmt.Errorf("%s: array %q: %w", f.data, "weights", err)
 		}
 		if !given("weights") {
-			return &difalt.Network{Weights: w}, nil
+			return consensus.New(w, nil)
 		}
 		graph = w.Graph()
 	}
@@ -262,11 +264,11 @@ func (f *fitFlags) network(in *dataset.ProblemFile) (*difalt.Network, error) {
 	if err != nil {
 		return nil, usagef("--graph and --weights: %w", err)
 	}
-	return &difalt.Network{Weights: w}, nil
+	return consensus.New(w, nil)
 }
 
-// config returns what model.Fit wants.
-func (f *fitFlags) config(in *dataset.ProblemFile, network *difalt.Network) (*model.Config, error) {
+// config returns what fit.Fit wants.
+func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (*fit.Config, error) {
 	t := in.Table
 	o := f.options
 	var err error
@@ -280,9 +282,9 @@ func (f *fitFlags) config(in *dataset.ProblemFile, network *difalt.Network) (*mo
 	if err != nil {
 		return nil, err
 	}
-	return &model.Config{
-		Network: network, Options: o, Train: train,
-		Mean: f.meanKind, Standardize: f.standardize, Intercept: f.intercept,
+	return &fit.Config{
+		Network: network, Options: o, Train: train, Spectrum: f.report != "",
+		NoMean: f.mean == "none", Standardize: f.standardize, Intercept: f.intercept,
 		Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
 		U0: in.U0, Start: in.Start, Truth: in.Truth,
 		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/chart"
 )
 
@@ -21,16 +21,16 @@ func dotted(c chart.Color) chart.Style { return chart.Style{Color: c, Width: 1.6
 func cloud(c chart.Color) chart.Style  { return chart.Style{Color: c.Faint(170), Dot: 2.2} }
 
 // curveFigure shows a learning curve.
-func curveFigure(points []model.CurvePoint) *chart.Figure {
+func curveFigure(points []fit.CurvePoint) *chart.Figure {
 	series := []chart.Series{
-		{Name: model.Ours, Style: dotted(chart.Blue)},
-		{Name: model.Pooled, Style: dotted(chart.Orange)},
-		{Name: model.Single, Style: dotted(chart.Green)},
+		{Name: fit.Ours, Style: dotted(chart.Blue)},
+		{Name: fit.Pooled, Style: dotted(chart.Orange)},
+		{Name: fit.Single, Style: dotted(chart.Green)},
 	}
 	var x []float64
 	for _, p := range points {
 		x = append(x, float64(p.Samples))
-		for i, e := range []model.Errors{p.Ours, p.Pooled, p.Single} {
+		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single} {
 			v := e.RMSE
 			if e.Rows == 0 {
 				v = math.NaN()
@@ -46,7 +46,7 @@ func curveFigure(points []model.CurvePoint) *chart.Figure {
 
 // tuningFigure shows the error in cross-validation against the ridge, a line for each
 // rank at the mean strength that suits it best.
-func tuningFigure(r *model.Report) *chart.Figure {
+func tuningFigure(r *fit.Report) *chart.Figure {
 	p := chart.Panel{X: chart.Axis{Label: "Ridge on the coefficients of a task", Log: true}}
 	colors := []chart.Color{chart.Sky, chart.Green, chart.Orange, chart.Pink, chart.Red}
 	lowest := math.Inf(1)
@@ -68,8 +68,8 @@ func tuningFigure(r *model.Report) *chart.Figure {
 }
 
 // bestOfRanks returns the candidate of smallest error at every rank.
-func bestOfRanks(tried []model.Candidate) []model.Candidate {
-	var out []model.Candidate
+func bestOfRanks(tried []fit.Candidate) []fit.Candidate {
+	var out []fit.Candidate
 	for _, t := range tried {
 		n := len(out)
 		switch {
@@ -108,17 +108,17 @@ func convergenceFigure(t *trace) *chart.Figure {
 
 // tasksFigure shows the error of every task against its number of training rows, or,
 // if all have the same, of all rows.
-func tasksFigure(r *model.Report) *chart.Figure {
+func tasksFigure(r *fit.Report) *chart.Figure {
 	set := "held-out rows"
-	errors := func(t *model.TaskScore) []model.Errors { return t.Test }
+	errors := func(t *fit.TaskScore) []fit.Errors { return t.Test }
 	if r.Scores[0].Test.Rows == 0 {
 		set = "training rows"
-		errors = func(t *model.TaskScore) []model.Errors { return t.Train }
+		errors = func(t *fit.TaskScore) []fit.Errors { return t.Train }
 	}
-	label, rows := "Training rows of the task", func(t *model.TaskScore) int { return t.Train[0].Rows }
-	if slices.IndexFunc(r.Tasks, func(t model.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
+	label, rows := "Training rows of the task", func(t *fit.TaskScore) int { return t.Train[0].Rows }
+	if slices.IndexFunc(r.Tasks, func(t fit.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
 		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.Tasks[0]))
-		rows = func(t *model.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
+		rows = func(t *fit.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
 	}
 	p := chart.Panel{X: chart.Axis{Label: label}}
 	colors := []chart.Color{chart.Blue, chart.Orange}
@@ -135,7 +135,7 @@ func tasksFigure(r *model.Report) *chart.Figure {
 
 // spectrumFigure shows the singular values of the coefficients, those of the chosen
 // rank in full colour.
-func spectrumFigure(r *model.Report) *chart.Figure {
+func spectrumFigure(r *fit.Report) *chart.Figure {
 	var x []float64
 	for i := range r.Spectrum {
 		x = append(x, float64(i+1))

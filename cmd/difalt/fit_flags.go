@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/pflag"
@@ -28,7 +27,6 @@ type fitFlags struct {
 	folds                      int
 	options                    difalt.Options
 	rule                       topology.Rule
-	meanKind                   model.Mean
 	ridgeValue                 float64 // if not tuneRidge
 	tuneRidge, isProblemFormat bool
 }
@@ -54,8 +52,9 @@ func newFitFlags() *fitFlags {
 	s.IntVar(&o.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
 	s.IntVar(&o.PowerIterations, "power-iterations", 30, "power iterations of the initialisation, T_pm")
 	s.IntVar(&o.Iterations, "iterations", 300, "iterations, T_GD")
-	s.Float64Var(&o.Tolerance, "tolerance", 0, "stop when no node's subspace moves by more in an iteration (default: never)")
+	s.Float64Var(&o.Tolerance, "tolerance", 0, "stop when the estimated distance to the minimiser of the data, a subspace distance, is less (default 1e-10; with --trace, or negative: run all iterations)")
 	s.StringVar(&f.step, "step", "auto", "step size eta, `NUMBER` or auto: from the initialisation")
+	s.BoolVar(&o.NormalizeTasks, "normalize-tasks", false, "divide the targets of every task by their root mean square, when some are a hundred times larger than others; a task of noise then counts as much as any")
 	s.StringVar(&f.ridge, "ridge", "auto", "ridge on the coefficients of a task, `NUMBER` or auto: by cross-validation (problem file: 0)")
 	s.StringVar(&f.mean, "mean", "shared", "coefficients that all tasks share, `KIND`: shared (pooled ridge), none (problem file: none)")
 	s.BoolVar(&f.standardize, "standardize", true, "centre and scale features, and centre the target (problem file: false)")
@@ -90,8 +89,8 @@ func (f *fitFlags) resolve() (err error) {
 	if f.rule, err = topology.ParseRule(f.weights); err != nil {
 		return usagef("--weights: %w", err)
 	}
-	if f.meanKind, err = model.ParseMean(f.mean); err != nil {
-		return usagef("--mean: %w", err)
+	if f.mean != "shared" && f.mean != "none" {
+		return usagef("--mean is %q: want shared or none", f.mean)
 	}
 	if f.step != "auto" {
 		if f.options.Step, err = strconv.ParseFloat(f.step, 64); err != nil || !(f.options.Step > 0) || math.IsInf(f.options.Step, 0) {
@@ -163,14 +162,14 @@ func (f *fitFlags) checkRanges() error {
 			return usagef("--%s is %d: need at least %d", c.name, c.value, c.least)
 		}
 	}
-	if !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 0) {
-		return usagef("--tolerance is %v: must be finite and not negative", o.Tolerance)
+	if math.IsNaN(o.Tolerance) || math.IsInf(o.Tolerance, 0) {
+		return usagef("--tolerance is %v: must be finite", o.Tolerance)
+	}
+	if f.trace != "" && !given("tolerance") {
+		o.Tolerance = -1
 	}
 	if v := f.split.TestFraction; !(v >= 0 && v < 1) {
 		return usagef("--test-fraction is %v: want at least 0 and less than 1", v)
-	}
-	if !given("init-rounds") {
-		o.InitRounds = max(o.Rounds, 10)
 	}
 	return nil
 }

@@ -12,8 +12,9 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/chart"
+	"github.com/difalt/difalt/model"
 )
 
 //go:embed fit_page.html
@@ -62,7 +63,7 @@ type cell struct {
 }
 
 // reportFiles returns the files of --report by name.
-func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *model.Report, c *model.Config, t *trace) (map[string][]byte, error) {
+func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Report, c *fit.Config, t *trace) (map[string][]byte, error) {
 	p := f.newPage(m, r, c)
 	if s := filled(data); s != "" {
 		p.Notes = append(p.Notes, s)
@@ -115,9 +116,9 @@ func addImages(files map[string][]byte, name string, f *chart.Figure) (err error
 	return err
 }
 
-func (f *fitFlags) newPage(m *model.Model, r *model.Report, c *model.Config) *page {
+func (f *fitFlags) newPage(m *model.Model, r *fit.Report, c *fit.Config) *page {
 	train, test := r.Scores[0].Train.Rows, r.Scores[0].Test.Rows
-	target := m.TargetColumn()
+	target := m.Parameters().TargetColumn
 	if target == "" {
 		target = "the target"
 	}
@@ -128,7 +129,7 @@ func (f *fitFlags) newPage(m *model.Model, r *model.Report, c *model.Config) *pa
 		Facts: []pageFact{
 			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(len(m.Features()))},
 			{"training rows", strconv.Itoa(train)}, {"held-out rows", strconv.Itoa(test)},
-			{"nodes", strconv.Itoa(len(m.Nodes()))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
+			{"nodes", strconv.Itoa(len(m.Parameters().Nodes))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
 			{"ridge", short(r.Chosen.Ridge)}, {"noise", short(m.Noise())},
 			{"iterations", strconv.Itoa(r.Result.Iterations)}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
 		},
@@ -154,7 +155,7 @@ func (f *fitFlags) newPage(m *model.Model, r *model.Report, c *model.Config) *pa
 }
 
 // gain compares the held-out errors in words.
-func gain(r *model.Report) string {
+func gain(r *fit.Report) string {
 	if len(r.Scores) < 3 || r.Scores[0].Test.Rows == 0 {
 		return ""
 	}
@@ -163,17 +164,9 @@ func gain(r *model.Report) string {
 		ours.Rows, 100*ours.ExplainedVariance, 100*pooled.ExplainedVariance, 100*single.ExplainedVariance)
 }
 
-func (p *page) addNotes(r *model.Report) {
+func (p *page) addNotes(r *fit.Report) {
 	p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Result.Status))
-	if len(r.Exposed) > 0 {
-		p.Notes = append(p.Notes, "The sums of these nodes disclose a training row, or a value, since they have a single one in all or in a fold: "+listed(r.Exposed)+".")
-	}
-	if len(r.FewRows) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("Fewer training rows than the rank: %s.", listed(r.FewRows)))
-	}
-	if len(r.Singular) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("No unique least squares, so coefficients of minimum norm: %s.", listed(r.Singular)))
-	}
+	p.Notes = append(p.Notes, notes(r)...)
 }
 
 // mostFeatures bounds the table of loadings.
@@ -182,7 +175,7 @@ const mostFeatures = 40
 // addLoadings shows the features by how much the tasks differ in them.
 func (p *page) addLoadings(m *model.Model) {
 	loadings, values := m.Loadings()
-	names, mean := m.FeatureNames(), m.Mean()
+	names, mean := m.ScaledFeatures(), m.Parameters().Mean
 	size := make([]float64, len(names))
 	order := make([]int, len(names))
 	longest := make([]float64, 1+len(values))
@@ -242,12 +235,12 @@ func asCSV(records [][]string) []byte {
 
 var errorColumns = []string{"rows", "rmse", "mae", "explained_variance"}
 
-func errorCells(e model.Errors) []string {
+func errorCells(e fit.Errors) []string {
 	return []string{strconv.Itoa(e.Rows), number(e.RMSE), number(e.MAE), number(e.ExplainedVariance)}
 }
 
 // tasksCSV has a line for every task, method and set of rows.
-func tasksCSV(r *model.Report) []byte {
+func tasksCSV(r *fit.Report) []byte {
 	out := [][]string{append([]string{"task", "node", "method", "set"}, errorColumns...)}
 	for _, t := range r.Tasks {
 		for m, s := range r.Scores {
@@ -260,7 +253,7 @@ func tasksCSV(r *model.Report) []byte {
 	return asCSV(out)
 }
 
-func scoresCSV(r *model.Report) []byte {
+func scoresCSV(r *fit.Report) []byte {
 	out := [][]string{append([]string{"method", "ridge", "set"}, errorColumns...)}
 	for _, s := range r.Scores {
 		out = append(out, append([]string{s.Method, number(s.Ridge), "train"}, errorCells(s.Train)...))
@@ -271,7 +264,7 @@ func scoresCSV(r *model.Report) []byte {
 	return asCSV(out)
 }
 
-func tuningCSV(r *model.Report) []byte {
+func tuningCSV(r *fit.Report) []byte {
 	out := [][]string{{"rank", "mean_ridge", "ridge", "rmse"}}
 	for _, t := range r.Tried {
 		out = append(out, []string{strconv.Itoa(t.Rank), number(t.MeanRidge), number(t.Ridge), number(t.RMSE)})

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/dataset/model"
+	"github.com/difalt/difalt/model"
 )
 
 // records reads a CSV file as maps from column to cell.
@@ -152,7 +152,7 @@ func TestLearningCurveCommand(t *testing.T) {
 func TestPredictStandardErrors(t *testing.T) {
 	path, _ := fitClinics(t, "--iterations", "60", "--baselines=false", "--ridge", "3")
 	out := filepath.Join(t.TempDir(), "p.csv")
-	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out, "--stderr"); code != 0 {
+	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out, "--standard-errors"); code != 0 {
 		t.Fatal(stderr)
 	}
 	m, err := model.Load(path)
@@ -177,7 +177,7 @@ func TestModelShow(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"version 3, trained by dif", `"score"`, `"clinic"`, `40: "C01" "C02"`, "8, and a constant", "axis 3", "pressure", model.ConstantFeature, "Singular values"} {
+	for _, want := range []string{"version 3, trained by dif", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 3", "pressure", model.ConstantFeature, "Singular values"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}

@@ -6,11 +6,10 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/text"
 )
@@ -22,13 +21,9 @@ func newTrace(m difalt.Method) *trace {
 	return &trace{experiment.Curve{Method: m.String()}}
 }
 
-func (t *trace) observe(r *difalt.Record) {
-	t.curve.Rows = append(t.curve.Rows, experiment.Row{
-		Iteration: r.Iteration, SDFirst: r.SDNode1, SDMax: r.SDMax, SDMean: r.SDMean,
-		Disagreement: r.Disagreement, Objective: r.Objective,
-		Rounds: r.Traffic.Rounds, Messages: r.Traffic.Messages, Bytes: r.Traffic.Bytes,
-		Seconds: r.Compute.Seconds(),
-	})
+func (t *trace) observe(r *difalt.Record) error {
+	t.curve.Rows = append(t.curve.Rows, experiment.NewRow(r, 0))
+	return nil
 }
 
 func (t *trace) csv() []byte {
@@ -57,7 +52,7 @@ func (s *stages) show(stage string, done, total int) {
 func (s *stages) close() { s.bar.Close() }
 
 // describeFit says in words what is going to be fitted.
-func describeFit(w io.Writer, path string, t *dataset.Table, c *model.Config) {
+func describeFit(w io.Writer, path string, t *dataset.Table, c *fit.Config) {
 	train := 0
 	for _, on := range c.Train {
 		if on {
@@ -71,11 +66,11 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *model.Config) {
 		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
 	}
 	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
-		text.Plural(len(t.Nodes()), "node"), c.Network.Weights, rank, c.Options.Method, c.Options.Rounds)
+		text.Plural(len(t.Nodes()), "node"), c.Network.Weights(), rank, c.Options.Method, c.Options.Rounds)
 }
 
 // printReport prints errors and what a user should know about the run.
-func printReport(w io.Writer, r *model.Report, c *model.Config) {
+func printReport(w io.Writer, r *fit.Report, c *fit.Config) {
 	t := text.Table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
 		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
@@ -88,30 +83,43 @@ all training rows or all held-out rows.
 `)
 	if c.Tune || c.TuneRidge || c.Baselines {
 		fmt.Fprintf(w, "Ridge strengths by %d-fold cross-validation on the training rows.\n", r.Folds)
-		if n := r.TunedTasks; n < len(r.Tasks) {
-			fmt.Fprintf(w, "%d of the %d tasks took part in it, and all in that of pooled ridge.\n", n, len(r.Tasks))
+		if r.TunedTasks < r.AllTasks {
+			fmt.Fprintf(w, "%d of the %d tasks took part in it, and all in that of pooled ridge.\n", r.TunedTasks, r.AllTasks)
 		}
 	}
 	printTuning(w, r, c)
 	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)
 	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
 		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
-	if !math.IsNaN(r.Result.Last.SDNode1) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDNode1, r.Result.Last.SDMax)
+	if !math.IsNaN(r.Result.Last.SDFirst) {
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
 	}
-	if len(r.Exposed) > 0 {
-		fmt.Fprintf(w, "The sums of these nodes disclose a training row, or a value, since they have a single one in all or in a fold: %s.\n", listed(r.Exposed))
-	}
-	if len(r.FewRows) > 0 {
-		fmt.Fprintf(w, "Fewer training rows than the rank %d: %s.\n", r.Chosen.Rank, listed(r.FewRows))
-	}
-	if len(r.Singular) > 0 {
-		fmt.Fprintf(w, "No unique least squares, so b of minimum norm (a --ridge avoids that): %s.\n", listed(r.Singular))
+	for _, note := range notes(r) {
+		fmt.Fprintln(w, note)
 	}
 }
 
+// notes are sentences about the nodes and tasks that a user should know of.
+func notes(r *fit.Report) (list []string) {
+	for _, n := range []struct {
+		what  string
+		names []string
+	}{
+		{"Sums of these nodes are a training row, or a value, since they have a single one in all or in a fold", r.Exposed.Rows},
+		{"These nodes have fewer rows in a fold than there are features, so that its Gram matrix tells them up to a rotation", r.Exposed.Grams},
+		{"These nodes have fewer tasks than the rank, so that the tasks' coefficients b can be read off what they send", r.Exposed.Coefficients},
+		{fmt.Sprintf("Fewer training rows than the rank %d", r.Chosen.Rank), r.FewRows},
+		{"No unique least squares, so b of minimum norm (a --ridge avoids that)", r.Singular},
+	} {
+		if len(n.names) > 0 {
+			list = append(list, fmt.Sprintf("%s: %s.", n.what, text.List(n.names)))
+		}
+	}
+	return list
+}
+
 // printTuning prints the best ridge at every rank and mean strength that was tried.
-func printTuning(w io.Writer, r *model.Report, c *model.Config) {
+func printTuning(w io.Writer, r *fit.Report, c *fit.Config) {
 	if !c.Tune {
 		return
 	}
@@ -122,7 +130,7 @@ func printTuning(w io.Writer, r *model.Report, c *model.Config) {
 			mark = "chosen"
 		}
 		mean := short(b.MeanRidge)
-		if c.Mean == model.MeanNone {
+		if c.NoMean {
 			mean = "-"
 		}
 		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})
@@ -134,8 +142,8 @@ func printTuning(w io.Writer, r *model.Report, c *model.Config) {
 
 // bestOfTrials returns the candidate of smallest error at every rank and mean
 // strength, in the order in which they were tried.
-func bestOfTrials(tried []model.Candidate) []model.Candidate {
-	var out []model.Candidate
+func bestOfTrials(tried []fit.Candidate) []fit.Candidate {
+	var out []fit.Candidate
 	for _, t := range tried {
 		n := len(out)
 		switch {
@@ -158,15 +166,6 @@ func (f *fitFlags) printFiles(w io.Writer) {
 	if f.report != "" {
 		fmt.Fprintf(w, "report %s\n", filepath.Join(f.report, reportFile))
 	}
-}
-
-// listed joins the first names of a list.
-func listed(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }

@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
 )
 
@@ -46,7 +47,7 @@ func newModelCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := model.Load(args[0])
 			if err != nil {
-				return named(args[0], err)
+				return err
 			}
 			showModel(cmd.OutOrStdout(), args[0], m)
 			return nil
@@ -56,7 +57,8 @@ func newModelCommand() *cobra.Command {
 }
 
 func showModel(w io.Writer, path string, m *model.Model) {
-	fmt.Fprintf(w, "%s: difalt model, version %d, trained by %s\n\n", path, model.Version, m.Method())
+	p := m.Parameters()
+	fmt.Fprintf(w, "%s: difalt model, version %d, trained by %s\n\n", path, model.Version, p.Method)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-14s"+format+"\n", append([]any{name}, args...)...)
 	}
@@ -66,18 +68,18 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		}
 		return fmt.Sprintf("%q", column)
 	}
-	line("target", "%s", named(m.TargetColumn()))
-	line("task column", "%s", named(m.TaskColumn()))
-	line("tasks", "%d: %s", len(m.Tasks()), listedNames(m.Tasks()))
-	line("training rows", "%s", trainingRows(m))
-	line("nodes", "%d: %s", len(m.Nodes()), listedNames(m.Nodes()))
+	line("target", "%s", named(p.TargetColumn))
+	line("task column", "%s", named(p.TaskColumn))
+	line("tasks", "%d: %s", len(p.Tasks), text.Names(p.Tasks))
+	line("training rows", "%s", trainingRows(p.Samples))
+	line("nodes", "%d: %s", len(p.Nodes), text.Names(p.Nodes))
 	constant := ""
-	if len(m.FeatureNames()) > len(m.Features()) {
+	if p.Scaling.Constant {
 		constant = ", and a constant for every task"
 	}
 	line("features", "%d%s", len(m.Features()), constant)
 	line("rank", "%d", m.Rank())
-	line("ridge", "%s", short(m.Ridge()))
+	line("ridge", "%s", short(p.Ridge))
 	if noise := m.Noise(); noise > 0 {
 		line("noise", "%s, standard deviation in the unit of the target", short(noise))
 	} else {
@@ -88,8 +90,8 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	for j := range values {
 		rows[0] = append(rows[0], fmt.Sprintf("axis %d", j+1))
 	}
-	for i, name := range m.FeatureNames() {
-		row := []string{name, decimal(m.Mean()[i])}
+	for i, name := range m.ScaledFeatures() {
+		row := []string{name, decimal(p.Mean[i])}
 		for j := range values {
 			row = append(row, decimal(loadings.At(i, j)))
 		}
@@ -105,22 +107,10 @@ func showModel(w io.Writer, path string, m *model.Model) {
 }
 
 // trainingRows says how many rows the tasks were trained on.
-func trainingRows(m *model.Model) string {
-	samples := m.Samples()
-	least, most, sum := samples[0], samples[0], 0
+func trainingRows(samples []int) string {
+	sum := 0
 	for _, n := range samples {
-		least, most, sum = min(least, n), max(most, n), sum+n
+		sum += n
 	}
-	return fmt.Sprintf("%d, between %d and %d a task", sum, least, most)
-}
-
-// listedNames quotes the first names of a list.
-func listedNames(names []string) string {
-	const most = 5
-	s := fmt.Sprintf("%q", names[:min(len(names), most)])
-	s = strings.Trim(s, "[]")
-	if len(names) > most {
-		s += ", ..."
-	}
-	return s
+	return fmt.Sprintf("%d, between %d and %d a task", sum, slices.Min(samples), slices.Max(samples))
 }

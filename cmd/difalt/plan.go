@@ -157,12 +157,11 @@ func (f *planFlags) network() (string, error) {
 		return "", usagef("--nodes is %d: need at least 1", in.Nodes)
 	}
 	setting := experiment.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
-	weights, err := setting.Network(1) // that of the first trial of simulate
+	weights, err := setting.Mixing(1) // that of the first trial of simulate
 	if err != nil {
 		return "", flagError(f.set, err)
 	}
-	in.SetNetwork(weights)
-	return weights.String(), nil
+	return weights.String(), in.SetNetwork(weights)
 }
 
 func writePlanJSON(w io.Writer, p *experiment.Plan) error {

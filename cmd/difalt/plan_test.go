@@ -50,7 +50,7 @@ func TestPlanJSON(t *testing.T) {
 		t.Errorf("the input is %+v", p.Input)
 	}
 	// 1.5^2 * 10 log 10 = 51.8; the rest of the default plan follows in package experiment.
-	if p.Dif.Iterations != 52 || p.Dec.Rounds <= p.Dif.Rounds || p.Dif.Total.Messages != 80*p.Dif.Total.Rounds {
+	if p.Dif.Iterations != 52 || p.Dec.Rounds <= p.Dif.Rounds || p.Dif.Descent.Messages != 80*p.Dif.Descent.Rounds {
 		t.Errorf("the plan is %+v", p)
 	}
 }

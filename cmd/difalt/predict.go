@@ -7,12 +7,11 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/model"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +23,7 @@ knows; "difalt adapt" adds others. With --missing mean, missing features are the
 of the rows that the model was trained on. The output has one line a row, in the order of
 the table: the task and the prediction.
 
-With --stderr there are two more columns. stderr is the standard error of the
+With --standard-errors there are two more columns. stderr is the standard error of the
 prediction, as far as it comes from the coefficients of the task, which few training
 rows leave uncertain (the posterior by the ridge and the noise of the training
 rows); sample_stderr adds the noise: a single target is within 1.96 of them of the
@@ -37,7 +36,7 @@ const predictExamples = `  # train on three quarters of the rows, predict all of
   difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv
 
   # and say how sure each prediction is
-  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv --stderr`
+  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv --standard-errors`
 
 // predictFlags are the flags of predict.
 type predictFlags struct {
@@ -67,7 +66,7 @@ func newPredictCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
 	f.input.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
-	cmd.Flags().BoolVar(&f.standardError, "stderr", false, "add columns with standard errors")
+	cmd.Flags().BoolVar(&f.standardError, "standard-errors", false, "add columns with standard errors")
 	return cmd
 }
 
@@ -92,11 +91,11 @@ func (f *predictFlags) run(stdout io.Writer) error {
 		return err
 	}
 	if f.standardError && m.Noise() == 0 {
-		return fmt.Errorf("%s: --stderr needs the noise, which too few training rows have left unknown", f.model)
+		return fmt.Errorf("%s: --standard-errors needs the noise, which too few training rows have left unknown", f.model)
 	}
 	y, err := m.PredictTable(t)
 	if err != nil {
-		return named(f.data, err)
+		return fmt.Errorf("%s: %w", f.data, err)
 	}
 	if err := writePredictions(out, m, t, y, f.standardError); err != nil {
 		return err
@@ -113,25 +112,23 @@ func (f *predictFlags) run(stdout io.Writer) error {
 func readForModel(modelPath, dataPath, task string, in inputFlags) (*model.Model, *dataset.Table, error) {
 	m, err := model.Load(modelPath)
 	if err != nil {
-		return nil, nil, named(modelPath, err)
+		return nil, nil, err
 	}
 	t, err := readTable(m, dataPath, task, "", in)
-	if err != nil {
-		return nil, nil, named(dataPath, err)
-	}
-	return m, t, nil
+	return m, t, err
 }
 
 // readTable reads a table with the model's features; target is the column of targets,
 // or empty to read none.
 func readTable(m *model.Model, path, task, target string, flags inputFlags) (*dataset.Table, error) {
 	if task == "" {
-		task = m.TaskColumn()
+		task = m.Parameters().TaskColumn
 	}
 	if task == "" && !isProblem(path) {
 		return nil, usagef("the model was trained on a problem file: say which column of the table names tasks with --task")
 	}
-	o := dataset.TableOptions{Task: task, Target: target, Schema: m.Schema()}
+	schema := m.Parameters().Schema
+	o := dataset.TableOptions{Task: task, Target: target, Schema: &schema}
 	if err := flags.resolve(&o); err != nil {
 		return nil, err
 	}
@@ -140,14 +137,6 @@ func readTable(m *model.Model, path, task, target string, flags inputFlags) (*da
 		return nil, err
 	}
 	return in.Table, nil
-}
-
-// named prefixes an error by the file that it is about, unless it has it already.
-func named(path string, err error) error {
-	if strings.Contains(err.Error(), path) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // writePredictions writes a line for every row, with standard errors if asked to.

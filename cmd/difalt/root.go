@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootHelp = `difalt learns the representation that many small regression tasks share, over a
@@ -43,7 +44,19 @@ func newRootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("difalt {{.Version}}\n")
 	root.AddCommand(newSimulateCommand(), newResultsCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
+	root.SetGlobalNormalizationFunc(formerNames)
 	return root
+}
+
+// formerNames lets flags be given by the names that they had before, too.
+func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "methods":
+		name = "method"
+	case "stderr":
+		name = "standard-errors"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // knownCommand reports a word that is not a subcommand.

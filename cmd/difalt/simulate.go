@@ -98,7 +98,6 @@ func newSimulateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().SetNormalizeFunc(methodsAlias)
 	cmd.Flags().AddFlagSet(flags.set)
 	return cmd
 }

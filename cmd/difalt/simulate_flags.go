@@ -31,7 +31,6 @@ func newSimulateFlags() *simulateFlags {
 	s := &f.setting
 	*s = smallSetting
 	f.set.SortFlags = false
-	f.set.SetNormalizeFunc(methodsAlias)
 	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; frontier, kappa beyond it; other flags override their values")
 	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
 	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
@@ -51,8 +50,8 @@ func newSimulateFlags() *simulateFlags {
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
 	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default none)")
 	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7 (default 0, all speak)")
-	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost (default 0)")
-	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message is up to 3 rounds late (default 0)")
+	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
+	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")
 	f.set.Float64Var(&s.Duplicate, "duplicate", 0, "`PROBABILITY` that a message comes twice (default 0)")
 	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (100 with a preset of the paper, 5 with the others)")
 	f.set.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
@@ -64,14 +63,6 @@ func newSimulateFlags() *simulateFlags {
 	f.set.StringVar(&f.export, "export", "", "write the problem of trial 1 to `FILE`.npz as well")
 	f.set.BoolVar(&f.resume, "resume", true, "go on from the trials of the same settings in the output folder")
 	return f
-}
-
-// methodsAlias keeps --methods, the former name of --method, as another one.
-func methodsAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	if name == "methods" {
-		name = "method"
-	}
-	return pflag.NormalizedName(name)
 }
 
 // resolve checks the flags and returns the simulations that they ask for.
@@ -143,8 +134,7 @@ func (f *simulateFlags) one() (*simulation, error) {
 		}
 		s.setting.Methods = []string{experiment.Auto}
 	}
-	// With so few rounds as the iteration can do with, node 0's start would not reach
-	// all others.
+	// With so few rounds as the iteration can do with, the start would be a poor one.
 	if !given("init-rounds") && (s.setting.Name == "" || given("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}

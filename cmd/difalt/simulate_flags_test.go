@@ -48,7 +48,7 @@ func TestPresetAsInThePaper(t *testing.T) {
 
 // Flags on the command line must reach the preset, and only they.
 func TestFlagsOverrideAPreset(t *testing.T) {
-	s := resolve(t, "--preset", "fig1a", "--trials", "2", "--iterations", "60", "--methods", "dif,dec",
+	s := resolve(t, "--preset", "fig1a", "--trials", "2", "--iterations", "60", "--method", "dif,dec",
 		"--weights", "metropolis", "--time-model", "paper-text", "--jitter", "1ms", "--out", "here", "--resume=false")[0]
 	if s.trials != 2 || s.out != "here" || s.resume {
 		t.Errorf("run is %+v", s)
@@ -105,7 +105,7 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 
 func TestAgreementErrors(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
-		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "},
+		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "}, {"--sporadic 0.71", "--sporadic: "},
 		{"--agree chebyshev --compress int1", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
 	} {
 		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, strings.Fields(c.flags)...)...)

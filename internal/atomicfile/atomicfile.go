@@ -47,6 +47,19 @@ func Create(path string) (*File, error) {
 	return &File{File: f, path: path}, nil
 }
 
+// WriteFile writes a whole file.
+func WriteFile(path string, content []byte) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Write(content); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, cause(err))
+	}
+	return f.Commit()
+}
+
 // Commit gives the file its final name, replacing what had it.
 func (f *File) Commit() error {
 	if f.done {

@@ -105,3 +105,22 @@ func TestLinksAndDevices(t *testing.T) {
 		t.Errorf("%s is %v, %v", os.DevNull, info, err)
 	}
 }
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	for _, content := range []string{"first, which is longer", "second"} {
+		if err := WriteFile(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != content {
+			t.Errorf("read %q, %v", got, err)
+		}
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "a"), nil); err == nil {
+		t.Error("wrote into a folder that is not there")
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("%d files are left", len(left))
+	}
+}

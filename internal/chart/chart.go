@@ -1,3 +1,5 @@
+// Package chart draws every figure of this module, in one style: panels beside each
+// other with lines on bands, dots and bars, as SVG and as PNG.
 package chart
 
 import (
@@ -32,7 +34,6 @@ type Panel struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
-	Legend Corner // where the names of the series are
 }
 
 // An Axis of a panel.
@@ -54,16 +55,6 @@ type Mark struct {
 	Value float64
 	Label string
 }
-
-// A Corner of a panel.
-type Corner uint8
-
-// Corners, and None for no legend.
-const (
-	None Corner = iota
-	TopLeft
-	TopRight
-)
 
 // Size and type of figures.
 const (
@@ -149,9 +140,6 @@ func (f *Figure) draw(c draw.Canvas) error {
 		c.FillText(style(fontSize, color.Black, draw.XCenter, draw.YBottom), vg.Point{X: middle, Y: bottom}, f.Panels[i].X.Label)
 		if title := f.Panels[i].Title; title != "" {
 			c.FillText(style(fontSize, color.Black, draw.XCenter, draw.YTop), vg.Point{X: middle, Y: top}, title)
-		}
-		if corner := f.Panels[i].Legend; corner != None {
-			legendCorner(data, entries(f.Panels[i].Series), corner)
 		}
 	}
 	return nil

@@ -1,10 +1,86 @@
 package chart
 
 import (
+	"bytes"
+	"image/color"
+	"image/png"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// pixels returns the colours of a figure, and how many pixels have them.
+func pixels(t *testing.T, f *Figure) map[color.NRGBA]int {
+	t.Helper()
+	image, err := f.PNG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[color.NRGBA]int{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			seen[color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)]++
+		}
+	}
+	return seen
+}
+
+// The area of bars is in proportion to their values, standing and lying.
+func TestBars(t *testing.T) {
+	for _, lie := range []bool{false, true} {
+		area := func(value float64) float64 {
+			s := Series{X: []float64{1}, Y: []float64{value}, Style: Style{Color: Red, Bar: 0.5, Lie: lie}}
+			p := Panel{X: Axis{Min: 0, Max: 2}, Y: Axis{Min: 0, Max: 10}}
+			if lie {
+				s.X, s.Y, p.X, p.Y = s.Y, s.X, p.Y, p.X
+			}
+			p.Series = []Series{s}
+			return float64(pixels(t, &Figure{Width: 3, Height: 3, Panels: []Panel{p}})[color.NRGBA(Red)])
+		}
+		if ratio := area(8) / area(2); math.Abs(ratio-4) > 0.1 {
+			t.Errorf("lying %v: a bar four times as long has %.2f times the area", lie, ratio)
+		}
+	}
+}
+
+// What an axis cannot show is left out, and no axis is asked for what it cannot do.
+func TestUnusualData(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for name, s := range map[string]Series{
+		"nothing":    {},
+		"not finite": {X: []float64{1, 2}, Y: []float64{nan, inf}},
+		"one point":  {X: []float64{1e-3}, Y: []float64{5}},
+		"alike":      {X: []float64{0.1, 0.1}, Y: []float64{2, 2}},
+		"negative":   {X: []float64{-1, 1}, Y: []float64{-5, 5}},
+		"zero":       {X: []float64{0, 1}, Y: []float64{0, 5}},
+		"with gaps":  {X: []float64{1, 2, 3}, Y: []float64{1, nan, 100}},
+	} {
+		s.Name, s.Style = "a name", Style{Color: Blue, Width: 2, Dot: 2}
+		f := Figure{Legend: true, Y: "y", Panels: []Panel{{Title: "title", X: Axis{Label: "x", Log: true}, Y: Axis{Log: true}, Series: []Series{s}}}}
+		shown := pixels(t, &f)[color.NRGBA(Blue)] > 0
+		if want := name != "nothing" && name != "not finite"; shown != want {
+			t.Errorf("%s: shown is %v", name, shown)
+		}
+		image, err := f.SVG()
+		if err != nil || !strings.Contains(string(image), "title") || strings.Contains(string(image), "NaN") {
+			t.Errorf("%s: %v, or a broken SVG", name, err)
+		}
+	}
+}
+
+// Series of one name share an entry of the legend.
+func TestEntries(t *testing.T) {
+	x := []float64{1}
+	got := entries([]Series{{Name: "a", X: x, Y: x}, {Name: "b", X: x, Y: x}, {X: x, Y: x}, {Name: "a", X: x, Y: x}, {Name: "c"}})
+	if len(got) != 2 || got[0].name != "a" || len(got[0].series) != 2 || got[1].name != "b" {
+		t.Errorf("the entries are %+v", got)
+	}
+}
 
 func TestTicks(t *testing.T) {
 	labels := func(low, high float64) (all []string) {

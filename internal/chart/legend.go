@@ -31,8 +31,15 @@ func entries(series []Series) []entry {
 	return all
 }
 
+// Lengths in a legend.
+const (
+	sample  = 24 // of a line
+	gap     = 5  // before its name
+	between = 18 // entries
+)
+
 // draw draws the entry from x on, around the height y.
-func (e *entry) draw(c draw.Canvas, label draw.TextStyle, x, y, sample, gap vg.Length) {
+func (e *entry) draw(c draw.Canvas, label draw.TextStyle, x, y vg.Length) {
 	box := func(fill color.Color) {
 		c.FillPolygon(fill, []vg.Point{{X: x, Y: y - 4}, {X: x + sample, Y: y - 4}, {X: x + sample, Y: y + 4}, {X: x, Y: y + 4}})
 	}
@@ -55,7 +62,6 @@ func (e *entry) draw(c draw.Canvas, label draw.TextStyle, x, y, sample, gap vg.L
 
 // legendRows draws entries in rows at the top of c, and returns what is left below.
 func legendRows(c draw.Canvas, all []entry) draw.Canvas {
-	const sample, gap, between, line = 24, 5, 18, 1.35 * fontSize
 	label := style(fontSize, color.Black, draw.XLeft, draw.YCenter)
 	width := func(row []entry) vg.Length {
 		w := vg.Length(-between)
@@ -75,29 +81,11 @@ func legendRows(c draw.Canvas, all []entry) draw.Canvas {
 	for row := range slices.Chunk(all, each) {
 		x := c.Center().X - width(row)/2
 		for _, e := range row {
-			e.draw(c, label, x, y, sample, gap)
+			e.draw(c, label, x, y)
 			x += sample + gap + label.Width(e.name) + between
 		}
-		y -= line
+		y -= 1.35 * fontSize
 	}
 	c.Max.Y = y - 0.1*fontSize
 	return c
-}
-
-// legendCorner lists entries in a corner of c.
-func legendCorner(c draw.Canvas, all []entry, corner Corner) {
-	const sample, gap, line = 20, 4, 1.35 * smallSize
-	label := style(smallSize, color.Black, draw.XLeft, draw.YCenter)
-	x, y := c.Min.X+6, c.Max.Y-line/2
-	if corner == TopRight {
-		width := vg.Length(0)
-		for _, e := range all {
-			width = max(width, label.Width(e.name))
-		}
-		x = c.Max.X - sample - gap - width
-	}
-	for _, e := range all {
-		e.draw(c, label, x, y, sample, gap)
-		y -= line
-	}
 }

@@ -93,11 +93,11 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	if err != nil {
 		return err
 	}
-	if err := writeBytes(f.Path(SummaryFile), append(text, '\n')); err != nil {
+	if err := atomicfile.WriteFile(f.Path(SummaryFile), append(text, '\n')); err != nil {
 		return err
 	}
 	bands := Bands(trials)
-	if err := writeBytes(f.Path(BandsFile), appendBands(nil, bands)); err != nil {
+	if err := atomicfile.WriteFile(f.Path(BandsFile), appendBands(nil, bands)); err != nil {
 		return err
 	}
 	figure, err := NewFigure(s, bands)
@@ -141,7 +141,7 @@ func (f *Folder) begin(s *Setting) error {
 	if err := os.Rename(next, f.Path(partFile)); err != nil {
 		return err
 	}
-	return writeBytes(f.Path(SettingsFile), append(text, '\n'))
+	return atomicfile.WriteFile(f.Path(SettingsFile), append(text, '\n'))
 }
 
 // compare says in which parameter the folder's setting differs, or nothing if it
@@ -244,24 +244,11 @@ func complete(trials []Trial, s *Setting) []Trial {
 	return trials
 }
 
-// writeBytes writes a file that takes its name when it is complete.
-func writeBytes(path string, content []byte) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Write(content); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return f.Commit()
-}
-
 // writeImage writes an image that a function draws.
 func writeImage(path string, draw func() ([]byte, error)) error {
 	image, err := draw()
 	if err != nil {
 		return fmt.Errorf("cannot draw %s: %w", path, err)
 	}
-	return writeBytes(path, image)
+	return atomicfile.WriteFile(path, image)
 }

@@ -1,9 +1,11 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -26,6 +28,10 @@ type PlanInput struct {
 	// has no number of messages and bytes.
 	Links     int `json:"links,omitzero"`
 	MaxDegree int `json:"max_degree,omitzero"`
+	// SumRounds and BroadcastRounds are the rounds of a sum over all nodes and of a
+	// broadcast by node 0; without a graph they are 0, and the plan leaves them out.
+	SumRounds       int `json:"sum_rounds,omitzero"`
+	BroadcastRounds int `json:"broadcast_rounds,omitzero"`
 
 	// Rounds is the number of rounds of averaging that the network can afford in an
 	// iteration, for the connectivity that it then needs; 0 stands for the larger of
@@ -67,13 +73,29 @@ var (
 	MeasuredConstants = Constants{Power: 1, InitRounds: 0.3, Iterations: 6, Rounds: 0.3, DecRounds: 0.6, Samples: 0.01}
 )
 
-// SetNetwork sets Nodes, Gamma, Links and MaxDegree to those of a network.
-func (in *PlanInput) SetNetwork(w *topology.Weights) {
+// SetNetwork sets what is known of a network: Nodes, Gamma, Links, MaxDegree,
+// SumRounds and BroadcastRounds.
+func (in *PlanInput) SetNetwork(w *topology.Weights) error {
 	g := w.Graph()
 	in.Nodes, in.Gamma, in.Links, in.MaxDegree = g.Len(), w.Gamma(), 2*g.Edges(), 0
-	for i := range g.Len() {
+	z := make([][]float64, g.Len())
+	for i := range z {
 		in.MaxDegree = max(in.MaxDegree, g.Degree(i))
+		z[i] = []float64{0}
 	}
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		return err
+	}
+	if err := net.Sum(context.Background(), z); err != nil {
+		return err
+	}
+	sum := net.Traffic()
+	if err := net.Broadcast(context.Background(), 0, z); err != nil {
+		return err
+	}
+	in.SumRounds, in.BroadcastRounds = int(sum.Rounds), int(net.Traffic().Minus(sum).Rounds)
+	return nil
 }
 
 // Validate returns an error that names the first parameter out of range.
@@ -114,28 +136,28 @@ func (in *PlanInput) Validate() error {
 	return in.Time.Validate()
 }
 
-// terms are the paper's formulas without their constants. Logarithms are natural.
-type terms struct {
-	power      float64 // T_pm
-	iterations float64 // T_GD
+// Terms are the paper's formulas without their constants. Logarithms are natural.
+type Terms struct {
+	Power      float64 // T_pm
+	Iterations float64 // T_GD
 	// What log(1/gamma) divides to give a number of rounds: log(L/eps_con) of eq. (2).
-	initAgree, agree, decAgree float64
-	samples                    float64 // n T
+	InitAgree, Agree, DecAgree float64
+	Samples                    float64 // n T
 }
 
-// terms evaluates Theorem 1 a) to c) and, for Dec-AltGDmin, the consensus accuracy
+// Terms evaluates Theorem 1 a) to c) and, for Dec-AltGDmin, the consensus accuracy
 // log(1/eps_con) >~ log(L d kappa (1/epsilon)^(kappa^2)) that Experiment 2 cites.
-func (in *PlanInput) terms() terms {
+func (in *PlanInput) Terms() Terms {
 	l, d, r := math.Log(float64(in.Nodes)), math.Log(float64(in.Features)), math.Log(float64(in.Rank))
 	kappa, eps := math.Log(in.Kappa), -math.Log(in.Epsilon)
 	k2, rank := in.Kappa*in.Kappa, float64(in.Rank)
-	return terms{
-		power:      k2 * (d + kappa),
-		initAgree:  l + d + r + kappa,
-		iterations: k2 * eps,
-		agree:      l + r + kappa,
-		decAgree:   l + d + kappa + k2*eps,
-		samples:    k2 * k2 * k2 * in.Mu * in.Mu * float64(in.Features+in.Tasks) * rank * (k2*rank + eps),
+	return Terms{
+		Power:      k2 * (d + kappa),
+		InitAgree:  l + d + r + kappa,
+		Iterations: k2 * eps,
+		Agree:      l + r + kappa,
+		DecAgree:   l + d + kappa + k2*eps,
+		Samples:    k2 * k2 * k2 * in.Mu * in.Mu * float64(in.Features+in.Tasks) * rank * (k2*rank + eps),
 	}
 }
 

@@ -46,8 +46,8 @@ type MethodPlan struct {
 	Operations float64 `json:"operations"`
 	// Entries is the paper's communication complexity, in numbers sent:
 	// (T_con,init T_pm + T_con,GD T_GD) d r L max_g deg_g; 0 if the degree is not
-	// known. It is an upper bound for messages to every neighbour, and counts one
-	// AGREE for a power iteration where Alg. 2 has two.
+	// known. It is an upper bound for messages to every neighbour, without the broadcast
+	// of a power iteration.
 	Entries float64 `json:"entries,omitzero"`
 
 	// Init and Descent are the two phases as package difalt runs them, and Total
@@ -81,21 +81,21 @@ func NewPlan(in PlanInput) (*Plan, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	c, t := &in.Constants, in.terms()
+	c, t := &in.Constants, in.Terms()
 	dif := MethodPlan{
-		PowerIterations: count(c.Power * t.power),
-		InitRounds:      count(in.rounds(c.InitRounds * t.initAgree)),
-		Iterations:      count(c.Iterations * t.iterations),
-		Rounds:          count(in.rounds(c.Rounds * t.agree)),
+		PowerIterations: count(c.Power * t.Power),
+		InitRounds:      count(in.rounds(c.InitRounds * t.InitAgree)),
+		Iterations:      count(c.Iterations * t.Iterations),
+		Rounds:          count(in.rounds(c.Rounds * t.Agree)),
 	}
 	// Dec-AltGDmin has the same iterations. All its averaging, that of the
 	// initialisation too, is to the accuracy of the result: kappa^4 and
 	// log^2(1/epsilon) in both of its time complexities.
 	dec := dif
-	dec.InitRounds = count(in.rounds(c.DecRounds * t.decAgree))
+	dec.InitRounds = count(in.rounds(c.DecRounds * t.DecAgree))
 	dec.Rounds = dec.InitRounds
 
-	p := &Plan{Input: in, Rounds: float64(in.Rounds), TotalSamples: c.Samples * t.samples}
+	p := &Plan{Input: in, Rounds: float64(in.Rounds), TotalSamples: c.Samples * t.Samples}
 	p.SamplesPerTask = math.Ceil(max(p.TotalSamples/float64(in.Tasks),
 		math.Log(float64(in.Tasks)), math.Log(float64(in.Features)), float64(in.Rank)))
 	p.Enough = float64(in.Samples) >= p.SamplesPerTask
@@ -103,8 +103,8 @@ func NewPlan(in PlanInput) (*Plan, error) {
 	if p.Rounds == 0 {
 		p.Rounds = max(dif.InitRounds, dif.Rounds)
 	}
-	dif.LargestGamma = math.Exp(-max(c.InitRounds*t.initAgree, c.Rounds*t.agree) / p.Rounds)
-	dec.LargestGamma = math.Exp(-c.DecRounds * t.decAgree / p.Rounds)
+	dif.LargestGamma = math.Exp(-max(c.InitRounds*t.InitAgree, c.Rounds*t.Agree) / p.Rounds)
+	dec.LargestGamma = math.Exp(-c.DecRounds * t.DecAgree / p.Rounds)
 	for _, m := range []*MethodPlan{&dif, &dec} {
 		in.addCosts(m)
 		if largest := max(m.Total.Rounds, m.Iterations, p.TotalSamples); !(largest <= countLimit) {
@@ -128,11 +128,13 @@ func (in *PlanInput) addCosts(m *MethodPlan) {
 	m.Operations = nested * perTask * float64(in.Tasks)
 	m.Entries = nested * entries * float64(in.Nodes) * float64(in.MaxDegree)
 
-	// Alg. 2: the threshold, then the product (line 12) and node 0's broadcast (line
-	// 15), with which go r singular values and the scalar by which difalt divides.
-	m.Init = in.phase(m.InitRounds, 1, 1)
+	// Alg. 2: two collectives, of which the threshold is part (lines 1 to 3); then the
+	// product (line 12) and the broadcast of node 0 (line 15), with which go r singular
+	// values.
+	m.Init = in.collective(in.SumRounds, 2, 1, 6)
+	m.Init.add(in.collective(in.SumRounds, 2, 1, 4))
 	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries))
-	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries+float64(in.Rank)+1))
+	m.Init.add(in.collective(in.BroadcastRounds, 1, m.PowerIterations, entries+float64(in.Rank)))
 	m.Init.Computation = m.PowerIterations * heaviest
 	m.Descent = in.phase(m.Rounds, m.Iterations, entries) // Alg. 3, line 13
 	m.Descent.Computation = m.Iterations * heaviest
@@ -143,18 +145,27 @@ func (in *PlanInput) addCosts(m *MethodPlan) {
 // phase returns the cost of AGREE on messages of a number of entries, again and
 // again.
 func (in *PlanInput) phase(rounds, times, entries float64) Cost {
-	rounds *= times
-	messages := rounds * float64(in.Links)
-	return Cost{
-		Rounds: rounds, Messages: messages, Bytes: 8 * entries * messages,
-		Communication: rounds * (in.Time.Message(8*entries) + in.Time.meanJitter(in.Links)),
-	}
+	return in.cost(rounds*times, rounds*times*float64(in.Links), entries)
 }
 
-// meanJitter returns the expected largest jitter of a number of messages.
-func (m TimeModel) meanJitter(messages int) float64 {
-	n := float64(messages)
-	return m.Jitter.Seconds() * n / (n + 1)
+// collective returns the cost of an operation along a tree of all nodes, which sends
+// passes messages over each of its edges, again and again.
+func (in *PlanInput) collective(rounds int, passes, times, entries float64) Cost {
+	messages := passes * float64(in.Nodes-1)
+	if in.Links == 0 {
+		messages = 0
+	}
+	return in.cost(times*float64(rounds), times*messages, entries)
+}
+
+func (in *PlanInput) cost(rounds, messages, entries float64) Cost {
+	c := Cost{Rounds: rounds, Messages: messages, Bytes: 8 * entries * messages}
+	if rounds > 0 {
+		// Of n jitters, uniform between 0 and 1, the largest is n/(n+1) on average.
+		n := messages / rounds
+		c.Communication = rounds * (in.Time.Message(8*entries) + in.Time.Jitter.Seconds()*n/(n+1))
+	}
+	return c
 }
 
 func (c *Cost) add(o Cost) {

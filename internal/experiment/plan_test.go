@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
@@ -16,7 +17,7 @@ import (
 func exact() PlanInput {
 	return PlanInput{
 		Nodes: 8, Features: 8, Tasks: 16, Rank: 4, Samples: 5,
-		Kappa: math.E, Mu: 2, Epsilon: math.Exp(-2), Gamma: 1 / math.E, Links: 24, MaxDegree: 3,
+		Kappa: math.E, Mu: 2, Epsilon: math.Exp(-2), Gamma: 1 / math.E, Links: 24, MaxDegree: 3, SumRounds: 6, BroadcastRounds: 3,
 		Constants: UnitConstants, Time: TimeModel{Latency: time.Second, Bandwidth: 64}, Speed: 100,
 	}
 }
@@ -57,15 +58,17 @@ func TestPlanByHand(t *testing.T) {
 		{"operations", p.Dif.Operations, 236 * 2560},
 		{"entries", p.Dif.Entries, 236 * 768},
 
-		// Alg. 2: 7 rounds for the threshold and 2*7 in each of the 23 iterations.
-		{"rounds of the start", p.Dif.Init.Rounds, 7 + 2*7*23},
-		{"messages of the start", p.Dif.Init.Messages, (7 + 2*7*23) * 24},
-		{"bytes of the start", p.Dif.Init.Bytes, 8 * 24 * 7 * (1 + 23*32 + 23*37)},
+		// Two collectives of 6 rounds, and 7 of AGREE and 3 of a broadcast in each of the
+		// 23 iterations. A tree of 8 nodes has 7 edges.
+		{"rounds of the start", p.Dif.Init.Rounds, 6 + 6 + (7+3)*23},
+		{"messages of the start", p.Dif.Init.Messages, 14 + 14 + (7*24+7)*23},
+		{"bytes of the start", p.Dif.Init.Bytes, 8 * (14*6 + 14*4 + 23*(7*24*32+7*36))},
 		{"rounds of the iterations", p.Dif.Descent.Rounds, 75},
 		{"bytes of the iterations", p.Dif.Descent.Bytes, 75 * 24 * 8 * 32},
-		// A message of 32 entries takes 1 + 8*8*32/64 = 33 s.
+		// A message of 32 entries takes 1 + 8*8*32/64 = 33 s, one of 36 with 4 singular
+		// values more 37 s.
 		{"seconds of the iterations", p.Dif.Descent.Communication, 75 * 33},
-		{"seconds in all", p.Dif.Total.Communication, 75*33 + 7*(1+1) + 161*33 + 161*38},
+		{"seconds in all", p.Dif.Total.Communication, 75*33 + 6*(1+6) + 6*(1+4) + 161*33 + 69*37},
 		// Two tasks a node of 5*8*4 multiply-adds each, at 100 a second.
 		{"computation", p.Dif.Total.Computation, (23 + 15) * 3.2},
 		{"unknowns", p.Unknowns, (8 + 16 - 4) * 4 / 16},
@@ -157,20 +160,26 @@ func TestPlanLargestGammaInvertsRounds(t *testing.T) {
 // A run with the iterations and rounds of a plan sends what the plan says.
 func TestPlanTrafficIsThatOfARun(t *testing.T) {
 	s := Setting{Nodes: 6, Features: 10, Tasks: 12, Samples: 30, Rank: 2, Kappa: 1.5, Graph: "ring", Weights: "metropolis", Seed: 3}
-	w, err := s.Network(1)
+	w, err := s.Mixing(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := exact()
 	in.Features, in.Tasks, in.Samples, in.Rank, in.Kappa, in.Epsilon = 10, 12, 30, 2, 1.5, 0.1
-	in.SetNetwork(w)
+	if err := in.SetNetwork(w); err != nil {
+		t.Fatal(err)
+	}
 	p := newPlan(t, in)
 	problem, err := s.Problem(1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := difalt.Run(context.Background(), problem, &difalt.Network{Weights: w}, difalt.Options{
-		Rank: 2, Iterations: int(p.Dif.Iterations), Rounds: int(p.Dif.Rounds),
+	net, err := s.Network(w, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := difalt.Run(context.Background(), problem, net, difalt.Options{
+		Rank: 2, Tolerance: -1, Iterations: int(p.Dif.Iterations), Rounds: int(p.Dif.Rounds),
 		InitRounds: int(p.Dif.InitRounds), PowerIterations: int(p.Dif.PowerIterations), Workers: 1,
 	})
 	if err != nil {
@@ -179,9 +188,9 @@ func TestPlanTrafficIsThatOfARun(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		plan Cost
-		run  topology.Traffic
+		run  consensus.Traffic
 	}{{"start", p.Dif.Init, res.InitTraffic}, {"iterations", p.Dif.Descent, res.Last.Traffic}} {
-		got := topology.Traffic{Rounds: int64(c.plan.Rounds), Messages: int64(c.plan.Messages), Bytes: int64(c.plan.Bytes)}
+		got := consensus.Traffic{Rounds: int64(c.plan.Rounds), Messages: int64(c.plan.Messages), Bytes: int64(c.plan.Bytes)}
 		if got != c.run {
 			t.Errorf("%s: the plan says %+v, the run %+v", c.name, got, c.run)
 		}
@@ -198,7 +207,12 @@ func TestPlanOnNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := exact()
-	in.SetNetwork(w)
+	if err := in.SetNetwork(w); err != nil {
+		t.Fatal(err)
+	}
+	if in.SumRounds != 2 || in.BroadcastRounds != 1 {
+		t.Errorf("a sum takes %d rounds on a star and a broadcast %d", in.SumRounds, in.BroadcastRounds)
+	}
 	if in.Nodes != 5 || in.Links != 8 || in.MaxDegree != 4 || in.Gamma != w.Gamma() {
 		t.Errorf("the star of 5 is %+v", in)
 	}

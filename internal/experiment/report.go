@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/internal/text"
 )
@@ -25,29 +26,22 @@ const accurate = 1e-10
 // reportIntro begins the page.
 const reportIntro = `# Results
 
-The experiments of the paper and beyond it, run by difalt. This page and its figures
-were written by
-
-    difalt results --from DIR
-
-from the folders of the runs that are listed at the end. All of them are made by
+The experiments of the paper and beyond it. This page and its figures were written by
+"difalt results --from DIR" from the runs that are listed at the end. All of them are
+made by
 
     difalt simulate --preset all --out DIR/equal
     difalt simulate --preset all --weights metropolis --out DIR/metropolis
     difalt simulate --preset frontier --out DIR
     difalt simulate --preset kappa --out DIR
 
-The same seed gives the same numbers, measured times apart.
-
-The paper describes its mixing weights in two ways that agree on regular graphs
-only: its formula 1/deg, here “equal”, and doubly stochastic weights, here
-“metropolis”. Both are below.
+The paper describes its mixing weights in two ways that agree on regular graphs only:
+its formula 1/deg, here “equal”, and doubly stochastic weights, here “metropolis”.
 
 Distance is the subspace distance of node 0, which is the paper's node 1, from the
-truth. Curves are means over the trials on a band from the 10th to the 90th
-percentile. Time is the measured computation of the slowest node plus modelled
-communication; the time axis ends where the methods have arrived. A dash is for what
-was not reached.
+truth: means over the trials on a band from the 10th to the 90th percentile. Time is
+the measured computation of the slowest node plus modelled communication. A dash is
+for what was not reached.
 `
 
 // A report is the page that is being written.
@@ -71,7 +65,7 @@ func WriteReport(out string, all []*Result) error {
 		}
 	}
 	r.runs()
-	return writeBytes(filepath.Join(out, ReportFile), []byte(r.text.String()))
+	return atomicfile.WriteFile(filepath.Join(out, ReportFile), []byte(r.text.String()))
 }
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }

@@ -2,10 +2,13 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 )
 
@@ -21,8 +24,8 @@ type Run struct {
 	// memory bandwidth, which makes them longer where a node's data outgrow its cache.
 	// The communication that is modelled on top outweighs them by far.
 	Workers int
-	// Deliver is called with every finished trial in ascending order, by one goroutine
-	// at a time. An error ends the run.
+	// Deliver is called with every finished trial in ascending order, by the goroutine
+	// of Do. An error ends the run.
 	Deliver func(*Trial) error
 	// Progress is called with the number of iterations done since its last call, by
 	// several goroutines. It may be nil.
@@ -35,28 +38,43 @@ func (r *Run) Do(ctx context.Context) (unfinished *Trial, err error) {
 	if err := r.Setting.Validate(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	q := &queue{run: r, next: r.First, deliver: r.First, finished: map[int]*Trial{}}
-	lanes, threads := r.split()
+	type outcome struct {
+		trial *Trial
+		err   error
+	}
+	outcomes := make([]chan outcome, max(0, r.Last-r.First+1))
+	for i := range outcomes {
+		outcomes[i] = make(chan outcome, 1)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	lanes, threads := r.split()
+	var next atomic.Int64
 	for range lanes {
 		wg.Go(func() {
-			for number := q.take(); number <= r.Last && ctx.Err() == nil; number = q.take() {
-				t, err := r.trial(ctx, number, threads)
-				if err == nil {
-					err = q.put(t)
-				} else if number == r.First {
-					unfinished = t
+			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
+				o := outcome{err: ctx.Err()}
+				if o.err == nil {
+					o.trial, o.err = r.trial(ctx, r.First+i, threads)
 				}
-				if err != nil {
-					cancel(err)
-				}
+				outcomes[i] <- o
 			}
 		})
 	}
-	wg.Wait()
-	return unfinished, context.Cause(ctx)
+	for i := range outcomes {
+		o := <-outcomes[i]
+		if o.err == nil {
+			o.err = r.Deliver(o.trial)
+		} else if i == 0 {
+			unfinished = o.trial
+		}
+		if o.err != nil {
+			return unfinished, o.err
+		}
+	}
+	return nil, nil
 }
 
 // split returns how many trials run at once, and the threads of each.
@@ -67,37 +85,6 @@ func (r *Run) split() (lanes, threads int) {
 	}
 	lanes = max(1, min(workers, r.Last-r.First+1))
 	return lanes, workers / lanes
-}
-
-// A queue hands out trial numbers and puts the finished trials back in order.
-type queue struct {
-	run *Run
-
-	mu       sync.Mutex
-	next     int // to hand out
-	deliver  int // to deliver
-	finished map[int]*Trial
-}
-
-func (q *queue) take() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.next++
-	return q.next - 1
-}
-
-func (q *queue) put(t *Trial) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.finished[t.Number] = t
-	for t := q.finished[q.deliver]; t != nil; t = q.finished[q.deliver] {
-		delete(q.finished, q.deliver)
-		q.deliver++
-		if err := q.run.Deliver(t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // trial computes one trial: every method from the same initial estimate.
@@ -112,17 +99,18 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	net := &difalt.Network{Weights: weights, Agreement: agreement}
-	o := s.Options(threads)
-	o.Step = step
 	for _, name := range s.Methods {
-		o, net := o, net
+		o := s.Options(threads)
+		o.Step, o.Agreement = step, agreement
+		net, err := s.Network(weights, number)
+		if err != nil {
+			return t, err
+		}
 		if name == Auto {
-			net = &difalt.Network{Weights: weights}
-			if o, net.Agreement, err = difalt.Auto(problem, weights, o); err != nil {
+			o.Agreement = consensus.Agreement{Seed: agreement.Seed}
+			if o, err = difalt.Auto(ctx, problem, net, o); err != nil {
 				return t, fmt.Errorf("trial %d: %w", number, err)
 			}
-			net.Agreement.Seed = agreement.Seed
 		} else if o.Method, err = difalt.ParseMethod(name); err != nil {
 			return t, err
 		}
@@ -135,23 +123,26 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 }
 
 // curve runs one method and records its rows.
-func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem, net *difalt.Network, o difalt.Options) error {
+func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem, net *consensus.Network, o difalt.Options) error {
 	clock := newClock(r.Setting.Time, derive(r.Setting.Seed, trial, forJitter), c.Method)
 	c.Rows = make([]Row, 0, o.Iterations+1)
-	o.Observer = func(rec *difalt.Record) {
-		c.Rows = append(c.Rows, newRow(rec, clock.advance(rec.Traffic)))
+	o.Observer = func(rec *difalt.Record) error {
+		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
 		if rec.Iteration > 0 {
 			r.progress(1)
 		}
+		return nil
 	}
 	res, err := difalt.Run(ctx, p, net, o)
+	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
+		err = nil
+	}
 	if err != nil {
 		return fmt.Errorf("trial %d, method %s: %w", trial, c.Method, err)
 	}
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
-	c.Diverged = res.Status == difalt.Diverged
 	r.progress(o.Iterations - res.Iterations)
 	return nil
 }
@@ -162,10 +153,11 @@ func (r *Run) progress(iterations int) {
 	}
 }
 
-func newRow(rec *difalt.Record, communication float64) Row {
+// NewRow returns the row of a record after so many seconds of communication.
+func NewRow(rec *difalt.Record, communication float64) Row {
 	return Row{
 		Iteration: rec.Iteration,
-		SDFirst:   rec.SDNode1, SDMax: rec.SDMax, SDMean: rec.SDMean,
+		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
 		Disagreement: rec.Disagreement, Objective: rec.Objective,
 		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
 		Seconds: rec.Compute.Seconds() + communication,

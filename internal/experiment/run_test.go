@@ -34,7 +34,7 @@ func runTrials(t *testing.T, s Setting, first, last, workers int) []Trial {
 
 func TestRun(t *testing.T) {
 	s := small()
-	w, err := s.Network(3)
+	w, err := s.Mixing(3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,13 +129,31 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
+// A method that diverges keeps its rows and does not end the run; links that fail
+// cost messages and change nothing else.
+func TestRunUnusual(t *testing.T) {
+	s := small()
+	s.Methods, s.ScaledStep, s.Iterations = []string{"scaled", "dif"}, 1e300, 5
+	c := runTrials(t, s, 1, 1, 1)[0].Curves
+	if !c[0].Diverged || len(c[0].Rows) == 0 || len(c[0].Rows) > 5 || c[1].Diverged || len(c[1].Rows) != 6 {
+		t.Errorf("with a far too long step: diverged %v after %d rows, the other %v after %d", c[0].Diverged, len(c[0].Rows), c[1].Diverged, len(c[1].Rows))
+	}
+	s = small()
+	good := runTrials(t, s, 1, 1, 1)[0]
+	s.Loss, s.Delay, s.Duplicate = 0.2, 0.1, 0.1
+	bad := runTrials(t, s, 1, 1, 1)[0]
+	last, other := good.Curves[0].Rows[60], bad.Curves[0].Rows[60]
+	if last.SDFirst != other.SDFirst || last.Rounds != other.Rounds {
+		t.Errorf("links that fail change the result from %g to %g", last.SDFirst, other.SDFirst)
+	}
+	// A message that arrives with probability .7 is sent 1/.7 times on average.
+	if ratio := float64(other.Messages) / float64(last.Messages); math.Abs(ratio-1/0.7) > 0.05 {
+		t.Errorf("%g times as many messages, want 1/0.7", ratio)
+	}
+}
+
 func TestRunErrors(t *testing.T) {
 	s := small()
-	s.Graph, s.InitRounds = "path", 1
-	r := Run{Setting: s, First: 1, Last: 1, Deliver: func(*Trial) error { return nil }}
-	if _, err := r.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "trial 1") || !strings.Contains(err.Error(), "InitRounds = 1") {
-		t.Errorf("error is %v", err)
-	}
 	s.Rank = 31
 	if _, err := (&Run{Setting: s, First: 1, Last: 1}).Do(t.Context()); err == nil || !strings.Contains(err.Error(), "rank is 31") {
 		t.Errorf("error is %v", err)

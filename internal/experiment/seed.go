@@ -11,6 +11,7 @@ const (
 	forStart
 	forJitter
 	forAgreement
+	forLinks
 )
 
 // derive returns the seed for one purpose of one trial. Trials and purposes have

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/faulty"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
@@ -38,12 +40,14 @@ type Setting struct {
 	MixedPrecision bool    `json:"mixed_precision"` // as in difalt.Options
 
 	// How nodes agree in the iterations; the zero values are the paper's AGREE.
-	Agree     string  `json:"agree"`     // as topology.ParsePolynomial reads it, or "" for plain
-	Compress  string  `json:"compress"`  // as topology.ParseCompressor reads it, or "" for none
-	Sporadic  float64 `json:"sporadic"`  // as in topology.Agreement
-	Loss      float64 `json:"loss"`      // as in topology.Links, like the next two
-	Delay     float64 `json:"delay"`     //
-	Duplicate float64 `json:"duplicate"` //
+	Agree    string  `json:"agree"`    // as consensus.ParsePolynomial reads it, or "" for plain
+	Compress string  `json:"compress"` // as consensus.ParseCodec reads it, or "" for none
+	Sporadic float64 `json:"sporadic"` // Trigger of consensus.Agreement
+
+	// How links fail; see faulty.Links. Results do not change, but what is sent does.
+	Loss      float64 `json:"loss"`
+	Delay     float64 `json:"delay"`
+	Duplicate float64 `json:"duplicate"`
 
 	Seed uint64    `json:"seed"`
 	Time TimeModel `json:"time_model"`
@@ -98,7 +102,11 @@ func (s *Setting) Validate() error {
 	if err := s.Time.Validate(); err != nil {
 		return err
 	}
-	weights, err := s.Network(1)
+	weights, err := s.Mixing(1)
+	if err != nil {
+		return err
+	}
+	net, err := s.Network(weights, 1)
 	if err != nil {
 		return err
 	}
@@ -106,36 +114,30 @@ func (s *Setting) Validate() error {
 	if err != nil {
 		return err
 	}
-	if _, err := topology.NewMixer(weights, nil, agreement); err != nil {
+	if _, err := net.NewMixer(agreement, nil); err != nil {
 		return fmt.Errorf("agree: %w", err)
 	}
 	return nil
 }
 
 // Agreement returns how the nodes agree in the iterations of a trial.
-func (s *Setting) Agreement(trial int) (a topology.Agreement, err error) {
+func (s *Setting) Agreement(trial int) (a consensus.Agreement, err error) {
 	if s.Agree != "" {
-		if a.Polynomial, err = topology.ParsePolynomial(s.Agree); err != nil {
+		if a.Polynomial, err = consensus.ParsePolynomial(s.Agree); err != nil {
 			return a, fmt.Errorf("agree: %w", err)
 		}
 	}
 	if s.Compress != "" {
-		if a.Compressor, err = topology.ParseCompressor(s.Compress); err != nil {
+		if a.Codec, err = consensus.ParseCodec(s.Compress); err != nil {
 			return a, fmt.Errorf("compress: %w", err)
 		}
 	}
-	for _, f := range []struct {
-		name  string
-		value float64
-		field *float64
-	}{
-		{"sporadic", s.Sporadic, &a.Sporadic}, {"loss", s.Loss, &a.Links.Loss},
-		{"delay", s.Delay, &a.Links.Delay}, {"duplicate", s.Duplicate, &a.Links.Duplicate},
-	} {
-		*f.field = f.value
-		if err := a.Validate(); err != nil {
-			return a, fmt.Errorf("%s: %w", f.name, err)
-		}
+	if err := (consensus.Agreement{Trigger: s.Sporadic}).Validate(); err != nil {
+		return a, fmt.Errorf("sporadic: %w", err)
+	}
+	a.Trigger = s.Sporadic
+	if err := a.Validate(); err != nil {
+		return a, fmt.Errorf("agree: %w", err)
 	}
 	a.Seed = derive(s.Seed, trial, forAgreement)
 	return a, nil
@@ -161,8 +163,8 @@ func (s *Setting) AgreementText() string {
 	return strings.Join(parts, " ")
 }
 
-// Network returns the graph of a trial with its weights.
-func (s *Setting) Network(trial int) (*topology.Weights, error) {
+// Mixing returns the graph of a trial with its weights.
+func (s *Setting) Mixing(trial int) (*topology.Weights, error) {
 	rule, err := topology.ParseRule(s.Weights)
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
@@ -178,6 +180,28 @@ func (s *Setting) Network(trial int) (*topology.Weights, error) {
 	return weights, nil
 }
 
+// Network returns the network of a trial with its weights, all nodes in this process.
+// Where links fail, it counts what is sent again.
+func (s *Setting) Network(weights *topology.Weights, trial int) (*consensus.Network, error) {
+	links := faulty.Links{Loss: s.Loss, Delay: s.Delay, Duplicate: s.Duplicate}
+	if links == (faulty.Links{}) {
+		return consensus.New(weights, nil)
+	}
+	for _, f := range []struct {
+		name  string
+		links faulty.Links
+	}{{"loss", faulty.Links{Loss: s.Loss}}, {"duplicate", faulty.Links{Duplicate: s.Duplicate}}, {"delay", links}} {
+		if err := f.links.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	meter, err := faulty.NewMeter(weights.Graph().Len(), links, derive(s.Seed, trial, forLinks))
+	if err != nil {
+		return nil, err
+	}
+	return consensus.New(weights, meter)
+}
+
 // Problem returns the data of a trial, drawn by the given number of threads, with
 // the Gaussian start of the power iteration.
 func (s *Setting) Problem(trial, workers int) (*difalt.Problem, error) {
@@ -189,29 +213,37 @@ func (s *Setting) Problem(trial, workers int) (*difalt.Problem, error) {
 	return p, nil
 }
 
-// Options returns the options of a trial, without a method and a step.
+// Options returns the options of a trial, without a method, a step and an agreement.
+// Curves show all iterations, so nothing ends a run early.
 func (s *Setting) Options(workers int) difalt.Options {
 	return difalt.Options{
 		Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
 		InitRounds: s.InitRounds, PowerIterations: s.PowerIterations,
-		ScaledStep: s.ScaledStep, MixedPrecision: s.MixedPrecision, Workers: workers,
+		ScaledStep: s.ScaledStep, MixedPrecision: s.MixedPrecision, Workers: workers, Tolerance: -1,
 	}
 }
 
 // Start returns the problem of a trial with the initial estimate from which all
-// methods start in U0, the network, and the step size.
+// methods start in U0, the mixing weights, and the step size.
 func (s *Setting) Start(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, float64, error) {
-	weights, err := s.Network(trial)
-	if err != nil {
+	fail := func(err error) (*difalt.Problem, *topology.Weights, float64, error) {
 		return nil, nil, 0, fmt.Errorf("trial %d: %w", trial, err)
+	}
+	weights, err := s.Mixing(trial)
+	if err != nil {
+		return fail(err)
+	}
+	net, err := consensus.New(weights, nil)
+	if err != nil {
+		return fail(err)
 	}
 	problem, err := s.Problem(trial, workers)
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("trial %d: %w", trial, err)
+		return fail(err)
 	}
-	initial, err := difalt.Initialize(ctx, problem, &difalt.Network{Weights: weights}, s.Options(workers))
+	initial, err := difalt.Initialize(ctx, problem, net, s.Options(workers))
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("trial %d: %w", trial, err)
+		return fail(err)
 	}
 	problem.U0 = initial.U
 	return problem, weights, initial.Step, nil

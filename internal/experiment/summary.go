@@ -3,6 +3,8 @@ package experiment
 import (
 	"math"
 	"slices"
+
+	"github.com/difalt/difalt/internal/measure"
 )
 
 // Targets are the subspace distances whose iterations a summary counts.
@@ -141,7 +143,7 @@ func spread(v []float64) Spread {
 	return Spread{Mean: sum / float64(len(v)), Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
 }
 
-func median(v []float64) float64 { return quantile(slices.Sorted(slices.Values(v)), 0.5) }
+func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }
 
 // quantile interpolates between the order statistics of v, which are sorted.
 func quantile(v []float64, q float64) float64 {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
@@ -76,17 +75,13 @@ func (s Synthetic) Generate(nodes int, seed uint64, workers int) (*difalt.Proble
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var next atomic.Int64
+	slots := make(chan struct{}, workers)
 	var wg sync.WaitGroup
-	for range min(workers, nodes) {
+	for g := range nodes {
+		slots <- struct{}{}
 		wg.Go(func() {
-			for {
-				g := int(next.Add(1)) - 1
-				if g >= nodes {
-					return
-				}
-				p.Nodes[g] = s.node(g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, seed, truth, b)
-			}
+			p.Nodes[g] = s.node(g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, seed, truth, b)
+			<-slots
 		})
 	}
 	wg.Wait()

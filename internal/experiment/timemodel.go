@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/topology"
+	"github.com/difalt/difalt/consensus"
 )
 
 // A TimeModel says how long communication takes. A message of m bytes takes
@@ -109,7 +109,7 @@ func (m *TimeModel) UnmarshalJSON(text []byte) error {
 type clock struct {
 	model   TimeModel
 	rng     *rand.Rand
-	before  topology.Traffic
+	before  consensus.Traffic
 	seconds float64
 }
 
@@ -124,7 +124,7 @@ func newClock(model TimeModel, seed uint64, method string) *clock {
 }
 
 // advance returns the communication time of a run that has caused this traffic.
-func (c *clock) advance(now topology.Traffic) float64 {
+func (c *clock) advance(now consensus.Traffic) float64 {
 	rounds := now.Rounds - c.before.Rounds
 	messages := float64(now.Messages - c.before.Messages)
 	bytes := float64(now.Bytes - c.before.Bytes)

@@ -1,4 +1,4 @@
-// Package text puts numbers and tables into words for commands and pages.
+// Package text puts numbers, names and tables into words for messages and pages.
 package text
 
 import (
@@ -48,4 +48,24 @@ func (t Table) Markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// most is how many entries of a list a message shows.
+const most = 5
+
+// List joins the first entries of a list, and says how many there are more.
+func List(list []string) string {
+	if n := len(list) - most; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), n)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Names is List with every name in quotes.
+func Names(names []string) string {
+	quoted := make([]string, len(names))
+	for i, s := range names[:min(len(names), most)] {
+		quoted[i] = fmt.Sprintf("%q", s)
+	}
+	return List(quoted)
 }

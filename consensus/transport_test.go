@@ -1,0 +1,140 @@
+package consensus_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/faulty"
+	"github.com/difalt/difalt/topology"
+)
+
+// wantError fails unless err contains all the parts.
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", parts)
+		return
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("error %q lacks %q", err, p)
+		}
+	}
+}
+
+// tampering changes what comes along a link in a round.
+type tampering struct {
+	consensus.Transport
+	at     uint64
+	link   int
+	change func(frame []byte) []byte
+}
+
+func (x tampering) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	err := x.Transport.Exchange(ctx, seq, out, in)
+	if err == nil && seq == x.at {
+		in[x.link] = x.change(slices.Clone(in[x.link]))
+	}
+	return err
+}
+
+// TestTampering: what is not due is refused with the name of the peer and the round, and
+// the other processes end too.
+func TestTampering(t *testing.T) {
+	w := networks(t)[0]
+	groups := splits(6)[3]
+	other := appendNaN
+	for name, x := range map[string]struct {
+		change func([]byte) []byte
+		kind   consensus.Kind
+	}{
+		"a bit":        {func(p []byte) []byte { p[len(p)-1] ^= 4; return p }, consensus.Corrupt},
+		"cut off":      {func(p []byte) []byte { return p[:len(p)-1] }, consensus.Corrupt},
+		"nothing":      {func([]byte) []byte { return nil }, consensus.Corrupt},
+		"sender":       {resealed(20, 1), consensus.Protocol},
+		"run":          {resealed(8, 1), consensus.Protocol},
+		"epoch":        {resealed(16, 1), consensus.Protocol},
+		"round":        {resealed(24, 1), consensus.Protocol},
+		"channel":      {resealed(7, 1), consensus.Protocol},
+		"failure":      {resealed(6, 1), consensus.Protocol}, // of a later round
+		"not a number": {other, consensus.Protocol},
+		"too long":     {func(p []byte) []byte { return reseal(lengthen(p)) }, consensus.Protocol},
+	} {
+		const at = 1
+		var process int
+		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
+			ts, err := pipes(g, groups)
+			process = 3
+			ts[process] = tampering{ts[process], at, 0, x.change}
+			return ts, err
+		}, everything(consensus.Agreement{}))
+		var peer *consensus.PeerError
+		if !errors.As(errs[process], &peer) || peer.Kind != x.kind || peer.Round != at {
+			t.Errorf("%s: %v, want %v in round %d", name, errs[process], x.kind, at)
+		} else if first := w.Graph().Neighbors(groups[process][0])[0]; peer.Peer != first {
+			t.Errorf("%s: %v, want node %d", name, peer, first)
+		}
+		for k, err := range errs {
+			if k != process && (!errors.As(err, &peer) || peer.Kind != consensus.Closed) {
+				t.Errorf("%s: process %d: %v", name, k, err)
+			}
+		}
+	}
+}
+
+// TestHosted: transports that host what they cannot are refused.
+func TestHosted(t *testing.T) {
+	w := networks(t)[0]
+	for want, hosted := range map[string][]int{
+		"hosts no node": {}, "[6]": {6}, "[1 1]": {1, 1}, "[2 1]": {2, 1}, "[-1]": {-1},
+	} {
+		_, err := consensus.New(w, claims{hosted: hosted})
+		wantError(t, err, want)
+	}
+	_, err := consensus.New(nil, nil)
+	wantError(t, err, "needs weights")
+}
+
+type claims struct {
+	consensus.Transport
+	hosted []int
+}
+
+func (c claims) Hosted() []int { return c.hosted }
+
+// TestMeter: what faults cost is counted, and nothing else changes.
+func TestMeter(t *testing.T) {
+	for _, w := range networks(t) {
+		for _, a := range someAgreements(t) {
+			p := everything(a)
+			want, _, traffic := run(t, w, splits(w.Len())[0], nil, p)
+			meter := must[consensus.Transport](t)(faulty.NewMeter(w.Len(), faulty.Links{Loss: .15, Delay: .05}, 3))
+			n := must[*consensus.Network](t)(consensus.New(w, meter))
+			got, err := p(t.Context(), n)
+			if err != nil || !n.AllHosted() {
+				t.Fatal(err)
+			}
+			sameBits(t, "with a meter", got, want)
+			all := n.Traffic()
+			lost, total := float64(all.Lost), float64(all.Messages)
+			if math.Abs(lost-.2*total) > 5*math.Sqrt(.2*.8*total) || all.Messages-all.Lost != traffic[0].Messages {
+				t.Errorf("%+v, without faults %+v: not a fifth is lost", all, traffic[0])
+			}
+			if all.Bytes <= traffic[0].Bytes || all.Rounds != traffic[0].Rounds || all.Silent != traffic[0].Silent {
+				t.Errorf("%+v, without faults %+v", all, traffic[0])
+			}
+		}
+	}
+	for want, l := range map[string]faulty.Links{
+		"Loss = 1": {Loss: 1}, "Delay = -0.1": {Delay: -.1}, "Duplicate = 2": {Duplicate: 2}, "Corrupt = NaN": {Corrupt: math.NaN()},
+		"must be less than 1": {Loss: .5, Delay: .5},
+	} {
+		_, err := faulty.NewMeter(3, l, 1)
+		wantError(t, err, want)
+	}
+}

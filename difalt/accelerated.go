@@ -1,0 +1,340 @@
+package difalt
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// accelerated is Accelerated and AcceleratedTracking: Anderson acceleration (Anderson,
+// "Iterative Procedures for Nonlinear Integral Equations", 1965; Walker and Ni,
+// "Anderson Acceleration for Fixed-Point Iterations", 2011) of the scaled step or, with
+// PreconditionerNone, of twice the paper's. With the last m changes of
+//
+//	l = Z - U               of the residual before the nodes have averaged, and
+//	g = QR(Agree(Z))        of where the step alone would lead,
+//
+// at every node, iteration k computes
+//
+//	M_ab = Agree(<dl_a, dl_b>),  v_a = Agree(<dl_a, l>)
+//	c = (M + 1e-10 tr(M) I)^-1 v
+//	U <- QR(g - sum_a c_a dg_a).
+//
+// The inner products are of residuals before the averaging, so that they travel in the
+// message of Z and cost no round of their own; of M only what is new does. They have
+// to be agreed: with coefficients of its own, every node extrapolates its own way.
+//
+// Two guards. The memory is emptied where the agreed norm of l doubles over its least of
+// the last m, and no correction is longer than twice that norm. And since Anderson
+// acceleration solves l = 0, of which saddle points are solutions too, the objective is
+// watched: when it has risen, all nodes go back together to the last g for which it had
+// not, and start again from there.
+type accelerated struct {
+	scaled  *scaledDiffusion // the step, P and the tracker; its P is not used with PreconditionerNone
+	memory  int
+	nodes   []*anderson
+	sent    [][]float64 // P, if it is sent; the row of M that is new; v; |l|^2
+	entries int         // of P in it
+
+	safe, tried []*kernel.Basis // g of the best state that is told, and of the one being told
+	lowest      float64         // objective of the former
+	restarts    int
+
+	adapt, extrapolate func(worker int) // stored, so that calling them does not allocate
+}
+
+// An anderson is what a node remembers. Slots of dl and dg are filled in turn; there is
+// one more than the memory, which an iteration writes before it is known to succeed.
+type anderson struct {
+	l, lastL, g, lastG []float64
+	dl, dg             [][]float64
+	m                  []float64 // agreed M, by slots
+	norms              []float64 // the agreed |l| of the last iterations
+	norm               float64   // of this one
+	filled, next       int       // slots that count, and the one to write
+	known              bool      // lastL and lastG are
+
+	slots              []int // in use in this iteration, the newest first
+	correction, rr, qr []float64
+	chol, c            []float64 // of solve
+}
+
+const (
+	regularization = 1e-10 // of M, relative to its trace
+	restartAt      = 2     // the norm of l over its least
+	longest        = 2     // correction, relative to that norm
+	// A rise of the objective by less than this part of itself and of the sum of y^2 is
+	// none.
+	rise = 1e-9
+	// The first changes, far from the solution, mislead: so many iterations only remember.
+	plainFirst = 6
+	// plainStep is the step without P, relative to the paper's.
+	plainStep = 2
+)
+
+func newAccelerated(s *Solver, t *tracker) *accelerated {
+	m := &accelerated{scaled: newScaledDiffusion(s, t), memory: s.o.Memory, safe: newBases(s), tried: newBases(s)}
+	if s.o.Preconditioner == PreconditionerScaled {
+		m.entries = len(m.scaled.next[0])
+	}
+	size, r, slots := len(s.u[0].Data()), s.o.Rank, m.memory+1
+	for range s.u {
+		n := &anderson{
+			m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
+			rr: make([]float64, r*r), qr: make([]float64, len(s.qrWork[0])), slots: make([]int, 0, slots), norms: make([]float64, 0, slots),
+		}
+		for _, v := range []*[]float64{&n.l, &n.lastL, &n.g, &n.lastG, &n.correction} {
+			*v = make([]float64, size)
+		}
+		for range slots {
+			n.dl, n.dg = append(n.dl, make([]float64, size)), append(n.dg, make([]float64, size))
+		}
+		m.nodes = append(m.nodes, n)
+		m.sent = append(m.sent, make([]float64, m.entries+2*m.memory+1))
+	}
+	m.adapt = s.perNode(func(i int) { m.adaptNode(s, i) })
+	m.extrapolate = s.perNode(func(i int) { m.extrapolateNode(s, i) })
+	m.reset()
+	return m
+}
+
+func (m *accelerated) combine(ctx context.Context, s *Solver) error {
+	if m.entries > 0 {
+		if err := m.scaled.shareFirst(ctx, s); err != nil {
+			return err
+		}
+	}
+	if t := m.scaled.tracker; t != nil {
+		if err := t.combine(ctx, s); err != nil {
+			return err
+		}
+	}
+	s.pool.Run(m.adapt)
+	if err := s.exchange(ctx, consensus.StreamBasis, s.z, m.sent); err != nil {
+		return err
+	}
+	s.pool.Run(m.extrapolate)
+	return nil
+}
+
+// adaptNode takes the step at one node and prepares its inner products.
+func (m *accelerated) adaptNode(s *Solver, i int) {
+	n, products := m.nodes[i], m.sent[i][m.entries:]
+	switch t := m.scaled.tracker; {
+	case m.entries > 0:
+		m.scaled.adaptNode(s, i)
+		copy(m.sent[i], m.scaled.next[i])
+	case t != nil:
+		descend(s.z[i], s.u[i], t.next[i], plainStep*s.step())
+	default:
+		descend(s.z[i], s.u[i], s.grads[i], plainStep*s.step()*s.nodeCount())
+	}
+	floats.SubTo(n.l, s.z[i].Data(), s.u[i].Data())
+	clear(products)
+	products[2*m.memory] = floats.Dot(n.l, n.l)
+	n.slots = n.slots[:0]
+	if !n.known {
+		return
+	}
+	floats.SubTo(n.dl[n.next], n.l, n.lastL)
+	for a := range min(n.filled+1, m.memory) {
+		slot := (n.next - a + m.memory + 1) % (m.memory + 1)
+		n.slots = append(n.slots, slot)
+		products[a] = floats.Dot(n.dl[n.next], n.dl[slot])
+		products[m.memory+a] = floats.Dot(n.dl[slot], n.l)
+	}
+}
+
+// extrapolateNode makes g of the averaged Z, and from that and the agreed inner products
+// what becomes the next U.
+func (m *accelerated) extrapolateNode(s *Solver, i int) {
+	n, products, z := m.nodes[i], m.sent[i][m.entries:], s.z[i]
+	z.Orthonormalize(n.rr, n.qr)
+	copy(n.g, z.Data())
+	n.norm = math.Sqrt(max(products[2*m.memory], 0))
+	if !n.known {
+		return
+	}
+	floats.SubTo(n.dg[n.next], n.g, n.lastG)
+	slots := m.memory + 1
+	for a, slot := range n.slots {
+		n.m[n.next*slots+slot], n.m[slot*slots+n.next] = products[a], products[a]
+	}
+	if s.iteration < plainFirst || !n.solve(slots, products[m.memory:]) {
+		return
+	}
+	clear(n.correction)
+	for a, slot := range n.slots {
+		floats.AddScaled(n.correction, n.c[a], n.dg[slot])
+	}
+	scale := 1.0
+	if length := floats.Norm(n.correction, 2); length > longest*n.norm {
+		scale = longest * n.norm / length
+	}
+	floats.AddScaledTo(z.Data(), n.g, -scale, n.correction)
+}
+
+// solve computes c = (M + 1e-10 tr(M) I)^-1 v for the slots in use, and reports whether
+// that exists.
+func (n *anderson) solve(width int, v []float64) bool {
+	k, trace := len(n.slots), 0.0
+	for a, slot := range n.slots {
+		for b, other := range n.slots {
+			n.chol[a*k+b] = n.m[slot*width+other]
+		}
+		trace += n.chol[a*k+a]
+		n.c[a] = v[a]
+	}
+	for a := range k {
+		n.chol[a*k+a] += regularization * trace
+	}
+	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: blas.Upper})
+	if !ok || !(trace > 0) {
+		return false
+	}
+	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c})
+	return true
+}
+
+func (m *accelerated) commit(s *Solver) {
+	m.scaled.takeOver(s, m.sent, m.entries)
+	for _, n := range m.nodes {
+		if n.known {
+			n.filled = min(n.filled+1, m.memory)
+			n.next = (n.next + 1) % (m.memory + 1)
+		}
+		n.l, n.lastL, n.g, n.lastG, n.known = n.lastL, n.l, n.lastG, n.g, true
+		least := math.Inf(1)
+		for _, v := range n.norms {
+			least = min(least, v)
+		}
+		if n.norm > restartAt*least {
+			n.forget()
+		}
+		if len(n.norms) == m.memory {
+			n.norms = slices.Delete(n.norms, 0, 1)
+		}
+		n.norms = append(n.norms, n.norm)
+	}
+	if s.watch.telling == s.iteration {
+		for i, n := range m.nodes {
+			copy(m.tried[i].Data(), n.lastG)
+		}
+	}
+}
+
+// forget empties the memory, but for the last l and g.
+func (n *anderson) forget() {
+	n.filled = 0
+	n.norms = n.norms[:0]
+}
+
+// hear guards against a rise of the objective of all nodes, of which all hear together.
+func (m *accelerated) hear(s *Solver, objective float64) {
+	if objective <= m.lowest+rise*(m.lowest+s.yy*float64(s.samples)) || math.IsInf(m.lowest, 1) {
+		if objective < m.lowest {
+			m.lowest = objective
+			m.safe, m.tried = m.tried, m.safe
+		}
+		return
+	}
+	for i, n := range m.nodes {
+		s.u[i].CopyFrom(m.safe[i])
+		n.forget()
+		n.known = false
+	}
+	m.lowest = math.Inf(1) // whatever the plain step does from there is taken
+	m.restarts++
+}
+
+func (m *accelerated) reset() {
+	m.scaled.reset()
+	m.lowest, m.restarts = math.Inf(1), 0
+	for _, n := range m.nodes {
+		n.forget()
+		n.known, n.next = false, 0
+	}
+}
+
+func (m *accelerated) save(i int) NodeState {
+	n := m.nodes[i]
+	if !n.known {
+		return NodeState{}
+	}
+	state := NodeState{Anderson: &AndersonState{
+		L: slices.Clone(n.lastL), G: slices.Clone(n.lastG), M: slices.Clone(n.m), Norms: slices.Clone(n.norms),
+		Filled: n.filled, Next: n.next, Lowest: known(m.lowest),
+		Safe: slices.Clone(m.safe[i].Data()), Tried: slices.Clone(m.tried[i].Data()),
+	}}
+	for k := range n.dl {
+		state.Anderson.DL = append(state.Anderson.DL, slices.Clone(n.dl[k]))
+		state.Anderson.DG = append(state.Anderson.DG, slices.Clone(n.dg[k]))
+	}
+	if m.entries > 0 {
+		state.P = slices.Clone(m.scaled.nodes[i].p)
+	}
+	if t := m.scaled.tracker; t != nil {
+		state.Tracked, state.Previous = slices.Clone(t.sum[i].Data()), slices.Clone(t.previous[i].Data())
+	}
+	return state
+}
+
+func (m *accelerated) fits(state *NodeState) bool {
+	if state.empty() {
+		return true
+	}
+	a, n, size := state.Anderson, m.nodes[0], len(m.nodes[0].l)
+	if a == nil || len(a.DL) != len(n.dl) || len(a.DG) != len(n.dg) || len(a.M) != len(n.m) || len(a.Norms) > m.memory ||
+		a.Filled < 0 || a.Filled > m.memory || a.Next < 0 || a.Next > m.memory || len(state.P) != m.entries {
+		return false
+	}
+	for _, v := range slices.Concat(a.DL, a.DG, [][]float64{a.L, a.G, a.Safe, a.Tried}) {
+		if len(v) != size {
+			return false
+		}
+	}
+	tracked := 0
+	if m.scaled.tracker != nil {
+		tracked = size
+	}
+	return len(state.Tracked) == tracked && len(state.Previous) == tracked
+}
+
+func (m *accelerated) restore(i int, state *NodeState) {
+	n, a := m.nodes[i], state.Anderson
+	n.forget()
+	if n.known = a != nil; !n.known {
+		m.reset()
+		return
+	}
+	copy(n.lastL, a.L)
+	copy(n.lastG, a.G)
+	copy(n.m, a.M)
+	n.norms = append(n.norms, a.Norms...)
+	n.filled, n.next = a.Filled, a.Next
+	for k := range n.dl {
+		copy(n.dl[k], a.DL[k])
+		copy(n.dg[k], a.DG[k])
+	}
+	copy(m.safe[i].Data(), a.Safe)
+	copy(m.tried[i].Data(), a.Tried)
+	if m.lowest = math.Inf(1); a.Lowest != nil {
+		m.lowest = *a.Lowest
+	}
+	copy(m.scaled.nodes[i].p, state.P)
+	m.scaled.shared = m.entries > 0
+	if t := m.scaled.tracker; t != nil {
+		copy(t.sum[i].Data(), state.Tracked)
+		copy(t.previous[i].Data(), state.Previous)
+		t.started = true
+	}
+}
+
+func (m *accelerated) shortened() (damped, regularized int) { return m.scaled.shortened() }

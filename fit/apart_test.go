@@ -1,0 +1,320 @@
+package fit
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/topology"
+)
+
+// apart calls f once a group of nodes, all at the same time as processes would, each
+// with its own end of the network, and returns what f returns.
+func apart[T any](t *testing.T, w *topology.Weights, groups [][]int, f func(net *consensus.Network) (T, error)) ([]T, []error) {
+	t.Helper()
+	return apartOver(t, w, groups, func(end consensus.Transport) consensus.Transport { return end }, f)
+}
+
+// apartOver does that with every transport replaced by what over returns for it.
+func apartOver[T any](t *testing.T, w *topology.Weights, groups [][]int, over func(consensus.Transport) consensus.Transport, f func(net *consensus.Network) (T, error)) ([]T, []error) {
+	t.Helper()
+	ends, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, failed := make([]T, len(groups)), make([]error, len(groups))
+	var wg sync.WaitGroup
+	for i, end := range ends {
+		wg.Go(func() {
+			defer end.Close()
+			net, err := consensus.New(w, over(end))
+			if err == nil {
+				out[i], err = f(net)
+			}
+			failed[i] = err
+		})
+	}
+	wg.Wait()
+	return out, failed
+}
+
+// groupings are all nodes in one process but over the protocol, in two, and one each.
+func groupings(l int) [][][]int {
+	two, each := make([][]int, 2), make([][]int, l)
+	for g := range l {
+		two[g%2] = append(two[g%2], g)
+		each[g] = []int{g}
+	}
+	return [][][]int{two, each}
+}
+
+// sites is text of rows of tasks on four nodes, mixed, with levels and missing values.
+type sites []string
+
+func newSites(seed uint64) (s sites) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var theta [14][2]float64
+	for k := range theta {
+		theta[k] = [2]float64{1 + r.NormFloat64(), 2 + r.NormFloat64()}
+	}
+	for i := range 14 * 20 {
+		k := r.IntN(len(theta))
+		if i < 4 {
+			k = i // nodes come in order
+		}
+		x := [2]float64{3 + r.NormFloat64(), 20 + 10*r.NormFloat64()}
+		level := r.IntN(3)
+		y := x[0]*theta[k][0] + x[1]*theta[k][1]/10 + float64(level) + r.NormFloat64()
+		a := fmt.Sprint(x[0])
+		if r.IntN(8) == 0 {
+			a = "NA"
+		}
+		s = append(s, fmt.Sprintf("t%d,n%d,%s,%v,%s,%v", k, k%4, a, x[1], []string{"p", "q", "r"}[level], y))
+	}
+	return s
+}
+
+var siteSchema = model.Schema{Columns: []string{"a", "b", "site"}, Categories: []model.Category{{Column: "site", Levels: []string{"p", "q", "r"}}}}
+
+// table is that of the given nodes, with the rows that node g has after change.
+func (s sites) table(nodes []int, schema model.Schema, change func(node int, row string) string) (*dataset.Table, error) {
+	text := []string{"task,node,a,b,site,y"}
+	for _, row := range s {
+		for _, g := range nodes {
+			if strings.Contains(row, fmt.Sprintf(",n%d,", g)) {
+				if change != nil {
+					row = change(g, row)
+				}
+				text = append(text, row)
+			}
+		}
+	}
+	return dataset.ReadCSV(strings.NewReader(strings.Join(text, "\n")), dataset.TableOptions{
+		Task: "task", Target: "y", Node: "node", Schema: &schema, Missing: dataset.MissingKeep,
+	})
+}
+
+// split holds some rows of the table out.
+func split(t *dataset.Table) ([]bool, error) {
+	return t.Split(dataset.Split{TestFraction: 0.25, Seed: 5})
+}
+
+// What the nodes agree on before the algorithm has the same bits wherever they live:
+// scaling, mean, strengths, which tasks take part, and who is exposed.
+func TestDesignApart(t *testing.T) {
+	s := newSites(3)
+	bytes, tasks := largeBytes, leastTuned
+	defer func() { largeBytes, leastTuned = bytes, tasks }()
+	largeBytes, leastTuned = 0, 5 // every second task
+	type agreed struct {
+		Scaling model.Scaling
+		Theta   []float64
+		Tried   [2][]Tried
+		Unit    float64
+		Tuned   [2]int
+		Exposed Exposed
+	}
+	w := weights(t, "path", 4, topology.Metropolis)
+	agree := func(net *consensus.Network) (*agreed, error) {
+		tab, err := s.table(net.Hosted(), siteSchema, nil)
+		if err != nil {
+			return nil, err
+		}
+		c := testConfig(t, 4, 2)
+		c.Network = net
+		if c.Train, err = split(tab); err != nil {
+			return nil, err
+		}
+		d, err := newDesign(t.Context(), tab, &c)
+		if err != nil {
+			return nil, err
+		}
+		f := &fitter{design: d, c: &c, report: &Report{}}
+		unit, err1 := d.unit(t.Context())
+		p, err2 := d.fitPooled(t.Context(), decades(-2, 6, unit))
+		o, err3 := d.fitSingle(t.Context(), d.layout, decades(-2, 6, unit), 2)
+		err4, err5 := f.tunedTasks(t.Context()), f.findExposed(t.Context())
+		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+			return nil, err
+		}
+		return &agreed{d.Scaling, p.theta(-1, p.ridge), [2][]Tried{p.tried, o.tried}, unit, [2]int{f.report.TunedTasks, f.report.AllTasks}, f.report.Exposed}, nil
+	}
+	want, err := agree(network(t, w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Tuned[0] >= want.Tuned[1] || want.Scaling.Fill[0] == 0 {
+		t.Errorf("nothing to compare: %+v", want)
+	}
+	for _, groups := range groupings(4) {
+		got, failed := apart(t, w, groups, agree)
+		for i := range got {
+			if failed[i] != nil || !reflect.DeepEqual(got[i], want) {
+				t.Errorf("nodes %d: %v\n%+v, want\n%+v", groups[i], failed[i], got[i], want)
+			}
+		}
+	}
+}
+
+// What differs between nodes is refused at all of them, with the names of the node and
+// of what differs.
+func TestRefusedApart(t *testing.T) {
+	s := newSites(3)
+	w := weights(t, "er:0.5", 4, topology.Metropolis)
+	for name, c := range map[string]struct {
+		schema model.Schema
+		row    func(row string) string
+		config func(c *Config)
+		want   string
+	}{
+		"order":  {model.Schema{Columns: []string{"b", "a", "site"}, Categories: siteSchema.Categories}, nil, nil, `feature column 0 at node 2 ("n2") is "b", but "a" at node 0 ("n0")`},
+		"fewer":  {model.Schema{Columns: []string{"a", "b"}}, nil, nil, `the number of feature columns at node 2 ("n2") is 2, but 3 at node 0`},
+		"levels": {model.Schema{Columns: siteSchema.Columns, Categories: []model.Category{{Column: "site", Levels: []string{"p", "r", "q"}}}}, nil, nil, `column "site" at node 2 ("n2") is one of the levels ["p" "r" "q"], but one of the levels ["p" "q" "r"] at node 0`},
+		"task":   {siteSchema, func(row string) string { return strings.Replace(row, "t2,", "t3,", 1) }, nil, `task "t3" is at node 2 ("n2") and at node 3 ("n3")`},
+		"target": {siteSchema, nil, func(c *Config) { c.TargetColumn = "z" }, `the target column at node 2 ("n2") is "z", but "y" at node 0`},
+		"rank":   {siteSchema, nil, func(c *Config) { c.Options.Rank = 3 }, `the rank at node 2 ("n2") is 3, but 2 at node 0`},
+		"folds":  {siteSchema, nil, func(c *Config) { c.Folds = 1 }, "the number of folds is 1"},
+	} {
+		for _, groups := range groupings(4)[1:] {
+			_, failed := apart(t, w, groups, func(net *consensus.Network) (*model.Model, error) {
+				odd, schema, change := net.Hosted()[0] == 2, siteSchema, func(_ int, row string) string { return row }
+				c2 := testConfig(t, 4, 2)
+				c2.Network, c2.TargetColumn = net, "y"
+				if odd {
+					schema = c.schema
+					if c.row != nil {
+						change = func(_ int, row string) string { return c.row(row) }
+					}
+					if c.config != nil {
+						c.config(&c2)
+					}
+				}
+				tab, err := s.table(net.Hosted(), schema, change)
+				if err != nil {
+					return nil, err
+				}
+				m, _, err := Fit(t.Context(), tab, c2)
+				return m, err
+			})
+			for i, err := range failed {
+				if err == nil || !strings.Contains(err.Error(), c.want) || groups[i][0] != 2 && !strings.Contains(err.Error(), "node 2") {
+					t.Errorf("%s, node %d: error %v, want %q", name, groups[i], err, c.want)
+				}
+			}
+		}
+	}
+}
+
+// A whole fit gives the same bits in one process, in two, and with one process a node:
+// every node's U and coefficients, what was chosen, and all scores.
+func TestFitApart(t *testing.T) {
+	s := newSites(4)
+	coded, err := consensus.ParseCodec("int8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(c *Config){
+		"plain": func(c *Config) { c.Baselines = false },
+		"coded": func(c *Config) { c.Options.Agreement.Codec = coded },
+		"tuned": func(c *Config) {
+			c.Tune, c.Spectrum, c.Folds, c.Options.Rank, c.Options.Iterations, c.Options.Rounds = true, true, 2, 2, 5, 3
+		},
+		"scaled": func(c *Config) {
+			c.Options.Method, c.Options.Agreement.Polynomial = difalt.ScaledDiffusion, consensus.Chebyshev
+		},
+		"no mean": func(c *Config) { c.NoMean, c.Standardize, c.TuneRidge, c.Ridge = true, false, false, 2 },
+	} {
+		w := weights(t, "ring", 4, topology.Metropolis)
+		train := func(net *consensus.Network) (*outcome, error) {
+			tab, err := s.table(net.Hosted(), siteSchema, nil)
+			if err != nil {
+				return nil, err
+			}
+			c := testConfig(t, 4, 3)
+			c.Network, c.Options.Iterations = net, 40
+			c.Options.Agreement.RoundByRound = true
+			if c.Train, err = split(tab); err != nil {
+				return nil, err
+			}
+			change(&c)
+			m, r, err := Fit(t.Context(), tab, c)
+			if err != nil {
+				return nil, err
+			}
+			return &outcome{m, r}, nil
+		}
+		whole, err := train(network(t, w))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, groups := range groupings(4) {
+			parts, failed := apart(t, w, groups, train)
+			tasks := 0
+			for i, part := range parts {
+				if failed[i] != nil {
+					t.Fatalf("%s, nodes %d: %v", name, groups[i], failed[i])
+				}
+				comparePart(t, fmt.Sprintf("%s, nodes %d", name, groups[i]), groups[i], part, whole)
+				tasks += len(part.m.Tasks())
+			}
+			if tasks != len(whole.m.Tasks()) {
+				t.Errorf("%s: %d tasks in the parts, %d in the whole", name, tasks, len(whole.m.Tasks()))
+			}
+		}
+	}
+}
+
+// An outcome is what Fit returns.
+type outcome struct {
+	m *model.Model
+	r *Report
+}
+
+// comparePart compares what the process of some nodes has with what one process has.
+func comparePart(t *testing.T, name string, nodes []int, part, whole *outcome) {
+	t.Helper()
+	p, q := part.m.Parameters(), whole.m.Parameters()
+	same := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s differs: %v, want %v", name, what, got, want)
+		}
+	}
+	same("scaling", p.Scaling, q.Scaling)
+	same("mean", p.Mean, q.Mean)
+	same("ridge", []float64{p.Ridge, p.NoiseVariance}, []float64{q.Ridge, q.NoiseVariance})
+	for i, g := range nodes {
+		same("node", p.Nodes[i], q.Nodes[g])
+		same("U", p.U[i].Data(), q.U[g].Data())
+	}
+	at := map[string]int{}
+	for k, task := range q.Tasks {
+		at[task] = k
+	}
+	r := part.m.Rank()
+	for k, task := range p.Tasks {
+		j := at[task]
+		same("b", p.B[k*r:][:r], q.B[j*r:][:r])
+		same("precision", p.Precision[k*r*r:][:r*r], q.Precision[j*r*r:][:r*r])
+		same("rows", p.Samples[k], q.Samples[j])
+		same("task's errors", fmt.Sprint(part.r.Tasks[k]), fmt.Sprint(whole.r.Tasks[j])) // NaN is NaN
+	}
+	a, b := part.r, whole.r
+	same("scores", fmt.Sprint(a.Scores), fmt.Sprint(b.Scores))
+	same("choice", a.Chosen, b.Chosen)
+	same("what was tried", a.Tried, b.Tried)
+	same("spectrum", a.Spectrum, b.Spectrum)
+	same("exposed", a.Exposed, b.Exposed)
+	same("counts", []int{a.TunedTasks, a.AllTasks, a.Folds, a.Result.Iterations}, []int{b.TunedTasks, b.AllTasks, b.Folds, b.Result.Iterations})
+	same("traffic", a.Traffic, b.Traffic)
+}

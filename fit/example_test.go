@@ -1,0 +1,72 @@
+package fit_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/topology"
+)
+
+// Train on a table with a network of four nodes, compare with the baselines on
+// held-out rows, and predict.
+func Example() {
+	file, err := os.Open("../examples/clinics.csv")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	table, err := dataset.ReadCSV(file, dataset.TableOptions{Task: "clinic", Target: "score", Drop: []string{"patient"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := table.AssignBlocks(4); err != nil {
+		log.Fatal(err)
+	}
+	train, err := table.Split(dataset.Split{TestFraction: 0.25, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	graph, err := topology.Ring(4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		log.Fatal(err)
+	}
+	network, err := consensus.New(weights, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, report, err := fit.Fit(context.Background(), table, fit.Config{
+		Network: network,
+		Options: difalt.Options{Rank: 3, Iterations: 300},
+		Train:   train, Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range report.Scores {
+		fmt.Printf("%-22s explained variance %.1f\n", s.Method, s.Test.ExplainedVariance)
+	}
+	patient := []float64{61, 74, 130, 102, 68, 8, 22, 4}
+	score, err := m.Predict("C07", patient)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("predicted a score:", score > 0)
+	_, err = m.Predict("C99", patient)
+	fmt.Println(err)
+	// Output:
+	// shared representation  explained variance 0.7
+	// pooled ridge           explained variance 0.2
+	// one ridge per task     explained variance 0.6
+	// predicted a score: true
+	// the model does not know task "C99": add it with adapt
+}

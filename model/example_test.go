@@ -1,0 +1,114 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/topology"
+)
+
+// trained returns a model of a few clinics for the examples below.
+func trained() *model.Model {
+	table, err := dataset.NewTable([]string{"dose", "age"}, true, kernel.Float64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for clinic, slope := range map[string]float64{"north": 2, "south": -1, "west": 3} {
+		for i := range 12 {
+			dose, age := float64(i%4), float64(20+7*i%50)
+			if err := table.Append(clinic, "", []float64{dose, age}, 10+slope*dose+0.1*age); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	if err := table.AssignBlocks(1); err != nil {
+		log.Fatal(err)
+	}
+	graph, err := topology.Complete(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		log.Fatal(err)
+	}
+	network, err := consensus.New(weights, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, _, err := fit.Fit(context.Background(), table, fit.Config{
+		Network: network,
+		Options: difalt.Options{Rank: 2, Iterations: 500}, Standardize: true, Intercept: true, Ridge: 1e-3,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return m
+}
+
+// Serve predictions: a batch of rows of any tasks, into the caller's memory. One
+// model serves all goroutines.
+func ExampleModel_PredictBatch() {
+	m := trained()
+	scores := make([]float64, 2)
+	tasks := []string{"north", "south"}
+	rows := []float64{
+		3, 40, // dose and age of the first
+		3, 40,
+	}
+	if err := m.PredictBatch(scores, tasks, rows); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.1f\n", scores)
+	// Output: [20.0 11.0]
+}
+
+// A model travels as bytes, which are those of the file that Save writes. Those of
+// another version are refused.
+func ExampleModel_MarshalBinary() {
+	data, err := trained().MarshalBinary()
+	if err != nil {
+		log.Fatal(err)
+	}
+	var m model.Model
+	if err := m.UnmarshalBinary(data); err != nil {
+		log.Fatal(err)
+	}
+	score, err := m.Predict("west", []float64{1, 30})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.1f\n", score)
+	// Output: 16.0
+}
+
+// Add a task from a few rows, and say how sure its prediction is.
+func ExampleModel_PredictError() {
+	m := trained()
+	few, err := dataset.NewTable(m.Features(), true, kernel.Float64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, row := range [][3]float64{{0, 30, 13}, {2, 41, 16.1}, {3, 35, 16.5}} {
+		if err := few.Append("east", "", row[:2], row[2]); err != nil {
+			log.Fatal(err)
+		}
+	}
+	adapted, _, err := m.Adapt(few, 0, m.Parameters().Ridge)
+	if err != nil {
+		log.Fatal(err)
+	}
+	score, standardError, err := adapted.PredictError("east", []float64{1, 30})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.0f, sure to one digit: %v\n", score, standardError < 0.5)
+	// Output: 14, sure to one digit: true
+}

@@ -1,0 +1,110 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/difalt/difalt/internal/text"
+	"gonum.org/v1/gonum/floats"
+)
+
+// A Table is rows of samples, as a *dataset.Table of package dataset is.
+type Table interface {
+	// Features and Tasks return names.
+	Features() []string
+	Tasks() []string
+	Rows() int
+	// Task returns the task of a row, an index of Tasks.
+	Task(row int) int
+	// X sets dst, one entry a feature, to the features of a row, NaN where they are
+	// missing, and returns it.
+	X(dst []float64, row int) []float64
+	// Y returns the target of a row, if the table has targets.
+	Y(row int) float64
+	HasTarget() bool
+}
+
+// Predict returns the prediction for features x of a task. It does not allocate
+// unless it fails. An unknown task is an error.
+func (m *Model) Predict(task string, x []float64) (float64, error) {
+	t, ok := m.index[task]
+	if !ok {
+		return 0, unknownTask(task)
+	}
+	if len(x) != len(m.features) {
+		return 0, fmt.Errorf("x has %d features, the model %d", len(x), len(m.features))
+	}
+	return m.predict(t, x), nil
+}
+
+// PredictBatch sets dst[i] to the prediction for a row of features of task tasks[i],
+// x[i*k : (i+1)*k] for the k features of the model. It does not allocate unless it
+// fails. An unknown task or a wrong length is an error, and dst is then unspecified.
+func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
+	k := len(m.features)
+	if len(dst) != len(tasks) || len(x) != len(tasks)*k {
+		return fmt.Errorf("%d tasks with %d features each need %d predictions and %d numbers in x: there are %d and %d",
+			len(tasks), k, len(tasks), len(tasks)*k, len(dst), len(x))
+	}
+	for i, name := range tasks {
+		t, ok := m.index[name]
+		if !ok {
+			return fmt.Errorf("row %d: %w", i, unknownTask(name))
+		}
+		dst[i] = m.predict(t, x[i*k:][:k])
+	}
+	return nil
+}
+
+func (m *Model) predict(t int, x []float64) float64 {
+	return m.bias[t] + floats.Dot(x, m.theta[t*len(x):][:len(x)])
+}
+
+// FillMissing puts, in place of every NaN among features x of one row, the mean of
+// that feature over the training rows, and returns the number of them. Predict takes
+// NaN as it is, and returns NaN. x must have as many entries as the model has
+// features.
+func (m *Model) FillMissing(x []float64) (filled int) { return m.p.Scaling.fillMissing(x) }
+
+// PredictTable returns the prediction for every row of a table with the model's
+// features, with FillMissing for those that are missing. Tasks that the model does
+// not know are an error that names them.
+func (m *Model) PredictTable(t Table) ([]float64, error) {
+	if err := m.checkFeatures(t); err != nil {
+		return nil, err
+	}
+	at := make([]int, len(t.Tasks()))
+	var unknown []string
+	for k, name := range t.Tasks() {
+		i, ok := m.index[name]
+		if !ok {
+			unknown = append(unknown, name)
+		}
+		at[k] = i
+	}
+	if unknown != nil {
+		return nil, unknownTask(unknown...)
+	}
+	out := make([]float64, t.Rows())
+	x := make([]float64, len(m.features))
+	for i := range out {
+		m.FillMissing(t.X(x, i))
+		out[i] = m.predict(at[t.Task(i)], x)
+	}
+	return out, nil
+}
+
+func (m *Model) checkFeatures(t Table) error {
+	if !slices.Equal(t.Features(), m.features) {
+		return fmt.Errorf("the table has the features %q, the model %q", t.Features(), m.features)
+	}
+	return nil
+}
+
+// unknownTask names tasks that the model does not know.
+func unknownTask(names ...string) error {
+	if len(names) == 1 {
+		return fmt.Errorf("the model does not know task %q: add it with adapt", names[0])
+	}
+	return fmt.Errorf("the model does not know tasks %s: add them with adapt", text.Names(names))
+}

@@ -1,0 +1,42 @@
+package model
+
+import "math"
+
+// A Scaling takes rows of a table to what U, mean and b_t are about.
+type Scaling struct {
+	Fill          []float64 // in place of missing features, NaN
+	Center, Scale []float64 // of the table's features: z = (x - center) / scale
+	Target        float64   // subtracted from the target
+	Constant      bool      // a feature that is always 1 comes last
+}
+
+// Width is the number of scaled features d: those of the table, and the constant.
+func (s *Scaling) Width() int {
+	if s.Constant {
+		return len(s.Center) + 1
+	}
+	return len(s.Center)
+}
+
+// Apply scales z in place, which has Width entries and begins with a row of the table.
+func (s *Scaling) Apply(z []float64) {
+	s.fillMissing(z[:len(s.Fill)])
+	for j, c := range s.Center {
+		z[j] = (z[j] - c) / s.Scale[j]
+	}
+	if s.Constant {
+		z[len(s.Center)] = 1
+	}
+}
+
+// fillMissing puts the fill in place of every NaN of x, a row of the table, and
+// returns their number.
+func (s *Scaling) fillMissing(x []float64) (filled int) {
+	for j, v := range x {
+		if math.IsNaN(v) {
+			x[j] = s.Fill[j]
+			filled++
+		}
+	}
+	return filled
+}
