@@ -91,30 +91,45 @@ func (v *spied) followDGD(t *testing.T, tr *trail) {
 	tr.u = tr.u[:len(tr.gradient)]
 }
 
-// followScaled is for the methods that send L B_g B_g' with every basis.
+// followScaled is for the methods that send L B_g B_g' with every basis, and for those
+// under acceleration. These extrapolate from agreed numbers, which neighbours can replay;
+// here U comes from the victim instead.
 func (v *spied) followScaled(t *testing.T, tr *trail, u *mat.Dense) {
-	l := float64(v.w.Len())
-	_, sums := v.collectives(v.packedSize())
-	p := v.symmetric(sums[len(sums)-1])
+	l, packed := float64(v.w.Len()), v.packedSize()
+	var p *mat.SymDense
+	step := 2 * v.result.Step * l // with PreconditionerNone
+	if v.o.Preconditioner == difalt.PreconditionerScaled {
+		_, sums := v.collectives(packed)
+		p, step = v.symmetric(sums[len(sums)-1]), v.o.ScaledStep*l/v.curvature()
+	}
 	var trackers []mixed
-	if v.o.Method == difalt.GradientTracking {
+	if v.o.Method == difalt.GradientTracking || v.o.Method == difalt.AcceleratedTracking {
 		trackers = v.mixes(t, onTracker, v.o.Rounds, 0)
 	}
 	tracked, previous := mat.NewDense(v.d, v.r, nil), mat.NewDense(v.d, v.r, nil)
-	for i, m := range v.mixes(t, onBasis, v.o.Rounds, v.packedSize()) {
+	for i, m := range v.mixes(t, onBasis, v.o.Rounds, v.scalars()) {
+		if v.o.Method >= difalt.Accelerated && i > 0 {
+			u = mat.DenseCopyOf(v.bases[i-1])
+		}
 		var g *mat.Dense
 		if trackers != nil { // sends the tracked gradient + L (gradient - previous gradient)
 			g = scaledDifference(v.basis(trackers[i].first), tracked, 1/l)
 			g.Add(previous, g)
 			tracked, previous = v.basis(trackers[i].last), g
 		} else { // sends U - s/(n m) L gradient P^-1
-			g = scaledDifference(u, v.basis(m.first), v.curvature()/(v.o.ScaledStep*l))
-			g.Mul(g, p)
+			g = scaledDifference(u, v.basis(m.first), 1/step)
 		}
-		gram := v.symmetric(m.first[v.d*v.r:])
-		gram.ScaleSym(1/l, gram)
-		tr.u, tr.gradient, tr.gram = append(tr.u, u), append(tr.gradient, g), append(tr.gram, gram)
-		u, p = orthonormal(v.basis(m.last)), v.symmetric(m.last[v.d*v.r:])
+		if p != nil {
+			if trackers == nil {
+				g.Mul(g, p)
+			}
+			gram := v.symmetric(m.first[v.d*v.r:])
+			gram.ScaleSym(1/l, gram)
+			tr.gram = append(tr.gram, gram)
+			p = v.symmetric(m.last[v.d*v.r:])
+		}
+		tr.u, tr.gradient = append(tr.u, u), append(tr.gradient, g)
+		u = orthonormal(v.basis(m.last))
 	}
 }
 

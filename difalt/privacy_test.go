@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -51,17 +54,25 @@ func spyOptions(method difalt.Method, code string, iterations int) difalt.Option
 	}
 	return difalt.Options{
 		Rank: 2, Method: method, Iterations: iterations, Rounds: 3, InitRounds: 3, PowerIterations: 8,
-		ScaledStep: 0.3, Kappa: 100, Tolerance: -1, Workers: 1, Agreement: consensus.Agreement{Codec: codec},
+		ScaledStep: 0.3, Memory: 7, Kappa: 100, Tolerance: -1, Workers: 1, Agreement: consensus.Agreement{Codec: codec},
 	}
 }
 
-// everyMethod runs a test with every method and codec.
-func everyMethod(t *testing.T, f func(t *testing.T, method difalt.Method, code string)) {
-	for _, method := range difalt.Methods() {
-		for _, code := range []string{"none", "int8"} {
-			t.Run(fmt.Sprint(method, " ", code), func(t *testing.T) { f(t, method, code) })
+// everyMethod runs a test with the options of every method and codec.
+func everyMethod(t *testing.T, iterations int, f func(t *testing.T, o difalt.Options)) {
+	for _, code := range []string{"none", "int8"} {
+		for _, method := range difalt.Methods() {
+			t.Run(fmt.Sprint(method, " ", code), func(t *testing.T) { f(t, spyOptions(method, code, iterations)) })
 		}
+		o := spyOptions(difalt.Accelerated, code, iterations)
+		o.Preconditioner = difalt.PreconditionerNone
+		t.Run("without preconditioner "+code, func(t *testing.T) { f(t, o) })
 	}
+}
+
+// uncoded reports whether a run sends float64: servers and DGD have no codec.
+func uncoded(o difalt.Options) bool {
+	return o.Agreement.Codec == nil || o.Method == difalt.AltGDmin || o.Method == difalt.DGD
 }
 
 // A haul is all that a node has sent: the bytes, and the numbers that an attacker makes of
@@ -83,16 +94,15 @@ func (v *spied) haul(t *testing.T) (h haul) {
 			case len(f.code) == 0:
 			case f.channel == onCollective || f.channel == onServer:
 				h.numbers = append(h.numbers, float64s(f.code[1:]))
-			case v.o.Agreement.Codec == nil || f.channel == onExact || v.o.Method == difalt.DGD:
+			case f.channel == onExact || uncoded(v.o):
 				h.numbers = append(h.numbers, float64s(f.code))
 			default:
 				before := replicas[f.channel]
 				if before == nil {
-					scalars := 0
-					if f.channel == onBasis && v.o.Method >= difalt.ScaledDiffusion {
-						scalars = v.packedSize()
+					before = make([]float64, v.d*v.r)
+					if f.channel == onBasis {
+						before = append(before, make([]float64, v.scalars())...)
 					}
-					before = make([]float64, v.d*v.r+scalars)
 				}
 				after := slices.Clone(before)
 				v.hear(t, after, f, f.channel)
@@ -146,11 +156,11 @@ func appendFloats(p []byte, bits int, numbers ...float64) []byte {
 const guessed = 0.9
 
 // leaks returns what of the victim's rows, responses and coefficients is in a haul as it
-// is, rounded, scaled, or nearly so. The largest |x| and |y| are meant to be there.
+// is, rounded, scaled, or nearly so.
 func (v *spied) leaks(h haul) (found []string) {
 	rows, coefficients := v.secrets()
 	for i, secret := range rows {
-		if h.contains(slices.DeleteFunc(slices.Clone(secret), v.public)) {
+		if h.contains(secret) {
 			found = append(found, fmt.Sprint("numbers of row ", i))
 		}
 		if h.resembling(secret) > guessed {
@@ -178,24 +188,15 @@ func (v *spied) secrets() (rows, coefficients [][]float64) {
 	return rows, coefficients
 }
 
-// public reports whether x is one of the two largest numbers.
-func (v *spied) public(x float64) bool {
-	own, _ := v.collectives(6)
-	return math.Abs(x) == own[0][4] || math.Abs(x) == own[0][5]
-}
-
 // TestNothingVerbatim looks for data in all bytes that a node sends, and for the same data
 // in bytes to which they have been added.
 func TestNothingVerbatim(t *testing.T) {
 	s := problemFor(3, 30, 30)
-	everyMethod(t, func(t *testing.T, method difalt.Method, code string) {
-		v := spy(t, s, victim, spyOptions(method, code, 12))
+	everyMethod(t, 12, func(t *testing.T, o difalt.Options) {
+		v := spy(t, s, victim, o)
 		h := v.haul(t)
 		if found := v.leaks(h); found != nil {
 			t.Errorf("found %v", found)
-		}
-		if own, _ := v.collectives(6); !h.contains(own[0][4:5]) || !h.contains(own[0][5:6]) {
-			t.Error("the largest |x| and |y| are not found")
 		}
 		x, y, b := v.x[victim][1].RawRowView(4), v.y[victim][2], v.result.B[0][:2]
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -215,4 +216,54 @@ func TestNothingVerbatim(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWarnsOfCoefficients: the log names, once and before anything is sent, the nodes with
+// fewer tasks than the rank, if a run sends sums of b b'.
+func TestWarnsOfCoefficients(t *testing.T) {
+	for _, c := range []struct {
+		method    difalt.Method
+		by        difalt.Preconditioner
+		tolerance float64
+		split     bool
+		rank      int
+		want      string
+	}{
+		{difalt.ScaledDiffusion, difalt.PreconditionerScaled, -1, false, 2, "nodes=[3] rank=2"},
+		{difalt.GradientTracking, difalt.PreconditionerScaled, -1, false, 2, "nodes=[3] rank=2"},
+		{difalt.GradientTracking, difalt.PreconditionerScaled, -1, false, 1, ""},
+		{difalt.AcceleratedTracking, difalt.PreconditionerScaled, -1, false, 2, "nodes=[3] rank=2"},
+		{difalt.Accelerated, difalt.PreconditionerNone, -1, false, 2, ""},
+		{difalt.Accelerated, difalt.PreconditionerNone, 0, false, 2, "nodes=[3] rank=2"},
+		{difalt.DifAltGDmin, difalt.PreconditionerScaled, 0, false, 2, "nodes=[3] rank=2"},
+		{difalt.DifAltGDmin, difalt.PreconditionerScaled, 1e-3, false, 13, `nodes="[0 1 2 3]" rank=13`},
+		{difalt.DifAltGDmin, difalt.PreconditionerScaled, 0, true, 2, ""},
+		{difalt.DifAltGDmin, difalt.PreconditionerScaled, -1, false, 2, ""},
+	} {
+		var log bytes.Buffer
+		o := difalt.Options{Method: c.method, Preconditioner: c.by, Rank: c.rank, Iterations: 2, Tolerance: c.tolerance, SampleSplit: c.split, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		s := problemFor(1, 30, 14)
+		s.Start = nil
+		net := network(t, "path", 4, topology.Metropolis, 1)
+		solver, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer solver.Close()
+		if said := log.String(); strings.Contains(said, "give their coefficients away") != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf("%+v: the log says %q", c, said)
+		}
+		if sent := net.Traffic(); sent.Messages != 0 {
+			t.Errorf("%d messages were sent before", sent.Messages)
+		}
+		log.Reset()
+		for range 2 {
+			if _, err := solver.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.Contains(log.String(), "give their coefficients away") {
+			t.Errorf("%+v: it says so again", c)
+		}
+	}
 }

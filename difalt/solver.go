@@ -76,6 +76,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.method, s.meeting, s.rounds = s.newMethod()
 	s.metrics = newMetrics(s.pool, p.Truth, len(p.Nodes), d, r)
 	s.watch = newWatch(s)
+	s.warnExposed()
 	return s, nil
 }
 

@@ -159,7 +159,7 @@ func (w *watch) due(s *Solver) bool {
 	if s.iteration == w.measured {
 		return true // again, in an iteration that is tried again
 	}
-	if s.o.Tolerance < 0 || s.o.SampleSplit || s.iteration < w.next {
+	if !s.o.judges() || s.iteration < w.next {
 		return false
 	}
 	return w.move <= s.o.Tolerance || s.o.StopAtNoise && s.iteration%lookAgain == 0
@@ -284,7 +284,7 @@ func (s *Solver) finish(ctx context.Context) (Status, error) {
 	status := IterationLimit
 	w := &s.watch
 	switch {
-	case s.o.Tolerance < 0 || s.o.SampleSplit:
+	case !s.o.judges():
 		if w.above >= 0 {
 			status = Diverged
 		}

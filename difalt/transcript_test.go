@@ -197,7 +197,7 @@ func (v *spied) hear(t *testing.T, known []float64, f wireFrame, channel byte) {
 		t.Fatal(err)
 	}
 	if len(rest) > 0 {
-		scalars, _ := consensus.ParseCodec("int16")
+		scalars, _ := consensus.ParseCodec("float32")
 		if _, err = scalars.Decode(change[v.d*v.r:], rest); err != nil {
 			t.Fatal(err)
 		}
@@ -212,6 +212,19 @@ func (v *spied) basis(x []float64) *mat.Dense {
 
 // packedSize is the length of an upper triangle.
 func (v *spied) packedSize() int { return v.r * (v.r + 1) / 2 }
+
+// scalars is how many travel with a basis: P, and the inner products of the acceleration.
+func (v *spied) scalars() (n int) {
+	switch v.o.Method {
+	case difalt.ScaledDiffusion, difalt.GradientTracking:
+		return v.packedSize()
+	case difalt.Accelerated, difalt.AcceleratedTracking:
+		if n = 2*v.o.Memory + 1; v.o.Preconditioner == difalt.PreconditionerScaled {
+			n += v.packedSize()
+		}
+	}
+	return n
+}
 
 // symmetric returns the matrix of an upper triangle.
 func (v *spied) symmetric(p []float64) *mat.SymDense {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/difalt/difalt/difalt"
 )
 
 // Exposed names the nodes that tell others more than sums over many rows, since they
@@ -97,8 +95,7 @@ func (f *fitter) disclosed(g int) (flags byte) {
 			}
 		}
 	}
-	scaled := c.Options.Method == difalt.ScaledDiffusion || c.Options.Method == difalt.GradientTracking
-	if (scaled || c.Spectrum) && len(d.layout[g]) < c.Options.Rank {
+	if (c.Options.SendsCoefficientGrams() || c.Spectrum) && len(d.layout[g]) < c.Options.Rank {
 		flags |= ofCoefficients
 	}
 	return flags

@@ -77,9 +77,13 @@ func TestExposed(t *testing.T) {
 		t.Errorf("exposed are %+v without folds", r.Exposed)
 	}
 	// Every node has a single task.
-	c.Options.Rank = 2
+	c.Options.Rank, c.Options.Tolerance = 2, -1
+	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
+		t.Errorf("exposed are %+v without sums of b b'", r.Exposed)
+	}
 	all := []string{`"0"`, `"1"`, `"2"`}
 	for name, change := range map[string]func(c *Config){
+		"judged":   func(c *Config) { c.Options.Tolerance = 0 },
 		"spectrum": func(c *Config) { c.Spectrum = true },
 		"scaled":   func(c *Config) { c.Options.Method = difalt.ScaledDiffusion },
 		"tracking": func(c *Config) { c.Options.Method = difalt.GradientTracking },
