@@ -15,9 +15,10 @@ type Exposed struct {
 	// Grams have fewer rows in a fold than there are features, so that the Gram matrix
 	// of the fold tells them up to a rotation.
 	Grams []string
-	// Coefficients have fewer tasks than the rank in a fit that sends sums of b_t b_t':
-	// from these their coefficients can be read off, those of a single task up to its
-	// sign, and those of several up to a rotation.
+	// Coefficients have a single task in a fit that sends Gram matrices, whose regression
+	// they are, or fewer than the rank in one that sends sums of b_t b_t': from these
+	// their coefficients can be read off, that of a single task up to its sign, and those
+	// of several up to a rotation.
 	Coefficients []string
 }
 
@@ -95,7 +96,8 @@ func (f *fitter) disclosed(g int) (flags byte) {
 			}
 		}
 	}
-	if (c.Options.SendsCoefficientGrams() || c.Spectrum) && len(d.layout[g]) < c.Options.Rank {
+	tasks := len(d.layout[g])
+	if (c.Options.SendsCoefficientGrams() || c.Spectrum) && tasks < c.Options.Rank || grams && tasks == 1 {
 		flags |= ofCoefficients
 	}
 	return flags
