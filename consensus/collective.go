@@ -121,6 +121,7 @@ func (n *Network) checkRows(z [][]float64) error {
 // A collected is a relay as an operation of its own.
 type collected struct {
 	relay
+	kind callKind
 	data []float64
 }
 
@@ -130,7 +131,7 @@ func (o *collected) start(n *Network, tree *tree, c call, z [][]float64) {
 		o.relay = relay{net: n, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
 		o.come = func(k int) []byte { return n.got[k].code }
 	}
-	o.tree, o.down, o.round = tree, c.kind == callBroadcast, 0
+	o.tree, o.kind, o.down, o.round = tree, c.kind, c.kind == callBroadcast, 0
 	o.how = bySum
 	if c.kind == callMax {
 		o.how = byMax
@@ -142,17 +143,17 @@ func (o *collected) start(n *Network, tree *tree, c call, z [][]float64) {
 		o.rows[i] = o.data[i*entries:][:entries]
 		copy(o.rows[i], row)
 		if !finite(row) && (!o.down || n.hosted[i] == c.root) {
-			n.fail(channelCollective, i)
+			n.fail(o.channel(), i)
 		}
 	}
 }
 
-func (o *collected) channel() uint8                { return channelCollective }
+func (o *collected) channel() uint8                { return channelCollective + uint8(o.kind) }
 func (o *collected) speak()                        {}
 func (o *collected) part(dst []byte, k int) []byte { return o.relay.part(dst, k) }
 func (o *collected) hear(k int) error              { return o.relay.hear(k, o.net.got[k].code) }
 
 func (o *collected) step() Traffic {
-	messages := o.relay.step(channelCollective)
+	messages := o.relay.step(o.channel())
 	return Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(len(o.rows[0])) * messages}
 }

@@ -214,6 +214,12 @@ func TestTell(t *testing.T) {
 							return nil, err
 						}
 					}
+					before := n.Traffic()
+					m.Close()
+					m.Close()
+					if after := n.Traffic(); after != before {
+						t.Errorf("%s: traffic %+v, after Close %+v", what, before, after)
+					}
 					s := n.NewServer(nil)
 					s.Tell(words, nil)
 					if err := s.Mix(ctx, z, 1); err != nil {

@@ -8,6 +8,8 @@ type fusion struct {
 	relay  // otherwise
 	layout layout
 	data   []float64
+	// counted says that the messages of the tree are, and not those of a server.
+	counted bool
 }
 
 func (n *Network) newFusion(pool *kernel.Pool) *fusion {
@@ -68,9 +70,13 @@ func (f *fusion) speak()                        {}
 func (f *fusion) part(dst []byte, k int) []byte { return f.relay.part(dst, k) }
 func (f *fusion) hear(k int) error              { return f.relay.hear(k, f.net.got[k].code) }
 
-// step counts, for the round in which a node sends up, the two messages that it
-// exchanges with a server.
+// step counts the messages of the round or, for a server, in the first round the two
+// that a node exchanges with it.
 func (f *fusion) step() Traffic {
+	if f.counted {
+		messages := f.relay.step(channelServer)
+		return Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(f.layout.n) * messages}
+	}
 	var t Traffic
 	if f.round == 0 {
 		t = Traffic{Rounds: 2, Messages: 2 * int64(len(f.relay.rows))}

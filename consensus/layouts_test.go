@@ -188,13 +188,13 @@ type party struct {
 	seen                 [][]float64 // what every operation returned, by hosted node
 }
 
-func newParty(n *consensus.Network, a consensus.Agreement) (*party, error) {
+func newParty(n *consensus.Network, a consensus.Agreement, pool *kernel.Pool) (*party, error) {
 	p := &party{n: n, seen: make([][]float64, len(n.Hosted()))}
 	var err error
-	if p.gossip, err = n.NewMixer(a, nil); err != nil {
+	if p.gossip, err = n.NewMixer(a, pool); err != nil {
 		return nil, err
 	}
-	p.server, p.mean = n.NewServer(nil), n.NewNeighborMean(nil)
+	p.server, p.mean = n.NewServer(pool), n.NewNeighborMean(pool)
 	p.basis = messages(n, 13, 2, 3, consensus.StreamBasis, 1)
 	p.gradient = messages(n, 13, 2, 0, consensus.StreamGradient, 2)
 	return p, nil
@@ -288,10 +288,20 @@ func (p *party) try(ctx context.Context, iteration int) error {
 }
 
 // everything returns a program of three iterations.
-func everything(a consensus.Agreement) program {
+func everything(a consensus.Agreement) program { return iterations(a, false) }
+
+// withWorkers is everything, in processes with one, two or three workers.
+func withWorkers(a consensus.Agreement) program { return iterations(a, true) }
+
+func iterations(a consensus.Agreement, workers bool) program {
 	a.RoundByRound = true
 	return func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-		p, err := newParty(n, a)
+		var pool *kernel.Pool
+		if workers {
+			pool = kernel.NewPool(1 + n.Hosted()[0]%3)
+			defer pool.Close()
+		}
+		p, err := newParty(n, a, pool)
 		for i := 0; i < 3 && err == nil; i++ {
 			err = p.iterate(ctx, i)
 		}
@@ -336,7 +346,7 @@ func TestSameBits(t *testing.T) {
 			noErrors(t, fmt.Sprint(a, " on ", w), errs)
 			for _, groups := range all[1:] {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w, groups)
-				got, errs, sent := run(t, w, groups, pipes, everything(a))
+				got, errs, sent := run(t, w, groups, pipes, withWorkers(a))
 				noErrors(t, what, errs)
 				sameBits(t, what, got, want)
 				var sum consensus.Traffic

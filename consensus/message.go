@@ -26,15 +26,14 @@ func (m Message) Entries() int {
 }
 
 // A Stream says which sequence of messages a message continues. The messages of a
-// stream other than Exact have one shape, and change slowly from one call of Mix to
-// the next, so that a mixer that compresses may send differences: it keeps what
-// the neighbours know, one copy for every node and stream.
+// stream other than Exact have one shape, and change slowly from one call of Mix to the
+// next, so that a mixer may send coded differences: it keeps a replica of what the
+// neighbours have, for every node and stream.
 type Stream uint8
 
 const (
-	// Exact messages are never compressed, accelerated, withheld or lost: plain AGREE
-	// in float64. The initialisation and all control messages, such as flags, are of
-	// this kind. They may have any shape.
+	// Exact messages are never coded, accelerated or withheld: plain AGREE in float64.
+	// The initialisation is of this kind. They may have any shape.
 	Exact          Stream = iota
 	StreamBasis           // the bases Z_g
 	StreamGradient        // the gradients, of methods that combine before they adapt
@@ -57,8 +56,8 @@ type Traffic struct {
 	Rounds   int64 // exchanges that had to wait for one another
 	Messages int64 // directed: one node to one neighbour
 	Bytes    int64 // payload of the messages
-	Silent   int64 // messages not sent, since the neighbour knows enough
-	Lost     int64 // of Messages, those that did not arrive in their round
+	Silent   int64 // messages not sent, since there was too little news
+	Lost     int64 // of Messages, those that had to be sent again; see Meter
 }
 
 // Minus returns what t counts beyond u, an earlier count.
@@ -69,6 +68,17 @@ func (t Traffic) Minus(u Traffic) Traffic {
 // Plus returns the sum of two counts.
 func (t Traffic) Plus(u Traffic) Traffic {
 	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes, t.Silent + u.Silent, t.Lost + u.Lost}
+}
+
+// checkFinite returns an error that names the first node with a number that is not
+// finite.
+func (n *Network) checkFinite(z []Message, channel uint8) error {
+	for i, m := range z {
+		if m.Basis != nil && !finite(m.Basis.Data()) || !finite(m.Scalars) {
+			n.fail(channel, i)
+		}
+	}
+	return n.verdict(true)
 }
 
 // checkMessages returns an error that names the first node whose message has another

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
@@ -43,6 +44,11 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	}
 	step, bound := a.limits()
 	switch {
+	case a.Polynomial == Tree:
+		m := n.newMixer("tree")
+		m.fusion = n.newFusion(pool)
+		m.fusion.counted = true
+		return m, nil
 	case a.Polynomial != Chebyshev:
 		bound = 0
 	case !n.weights.RealEigenvalues():
@@ -152,7 +158,8 @@ func (m *Mixer) Traffic() Traffic { return m.traffic.now }
 // After an error z is unspecified; see Network.Rewind. It returns ctx.Err() if the
 // caller gives up, a *PeerError if another node fails, and an error that wraps
 // ErrNotFinite and names the node if a number cannot be sent: that error comes at all
-// nodes in the same round, and then there is no more to be done.
+// nodes in the same round, and then there is no more to be done. Where rounds are
+// applied at once as a power of W nothing is sent, and NaN spreads like a number.
 func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	if err := m.check(ctx, z, rounds); err != nil || rounds == 0 || z[0].Entries() == 0 {
 		return err
@@ -186,7 +193,7 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) error {
 	if rounds < 0 {
 		return fmt.Errorf("consensus: %d rounds: must not be negative", rounds)
 	}
-	if m.fusion != nil && rounds != 1 {
+	if m.fusion != nil && !m.fusion.counted && rounds != 1 {
 		return fmt.Errorf("consensus: %d rounds through a server: must be 1", rounds)
 	}
 	if m.wrong != nil {
@@ -203,17 +210,32 @@ func (m *Mixer) average(s Stream) *average {
 	return m.fast
 }
 
+func (m *Mixer) channel(s Stream) uint8 {
+	if m.fusion != nil {
+		return channelServer
+	}
+	return uint8(s)
+}
+
 // mixHere averages messages of nodes that all live in this process, all rounds at once.
 func (m *Mixer) mixHere(z []Message, rounds int) error {
-	n, entries := m.net, int64(z[0].Entries())
+	n, entries, how := m.net, int64(z[0].Entries()), m.average(z[0].Stream)
+	if how == nil || how.dense == nil {
+		if err := n.checkFinite(z, m.channel(z[0].Stream)); err != nil {
+			return err
+		}
+	}
 	t := Traffic{Rounds: int64(rounds), Messages: int64(rounds) * n.ends}
 	passed := rounds
 	if m.fusion != nil {
 		m.fusion.run(z)
 		t = Traffic{Rounds: 2, Messages: 2 * int64(len(z))}
 		passed = 2 * n.tree.height
+		if m.fusion.counted {
+			t = Traffic{Rounds: int64(passed), Messages: 2 * int64(len(z)-1)}
+		}
 	} else {
-		m.average(z[0].Stream).mix(z, rounds)
+		how.mix(z, rounds)
 	}
 	t.Bytes = 8 * entries * t.Messages
 	m.traffic.now = m.traffic.now.Plus(n.metered(t))
@@ -332,6 +354,20 @@ func (m *Mixer) Told() (word uint8, sums []float64, ok bool) {
 		r.values = append(r.values, sums...)
 	}
 	return word, sums, ok
+}
+
+// Close takes the mixer out of its network, which otherwise keeps it: Commit and Rewind
+// no longer concern it, and what it has sent stays part of Network.Traffic. It must not
+// be used any more. It may be called more than once.
+func (m *Mixer) Close() {
+	n := m.net
+	i := slices.Index(n.mixers, m)
+	if i < 0 {
+		return
+	}
+	n.mixers = slices.Delete(n.mixers, i, i+1)
+	n.traffic.now = n.traffic.now.Plus(m.traffic.now)
+	n.traffic.committed = n.traffic.committed.Plus(m.traffic.now)
 }
 
 func (m *Mixer) commit() {

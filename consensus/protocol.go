@@ -45,14 +45,18 @@ func (f failure) error() error {
 
 // Channels of the operations that are not the averaging of a stream.
 const (
-	channelCollective = 64
-	channelServer     = 65
+	channelCollective = 64 // and the kind of call
+	channelServer     = 72
 )
 
 func channelName(c uint8) string {
 	switch c {
-	case channelCollective:
-		return "a collective operation"
+	case channelCollective + uint8(callSum):
+		return "a sum over the nodes"
+	case channelCollective + uint8(callMax):
+		return "a maximum over the nodes"
+	case channelCollective + uint8(callBroadcast):
+		return "a broadcast"
 	case channelServer:
 		return "the mean through a server"
 	}

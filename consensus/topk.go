@@ -33,9 +33,9 @@ func (t topK) Limits(p Polynomial) (step, gamma float64) {
 	return 0.7 * math.Sqrt(t.fraction), 1
 }
 
-// MaxLen counts a number and a float32 for each of the entries that are kept. A gap
-// takes one byte for every 7 bits, and the gaps add up to less than n, so that those of
-// two bytes or more are few.
+// MaxLen counts the number of entries that are kept and, for each, a float32 and the gap
+// before it. A gap takes one byte for every 7 bits; since gaps add up to less than n, at
+// most n/128 of them take a second byte, and fewer still a third.
 func (t topK) MaxLen(n int) int { return maxHeader + binary.MaxVarintLen64 + t.kept(n)*5 + n/64 }
 
 // kept returns how many of n entries are coded.

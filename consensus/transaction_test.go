@@ -114,7 +114,7 @@ func TestResume(t *testing.T) {
 				noErrors(t, what, errs)
 				saved := make([]savedParty, w.Len()) // by first hosted node
 				_, errs, _ = run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-					p, err := newParty(n, a)
+					p, err := newParty(n, a, nil)
 					for i := 0; i < 2 && err == nil; i++ {
 						err = p.iterate(ctx, i)
 					}
@@ -128,7 +128,7 @@ func TestResume(t *testing.T) {
 				})
 				noErrors(t, what, errs)
 				got, errs, _ := run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-					p, err := newParty(n, a)
+					p, err := newParty(n, a, nil)
 					if err != nil {
 						return nil, err
 					}

@@ -14,9 +14,14 @@ type Transport interface {
 	// Exchange carries one frame over every link between a hosted node and a node
 	// elsewhere, in the order of Links(graph, Hosted()): out[k] goes along link k, and
 	// in[k] is set to what came the other way with the same sequence number seq. What in
-	// holds is valid until the next call. All or nothing: after an error it may be called
-	// again with the same arguments.
+	// holds is valid until the next call. seq begins with 0 and grows by one. All or
+	// nothing: after an error, or if the caller refuses what came, it may be called again
+	// with the same arguments; what has been sent need not be sent again.
+	//
+	// It returns ctx.Err() if the caller gives up, and a *PeerError if a peer fails, also
+	// by saying nothing for longer than a round may take.
 	Exchange(ctx context.Context, seq uint64, out, in [][]byte) error
+	// Close ends the links, after what is left to be sent; the peers see that as Closed.
 	Close() error
 }
 

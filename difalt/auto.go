@@ -69,7 +69,7 @@ func peculiarity(ctx context.Context, p *Problem, net *consensus.Network, o Opti
 	if err != nil {
 		return 0, err
 	}
-	defer s.pool.Close()
+	defer s.close()
 	net.Rewind()
 	if err := s.meet(ctx); err != nil {
 		return 0, err

@@ -46,7 +46,7 @@ func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Optio
 	if err != nil {
 		return nil, err
 	}
-	defer s.pool.Close()
+	defer s.close()
 	net.Rewind()
 	initial, err := s.initialize(ctx)
 	if err == nil {

@@ -86,6 +86,12 @@ func newSystem(p *Problem, net *consensus.Network, o Options) (*system, error) {
 	return s, nil
 }
 
+// close ends what newSystem has begun.
+func (s *system) close() {
+	s.mixer.Close()
+	s.pool.Close()
+}
+
 // meet lets the nodes agree on what all of them have to know: that they want the
 // same, the units of the data, and how many data there are.
 func (s *system) meet(ctx context.Context) error {

@@ -67,7 +67,7 @@ func (f *fitter) disclosed(g int) (flags byte) {
 	for i := range n {
 		n[i] = make([]int, 1+features)
 	}
-	d.eachTraining(g, func(i int) {
+	d.eachTraining(d.layout[g], func(i int) {
 		own, all := n[d.fold[i]], n[d.folds]
 		own[0]++
 		all[0]++

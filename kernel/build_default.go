@@ -3,7 +3,3 @@
 package kernel
 
 const build = "default"
-
-func library() string { return "" }
-
-func useOpenBLAS() bool { return false }

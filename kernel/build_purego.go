@@ -3,7 +3,3 @@
 package kernel
 
 const build = "purego"
-
-func library() string { return "" }
-
-func useOpenBLAS() bool { return false }

@@ -210,6 +210,10 @@ func (w *Weights) Gamma() float64 { return w.gamma }
 // from a negative eigenvalue.
 func (w *Weights) SecondLargest() float64 { return w.second }
 
+// RealEigenvalues reports whether all eigenvalues of W are real, as Chebyshev
+// polynomials of W need; those of all rules are.
+func (w *Weights) RealEigenvalues() bool { return w.real }
+
 // DoublyStochastic reports whether the columns too sum to 1, to 1e-9, so that
 // averaging keeps the mean over the nodes. Single entries may be negative.
 func (w *Weights) DoublyStochastic() bool {
@@ -226,7 +230,3 @@ func (w *Weights) DoublyStochastic() bool {
 func (w *Weights) String() string {
 	return fmt.Sprintf("%s weights on %v, gamma %.3g", w.name, w.graph, w.gamma)
 }
-
-// RealEigenvalues reports whether all eigenvalues of W are real, as Chebyshev
-// polynomials of W need; those of all rules are.
-func (w *Weights) RealEigenvalues() bool { return w.real }

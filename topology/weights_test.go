@@ -302,3 +302,19 @@ func TestSecondLargest(t *testing.T) {
 		}
 	}
 }
+
+// TestRealEigenvalues: those of the rules are, those of a matrix that turns are not.
+func TestRealEigenvalues(t *testing.T) {
+	for _, g := range testGraphs(t) {
+		for _, rule := range Rules() {
+			if w, err := NewWeights(g, rule); err == nil && !w.RealEigenvalues() {
+				t.Errorf("%v: eigenvalues are not real", w)
+			}
+		}
+	}
+	// Around a triangle in one direction more than in the other.
+	turning := must[*Weights](t)(WeightsOf(mat.NewDense(3, 3, []float64{.2, .7, .1, .1, .2, .7, .7, .1, .2})))
+	if turning.RealEigenvalues() {
+		t.Errorf("%v: eigenvalues are real", turning)
+	}
+}

@@ -94,6 +94,9 @@ all training rows or all held-out rows.
 	if !math.IsNaN(r.Result.Last.SDFirst) {
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
 	}
+	if res := r.Result; !math.IsNaN(res.Residual) {
+		fmt.Fprintf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.\n", res.Residual, res.StatisticalError)
+	}
 	for _, note := range notes(r) {
 		fmt.Fprintln(w, note)
 	}

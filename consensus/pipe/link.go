@@ -6,8 +6,8 @@ import (
 	"github.com/difalt/difalt/consensus"
 )
 
-// ahead is how many frames of a peer can be waiting: no node begins a round before it
-// has all frames of the round before, so that neighbours are at most a round ahead.
+// ahead is how many frames can be waiting in a direction: no node begins a round before
+// it has all frames of the round before, so that neighbours are at most a round apart.
 const ahead = 2
 
 // A link is one stream. Frames are copied into buffers that go round in a circle.
@@ -16,9 +16,8 @@ type link struct {
 	conn io.ReadWriteCloser
 
 	outgoing chan []byte
-	buffers  [ahead][]byte // of outgoing frames, in turn
+	spare    chan []byte   // buffers for outgoing
 	sent     bool          // the frame of the round under way
-	turn     int
 	stopped  chan struct{} // the writer has ended
 	stop     chan struct{} // the writer is to end
 
@@ -32,11 +31,14 @@ type link struct {
 func newLink(peer int, conn io.ReadWriteCloser) *link {
 	l := &link{
 		peer: peer, conn: conn,
-		outgoing: make(chan []byte, ahead), stopped: make(chan struct{}), stop: make(chan struct{}),
+		outgoing: make(chan []byte, ahead), spare: make(chan []byte, ahead), stopped: make(chan struct{}), stop: make(chan struct{}),
 		frames: make(chan []byte, ahead), free: make(chan []byte, ahead+2),
 	}
 	for range cap(l.free) {
 		l.free <- nil
+	}
+	for range cap(l.spare) {
+		l.spare <- nil
 	}
 	return l
 }
@@ -49,46 +51,20 @@ func (l *link) recycle() {
 	l.got, l.sent = nil, false
 }
 
-// send hands the frame of the round to the writer, once. It does not wait: a round
-// begins when the peer has taken all but the last frame. The buffer of the frame before
-// that one is free for the same reason. It reports false for a peer that breaks this.
-func (l *link) send(p []byte) bool {
-	if l.sent {
-		return true
-	}
-	if len(l.outgoing) == ahead {
-		return l.ended()
-	}
-	l.sent = true
-	l.turn = (l.turn + 1) % ahead
-	l.buffers[l.turn] = append(l.buffers[l.turn][:0], p...)
-	l.outgoing <- l.buffers[l.turn]
-	return true
-}
-
-// ended reports whether the writer has ended; then the reader says why.
-func (l *link) ended() bool {
-	select {
-	case <-l.stopped:
-		return true
-	default:
-		return false
-	}
-}
-
 func (l *link) failed(seq uint64, kind consensus.Kind, err error) error {
 	return &consensus.PeerError{Peer: l.peer, Round: seq, Kind: kind, Err: err}
 }
 
-// write writes what send hands over, until finish.
+// write writes what is handed over, until finish. When it fails, the reader says why.
 func (l *link) write() {
 	defer close(l.stopped)
 	for {
 		select {
 		case p := <-l.outgoing:
 			if _, err := l.conn.Write(p); err != nil {
-				return // the reader says why
+				return
 			}
+			l.spare <- p
 		case <-l.stop:
 			for len(l.outgoing) > 0 {
 				if _, err := l.conn.Write(<-l.outgoing); err != nil {

@@ -108,16 +108,16 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 			l.recycle()
 		}
 	}
-	for k, l := range t.links {
-		if !l.send(out[k]) {
-			return l.failed(seq, consensus.Protocol, errors.New("sends frames but takes none"))
-		}
-	}
 	var late <-chan time.Time
 	if t.o.RoundTimeout > 0 {
 		timer := time.NewTimer(t.o.RoundTimeout)
 		defer timer.Stop()
 		late = timer.C
+	}
+	for k, l := range t.links {
+		if err := t.send(ctx, l, out[k], late); err != nil {
+			return err
+		}
 	}
 	for k, l := range t.links {
 		if err := t.receive(ctx, l, late); err != nil {
@@ -126,6 +126,28 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		in[k] = l.got
 	}
 	return nil
+}
+
+// send hands the frame of a round to the writer of a link, once. It waits only for a
+// peer that has not taken the frame of two rounds ago.
+func (t *Transport) send(ctx context.Context, l *link, p []byte, late <-chan time.Time) error {
+	if l.sent {
+		return nil
+	}
+	select {
+	case buffer := <-l.spare:
+		l.sent = true
+		l.outgoing <- append(buffer[:0], p...)
+		return nil
+	case <-l.stopped: // the reader says why
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+		return l.failed(t.seq, consensus.Timeout, errors.New("does not take what is sent"))
+	case <-t.closed:
+		return ErrClosed
+	}
 }
 
 // receive waits for the frame of a link, unless it has come.

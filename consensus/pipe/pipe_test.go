@@ -102,6 +102,31 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestTakesNothing: a peer that sends but does not read cannot fill our memory.
+func TestTakesNothing(t *testing.T) {
+	good := frame(t, ring(t, 2))
+	synctest.Test(t, func(t *testing.T) {
+		tr, conn := pair(t, pipe.Options{RoundTimeout: time.Second})
+		go func() {
+			for range 3 {
+				conn.Write(good)
+			}
+		}()
+		in := make([][]byte, 1)
+		for seq := range uint64(2) {
+			if err := tr.Exchange(t.Context(), seq, [][]byte{good}, in); err != nil {
+				t.Error(err)
+			}
+		}
+		var peer *consensus.PeerError
+		if err := tr.Exchange(t.Context(), 2, [][]byte{good}, in); !errors.As(err, &peer) || peer.Kind != consensus.Timeout || !strings.Contains(err.Error(), "does not take") {
+			t.Error(err)
+		}
+		tr.Close()
+		conn.Close()
+	})
+}
+
 // TestCaller: what the caller's context says is returned as it is, never as a failure
 // of the peer, and the exchange can be taken up again.
 func TestCaller(t *testing.T) {

@@ -1,9 +1,15 @@
+// Command theory measures, on small synthetic problems, the numbers that Theorem 1
+// bounds while one of kappa, gamma, epsilon and n varies. It writes every measurement to
+// measurements.csv and prints the exponents that docs/theory.md shows.
 package main
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log"
 	"math"
+	"os"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
@@ -15,300 +21,242 @@ import (
 // and the graph does not matter. With scarce data and two tasks a node the local
 // gradients are mostly noise that averaging must remove.
 var (
-	richData = experiment.Setting{
+	rich = experiment.Setting{
 		Nodes: 10, Features: 40, Tasks: 120, Samples: 30, Rank: 3, Kappa: 1.5,
-		Graph: "er:0.5", Weights: "metropolis", Rounds: 20, InitRounds: 40, PowerIterations: 60, Iterations: 1, Seed: 1,
+		Graph: "er:0.5", Weights: "metropolis", Rounds: 20, InitRounds: 40, PowerIterations: 60, Seed: 1,
 	}
-	scarceData = experiment.Setting{
+	scarce = experiment.Setting{
 		Nodes: 20, Features: 40, Tasks: 40, Samples: 30, Rank: 3, Kappa: 1.5,
-		Graph: "er:0.3", Weights: "metropolis", Rounds: 40, InitRounds: 2000, PowerIterations: 60, Iterations: 1, Seed: 1,
+		Graph: "er:0.3", Weights: "metropolis", Rounds: 40, InitRounds: 2000, PowerIterations: 60, Seed: 1,
 	}
-	kappas       = []float64{1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6}
-	roundsKappas = []float64{1, 1.25, 1.5, 2, 2.5, 3}
-	graphs       = []string{"er:0.7", "er:0.5", "er:0.3", "exponential", "torus", "grid", "ring", "path"}
-	samples      = []int{10, 12, 15, 20, 30, 40, 60, 100, 200}
-	// accuracies are the values of epsilon, decade by decade.
-	accuracies = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12}
 )
 
 const (
+	trials      = 3
 	roundsSlack = 1.25 // times the iterations of AltGDmin, with enough rounds
 	startSlack  = 1.1  // times the smallest distance of the start, with enough of what is measured
 	longest     = 20   // iterations, as a multiple of kappa^2 log(1/epsilon)
-	mostRounds  = 4096
+	most        = 4096 // rounds and power iterations
+	dif, dec    = difalt.DifAltGDmin, difalt.DecAltGDmin
 )
+
+func main() {
+	log.SetFlags(0)
+	var all []*measurement
+	for trial := 1; trial <= trials; trial++ {
+		all = append(all, measure(trial)...)
+	}
+	b := []byte("quantity,method,graph,trial,kappa,gamma,epsilon,features,tasks,samples,measured,theory\n")
+	for _, m := range all {
+		b = fmt.Appendf(b, "%q,%v,%s,%d,%g,%.6g,%.6g,%d,%d,%d,%g,%.6g\n", m.quantity, m.method, m.Graph, m.trial,
+			m.Kappa, m.gamma, m.epsilon, m.Features, m.Tasks, m.Samples, m.measured, m.theory())
+	}
+	check(os.WriteFile("measurements.csv", b, 0o666))
+	fmt.Println(exponents(all).Markdown())
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal("theory: ", err)
+	}
+}
+
+// measure makes all measurements on a draw of graph and data.
+func measure(trial int) (all []*measurement) {
+	on := func(s experiment.Setting) *problem {
+		p := &problem{Setting: s, trial: trial, all: &all}
+		p.start()
+		return p
+	}
+	for _, k := range []float64{1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6} {
+		s := rich
+		s.Kappa = k
+		on(s).iterations()
+	}
+	for _, n := range []int{10, 12, 15, 20, 30, 40, 60, 100, 200} {
+		s := scarce
+		s.Samples = n
+		on(s).iterations()
+	}
+	for _, g := range []string{"er:0.7", "er:0.5", "er:0.3", "exponential", "torus", "grid", "ring", "path"} {
+		s := scarce
+		s.Graph = g
+		on(s).rounds()
+		on(s).smallestStart("T_con,init", func(o *difalt.Options, n int) { o.InitRounds = n })
+	}
+	for _, k := range []float64{1, 1.25, 1.5, 2, 2.5, 3} {
+		s := rich
+		s.Kappa = k
+		on(s).samples()
+		on(s).smallestStart("T_pm", func(o *difalt.Options, n int) { o.PowerIterations = n })
+		if s = scarce; k != s.Kappa { // which is among the graphs
+			s.Kappa = k
+			on(s).rounds()
+		}
+	}
+	return all
+}
+
+// A problem is a draw of graph and data on which something is measured.
+type problem struct {
+	experiment.Setting
+	trial   int
+	data    *difalt.Problem
+	weights *topology.Weights
+	net     *consensus.Network
+	step    float64
+	all     *[]*measurement
+}
+
+// start draws the problem, and its start.
+func (p *problem) start() {
+	var err error
+	p.data, p.weights, p.step, err = p.Start(context.Background(), p.trial, 0)
+	check(err)
+	p.net, err = consensus.New(p.weights, nil)
+	check(err)
+}
 
 // A measurement is a number that Theorem 1 bounds.
 type measurement struct {
+	experiment.Setting
 	quantity string // T_pm, T_con,init, T_GD, T_con,GD or n
 	method   difalt.Method
-	experiment.PlanInput
-	graph    string
 	trial    int
+	gamma    float64
+	epsilon  float64
 	measured float64 // +Inf if there is no such number within the limits
-	theory   float64 // the formula with C = 1, not rounded
 }
 
-// A probe makes measurements on one problem.
-type probe struct {
-	setting experiment.Setting
-	trial   int
-	weights *topology.Weights
-	problem *difalt.Problem
-	step    float64
-	found   []measurement
+func (p *problem) add(quantity string, method difalt.Method, epsilon, measured float64) {
+	*p.all = append(*p.all, &measurement{p.Setting, quantity, method, p.trial, p.weights.Gamma(), epsilon, measured})
 }
 
-// measureAll makes all measurements on so many draws of graph and data.
-func measureAll(trials int) ([]measurement, error) {
-	var all []measurement
-	for trial := 1; trial <= trials; trial++ {
-		var failed error
-		measure := func(s experiment.Setting, vary func(*experiment.Setting), what ...func(*probe) error) {
-			vary(&s)
-			for _, f := range what {
-				p := &probe{setting: s, trial: trial}
-				if err := p.start(s.Samples); err != nil {
-					failed = errors.Join(failed, err)
-					return
-				}
-				failed = errors.Join(failed, f(p))
-				all = append(all, p.found...)
-			}
-		}
-		for _, k := range kappas {
-			measure(richData, func(s *experiment.Setting) { s.Kappa = k }, (*probe).iterations)
-		}
-		for _, g := range graphs {
-			measure(scarceData, func(s *experiment.Setting) { s.Graph = g }, (*probe).rounds, (*probe).initRounds)
-		}
-		for _, n := range samples {
-			measure(scarceData, func(s *experiment.Setting) { s.Samples = n }, (*probe).iterations)
-		}
-		for _, k := range roundsKappas {
-			vary := func(s *experiment.Setting) { s.Kappa = k }
-			measure(richData, vary, (*probe).power, (*probe).samples)
-			if k != scarceData.Kappa { // which the graphs have
-				measure(scarceData, vary, (*probe).rounds)
-			}
-		}
-		if failed != nil {
-			return nil, failed
-		}
+// theory returns the formula with C = 1, not rounded.
+func (m *measurement) theory() float64 {
+	in := experiment.PlanInput{
+		Nodes: m.Nodes, Features: m.Features, Tasks: m.Tasks, Rank: m.Rank, Samples: m.Samples, Kappa: m.Kappa, Mu: 1, Epsilon: m.epsilon,
 	}
-	return all, nil
+	t, rounds := in.Terms(), -1/math.Log(m.gamma)
+	switch {
+	case m.quantity == "T_pm":
+		return t.Power
+	case m.quantity == "T_con,init":
+		return rounds * t.InitAgree
+	case m.quantity == "T_GD":
+		return t.Iterations
+	case m.quantity == "n":
+		return t.Samples / float64(m.Tasks)
+	case m.method == dec:
+		return rounds * t.DecAgree
+	}
+	return rounds * t.Agree
 }
 
-// start draws the problem, with n samples a task, and its start.
-func (p *probe) start(n int) (err error) {
-	s := p.setting
-	s.Samples = n
-	p.problem, p.weights, p.step, err = s.Start(context.Background(), p.trial, 0)
-	return err
-}
+var errThere = errors.New("as low as it has to be")
 
-// add notes a measurement and its formula.
-func (p *probe) add(quantity string, method difalt.Method, epsilon, measured float64) error {
-	s := &p.setting
-	m := measurement{
-		quantity: quantity, method: method, graph: s.Graph, trial: p.trial, measured: measured,
-		PlanInput: experiment.PlanInput{
-			Features: s.Features, Tasks: s.Tasks, Rank: s.Rank, Samples: s.Samples, Kappa: s.Kappa, Mu: 1, Epsilon: epsilon,
-		},
+// descend returns the first iteration after which all nodes are within 10^-k, for k up
+// to decades; +Inf if that is not among the first limit, or the method diverges.
+func (p *problem) descend(method difalt.Method, rounds, decades, limit int) []float64 {
+	first := make([]float64, decades+1)
+	for k := range first {
+		first[k] = math.Inf(1)
 	}
-	if err := m.SetNetwork(p.weights); err != nil {
-		return err
-	}
-	t, rounds := m.Terms(), -1/math.Log(m.Gamma)
-	switch quantity {
-	case "T_pm":
-		m.theory = t.Power
-	case "T_con,init":
-		m.theory = rounds * t.InitAgree
-	case "T_GD":
-		m.theory = t.Iterations
-	case "n":
-		m.theory = t.Samples / float64(s.Tasks)
-	case "T_con,GD":
-		m.theory = rounds * t.Agree
-		if method == difalt.DecAltGDmin {
-			m.theory = rounds * t.DecAgree
-		}
-	}
-	p.found = append(p.found, m)
-	return nil
-}
-
-// descend returns for each of the accuracies the first iteration after which all nodes
-// are within it, +Inf if that is not among the first limit, as where the method
-// diverges. It stops at lowest.
-func (p *probe) descend(method difalt.Method, rounds int, lowest float64, limit int) ([]float64, error) {
-	o := p.setting.Options(0)
-	o.Method, o.Rounds, o.Step, o.Iterations = method, rounds, p.step, limit+1
-	first := make([]float64, len(accuracies))
-	for i := range first {
-		first[i] = math.Inf(1)
-	}
+	o := p.Options(0)
+	o.Method, o.Rounds, o.Step, o.Iterations = method, rounds, p.step, limit
 	o.Observer = func(rec *difalt.Record) error {
-		for i, e := range accuracies {
-			if rec.SDMax <= e && math.IsInf(first[i], 1) {
-				first[i] = float64(rec.Iteration)
+		for k := range first {
+			if math.IsInf(first[k], 1) && rec.SDMax <= math.Pow10(-k) {
+				first[k] = float64(rec.Iteration)
 			}
 		}
-		if rec.SDMax <= lowest {
-			return errLowest
+		if !math.IsInf(first[decades], 1) {
+			return errThere
 		}
 		return nil
 	}
-	net, err := consensus.New(p.weights, nil)
-	if err != nil {
-		return nil, err
+	if _, err := difalt.Run(context.Background(), p.data, p.net, o); !errors.Is(err, errThere) && !errors.Is(err, difalt.ErrDiverged) {
+		check(err)
 	}
-	_, err = difalt.Run(context.Background(), p.problem, net, o)
-	if errors.Is(err, errLowest) || errors.Is(err, difalt.ErrDiverged) {
-		err = nil
-	}
-	return first, err
+	return first
 }
 
-// errLowest ends a descent that is as low as it has to be.
-var errLowest = errors.New("there")
-
-// limit returns the most iterations of a descent to an accuracy.
-func (p *probe) limit(epsilon float64) int {
-	return int(longest * p.setting.Kappa * p.setting.Kappa * -math.Log(epsilon))
+// limit returns the most iterations of a descent to 10^-decades.
+func (p *problem) limit(decades int) int {
+	return int(longest * p.Kappa * p.Kappa * math.Ln10 * float64(decades))
 }
 
-// iterations measures T_GD for every accuracy.
-func (p *probe) iterations() error {
-	lowest := accuracies[len(accuracies)-1]
-	first, err := p.descend(difalt.DifAltGDmin, p.setting.Rounds, lowest, p.limit(lowest))
-	for i, e := range accuracies {
-		if err == nil {
-			err = p.add("T_GD", difalt.DifAltGDmin, e, first[i])
+// iterations measures T_GD for every decade of accuracy.
+func (p *problem) iterations() {
+	for k, n := range p.descend(dif, p.Rounds, 12, p.limit(12)) {
+		if k > 0 {
+			p.add("T_GD", dif, math.Pow10(-k), n)
 		}
 	}
-	return err
 }
 
 // rounds measures the smallest T_con with which Dif- and Dec-AltGDmin reach an
 // accuracy in about the iterations of AltGDmin.
-func (p *probe) rounds() error {
-	const lowest = 1e-8
-	ideal, err := p.descend(difalt.AltGDmin, 1, lowest, p.limit(lowest))
-	if err != nil {
-		return err
-	}
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.DecAltGDmin} {
+func (p *problem) rounds() {
+	ideal := p.descend(difalt.AltGDmin, 1, 8, p.limit(8))
+	for _, method := range []difalt.Method{dif, dec} {
 		known := map[int][]float64{}
-		for i := 1; accuracies[i] >= lowest; i += 2 { // every second decade
-			fewest, err := smallest(1, mostRounds, func(rounds int) (bool, error) {
+		for k := 2; k <= 8; k += 2 {
+			p.add("T_con,GD", method, math.Pow10(-k), smallest(most, func(rounds int) bool {
 				if known[rounds] == nil {
-					first, err := p.descend(method, rounds, lowest, int(roundsSlack*ideal[7])+1)
-					if err != nil {
-						return false, err
-					}
-					known[rounds] = first
+					known[rounds] = p.descend(method, rounds, 8, int(roundsSlack*ideal[8])+1)
 				}
-				return known[rounds][i] <= roundsSlack*ideal[i], nil
-			})
-			if err == nil {
-				err = p.add("T_con,GD", method, accuracies[i], fewest)
-			}
-			if err != nil {
-				return err
-			}
+				return known[rounds][k] <= roundsSlack*ideal[k]
+			}))
 		}
 	}
-	return nil
 }
 
 // samples measures the smallest n with which Dif-AltGDmin reaches 1e-6.
-func (p *probe) samples() error {
-	const lowest = 1e-6
-	fewest, err := smallest(p.setting.Rank, 32*p.setting.Features, func(n int) (bool, error) {
-		if err := p.start(n); err != nil {
-			return false, err
+func (p *problem) samples() {
+	n := smallest(32*p.Features, func(n int) bool {
+		if n < p.Rank {
+			return false
 		}
-		first, err := p.descend(difalt.DifAltGDmin, p.setting.Rounds, lowest, p.limit(lowest))
-		return err == nil && !math.IsInf(first[5], 1), err
+		q := *p
+		q.Samples = n
+		q.start()
+		return !math.IsInf(q.descend(dif, q.Rounds, 6, q.limit(6))[6], 1)
 	})
-	if err != nil {
-		return err
-	}
-	return p.add("n", difalt.DifAltGDmin, lowest, fewest)
+	p.add("n", dif, 1e-6, n)
 }
 
-// power measures the smallest T_pm after which more iterations hardly improve the
-// start, and initRounds the same for T_con,init.
-func (p *probe) power() error {
-	return p.better("T_pm", 1, 1024, func(o *difalt.Options, n int) { o.PowerIterations = n })
-}
-
-func (p *probe) initRounds() error {
-	return p.better("T_con,init", 1, mostRounds, func(o *difalt.Options, n int) { o.InitRounds = n })
-}
-
-func (p *probe) better(quantity string, least, most int, set func(o *difalt.Options, n int)) error {
-	p.problem.U0 = nil
-	net, err := consensus.New(p.weights, nil)
-	if err != nil {
-		return err
-	}
-	distance := func(n int) (float64, error) {
-		o := p.setting.Options(0)
+// smallestStart measures the smallest number that set sets after which more hardly
+// improves the start.
+func (p *problem) smallestStart(quantity string, set func(o *difalt.Options, n int)) {
+	p.data.U0 = nil
+	distance := func(n int) float64 {
+		o := p.Options(0)
 		set(&o, n)
-		start, err := difalt.Initialize(context.Background(), p.problem, net, o)
-		if err != nil {
-			return 0, err
-		}
-		return difalt.SubspaceDistance(start.U[0], p.problem.Truth), nil
+		start, err := difalt.Initialize(context.Background(), p.data, p.net, o)
+		check(err)
+		return difalt.SubspaceDistance(start.U[0], p.data.Truth)
 	}
-	best, err := distance(most)
-	if err != nil {
-		return err
-	}
-	fewest, err := smallest(least, most, func(n int) (bool, error) {
-		d, err := distance(n)
-		return d <= startSlack*best, err
-	})
-	if err != nil {
-		return err
-	}
-	return p.add(quantity, difalt.DifAltGDmin, best, fewest)
+	best := distance(most)
+	p.add(quantity, dif, best, smallest(most, func(n int) bool { return distance(n) <= startSlack*best }))
 }
 
-// smallest returns the smallest n between least and most that is enough, +Inf if none
-// is. More than enough must be enough.
-func smallest(least, most int, enough func(n int) (bool, error)) (float64, error) {
-	low, n := least-1, least // low is not enough
-	for {
-		ok, err := enough(n)
-		switch {
-		case err != nil:
-			return 0, err
-		case ok:
-			return bisect(low, n, enough)
-		case n == most:
-			return math.Inf(1), nil
+// smallest returns the smallest n up to most that is enough, +Inf if none is. More than
+// enough must be enough.
+func smallest(most int, enough func(n int) bool) float64 {
+	low, high := 0, 1 // low is not enough
+	for !enough(high) {
+		if high == most {
+			return math.Inf(1)
 		}
-		low, n = n, min(2*n, most)
+		low, high = high, min(2*high, most)
 	}
-}
-
-// bisect returns the smallest number that is enough; low is not, high is.
-func bisect(low, high int, enough func(n int) (bool, error)) (float64, error) {
 	for high-low > 1 {
-		middle := low + (high-low)/2
-		ok, err := enough(middle)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
+		if middle := low + (high-low)/2; enough(middle) {
 			high = middle
 		} else {
 			low = middle
 		}
 	}
-	return float64(high), nil
+	return float64(high)
 }

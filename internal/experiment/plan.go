@@ -100,28 +100,24 @@ func (in *PlanInput) SetNetwork(w *topology.Weights) error {
 
 // Validate returns an error that names the first parameter out of range.
 func (in *PlanInput) Validate() error {
-	for _, f := range []struct {
-		name         string
-		value, least int
-	}{
-		{"nodes", in.Nodes, 1}, {"features", in.Features, 1}, {"tasks", in.Tasks, 1}, {"rank", in.Rank, 1},
-		{"samples", in.Samples, 1}, {"links", in.Links, 0}, {"degree", in.MaxDegree, 0}, {"rounds", in.Rounds, 0},
-	} {
-		if f.value < f.least {
-			return fmt.Errorf("%s is %d: need at least %d", f.name, f.value, f.least)
-		}
+	if err := atLeast(1, "nodes", in.Nodes); err != nil {
+		return err
+	}
+	if err := atLeast(0, "links", in.Links, "degree", in.MaxDegree, "rounds", in.Rounds); err != nil {
+		return err
+	}
+	if !(in.Kappa >= 1) || math.IsInf(in.Kappa, 0) {
+		return fmt.Errorf("kappa is %v: must be finite and at least 1", in.Kappa)
+	}
+	data := Synthetic{Features: in.Features, Tasks: in.Tasks, Samples: in.Samples, Rank: in.Rank, Kappa: in.Kappa}
+	if err := data.Validate(); err != nil {
+		return err
 	}
 	switch {
-	case in.Rank > min(in.Features, in.Tasks):
-		return fmt.Errorf("rank is %d, more than min(features, tasks) = min(%d, %d)", in.Rank, in.Features, in.Tasks)
 	case in.Nodes > in.Tasks:
 		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", in.Nodes, in.Tasks)
 	case in.MaxDegree >= in.Nodes:
 		return fmt.Errorf("degree is %d: a node has at most nodes - 1 = %d neighbours", in.MaxDegree, in.Nodes-1)
-	case !(in.Kappa >= 1) || math.IsInf(in.Kappa, 0):
-		return fmt.Errorf("kappa is %v: must be finite and at least 1", in.Kappa)
-	case in.Rank == 1 && in.Kappa > 1:
-		return fmt.Errorf("kappa is %v, but with rank 1 it can only be 1", in.Kappa)
 	case !(in.Mu >= 1) || math.IsInf(in.Mu, 0):
 		return fmt.Errorf("mu is %v: must be finite and at least 1", in.Mu)
 	case !(in.Epsilon > 0 && in.Epsilon < 1):

@@ -68,16 +68,9 @@ func (s *Setting) Synthetic() Synthetic {
 // Validate returns an error that names the first parameter out of range, or says
 // what is wrong with the graph and the weights of the first trial.
 func (s *Setting) Validate() error {
-	for _, f := range []struct {
-		name  string
-		value int
-	}{
-		{"nodes", s.Nodes}, {"rounds", s.Rounds}, {"init-rounds", s.InitRounds},
-		{"power-iterations", s.PowerIterations}, {"iterations", s.Iterations},
-	} {
-		if f.value < 1 {
-			return fmt.Errorf("%s is %d: need at least 1", f.name, f.value)
-		}
+	if err := atLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds,
+		"power-iterations", s.PowerIterations, "iterations", s.Iterations); err != nil {
+		return err
 	}
 	if err := s.Synthetic().Validate(); err != nil {
 		return err
@@ -149,7 +142,7 @@ func (s *Setting) AgreementText() string {
 	if s.Compress != "" && s.Compress != "none" {
 		parts[0] = s.Compress
 	}
-	if s.Agree != "" && s.Agree != topology.Plain.String() {
+	if s.Agree != "" && s.Agree != consensus.Plain.String() {
 		parts = append(parts, s.Agree)
 	}
 	for _, f := range []struct {

@@ -36,13 +36,8 @@ type Synthetic struct {
 
 // Validate returns an error that names the first parameter out of range.
 func (s Synthetic) Validate() error {
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"features", s.Features}, {"tasks", s.Tasks}, {"samples", s.Samples}, {"rank", s.Rank}} {
-		if f.value < 1 {
-			return fmt.Errorf("%s is %d: need at least 1", f.name, f.value)
-		}
+	if err := atLeast(1, "features", s.Features, "tasks", s.Tasks, "samples", s.Samples, "rank", s.Rank); err != nil {
+		return err
 	}
 	switch {
 	case s.Rank > min(s.Features, s.Tasks):
@@ -53,6 +48,17 @@ func (s Synthetic) Validate() error {
 		return fmt.Errorf("kappa is %v: must be at least 1, or 0 for Gaussian coefficients", s.Kappa)
 	case s.Kappa > 1 && s.Rank == 1:
 		return fmt.Errorf("kappa is %v, but with rank 1 it can only be 1", s.Kappa)
+	}
+	return nil
+}
+
+// atLeast returns an error that names the first of some parameters, given by name and
+// value, that is smaller.
+func atLeast(least int, named ...any) error {
+	for i := 0; i < len(named); i += 2 {
+		if v := named[i+1].(int); v < least {
+			return fmt.Errorf("%s is %d: need at least %d", named[i], v, least)
+		}
 	}
 	return nil
 }

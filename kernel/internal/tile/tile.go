@@ -13,8 +13,9 @@
 // residuals that have converged are at the rounding of the data, far above the
 // denormal range.
 //
-// The functions do not check their arguments beyond slice bounds; package blas
-// does. Slices must not overlap unless a comment says that they may.
+// The functions do not check their arguments beyond slice bounds. Package blas does so
+// for others; package kernel, which calls some of them itself to pass hints of what to
+// prefetch, only has shapes that fit. Slices must not overlap unless a comment says that they may.
 package tile
 
 // Width is the number of float64 in the widest vector of any tier: every row of

@@ -7,6 +7,16 @@ import (
 	"github.com/difalt/difalt/kernel/blas"
 )
 
+const build = openBLAS
+
+// library returns the version of OpenBLAS, "" in builds without it.
+func library() string { return openblas.Version() }
+
+func useOpenBLAS() bool {
+	openblas.Use()
+	return true
+}
+
 // stepOpenBLAS does the tasks of a chunk with OpenBLAS and reports whether it did.
 // Tasks whose least squares needs more than a QR factorisation are left to the
 // tiles, so that every status and every minimum-norm solution is theirs.

@@ -2,6 +2,10 @@
 
 package kernel
 
+func library() string { return "" }
+
+func useOpenBLAS() bool { return false }
+
 // stepOpenBLAS does the tasks of a chunk with OpenBLAS and reports whether it did;
 // this build has no OpenBLAS.
 func (g *Group) stepOpenBLAS(*chunk, *Basis, float64, *Workspace) bool { return false }
