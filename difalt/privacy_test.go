@@ -92,7 +92,7 @@ func (v *spied) haul(t *testing.T) (h haul) {
 			}
 			switch {
 			case len(f.code) == 0:
-			case f.channel == onCollective || f.channel == onServer:
+			case f.collective() || f.channel == onServer:
 				h.numbers = append(h.numbers, float64s(f.code[1:]))
 			case f.channel == onExact || uncoded(v.o):
 				h.numbers = append(h.numbers, float64s(f.code))
@@ -192,7 +192,7 @@ func (v *spied) secrets() (rows, coefficients [][]float64) {
 // in bytes to which they have been added.
 func TestNothingVerbatim(t *testing.T) {
 	s := problemFor(3, 30, 30)
-	everyMethod(t, 12, func(t *testing.T, o difalt.Options) {
+	everyMethod(t, 6, func(t *testing.T, o difalt.Options) {
 		v := spy(t, s, victim, o)
 		h := v.haul(t)
 		if found := v.leaks(h); found != nil {

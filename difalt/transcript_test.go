@@ -59,10 +59,12 @@ func float64s(p []byte) (v []float64) {
 	return v
 }
 
-// Channels of frames.
+// Channels of frames; those of the collective operations begin with onCollective.
 const (
-	onExact, onBasis, onGradient, onTracker, onCollective, onServer = 0, 1, 2, 3, 64, 65
+	onExact, onBasis, onGradient, onTracker, onCollective, onServer = 0, 1, 2, 3, 64, 72
 )
+
+func (f wireFrame) collective() bool { return f.channel >= onCollective && f.channel < onServer }
 
 // A spied is a run with one process a node, and what the tap at one of them has seen.
 type spied struct {
@@ -137,10 +139,10 @@ func (v *spied) run(ctx context.Context, p *difalt.Problem, tr consensus.Transpo
 func (v *spied) collectives(numbers int) (out, in [][]float64) {
 	for _, x := range v.rounds {
 		for k := range x.out {
-			if f := x.out[k]; f.channel == onCollective && len(f.code) == 1+8*numbers {
+			if f := x.out[k]; f.collective() && len(f.code) == 1+8*numbers {
 				out = append(out, float64s(f.code[1:]))
 			}
-			if f := x.in[k]; f.channel == onCollective && len(f.code) == 1+8*numbers {
+			if f := x.in[k]; f.collective() && len(f.code) == 1+8*numbers {
 				in = append(in, float64s(f.code[1:]))
 			}
 		}

@@ -10,7 +10,8 @@ import (
 // have few rows or tasks. Names are quoted.
 type Exposed struct {
 	// Rows have a single training row, or a single value of a feature that is missing
-	// elsewhere, in all or in a fold: their sums are that row or value.
+	// elsewhere, in all or in a fold: their sums are that row or value. Or they have a
+	// single row held out, whose target is their sum when errors are compared with it.
 	Rows []string
 	// Grams have fewer rows in a fold than there are features, so that the Gram matrix
 	// of the fold tells them up to a rotation.
@@ -95,6 +96,17 @@ func (f *fitter) disclosed(g int) (flags byte) {
 				flags |= ofGrams
 			}
 		}
+	}
+	held := 0
+	for _, k := range d.layout[g] {
+		for _, i := range d.rows[k] {
+			if !d.train[i] {
+				held++
+			}
+		}
+	}
+	if held == 1 {
+		flags |= ofRows
 	}
 	tasks := len(d.layout[g])
 	if (c.Options.SendsCoefficientGrams() || c.Spectrum) && tasks < c.Options.Rank || grams && tasks == 1 {

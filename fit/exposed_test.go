@@ -3,6 +3,7 @@ package fit
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
@@ -78,6 +79,12 @@ func TestExposed(t *testing.T) {
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
 		t.Errorf("exposed are %+v without folds", r.Exposed)
 	}
+	c.Train = slices.Repeat([]bool{true}, tab.Rows())
+	c.Train[25] = false // of b
+	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{Rows: []string{`"1"`}}) {
+		t.Errorf("exposed are %+v with a single row held out", r.Exposed)
+	}
+	c.Train = nil
 	c.Options.Rank, c.Options.Tolerance = 2, -1
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
 		t.Errorf("exposed are %+v without sums of b b'", r.Exposed)
