@@ -145,7 +145,7 @@ func TestSameBits(t *testing.T) {
 // TestSameBitsOverFaults loses, delays and duplicates a tenth of all messages each.
 func TestSameBitsOverFaults(t *testing.T) {
 	const nodes = 5
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking} {
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated, difalt.AcceleratedTracking} {
 		for _, code := range []string{"none", "int4"} {
 			synctest.Test(t, func(t *testing.T) {
 				codec, err := consensus.ParseCodec(code)
