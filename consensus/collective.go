@@ -70,7 +70,11 @@ func (n *Network) collect(ctx context.Context, c call, tree *tree, z [][]float64
 	}
 	op := &n.collected
 	if !again {
-		op.start(n, tree, c, z)
+		op.reset(n, tree, c.kind, len(z[0]))
+		for i, row := range z {
+			copy(op.rows[i], row)
+		}
+		op.check()
 	}
 	for ; n.journal.done < op.rounds(); n.journal.done++ {
 		t, err := n.round(ctx, op, nil)
@@ -121,29 +125,34 @@ func (n *Network) checkRows(z [][]float64) error {
 // A collected is a relay as an operation of its own.
 type collected struct {
 	relay
-	kind callKind
+	kind callKind // callMix: through a server
 	data []float64
 }
 
-func (o *collected) start(n *Network, tree *tree, c call, z [][]float64) {
-	hosted, entries := len(z), len(z[0])
+// reset makes rows of the given length, to be filled.
+func (o *collected) reset(n *Network, tree *tree, kind callKind, entries int) {
+	hosted := len(n.hosted)
 	if o.net == nil {
 		o.relay = relay{net: n, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
 		o.come = func(k int) []byte { return n.got[k].code }
 	}
-	o.tree, o.kind, o.down, o.round = tree, c.kind, c.kind == callBroadcast, 0
-	o.how = bySum
-	if c.kind == callMax {
+	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, bySum
+	if kind == callMax {
 		o.how = byMax
 	}
-	if cap(o.data) < hosted*entries {
+	if len(o.data) < hosted*entries {
 		o.data = make([]float64, hosted*entries)
 	}
-	for i, row := range z {
+	for i := range o.rows {
 		o.rows[i] = o.data[i*entries:][:entries]
-		copy(o.rows[i], row)
-		if !finite(row) && (!o.down || n.hosted[i] == c.root) {
-			n.fail(o.channel(), i)
+	}
+}
+
+// check looks for numbers that are not finite, where they matter.
+func (o *collected) check() {
+	for i, row := range o.rows {
+		if !finite(row) && (!o.down || o.net.hosted[i] == o.tree.root) {
+			o.net.fail(o.channel(), i)
 		}
 	}
 }

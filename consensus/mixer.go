@@ -212,7 +212,7 @@ func (m *Mixer) average(s Stream) *average {
 
 func (m *Mixer) channel(s Stream) uint8 {
 	if m.fusion != nil {
-		return channelServer
+		return channelCollective + uint8(callMix)
 	}
 	return uint8(s)
 }
@@ -250,7 +250,7 @@ func (m *Mixer) mixHere(z []Message, rounds int) error {
 func (m *Mixer) mixByRounds(ctx context.Context, z []Message, rounds int, again bool) error {
 	var op interface {
 		operation
-		open(z []Message) error
+		open(n *Network, z []Message) error
 		close(z []Message)
 	}
 	switch {
@@ -262,7 +262,7 @@ func (m *Mixer) mixByRounds(ctx context.Context, z []Message, rounds int, again 
 		op = m.average(z[0].Stream)
 	}
 	if !again {
-		if err := op.open(z); err != nil {
+		if err := op.open(m.net, z); err != nil {
 			m.net.journal.begun = false
 			return err
 		}

@@ -43,11 +43,9 @@ func (f failure) error() error {
 	return fmt.Errorf("%w: node %d, %s", ErrNotFinite, f.node, channelName(f.channel))
 }
 
-// Channels of the operations that are not the averaging of a stream.
-const (
-	channelCollective = 64 // and the kind of call
-	channelServer     = 72
-)
+// channelCollective, plus the kind of the call, is the channel of the operations that
+// are not the averaging of a stream.
+const channelCollective = 64
 
 func channelName(c uint8) string {
 	switch c {
@@ -57,7 +55,7 @@ func channelName(c uint8) string {
 		return "a maximum over the nodes"
 	case channelCollective + uint8(callBroadcast):
 		return "a broadcast"
-	case channelServer:
+	case channelCollective + uint8(callMix):
 		return "the mean through a server"
 	}
 	return "stream " + Stream(c).String()
