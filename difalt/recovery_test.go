@@ -67,7 +67,7 @@ func TestTreeRecovered(t *testing.T) {
 		var us mat.Dense // of all nodes in the sum
 		us.Scale(float64(victim-node+1), u)
 		got := scaledDifference(&us, sent[o.PowerIterations], 1/(v.result.Step*4))
-		if e := relative(got, want); node == victim && e > 1e-9 || node != victim && e < 0.5 {
+		if e := relative(got, want); node == victim && e > 1e-9 || node != victim && e < 0.1 {
 			t.Errorf("node %d: the gradient is off by %.1e", node, e)
 		}
 	}
@@ -353,7 +353,7 @@ func TestTasksNotDetermined(t *testing.T) {
 			if e := sameMessages(t, v.haul(t), w.haul(t)); e > 1e-7 {
 				t.Errorf("%v: messages on mixed tasks differ by %.1e", method, e)
 			}
-			if e := floats.Distance(v.result.B[0], w.result.B[0], 2) / floats.Norm(v.result.B[0], 2); e < 0.5 {
+			if e := floats.Distance(v.result.B[0], w.result.B[0], 2) / floats.Norm(v.result.B[0], 2); e < 0.2 {
 				t.Errorf("%v: the coefficients differ only by %.1e", method, e)
 			}
 		}
