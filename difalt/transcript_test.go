@@ -59,9 +59,10 @@ func float64s(p []byte) (v []float64) {
 	return v
 }
 
-// Channels of frames; those of the collective operations begin with onCollective.
+// Channels of frames, as in consensus/protocol.go: streams, then from onCollective sums,
+// maxima and broadcasts, and the mean along the tree.
 const (
-	onExact, onBasis, onGradient, onTracker, onCollective, onServer = 0, 1, 2, 3, 64, 72
+	onExact, onBasis, onGradient, onTracker, onCollective, onServer = 0, 1, 2, 3, 64, 67
 )
 
 func (f wireFrame) collective() bool { return f.channel >= onCollective && f.channel < onServer }
