@@ -20,8 +20,8 @@ type trail struct {
 func (v *spied) follow(t *testing.T) (tr trail) {
 	t.Helper()
 	l := float64(v.w.Len())
-	_, start := v.collectives(v.d*v.r + v.r)
-	u := v.basis(start[len(start)-1])
+	_, bases := v.spectral(t)
+	u := bases[len(bases)-1]
 	step := v.result.Step * l
 	descend := func(g mat.Matrix) {
 		z := new(mat.Dense)

@@ -49,11 +49,9 @@ func contributions(tr trail, from []*mat.Dense, x *mat.Dense, y []float64) (seen
 // numbers there are but for rotations.
 func (v *spied) sensitivities(t *testing.T) (values []float64, free int) {
 	tr := v.follow(t)
-	_, bases := v.collectives(v.d*v.r + v.r)
+	_, bases := v.spectral(t)
 	from := []*mat.Dense{orthonormal(v.Start)}
-	for _, u := range bases[:len(bases)-1] {
-		from = append(from, v.basis(u))
-	}
+	from = append(from, bases[:len(bases)-1]...)
 	var columns []float64
 	total, size := 0, 0
 	for task, x := range v.x[v.victim] {

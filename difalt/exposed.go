@@ -17,7 +17,9 @@ func (o *Options) SendsCoefficientGrams() bool {
 }
 
 // judges reports whether the distance to a minimiser is estimated.
-func (o *Options) judges() bool { return o.Tolerance >= 0 && !o.SampleSplit }
+func (o *Options) judges() bool {
+	return (o.Tolerance >= 0 || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
+}
 
 // warnExposed names the hosted nodes whose coefficients can be computed from what they
 // are about to send.

@@ -126,18 +126,16 @@ func TestMeasuredRecovered(t *testing.T) {
 // X_t'y_t y_t'X_t / (n_t m)^2 over the tasks of the victim. They send its products with
 // bases that are known.
 func (v *spied) projections(t *testing.T) *mat.Dense {
-	calls := v.mixes(t, onExact, v.o.InitRounds, 0)
-	_, bases := v.collectives(v.d*v.r + v.r)
-	n := len(calls) * v.r
+	products, bases := v.spectral(t)
+	n := len(products) * v.r
 	from, to := mat.NewDense(v.d, n, nil), mat.NewDense(v.d, n, nil)
 	u := orthonormal(v.Start)
-	for l, call := range calls {
-		z := v.basis(call.first)
+	for l, z := range products {
 		for j := range v.r {
 			from.SetCol(l*v.r+j, mat.Col(nil, j, u))
 			to.SetCol(l*v.r+j, mat.Col(nil, j, z))
 		}
-		u = v.basis(bases[l])
+		u = bases[l]
 	}
 	return nystrom(from, to, 1e-10)
 }

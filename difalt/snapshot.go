@@ -73,6 +73,8 @@ type AndersonState struct {
 	Filled, Next   int
 	Safe, Tried    []float64
 	Lowest         *float64
+	Known, Waiting bool    // L and G are; the tracker waits
+	Floor          float64 // the objective when it began
 }
 
 // StopState is what the stop rules remember. Numbers that are not known yet are nil.

@@ -136,6 +136,27 @@ func (v *spied) run(ctx context.Context, p *difalt.Problem, tr consensus.Transpo
 	return err
 }
 
+// spectral returns what the victim has sent of its products in the power iterations, and
+// the U that all had after each.
+func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
+	t.Helper()
+	if v.o.Method == difalt.Accelerated || v.o.Method == difalt.AcceleratedTracking {
+		sent, sums := v.collectives(v.d * v.r)
+		for k := range sums {
+			products, bases = append(products, v.basis(sent[k])), append(bases, orthonormal(v.basis(sums[k])))
+		}
+		return products, bases
+	}
+	for _, call := range v.mixes(t, onExact, v.o.InitRounds, 0) {
+		products = append(products, v.basis(call.first))
+	}
+	_, us := v.collectives(v.d*v.r + v.r)
+	for _, u := range us {
+		bases = append(bases, v.basis(u))
+	}
+	return products, bases
+}
+
 // collectives returns what came and went in collective operations with so many numbers.
 func (v *spied) collectives(numbers int) (out, in [][]float64) {
 	for _, x := range v.rounds {
