@@ -16,8 +16,7 @@ import (
 )
 
 const simulateHelp = `Recover a known representation from synthetic data, with Dif-AltGDmin and its
-baselines side by side from the same initial estimate, and draw how the distance
-to it falls.
+baselines side by side, and draw how the distance to it falls.
 
 Each trial draws a graph and a problem as in the paper: U* from the orthonormal
 factor of a Gaussian matrix, b_t and X_t Gaussian, y_t = X_t U* b_t + noise. The
@@ -29,8 +28,9 @@ output folder gets
   figure.png figure.svg  distance against iterations and against execution time
   settings.json          by which the same command knows its trials again
 
-Execution time is the measured computation of the slowest node plus the modelled
-time of communication. The same seed gives the same numbers, times apart, with any
+Rounds, messages and bytes are all that was sent, the initialisation included (that
+is iteration 0). Execution time is the measured computation of the slowest node in the
+iterations, plus the modelled time of all communication. The same seed gives the same numbers, times apart, with any
 number of workers and trials. Ctrl-C keeps the finished trials, and the same
 command goes on from there.`
 
@@ -53,8 +53,11 @@ const simulateExamples = `  # a small experiment with a picture, in seconds
   # all figures of the paper, shortened to 5 trials, in sub-folders of runs
   difalt simulate --preset all --trials 5 --out runs
 
-  # beyond the paper: one round of four bits an entry, over links that lose a tenth
-  difalt simulate --method dif,scaled --rounds 1 --compress int4 --loss 0.1
+  # beyond the paper: three rounds of eight bits an entry, over links that lose a tenth
+  difalt simulate --method dif,accelerated --rounds 3 --compress int8 --loss 0.1
+
+  # noisy data: how far from the minimiser of the pooled data the methods end
+  difalt simulate --noise 0.05 --reference pooled --rounds 3 --method dif,accelerated,accelerated-tracking
 
   # Chebyshev averaging on a ring, nodes with few news silent on a random graph
   difalt simulate --graph ring --agree chebyshev --compress int4

@@ -95,8 +95,8 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 	found := false
 	for _, s := range resolve(t, "--preset", "frontier") {
 		g := s.setting
-		found = found || g.Name == "frontier/hard/metropolis/scaled-3-chebyshev-int4" && g.Rounds == 3 && g.InitRounds == 10 &&
-			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "metropolis" && slices.Equal(g.Methods, []string{"scaled"})
+		found = found || g.Name == "frontier/hard/accelerated-12-chebyshev-int4-metropolis" && g.Rounds == 12 && g.InitRounds == 10 &&
+			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "metropolis" && slices.Equal(g.Methods, []string{"accelerated"})
 	}
 	if !found {
 		t.Error("the frontier lacks a variant")
@@ -107,6 +107,7 @@ func TestAgreementErrors(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
 		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "}, {"--sporadic 0.71", "--sporadic: "},
 		{"--agree chebyshev --compress int1", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
+		{"--preconditioner no", "--preconditioner: "}, {"--memory -1", "--memory is -1"}, {"--reference best", "--reference is "},
 	} {
 		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, strings.Fields(c.flags)...)...)
 		if code != exitUsage || !strings.Contains(stderr, c.want) {

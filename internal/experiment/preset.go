@@ -16,13 +16,13 @@ type Preset struct {
 }
 
 // Presets returns the presets, in the order in which help texts list them: the
-// panels of the paper's figures, the frontier, and the condition numbers.
+// panels of the paper's figures, then those beyond it.
 func Presets() []Preset {
 	var all []Preset
 	for _, s := range paperSettings() {
 		all = append(all, Preset{s.Name, 100, []Setting{s}})
 	}
-	return append(all, frontier(), conditionNumbers())
+	return append(all, oneRound(), frontier(), noise(), conditionNumbers())
 }
 
 // PresetByName returns the preset of a name; "all" groups the paper's figures.

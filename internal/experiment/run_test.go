@@ -66,14 +66,24 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
+	var plan PlanInput
+	if err := plan.SetNetwork(w); err != nil {
+		t.Fatal(err)
+	}
 	// Per iteration: T_con rounds of 2|E| messages with the 8 d r bytes of a basis;
 	// a gather and a broadcast for the centralised method; one round for DGD.
 	edges := int64(w.Graph().Edges())
 	for k, want := range []struct{ rounds, messages int64 }{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges}, {1, 2 * edges}} {
 		c := trials[0].Curves[k]
-		last := c.Rows[60]
-		if last.Rounds != 60*want.rounds || last.Messages != 60*want.messages || last.Bytes != last.Messages*8*20*2 {
-			t.Errorf("%s: %d rounds, %d messages, %d bytes after 60 iterations", c.Method, last.Rounds, last.Messages, last.Bytes)
+		start, last := c.Rows[0], c.Rows[60]
+		if last.Rounds-start.Rounds != 60*want.rounds || last.Messages-start.Messages != 60*want.messages || last.Bytes-start.Bytes != 60*want.messages*8*20*2 {
+			t.Errorf("%s: from %+v to %+v after 60 iterations", c.Method, start, last)
+		}
+		// Before them, two sums of 6 and of 4 numbers, and 20 power iterations with 6 rounds
+		// and a broadcast of a basis and 2 singular values.
+		if start.Rounds != int64(2*plan.SumRounds+20*(6+plan.BroadcastRounds)) || start.Messages != 2*2*5+20*(6*2*edges+5) ||
+			start.Bytes != 8*(2*5*(6+4)+20*(6*2*edges*40+5*42)) {
+			t.Errorf("%s: the initialisation took %+v", c.Method, start)
 		}
 		// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.
 		if least := 60 * float64(want.rounds) * 0.00100256; last.Seconds < least || last.Seconds > least+60 {
@@ -129,6 +139,27 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
+// With few rounds diffusion ends between the minimisers of the nodes, tracking at that of
+// the pooled data, which one node with all data finds too.
+func TestRunPooled(t *testing.T) {
+	s := small()
+	s.Noise, s.Iterations, s.Rounds = 0.1, 60, 3
+	s.Methods = []string{Pooled, "accelerated", "accelerated-tracking"}
+	truth := runTrials(t, s, 1, 1, 1)[0].Curves
+	s.Reference = Pooled
+	pooled := runTrials(t, s, 1, 1, 1)[0].Curves
+	end := func(c Curve) Row { return c.Rows[len(c.Rows)-1] }
+	if d := end(pooled[0]).SDFirst; d > 1e-9 || end(pooled[2]).SDFirst > 1e-9 || end(pooled[1]).SDFirst < 1e-4 {
+		t.Errorf("to the minimiser: one node %g, tracking %g, diffusion %g", d, end(pooled[2]).SDFirst, end(pooled[1]).SDFirst)
+	}
+	if d, e := end(truth[0]).SDFirst, end(truth[2]).SDFirst; d < 1e-3 || math.Abs(d-e) > 1e-9 {
+		t.Errorf("to the truth: one node %g, tracking %g", d, e)
+	}
+	if b := end(truth[0]).Bytes; b != 0 {
+		t.Errorf("one node sends %d bytes", b)
+	}
+}
+
 // A method that diverges keeps its rows and does not end the run; links that fail
 // cost messages and change nothing else.
 func TestRunUnusual(t *testing.T) {
@@ -164,7 +195,7 @@ func TestSummarize(t *testing.T) {
 	curve := func(method string, distances ...float64) Curve {
 		c := Curve{Method: method}
 		for i, v := range distances {
-			c.Rows = append(c.Rows, Row{Iteration: i, SDFirst: v, Bytes: int64(100 * i), Seconds: float64(i) / 2})
+			c.Rows = append(c.Rows, Row{Iteration: i, SDFirst: v, Rounds: int64(3 + 2*i), Bytes: int64(7 + 100*i), Seconds: float64(i) / 2})
 		}
 		return c
 	}
@@ -179,8 +210,11 @@ func TestSummarize(t *testing.T) {
 	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 || math.Abs(f.Mean-3.7e-6) > 1e-18 {
 		t.Errorf("final distances of dif are %+v", f)
 	}
-	if r := dif.Reached[0]; r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 100 || *r.Seconds != 0.5 {
+	if r := dif.Reached[0]; r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 107 || *r.Seconds != 0.5 {
 		t.Errorf("dif to 1e-3: %+v", r)
+	}
+	if dif.InitBytes != 7 || dif.InitRounds != 3 || *dif.Reached[0].Rounds != 5 {
+		t.Errorf("the initialisation of dif took %g bytes and %g rounds; to 1e-3: %g rounds", dif.InitBytes, dif.InitRounds, *dif.Reached[0].Rounds)
 	}
 	if r := dif.Reached[1]; r.Trials != 2 || *r.Iterations != 2 {
 		t.Errorf("dif to 1e-6: %+v", r)
@@ -188,7 +222,7 @@ func TestSummarize(t *testing.T) {
 	if r := dec.Reached[0]; r.Trials != 1 || r.Iterations != nil || r.Seconds != nil {
 		t.Errorf("dec to 1e-3, which one of three trials reaches: %+v", r)
 	}
-	if dec.Diverged != 1 || dif.Diverged != 0 || dif.Bytes != 200 || dif.Seconds != 1 {
+	if dec.Diverged != 1 || dif.Diverged != 0 || dif.Bytes != 207 || dif.Seconds != 1 {
 		t.Errorf("totals are %+v, %+v", dif, dec)
 	}
 }
