@@ -13,7 +13,7 @@ import (
 var smallSetting = experiment.Setting{
 	Nodes: 20, Features: 120, Tasks: 120, Samples: 30, Rank: 4,
 	Graph: "er:0.5", Weights: "metropolis", Methods: names(difalt.PaperMethods()),
-	Rounds: 10, PowerIterations: 30, Iterations: 500,
+	Rounds: 10, Iterations: 500,
 	Seed: 1, Time: experiment.PaperTime,
 }
 
@@ -43,7 +43,7 @@ func newSimulateFlags() *simulateFlags {
 	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --method auto")
 	f.set.IntVar(&s.Rounds, "rounds", s.Rounds, "rounds of averaging in an iteration, T_con")
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
-	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm")
+	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm (default 30, of the accelerated methods fewer)")
 	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
 	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods that scale the gradient, 1 is that of Newton's method (default 0.7)")
 	f.set.IntVar(&s.Memory, "memory", 0, "changes that the accelerated methods remember (default 7, without preconditioner 10)")

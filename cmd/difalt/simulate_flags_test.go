@@ -30,7 +30,7 @@ func TestPresetAsInThePaper(t *testing.T) {
 	want := experiment.Setting{
 		Name: "fig2b", Nodes: 100, Features: 100, Tasks: 100, Samples: 50, Rank: 10,
 		Graph: "er:0.1", Weights: "equal", Methods: []string{"dif", "altgdmin", "dec", "dgd"},
-		Rounds: 10, InitRounds: 10, PowerIterations: 30, Iterations: 1500,
+		Rounds: 10, InitRounds: 10, Iterations: 1500,
 		Seed: 1, Time: experiment.PaperTime,
 	}
 	if !reflect.DeepEqual(s.setting, want) {

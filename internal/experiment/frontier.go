@@ -50,15 +50,15 @@ func (v *variant) of(s Setting, group string) Setting {
 var (
 	smallSetting = Setting{
 		Nodes: 10, Features: 100, Tasks: 200, Samples: 30, Rank: 4, Kappa: 1.5,
-		Graph: "er:0.5", Weights: "metropolis", InitRounds: 10, PowerIterations: 30, Iterations: 100, Seed: 1, Time: PaperTime,
+		Graph: "er:0.5", Weights: "metropolis", InitRounds: 10, Iterations: 100, Seed: 1, Time: PaperTime,
 	}
 	manySetting = Setting{
 		Nodes: 20, Features: 600, Tasks: 600, Samples: 30, Rank: 4, Kappa: 1.5,
-		Graph: "er:0.5", Weights: "metropolis", InitRounds: 10, PowerIterations: 30, Iterations: 120, Seed: 1, Time: PaperTime,
+		Graph: "er:0.5", Weights: "metropolis", InitRounds: 10, Iterations: 120, Seed: 1, Time: PaperTime,
 	}
 	hardSetting = Setting{
 		Nodes: 100, Features: 100, Tasks: 100, Samples: 50, Rank: 10, Kappa: 1.5,
-		Graph: "er:0.05", Weights: "equal", InitRounds: 10, PowerIterations: 30, Iterations: 300, Seed: 1, Time: PaperTime,
+		Graph: "er:0.05", Weights: "equal", InitRounds: 10, Iterations: 300, Seed: 1, Time: PaperTime,
 	}
 	manyVariants = []variant{
 		{method: "dif", rounds: 10, iterations: 450},

@@ -60,7 +60,7 @@ func presetSetting(name string) (*Setting, bool) {
 func paperSettings() []Setting {
 	first := Setting{
 		Nodes: 20, Features: 600, Tasks: 600, Samples: 30, Rank: 4,
-		Graph: "er:0.5", Weights: "equal", PowerIterations: 30, Iterations: 500,
+		Graph: "er:0.5", Weights: "equal", Iterations: 500,
 		Seed: 1, Time: PaperTime,
 	}
 	second := first

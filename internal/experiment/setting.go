@@ -38,7 +38,7 @@ type Setting struct {
 
 	Rounds          int `json:"rounds"`           // T_con
 	InitRounds      int `json:"init_rounds"`      // T_con,init
-	PowerIterations int `json:"power_iterations"` // T_pm
+	PowerIterations int `json:"power_iterations"` // T_pm; 0 is each method's default
 	Iterations      int `json:"iterations"`       // T_GD
 
 	ScaledStep     float64 `json:"scaled_step"`     // as in difalt.Options; 0 is its default
@@ -79,8 +79,10 @@ func (s *Setting) Synthetic() Synthetic {
 // Validate returns an error that names the first parameter out of range, or says
 // what is wrong with the graph and the weights of the first trial.
 func (s *Setting) Validate() error {
-	if err := atLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds,
-		"power-iterations", s.PowerIterations, "iterations", s.Iterations); err != nil {
+	if err := atLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds, "iterations", s.Iterations); err != nil {
+		return err
+	}
+	if err := atLeast(0, "power-iterations", s.PowerIterations, "memory", s.Memory); err != nil {
 		return err
 	}
 	if err := s.Synthetic().Validate(); err != nil {
@@ -105,9 +107,6 @@ func (s *Setting) Validate() error {
 	}
 	if _, err := s.preconditioner(); err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
-	}
-	if s.Memory < 0 {
-		return fmt.Errorf("memory is %d: must not be negative", s.Memory)
 	}
 	if s.Reference != "" && s.Reference != "truth" && s.Reference != Pooled {
 		return fmt.Errorf("reference is %q: want truth or %s", s.Reference, Pooled)
