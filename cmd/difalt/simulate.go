@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/experiment"
@@ -124,17 +123,8 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 	}
 	describe(stdout, &s.setting)
-	start := time.Now()
-	unfinished, runErr := s.compute(ctx, folder, stderr)
-	spent := folder.Spent + time.Since(start).Seconds()
+	runErr := s.compute(ctx, folder, stderr)
 	trials := folder.Done
-	if len(trials) == 0 && unfinished != nil && len(unfinished.Curves) > 0 {
-		// Better than nothing; the same command starts this trial again.
-		if err := folder.AddUnfinished(unfinished); err != nil {
-			return err
-		}
-		trials = []experiment.Trial{*unfinished}
-	}
 	if err := folder.Close(); err != nil {
 		return err
 	}
@@ -143,7 +133,6 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if len(trials) > 0 {
 		sum := experiment.Summarize(&s.setting, trials, machine())
-		sum.WallSeconds = spent
 		if err := folder.WriteResults(&s.setting, sum, trials); err != nil {
 			return err
 		}
@@ -159,13 +148,13 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // compute runs the trials that the folder does not hold.
-func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, stderr io.Writer) (*experiment.Trial, error) {
+func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, stderr io.Writer) error {
 	done := len(folder.Done)
 	if done > 0 {
 		fmt.Fprintf(stderr, "%s holds %s of these settings already\n", s.out, text.Plural(done, "trial"))
 	}
 	if done >= s.trials {
-		return nil, nil
+		return nil
 	}
 	iterations := int64(s.trials-done) * int64(len(s.setting.Methods)) * int64(s.setting.Iterations)
 	bar := newProgress(stderr, cmp.Or(s.setting.Name, "simulating"), "it", iterations)

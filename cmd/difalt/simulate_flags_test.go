@@ -95,8 +95,8 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 	found := false
 	for _, s := range resolve(t, "--preset", "frontier") {
 		g := s.setting
-		found = found || g.Name == "frontier/hard/accelerated-12-chebyshev-int4-metropolis" && g.Rounds == 12 && g.InitRounds == 10 &&
-			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "metropolis" && slices.Equal(g.Methods, []string{"accelerated"})
+		found = found || g.Name == "frontier/hard/accelerated-10-chebyshev-int4" && g.Rounds == 10 && g.InitRounds == 10 &&
+			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "equal" && slices.Equal(g.Methods, []string{"accelerated"})
 	}
 	if !found {
 		t.Error("the frontier lacks a variant")

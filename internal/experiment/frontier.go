@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,37 +12,21 @@ const beyondTrials = 5
 
 // A variant is a way to run a method beyond the paper.
 type variant struct {
-	method, weights string
+	method          string
 	rounds          int
 	agree, compress string
-	iterations      int
+	iterations      int // 0: those of the setting
 }
 
-// name describes a variant, as part of the name of its setting.
-func (v *variant) name() string {
-	if v.method == Auto || v.method == Pooled {
-		return v.method
-	}
-	parts := []string{v.method, fmt.Sprint(v.rounds)}
-	for _, s := range []string{v.agree, v.compress, v.weights} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
-	return strings.Join(parts, "-")
-}
-
-// of returns the variant of a setting, named after both. A setting's own weights are
-// those of a variant without any.
+// of returns the variant of a setting, named after both.
 func (v *variant) of(s Setting, group string) Setting {
-	s.Name = group + "/" + v.name()
+	parts := []string{v.method, fmt.Sprint(v.rounds), v.agree, v.compress}
+	if v.method == Auto || v.method == Pooled {
+		parts = parts[:1]
+	}
+	s.Name = group + "/" + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 	s.Methods, s.Rounds, s.Agree, s.Compress = []string{v.method}, v.rounds, v.agree, v.compress
-	if v.weights != "" {
-		s.Weights = v.weights
-	}
-	if v.iterations > 0 {
-		s.Iterations = v.iterations
-	}
+	s.Iterations = cmp.Or(v.iterations, s.Iterations)
 	return s
 }
 
@@ -54,7 +40,7 @@ var (
 	}
 	manySetting = Setting{
 		Nodes: 20, Features: 600, Tasks: 600, Samples: 30, Rank: 4, Kappa: 1.5,
-		Graph: "er:0.5", Weights: "metropolis", InitRounds: 10, Iterations: 120, Seed: 1, Time: PaperTime,
+		Graph: "er:0.5", Weights: "equal", InitRounds: 10, Iterations: 120, Seed: 1, Time: PaperTime,
 	}
 	hardSetting = Setting{
 		Nodes: 100, Features: 100, Tasks: 100, Samples: 50, Rank: 10, Kappa: 1.5,
@@ -76,7 +62,6 @@ var (
 		{method: "scaled", rounds: 10, agree: "chebyshev"},
 		{method: "accelerated", rounds: 10, agree: "chebyshev"},
 		{method: "accelerated", rounds: 10, agree: "chebyshev", compress: "int4"},
-		{method: "accelerated", rounds: 12, agree: "chebyshev", compress: "int4", weights: "metropolis"},
 		{method: "dif", rounds: 10, agree: "chebyshev", compress: "int4", iterations: 900},
 		{method: Auto, rounds: 10},
 	}

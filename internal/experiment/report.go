@@ -192,48 +192,25 @@ func short(v float64) string {
 	return whole(v)
 }
 
-// runs lists the runs with machine and time. Those of a group of settings, whose names
+// runs lists the runs with their machines. Those of a group of settings, whose names
 // begin alike up to a slash, share a row where they agree.
 func (r *report) runs() {
-	type group struct {
-		preset, weights    string
-		trials             int
-		seed               uint64
-		machine, deviation string
-	}
-	var groups []group
-	minutes := map[group]float64{}
-	var machines []string
+	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
 	for _, run := range r.all {
 		s := &run.Summary
 		preset, _, _ := strings.Cut(s.Setting.Name, "/")
-		g := group{preset, s.Setting.Weights, s.Trials, s.Setting.Seed, machineText(s.Machine), deviation(&s.Setting)}
-		if !slices.Contains(groups, g) {
-			groups = append(groups, g)
+		row := []string{preset, s.Setting.Weights, strconv.Itoa(s.Trials), strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), machineText(s.Machine)}
+		if !slices.ContainsFunc(t, func(other []string) bool { return slices.Equal(row, other) }) {
+			t = append(t, row)
 		}
-		if !slices.Contains(machines, g.machine) {
-			machines = append(machines, g.machine)
-		}
-		minutes[g] += s.WallSeconds / 60
-	}
-	t := text.Table{{"preset", "weights", "trials", "seed", "minutes", "machine", "differs from the preset"}}
-	for _, g := range groups {
-		t = append(t, []string{
-			g.preset, g.weights, strconv.Itoa(g.trials), strconv.FormatUint(g.seed, 10), format(minutes[g], 'f', 1),
-			strconv.Itoa(slices.Index(machines, g.machine) + 1), g.deviation,
-		})
 	}
 	r.printf("\n## Runs\n")
 	r.table(t)
-	r.printf("\n")
-	for i, m := range machines {
-		r.printf("%d. %s\n", i+1, m)
-	}
 }
 
 // machineText describes a machine from the facts of its summary.
 func machineText(m map[string]string) string {
-	return fmt.Sprintf("%s, %s workers, kernel %s, %s, difalt %s", m["cpu"], m["workers"], m["kernel"], m["go"], m["difalt"])
+	return fmt.Sprintf("%s, kernel %s, %s, difalt %s", m["cpu"], m["kernel"], m["go"], m["difalt"])
 }
 
 // deviation says in what a setting differs from its preset, weights and seed apart.

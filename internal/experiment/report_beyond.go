@@ -37,7 +37,7 @@ func (r *Result) variantText() string {
 
 // frontier compares the variants of the preset frontier.
 func (r *report) frontier() error {
-	t := text.Table{{"problem", "method, T_con × message", "weights", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
+	t := text.Table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
 	var panels []chart.Panel
 	for _, kind := range []struct{ name, title string }{{"many", "many tasks a node"}, {"hard", "one task a node"}} {
 		runs := r.group("frontier/" + kind.name)
@@ -50,7 +50,7 @@ func (r *report) frontier() error {
 			s, m := &run.Summary.Setting, &run.Summary.Methods[0]
 			to := m.reached(accurate)
 			t = append(t, []string{
-				kind.title, run.variantText(), s.Weights, fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
+				kind.title, run.variantText(), fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
 				parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), 1e3*float64(s.Nodes)),
 				times(orInf(base.Rounds), orInf(to.Rounds)), times(orInf(base.Bytes), orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 1),
 			})
@@ -65,12 +65,12 @@ func (r *report) frontier() error {
 ## Beyond the paper: rounds and bytes to 1e-10
 
 The condition number is 1.5. “Many tasks a node” is the paper's first experiment, L = 20,
-d = T = 600, n = 30, r = 4, p = 0.5; “one task a node” is the sparsest graph of its second,
-L = d = T = 100, n = 50, r = 10, p = 0.05. From row to row one thing changes: the method, then
+d = T = 600, n = 30, r = 4, p = 0.5, “one task a node” is the sparsest graph of its second,
+L = d = T = 100, n = 50, r = 10, p = 0.05, both with
+equal weights. From row to row one thing changes: the method, then
 the rounds or their polynomial, then the bits; all is compared with the first row.
 `)
-	f := distanceFigure("median of "+text.Plural(r.group("frontier")[0].Summary.Trials, "trial"), panels...)
-	f.Height, f.Width = 3.6, 7.2
+	f := distanceFigure(strings.TrimPrefix(trialsText(r.group("frontier")[0].Bands), ";  "), panels...)
 	if err := r.picture("frontier", "distance against bytes sent", f); err != nil {
 		return err
 	}
@@ -122,14 +122,18 @@ elsewhere; with tracking it ends at the minimiser of the pooled data.
 	for i, runs := range [][]*Result{truth, minimiser} {
 		panels[i] = chart.Panel{
 			Title: []string{"To the truth", "To the minimiser of the pooled data"}[i],
-			X:     chart.Axis{Label: "Rounds, initialisation included", Zero: true, Max: 1200},
+			X:     chart.Axis{Label: "Rounds, initialisation included", Log: true},
 		}
 		for k, run := range runs {
 			if run != alone {
 				panels[i].Series = append(panels[i].Series, run.variantSeries(k, func(b *BandRow) float64 { return b.Rounds }))
 			}
 		}
-		panels[i].Series = append(panels[i].Series, chart.Series{Name: "Statistical error", X: []float64{0, 1200}, Y: []float64{statistical, statistical}, Style: chart.Line(chart.Gray, 1.2, 2, 2)})
+		ends := []float64{math.Inf(1), 0}
+		for _, line := range panels[i].Series {
+			ends[0], ends[1] = min(ends[0], line.X[0]), max(ends[1], line.X[len(line.X)-1])
+		}
+		panels[i].Series = append(panels[i].Series, chart.Series{Name: "Statistical error", X: ends, Y: []float64{statistical, statistical}, Style: chart.Line(chart.Gray, 1.2, 2, 2)})
 	}
 	for _, run := range minimiser {
 		name := strings.Replace(run.Summary.Setting.Name, "/"+Pooled+"/", "/truth/", 1)
@@ -149,7 +153,9 @@ elsewhere; with tracking it ends at the minimiser of the pooled data.
 		}
 		t = append(t, row)
 	}
-	if err := r.picture("noise", "distance to the truth and to the minimiser of the pooled data", distanceFigure("median of "+text.Plural(alone.Summary.Trials, "trial"), panels[:]...)); err != nil {
+	figure := distanceFigure(strings.TrimPrefix(trialsText(alone.Bands), ";  "), panels[:]...)
+	figure.Panels[0].Y.Min = 0.01 // nothing gets below the statistical error
+	if err := r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure); err != nil {
 		return err
 	}
 	r.table(t)

@@ -33,11 +33,10 @@ type Run struct {
 	Progress func(iterations int)
 }
 
-// Do computes the trials. When the context ends it returns its error and, if none
-// was delivered, what there is of the first trial.
-func (r *Run) Do(ctx context.Context) (unfinished *Trial, err error) {
+// Do computes the trials. When the context ends it returns its error.
+func (r *Run) Do(ctx context.Context) error {
 	if err := r.Setting.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	type outcome struct {
 		trial *Trial
@@ -68,14 +67,12 @@ func (r *Run) Do(ctx context.Context) (unfinished *Trial, err error) {
 		o := <-outcomes[i]
 		if o.err == nil {
 			o.err = r.Deliver(o.trial)
-		} else if i == 0 {
-			unfinished = o.trial
 		}
 		if o.err != nil {
-			return unfinished, o.err
+			return o.err
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // split returns how many trials run at once, and the threads of each.

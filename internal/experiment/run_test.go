@@ -26,7 +26,7 @@ func runTrials(t *testing.T, s Setting, first, last, workers int) []Trial {
 		trials = append(trials, *t)
 		return nil
 	}}
-	if _, err := r.Do(t.Context()); err != nil {
+	if err := r.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return trials
@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 	r := Run{Setting: s, First: 3, Last: 5, Workers: 2,
 		Deliver:  func(t *Trial) error { trials = append(trials, *t); return nil },
 		Progress: func(n int) { iterations.Add(int64(n)) }}
-	if _, err := r.Do(t.Context()); err != nil {
+	if err := r.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := iterations.Load(); n != 3*4*60 {
@@ -125,16 +125,13 @@ func TestRunStops(t *testing.T) {
 	r := Run{Setting: s, First: 1, Last: 3, Workers: 1,
 		Deliver:  func(*Trial) error { t.Error("a trial was delivered"); return nil },
 		Progress: func(int) { cancel() }}
-	unfinished, err := r.Do(ctx)
+	err := r.Do(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
-	if unfinished == nil || len(unfinished.Curves) != 1 || len(unfinished.Curves[0].Rows) < 2 {
-		t.Errorf("what there was of the first trial is %+v", unfinished)
-	}
 	full := errors.New("disk full")
 	r = Run{Setting: s, First: 1, Last: 9, Workers: 2, Deliver: func(*Trial) error { return full }}
-	if _, err := r.Do(t.Context()); !errors.Is(err, full) {
+	if err := r.Do(t.Context()); !errors.Is(err, full) {
 		t.Errorf("error is %v, want that of Deliver", err)
 	}
 }
@@ -186,7 +183,7 @@ func TestRunUnusual(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	s := small()
 	s.Rank = 31
-	if _, err := (&Run{Setting: s, First: 1, Last: 1}).Do(t.Context()); err == nil || !strings.Contains(err.Error(), "rank is 31") {
+	if err := (&Run{Setting: s, First: 1, Last: 1}).Do(t.Context()); err == nil || !strings.Contains(err.Error(), "rank is 31") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -207,7 +204,7 @@ func TestSummarize(t *testing.T) {
 	trials[2].Curves[1].Diverged = true
 	sum := Summarize(&Setting{}, trials, nil)
 	dif, dec := sum.Methods[0], sum.Methods[1]
-	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 || math.Abs(f.Mean-3.7e-6) > 1e-18 {
+	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 {
 		t.Errorf("final distances of dif are %+v", f)
 	}
 	if r := dif.Reached[0]; r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 107 || *r.Seconds != 0.5 {

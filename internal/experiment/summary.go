@@ -15,10 +15,7 @@ type Summary struct {
 	Setting Setting           `json:"setting"`
 	Trials  int               `json:"trials"`
 	Machine map[string]string `json:"machine"` // what it ran on; see cmd/difalt info
-	// WallSeconds is how long the trials took by the clock on the wall, over all the
-	// runs that added to them but those that were killed.
-	WallSeconds float64         `json:"wall_seconds"`
-	Methods     []MethodSummary `json:"methods"`
+	Methods []MethodSummary   `json:"methods"`
 }
 
 // A MethodSummary condenses the curves of a method. Distances are those of node 0.
@@ -43,7 +40,6 @@ type MethodSummary struct {
 
 // A Spread describes one number over the trials.
 type Spread struct {
-	Mean   float64 `json:"mean"`
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
@@ -144,11 +140,7 @@ func reached(curves []*Curve, target float64) Reached {
 }
 
 func spread(v []float64) Spread {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return Spread{Mean: sum / float64(len(v)), Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
+	return Spread{Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
 }
 
 func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }
