@@ -69,6 +69,7 @@ var (
 		{method: "dif", rounds: 10, iterations: 300},
 		{method: "accelerated", rounds: 3, compress: "int8"},
 		{method: "accelerated", rounds: 10, compress: "int8"},
+		{method: "tracking", rounds: 3, compress: "int8"},
 		{method: "accelerated-tracking", rounds: 3, compress: "int8"},
 	}
 )

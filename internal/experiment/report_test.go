@@ -50,7 +50,7 @@ func TestReport(t *testing.T) {
 			"| many tasks a node | Dif-AltGDmin, 2 × float64 | 1 of 1 | 100 | 3 + 200 | 0.01 + 10 | 1 | 1 | 11.0 |",
 			"| many tasks a node | Scaled diffusion, 2 × float64 | 1 of 1 | 50 | 3 + 100 | 0.01 + 5 | 1.97 | 2 | 6.0 |",
 			"| many tasks a node | Auto | 0 of 1 | - | - | - | - | - | - |",
-			"![distance against bytes sent](figures/frontier.svg)", "![Figure 2: connectivity of the graph, equal weights](figures/fig2-equal.svg)",
+			"![distance against bytes and against rounds](figures/frontier.svg)", "![Figure 2: connectivity of the graph, equal weights](figures/fig2-equal.svg)",
 			"| 0.5 | equal | Dif-AltGDmin | 9.9e-05 | 9.9e-05 to 9.9e-05 | 0 of 1 | - | - | - | - |",
 			"| **no**: 0 % / 0 %, 100 % / 0 %, 100 % / 0 % | - |", "| **no**: -, 1.00, 1.00 |", "| yes: 9.9e-01, 9.9e-01, 9.9e-01 |", "| **no**: 0 % / 3.9e-01 |",
 		},

@@ -7,22 +7,14 @@ import (
 	"github.com/difalt/difalt/internal/text"
 )
 
-// A statement is what the paper says about a figure, with what counts as confirmed.
+// A statement is what the paper says about figures, with what counts as confirmed.
 type statement struct {
-	text, figure, criterion string
-	// judge returns the numbers of each panel on which it decides, and whether they
-	// confirm the statement. It gets the panels' runs, and those with one round.
-	judge func(runs, one []*Result) (numbers []string, confirmed bool)
-}
-
-// each judges a statement that has to hold in every panel.
-func each(runs []*Result, judge func(*Result) (string, bool)) (numbers []string, all bool) {
-	all = true
-	for _, r := range runs {
-		text, ok := judge(r)
-		numbers, all = append(numbers, text), all && ok
-	}
-	return numbers, all
+	text, figures, criterion string
+	// panel returns the numbers of a panel by which it is judged, and whether they confirm
+	// it. It gets the runs with a single round where single is set.
+	panel  func(*Result) (string, bool)
+	single bool
+	trend  func(runs []*Result) bool // from panel to panel; nil if there is none to judge
 }
 
 // final and iterations are medians, and arrive the share of the trials.
@@ -52,76 +44,72 @@ func (r *Result) apart() float64 {
 }
 
 var statements = []statement{
-	{"AltGDmin achieves the fastest convergence speed.", "fig1", "its iterations are at most 1.02 times those of Dif; iterations of both", fastest},
-	{"", "fig2", "", fastest},
-	{"Dif-AltGDmin converges at the same order as AltGDmin with slightly more iterations.", "fig1", "0.98 to 1.25 times the iterations; the factor",
-		func(runs, _ []*Result) ([]string, bool) {
-			return each(runs, func(r *Result) (string, bool) {
-				return factor(r.longer()), r.longer() >= 0.98 && r.longer() <= 1.25
-			})
+	{text: "AltGDmin achieves the fastest convergence speed.", figures: "12",
+		criterion: "AltGDmin's iterations are at most 1.02 times Dif's: those of both",
+		panel: func(r *Result) (string, bool) {
+			a, b := r.iterations("altgdmin"), r.iterations("dif")
+			return whole(a) + " / " + whole(b), a <= 1.02*b
 		}},
-	{"Dec-AltGDmin decays almost identically with Dif-AltGDmin at earlier rounds …", "fig1", "at most a factor 1.25 apart until Dif is at 0.1; the largest factor",
-		func(runs, _ []*Result) ([]string, bool) {
-			return each(runs, func(r *Result) (string, bool) { return factor(r.apart()), r.apart() <= 1.25 })
+	{text: "Dif-AltGDmin converges at the same order as AltGDmin with slightly more iterations.", figures: "1",
+		criterion: "0.98 to 1.25 times AltGDmin's iterations: the factor",
+		panel: func(r *Result) (string, bool) {
+			return factor(r.longer()), r.longer() >= 0.98 && r.longer() <= 1.25
 		}},
-	{"… but cannot reach below a certain bound that is heavily dependent on T_con.", "fig1", "ends above 10 times Dif, and falls by more than 100 from T_con = 10 to 30; where it ends",
-		func(runs, _ []*Result) ([]string, bool) {
-			numbers, above := each(runs, func(r *Result) (string, bool) { return distance(r.final("dec")), r.final("dec") > 10*r.final("dif") })
-			return numbers, above && runs[0].final("dec") > 100*runs[2].final("dec")
+	{text: "Dec-AltGDmin decays almost identically with Dif-AltGDmin at earlier rounds …", figures: "1",
+		criterion: "at most a factor 1.25 apart until Dif is at 0.1: the largest factor",
+		panel:     func(r *Result) (string, bool) { return factor(r.apart()), r.apart() <= 1.25 }},
+	{text: "… but cannot reach below a certain bound that is heavily dependent on T_con.", figures: "1",
+		criterion: "Dec ends above 10 times Dif, and falls by more than 100 from T_con = 10 to 30: where it ends",
+		panel:     func(r *Result) (string, bool) { return distance(r.final("dec")), r.final("dec") > 10*r.final("dif") },
+		trend:     func(runs []*Result) bool { return runs[0].final("dec") > 100*runs[2].final("dec") }},
+	{text: "DGD-variant fails to converge effectively.", figures: "12", criterion: "DGD ends above 1e-2: where it ends",
+		panel: func(r *Result) (string, bool) { return distance(r.final("dgd")), r.final("dgd") > 1e-2 }},
+	{text: "Dif-AltGDmin is superior in terms of convergence and communication efficiency compared to other decentralized methods.", figures: "12",
+		criterion: "Dif arrives in most trials, and in more than Dec and DGD: its share and theirs",
+		panel: func(r *Result) (string, bool) {
+			dif, other := r.arrive("dif"), max(r.arrive("dec"), r.arrive("dgd"))
+			return percent(dif) + " / " + percent(other), dif > 0.5 && dif > other
 		}},
-	{"DGD-variant fails to converge effectively.", "fig1", "ends above 1e-2; where it ends", stalls},
-	{"", "fig2", "", stalls},
-	{"Dif-AltGDmin is superior in terms of convergence and communication efficiency compared to other decentralized methods.", "fig1",
-		"arrives in most trials, and in more than any other; the share of trials, and that of Dec", superior},
-	{"", "fig2", "", superior},
-	{"In all cases, Dif-AltGDmin achieves a comparable order of subspace distance to the centralized AltGDmin algorithm.", "fig2",
-		"ends within a factor 10; where both end", func(runs, _ []*Result) ([]string, bool) {
-			return each(runs, func(r *Result) (string, bool) {
-				return distance(r.final("dif")) + " / " + distance(r.final("altgdmin")), r.final("dif") <= 10*r.final("altgdmin")
-			})
+	{text: "In all cases, Dif-AltGDmin achieves a comparable order of subspace distance to the centralized AltGDmin algorithm.", figures: "2",
+		criterion: "Dif ends within a factor 10 of AltGDmin: where both end",
+		panel: func(r *Result) (string, bool) {
+			a, b := r.final("dif"), r.final("altgdmin")
+			return distance(a) + " / " + distance(b), a <= 10*b
 		}},
-	{"As the network connectivity improves, the number of iterations to reach that subspace distance level decreases slightly.", "fig2",
-		"decreases relative to AltGDmin, which does not use the graph in its iterations; the factor", func(runs, _ []*Result) ([]string, bool) {
-			numbers, _ := each(runs, func(r *Result) (string, bool) { return factor(r.longer()), true })
-			a, b, c := runs[0].longer(), runs[1].longer(), runs[2].longer()
-			return numbers, a < math.Inf(1) && a >= b && b >= c
+	{text: "As the network connectivity improves, the number of iterations to reach that subspace distance level decreases slightly.", figures: "2",
+		criterion: "Dif's iterations decrease relative to AltGDmin's, which do not use the graph: the factor",
+		panel:     func(r *Result) (string, bool) { return factor(r.longer()), r.longer() < math.Inf(1) },
+		trend: func(runs []*Result) bool {
+			return runs[0].longer() >= runs[1].longer() && runs[1].longer() >= runs[2].longer()
 		}},
-	{"The performance of Dec-AltGDmin is highly sensitive to network connectivity … yet remains significantly less accurate than that of AltGDmin and Dif-AltGDmin.", "fig2",
-		"falls by more than 10 from p = 0.05 to 0.15, and ends above 1000 times both; where it ends", func(runs, _ []*Result) ([]string, bool) {
-			numbers, above := each(runs, func(r *Result) (string, bool) {
-				return distance(r.final("dec")), r.final("dec") > 1000*max(r.final("dif"), r.final("altgdmin"))
-			})
-			return numbers, above && runs[0].final("dec") > 10*runs[2].final("dec")
+	{text: "The performance of Dec-AltGDmin is highly sensitive to network connectivity … yet remains significantly less accurate than that of AltGDmin and Dif-AltGDmin.", figures: "2",
+		criterion: "Dec falls by more than 10 from p = 0.05 to 0.15, and ends above 1000 times both: where it ends",
+		panel: func(r *Result) (string, bool) {
+			return distance(r.final("dec")), r.final("dec") > 1000*max(r.final("dif"), r.final("altgdmin"))
+		},
+		trend: func(runs []*Result) bool { return runs[0].final("dec") > 10*runs[2].final("dec") }},
+	{text: "This behavior highlights the robustness of Dif-AltGDmin to weaker connectivity.", figures: "2",
+		criterion: "Dif arrives in 95 % of the trials: the share",
+		panel:     func(r *Result) (string, bool) { return percent(r.arrive("dif")), r.arrive("dif") >= 0.95 }},
+	{text: "The proposed algorithm is effective even with a single aggregation step.", figures: "12", single: true,
+		criterion: "Dif arrives in 95 % of the trials with T_con = 1 (figure 1: its graph; 2: the three graphs): the share, and where it ends",
+		panel: func(r *Result) (string, bool) {
+			return percent(r.arrive("dif")) + " / " + distance(r.final("dif")), r.arrive("dif") >= 0.95
 		}},
-	{"This behavior highlights the robustness of Dif-AltGDmin to weaker connectivity.", "fig2", "arrives in 95 % of the trials; the share",
-		func(runs, _ []*Result) ([]string, bool) {
-			return each(runs, func(r *Result) (string, bool) { return percent(r.arrive("dif")), r.arrive("dif") >= 0.95 })
-		}},
-	{"The proposed algorithm is effective even with a single aggregation step.", "fig1", "arrives in 95 % of the trials with T_con = 1 on the graph of the first panel; the share, and where it ends", oneRoundSuffices},
-	{"", "fig2", "", oneRoundSuffices},
 }
 
-func fastest(runs, _ []*Result) ([]string, bool) {
-	return each(runs, func(r *Result) (string, bool) {
-		return whole(r.iterations("altgdmin")) + " / " + whole(r.iterations("dif")), r.iterations("altgdmin") <= 1.02*r.iterations("dif")
-	})
-}
-
-func stalls(runs, _ []*Result) ([]string, bool) {
-	return each(runs, func(r *Result) (string, bool) { return distance(r.final("dgd")), r.final("dgd") > 1e-2 })
-}
-
-func superior(runs, _ []*Result) ([]string, bool) {
-	return each(runs, func(r *Result) (string, bool) {
-		dif, dec := r.arrive("dif"), max(r.arrive("dec"), r.arrive("dgd"))
-		return percent(dif) + " / " + percent(dec), dif > 0.5 && dif > dec
-	})
-}
-
-func oneRoundSuffices(_, one []*Result) ([]string, bool) {
-	return each(one, func(r *Result) (string, bool) {
-		return percent(r.arrive("dif")) + " / " + distance(r.final("dif")), r.arrive("dif") >= 0.95
-	})
+// verdict judges the statement on the runs of a figure, or returns a dash without them.
+func (s *statement) verdict(runs []*Result) string {
+	if len(runs) == 0 {
+		return "-"
+	}
+	var numbers []string
+	confirmed := s.trend == nil || s.trend(runs)
+	for _, r := range runs {
+		text, ok := s.panel(r)
+		numbers, confirmed = append(numbers, text), confirmed && ok
+	}
+	return map[bool]string{true: "yes: ", false: "**no**: "}[confirmed] + strings.Join(numbers, ", ")
 }
 
 func factor(v float64) string {
@@ -135,35 +123,37 @@ func percent(v float64) string { return whole(100*v) + " %" }
 
 // statements judges what the paper says about its figures.
 func (r *report) statements() error {
-	t := text.Table{{"the paper says", "of figure", "confirmed if Dif-AltGDmin, or the method named, in every panel …", "equal weights", "metropolis weights"}}
+	t := text.Table{{"the paper says", "of figure", "confirmed if", "equal weights", "metropolis weights"}}
 	for _, s := range statements {
-		row := []string{s.text, s.figure[3:], s.criterion}
-		if s.text != "" {
-			row[0] = "“" + s.text + "”"
-		}
-		for _, weights := range paperWeights {
-			cell := "-"
-			var one []*Result
-			for _, panel := range []string{"a", "b", "c"} {
-				if run := find(r.all, "one-round/"+s.figure+panel, weights); run != nil {
-					one = append(one, run)
+		for _, figure := range strings.Split(s.figures, "") {
+			row := []string{"“" + s.text + "”", figure, s.criterion}
+			for _, weights := range paperWeights {
+				runs := r.panels("fig"+figure, weights)
+				if s.single {
+					runs = r.singleRound("fig"+figure, weights)
 				}
+				row = append(row, s.verdict(runs))
 			}
-			if runs := r.panels(s.figure, weights); runs != nil {
-				if numbers, ok := s.judge(runs, one); len(numbers) > 0 {
-					cell = map[bool]string{true: "yes: ", false: "**no**: "}[ok] + strings.Join(numbers, ", ")
-				}
+			if row[3] != "-" || row[4] != "-" {
+				t = append(t, row)
 			}
-			row = append(row, cell)
-		}
-		if row[3] != "-" || row[4] != "-" {
-			t = append(t, row)
 		}
 	}
 	if len(t) == 1 {
 		return nil
 	}
-	r.printf("\n## What the paper says about them\n\nEach statement is judged by a criterion on medians, or on how many trials arrive; the numbers are those of the three panels.\n")
+	r.printf("\n## What the paper says about them\n\nEach statement is judged by a criterion on medians, or on how many trials arrive, in every panel of the figure; the\nnumbers are those of the panels.\n")
 	r.table(t)
 	return nil
+}
+
+// singleRound returns the runs of the preset one-round on the graphs of a figure.
+func (r *report) singleRound(figure, weights string) []*Result {
+	var runs []*Result
+	for _, panel := range []string{"a", "b", "c"} {
+		if run := find(r.all, "one-round/"+figure+panel, weights); run != nil {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
