@@ -199,7 +199,11 @@ func (r *report) runs() {
 	for _, run := range r.all {
 		s := &run.Summary
 		preset, _, _ := strings.Cut(s.Setting.Name, "/")
-		row := []string{preset, s.Setting.Weights, strconv.Itoa(s.Trials), strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), machineText(s.Machine)}
+		trials := strconv.Itoa(s.Trials)
+		if n := run.Bands[0].Rows[0].Trials; n != s.Trials {
+			trials += fmt.Sprintf(", curves of %d", n)
+		}
+		row := []string{preset, s.Setting.Weights, trials, strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), machineText(s.Machine)}
 		if !slices.ContainsFunc(t, func(other []string) bool { return slices.Equal(row, other) }) {
 			t = append(t, row)
 		}

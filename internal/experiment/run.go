@@ -170,8 +170,8 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 
 // begin adds what was sent before the iterations to all rows.
 func (c *Curve) begin(before consensus.Traffic, clock *clock) {
-	clock.before = consensus.Traffic{}
-	seconds := -clock.seconds + clock.advance(before)
+	clock.before, clock.seconds = consensus.Traffic{}, 0
+	seconds := clock.advance(before)
 	for i := range c.Rows {
 		row := &c.Rows[i]
 		row.Rounds, row.Messages, row.Bytes = row.Rounds+before.Rounds, row.Messages+before.Messages, row.Bytes+before.Bytes
