@@ -143,7 +143,7 @@ func (r *report) paper() error {
 			var panels []chart.Panel
 			for _, run := range runs {
 				s := &run.Summary.Setting
-				p := chart.Panel{Title: f.varied + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
+				p := chart.Panel{Title: strings.Replace(f.varied, "_con", "_{con}", 1) + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
 				for i := range run.Bands {
 					p.Series = append(p.Series, run.Bands[i].series(lookOf(run.Bands[i].Method), true, func(k int) float64 { return float64(k) }))
 				}
