@@ -94,10 +94,14 @@ func BenchmarkSolver(b *testing.B) {
 	for _, net := range []struct {
 		shape, graph  string
 		nodes, rounds int
+		method        difalt.Method
 	}{
-		{"paper1", "er:0.5", 20, 10},
-		{"paper1", "er:0.1", 100, 10},
-		{"paper2", "er:0.1", 100, 10},
+		{"paper1", "er:0.5", 20, 10, difalt.DifAltGDmin},
+		{"paper1", "er:0.1", 100, 10, difalt.DifAltGDmin},
+		{"paper2", "er:0.1", 100, 10, difalt.DifAltGDmin},
+		{"paper1", "er:0.5", 20, 10, difalt.Accelerated},
+		{"many", "er:0.5", 20, 10, difalt.DifAltGDmin},
+		{"many", "er:0.5", 20, 10, difalt.Accelerated},
 	} {
 		shape, err := measure.ParseShapes(net.shape)
 		if err != nil {
@@ -105,6 +109,9 @@ func BenchmarkSolver(b *testing.B) {
 		}
 		p := measure.NewProblem(shape[0], seed)
 		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Info().Kernel)
+		if net.method != difalt.DifAltGDmin {
+			name = fmt.Sprintf("method=%v/%s", net.method, name)
+		}
 		b.Run(name, func(b *testing.B) {
 			nodes := p.Pack(net.nodes, kernel.Float64)
 			graph, err := topology.Parse(net.graph, net.nodes, seed)
@@ -112,7 +119,9 @@ func BenchmarkSolver(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, w := range workers() {
-				b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { solver(b, p, nodes, graph, net.rounds, w) })
+				b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) {
+					solver(b, p, nodes, graph, difalt.Options{Method: net.method, Rounds: net.rounds, Workers: w})
+				})
 			}
 		})
 	}
@@ -131,14 +140,15 @@ func network(b *testing.B, graph *topology.Graph, rule topology.Rule) *consensus
 	return net
 }
 
-func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topology.Graph, rounds, workers int) {
+func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topology.Graph, o difalt.Options) {
 	start := make([]*kernel.Basis, len(nodes))
 	for i := range start {
 		start[i] = p.U
 	}
-	// The step is too small to matter, so that the iteration stays where it is.
-	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis),
-		difalt.Options{Rank: p.Rank, Rounds: rounds, Step: 1e-12, Workers: workers, Iterations: math.MaxInt32})
+	// The step is too small to matter, so that the iteration stays where it is, and
+	// nobody asks whether that is convergence.
+	o.Rank, o.Step, o.ScaledStep, o.Iterations, o.Tolerance = p.Rank, 1e-12, 1e-12, math.MaxInt32, -1
+	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis), o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,7 +163,7 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	for b.Loop() {
 		whole()
 	}
-	it := measure.NewIteration(p, nodes, workers)
+	it := measure.NewIteration(p, nodes, o.Workers)
 	defer it.Close()
 	ms, err := measure.InTurns(ctx, 0, whole, it.Step)
 	if err != nil {

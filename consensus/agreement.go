@@ -15,9 +15,14 @@ const (
 	// gamma(W). On poorly connected graphs it does in about the square root of the
 	// rounds what Plain does.
 	Chebyshev
+	// Tree is no gossip: the messages are added up the tree of the network's collective
+	// operations and their mean comes down again, in 2 x height rounds of 2(L-1) messages
+	// in all, whatever number of rounds is asked for. It is exact, needs no weights, and
+	// sends in float64 often less than gossip does in 8 bits; nodes on the way see sums.
+	Tree
 )
 
-var polynomialNames = []string{"plain", "chebyshev"}
+var polynomialNames = []string{"plain", "chebyshev", "tree"}
 
 // String returns the short name that ParsePolynomial reads.
 func (p Polynomial) String() string {
@@ -27,8 +32,8 @@ func (p Polynomial) String() string {
 	return fmt.Sprintf("Polynomial(%d)", uint8(p))
 }
 
-// ParsePolynomial returns the polynomial with the given short name: plain or
-// chebyshev.
+// ParsePolynomial returns the polynomial with the given short name: plain, chebyshev or
+// tree.
 func ParsePolynomial(name string) (Polynomial, error) {
 	for i, s := range polynomialNames {
 		if s == name {
@@ -95,6 +100,8 @@ func (a Agreement) Validate() error {
 		return fmt.Errorf("consensus: ConsensusStep = %v: need 0 < ConsensusStep <= 1, or 0 for the default", a.ConsensusStep)
 	case !(a.Trigger >= 0 && a.Trigger <= maxTrigger):
 		return fmt.Errorf("consensus: Trigger = %v: need 0 <= Trigger <= %v", a.Trigger, maxTrigger)
+	case a.Polynomial == Tree && (a.Codec != nil || a.Trigger > 0 || a.ConsensusStep > 0):
+		return fmt.Errorf("consensus: along a tree sums are exact: no codec, trigger or consensus step, and this is %q", a)
 	case a.Trigger > 0 && a.Polynomial == Chebyshev:
 		return fmt.Errorf("consensus: chebyshev does not settle when nodes are silent: Trigger = %v", a.Trigger)
 	}

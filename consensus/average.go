@@ -118,7 +118,7 @@ func (m *average) sparseRound(out, in []float64, stride, n int, omega float64) {
 	}
 }
 
-func (m *average) open(z []Message) error {
+func (m *average) open(_ *Network, z []Message) error {
 	m.layout = layoutOf(shapeOf(z[0]))
 	if size := m.net.rows * m.layout.stride; len(m.in) < size {
 		m.in, m.out = make([]float64, size), make([]float64, size)

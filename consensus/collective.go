@@ -70,7 +70,11 @@ func (n *Network) collect(ctx context.Context, c call, tree *tree, z [][]float64
 	}
 	op := &n.collected
 	if !again {
-		op.start(n, tree, c, z)
+		op.reset(n, tree, c.kind, len(z[0]))
+		for i, row := range z {
+			copy(op.rows[i], row)
+		}
+		op.check()
 	}
 	for ; n.journal.done < op.rounds(); n.journal.done++ {
 		t, err := n.round(ctx, op, nil)
@@ -121,38 +125,44 @@ func (n *Network) checkRows(z [][]float64) error {
 // A collected is a relay as an operation of its own.
 type collected struct {
 	relay
+	kind callKind // callMix: through a server
 	data []float64
 }
 
-func (o *collected) start(n *Network, tree *tree, c call, z [][]float64) {
-	hosted, entries := len(z), len(z[0])
+// reset makes rows of the given length, to be filled.
+func (o *collected) reset(n *Network, tree *tree, kind callKind, entries int) {
+	hosted := len(n.hosted)
 	if o.net == nil {
 		o.relay = relay{net: n, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
 		o.come = func(k int) []byte { return n.got[k].code }
 	}
-	o.tree, o.down, o.round = tree, c.kind == callBroadcast, 0
-	o.how = bySum
-	if c.kind == callMax {
+	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, bySum
+	if kind == callMax {
 		o.how = byMax
 	}
-	if cap(o.data) < hosted*entries {
+	if len(o.data) < hosted*entries {
 		o.data = make([]float64, hosted*entries)
 	}
-	for i, row := range z {
+	for i := range o.rows {
 		o.rows[i] = o.data[i*entries:][:entries]
-		copy(o.rows[i], row)
-		if !finite(row) && (!o.down || n.hosted[i] == c.root) {
-			n.fail(channelCollective, i)
+	}
+}
+
+// check looks for numbers that are not finite, where they matter.
+func (o *collected) check() {
+	for i, row := range o.rows {
+		if !finite(row) && (!o.down || o.net.hosted[i] == o.tree.root) {
+			o.net.fail(o.channel(), i)
 		}
 	}
 }
 
-func (o *collected) channel() uint8                { return channelCollective }
+func (o *collected) channel() uint8                { return channelCollective + uint8(o.kind) }
 func (o *collected) speak()                        {}
 func (o *collected) part(dst []byte, k int) []byte { return o.relay.part(dst, k) }
 func (o *collected) hear(k int) error              { return o.relay.hear(k, o.net.got[k].code) }
 
 func (o *collected) step() Traffic {
-	messages := o.relay.step(channelCollective)
+	messages := o.relay.step(o.channel())
 	return Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(len(o.rows[0])) * messages}
 }

@@ -99,7 +99,7 @@ func (m *differences) run(f func(worker int)) {
 
 // open begins a Mix of z. It returns an error if the stream has had messages of another
 // shape.
-func (m *differences) open(z []Message) error {
+func (m *differences) open(_ *Network, z []Message) error {
 	s := shapeOf(z[0])
 	if m.flows[s.Stream] == nil {
 		m.flows[s.Stream] = m.newFlow(s)

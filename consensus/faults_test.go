@@ -13,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/faulty"
+	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -71,6 +72,7 @@ type schedule struct {
 	event int // see the constants
 	node  int // whose process it happens to
 	at    uint64
+	pipes bool // without faults in between
 	links faulty.Links
 }
 
@@ -128,6 +130,7 @@ func TestSchedules(t *testing.T) {
 		// Late enough in a run, some are done before they can know.
 		s.at = rng.Uint64N(last[key] - uint64(w.Graph().Diameter()))
 		s.links = faulty.Links{Loss: .2 * rng.Float64(), Delay: .2 * rng.Float64(), Duplicate: .3 * rng.Float64(), Corrupt: .1 * rng.Float64()}
+		s.pipes = rng.IntN(3) == 0
 		what := fmt.Sprintf("seed %d, %v on %v, nodes %v, %+v", seed, a, w, groups, s)
 		synctest.Test(t, func(t *testing.T) { follow(t, what, s, w, groups, short, a, want[key]) })
 	}
@@ -139,13 +142,23 @@ func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	connect := func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
-		all, err := faulty.Connect(g, groups, faulty.Options{Links: s.links, Seed: s.at, RoundTimeout: time.Minute})
-		ts := transportsOf(all)
+		var ts []consensus.Transport
+		var err error
+		if s.pipes {
+			var all []*pipe.Transport
+			all, err = pipe.Connect(g, groups, pipe.Options{RoundTimeout: time.Minute})
+			ts = transportsOf(all)
+		} else {
+			var all []*faulty.Transport
+			all, err = faulty.Connect(g, groups, faulty.Options{Links: s.links, Seed: s.at, RoundTimeout: time.Minute})
+			ts = transportsOf(all)
+		}
+		whole := ts[victim]
 		switch s.event {
 		case fails:
 			ts[victim] = faulty.FailOnce(ts[victim], s.at, s.at%2 == 0)
 		case leaves:
-			ts[victim] = leaving{ts[victim], s.at, func() { all[victim].Close() }}
+			ts[victim] = leaving{ts[victim], s.at, func() { whole.Close() }}
 		case cancels:
 			ts[victim] = leaving{ts[victim], s.at, cancel}
 		}

@@ -4,18 +4,14 @@ import "github.com/difalt/difalt/kernel"
 
 // A fusion is the mean over all nodes, added up the tree.
 type fusion struct {
-	*sweep // with all nodes in this process
-	relay  // otherwise
-	layout layout
-	data   []float64
+	*sweep    // with all nodes in this process
+	collected // otherwise
+	layout    layout
+	counted   bool // the messages of the tree are, and not those of a server
 }
 
 func (n *Network) newFusion(pool *kernel.Pool) *fusion {
-	hosted := len(n.hosted)
-	f := &fusion{sweep: newSweep(hosted, pool, n.meanBlock)}
-	f.relay = relay{net: n, tree: n.tree, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
-	f.come = func(k int) []byte { return n.got[k].code }
-	return f
+	return &fusion{sweep: newSweep(len(n.hosted), pool, n.meanBlock)}
 }
 
 // meanBlock overwrites entries [lo, hi) of all rows by their mean.
@@ -39,43 +35,34 @@ func divide(v []float64, by int) {
 	}
 }
 
-func (f *fusion) open(z []Message) error {
+func (f *fusion) open(n *Network, z []Message) error {
 	f.layout = layoutOf(shapeOf(z[0]))
-	n := f.layout.n
-	if len(f.data) < n*len(z) {
-		f.data = make([]float64, n*len(z))
-	}
-	f.round = 0
+	f.reset(n, n.tree, callMix, f.layout.n)
 	for i := range z {
-		f.relay.rows[i] = f.data[i*n:][:n]
-		f.layout.gather(f.relay.rows[i], z[i])
-		if !finite(f.relay.rows[i]) {
-			f.net.fail(channelServer, i)
-		}
+		f.layout.gather(f.rows[i], z[i])
 	}
+	f.check()
 	return nil
 }
 
 func (f *fusion) close(z []Message) {
-	for i := range z {
-		divide(f.relay.rows[i], f.net.Len())
-		f.layout.scatter(f.relay.rows[i], z[i])
+	for i, row := range f.rows {
+		divide(row, f.net.Len())
+		f.layout.scatter(row, z[i])
 	}
 }
 
-func (f *fusion) channel() uint8                { return channelServer }
-func (f *fusion) speak()                        {}
-func (f *fusion) part(dst []byte, k int) []byte { return f.relay.part(dst, k) }
-func (f *fusion) hear(k int) error              { return f.relay.hear(k, f.net.got[k].code) }
-
-// step counts, for the round in which a node sends up, the two messages that it
-// exchanges with a server.
+// step counts the messages of the round or, for a server, in the first round the two
+// that each node exchanges with it.
 func (f *fusion) step() Traffic {
-	var t Traffic
-	if f.round == 0 {
-		t = Traffic{Rounds: 2, Messages: 2 * int64(len(f.relay.rows))}
-		t.Bytes = 8 * int64(f.layout.n) * t.Messages
+	first := f.round == 0
+	t := f.collected.step()
+	if f.counted {
+		return t
 	}
-	f.relay.step(channelServer)
-	return t
+	if !first {
+		return Traffic{}
+	}
+	messages := 2 * int64(len(f.rows))
+	return Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(f.layout.n) * messages}
 }

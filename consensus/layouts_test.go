@@ -60,7 +60,7 @@ func agreements(t testing.TB) []consensus.Agreement {
 			}
 		}
 	}
-	return append(all, consensus.Agreement{ConsensusStep: .5})
+	return append(all, consensus.Agreement{ConsensusStep: .5}, consensus.Agreement{Polynomial: consensus.Tree})
 }
 
 // splits returns groups of nodes: in one process, in two and three, and one each.

@@ -6,8 +6,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// A Message is all that a node may tell its neighbours: a basis-shaped matrix and
-// a few scalars. It has no room for samples, responses or coefficients.
+// A Message is all that nodes average: a basis-shaped matrix and a few scalars.
 type Message struct {
 	Basis   *kernel.Basis // may be nil
 	Scalars []float64     // may be empty

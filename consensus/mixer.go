@@ -44,6 +44,11 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	}
 	step, bound := a.limits()
 	switch {
+	case a.Polynomial == Tree:
+		m := n.newMixer("tree")
+		m.fusion = n.newFusion(pool)
+		m.fusion.counted = true
+		return m, nil
 	case a.Polynomial != Chebyshev:
 		bound = 0
 	case !n.weights.RealEigenvalues():
@@ -188,7 +193,7 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) error {
 	if rounds < 0 {
 		return fmt.Errorf("consensus: %d rounds: must not be negative", rounds)
 	}
-	if m.fusion != nil && rounds != 1 {
+	if m.fusion != nil && !m.fusion.counted && rounds != 1 {
 		return fmt.Errorf("consensus: %d rounds through a server: must be 1", rounds)
 	}
 	if m.wrong != nil {
@@ -207,7 +212,7 @@ func (m *Mixer) average(s Stream) *average {
 
 func (m *Mixer) channel(s Stream) uint8 {
 	if m.fusion != nil {
-		return channelServer
+		return channelCollective + uint8(callMix)
 	}
 	return uint8(s)
 }
@@ -226,6 +231,9 @@ func (m *Mixer) mixHere(z []Message, rounds int) error {
 		m.fusion.run(z)
 		t = Traffic{Rounds: 2, Messages: 2 * int64(len(z))}
 		passed = 2 * n.tree.height
+		if m.fusion.counted {
+			t = Traffic{Rounds: int64(passed), Messages: 2 * int64(len(z)-1)}
+		}
 	} else {
 		how.mix(z, rounds)
 	}
@@ -242,7 +250,7 @@ func (m *Mixer) mixHere(z []Message, rounds int) error {
 func (m *Mixer) mixByRounds(ctx context.Context, z []Message, rounds int, again bool) error {
 	var op interface {
 		operation
-		open(z []Message) error
+		open(n *Network, z []Message) error
 		close(z []Message)
 	}
 	switch {
@@ -254,7 +262,7 @@ func (m *Mixer) mixByRounds(ctx context.Context, z []Message, rounds int, again 
 		op = m.average(z[0].Stream)
 	}
 	if !again {
-		if err := op.open(z); err != nil {
+		if err := op.open(m.net, z); err != nil {
 			m.net.journal.begun = false
 			return err
 		}

@@ -43,17 +43,19 @@ func (f failure) error() error {
 	return fmt.Errorf("%w: node %d, %s", ErrNotFinite, f.node, channelName(f.channel))
 }
 
-// Channels of the operations that are not the averaging of a stream.
-const (
-	channelCollective = 64
-	channelServer     = 65
-)
+// channelCollective, plus the kind of the call, is the channel of the operations that
+// are not the averaging of a stream.
+const channelCollective = 64
 
 func channelName(c uint8) string {
 	switch c {
-	case channelCollective:
-		return "a collective operation"
-	case channelServer:
+	case channelCollective + uint8(callSum):
+		return "a sum over the nodes"
+	case channelCollective + uint8(callMax):
+		return "a maximum over the nodes"
+	case channelCollective + uint8(callBroadcast):
+		return "a broadcast"
+	case channelCollective + uint8(callMix):
 		return "the mean through a server"
 	}
 	return "stream " + Stream(c).String()

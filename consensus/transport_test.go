@@ -87,6 +87,62 @@ func TestTampering(t *testing.T) {
 	}
 }
 
+// identified is a transport of a certain run.
+type identified struct {
+	consensus.Transport
+	run   uint64
+	epoch uint32
+}
+
+func (x identified) Run() (uint64, uint32) { return x.run, x.epoch }
+
+// TestOthers: processes that are not of one run, or do not do the same, or do not have
+// the same weights, notice.
+func TestOthers(t *testing.T) {
+	w := networks(t)[0]
+	lazy := must[*topology.Weights](t)(topology.NewWeights(w.Graph(), topology.LazyMetropolis))
+	sum := func(n *consensus.Network, z [][]float64) error { return n.Sum(t.Context(), z) }
+	for want, x := range map[string]struct {
+		runs  [2]uint64
+		epoch uint32
+		other *topology.Weights
+		do    func(n *consensus.Network, z [][]float64) error
+	}{
+		"run 6, epoch 0": {[2]uint64{5, 6}, 0, w, sum},
+		"run 5, epoch 1": {[2]uint64{5, 5}, 1, w, sum},
+		"want run ":      {[2]uint64{}, 0, lazy, sum},
+		"want run 5, epoch 0, a sum over the nodes": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, z [][]float64) error {
+			return n.Max(t.Context(), z)
+		}},
+		"numbers": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, _ [][]float64) error {
+			return n.Sum(t.Context(), [][]float64{{1}, {2}, {3}})
+		}},
+	} {
+		ts := must[[]consensus.Transport](t)(pipes(w.Graph(), splits(6)[1]))
+		if x.runs != [2]uint64{} {
+			ts[0], ts[1] = identified{ts[0], x.runs[0], 0}, identified{ts[1], x.runs[1], x.epoch}
+		}
+		n := must[*consensus.Network](t)(consensus.New(w, ts[0]))
+		other := must[*consensus.Network](t)(consensus.New(x.other, ts[1]))
+		done := make(chan error)
+		go func() {
+			err := x.do(other, [][]float64{{1, 2}, {3, 4}, {5, 6}})
+			ts[1].Close()
+			done <- err
+		}()
+		err := sum(n, [][]float64{{1, 2}, {3, 4}, {5, 6}})
+		ts[0].Close()
+		both := []error{err, <-done}
+		for _, err := range both {
+			var peer *consensus.PeerError
+			if !errors.As(err, &peer) || peer.Kind != consensus.Protocol && peer.Kind != consensus.Closed {
+				t.Errorf("%s: %v", want, err)
+			}
+		}
+		wantError(t, errors.Join(both...), want)
+	}
+}
+
 // TestHosted: transports that host what they cannot are refused.
 func TestHosted(t *testing.T) {
 	w := networks(t)[0]

@@ -83,7 +83,7 @@ func ExampleTable_PackAndRelease() {
 	// Output: 2 tasks; the responses of the first are [3 9]
 }
 
-// Missing features can be kept: package dataset/model fills them in.
+// Missing features can be kept: package fit fills them in.
 func ExampleTable_Missing() {
 	const text = "task,a,y\nx,1,0\nx,NA,0\nz,3,0\n"
 	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.TableOptions{Task: "task", Target: "y", Missing: dataset.MissingKeep})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/kernel/qr"
 )
 
@@ -76,6 +75,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.method, s.meeting, s.rounds = s.newMethod()
 	s.metrics = newMetrics(s.pool, p.Truth, len(p.Nodes), d, r)
 	s.watch = newWatch(s)
+	s.warnExposed()
 	return s, nil
 }
 
@@ -298,9 +298,9 @@ func (s *Solver) build() {
 }
 
 // exchange lets the nodes of the method meet, and takes the time.
-func (s *Solver) exchange(ctx context.Context, stream consensus.Stream, z []*kernel.Basis, scalars [][]float64) error {
+func (s *Solver) exchange(ctx context.Context, stream consensus.Stream, z []*kernel.Basis, scalars [][]float64, rounds int) error {
 	start := time.Now()
-	err := s.agree(ctx, s.meeting, stream, z, scalars, s.rounds)
+	err := s.agree(ctx, s.meeting, stream, z, scalars, rounds)
 	s.mixing += time.Since(start)
 	return err
 }
@@ -360,80 +360,6 @@ func (s *Solver) slowestNode() time.Duration {
 		slowest = max(slowest, g.Elapsed+s.qrTime[i])
 	}
 	return slowest
-}
-
-// U returns the current estimates of the hosted nodes, U_g of node Hosted()[i]. They are
-// the solver's: read only, and valid until the next step. Nil before the first.
-func (s *Solver) U() []*kernel.Basis {
-	if s.initial == nil {
-		return nil
-	}
-	return s.u
-}
-
-// Record describes the current state; it takes the time of a minimisation over the b_t.
-// It panics before the first step.
-func (s *Solver) Record() Record {
-	return s.record(s.minimized())
-}
-
-// minimized returns the hosted groups with b_t fitted to the current U_g on all
-// samples. The solver's own groups stay as they are.
-func (s *Solver) minimized() []*kernel.Group {
-	groups := make([]*kernel.Group, len(s.nodes))
-	for i, tasks := range s.nodes {
-		groups[i] = kernel.NewGroup(tasks, s.o.Rank)
-	}
-	kernel.NewExecutor(s.pool, groups).Minimize(s.u, s.ridge())
-	return groups
-}
-
-// Result fits b_t to the current U_g and returns the state, at any time after the first
-// step. It returns an error before.
-func (s *Solver) Result() (*Result, error) {
-	if s.initial == nil {
-		return nil, errors.New("difalt: there is no estimate before the first step")
-	}
-	groups := s.minimized()
-	res := &Result{
-		Status: s.status, Iterations: s.iteration, U: clone(s.u),
-		Step: s.eta, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, Last: s.record(groups),
-		Residual: s.watch.residual, StatisticalError: s.watch.noise,
-	}
-	for i, g := range groups {
-		b := append([]float64(nil), g.B...)
-		for k := range b {
-			b[k] *= s.unit.coefficient()
-			if s.rms != nil {
-				b[k] *= s.rms[i][k/s.o.Rank]
-			}
-		}
-		res.B = append(res.B, b)
-		res.Tasks = append(res.Tasks, append([]lsq.Status(nil), g.Status...))
-	}
-	return res, nil
-}
-
-// undetermined is the statistical error above which a direction is hardly better than
-// any other.
-const undetermined = 0.3
-
-// report says what a user should know about a finished run.
-func (s *Solver) report(res *Result) {
-	if res.Last.Singular > 0 && s.o.Ridge == 0 {
-		s.o.Logger.Warn("tasks without a unique least-squares solution took the one of minimum norm; a ridge avoids that", "tasks", res.Last.Singular)
-	}
-	switch {
-	case res.Status == Diverged:
-		s.o.Logger.Warn("the run diverged", "iterations", res.Iterations, "step", res.Step)
-	case res.Status == IterationLimit && res.Residual > s.watch.enough(s):
-		s.o.Logger.Warn("the run has not converged: take more iterations, more rounds, or a method that the condition number and the noise of the nodes do not stop (scaled, tracking)",
-			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.watch.enough(s))
-	}
-	if res.StatisticalError > undetermined {
-		s.o.Logger.Warn("noise leaves at least one direction of U undetermined: take a smaller rank", "rank", s.o.Rank, "statistical_error", res.StatisticalError)
-	}
-	s.o.Logger.Debug("finished", "status", res.Status, "iterations", s.iteration, "objective", res.Last.Objective)
 }
 
 // selectLast points the groups at all samples, for the final state.

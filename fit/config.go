@@ -111,6 +111,7 @@ func (c *Config) terms(t *dataset.Table) []term {
 		{"the number of iterations", o.Iterations}, {"the number of rounds", o.Rounds},
 		{"the number of rounds in the initialisation", o.InitRounds}, {"the number of power iterations", o.PowerIterations},
 		{"the step", o.Step}, {"the scaled step", o.ScaledStep}, {"the tolerance", o.Tolerance},
+		{"the agreement", o.Agreement}, {"the choice to normalise tasks", o.NormalizeTasks},
 		{"the choice of no mean", c.NoMean}, {"the choice to standardise", c.Standardize}, {"the choice of an intercept", c.Intercept},
 		{"the choice to tune", c.Tune}, {"the ridge", c.Ridge}, {"the choice to tune the ridge", c.TuneRidge},
 		{"the number of folds", c.Folds}, {"the choice of baselines", c.Baselines}, {"the choice of a spectrum", c.Spectrum},

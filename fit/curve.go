@@ -188,13 +188,9 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 		s.ours.add(held.Y(i) - y)
 		s.pooled.add(d.row(z, held.rows[i]) - floats.Dot(z, l.mean))
 	}
-	grid, workers := decades(-2, 6, d.localUnit()), workersFor(l.c.Workers)
+	grid, workers := decades(-2, 6, d.unitOf(d.squares(l.tasks))), workersFor(l.c.Workers)
 	sum := make([]float64, len(grid)+1)
-	all := make([]int, len(d.rows))
-	for k := range all {
-		all[k] = k
-	}
-	for _, errors := range d.singleErrors(all, grid, workers) {
+	for _, errors := range d.singleErrors(l.tasks, grid, workers) {
 		floats.Add(sum, errors)
 	}
 	for _, k := range d.singleFit(sum, grid, workers).tallies {
@@ -225,20 +221,4 @@ func (l *curve) design(train, held []int) *design {
 		d.rows[l.t.Task(i)] = append(d.rows[l.t.Task(i)], i)
 	}
 	return d
-}
-
-// localUnit is what unit is, for a design that is not spread over nodes.
-func (d *design) localUnit() float64 {
-	row := make([]float64, d.Width())
-	sum := 0.0
-	for i, on := range d.train {
-		if on {
-			d.row(row, i)
-			sum += floats.Dot(row, row)
-		}
-	}
-	if sum == 0 {
-		return 1
-	}
-	return sum / float64(d.total*d.Width())
 }

@@ -86,9 +86,9 @@ func (d *design) groupRows() {
 	}
 }
 
-// eachTraining calls visit for every training row of hosted node g.
-func (d *design) eachTraining(g int, visit func(i int)) {
-	for _, k := range d.layout[g] {
+// eachTraining calls visit for every training row of the given tasks.
+func (d *design) eachTraining(tasks []int, visit func(i int)) {
+	for _, k := range tasks {
 		for _, i := range d.rows[k] {
 			if d.train[i] {
 				visit(i)
@@ -133,7 +133,7 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, target
 	x := make([]float64, k)
 	z := d.zeros(2*k + 2) // sums, numbers of values, sum of the target, rows
 	for g, s := range z {
-		d.eachTraining(g, func(i int) {
+		d.eachTraining(d.layout[g], func(i int) {
 			for j, v := range d.t.X(x, i) {
 				if !math.IsNaN(v) {
 					s[j] += v
@@ -164,7 +164,7 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, target
 	target = sums[2*k] / n
 	z = d.zeros(k)
 	for g, s := range z {
-		d.eachTraining(g, func(i int) {
+		d.eachTraining(d.layout[g], func(i int) {
 			for j, v := range d.t.X(x, i) {
 				if !math.IsNaN(v) {
 					s[j] += (v - mean[j]) * (v - mean[j])
@@ -192,22 +192,33 @@ func (d *design) row(z []float64, i int) float64 {
 // unit is the mean square of a feature over the training rows of all nodes:
 // strengths in its multiples mean the same whatever the units of the features.
 func (d *design) unit(ctx context.Context) (float64, error) {
-	row := make([]float64, d.Width())
 	z := d.zeros(1)
-	for g, s := range z {
-		d.eachTraining(g, func(i int) {
-			d.row(row, i)
-			s[0] += floats.Dot(row, row)
-		})
+	for g, tasks := range d.layout {
+		z[g][0] = d.squares(tasks)
 	}
 	sum, err := d.sum(ctx, z)
 	if err != nil {
 		return 0, err
 	}
-	if sum[0] == 0 {
-		return 1, nil
+	return d.unitOf(sum[0]), nil
+}
+
+// squares returns the sum of the squares of the scaled features of some tasks.
+func (d *design) squares(tasks []int) (sum float64) {
+	row := make([]float64, d.Width())
+	d.eachTraining(tasks, func(i int) {
+		d.row(row, i)
+		sum += floats.Dot(row, row)
+	})
+	return sum
+}
+
+// unitOf turns the squares of all training rows into the unit.
+func (d *design) unitOf(squares float64) float64 {
+	if squares == 0 {
+		return 1
 	}
-	return sum[0] / float64(d.total*d.Width()), nil
+	return squares / float64(d.total*d.Width())
 }
 
 // without returns the training rows that are not in a fold; fold -1 leaves out

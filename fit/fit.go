@@ -265,18 +265,42 @@ func addOuter(gram, p []float64) {
 // regression spends, for a Gram matrix G: sum of s / (s + ridge) over its
 // eigenvalues s, without those that are zero to rounding.
 func effective(gram []float64, r int, ridge float64) float64 {
-	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(r, slices.Clone(gram)), false) {
+	values := eigenvalues(gram, r)
+	if values == nil {
 		return float64(r) // at most
 	}
-	values := e.Values(nil)
 	sum := 0.0
 	for _, s := range values {
-		if s > 1e-14*values[r-1] {
+		if s > 1e-14*values[0] {
 			sum += s / (s + ridge)
 		}
 	}
 	return sum
+}
+
+// eigenvalues returns those of a Gram matrix (r x r) in descending order, nil if they
+// cannot be found. They are found in units of its trace: gonum's routine panics on
+// entries beyond 1e150.
+func eigenvalues(gram []float64, r int) []float64 {
+	trace := 0.0
+	for j := range r {
+		trace += gram[j*r+j]
+	}
+	if trace == 0 {
+		return make([]float64, r)
+	}
+	a := slices.Clone(gram)
+	for i := range a {
+		a[i] /= trace
+	}
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(r, a), false) {
+		return nil
+	}
+	values := e.Values(nil) // ascending
+	slices.Reverse(values)
+	floats.Scale(trace, values)
+	return values
 }
 
 // totalTraffic returns the traffic of all processes: what each has sent, and the rounds that

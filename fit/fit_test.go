@@ -132,6 +132,44 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 }
 
+// Nor must the units of all features and of the target, over all of float64's range.
+func TestScaleDoesNotMatter(t *testing.T) {
+	tab := newTruth(3, 4, 1).table(t, 12, 10, 12, 2)
+	for _, standardize := range []bool{true, false} {
+		c := testConfig(t, 2, 2)
+		c.Spectrum = true
+		c.Standardize, c.Intercept = standardize, standardize // a constant 1 has a unit of its own
+		want, _ := fit(t, tab, c)
+		for _, unit := range [][2]int{{90, 0}, {-90, 0}, {0, 90}, {0, -90}, {-45, 45}} {
+			other := emptyTable(t, 4)
+			x := make([]float64, 4)
+			for i := range tab.Rows() {
+				for j, v := range tab.X(x, i) {
+					x[j] = v * math.Pow10(unit[0])
+				}
+				if err := other.Append(tab.Tasks()[tab.Task(i)], "", x, tab.Y(i)*math.Pow10(unit[1])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := other.AssignBlocks(2); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := fit(t, other, c)
+			if _, values := got.Loadings(); !(values[0] > 0) || math.IsInf(values[0], 0) {
+				t.Errorf("units 1e%d and 1e%d: singular values %v", unit[0], unit[1], values)
+			}
+			for i := range tab.Rows() {
+				task := tab.Tasks()[tab.Task(i)]
+				p, _ := want.Predict(task, tab.X(x, i))
+				q, _ := got.Predict(task, other.X(x, i))
+				if q = q * math.Pow10(-unit[1]); !(math.Abs(p-q) <= 1e-7*math.Abs(p)) {
+					t.Fatalf("standardised %v, units 1e%d and 1e%d: row %d is %v, want %v", standardize, unit[0], unit[1], i, q, p)
+				}
+			}
+		}
+	}
+}
+
 // Without mean, scaling and constant, Fit is difalt.Run.
 func TestPlainFit(t *testing.T) {
 	tab := newTruth(4, 4, 1).table(t, 12, 6, 9, 3)

@@ -154,7 +154,7 @@ func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err e
 		z := d.zeros(packed(w))
 		for g := range z {
 			own := newGram(w)
-			d.eachTraining(g, func(i int) {
+			d.eachTraining(d.layout[g], func(i int) {
 				if d.fold[i] == f {
 					own.add(row, d.row(row, i))
 				}

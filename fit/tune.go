@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/consensus"
@@ -15,7 +14,6 @@ import (
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // A Candidate is a setting that cross-validation compares.
@@ -351,12 +349,7 @@ func (f *fitter) spectrum(ctx context.Context, p *difalt.Problem, chosen Candida
 	if err != nil {
 		return err
 	}
-	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(r, sum), false) {
-		return nil
-	}
-	values := e.Values(nil) // ascending
-	slices.Reverse(values)
+	values := eigenvalues(sum, r)
 	for j, v := range values {
 		values[j] = math.Sqrt(max(v, 0))
 	}

@@ -66,7 +66,10 @@ func folder(t *testing.T, dir string) map[string][]byte {
 
 // Flags keep the names that they had.
 func TestFormerNames(t *testing.T) {
-	path, _ := fitClinics(t, "--iterations", "20", "--baselines=false", "--ridge", "3", "--methods", "scaled")
+	path, out1 := fitClinics(t, "--iterations", "20", "--baselines=false", "--ridge", "3", "--methods", "scaled")
+	if !strings.Contains(out1, "Estimated subspace distance") {
+		t.Errorf("the report does not say how far U may be from the best:\n%s", out1)
+	}
 	stdout, _, _ := difaltCommand(t, "model", "show", path)
 	if !strings.Contains(stdout, "trained by scaled") {
 		t.Errorf("--methods was not --method:\n%s", stdout)

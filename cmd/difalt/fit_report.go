@@ -94,6 +94,9 @@ all training rows or all held-out rows.
 	if !math.IsNaN(r.Result.Last.SDFirst) {
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
 	}
+	if res := r.Result; !math.IsNaN(res.Residual) {
+		fmt.Fprintf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.\n", res.Residual, res.StatisticalError)
+	}
 	for _, note := range notes(r) {
 		fmt.Fprintln(w, note)
 	}
@@ -105,9 +108,9 @@ func notes(r *fit.Report) (list []string) {
 		what  string
 		names []string
 	}{
-		{"Sums of these nodes are a training row, or a value, since they have a single one in all or in a fold", r.Exposed.Rows},
+		{"Sums of these nodes are a row, a value or a held-out target, since they have a single one in all or in a fold", r.Exposed.Rows},
 		{"These nodes have fewer rows in a fold than there are features, so that its Gram matrix tells them up to a rotation", r.Exposed.Grams},
-		{"These nodes have fewer tasks than the rank, so that the tasks' coefficients b can be read off what they send", r.Exposed.Coefficients},
+		{"These nodes have a single task, or fewer than the rank, so that coefficients can be read off what they send", r.Exposed.Coefficients},
 		{fmt.Sprintf("Fewer training rows than the rank %d", r.Chosen.Rank), r.FewRows},
 		{"No unique least squares, so b of minimum norm (a --ridge avoids that)", r.Singular},
 	} {
