@@ -66,9 +66,11 @@ type Agreement struct {
 	// Trigger times the difference that it last sent, shrunk by 0.9 in every round since.
 	// So the threshold follows the computation as it converges, silence ends by itself
 	// and no error stays. Meanwhile neighbours go on moving towards what a silent node
-	// has said. Up to 0.4 that does no harm and spares up to a third of the messages;
-	// above it the default ConsensusStep is 0.5, more than half of the messages are
-	// spared, and rounds average less. Chebyshev needs the news in time and refuses it.
+	// has said. With enough rounds, 0.4 spares up to a third of the messages; above it the
+	// default ConsensusStep is 0.5, more than half of the messages are spared, and rounds
+	// average less. Few rounds with silent nodes are no average on which long steps can
+	// rely: difalt.Options refuses what fails there. Chebyshev needs the news in time and
+	// refuses it.
 	Trigger float64
 	// RoundByRound never applies several rounds at once as a power of W, so that the
 	// result has the bits that it has with nodes in several processes. It costs speed

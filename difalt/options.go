@@ -89,6 +89,11 @@ func (m Method) String() string {
 	return fmt.Sprintf("Method(%d)", uint8(m))
 }
 
+// scaled reports whether steps are as long as the curvature allows.
+func (m Method) scaled() bool {
+	return m == ScaledDiffusion || m == GradientTracking || m.accelerated()
+}
+
 func (m Method) accelerated() bool { return m == Accelerated || m == AcceleratedTracking }
 
 // Methods returns all methods.
@@ -147,6 +152,8 @@ type Options struct {
 	// 0, the default, is least squares.
 	Ridge float64
 	// Agreement says how the nodes agree; the zero value is the paper's AGREE in float64.
+	// The scaled and accelerated methods take a Trigger of at most 0.5, with 10 Rounds or
+	// more.
 	Agreement consensus.Agreement
 	// Tolerance ends a run as Converged when its distance from a minimiser for the data
 	// of all nodes, and that of the nodes from one another, is estimated to be below
@@ -223,8 +230,19 @@ func (o *Options) Validate() error {
 			return &ParameterError{f.name, f.value, "must be finite and not negative"}
 		}
 	}
+	if trigger := o.Agreement.Trigger; trigger > 0 && o.Method.scaled() && (or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
+		return &ParameterError{"Agreement.Trigger", trigger,
+			fmt.Sprintf("%v multiplies what silent nodes leave unsaid: need at least %d Rounds and at most %v", o.Method, triggeredRounds, longestSilence)}
+	}
 	return o.Agreement.Validate()
 }
+
+// Where the scaled and accelerated methods arrive with an event trigger: of runs with one
+// and three rounds a sixth to all failed, none of those with ten.
+const (
+	triggeredRounds = 10
+	longestSilence  = 0.5
+)
 
 // withDefaults returns the options with zero values replaced.
 func (o Options) withDefaults() Options {

@@ -227,6 +227,8 @@ func TestRunRefuses(t *testing.T) {
 		{"rank 9", good.Problem, net, difalt.Options{Rank: 9}, "Rank is 9: must not be more than the 8 features"},
 		{"rank 8", few.Problem, net, difalt.Options{Rank: 8}, "Rank is 8: must not be more than the 6 tasks"},
 		{"rounds", good.Problem, net, difalt.Options{Rank: 2, Rounds: -1}, "Rounds is -1"},
+		{"silence", good.Problem, net, difalt.Options{Rank: 2, Method: difalt.Accelerated, Rounds: 3, Agreement: consensus.Agreement{Trigger: .2}}, "Agreement.Trigger is 0.2: accelerated"},
+		{"long silence", good.Problem, net, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, Agreement: consensus.Agreement{Trigger: .6}}, "at most 0.5"},
 		{"step", good.Problem, net, difalt.Options{Rank: 2, Step: math.NaN()}, "Step is NaN"},
 		{"ridge", good.Problem, net, difalt.Options{Rank: 2, Ridge: -3}, "Ridge is -3"},
 		{"U0", wide.Problem, net, ok, "U0 of node 1 is 8 x 3, want 8 x 2"},
