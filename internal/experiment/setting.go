@@ -129,6 +129,15 @@ func (s *Setting) Validate() error {
 	if _, err := net.NewMixer(agreement, nil); err != nil {
 		return fmt.Errorf("agree: %w", err)
 	}
+	o := s.Options(1)
+	o.Agreement = agreement
+	for _, m := range s.Methods {
+		if o.Method, err = difalt.ParseMethod(m); err == nil {
+			if err := o.Validate(); err != nil {
+				return fmt.Errorf("method: %w", err)
+			}
+		}
+	}
 	return nil
 }
 
