@@ -31,7 +31,7 @@ func newSimulateFlags() *simulateFlags {
 	s := &f.setting
 	*s = smallSetting
 	f.set.SortFlags = false
-	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; frontier, kappa beyond it; other flags override their values")
+	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; one-round, frontier, noise, kappa beyond them; other flags override their values")
 	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
 	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
 	f.set.IntVar(&s.Tasks, "tasks", s.Tasks, "number of tasks T, dealt evenly to the nodes")

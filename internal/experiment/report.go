@@ -86,8 +86,8 @@ func (r *report) csv() []byte {
 		for i := range s.Methods {
 			m := &s.Methods[i]
 			to := m.reached(accurate)
-			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%g,%s,%s\n", s.Setting.Name, s.Setting.Weights, m.Method, s.Trials, m.Final.Median, to.Trials,
-				whole(orInf(to.Iterations)), m.InitRounds, whole(orInf(to.Rounds)), m.InitBytes, whole(orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 2))
+			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%s,%s,%s\n", s.Setting.Name, s.Setting.Weights, m.Method, s.Trials, m.Final.Median, to.Trials,
+				whole(orInf(to.Iterations)), m.InitRounds, whole(orInf(to.Rounds)), whole(m.InitBytes), whole(orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 2))
 		}
 	}
 	return b
@@ -196,6 +196,7 @@ func short(v float64) string {
 // begin alike up to a slash, share a row where they agree.
 func (r *report) runs() {
 	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
+	var machines []string
 	for _, run := range r.all {
 		s := &run.Summary
 		preset, _, _ := strings.Cut(s.Setting.Name, "/")
@@ -203,13 +204,21 @@ func (r *report) runs() {
 		if n := run.Bands[0].Rows[0].Trials; n != s.Trials {
 			trials += fmt.Sprintf(", curves of %d", n)
 		}
-		row := []string{preset, s.Setting.Weights, trials, strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), machineText(s.Machine)}
+		machine := machineText(s.Machine)
+		if !slices.Contains(machines, machine) {
+			machines = append(machines, machine)
+		}
+		row := []string{preset, s.Setting.Weights, trials, strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), strconv.Itoa(slices.Index(machines, machine) + 1)}
 		if !slices.ContainsFunc(t, func(other []string) bool { return slices.Equal(row, other) }) {
 			t = append(t, row)
 		}
 	}
 	r.printf("\n## Runs\n")
 	r.table(t)
+	r.printf("\n")
+	for i, m := range machines {
+		r.printf("%d. %s\n", i+1, m)
+	}
 }
 
 // machineText describes a machine from the facts of its summary.
