@@ -119,7 +119,7 @@ func TestSameBits(t *testing.T) {
 					}
 					o := difalt.Options{
 						Rank: 2, Method: method, Iterations: 40, Rounds: 3, PowerIterations: 3, Tolerance: 1e-5, Workers: 1,
-						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true, Seed: 3},
+						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true},
 					}
 					net, err := consensus.New(w, nil)
 					if err != nil {
@@ -161,7 +161,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				want := run(t, s.Problem, net, o)
 				groups := together(nodes, nodes)
-				transports, err := faulty.Connect(w.Graph(), groups, faulty.Options{Links: faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, Seed: 5})
+				transports, err := faulty.Connect(w.Graph(), groups, faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, 5, pipe.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

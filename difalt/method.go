@@ -32,7 +32,7 @@ type method interface {
 func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 	switch s.o.Method {
 	case AltGDmin:
-		return newCombineThenAdjust(s), s.net.NewServer(s.pool), 1
+		return newCombineThenAdjust(s), s.net.NewServer(), 1
 	case DecAltGDmin:
 		return newCombineThenAdjust(s), s.mixer, s.o.Rounds
 	case DGD:

@@ -81,7 +81,7 @@ func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weight
 	// Written so that NaN is refused too.
 	if !(gamma < gammaLimit) {
 		why := "averaging does not converge"
-		if zeroDiagonal(w) && g.Bipartite() {
+		if zeroDiagonal(w) && g.bipartite() {
 			why = "the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever"
 		}
 		return nil, fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", name, g, gamma, why, Metropolis)

@@ -128,12 +128,12 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if err != nil {
 		return err
 	}
-	if o.Agreement, err = s.Agreement(trial); err != nil {
+	if o.Agreement, err = s.Agreement(); err != nil {
 		return err
 	}
 	switch c.Method {
 	case Auto:
-		o.Agreement = consensus.Agreement{Seed: o.Agreement.Seed}
+		o.Agreement = consensus.Agreement{}
 		o, err = difalt.Auto(ctx, p, net, o)
 	case Pooled:
 		o.Method = difalt.Accelerated
