@@ -248,7 +248,7 @@ func (s *Solver) begin(ctx context.Context) error {
 	initial := s.initial // of a snapshot
 	if initial == nil {
 		initial = &Initial{U: s.p.U0, Step: s.o.Step}
-		if s.p.U0 == nil || s.o.Step == 0 {
+		if s.p.U0 == nil || s.o.Step == 0 && s.o.usesStep() {
 			var err error
 			if initial, err = s.initialize(ctx); err != nil {
 				return err
