@@ -169,7 +169,7 @@ func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, std
 
 // exportProblem writes the problem of trial 1 with its network and start.
 func (s *simulation) exportProblem(ctx context.Context) error {
-	problem, weights, _, err := s.setting.Start(ctx, 1, s.workers)
+	problem, weights, err := s.setting.Start(ctx, 1, s.workers)
 	if err != nil {
 		return err
 	}

@@ -263,22 +263,22 @@ func (s *Setting) draw(trial, workers int) (*difalt.Problem, *topology.Weights, 
 }
 
 // Start returns the problem of a trial with the initial estimate of the paper's methods
-// in U0, the mixing weights, and the step size.
-func (s *Setting) Start(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, float64, error) {
+// in U0, and the mixing weights.
+func (s *Setting) Start(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, error) {
 	problem, weights, err := s.draw(trial, workers)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
 	net, err := consensus.New(weights, nil)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
 	initial, err := difalt.Initialize(ctx, problem, net, s.Options(workers))
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
 	problem.U0 = initial.U
-	return problem, weights, initial.Step, nil
+	return problem, weights, nil
 }
 
 // pooled returns the setting with all data at one node.
