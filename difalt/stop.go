@@ -96,7 +96,7 @@ func (w *watch) tells(iteration int) bool { return w.telling < 0 && iteration >=
 func (w *watch) tell(s *Solver) {
 	if s.iteration == 0 {
 		for i, g := range s.groups {
-			w.began[i] = g.Objective
+			w.began[i] = s.penalized(g)
 		}
 	}
 	switch {
@@ -115,9 +115,15 @@ func (w *watch) tell(s *Solver) {
 		return
 	}
 	for i, g := range s.groups {
-		w.riding[i][0], w.riding[i][1] = g.Objective, s.moved[i]*s.moved[i]
+		w.riding[i][0], w.riding[i][1] = s.penalized(g), s.moved[i]*s.moved[i]
 	}
 	s.meeting.Tell(w.words, w.riding)
+}
+
+// penalized returns the objective that a step lowers: with the ridge, without which it
+// may rise.
+func (s *Solver) penalized(g *kernel.Group) float64 {
+	return g.Objective + s.ridge()*floats.Dot(g.B, g.B)
 }
 
 // listen takes over what has become known in this iteration, and returns the status
