@@ -6,9 +6,10 @@ FUZZTIME ?= 10s
 OUT ?= out
 TRIALS ?= 5
 
-# What a CPU tier can change, and what a build tag can.
+# What a CPU tier or a build tag can change beside the kernel: tested once in full, by
+# test-default, and then without what only takes many iterations.
+ABOVE = ./consensus/... ./difalt/... ./model/... ./fit/...
 TIERED = ./kernel/... ./consensus/... ./difalt/...
-TAGGED = $(TIERED) ./cgo/... ./model/... ./fit/...
 
 # These run what follows them, or say that it is skipped for want of a compiler or
 # library.
@@ -58,14 +59,17 @@ test-default: ## all tests, default build
 	$(GO) test ./...
 
 test-purego: ## what computes, portable Go
-	$(GO) test -tags purego $(TAGGED)
+	$(GO) test -tags purego ./kernel/...
+	$(GO) test -short -tags purego $(ABOVE)
 
 test-openblas: ## what computes, OpenBLAS where it is faster, and then everywhere
-	$(WITH_OPENBLAS) $(GO) test -tags openblas $(TAGGED)
-	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -count=1 -tags openblas $(TIERED)
+	$(WITH_OPENBLAS) $(GO) test -tags openblas ./kernel/... ./cgo/...
+	$(WITH_OPENBLAS) $(GO) test -short -tags openblas $(ABOVE)
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -count=1 -tags openblas ./kernel/...
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -short -count=1 -tags openblas $(ABOVE)
 
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
-	./scripts/tiers.sh $(TIERED)
+	./scripts/tiers.sh $(ABOVE)
 
 test-race: ## race detector
 	$(WITH_C) $(GO) test -race -short ./...
