@@ -172,22 +172,25 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	pause := firstPause
 	for {
 		t.mu.Lock()
+		last := e.last
 		over := e.err != nil || e.bye || t.o.Probe && e.met
 		t.mu.Unlock()
 		if over || t.ctx.Err() != nil {
 			return
 		}
-		began := time.Now()
-		if err := t.dial(e, own); err != nil && t.ctx.Err() == nil {
+		err := t.dial(e, own)
+		t.mu.Lock()
+		if connected := e.last != last; connected {
+			pause = firstPause
+		}
+		t.mu.Unlock()
+		if err != nil && t.ctx.Err() == nil {
 			kind := consensus.Closed
 			var r *refusal
 			if errors.As(err, &r) {
 				kind = consensus.Refused
 			}
 			t.broken(e, kind, err)
-		}
-		if time.Since(began) > longPause {
-			pause = firstPause
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2)):
@@ -230,6 +233,8 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	s, err := conn.NewStream(ctx, &description.Streams[0], method)
 	if err == nil {
 		err = t.greet(ctx, e, s, timer)
+	} else {
+		err = t.refused(e, err)
 	}
 	if r := stranger.Load(); r != nil {
 		return r // gRPC has put it into words of its own
@@ -295,7 +300,7 @@ func plain(err error) string {
 		text = err.Error()
 	}
 	// The layers of a failure to connect come one inside the other.
-	for _, outer := range []string{`desc = "transport: `, `error reading from server: `} {
+	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `, `error reading server preface: `} {
 		if _, inner, ok := strings.Cut(text, outer); ok {
 			text = strings.TrimSuffix(inner, `"`)
 		}

@@ -3,6 +3,7 @@ package grpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/difalt/difalt/consensus"
@@ -24,12 +25,14 @@ type edge struct {
 	session  *session      // nil without a connection
 	last     *session      // also when it has ended
 	lost     time.Duration // how long it was waited for without a connection
+	silent   time.Duration // how long its frame was waited for without a sign of life
 	why      error         // what went wrong last
 	kind     consensus.Kind
 	err      error // for good
 	bye      bool  // the neighbour sends no more
 	acked    bool  // it has all that was sent
 	ackDue   bool
+	waitDue  bool // the neighbour should hear that this node waits
 }
 
 // tell wakes the goroutine that sends.
@@ -124,9 +127,15 @@ func (v *violation) Error() string { return v.err.Error() }
 func (t *Transport) take(e *edge, n *note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n.Ack {
+	switch {
+	case n.Ack:
 		e.acked = true
 		t.notify()
+		return
+	case n.WaitsFor != nil:
+		if !slices.Contains(n.WaitsFor, t.node) {
+			e.silent = 0
+		}
 		return
 	}
 	e.bye, e.ackDue = true, true

@@ -37,6 +37,8 @@ type hello struct {
 type note struct {
 	// Ack says that all that came before the other end's Bye has come.
 	Ack bool `json:"ack,omitempty"`
+	// WaitsFor are the nodes for which the sender waits: it is alive, and not to blame.
+	WaitsFor []int `json:"waits_for,omitempty"`
 	// Bye says that no frame will follow, and why if the sender has failed.
 	Bye    bool    `json:"bye,omitempty"`
 	Reason *reason `json:"reason,omitempty"`
@@ -67,7 +69,13 @@ func parseNote(p []byte) (*note, error) {
 	if err := parse(p, n); err != nil {
 		return nil, fmt.Errorf("not a frame and not a note: %w", err)
 	}
-	if n.Ack == n.Bye || n.Reason != nil && !n.Bye {
+	kinds := 0
+	for _, is := range []bool{n.Ack, n.Bye, n.WaitsFor != nil} {
+		if is {
+			kinds++
+		}
+	}
+	if kinds != 1 || n.Reason != nil && !n.Bye {
 		return nil, errors.New("a note of an unknown kind")
 	}
 	if n.Reason != nil {

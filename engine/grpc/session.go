@@ -136,27 +136,14 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error {
 	left := false
 	for {
-		t.mu.Lock()
-		var frame []byte
-		var say *note
-		switch {
-		case e.ackDue:
-			e.ackDue = false
-			say = &note{Ack: true}
-		case pos < e.handed:
-			frame = e.kept[pos%2]
-			pos++
-		case t.closing && !left:
-			left = true
-			say = &note{Bye: true, Reason: t.reason}
-		}
-		t.mu.Unlock()
+		say, frame := t.due(e, pos, &left)
 		var err error
 		switch {
 		case say != nil:
 			err = sendJSON(s, say)
 		case frame != nil:
 			err = sendFrame(s, frame)
+			pos++
 		default:
 			select {
 			case <-e.news:
@@ -169,6 +156,28 @@ func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error 
 			return nil
 		}
 	}
+}
+
+// due returns what is to be sent next: a note, or frame number pos, or nothing.
+func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case e.ackDue:
+		e.ackDue = false
+		return &note{Ack: true}, nil
+	case pos < e.handed:
+		return nil, e.kept[pos%2]
+	case t.closing && !*left:
+		*left = true
+		return &note{Bye: true, Reason: t.reason}, nil
+	case e.waitDue && !*left:
+		e.waitDue = false
+		if who := t.awaited(); who != nil {
+			return &note{WaitsFor: who}, nil
+		}
+	}
+	return nil, nil
 }
 
 // sendFrame sends p in chunks. p may change once the other end has all of it, and not

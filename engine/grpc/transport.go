@@ -21,13 +21,14 @@ type Options struct {
 	// JoinTimeout is how long Join waits for the neighbours, ten minutes by default.
 	JoinTimeout time.Duration
 	// RoundTimeout is how long a neighbour may take for a round before it has failed; two
-	// minutes by default. What a node computes between two rounds must fit in.
+	// minutes by default. What a node computes between two rounds must fit in; what it
+	// waits itself does not count, since it says so.
 	RoundTimeout time.Duration
 	// RejoinTimeout is how long a neighbour may be out of reach while its frame is
 	// waited for before it has failed; 30 seconds by default.
 	RejoinTimeout time.Duration
 	// Linger is how long Close waits for the neighbours to say that they have
-	// everything; 5 seconds by default.
+	// everything, 5 seconds by default; two at most after a failure.
 	Linger time.Duration
 	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
 	MaxFrame int
@@ -134,7 +135,7 @@ func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.run(), t.
 // Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
 // a *consensus.PeerError if a neighbour refuses this node or does not come in time.
 func (t *Transport) Join(ctx context.Context) error {
-	err := t.await(ctx, func(e *edge) bool { return e.met }, func(e *edge, waited time.Duration) *consensus.PeerError {
+	err := t.await(ctx, t.joined, func(e *edge, waited time.Duration) *consensus.PeerError {
 		if waited < t.o.JoinTimeout {
 			return nil
 		}
@@ -145,6 +146,9 @@ func (t *Transport) Join(ctx context.Context) error {
 	}
 	return err
 }
+
+// joined reports whether Join need not wait for a neighbour.
+func (t *Transport) joined(e *edge) bool { return e.session != nil || t.o.Probe && e.met }
 
 // Exchange implements consensus.Transport. It returns ctx.Err() if ctx ends, and a
 // *consensus.PeerError if a neighbour sends nothing in the time of a round, is out of
@@ -160,15 +164,16 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		for k, e := range t.edges {
 			e.kept[seq%2] = append(e.kept[seq%2][:0], out[k]...)
 			e.handed = seq + 1
+			e.silent = 0
 			e.tell()
 		}
 	}
 	t.mu.Unlock()
-	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, waited time.Duration) *consensus.PeerError {
+	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, _ time.Duration) *consensus.PeerError {
 		switch {
 		case e.lost >= t.o.RejoinTimeout:
 			return e.failed(seq, consensus.Closed, fmt.Errorf("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
-		case waited >= t.o.RoundTimeout:
+		case e.silent >= t.o.RoundTimeout:
 			return e.failed(seq, consensus.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 		}
 		return nil
@@ -226,6 +231,7 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 			continue
 		}
 		ready = false
+		e.silent += passed
 		if e.session != nil {
 			e.lost = 0
 		} else {
@@ -235,15 +241,22 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 			return false, e.err
 		}
 		if err := late(e, waited); err != nil {
-			e.lost = 0
+			e.lost, e.silent = 0, 0
 			return false, err
 		}
 	}
 	t.waiting = time.Time{}
-	if !ready {
-		t.waiting = time.Now().Add(-waited)
+	if ready {
+		return true, nil
 	}
-	return ready, nil
+	t.waiting = time.Now().Add(-waited)
+	if period := max(t.o.RoundTimeout/8, tick); t.begun && waited/period != (waited-passed)/period {
+		for _, e := range t.edges {
+			e.waitDue = true
+			e.tell()
+		}
+	}
+	return false, nil
 }
 
 // Waiting returns the neighbours for which Join or Exchange has been waiting, and since
@@ -251,15 +264,16 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waiting.IsZero() {
-		return nil, t.waiting
-	}
+	return t.awaited(), t.waiting
+}
+
+func (t *Transport) awaited() (peers []int) {
 	for _, e := range t.edges {
-		if !e.met || t.begun && e.next <= t.seq {
+		if !t.waiting.IsZero() && (!t.begun && !t.joined(e) || t.begun && e.next <= t.seq) {
 			peers = append(peers, e.peer)
 		}
 	}
-	return peers, t.waiting
+	return peers
 }
 
 // Close is Leave(nil).
@@ -288,7 +302,9 @@ func (t *Transport) Leave(why error) {
 		t.notify()
 		t.farewell(why != nil)
 		t.cancel()
-		t.server.Stop()
+		timer := time.AfterFunc(tick, t.server.Stop)
+		t.server.GracefulStop() // a refusal may be on its way
+		timer.Stop()
 	})
 	t.wg.Wait()
 	for _, e := range t.edges {
@@ -310,15 +326,28 @@ func reasonOf(err error, node int) *reason {
 }
 
 // farewell waits until no neighbour needs this node any more. Those that are out of
-// reach are only waited for if this node has not failed.
+// reach are only waited for if this node has not failed, or, shortly, if they do not know
+// it yet.
 func (t *Transport) farewell(failed bool) {
-	timer := time.NewTimer(t.o.Linger)
+	patience := t.o.Linger
+	if failed {
+		patience = min(patience, shortLinger)
+	}
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		t.mu.Lock()
 		left := slices.ContainsFunc(t.edges, func(e *edge) bool {
+			switch {
+			case e.acked:
+				return false
+			case e.session != nil:
+				return true
+			case failed: // who has begun will find out; who has not would wait for long
+				return !e.met && !e.bye && e.err == nil
+			}
 			// A neighbour that has said Bye and has gone had this node's Bye, or needs none.
-			return !e.acked && (e.session != nil || e.met && !e.bye && e.err == nil && !failed)
+			return e.met && !e.bye && e.err == nil
 		})
 		t.mu.Unlock()
 		if !left || t.o.Probe {
@@ -331,6 +360,9 @@ func (t *Transport) farewell(failed bool) {
 		}
 	}
 }
+
+// shortLinger is how long a node that has failed waits for others to hear of it.
+const shortLinger = 2 * time.Second
 
 func (t *Transport) notify() {
 	select {
