@@ -20,7 +20,8 @@ func init() { encoding.RegisterCodecV2(rawCodec{}) }
 // appended to it.
 type bytesMessage struct{ p []byte }
 
-// A rawCodec adds nothing to a message. It copies what is sent, since gRPC sends later.
+// A rawCodec adds nothing to a message. gRPC sends after SendMsg has returned, and no copy
+// is made: see Transport.Exchange for when a frame may change.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return codecName }
@@ -30,7 +31,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	if !ok {
 		return nil, fmt.Errorf("grpc: a message of type %T", v)
 	}
-	return mem.BufferSlice{mem.Copy(m.p, mem.DefaultBufferPool())}, nil
+	return mem.BufferSlice{mem.SliceBuffer(m.p)}, nil
 }
 
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {

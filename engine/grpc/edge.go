@@ -16,6 +16,7 @@ type edge struct {
 	// sent again, since a neighbour is at most a round behind.
 	kept   [2][]byte
 	handed uint64 // number of frames handed over
+	fresh  int    // how many of kept must not be overwritten, since a connection has broken
 	got    [2][]byte
 	next   uint64        // sequence number of the frame that is due
 	news   chan struct{} // for the goroutine that sends
@@ -51,7 +52,9 @@ func (e *edge) failed(seq uint64, kind consensus.Kind, err error) *consensus.Pee
 func (t *Transport) broken(e *edge, kind consensus.Kind, err error) {
 	t.mu.Lock()
 	news := e.why == nil || e.why.Error() != err.Error()
-	e.why, e.kind = err, kind
+	if _, told := e.why.(*refusal); !told || kind == consensus.Refused {
+		e.why, e.kind = err, kind // a connection that ends early is often a refusal half heard
+	}
 	quiet := e.bye || t.closing
 	t.mu.Unlock()
 	if news && !quiet {

@@ -179,7 +179,7 @@ func TestImpostors(t *testing.T) {
 	pin := PinOf(stranger.Public().(ed25519.PublicKey))
 	try := func(c *Cluster, key ed25519.PrivateKey) error {
 		o := quick()
-		o.JoinTimeout, o.Linger = 400*time.Millisecond, 50*time.Millisecond
+		o.JoinTimeout, o.Linger = time.Second, 50*time.Millisecond
 		tr := must[*Transport](t)(New(c, key, must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), o))
 		defer func() { tr.Leave(errors.New("over")) }()
 		return tr.Join(t.Context())

@@ -100,6 +100,9 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 		return err
 	}
 	again := e.met
+	if again {
+		e.fresh = len(e.kept)
+	}
 	e.session, e.last, e.met, e.instance, e.why = ses, ses, true, their.Instance, nil
 	e.acked = false
 	e.tell()

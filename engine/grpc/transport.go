@@ -159,9 +159,15 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		return err
 	}
 	t.mu.Lock()
+	// What is overwritten here has been sent: the neighbour would not have begun the last
+	// round without. Only what a connection that broke had still to send may be anywhere.
 	if !t.begun || seq != t.seq {
 		t.begun, t.seq = true, seq
 		for k, e := range t.edges {
+			if e.fresh > 0 {
+				e.kept[seq%2] = nil
+				e.fresh--
+			}
 			e.kept[seq%2] = append(e.kept[seq%2][:0], out[k]...)
 			e.handed = seq + 1
 			e.silent = 0
