@@ -18,8 +18,8 @@ import (
 // several methods, codecs and ways of averaging; started one by one, or by up.
 func TestNodesSameBits(t *testing.T) {
 	for _, flags := range [][]string{
-		{"--method", "dif"},
-		{"--method", "dif", "--codec", "int8", "--tune", "--folds", "2"},
+		{"--method", "dif", "--ridge", "1"},
+		{"--method", "dif", "--codec", "int8", "--tune", "--folds", "2", "--rank", "2", "--iterations", "8"},
 		{"--method", "dec", "--averaging", "chebyshev", "--baselines=false"},
 		{"--method", "altgdmin", "--mean", "none", "--ridge", "2"},
 		{"--method", "dgd", "--codec", "float32", "--standardize=false"},
