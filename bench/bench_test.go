@@ -51,9 +51,18 @@ func report(b *testing.B, flops float64, c *measure.Ceiling) {
 	ns := perOp(b)
 	b.ReportMetric(flops/ns, "GFLOP/s")
 	var peak float64
-	ms := measure.Median(measure.Turns(5, func() { peak = c.MultiplyAdd() }))
+	ms := times(b, func() { peak = c.MultiplyAdd() })
 	b.ReportMetric(100*flops/ns/(peak/ms/1e6), "%fma")
 	b.ReportAllocs()
+}
+
+// times returns the median time of a call of f in five turns, in milliseconds.
+func times(b *testing.B, f func()) float64 {
+	ms, err := measure.InTurns(context.Background(), 0, f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ms[0]
 }
 
 // BenchmarkIteration is the least squares and the gradient of all tasks.
@@ -75,15 +84,14 @@ func BenchmarkIteration(b *testing.B) {
 func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, workers int) {
 	it := measure.NewIteration(p, nodes, workers)
 	defer it.Close()
-	const turns = 5
 	it.Step()
-	read := measure.Turns(turns, it.Read)
+	read := times(b, it.Read)
 	for b.Loop() {
 		it.Step()
 	}
 	ns := perOp(b)
-	read = append(read, measure.Turns(turns, it.Read)...)
-	b.ReportMetric(100*measure.Median(read)*1e6/ns, "%read")
+	read = (read + times(b, it.Read)) / 2
+	b.ReportMetric(100*read*1e6/ns, "%read")
 	report(b, p.Flops(), it.Ceiling)
 	reportBytes(b, nodes[0].Bytes())
 }

@@ -18,8 +18,7 @@ func BenchmarkMix(b *testing.B) {
 	}
 	for _, a := range []Agreement{
 		{}, {RoundByRound: true}, {Trigger: .4},
-		{Codec: float32Coder{}}, {Codec: quantizer{4, false}}, {Codec: quantizer{4, true}},
-		{Codec: quantizer{16, false}}, {Codec: topK{.1}},
+		{Codec: Float32}, {Codec: Int8}, {Codec: Int4},
 	} {
 		for _, rounds := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%v/rounds=%d", a, rounds), func(b *testing.B) {

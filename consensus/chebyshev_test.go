@@ -48,7 +48,9 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		var q mat.Dense
 		eig.VectorsTo(&q)
 		for _, bound := range []float64{.3, .8, .97} {
-			m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev, Gamma: bound})
+			m := newMixer(t, w, nil, Agreement{})
+			rows, _ := m.net.sparseRows()
+			m.fast = m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, nil), nil)
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {
@@ -135,17 +137,11 @@ func TestNewMixer(t *testing.T) {
 	if _, err := network(t, turning).NewMixer(Agreement{}, nil); err != nil {
 		t.Error(err)
 	}
-	int2 := must[Codec](t)(Quantizer(2, false))
 	for want, a := range map[string]Agreement{
-		"Gamma = 1: ":            {Polynomial: Chebyshev, Gamma: 1},
-		"Gamma = NaN":            {Gamma: math.NaN()},
-		"Polynomial(9)":          {Polynomial: 9},
-		"ConsensusStep = 1.5":    {ConsensusStep: 1.5},
-		"ConsensusStep = -1":     {ConsensusStep: -1},
-		"Trigger = 1: ":          {Trigger: 1},
-		"Trigger = NaN":          {Trigger: math.NaN()},
-		"silent: Trigger = 0.5":  {Polynomial: Chebyshev, Trigger: .5},
-		"as coarsely as by int2": {Polynomial: Chebyshev, Codec: int2},
+		"Polynomial(9)":         {Polynomial: 9},
+		"Trigger = 1: ":         {Trigger: 1},
+		"Trigger = NaN":         {Trigger: math.NaN()},
+		"silent: Trigger = 0.5": {Polynomial: Chebyshev, Trigger: .5},
 	} {
 		_, err := network(t, w).NewMixer(a, nil)
 		wantError(t, err, want)
@@ -153,14 +149,13 @@ func TestNewMixer(t *testing.T) {
 }
 
 func TestAgreementString(t *testing.T) {
-	int4 := must[Codec](t)(ParseCodec("int4"))
 	for want, a := range map[string]Agreement{
-		"plain":                {},
-		"chebyshev":            {Polynomial: Chebyshev},
-		"int4":                 {Codec: int4},
-		"chebyshev int4":       {Polynomial: Chebyshev, Codec: int4},
-		"step:0.5 trigger:0.7": {ConsensusStep: .5, Trigger: .7},
-		"int4 gamma:0.5":       {Codec: int4, Gamma: .5, Seed: 4, RoundByRound: true},
+		"plain":            {},
+		"chebyshev":        {Polynomial: Chebyshev},
+		"int4":             {Codec: Int4},
+		"chebyshev int4":   {Polynomial: Chebyshev, Codec: Int4},
+		"trigger:0.7":      {Trigger: .7},
+		"int4 trigger:0.5": {Codec: Int4, Trigger: .5, RoundByRound: true},
 	} {
 		if got := a.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 )
 
 // A Codec codes vectors as bytes and back, with a loss of accuracy that does no harm:
@@ -15,70 +13,46 @@ import (
 // replica comes nearer with every message, and what one code leaves out is part of
 // the next difference.
 //
-// Codecs are immutable and safe to share.
+// Codecs are immutable and safe to share. Averaging settles on every graph with those
+// that are no coarser than Int4.
 type Codec interface {
-	// AppendEncode appends the coded v to dst. seed drives stochastic rounding; the
-	// same v and seed give the same bytes. It returns ErrNotFinite if an entry is NaN
+	// AppendEncode appends the coded v to dst. It returns ErrNotFinite if an entry is NaN
 	// or beyond the range of float32, and does not allocate if dst has room.
-	AppendEncode(dst []byte, v []float64, seed uint64) ([]byte, error)
+	AppendEncode(dst []byte, v []float64) ([]byte, error)
 	// Decode overwrites v by the vector at the front of p and returns what follows it.
 	// It returns an error if p is not the whole code of a vector of len(v) entries by a
 	// codec of this kind.
 	Decode(v []float64, p []byte) (rest []byte, err error)
 	// MaxLen returns the length that no code of n entries exceeds.
 	MaxLen(n int) int
-	// Limits returns the largest consensus step (see Agreement.ConsensusStep) and, for
-	// Chebyshev, the largest bound on gamma(W) with which averaging by differences
-	// coded in this way settles on every graph. A step of 0 says that there is none.
-	Limits(p Polynomial) (step, gamma float64)
 	// String returns the text that ParseCodec reads.
 	String() string
 }
+
+// The codecs: Float32 rounds every entry to float32; Int8 and Int4 code an entry in 8
+// and 4 bits, and a vector in one scale more.
+var (
+	Float32 Codec = float32Coder{}
+	Int8    Codec = quantizer(8)
+	Int4    Codec = quantizer(4)
+)
 
 // ErrNotFinite is returned when a number cannot be coded since it is NaN, infinite
 // or beyond the range of float32: the computation that made it has diverged.
 var ErrNotFinite = errors.New("consensus: a message is not finite")
 
-// validCodecs is what ParseCodec accepts, for its error messages.
-const validCodecs = "none, float32, intB and intB:stochastic for B of 1, 2, 4, 8, 16, topk:FRACTION"
-
-// ParseCodec returns the codec that a short text describes:
-//
-//	none               nil: float64
-//	float32            Float32
-//	int4               Quantizer of 4 bits, rounding to nearest; also 1, 2, 8, 16
-//	int4:stochastic    the same, rounding at random
-//	topk:0.1           TopK of a tenth of the entries
-func ParseCodec(spec string) (Codec, error) {
-	kind, arg, hasArg := strings.Cut(spec, ":")
-	var c Codec
-	var err error
-	switch bits, isInt := strings.CutPrefix(kind, "int"); {
-	case spec == "none":
+// ParseCodec returns the codec with the given short name, float32, int8 or int4, and nil
+// for none, which is float64.
+func ParseCodec(name string) (Codec, error) {
+	if name == "none" {
 		return nil, nil
-	case spec == "float32":
-		return Float32(), nil
-	case kind == "topk":
-		var fraction float64
-		if fraction, err = strconv.ParseFloat(arg, 64); err != nil {
-			err = fmt.Errorf("consensus: %q is not a fraction", arg)
-		} else {
-			c, err = TopK(fraction)
-		}
-	case isInt && (!hasArg || arg == "stochastic"):
-		var b int
-		if b, err = strconv.Atoi(bits); err != nil {
-			err = fmt.Errorf("consensus: %q is not a number of bits", bits)
-		} else {
-			c, err = Quantizer(b, hasArg)
-		}
-	default:
-		err = errors.New("consensus: unknown compression")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w in %q; valid are %s", err, spec, validCodecs)
+	for _, c := range []Codec{Float32, Int8, Int4} {
+		if c.String() == name {
+			return c, nil
+		}
 	}
-	return c, nil
+	return nil, fmt.Errorf("consensus: unknown compression %q; valid are none, float32, int8, int4", name)
 }
 
 // Every code begins with a version, the kind of its codec and the number of
@@ -86,7 +60,6 @@ func ParseCodec(spec string) (Codec, error) {
 const (
 	codeVersion = 1
 	kindFloat32 = 32 // quantisers have their number of bits
-	kindTopK    = 64
 	maxHeader   = 2 + binary.MaxVarintLen64
 )
 
@@ -128,32 +101,21 @@ func readFloat32(p []byte) (float64, error) {
 	return v, nil
 }
 
-// appendFloat32 appends v, rounded, and reports whether that is finite.
-func appendFloat32(dst []byte, v float64) ([]byte, bool) {
-	f := float32(v)
-	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(f)), f-f == 0
-}
-
 type float32Coder struct{}
 
-// Float32 returns the codec that rounds every entry to float32.
-func Float32() Codec { return float32Coder{} }
-
 func (float32Coder) String() string { return "float32" }
-
-// Limits returns 1, 1: none.
-func (float32Coder) Limits(Polynomial) (step, gamma float64) { return 1, 1 }
 
 // MaxLen returns the length of every code of n entries.
 func (float32Coder) MaxLen(n int) int { return maxHeader + 4*n }
 
-func (float32Coder) AppendEncode(dst []byte, v []float64, _ uint64) ([]byte, error) {
+func (float32Coder) AppendEncode(dst []byte, v []float64) ([]byte, error) {
 	dst = appendHeader(dst, kindFloat32, len(v))
 	for _, x := range v {
-		var finite bool
-		if dst, finite = appendFloat32(dst, x); !finite {
+		f := float32(x)
+		if f-f != 0 {
 			return dst, ErrNotFinite
 		}
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(f))
 	}
 	return dst, nil
 }
@@ -172,4 +134,81 @@ func (float32Coder) Decode(v []float64, p []byte) ([]byte, error) {
 		}
 	}
 	return p[4*len(v):], nil
+}
+
+// smallestNormal is the smallest float32 with all its digits.
+const smallestNormal = 0x1p-126
+
+// A quantizer codes an entry in so many bits, as the nearest of the integers up to
+// 2^(bits-1) - 1 in modulus times a scale that all entries share: zeros stay zeros, and
+// the levels reach to the largest entry. The scale that is sent is then the one with the
+// smallest squared error: with it the code of v is never further from v than zero is.
+type quantizer int
+
+func (q quantizer) String() string { return fmt.Sprintf("int%d", int(q)) }
+
+// zero returns the code of zero: half of the largest one.
+func (q quantizer) zero() int { return 1<<(q-1) - 1 }
+
+// size returns the length of the codes of n entries.
+func (q quantizer) size(n int) int { return (n*int(q) + 7) / 8 }
+
+// MaxLen counts the scale and the bits of n entries.
+func (q quantizer) MaxLen(n int) int { return maxHeader + 4 + q.size(n) }
+
+func (q quantizer) AppendEncode(dst []byte, v []float64) ([]byte, error) {
+	largest := 0.0
+	for _, x := range v {
+		largest = max(largest, math.Abs(x)) // NaN if x is
+	}
+	if !(largest <= math.MaxFloat32) {
+		return dst, ErrNotFinite
+	}
+	zero := q.zero()
+	center, inverse := float64(zero), 0.0 // of the distance of neighbouring levels
+	if largest >= smallestNormal {
+		inverse = center / largest
+	}
+	dst = appendHeader(dst, byte(q), len(v))
+	scaleAt := len(dst)
+	dst = append(dst, make([]byte, 4+q.size(len(v)))...)
+	codes := dst[scaleAt+4:]
+	product, squares := 0.0, 0.0
+	for i, x := range v {
+		c := min(max(int(x*inverse+center+0.5), 0), 2*zero)
+		level := float64(c - zero)
+		product += level * x
+		squares += level * level
+		at := i * int(q)
+		codes[at/8] |= byte(c << (at % 8))
+	}
+	if squares > 0 { // minimises |v - scale level|
+		binary.LittleEndian.PutUint32(dst[scaleAt:], math.Float32bits(float32(product/squares)))
+	}
+	return dst, nil
+}
+
+func (q quantizer) Decode(v []float64, p []byte) ([]byte, error) {
+	p, err := readHeader(p, byte(q), len(v))
+	if err != nil {
+		return nil, err
+	}
+	size := 4 + q.size(len(v))
+	if len(p) < size {
+		return nil, errShort(len(p), size)
+	}
+	scale, err := readFloat32(p)
+	if err != nil {
+		return nil, err
+	}
+	codes, zero := p[4:size], q.zero()
+	for i := range v {
+		at := i * int(q)
+		c := int(codes[at/8]>>(at%8)) & (1<<q - 1)
+		if c > 2*zero {
+			return nil, fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, i, 2*zero)
+		}
+		v[i] = scale * float64(c-zero)
+	}
+	return p[size:], nil
 }

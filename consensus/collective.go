@@ -5,22 +5,11 @@ import (
 	"fmt"
 )
 
-// A Collective computes with what all nodes have. z[i] belongs to node Hosted()[i],
-// all have one length, the same at all nodes of the network, and are overwritten by
-// the same bits at every node. All nodes must call the same operations in the same
-// order. A number that is not finite is an error that wraps ErrNotFinite, at all nodes.
-// After an error z is unspecified.
-type Collective interface {
-	Hosted() []int
-	Len() int // of the network, L
-	// Sum overwrites z[i] by the sum over all nodes, and Max by the largest entries.
-	Sum(ctx context.Context, z [][]float64) error
-	Max(ctx context.Context, z [][]float64) error
-	// Broadcast overwrites z[i] by what node root has.
-	Broadcast(ctx context.Context, root int, z [][]float64) error
-}
-
-var _ Collective = (*Network)(nil)
+// The collective operations compute with what all nodes have. z[i] belongs to node
+// Hosted()[i], all have one length, the same at all nodes of the network, and are
+// overwritten by the same bits at every node. All nodes must call the same operations in
+// the same order. A number that is not finite is an error that wraps ErrNotFinite, at all
+// nodes. After an error z is unspecified.
 
 // Sum overwrites z[i] by the sum over all nodes. It goes up a breadth-first tree from
 // a centre of the graph and the result down again: 2 x height rounds, L-1 messages
@@ -136,9 +125,9 @@ func (o *collected) reset(n *Network, tree *tree, kind callKind, entries int) {
 		o.relay = relay{net: n, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
 		o.come = func(k int) []byte { return n.got[k].code }
 	}
-	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, bySum
+	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, add
 	if kind == callMax {
-		o.how = byMax
+		o.how = raise
 	}
 	if len(o.data) < hosted*entries {
 		o.data = make([]float64, hosted*entries)

@@ -220,7 +220,7 @@ func TestTell(t *testing.T) {
 					if after := n.Traffic(); after != before {
 						t.Errorf("%s: traffic %+v, after Close %+v", what, before, after)
 					}
-					s := n.NewServer(nil)
+					s := n.NewServer()
 					s.Tell(words, nil)
 					if err := s.Mix(ctx, z, 1); err != nil {
 						return nil, err

@@ -68,11 +68,7 @@ func (n *Network) newDifferences(rows [][]weight, pool *kernel.Pool, a Agreement
 			m.first[e] = k
 		}
 	}
-	workers := 1
-	if pool != nil {
-		workers = pool.Workers()
-	}
-	m.desks = make([]desk, workers)
+	m.desks = make([]desk, workers(pool))
 	m.gather = m.perNode(func(_, i int) { m.flow.gather(i, m.z[i]) })
 	m.encode = m.perNode(m.encodeNode)
 	m.average = m.stepShare
@@ -89,13 +85,7 @@ func (m *differences) perNode(f func(worker, i int)) func(worker int) {
 	}
 }
 
-func (m *differences) run(f func(worker int)) {
-	if m.pool == nil {
-		f(0)
-	} else {
-		m.pool.Run(f)
-	}
-}
+func (m *differences) run(f func(worker int)) { runOn(m.pool, f) }
 
 // open begins a Mix of z. It returns an error if the stream has had messages of another
 // shape.
@@ -193,8 +183,7 @@ func (m *differences) encodeNode(worker, i int) {
 		}
 		return
 	}
-	seed := mix(mix(m.a.Seed, uint64(f.Stream)), mix(uint64(m.net.hosted[i]), f.work.Rounds))
-	code, err := f.transcode(m.a.Codec, m.codes[i], q, seed)
+	code, err := f.transcode(m.a.Codec, m.codes[i], q)
 	if err != nil { // only of numbers that are not finite
 		m.failed[i] = true
 		return

@@ -161,11 +161,7 @@ func ExampleNetwork_Sum() {
 // What travels is a few bytes that stand for a vector near the given one; what is
 // missing is sent the next time.
 func ExampleCodec() {
-	c, err := consensus.ParseCodec("int4")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	c := consensus.Int4
 	z := []float64{0.7, -0.31, 0, 0.11}
 	replica := make([]float64, len(z)) // at the neighbours
 	for range 4 {
@@ -173,7 +169,7 @@ func ExampleCodec() {
 		for k := range z {
 			difference[k] = z[k] - replica[k]
 		}
-		code, err := c.AppendEncode(nil, difference, 0)
+		code, err := c.AppendEncode(nil, difference)
 		if err != nil {
 			fmt.Println(err)
 			return

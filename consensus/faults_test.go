@@ -18,9 +18,9 @@ import (
 )
 
 // lossy returns transports over links that fail.
-func lossy(o faulty.Options) transports {
+func lossy(l faulty.Links) transports {
 	return func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
-		all, err := faulty.Connect(g, groups, o)
+		all, err := faulty.Connect(g, groups, l, 5, pipe.Options{})
 		return transportsOf(all), err
 	}
 }
@@ -38,7 +38,7 @@ func TestFaultsAreMended(t *testing.T) {
 				for _, groups := range all[1:] {
 					what := fmt.Sprintf("%v, %v on %v, nodes %v", links, a, w, groups)
 					synctest.Test(t, func(t *testing.T) {
-						got, errs, _ := run(t, w, groups, lossy(faulty.Options{Links: links, Seed: 5}), everything(a))
+						got, errs, _ := run(t, w, groups, lossy(links), everything(a))
 						noErrors(t, what, errs)
 						sameBits(t, what, got, want)
 					})
@@ -142,17 +142,15 @@ func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	connect := func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
-		var ts []consensus.Transport
+		o := pipe.Options{RoundTimeout: time.Minute}
+		var all []*pipe.Transport
 		var err error
 		if s.pipes {
-			var all []*pipe.Transport
-			all, err = pipe.Connect(g, groups, pipe.Options{RoundTimeout: time.Minute})
-			ts = transportsOf(all)
+			all, err = pipe.Connect(g, groups, o)
 		} else {
-			var all []*faulty.Transport
-			all, err = faulty.Connect(g, groups, faulty.Options{Links: s.links, Seed: s.at, RoundTimeout: time.Minute})
-			ts = transportsOf(all)
+			all, err = faulty.Connect(g, groups, s.links, s.at, o)
 		}
+		ts := transportsOf(all)
 		whole := ts[victim]
 		switch s.event {
 		case fails:

@@ -140,28 +140,17 @@ func (f *flow) speaks(i int, news, trigger float64) bool {
 	return true
 }
 
-// scalarCodec codes scalars.
-var scalarCodec = Float32()
-
-// codecOf returns what codes the scalars of messages whose basis c codes: 16 bits if c
-// is coarser. Scalars are few, and as the entries of a small matrix they matter by its
-// smallest eigenvalue, which coarse levels drown.
-func codecOf(c Codec) Codec {
-	if c == Float32() {
-		return c
-	}
-	return scalarCodec
-}
-
 // maxCode returns the length that no code of a message of shape s exceeds.
 func maxCode(c Codec, s shape) int {
 	if c == nil {
 		return 8 * (s.D*s.R + s.Scalars)
 	}
-	return c.MaxLen(s.D*s.R) + codecOf(c).MaxLen(s.Scalars)
+	return c.MaxLen(s.D*s.R) + Float32.MaxLen(s.Scalars)
 }
 
-// parts are the two parts of a vector, each with its codec.
+// parts are the two parts of a vector, each with its codec. Scalars are few, and as the
+// entries of a small matrix they matter by its smallest eigenvalue, which coarse levels
+// would drown.
 func (f layout) parts(c Codec, q []float64) [2]struct {
 	codec  Codec
 	values []float64
@@ -170,22 +159,21 @@ func (f layout) parts(c Codec, q []float64) [2]struct {
 	return [2]struct {
 		codec  Codec
 		values []float64
-	}{{c, q[:basis]}, {codecOf(c), q[basis:]}}
+	}{{c, q[:basis]}, {Float32, q[basis:]}}
 }
 
 // transcode appends the codes of the parts of q to code, and overwrites q by what they
 // stand for.
-func (f layout) transcode(c Codec, code []byte, q []float64, seed uint64) ([]byte, error) {
+func (f layout) transcode(c Codec, code []byte, q []float64) ([]byte, error) {
 	start := len(code)
 	for _, part := range f.parts(c, q) {
 		if len(part.values) == 0 {
 			continue
 		}
 		var err error
-		if code, err = part.codec.AppendEncode(code, part.values, seed); err != nil {
+		if code, err = part.codec.AppendEncode(code, part.values); err != nil {
 			return code, err
 		}
-		seed++
 	}
 	return code, f.decode(c, q, code[start:])
 }
@@ -208,12 +196,4 @@ func (f layout) decode(c Codec, q []float64, code []byte) (err error) {
 		return fmt.Errorf("consensus: %d bytes after the code of %v", len(code), f.shape)
 	}
 	return nil
-}
-
-// mix returns a seed derived from two (the finaliser of SplitMix64).
-func mix(a, b uint64) uint64 {
-	x := a ^ b*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -23,22 +23,22 @@ func TestFrame(t *testing.T) {
 	if got.header != f.header || !bytes.Equal(got.riding, f.riding) || !bytes.Equal(got.code, f.code) {
 		t.Errorf("%+v, want %+v", got, *f)
 	}
-	if n, err := FrameLen(p); n != len(p) || err != nil || FrameSeq(p) != 9 {
-		t.Errorf("length %d, %v, sequence number %d", n, err, FrameSeq(p))
+	if n, err := FrameLen(p); n != len(p) || err != nil {
+		t.Errorf("length %d, %v", n, err)
 	}
 	for k := range p {
 		for bit := range 8 {
 			p[k] ^= 1 << bit
-			if CheckFrame(p) == nil {
+			if _, err := parseFrame(p); err == nil {
 				t.Errorf("bit %d of byte %d is of no consequence", bit, k)
 			}
 			p[k] ^= 1 << bit
 		}
-		if CheckFrame(p[:k]) == nil {
+		if _, err := parseFrame(p[:k]); err == nil {
 			t.Errorf("%d of %d bytes are enough", k, len(p))
 		}
 	}
-	if CheckFrame(append(p, 0)) == nil {
+	if _, err := parseFrame(append(p, 0)); err == nil {
 		t.Error("a byte too many is not noticed")
 	}
 	silent := someFrame()
@@ -83,7 +83,8 @@ func FuzzFrame(f *testing.F) {
 		if len(got.riding)+len(got.code) > len(p) {
 			t.Errorf("%d and %d bytes of %d", len(got.riding), len(got.code), len(p))
 		}
-		if again := appendFrame(nil, &got); len(again) != len(p) || CheckFrame(again) != nil {
+		again := appendFrame(nil, &got)
+		if _, err := parseFrame(again); err != nil || len(again) != len(p) {
 			t.Errorf("%x is written as %x", p, again)
 		}
 		if n := testing.AllocsPerRun(1, func() { parseFrame(p) }); n != 0 {
@@ -103,7 +104,7 @@ func FuzzHear(f *testing.F) {
 		v[i%len(v)] = 1.5
 		code := appendRaw(nil, v)
 		if c != nil {
-			code = must[[]byte](f)(l.transcode(c, nil, v, 1))
+			code = must[[]byte](f)(l.transcode(c, nil, v))
 		}
 		f.Add(i, code)
 	}
@@ -124,7 +125,7 @@ func FuzzHear(f *testing.F) {
 func TestMaxLen(t *testing.T) {
 	for _, c := range codecs(t)[1:] {
 		for name, v := range vectors() {
-			code := must[[]byte](t)(c.AppendEncode(nil, v, 7))
+			code := must[[]byte](t)(c.AppendEncode(nil, v))
 			if len(code) > c.MaxLen(len(v)) {
 				t.Errorf("%v, %s: %d bytes, more than %d", c, name, len(code), c.MaxLen(len(v)))
 			}
@@ -136,14 +137,14 @@ func TestMaxLen(t *testing.T) {
 				v[k] = 1 + float64(k)
 			}
 			v[n-1] = 7
-			if code := must[[]byte](t)(c.AppendEncode(nil, v, 7)); len(code) > c.MaxLen(n) {
+			if code := must[[]byte](t)(c.AppendEncode(nil, v)); len(code) > c.MaxLen(n) {
 				t.Errorf("%v, %d entries: %d bytes, more than %d", c, n, len(code), c.MaxLen(n))
 			}
 			dense := make([]float64, n)
 			for k := range dense {
 				dense[k] = 1 + float64(k%7)
 			}
-			if code := must[[]byte](t)(c.AppendEncode(nil, dense, 7)); c.MaxLen(n) > len(code)+len(code)/4+maxHeader+16+n/64 {
+			if code := must[[]byte](t)(c.AppendEncode(nil, dense)); c.MaxLen(n) > len(code)+len(code)/4+maxHeader+16+n/64 {
 				t.Errorf("%v, %d entries: %d bytes, bound %d", c, n, len(code), c.MaxLen(n))
 			}
 		}

@@ -1,32 +1,10 @@
 package consensus
 
-import "github.com/difalt/difalt/kernel"
-
 // A fusion is the mean over all nodes, added up the tree.
 type fusion struct {
-	*sweep    // with all nodes in this process
-	collected // otherwise
-	layout    layout
-	counted   bool // the messages of the tree are, and not those of a server
-}
-
-func (n *Network) newFusion(pool *kernel.Pool) *fusion {
-	return &fusion{sweep: newSweep(len(n.hosted), pool, n.meanBlock)}
-}
-
-// meanBlock overwrites entries [lo, hi) of all rows by their mean.
-func (n *Network) meanBlock(_ int, rows [][]float64, lo, hi int) {
-	t := n.tree
-	for d := t.height; d > 0; d-- {
-		for _, i := range t.levels[d] {
-			bySum.into(rows[t.parent[i]][lo:hi], rows[i][lo:hi])
-		}
-	}
-	mean := rows[t.root][lo:hi]
-	divide(mean, len(rows))
-	for _, row := range rows {
-		copy(row[lo:hi], mean)
-	}
+	collected
+	layout  layout
+	counted bool // the messages of the tree are, and not those of a server
 }
 
 func divide(v []float64, by int) {

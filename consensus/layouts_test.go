@@ -41,11 +41,7 @@ func networks(t testing.TB) []*topology.Weights {
 
 // codecs returns all kinds of codecs, nil first.
 func codecs(t testing.TB) []consensus.Codec {
-	var all []consensus.Codec
-	for _, s := range []string{"none", "float32", "int8", "int4", "int4:stochastic", "topk:0.3", "int1"} {
-		all = append(all, must[consensus.Codec](t)(consensus.ParseCodec(s)))
-	}
-	return all
+	return []consensus.Codec{nil, consensus.Float32, consensus.Int8, consensus.Int4}
 }
 
 // agreements returns every polynomial with every codec that goes with it, and triggers.
@@ -55,12 +51,12 @@ func agreements(t testing.TB) []consensus.Agreement {
 		for _, a := range []consensus.Agreement{
 			{Codec: c}, {Codec: c, Polynomial: consensus.Chebyshev}, {Codec: c, Trigger: .4}, {Codec: c, Trigger: .7},
 		} {
-			if a.Seed = 3; a.Validate() == nil {
+			if a.Validate() == nil {
 				all = append(all, a)
 			}
 		}
 	}
-	return append(all, consensus.Agreement{ConsensusStep: .5}, consensus.Agreement{Polynomial: consensus.Tree})
+	return append(all, consensus.Agreement{Polynomial: consensus.Tree})
 }
 
 // splits returns groups of nodes: in one process, in two and three, and one each.
@@ -194,7 +190,7 @@ func newParty(n *consensus.Network, a consensus.Agreement, pool *kernel.Pool) (*
 	if p.gossip, err = n.NewMixer(a, pool); err != nil {
 		return nil, err
 	}
-	p.server, p.mean = n.NewServer(pool), n.NewNeighborMean(pool)
+	p.server, p.mean = n.NewServer(), n.NewNeighborMean(pool)
 	p.basis = messages(n, 13, 2, 3, consensus.StreamBasis, 1)
 	p.gradient = messages(n, 13, 2, 0, consensus.StreamGradient, 2)
 	return p, nil

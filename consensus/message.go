@@ -6,8 +6,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// A Message is all that a node may tell its neighbours: a basis-shaped matrix and
-// a few scalars. It has no room for samples, responses or coefficients.
+// A Message is all that nodes average: a basis-shaped matrix and a few scalars.
 type Message struct {
 	Basis   *kernel.Basis // may be nil
 	Scalars []float64     // may be empty
@@ -70,17 +69,6 @@ func (t Traffic) Plus(u Traffic) Traffic {
 	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes, t.Silent + u.Silent, t.Lost + u.Lost}
 }
 
-// checkFinite returns an error that names the first node with a number that is not
-// finite.
-func (n *Network) checkFinite(z []Message, channel uint8) error {
-	for i, m := range z {
-		if m.Basis != nil && !finite(m.Basis.Data()) || !finite(m.Scalars) {
-			n.fail(channel, i)
-		}
-	}
-	return n.verdict(true)
-}
-
 // checkMessages returns an error that names the first node whose message has another
 // shape than that of the first.
 func (n *Network) checkMessages(z []Message) error {
@@ -91,21 +79,8 @@ func (n *Network) checkMessages(z []Message) error {
 		return fmt.Errorf("consensus: %v is unknown", z[0].Stream)
 	}
 	for k, m := range z {
-		i, first := n.hosted[k], n.hosted[0]
-		if (m.Basis == nil) != (z[0].Basis == nil) {
-			return fmt.Errorf("consensus: one of the messages of nodes %d and %d has a basis, the other has none", first, i)
-		}
-		if m.Basis != nil {
-			d, r := m.Basis.Dims()
-			if d0, r0 := z[0].Basis.Dims(); d != d0 || r != r0 {
-				return fmt.Errorf("consensus: the basis of node %d is %d x %d, that of node %d is %d x %d", i, d, r, first, d0, r0)
-			}
-		}
-		if n, n0 := len(m.Scalars), len(z[0].Scalars); n != n0 {
-			return fmt.Errorf("consensus: the message of node %d has %d scalars, that of node %d has %d", i, n, first, n0)
-		}
-		if m.Stream != z[0].Stream {
-			return fmt.Errorf("consensus: the message of node %d is of stream %v, that of node %d of stream %v", i, m.Stream, first, z[0].Stream)
+		if s, first := shapeOf(m), shapeOf(z[0]); s != first {
+			return fmt.Errorf("consensus: the message of node %d is %v, that of node %d is %v", n.hosted[k], s, n.hosted[0], first)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ type Mixer struct {
 // NewMixer returns the mixer of nodes that agree in the given way. pool may be nil,
 // which is serial; it remains the caller's, to share and to close. It returns an error
 // if a is not valid, or if Chebyshev is asked for with weights whose eigenvalues are not
-// all real, or with a codec that is too coarse for it.
+// all real.
 func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -46,31 +46,27 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	switch {
 	case a.Polynomial == Tree:
 		m := n.newMixer("tree")
-		m.fusion = n.newFusion(pool)
-		m.fusion.counted = true
+		m.fusion = &fusion{counted: true}
 		return m, nil
 	case a.Polynomial != Chebyshev:
 		bound = 0
 	case !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
-	case a.Gamma != 0:
-		bound = min(bound, a.Gamma)
 	default:
 		bound = min(bound, n.weights.Gamma())
 	}
-	m := n.newMixer(fmt.Sprintf("%v, gamma %v, seed %d", a, bound, a.Seed))
+	m := n.newMixer(a.String())
 	rows, neighbors := n.sparseRows()
-	dense := n.denseRows(a)
-	m.exact = n.newAverage(rows, dense, 0, pool)
+	m.exact = n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
 	if m.fast = m.exact; bound > 0 {
-		m.fast = n.newAverage(rows, dense, bound, pool)
+		m.fast = n.newAverage(rows, bound, n.newPower(a, bound, pool), pool)
 	}
 	if a.Codec != nil || step != 1 || a.Trigger != 0 {
 		m.diff = n.newDifferences(neighbors, pool, a, step, bound)
-		if dense != nil && m.exact.denseFrom <= 1 {
-			m.diff.dense = mat.DenseCopyOf(dense)
+		if p := m.exact.power; p != nil && p.from <= 1 {
+			m.diff.dense = mat.DenseCopyOf(p.w)
 			for i := range n.Len() {
-				m.diff.dense.Set(i, i, dense.At(i, i)-1)
+				m.diff.dense.Set(i, i, p.w.At(i, i)-1)
 			}
 		}
 	}
@@ -95,28 +91,13 @@ func (n *Network) sparseRows() (rows, neighbors [][]weight) {
 	return rows, neighbors
 }
 
-// denseRows returns W if rounds may be applied by products with dense matrices.
-func (n *Network) denseRows(a Agreement) *mat.Dense {
-	if !n.AllHosted() || a.RoundByRound {
-		return nil
-	}
-	l := n.Len()
-	w := mat.NewDense(l, l, nil)
-	for i := range l {
-		for j := range l {
-			w.Set(i, j, n.weights.At(i, j))
-		}
-	}
-	return w
-}
-
 // NewServer returns the mixer of a federation with a fusion centre, which AltGDmin
 // needs: Mix, of one round, overwrites every message by the mean over all nodes. The
 // mean is added up the tree of the network's collective operations; it is counted as
 // through a server that is none of the nodes: two rounds, of a message a node each.
-func (n *Network) NewServer(pool *kernel.Pool) *Mixer {
+func (n *Network) NewServer() *Mixer {
 	m := n.newMixer("server")
-	m.fusion = n.newFusion(pool)
+	m.fusion = new(fusion)
 	return m
 }
 
@@ -137,7 +118,7 @@ func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
 		}
 	}
 	m := n.newMixer("neighbour mean")
-	m.exact = n.newAverage(rows, nil, 0, pool)
+	m.exact = n.newAverage(rows, 0, nil, pool)
 	m.fast = m.exact
 	return m
 }
@@ -172,12 +153,9 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	if err != nil {
 		return err
 	}
-	if m.net.AllHosted() && (m.fusion != nil || m.diff == nil || z[0].Stream == Exact) {
-		err = m.mixHere(z, rounds)
-	} else {
-		err = m.mixByRounds(ctx, z, rounds, again)
-	}
-	if err != nil {
+	if p := m.atOnce(z[0].Stream); p != nil && rounds >= p.from {
+		m.mixAtOnce(p, z, rounds)
+	} else if err := m.mixByRounds(ctx, z, rounds, again); err != nil {
 		return err
 	}
 	if r := m.net.keep(c); r != nil {
@@ -210,39 +188,23 @@ func (m *Mixer) average(s Stream) *average {
 	return m.fast
 }
 
-func (m *Mixer) channel(s Stream) uint8 {
-	if m.fusion != nil {
-		return channelCollective + uint8(callMix)
+// atOnce returns what applies several rounds to messages of a stream at once, or nil.
+func (m *Mixer) atOnce(s Stream) *power {
+	if m.fusion != nil || m.diff != nil && s != Exact {
+		return nil
 	}
-	return uint8(s)
+	return m.average(s).power
 }
 
-// mixHere averages messages of nodes that all live in this process, all rounds at once.
-func (m *Mixer) mixHere(z []Message, rounds int) error {
-	n, entries, how := m.net, int64(z[0].Entries()), m.average(z[0].Stream)
-	if how == nil || how.dense == nil {
-		if err := n.checkFinite(z, m.channel(z[0].Stream)); err != nil {
-			return err
-		}
-	}
-	t := Traffic{Rounds: int64(rounds), Messages: int64(rounds) * n.ends}
-	passed := rounds
-	if m.fusion != nil {
-		m.fusion.run(z)
-		t = Traffic{Rounds: 2, Messages: 2 * int64(len(z))}
-		passed = 2 * n.tree.height
-		if m.fusion.counted {
-			t = Traffic{Rounds: int64(passed), Messages: 2 * int64(len(z)-1)}
-		}
-	} else {
-		how.mix(z, rounds)
-	}
-	t.Bytes = 8 * entries * t.Messages
-	m.traffic.now = m.traffic.now.Plus(n.metered(t))
-	for range passed {
+// mixAtOnce averages messages of nodes that all live in this process by a power of W.
+func (m *Mixer) mixAtOnce(p *power, z []Message, rounds int) {
+	p.apply(z, rounds)
+	t := Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.ends}
+	t.Bytes = 8 * int64(z[0].Entries()) * t.Messages
+	m.traffic.now = m.traffic.now.Plus(m.net.metered(t))
+	for range rounds {
 		m.told.pass()
 	}
-	return n.verdict(true)
 }
 
 // mixByRounds averages messages round by round; again says that this goes on with what

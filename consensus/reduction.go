@@ -27,7 +27,7 @@ func (r *riding) copyFrom(s *riding) {
 func newReduction(n *Network) reduction {
 	r := reduction{net: n}
 	hosted := len(n.hosted)
-	r.relay = relay{net: n, tree: n.tree, rows: make([][]float64, hosted)}
+	r.relay = relay{net: n, tree: n.tree, how: add, rows: make([][]float64, hosted)}
 	r.relay.come = func(k int) []byte { return n.got[k].riding }
 	for _, s := range []*riding{&r.work, &r.committed} {
 		s.Words = make([]uint8, hosted)

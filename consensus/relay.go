@@ -2,22 +2,14 @@ package consensus
 
 import "fmt"
 
-// A combination says what a parent makes of what its children send.
-type combination uint8
-
-const (
-	bySum combination = iota
-	byMax
-)
-
-// into combines what a child has sent with what its parent has.
-func (c combination) into(parent, child []float64) {
-	if c == bySum {
-		for k, v := range child {
-			parent[k] += v
-		}
-		return
+// add and raise are what a parent makes of what it has and what a child sends.
+func add(parent, child []float64) {
+	for k, v := range child {
+		parent[k] += v
 	}
+}
+
+func raise(parent, child []float64) {
 	for k, v := range child {
 		parent[k] = max(parent[k], v)
 	}
@@ -31,7 +23,7 @@ type relay struct {
 	net   *Network
 	tree  *tree
 	down  bool // only
-	how   combination
+	how   func(parent, child []float64)
 	round int // done
 	// Of the hosted nodes: a word, combined by maximum, and a row of numbers.
 	words []uint8
@@ -139,7 +131,7 @@ func (r *relay) step(channel uint8) (messages int64) {
 		case !ok:
 		case up:
 			r.words[i] = max(r.words[i], word)
-			r.how.into(r.rows[i], row)
+			r.how(r.rows[i], row)
 			if !finite(r.rows[i]) {
 				r.net.fail(channel, i)
 			}

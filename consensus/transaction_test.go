@@ -14,9 +14,8 @@ import (
 
 // someAgreements are few that touch all of the state.
 func someAgreements(t testing.TB) []consensus.Agreement {
-	int4 := must[consensus.Codec](t)(consensus.ParseCodec("int4:stochastic"))
 	return []consensus.Agreement{
-		{}, {Polynomial: consensus.Chebyshev}, {Codec: int4, Trigger: .4, Seed: 3}, {Codec: int4, Polynomial: consensus.Chebyshev, Seed: 3},
+		{}, {Polynomial: consensus.Chebyshev}, {Codec: consensus.Int4, Trigger: .4}, {Codec: consensus.Int4, Polynomial: consensus.Chebyshev},
 	}
 }
 

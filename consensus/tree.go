@@ -20,7 +20,7 @@ type tree struct {
 // its neighbours that are nearer to the root.
 func newTree(g *topology.Graph, root int) *tree {
 	l := g.Len()
-	t := &tree{root: root, parent: make([]int, l), children: make([][]int, l), depth: depths(g, root)}
+	t := &tree{root: root, parent: make([]int, l), children: make([][]int, l), depth: g.Distances(root)}
 	t.height = slices.Max(t.depth)
 	t.levels = make([][]int, t.height+1)
 	for i, d := range t.depth {
@@ -37,26 +37,11 @@ func newTree(g *topology.Graph, root int) *tree {
 	return t
 }
 
-// depths returns the number of hops from root to every node of a connected graph.
-func depths(g *topology.Graph, root int) []int {
-	depth := slices.Repeat([]int{-1}, g.Len())
-	depth[root] = 0
-	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-		for _, j := range g.Neighbors(queue[0]) {
-			if depth[j] < 0 {
-				depth[j] = depth[queue[0]] + 1
-				queue = append(queue, j)
-			}
-		}
-	}
-	return depth
-}
-
 // centre returns the first of the nodes from which the farthest node is nearest.
 func centre(g *topology.Graph) int {
 	best, least := 0, g.Len()
 	for i := range g.Len() {
-		if far := slices.Max(depths(g, i)); far < least {
+		if far := slices.Max(g.Distances(i)); far < least {
 			best, least = i, far
 		}
 	}

@@ -46,6 +46,8 @@ type accelerated struct {
 	safe, tried []*kernel.Basis // g of the best state that is told, and of the one being told
 	lowest      float64         // objective of the former
 	restarts    int
+	floor       float64 // the objective when the tracker began
+	begun       bool    // an iteration has been committed
 
 	adapt, extrapolate func(worker int) // stored, so that calling them does not allocate
 }
@@ -75,6 +77,10 @@ const (
 	rise = 1e-9
 	// The first changes, far from the solution, mislead: so many iterations only remember.
 	plainFirst = 6
+	// A rise by less than this part is none where gradients are tracked, and a patient
+	// tracker waits again when the objective has fallen to this part of what it was.
+	trackedRise = 0.5
+	resumeAt    = 0.5
 	// plainStep is the step without P, relative to the paper's.
 	plainStep = 2
 )
@@ -111,13 +117,13 @@ func (m *accelerated) combine(ctx context.Context, s *Solver) error {
 			return err
 		}
 	}
-	if t := m.scaled.tracker; t != nil {
+	if t := m.scaled.tracker; t.tracks() {
 		if err := t.combine(ctx, s); err != nil {
 			return err
 		}
 	}
 	s.pool.Run(m.adapt)
-	if err := s.exchange(ctx, consensus.StreamBasis, s.z, m.sent); err != nil {
+	if err := s.exchange(ctx, consensus.StreamBasis, s.z, m.sent, m.scaled.tracker.rounds(s)); err != nil {
 		return err
 	}
 	s.pool.Run(m.extrapolate)
@@ -131,7 +137,7 @@ func (m *accelerated) adaptNode(s *Solver, i int) {
 	case m.entries > 0:
 		m.scaled.adaptNode(s, i)
 		copy(m.sent[i], m.scaled.next[i])
-	case t != nil:
+	case t.tracks():
 		descend(s.z[i], s.u[i], t.next[i], plainStep*s.step())
 	default:
 		descend(s.z[i], s.u[i], s.grads[i], plainStep*s.step()*s.nodeCount())
@@ -204,6 +210,7 @@ func (n *anderson) solve(width int, v []float64) bool {
 }
 
 func (m *accelerated) commit(s *Solver) {
+	m.begun = true
 	m.scaled.takeOver(s, m.sent, m.entries)
 	for _, n := range m.nodes {
 		if n.known {
@@ -237,38 +244,65 @@ func (n *anderson) forget() {
 }
 
 // hear guards against a rise of the objective of all nodes, of which all hear together.
+// Where gradients are tracked it may rise as nodes with minimisers of their own agree.
 func (m *accelerated) hear(s *Solver, objective float64) {
-	if objective <= m.lowest+rise*(m.lowest+s.yy*float64(s.samples)) || math.IsInf(m.lowest, 1) {
+	margin := rise * (m.lowest + s.yy*float64(s.samples))
+	if t := m.scaled.tracker; t.tracks() {
+		if t.patient && objective < resumeAt*m.floor { // that was not noise
+			t.reset()
+			m.startAgain()
+			return
+		}
+		margin += trackedRise * m.lowest
+	}
+	if objective <= m.lowest+margin || math.IsInf(m.lowest, 1) {
 		if objective < m.lowest {
 			m.lowest = objective
 			m.safe, m.tried = m.tried, m.safe
 		}
 		return
 	}
-	for i, n := range m.nodes {
-		s.u[i].CopyFrom(m.safe[i])
+	for i, u := range m.safe {
+		s.u[i].CopyFrom(u)
+	}
+	m.startAgain()
+	m.restarts++
+}
+
+// foundNoise lets a patient tracker begin.
+func (m *accelerated) foundNoise(objective float64) {
+	if t := m.scaled.tracker; t != nil && t.waiting {
+		t.waiting, m.floor = false, objective
+		m.startAgain()
+	}
+}
+
+// startAgain forgets what led to the current U; whatever the plain step does from there
+// is taken.
+func (m *accelerated) startAgain() {
+	m.lowest = math.Inf(1)
+	for _, n := range m.nodes {
 		n.forget()
 		n.known = false
 	}
-	m.lowest = math.Inf(1) // whatever the plain step does from there is taken
-	m.restarts++
 }
 
 func (m *accelerated) reset() {
 	m.scaled.reset()
-	m.lowest, m.restarts = math.Inf(1), 0
+	m.startAgain()
+	m.begun, m.restarts, m.floor = false, 0, 0
 	for _, n := range m.nodes {
-		n.forget()
-		n.known, n.next = false, 0
+		n.next = 0
 	}
 }
 
 func (m *accelerated) save(i int) NodeState {
 	n := m.nodes[i]
-	if !n.known {
+	if !m.begun {
 		return NodeState{}
 	}
 	state := NodeState{Anderson: &AndersonState{
+		Known: n.known, Floor: m.floor,
 		L: slices.Clone(n.lastL), G: slices.Clone(n.lastG), M: slices.Clone(n.m), Norms: slices.Clone(n.norms),
 		Filled: n.filled, Next: n.next, Lowest: known(m.lowest),
 		Safe: slices.Clone(m.safe[i].Data()), Tried: slices.Clone(m.tried[i].Data()),
@@ -281,6 +315,7 @@ func (m *accelerated) save(i int) NodeState {
 		state.P = slices.Clone(m.scaled.nodes[i].p)
 	}
 	if t := m.scaled.tracker; t != nil {
+		state.Anderson.Waiting = t.waiting
 		state.Tracked, state.Previous = slices.Clone(t.sum[i].Data()), slices.Clone(t.previous[i].Data())
 	}
 	return state
@@ -310,10 +345,12 @@ func (m *accelerated) fits(state *NodeState) bool {
 func (m *accelerated) restore(i int, state *NodeState) {
 	n, a := m.nodes[i], state.Anderson
 	n.forget()
-	if n.known = a != nil; !n.known {
+	if m.begun = a != nil; !m.begun {
 		m.reset()
 		return
 	}
+	n.known = a.Known
+	m.floor = a.Floor
 	copy(n.lastL, a.L)
 	copy(n.lastG, a.G)
 	copy(n.m, a.M)
@@ -333,7 +370,7 @@ func (m *accelerated) restore(i int, state *NodeState) {
 	if t := m.scaled.tracker; t != nil {
 		copy(t.sum[i].Data(), state.Tracked)
 		copy(t.previous[i].Data(), state.Previous)
-		t.started = true
+		t.waiting = a.Waiting
 	}
 }
 

@@ -83,6 +83,29 @@ func iterationsTo(t *testing.T, kappa float64, o difalt.Options) [3]int {
 	return its
 }
 
+// TestSilence: an event trigger that the scaled and accelerated methods accept costs at
+// most twice the iterations, and spares messages.
+func TestSilence(t *testing.T) {
+	for _, method := range []difalt.Method{difalt.ScaledDiffusion, difalt.GradientTracking, difalt.Accelerated, difalt.AcceleratedTracking} {
+		for seed, graph := range []string{"er:0.5", "ring", "er:0.5", "ring"} {
+			s := conditioned(uint64(seed+1), 10, 60, 100, 3, 25, 3)
+			net := network(t, graph, 10, topology.Metropolis, uint64(seed+1))
+			o := difalt.Options{Method: method, Rank: 3, Rounds: 10, Iterations: 150}
+			loud := curve(t, s.Problem, net, o)
+			for _, trigger := range []float64{0.3, 0.5} {
+				o.Agreement.Trigger = trigger
+				recs := curve(t, s.Problem, net, o)
+				if k, want := arrival(recs, 1e-8), arrival(loud, 1e-8); !(k <= 2*want) {
+					t.Errorf("%v, %s, trigger %v: %v iterations, without %v", method, graph, trigger, k, want)
+				}
+				if silent := float64(recs[len(recs)-1].Traffic.Silent); silent == 0 {
+					t.Errorf("%v, %s, trigger %v: nobody is silent", method, graph, trigger)
+				}
+			}
+		}
+	}
+}
+
 // TestZeroCoefficients starts the scaled step where every b_t is zero: P is
 // singular, and the iteration must stand still, say so, and not divide by zero.
 func TestZeroCoefficients(t *testing.T) {

@@ -119,7 +119,7 @@ func TestSameBits(t *testing.T) {
 					}
 					o := difalt.Options{
 						Rank: 2, Method: method, Iterations: 40, Rounds: 3, PowerIterations: 3, Tolerance: 1e-5, Workers: 1,
-						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true, Seed: 3},
+						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true},
 					}
 					net, err := consensus.New(w, nil)
 					if err != nil {
@@ -145,7 +145,7 @@ func TestSameBits(t *testing.T) {
 // TestSameBitsOverFaults loses, delays and duplicates a tenth of all messages each.
 func TestSameBitsOverFaults(t *testing.T) {
 	const nodes = 5
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking} {
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated, difalt.AcceleratedTracking} {
 		for _, code := range []string{"none", "int4"} {
 			synctest.Test(t, func(t *testing.T) {
 				codec, err := consensus.ParseCodec(code)
@@ -161,7 +161,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				want := run(t, s.Problem, net, o)
 				groups := together(nodes, nodes)
-				transports, err := faulty.Connect(w.Graph(), groups, faulty.Options{Links: faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, Seed: 5})
+				transports, err := faulty.Connect(w.Graph(), groups, faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, 5, pipe.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -304,6 +304,30 @@ func TestLeavingTogether(t *testing.T) {
 				if !errors.Is(errs[k], difalt.ErrDiverged) || got[k].Status != difalt.Diverged || got[k].Iterations != got[0].Iterations {
 					t.Fatalf("%s, step %g: node %d ends with %v, %+v", code, step, k, errs[k], got[k])
 				}
+			}
+		}
+	}
+	// Numbers that cease to be finite at one node only: the others have nothing to fit.
+	lonely := gaussian(1, nodes, 12, 32, 2, fixed(15), 0)
+	for g := range lonely.y {
+		for k := range lonely.y[g] {
+			if g != 3 {
+				clear(lonely.y[g][k])
+			}
+		}
+	}
+	lonely.rebuild()
+	lonely.U0 = nil
+	for range nodes {
+		u := gaussian(7, 1, 12, 1, 2, fixed(1), 0).Truth
+		lonely.U0 = append(lonely.U0, u)
+	}
+	for _, step := range []float64{1e307, 1e200} {
+		o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, Step: step, Tolerance: 1e-300, Workers: 1}
+		got, errs := apart(t, lonely.Problem, w, groups, connect(), func(int) difalt.Options { return o })
+		for k := range got {
+			if !errors.Is(errs[k], difalt.ErrDiverged) || got[k].Status != difalt.Diverged || got[k].Iterations != got[0].Iterations {
+				t.Fatalf("one node alone, step %g: node %d ends with %v, %+v", step, k, errs[k], got[k])
 			}
 		}
 	}

@@ -1,10 +1,14 @@
 // Package difalt recovers the shared representation of many small related
-// linear-regression tasks over a network of nodes that never show their data.
+// linear-regression tasks over a network of nodes that keep their data.
 //
 // Task t has n_t samples, y_t = X_t U b_t (+ noise), with one d x r matrix U for
-// all tasks. Nodes hold disjoint sets of tasks and talk to their neighbours only;
-// what crosses the network is the estimate U_g of a node and a few scalars. The
-// algorithm is Dif-AltGDmin of Kang and Moothedath, "Diffusion-based
+// all tasks. Nodes hold disjoint sets of tasks and talk to their neighbours only.
+// They send no rows and no responses, but what they send is made of them: estimates
+// U_g or gradients, sums of squares and, for most methods, sums of b_t b_t'.
+// docs/privacy.md says what a neighbour can compute from these, which is a lot if a
+// node has few tasks.
+//
+// The algorithm is Dif-AltGDmin of Kang and Moothedath, "Diffusion-based
 // Decentralized Federated Multi-Task Representation Learning": each node
 // alternates an exact minimisation over its b_t with a gradient step on U_g, and
 // the nodes average their U_g in between (adapt, then combine). Its baselines

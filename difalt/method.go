@@ -32,7 +32,7 @@ type method interface {
 func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 	switch s.o.Method {
 	case AltGDmin:
-		return newCombineThenAdjust(s), s.net.NewServer(s.pool), 1
+		return newCombineThenAdjust(s), s.net.NewServer(), 1
 	case DecAltGDmin:
 		return newCombineThenAdjust(s), s.mixer, s.o.Rounds
 	case DGD:
@@ -40,11 +40,11 @@ func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 	case ScaledDiffusion:
 		return newScaledDiffusion(s, nil), s.mixer, s.o.Rounds
 	case GradientTracking:
-		return newScaledDiffusion(s, newTracker(s)), s.mixer, s.o.Rounds
+		return newScaledDiffusion(s, newTracker(s, false)), s.mixer, s.o.Rounds
 	case Accelerated:
 		return newAccelerated(s, nil), s.mixer, s.o.Rounds
 	case AcceleratedTracking:
-		return newAccelerated(s, newTracker(s)), s.mixer, s.o.Rounds
+		return newAccelerated(s, newTracker(s, s.o.StopAtNoise)), s.mixer, s.o.Rounds
 	}
 	return newDiffusion(s), s.mixer, s.o.Rounds
 }
@@ -53,6 +53,8 @@ func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 // may then change s.u, at all nodes alike.
 type guarded interface {
 	hear(s *Solver, objective float64)
+	// foundNoise is called when most of an objective turns out to be noise.
+	foundNoise(objective float64)
 }
 
 // stateless is a method that keeps nothing.
@@ -78,7 +80,7 @@ func newDiffusion(s *Solver) *diffusion {
 // combine computes Z = Agree(U - eta L grad).
 func (m *diffusion) combine(ctx context.Context, s *Solver) error {
 	s.pool.Run(m.adapt) // line 12
-	return s.exchange(ctx, consensus.StreamBasis, s.z, nil)
+	return s.exchange(ctx, consensus.StreamBasis, s.z, nil, s.rounds)
 }
 
 // combineThenAdjust is Dec-AltGDmin over a network, and AltGDmin through a server.
@@ -93,7 +95,7 @@ func newCombineThenAdjust(s *Solver) *combineThenAdjust {
 
 // combine computes Z = U - eta L Agree(grad).
 func (m *combineThenAdjust) combine(ctx context.Context, s *Solver) error {
-	if err := s.exchange(ctx, consensus.StreamGradient, s.grads, nil); err != nil {
+	if err := s.exchange(ctx, consensus.StreamGradient, s.grads, nil, s.rounds); err != nil {
 		return err
 	}
 	s.pool.Run(m.adapt)
@@ -115,7 +117,7 @@ func (m *neighborDescent) combine(ctx context.Context, s *Solver) error {
 	for i := range s.z {
 		s.z[i].CopyFrom(s.u[i])
 	}
-	if err := s.exchange(ctx, consensus.StreamBasis, s.z, nil); err != nil {
+	if err := s.exchange(ctx, consensus.StreamBasis, s.z, nil, s.rounds); err != nil {
 		return err
 	}
 	s.pool.Run(m.adapt)

@@ -39,7 +39,10 @@ const (
 	Accelerated
 	// AcceleratedTracking is GradientTracking under Anderson acceleration. It ends at a
 	// minimiser for the data of all nodes, also where noise makes the minimisers of the
-	// nodes differ and few rounds of Accelerated end between them.
+	// nodes differ and few rounds of Accelerated end between them. With StopAtNoise it is
+	// Accelerated until an estimate of the distance to the minimiser says that what the
+	// responses leave unexplained is mostly noise, since only noise makes a difference, and
+	// tracks from then on, with more rounds where Rounds are too few for that.
 	AcceleratedTracking
 )
 
@@ -86,6 +89,13 @@ func (m Method) String() string {
 	return fmt.Sprintf("Method(%d)", uint8(m))
 }
 
+// scaled reports whether steps are as long as the curvature allows.
+func (m Method) scaled() bool {
+	return m == ScaledDiffusion || m == GradientTracking || m.accelerated()
+}
+
+func (m Method) accelerated() bool { return m == Accelerated || m == AcceleratedTracking }
+
 // Methods returns all methods.
 func Methods() []Method {
 	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking, Accelerated, AcceleratedTracking}
@@ -117,9 +127,11 @@ type Options struct {
 	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default.
 	Rounds int
 	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
-	// default, but at least 10.
+	// default, but at least 10. The accelerated methods take exact sums instead.
 	InitRounds int
-	// PowerIterations is T_pm, 30 by default.
+	// PowerIterations is T_pm, 30 by default and 3 for the accelerated methods: fewer cost
+	// them more iterations where the condition number is large or samples are few, more
+	// help only near the least number of samples with which a task can be learnt at all.
 	PowerIterations int
 	// Step is eta. By default it is 0.4/(n m sigma^2), with n the mean number of
 	// samples of a task, m the mean square of an entry of X (1 in the paper), and
@@ -140,12 +152,15 @@ type Options struct {
 	// 0, the default, is least squares.
 	Ridge float64
 	// Agreement says how the nodes agree; the zero value is the paper's AGREE in float64.
+	// The scaled and accelerated methods take a Trigger of at most 0.5, with 10 Rounds or
+	// more.
 	Agreement consensus.Agreement
 	// Tolerance ends a run as Converged when its distance from a minimiser for the data
 	// of all nodes, and that of the nodes from one another, is estimated to be below
 	// it; see Result.Residual. It is a subspace distance. 0, the default, means 1e-10.
 	// A negative one asks for every iteration, as curves do: nothing is estimated, and
-	// a run ends early only when the numbers cease to be finite.
+	// a run ends early only when the numbers cease to be finite (but see
+	// AcceleratedTracking).
 	Tolerance float64
 	// StopAtNoise also ends a run as Converged when that distance is a tenth of the
 	// statistical error that noise leaves in U anyway.
@@ -215,14 +230,28 @@ func (o *Options) Validate() error {
 			return &ParameterError{f.name, f.value, "must be finite and not negative"}
 		}
 	}
+	if trigger := o.Agreement.Trigger; trigger > 0 && o.Method.scaled() && (or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
+		return &ParameterError{"Agreement.Trigger", trigger,
+			fmt.Sprintf("%v multiplies what silent nodes leave unsaid: need at least %d Rounds and at most %v", o.Method, triggeredRounds, longestSilence)}
+	}
 	return o.Agreement.Validate()
 }
+
+// Where the scaled and accelerated methods arrive with an event trigger: of runs with one
+// and three rounds a sixth to all failed, none of those with ten.
+const (
+	triggeredRounds = 10
+	longestSilence  = 0.5
+)
 
 // withDefaults returns the options with zero values replaced.
 func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
 	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
+	if o.Method.accelerated() {
+		o.PowerIterations = or(o.PowerIterations, 3)
+	}
 	o.PowerIterations = or(o.PowerIterations, 30)
 	o.ScaledStep = or(o.ScaledStep, 0.7)
 	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))

@@ -12,7 +12,7 @@ import (
 // without noise.
 func TestMixedPrecision(t *testing.T) {
 	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.ScaledDiffusion} {
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.ScaledDiffusion, difalt.Accelerated} {
 		for _, noise := range []float64{0, 1e-6, 0.1} {
 			s := gaussian(1, 5, 20, 40, 2, fixed(15), noise)
 			o := difalt.Options{Rank: 2, Method: method, Iterations: 400}
@@ -20,7 +20,11 @@ func TestMixedPrecision(t *testing.T) {
 			o.MixedPrecision = true
 			got := curve(t, s.Problem, net, o)
 			for i := range want {
-				if g, w := got[i].SDMax, want[i].SDMax; g > 1.05*w+2e-15 || w > 1.05*g+2e-15 {
+				slack := 1.05
+				if method == difalt.Accelerated {
+					slack = 1.5 // what is extrapolated is sensitive, not where it leads
+				}
+				if g, w := got[i].SDMax, want[i].SDMax; g > slack*w+2e-15 || w > slack*g+2e-15 {
 					t.Fatalf("%v, noise %g: SD after %d iterations is %g, with float64 %g", method, noise, i, g, w)
 				}
 			}

@@ -2,6 +2,7 @@ package difalt
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
@@ -48,13 +49,13 @@ func (m *scaledDiffusion) combine(ctx context.Context, s *Solver) error {
 	if err := m.shareFirst(ctx, s); err != nil {
 		return err
 	}
-	if m.tracker != nil {
+	if m.tracker.tracks() {
 		if err := m.tracker.combine(ctx, s); err != nil {
 			return err
 		}
 	}
 	s.pool.Run(m.adapt)
-	return s.exchange(ctx, consensus.StreamBasis, s.z, m.next)
+	return s.exchange(ctx, consensus.StreamBasis, s.z, m.next, s.rounds)
 }
 
 // shareFirst sees to it that the nodes have a P: the first is the sum itself.
@@ -80,7 +81,7 @@ func (m *scaledDiffusion) shareFirst(ctx context.Context, s *Solver) error {
 func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
 	c, step := m.nodes[i], s.o.ScaledStep/s.curvature()
 	grad := s.grads[i]
-	if m.tracker != nil {
+	if m.tracker.tracks() {
 		grad = m.tracker.next[i]
 	} else {
 		step *= s.nodeCount()
@@ -101,7 +102,7 @@ func (m *scaledDiffusion) commit(s *Solver) {
 		c.p, m.next[i] = m.next[i], c.p
 	}
 	m.shared = true
-	if m.tracker != nil {
+	if m.tracker.tracks() {
 		m.tracker.commit(s)
 	}
 	s.pool.Run(m.observe)
@@ -115,7 +116,7 @@ func (m *scaledDiffusion) takeOver(s *Solver, scalars [][]float64, entries int) 
 		}
 		m.shared = true
 	}
-	if m.tracker != nil {
+	if m.tracker.tracks() {
 		m.tracker.commit(s)
 	}
 }
@@ -178,7 +179,6 @@ func (m *scaledDiffusion) restore(i int, state *NodeState) {
 	if m.tracker != nil {
 		copy(m.tracker.sum[i].Data(), state.Tracked)
 		copy(m.tracker.previous[i].Data(), state.Previous)
-		m.tracker.started = true
 	}
 }
 
@@ -264,11 +264,34 @@ func (c *scaling) invert() {
 // Graphs").
 type tracker struct {
 	sum, next, previous []*kernel.Basis
-	started             bool
+	// A patient one waits until there is a reason to track, and then takes as many rounds
+	// as S_g needs to follow the gradients, if that is more.
+	patient, waiting bool
+	enough           int
 }
 
-func newTracker(s *Solver) *tracker {
-	return &tracker{sum: newBases(s), next: newBases(s), previous: newBases(s)}
+// trackedLeft is what enough rounds leave of a disagreement.
+const trackedLeft = 0.4
+
+func newTracker(s *Solver, patient bool) *tracker {
+	t := &tracker{sum: newBases(s), next: newBases(s), previous: newBases(s), patient: patient, waiting: patient}
+	if gamma := s.net.Weights().Gamma(); gamma > 0 {
+		t.enough = int(math.Ceil(math.Log(trackedLeft) / math.Log(gamma)))
+		if s.o.Agreement.Polynomial == consensus.Chebyshev {
+			t.enough = int(math.Ceil(math.Acosh(1/trackedLeft) / math.Acosh(1/gamma)))
+		}
+	}
+	return t
+}
+
+func (t *tracker) tracks() bool { return t != nil && !t.waiting }
+
+// rounds returns how many rounds an agreement takes.
+func (t *tracker) rounds(s *Solver) int {
+	if t.tracks() && t.patient {
+		return max(s.rounds, t.enough)
+	}
+	return s.rounds
 }
 
 func newBases(s *Solver) []*kernel.Basis {
@@ -279,8 +302,7 @@ func newBases(s *Solver) []*kernel.Basis {
 	return u
 }
 
-// combine computes the estimates for the gradients of this iteration in next. The
-// first time the nodes agree as closely as the initialisation does.
+// combine computes the estimates for the gradients of this iteration in next.
 func (t *tracker) combine(ctx context.Context, s *Solver) error {
 	for i, grad := range s.grads {
 		next, sum, previous := t.next[i].Data(), t.sum[i].Data(), t.previous[i].Data()
@@ -288,15 +310,10 @@ func (t *tracker) combine(ctx context.Context, s *Solver) error {
 			next[k] = sum[k] + s.nodeCount()*(v-previous[k])
 		}
 	}
-	rounds := s.rounds
-	if !t.started {
-		rounds = s.o.InitRounds
-	}
-	return s.agree(ctx, s.meeting, consensus.StreamTracker, t.next, nil, rounds)
+	return s.agree(ctx, s.meeting, consensus.StreamTracker, t.next, nil, t.rounds(s))
 }
 
 func (t *tracker) commit(s *Solver) {
-	t.started = true
 	t.sum, t.next = t.next, t.sum
 	for i, grad := range s.grads {
 		t.previous[i].CopyFrom(grad)
@@ -304,7 +321,7 @@ func (t *tracker) commit(s *Solver) {
 }
 
 func (t *tracker) reset() {
-	t.started = false
+	t.waiting = t.patient
 	for i := range t.sum {
 		clear(t.sum[i].Data())
 		clear(t.previous[i].Data())

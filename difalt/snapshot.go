@@ -73,6 +73,8 @@ type AndersonState struct {
 	Filled, Next   int
 	Safe, Tried    []float64
 	Lowest         *float64
+	Known, Waiting bool    // L and G are; the tracker waits
+	Floor          float64 // the objective when it began
 }
 
 // StopState is what the stop rules remember. Numbers that are not known yet are nil.
@@ -199,7 +201,7 @@ func (s *Solver) checkSnapshot(snap *Snapshot) error {
 	case !slices.Equal(snap.Nodes, s.hosted):
 		return fmt.Errorf("difalt: snapshot is of nodes %v, the solver hosts %v", snap.Nodes, s.hosted)
 	case snap.Fingerprint != s.fingerprint():
-		return fmt.Errorf("difalt: snapshot is of other data, another network or other options: fingerprint %.12s..., here %.12s...", snap.Fingerprint, s.fingerprint())
+		return fmt.Errorf("difalt: snapshot is of other data, another network or other options: fingerprint %s, here %s", snap.Fingerprint, s.fingerprint())
 	case snap.Iteration < 0 || snap.Iteration > s.o.Iterations:
 		return fmt.Errorf("difalt: snapshot has iteration %d of %d", snap.Iteration, s.o.Iterations)
 	case !(snap.Step > 0) || !finite(snap.Step):

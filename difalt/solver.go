@@ -75,6 +75,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.method, s.meeting, s.rounds = s.newMethod()
 	s.metrics = newMetrics(s.pool, p.Truth, len(p.Nodes), d, r)
 	s.watch = newWatch(s)
+	s.warnExposed()
 	return s, nil
 }
 
@@ -297,9 +298,9 @@ func (s *Solver) build() {
 }
 
 // exchange lets the nodes of the method meet, and takes the time.
-func (s *Solver) exchange(ctx context.Context, stream consensus.Stream, z []*kernel.Basis, scalars [][]float64) error {
+func (s *Solver) exchange(ctx context.Context, stream consensus.Stream, z []*kernel.Basis, scalars [][]float64, rounds int) error {
 	start := time.Now()
-	err := s.agree(ctx, s.meeting, stream, z, scalars, s.rounds)
+	err := s.agree(ctx, s.meeting, stream, z, scalars, rounds)
 	s.mixing += time.Since(start)
 	return err
 }

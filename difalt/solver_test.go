@@ -2,7 +2,6 @@ package difalt_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"log/slog"
 	"math"
 	"runtime"
@@ -100,62 +99,6 @@ func TestStepDoesNotAllocate(t *testing.T) {
 				t.Error("the observer was not called")
 			}
 			solver.Close()
-		}
-	}
-}
-
-// TestSnapshot interrupts a run, sends its state through JSON into a new solver, and
-// expects the bits of the uninterrupted run.
-func TestSnapshot(t *testing.T) {
-	s, net := small(t)
-	for _, method := range difalt.Methods() {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Tolerance: -1}
-		want, err := difalt.Run(t.Context(), s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer first.Close()
-		for range 11 {
-			if _, err := first.Step(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		snap, err := first.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored, err := json.Marshal(snap)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var loaded difalt.Snapshot
-		if err := json.Unmarshal(stored, &loaded); err != nil {
-			t.Fatal(err)
-		}
-		second, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer second.Close()
-		if err := second.Restore(&loaded); err != nil {
-			t.Fatal(err)
-		}
-		got, err := second.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		want.Last.Compute, got.Last.Compute = 0, 0
-		if got.Last != want.Last || got.Iterations != want.Iterations {
-			t.Errorf("%v: resumed run ends at %+v, want %+v", method, got.Last, want.Last)
-		}
-		for i := range want.U {
-			if !mat.Equal(got.U[i], want.U[i]) {
-				t.Errorf("%v: U of node %d differs after the resumption", method, i)
-			}
 		}
 	}
 }
@@ -284,6 +227,8 @@ func TestRunRefuses(t *testing.T) {
 		{"rank 9", good.Problem, net, difalt.Options{Rank: 9}, "Rank is 9: must not be more than the 8 features"},
 		{"rank 8", few.Problem, net, difalt.Options{Rank: 8}, "Rank is 8: must not be more than the 6 tasks"},
 		{"rounds", good.Problem, net, difalt.Options{Rank: 2, Rounds: -1}, "Rounds is -1"},
+		{"silence", good.Problem, net, difalt.Options{Rank: 2, Method: difalt.Accelerated, Rounds: 3, Agreement: consensus.Agreement{Trigger: .2}}, "Agreement.Trigger is 0.2: accelerated"},
+		{"long silence", good.Problem, net, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, Agreement: consensus.Agreement{Trigger: .6}}, "at most 0.5"},
 		{"step", good.Problem, net, difalt.Options{Rank: 2, Step: math.NaN()}, "Step is NaN"},
 		{"ridge", good.Problem, net, difalt.Options{Rank: 2, Ridge: -3}, "Ridge is -3"},
 		{"U0", wide.Problem, net, ok, "U0 of node 1 is 8 x 3, want 8 x 2"},

@@ -163,9 +163,9 @@ func (s *system) start() []*kernel.Basis {
 }
 
 // powerIterations runs Alg. 2, lines 10 to 16, on u in place and returns the
-// estimates of the squared singular values: L times the diagonal of R at the paper's
-// node 1, which is node 0 here. They travel with its broadcast of U (line 15), which
-// reaches every node exactly, by whatever way is shortest.
+// estimates of the squared singular values, the diagonal of R. The paper's methods
+// agree as the paper says. The accelerated ones add up the products exactly: that
+// takes a few messages up a tree and down again in place of 2 InitRounds rounds.
 func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) ([]float64, error) {
 	d, r := u[0].Dims()
 	rr := make([][]float64, len(u))
@@ -183,28 +183,84 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 	// Each of these runs on the hosted nodes in parallel.
 	product := func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }                   // line 11
 	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, qr.WorkLen(r))) } // line 13
+	share := s.shareFactors
+	if s.o.Method.accelerated() {
+		share = s.sumProducts
+	}
 	for range iterations {
 		s.each(product)
-		if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
+		if err := share(ctx, z, u, sent, rr, factor); err != nil {
 			return nil, err
-		}
-		s.each(factor)
-		for i := range u { // line 14
-			for j := range r {
-				copy(sent[i][j*d:], z[i].Col(j))
-				sent[i][d*r+j] = float64(s.net.Len()) * rr[i][j*r+j]
-			}
-		}
-		if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
-			return nil, err
-		}
-		for i := range u {
-			for j := range r {
-				copy(u[i].Col(j), sent[i][j*d:][:d])
-			}
 		}
 	}
 	return sent[0][d*r:], nil
+}
+
+// shareFactors makes u of the products z as the paper does: every node factors what it
+// has agreed on with its neighbours, and takes Q and L times the diagonal of R of the
+// paper's node 1, node 0 here, which reach it exactly by whatever way is shortest.
+func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
+		return err
+	}
+	s.each(factor)
+	for i := range z { // line 14
+		pack(sent[i], z[i])
+		estimates(sent[i], rr[i], float64(s.net.Len()))
+	}
+	if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
+		return err
+	}
+	for i := range u {
+		unpack(u[i], sent[i])
+	}
+	return nil
+}
+
+// sumProducts makes u of the sum of the products z, which all nodes factor alike.
+func (s *system) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	d, r := z[0].Dims()
+	sums := make([][]float64, len(z))
+	for i := range z {
+		sums[i] = sent[i][:d*r]
+		pack(sums[i], z[i])
+	}
+	if err := s.net.Sum(ctx, sums); err != nil {
+		return err
+	}
+	for i := range z {
+		unpack(z[i], sums[i])
+	}
+	s.each(factor)
+	for i := range u {
+		u[i].CopyFrom(z[i])
+		estimates(sent[i], rr[i], 1)
+	}
+	return nil
+}
+
+// estimates writes a multiple of the diagonal of R behind the entries of a basis.
+func estimates(sent, rr []float64, scale float64) {
+	r := int(math.Sqrt(float64(len(rr))))
+	tail := sent[len(sent)-r:]
+	for j := range tail {
+		tail[j] = scale * rr[j*r+j]
+	}
+}
+
+// pack writes a basis by columns, without the padding of its rows, and unpack reads that.
+func pack(v []float64, u *kernel.Basis) {
+	d, r := u.Dims()
+	for j := range r {
+		copy(v[j*d:], u.Col(j))
+	}
+}
+
+func unpack(u *kernel.Basis, v []float64) {
+	d, r := u.Dims()
+	for j := range r {
+		copy(u.Col(j), v[j*d:][:d])
+	}
 }
 
 func clone(u []*kernel.Basis) []*kernel.Basis {

@@ -52,7 +52,13 @@ const (
 
 	leastSignal = 0.01 // that can be told from none
 
-	lookAgain = 10 // iterations between two measurements, and between two candidates
+	lookAgain = 10 // iterations between two candidates, and at most between two measurements
+	soonest   = 2  // at least between two measurements
+
+	// A distance to the minimiser explains its square in the objective. Noise explains
+	// most of the objective where the distance is less than this times the one that
+	// would explain all of it.
+	mostlyNoise = 0.3
 	// leaveWithin is how long a node whose context has ended waits for the others.
 	leaveWithin = 10 * time.Second
 )
@@ -99,9 +105,6 @@ func (w *watch) tell(s *Solver) {
 		if _, ok := s.method.(guarded); ok {
 			w.tellAt = s.iteration + 1
 		}
-		for i, g := range s.groups {
-			w.riding[i][0], w.riding[i][1] = g.Objective, s.moved[i]*s.moved[i]
-		}
 		if w.candidateOf < 0 || s.iteration >= w.candidateOf+lookAgain {
 			w.candidateOf = s.iteration
 			for i, u := range s.u {
@@ -110,6 +113,9 @@ func (w *watch) tell(s *Solver) {
 		}
 	case w.telling != s.iteration:
 		return
+	}
+	for i, g := range s.groups {
+		w.riding[i][0], w.riding[i][1] = g.Objective, s.moved[i]*s.moved[i]
 	}
 	s.meeting.Tell(w.words, w.riding)
 }
@@ -159,10 +165,10 @@ func (w *watch) due(s *Solver) bool {
 	if s.iteration == w.measured {
 		return true // again, in an iteration that is tried again
 	}
-	if s.o.Tolerance < 0 || s.o.SampleSplit || s.iteration < w.next {
+	if !s.o.judges() || s.iteration < w.next {
 		return false
 	}
-	return w.move <= s.o.Tolerance || s.o.StopAtNoise && s.iteration%lookAgain == 0
+	return w.move <= s.o.Tolerance || s.o.StopAtNoise && s.iteration >= lookAgain
 }
 
 // enough is the distance at which a run has converged.
@@ -176,7 +182,7 @@ func (w *watch) enough(s *Solver) float64 {
 // measure estimates how far the current state is from a minimiser for the data of all
 // nodes; see Result.Residual. The groups have made their step.
 func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err error) {
-	w.measured, w.next = s.iteration, s.iteration+lookAgain
+	w.measured = s.iteration
 	r, packed := s.o.Rank, len(w.p.p)
 	size := len(s.u[0].Data())
 	for i, g := range s.groups {
@@ -219,10 +225,29 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 	signal, noise := w.signal(s, objective)
 	w.noise = noise
 	w.residual = math.Sqrt(squared) / (s.curvature() * slowest * slowest * signal)
+	noisy := w.residual < mostlyNoise*noise*math.Sqrt(s.free()/float64(d))
+	if m, ok := s.method.(guarded); ok && noisy && s.iteration > 0 {
+		m.foundNoise(objective)
+	}
+	w.next = s.iteration + w.wait(s, noisy)
 	if !(w.residual <= w.enough(s)) {
 		return objective, nil
 	}
 	return objective, w.measureSpread(ctx, s, mean)
+}
+
+// wait returns after how many iterations to measure again: when the run arrives if it goes
+// on as it has gone so far, but not much later.
+func (w *watch) wait(s *Solver, noisy bool) int {
+	goal := s.o.Tolerance
+	if noisy {
+		goal = w.enough(s)
+	}
+	rate := -math.Log(w.residual) / float64(s.iteration)
+	if left := math.Log(w.residual/goal) / rate; rate > 0 && left < lookAgain {
+		return max(int(math.Ceil(left)), soonest)
+	}
+	return lookAgain
 }
 
 // measureSpread raises the residual to the largest distance of a node from the mean.
@@ -249,14 +274,20 @@ func (w *watch) measureSpread(ctx context.Context, s *Solver, mean []float64) er
 //
 //	SD ~ sqrt(v d / (n m lambda signal)).
 func (w *watch) signal(s *Solver, objective float64) (signal, noise float64) {
-	d, r := s.u[0].Dims()
-	least, free := w.p.values[0], float64(s.samples-s.tasks*r-d*r)
+	d, _ := s.u[0].Dims()
+	least, free := w.p.values[0], s.free()
 	if !(least > 0) || free <= 0 {
 		return 1, 0
 	}
 	v := objective / free / s.curvature()
 	signal = max(leastSignal, 1-float64(s.tasks)*v/least)
 	return signal, math.Sqrt(v * float64(d) / (least * signal))
+}
+
+// free is how many more samples than unknowns there are.
+func (s *Solver) free() float64 {
+	d, r := s.u[0].Dims()
+	return float64(s.samples - s.tasks*r - d*r)
 }
 
 // settled measures, if it is time, and returns Converged if that is near enough.
@@ -267,7 +298,7 @@ func (s *Solver) settled(ctx context.Context) (Status, error) {
 	if _, err := s.watch.measure(ctx, s); err != nil {
 		return Running, err
 	}
-	if s.watch.residual <= s.watch.enough(s) {
+	if s.watch.residual <= s.watch.enough(s) && s.o.Tolerance >= 0 {
 		s.net.Commit()
 		return s.end(Converged), nil
 	}
@@ -284,7 +315,7 @@ func (s *Solver) finish(ctx context.Context) (Status, error) {
 	status := IterationLimit
 	w := &s.watch
 	switch {
-	case s.o.Tolerance < 0 || s.o.SampleSplit:
+	case !s.o.judges():
 		if w.above >= 0 {
 			status = Diverged
 		}

@@ -4,22 +4,22 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/difalt/difalt/difalt"
 )
 
 // Exposed names the nodes that tell others more than sums over many rows, since they
 // have few rows or tasks. Names are quoted.
 type Exposed struct {
 	// Rows have a single training row, or a single value of a feature that is missing
-	// elsewhere, in all or in a fold: their sums are that row or value.
+	// elsewhere, in all or in a fold: their sums are that row or value. Or they have a
+	// single row held out, whose target is their sum when errors are compared with it.
 	Rows []string
 	// Grams have fewer rows in a fold than there are features, so that the Gram matrix
 	// of the fold tells them up to a rotation.
 	Grams []string
-	// Coefficients have fewer tasks than the rank in a fit that sends sums of b_t b_t':
-	// from these their coefficients can be read off, those of a single task up to its
-	// sign, and those of several up to a rotation.
+	// Coefficients have a single task in a fit that sends Gram matrices, whose regression
+	// they are, or fewer than the rank in one that sends sums of b_t b_t': from these
+	// their coefficients can be read off, that of a single task up to its sign, and those
+	// of several up to a rotation.
 	Coefficients []string
 }
 
@@ -97,8 +97,19 @@ func (f *fitter) disclosed(g int) (flags byte) {
 			}
 		}
 	}
-	scaled := c.Options.Method == difalt.ScaledDiffusion || c.Options.Method == difalt.GradientTracking
-	if (scaled || c.Spectrum) && len(d.layout[g]) < c.Options.Rank {
+	held := 0
+	for _, k := range d.layout[g] {
+		for _, i := range d.rows[k] {
+			if !d.train[i] {
+				held++
+			}
+		}
+	}
+	if held == 1 {
+		flags |= ofRows
+	}
+	tasks := len(d.layout[g])
+	if (c.Options.SendsCoefficientGrams() || c.Spectrum) && tasks < c.Options.Rank || grams && tasks == 1 {
 		flags |= ofCoefficients
 	}
 	return flags

@@ -3,6 +3,7 @@ package fit
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
@@ -68,7 +69,9 @@ func TestExposed(t *testing.T) {
 	c := testConfig(t, 3, 1)
 	_, r := fit(t, tab, c)
 	// The 7 rows of b are in 5 folds, and the others have fewer in a fold than features.
-	want := Exposed{Rows: []string{`"1"`}, Grams: []string{`"1"`, `"2"`}}
+	// Every node has a single task.
+	all := []string{`"0"`, `"1"`, `"2"`}
+	want := Exposed{Rows: []string{`"1"`}, Grams: []string{`"1"`, `"2"`}, Coefficients: all}
 	if !reflect.DeepEqual(r.Exposed, want) {
 		t.Errorf("exposed are %+v, want %+v", r.Exposed, want)
 	}
@@ -76,10 +79,18 @@ func TestExposed(t *testing.T) {
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
 		t.Errorf("exposed are %+v without folds", r.Exposed)
 	}
-	// Every node has a single task.
-	c.Options.Rank = 2
-	all := []string{`"0"`, `"1"`, `"2"`}
+	c.Train = slices.Repeat([]bool{true}, tab.Rows())
+	c.Train[25] = false // of b
+	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{Rows: []string{`"1"`}}) {
+		t.Errorf("exposed are %+v with a single row held out", r.Exposed)
+	}
+	c.Train = nil
+	c.Options.Rank, c.Options.Tolerance = 2, -1
+	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
+		t.Errorf("exposed are %+v without sums of b b'", r.Exposed)
+	}
 	for name, change := range map[string]func(c *Config){
+		"judged":   func(c *Config) { c.Options.Tolerance = 0 },
 		"spectrum": func(c *Config) { c.Spectrum = true },
 		"scaled":   func(c *Config) { c.Options.Method = difalt.ScaledDiffusion },
 		"tracking": func(c *Config) { c.Options.Method = difalt.GradientTracking },

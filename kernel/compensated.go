@@ -42,22 +42,9 @@ func NewCompensated(t *Tasks) (*Compensated, bool) {
 	return &Compensated{t, b.Tasks()}, true
 }
 
-// Full returns the tasks, and Reduced their float32 copy. Refer changes the
-// responses of the copy, so it must not run while a step does.
-func (c *Compensated) Full() *Tasks { return c.full }
-
-// Reduced returns the float32 copy; see Full.
+// Reduced returns the float32 copy. Refer changes its responses, so it must not run
+// while a step does.
 func (c *Compensated) Reduced() *Tasks { return c.reduced }
-
-// SetResponses replaces the responses of the tasks; see Tasks.WithResponses. Full then
-// returns the tasks with y, and the reference is zero again. Call it once more whenever
-// y has changed.
-func (c *Compensated) SetResponses(y []float64) {
-	c.full = c.full.WithResponses(y)
-	for t := range c.full.rows {
-		copy(c.reduced.Y(t), c.full.Y(t))
-	}
-}
 
 // Refer makes theta_t = U b_t the reference, with b_t = b[t*r : (t+1)*r]. It reads
 // the samples once in both storages. theta is scratch memory of at least d entries; it

@@ -25,7 +25,7 @@
 // Ownership: Tasks is immutable and may be shared. A Group owns its results, a
 // Workspace and a Pool serve one call at a time, a Basis belongs to its maker. No
 // call keeps a reference to its arguments, except NewGroup, SetSamples and
-// NewCompensated to tasks, WithResponses and SetResponses to responses, and
+// NewCompensated to tasks, WithResponses to responses, and
 // NewExecutor to pool and groups. Close a Pool to end its goroutines.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of

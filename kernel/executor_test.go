@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 // An executor gives the same bits as the groups on their own, for any number of
 // workers.
-func TestExecutor(t *testing.T) { conformance.EachTier(t, testExecutor) }
+func TestExecutor(t *testing.T) { tiertest.Each(t, testExecutor) }
 
 func testExecutor(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )
@@ -94,7 +94,7 @@ func (ref reference) check(t *testing.T, g *kernel.Group, r int) {
 }
 
 func TestStep(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		for _, c := range []struct{ d, r, tasks, most int }{
 			{1, 1, 1, 3}, {5, 1, 4, 6}, {7, 2, 9, 5}, {40, 4, 30, 30}, {100, 10, 20, 50}, {33, 5, 17, 9},
@@ -357,7 +357,7 @@ func TestStatusOfTasks(t *testing.T) {
 }
 
 func TestGramProduct(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 1))
 		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
 			for _, c := range []struct{ d, r, work int }{{13, 3, 40}, {13, 3, 7}, {64, 16, 1}, {5, 1, 3}} {

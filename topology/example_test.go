@@ -2,7 +2,6 @@ package topology_test
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/difalt/difalt/topology"
 )
@@ -24,17 +23,6 @@ func ExampleParse() {
 	// neighbours of node 4: [1 3 5]
 	// diameter: 3
 	// topology: graph "grid:2x3": 2 rows and 3 columns do not make 7 nodes; valid are er:P, ring, path, star, grid, grid:RxC, torus, torus:RxC, complete, exponential
-}
-
-func ExampleReadEdges() {
-	g, err := topology.ReadEdges(strings.NewReader("0 1\n1 2 # the long link\n2 3\n"), 4)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(g)
-	// Output:
-	// edges (4 nodes, 3 edges)
 }
 
 // The paper's weights 1/deg_g oscillate on an even ring; Metropolis weights do not.

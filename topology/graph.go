@@ -68,24 +68,18 @@ func (g *Graph) Connected() bool { return g.unreachable() < 0 }
 
 // unreachable returns the first node that cannot be reached from node 0, or -1.
 func (g *Graph) unreachable() int {
-	return slices.Index(g.distances(0), -1)
+	return slices.Index(g.Distances(0), -1)
 }
 
-// distances returns the number of hops from a node to every node; -1 where there
-// is no way.
-func (g *Graph) distances(from int) []int {
-	dist := make([]int, g.Len())
-	for i := range dist {
-		dist[i] = -1
-	}
+// Distances returns the number of hops from a node to every node; -1 where there is no
+// way.
+func (g *Graph) Distances(from int) []int {
+	dist := slices.Repeat([]int{-1}, g.Len())
 	dist[from] = 0
-	queue := []int{from}
-	for len(queue) > 0 {
-		i := queue[0]
-		queue = queue[1:]
-		for _, j := range g.adj[i] {
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, j := range g.adj[queue[0]] {
 			if dist[j] < 0 {
-				dist[j] = dist[i] + 1
+				dist[j] = dist[queue[0]] + 1
 				queue = append(queue, j)
 			}
 		}
@@ -99,7 +93,7 @@ func (g *Graph) distances(from int) []int {
 func (g *Graph) Diameter() int {
 	diameter := 0
 	for i := range g.adj {
-		dist := g.distances(i)
+		dist := g.Distances(i)
 		if slices.Contains(dist, -1) {
 			return -1
 		}
@@ -108,28 +102,15 @@ func (g *Graph) Diameter() int {
 	return diameter
 }
 
-// Bipartite reports whether the nodes fall into two sets with edges only between
-// them, as in even rings, paths, stars and grids. On such a graph EqualNeighbor
-// weights oscillate for ever. A single node is bipartite.
-func (g *Graph) Bipartite() bool {
-	side := make([]int, g.Len()) // 0: not seen yet, otherwise 1 or -1
-	for start := range side {
-		if side[start] != 0 {
-			continue
-		}
-		side[start] = 1
-		queue := []int{start}
-		for len(queue) > 0 {
-			i := queue[0]
-			queue = queue[1:]
-			for _, j := range g.adj[i] {
-				switch side[j] {
-				case 0:
-					side[j] = -side[i]
-					queue = append(queue, j)
-				case side[i]:
-					return false
-				}
+// bipartite reports whether the nodes of a connected graph fall into two sets with edges
+// only between them, as in even rings, paths, stars and grids: those at an even number
+// of hops from node 0, and the others.
+func (g *Graph) bipartite() bool {
+	dist := g.Distances(0)
+	for i, a := range g.adj {
+		for _, j := range a {
+			if dist[i]%2 == dist[j]%2 {
+				return false
 			}
 		}
 	}

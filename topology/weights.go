@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,8 +23,8 @@ type Weights struct {
 	name   string // of the rule
 	w      *mat.Dense
 	gamma  float64
-	second float64
-	real   bool // all eigenvalues are
+	values []complex128 // its eigenvalues but the one that is 1
+	real   bool         // all eigenvalues are
 }
 
 // NewWeights returns the weights of a rule on a graph. It returns an error if the
@@ -72,16 +73,20 @@ func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weight
 	if err != nil {
 		return nil, fmt.Errorf("topology: %s weights on %v: %w", name, g, err)
 	}
-	gamma, second := largestButOne(values)
+	values = withoutOne(values)
+	gamma := 0.0
+	for _, v := range values {
+		gamma = max(gamma, cmplx.Abs(v))
+	}
 	// Written so that NaN is refused too.
 	if !(gamma < gammaLimit) {
 		why := "averaging does not converge"
-		if zeroDiagonal(w) && g.Bipartite() {
+		if zeroDiagonal(w) && g.bipartite() {
 			why = "the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever"
 		}
 		return nil, fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", name, g, gamma, why, Metropolis)
 	}
-	return &Weights{graph: g, name: name, w: w, gamma: gamma, second: second, real: !slices.ContainsFunc(values, isComplex)}, nil
+	return &Weights{graph: g, name: name, w: w, gamma: gamma, values: values, real: !slices.ContainsFunc(values, isComplex)}, nil
 }
 
 func zeroDiagonal(w *mat.Dense) bool {
@@ -168,27 +173,15 @@ func eigenvalues(w *mat.Dense, sym *mat.SymDense) ([]complex128, error) {
 // may be as large as the root of the rounding unit if it is a multiple one.
 func isComplex(v complex128) bool { return math.Abs(imag(v)) > 1e-7 }
 
-// largestButOne returns the largest modulus and the largest real part of the values
-// without the one that is nearest to 1; 0 if there is no other.
-func largestButOne(values []complex128) (modulus, second float64) {
-	distance := func(v complex128) float64 { return math.Hypot(real(v)-1, imag(v)) }
+// withoutOne removes the value that is nearest to 1.
+func withoutOne(values []complex128) []complex128 {
 	one := 0
 	for i, v := range values {
-		if distance(v) < distance(values[one]) {
+		if cmplx.Abs(v-1) < cmplx.Abs(values[one]-1) {
 			one = i
 		}
 	}
-	second = math.Inf(-1)
-	for i, v := range values {
-		if i != one {
-			modulus = max(modulus, math.Hypot(real(v), imag(v)))
-			second = max(second, real(v))
-		}
-	}
-	if len(values) == 1 {
-		second = 0
-	}
-	return modulus, second
+	return slices.Delete(values, one, one+1)
 }
 
 // Graph returns the graph of the nonzero weights.
@@ -205,10 +198,9 @@ func (w *Weights) At(i, j int) float64 { return w.w.At(i, j) }
 // single node.
 func (w *Weights) Gamma() float64 { return w.gamma }
 
-// SecondLargest returns the largest real part of the eigenvalues of W but the one
-// that is 1, 0 for a single node. It can be much smaller than Gamma where that comes
-// from a negative eigenvalue.
-func (w *Weights) SecondLargest() float64 { return w.second }
+// Eigenvalues returns the L - 1 eigenvalues of W but the one that is 1. The slice is
+// read only.
+func (w *Weights) Eigenvalues() []complex128 { return w.values }
 
 // RealEigenvalues reports whether all eigenvalues of W are real, as Chebyshev
 // polynomials of W need; those of all rules are.

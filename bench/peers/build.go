@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/difalt/difalt/internal/measure"
 )
 
 // A builder compiles peers into bench/peers/.build, each program once.
@@ -22,7 +24,7 @@ type builder struct {
 
 // newBuilder finds the module that the working directory is in.
 func newBuilder() (*builder, error) {
-	mod := firstLine("go", "env", "GOMOD")
+	mod := measure.FirstLine("go", "env", "GOMOD")
 	if mod == "" || mod == os.DevNull {
 		return nil, errors.New("run this in the checkout of difalt")
 	}
@@ -67,14 +69,4 @@ func (b *builder) execute(dir string, env, command []string) error {
 		}
 	}
 	return fmt.Errorf("does not build: %w", err)
-}
-
-// firstLine returns the first line that a command prints, empty if it fails.
-func firstLine(command string, args ...string) string {
-	out, err := exec.Command(command, args...).Output()
-	if err != nil {
-		return ""
-	}
-	line, _, _ := strings.Cut(string(out), "\n")
-	return strings.TrimSpace(line)
 }

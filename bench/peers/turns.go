@@ -36,10 +36,6 @@ func (r *runner) check(k *process, want **protocol.Answer) error {
 	return nil
 }
 
-// slow is the length of an iteration beyond which cold caches do not matter and a
-// turn needs no iteration that is not timed.
-const slow = 100 * time.Millisecond
-
 // inTurns times the running processes in turns and stores medians. A process that
 // fails on the way becomes absent.
 func (r *runner) inTurns(ctx context.Context, running []*process, times []measure.PeerTime) error {
@@ -89,14 +85,8 @@ func (k *process) turn(repeat *int) (float64, error) {
 			return 0, err
 		}
 		*repeat = measure.Repeats(time.Duration(ms * float64(time.Millisecond)))
-		if time.Duration(ms*float64(time.Millisecond)) >= slow {
-			*repeat = -1
-		}
 	}
-	if *repeat == -1 {
-		return k.run(1)
-	}
-	if _, err := k.run(1); err != nil {
+	if _, err := k.run(1); err != nil { // which is not timed
 		return 0, err
 	}
 	return k.run(*repeat)

@@ -1,4 +1,4 @@
-// Command report writes BENCHMARKS.md and its plots from the measurements stored in
+// Command report writes BENCHMARKS.md from the measurements stored in
 // bench/results, and with -measure takes the kernel's own measurements first:
 //
 //	go run ./bench/report                    write BENCHMARKS.md
@@ -57,9 +57,6 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := plots(r, filepath.Dir(file)); err != nil {
-			return err
-		}
 		results = append(results, r)
 	}
 	var out bytes.Buffer
@@ -72,18 +69,9 @@ func run(ctx context.Context) error {
 // store replaces the rows of a stored result by new measurements: all shapes with
 // the default kernel, and all that fit in a moment with the others.
 func store(ctx context.Context, name string) error {
-	folder, err := os.MkdirTemp("", "difalt-report-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	command := filepath.Join(folder, "difalt")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "./cmd/difalt").CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
 	stolen := measure.Stolen()
 	info := kernel.Info()
-	all, err := rows(ctx, command, info.Kernel, "--shapes", "paper1,paper2,many,wide")
+	all, err := rows(ctx, info.Kernel, "--shapes", "paper1,paper2,many,wide")
 	if err != nil {
 		return err
 	}
@@ -91,7 +79,7 @@ func store(ctx context.Context, name string) error {
 		if k == info.Kernel {
 			continue
 		}
-		more, err := rows(ctx, command, k, "--workers", "1", "--storage", "f64")
+		more, err := rows(ctx, k, "--workers", "1", "--storage", "f64")
 		if err != nil {
 			return err
 		}
@@ -107,8 +95,8 @@ func store(ctx context.Context, name string) error {
 }
 
 // rows runs "difalt bench --json" with a kernel.
-func rows(ctx context.Context, command, kernel string, flags ...string) ([]measure.Row, error) {
-	cmd := exec.CommandContext(ctx, command, append([]string{"bench", "--json"}, flags...)...)
+func rows(ctx context.Context, kernel string, flags ...string) ([]measure.Row, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./cmd/difalt", "bench", "--json"}, flags...)...)
 	cmd.Env = append(os.Environ(), "DIFALT_KERNEL="+kernel)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

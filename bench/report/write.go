@@ -23,9 +23,7 @@ func write(w io.Writer, results []*measure.Result) error {
 		"ceiling": ceilingTable,
 		"peers":   measure.PeerTable,
 		"absent":  measure.AbsentTable,
-		"plotted": plotted,
 		"shapes":  measure.Shapes,
-		"plot":    plotFile,
 		"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
 	}).Parse(page)
 	if err != nil {

@@ -108,9 +108,9 @@ func notes(r *fit.Report) (list []string) {
 		what  string
 		names []string
 	}{
-		{"Sums of these nodes are a training row, or a value, since they have a single one in all or in a fold", r.Exposed.Rows},
+		{"Sums of these nodes are a row, a value or a held-out target, since they have a single one in all or in a fold", r.Exposed.Rows},
 		{"These nodes have fewer rows in a fold than there are features, so that its Gram matrix tells them up to a rotation", r.Exposed.Grams},
-		{"These nodes have fewer tasks than the rank, so that the tasks' coefficients b can be read off what they send", r.Exposed.Coefficients},
+		{"These nodes have a single task, or fewer than the rank, so that coefficients can be read off what they send", r.Exposed.Coefficients},
 		{fmt.Sprintf("Fewer training rows than the rank %d", r.Chosen.Rank), r.FewRows},
 		{"No unique least squares, so b of minimum norm (a --ridge avoids that)", r.Singular},
 	} {

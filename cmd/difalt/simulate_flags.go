@@ -48,7 +48,7 @@ func newSimulateFlags() *simulateFlags {
 	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods scaled and tracking, 1 is that of Newton's method (default 0.7)")
 	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a float32 copy of the samples, corrected to the digits of float64")
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
-	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default none)")
+	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int8, int4 (default none)")
 	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7 (default 0, all speak)")
 	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
 	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")

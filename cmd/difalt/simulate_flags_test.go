@@ -106,7 +106,7 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 func TestAgreementErrors(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
 		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "}, {"--sporadic 0.71", "--sporadic: "},
-		{"--agree chebyshev --compress int1", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
+		{"--agree chebyshev --sporadic 0.5", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
 	} {
 		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, strings.Fields(c.flags)...)...)
 		if code != exitUsage || !strings.Contains(stderr, c.want) {

@@ -117,7 +117,7 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 // bytes are those of the codes.
 func TestSimulateAgreement(t *testing.T) {
 	base := t.TempDir()
-	flags := []string{"--trials", "3", "--method", "dif,scaled", "--compress", "int4:stochastic", "--loss", "0.1"}
+	flags := []string{"--trials", "3", "--method", "dif,scaled", "--compress", "int4", "--loss", "0.1"}
 	simulate(t, filepath.Join(base, "a"), append(flags, "--workers", "1")...)
 	simulate(t, filepath.Join(base, "b"), append(flags, "--workers", "3")...)
 	simulate(t, filepath.Join(base, "plain"), "--trials", "3", "--methods", "dif,scaled")

@@ -32,20 +32,6 @@ func (l Links) Validate() error {
 	return nil
 }
 
-// String returns the parts that are not zero, such as "loss:0.1", or "".
-func (l Links) String() string {
-	s := ""
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"loss", l.Loss}, {"delay", l.Delay}, {"duplicate", l.Duplicate}, {"corrupt", l.Corrupt}} {
-		if f.value != 0 {
-			s += fmt.Sprintf(" %s:%v", f.name, f.value)
-		}
-	}
-	return s[min(len(s), 1):]
-}
-
 // Streams of random numbers, apart from other uses of a seed.
 const (
 	meterStream = 0x6d65746572 // "meter"

@@ -6,49 +6,33 @@ import (
 	"github.com/difalt/difalt/consensus"
 )
 
-// ahead is how many frames can be waiting in a direction: no node begins a round before
-// it has all frames of the round before, so that neighbours are at most a round apart.
-const ahead = 2
-
-// A link is one stream. Frames are copied into buffers that go round in a circle.
+// A link is one stream. No node begins a round before it has all frames of the round
+// before, so that neighbours are at most a round apart.
 type link struct {
 	peer int
 	conn io.ReadWriteCloser
 
 	outgoing chan []byte
-	spare    chan []byte   // buffers for outgoing
-	sent     bool          // the frame of the round under way
+	out      [3][]byte     // frames in turns: being written, in outgoing, being filled
+	count    int           // of frames handed over
 	stopped  chan struct{} // the writer has ended
 	stop     chan struct{} // the writer is to end
 
 	frames chan []byte // closed with kind and err set
-	free   chan []byte
-	got    []byte // the frame of the round under way
+	in     [4][]byte   // frames in turns: in use, two in frames, being read
 	kind   consensus.Kind
 	err    error
+
+	// Of the round under way:
+	sent bool
+	got  []byte
 }
 
 func newLink(peer int, conn io.ReadWriteCloser) *link {
-	l := &link{
-		peer: peer, conn: conn,
-		outgoing: make(chan []byte, ahead), spare: make(chan []byte, ahead), stopped: make(chan struct{}), stop: make(chan struct{}),
-		frames: make(chan []byte, ahead), free: make(chan []byte, ahead+2),
+	return &link{
+		peer: peer, conn: conn, frames: make(chan []byte, 2),
+		outgoing: make(chan []byte, 1), stopped: make(chan struct{}), stop: make(chan struct{}),
 	}
-	for range cap(l.free) {
-		l.free <- nil
-	}
-	for range cap(l.spare) {
-		l.spare <- nil
-	}
-	return l
-}
-
-// recycle begins a round.
-func (l *link) recycle() {
-	if l.got != nil {
-		l.free <- l.got
-	}
-	l.got, l.sent = nil, false
 }
 
 func (l *link) failed(seq uint64, kind consensus.Kind, err error) error {
@@ -64,7 +48,6 @@ func (l *link) write() {
 			if _, err := l.conn.Write(p); err != nil {
 				return
 			}
-			l.spare <- p
 		case <-l.stop:
 			for len(l.outgoing) > 0 {
 				if _, err := l.conn.Write(<-l.outgoing); err != nil {
@@ -84,21 +67,18 @@ func (l *link) finish(deadline <-chan struct{}) {
 	case <-deadline:
 	}
 	l.conn.Close()
-	// Lets the reader go on to see that.
-	for range l.frames {
-		l.free <- nil
+	for range l.frames { // lets the reader go on to see that
 	}
 }
 
 // read reads frames until the stream ends or something that is no frame comes.
-func (l *link) read(longest int) {
+func (l *link) read() {
 	defer close(l.frames)
-	for p := range l.free {
-		var err error
-		if p, l.kind, err = readFrame(l.conn, p, longest); err != nil {
-			l.err = err
+	for k := 0; ; k++ {
+		p := &l.in[k%len(l.in)]
+		if *p, l.kind, l.err = readFrame(l.conn, *p); l.err != nil {
 			return
 		}
-		l.frames <- p
+		l.frames <- *p
 	}
 }

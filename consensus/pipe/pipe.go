@@ -14,13 +14,11 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Options of a transport; the zero value has none of the limits.
+// Options of a transport.
 type Options struct {
 	// RoundTimeout is how long Exchange waits for a frame before the peer has failed; 0
 	// waits for ever, or until the caller's context ends.
 	RoundTimeout time.Duration
-	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
-	MaxFrame int
 	// Linger is how long Close waits for what was sent last to be taken; 0 is a second.
 	Linger time.Duration
 }
@@ -50,9 +48,6 @@ func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options)
 	if len(links) != len(conns) {
 		return nil, fmt.Errorf("pipe: %d connections for the %d links of nodes %d", len(conns), len(links), hosted)
 	}
-	if o.MaxFrame == 0 {
-		o.MaxFrame = 1 << 30
-	}
 	if o.Linger == 0 {
 		o.Linger = time.Second
 	}
@@ -61,7 +56,7 @@ func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options)
 		l := newLink(links[k].Peer, conn)
 		t.links = append(t.links, l)
 		t.wg.Add(2)
-		go func() { defer t.wg.Done(); l.read(o.MaxFrame) }()
+		go func() { defer t.wg.Done(); l.read() }()
 		go func() { defer t.wg.Done(); l.write() }()
 	}
 	return t, nil
@@ -70,17 +65,29 @@ func New(g *topology.Graph, hosted []int, conns []io.ReadWriteCloser, o Options)
 // Connect returns one transport for each group of nodes of g, connected by net.Pipe.
 // Every node must be in one group.
 func Connect(g *topology.Graph, groups [][]int, o Options) ([]*Transport, error) {
+	return Join(g, groups, func(consensus.Link) (here, there io.ReadWriteCloser) { return net.Pipe() }, o)
+}
+
+// Join is Connect by streams of which pair makes the ends at the Node and at the Peer of
+// a link.
+func Join(g *topology.Graph, groups [][]int, pair func(l consensus.Link) (here, there io.ReadWriteCloser), o Options) ([]*Transport, error) {
 	ends := make(map[consensus.Link]io.ReadWriteCloser)
-	var transports []*Transport
-	for _, hosted := range groups {
-		var conns []io.ReadWriteCloser
+	conns := make([][]io.ReadWriteCloser, len(groups))
+	for k, hosted := range groups {
 		for _, l := range consensus.Links(g, hosted) {
 			if ends[l] == nil {
-				ends[l], ends[consensus.Link{Node: l.Peer, Peer: l.Node}] = net.Pipe()
+				ends[l], ends[consensus.Link{Node: l.Peer, Peer: l.Node}] = pair(l)
 			}
-			conns = append(conns, ends[l])
+			conns[k] = append(conns[k], ends[l])
+			delete(ends, l)
 		}
-		t, err := New(g, hosted, conns, o)
+	}
+	for l := range ends {
+		return nil, fmt.Errorf("pipe: node %d is in no group, or node %d in two", l.Node, l.Peer)
+	}
+	var transports []*Transport
+	for k, hosted := range groups {
+		t, err := New(g, hosted, conns[k], o)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +112,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	if !t.begun || seq != t.seq {
 		t.begun, t.seq = true, seq
 		for _, l := range t.links {
-			l.recycle()
+			l.sent, l.got = false, nil
 		}
 	}
 	var late <-chan time.Time
@@ -134,10 +141,12 @@ func (t *Transport) send(ctx context.Context, l *link, p []byte, late <-chan tim
 	if l.sent {
 		return nil
 	}
+	q := &l.out[l.count%len(l.out)]
+	*q = append((*q)[:0], p...)
 	select {
-	case buffer := <-l.spare:
+	case l.outgoing <- *q:
 		l.sent = true
-		l.outgoing <- append(buffer[:0], p...)
+		l.count++
 		return nil
 	case <-l.stopped: // the reader says why
 		return nil

@@ -84,7 +84,7 @@ func TestFailures(t *testing.T) {
 		"claims too much":    {func(c net.Conn) { c.Write(huge) }, consensus.Corrupt, "more than"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tr, conn := pair(t, pipe.Options{RoundTimeout: time.Second, MaxFrame: 1 << 20})
+			tr, conn := pair(t, pipe.Options{RoundTimeout: time.Second})
 			go x.peer(conn)
 			for range 2 {
 				err := tr.Exchange(t.Context(), 0, [][]byte{good}, make([][]byte, 1))

@@ -8,12 +8,14 @@ import (
 	"github.com/difalt/difalt/consensus"
 )
 
-// chunk is how much memory is set aside at a time for a frame that has not come yet.
-const chunk = 64 << 10
+const (
+	longest = 1 << 30  // bytes of a frame
+	chunk   = 64 << 10 // memory that is set aside at a time for a frame that has not come yet
+)
 
 // readFrame reads a frame into p, which grows only as the bytes come, whatever length
 // the frame claims.
-func readFrame(r io.Reader, p []byte, longest int) ([]byte, consensus.Kind, error) {
+func readFrame(r io.Reader, p []byte) ([]byte, consensus.Kind, error) {
 	p = slices.Grow(p[:0], consensus.HeaderLen)[:consensus.HeaderLen]
 	if _, err := io.ReadFull(r, p); err != nil {
 		return p, consensus.Closed, err

@@ -95,7 +95,7 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	agreement, err := s.Agreement(number)
+	agreement, err := s.Agreement()
 	if err != nil {
 		return t, err
 	}
@@ -107,7 +107,7 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 			return t, err
 		}
 		if name == Auto {
-			o.Agreement = consensus.Agreement{Seed: agreement.Seed}
+			o.Agreement = consensus.Agreement{}
 			if o, err = difalt.Auto(ctx, problem, net, o); err != nil {
 				return t, fmt.Errorf("trial %d: %w", number, err)
 			}

@@ -10,7 +10,7 @@ const (
 	forData
 	forStart
 	forJitter
-	forAgreement
+	_ // of earlier versions: the seeds of the others stay as they were
 	forLinks
 )
 

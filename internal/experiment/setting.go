@@ -103,7 +103,7 @@ func (s *Setting) Validate() error {
 	if err != nil {
 		return err
 	}
-	agreement, err := s.Agreement(1)
+	agreement, err := s.Agreement()
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (s *Setting) Validate() error {
 	return nil
 }
 
-// Agreement returns how the nodes agree in the iterations of a trial.
-func (s *Setting) Agreement(trial int) (a consensus.Agreement, err error) {
+// Agreement returns how the nodes agree in the iterations.
+func (s *Setting) Agreement() (a consensus.Agreement, err error) {
 	if s.Agree != "" {
 		if a.Polynomial, err = consensus.ParsePolynomial(s.Agree); err != nil {
 			return a, fmt.Errorf("agree: %w", err)
@@ -132,7 +132,6 @@ func (s *Setting) Agreement(trial int) (a consensus.Agreement, err error) {
 	if err := a.Validate(); err != nil {
 		return a, fmt.Errorf("agree: %w", err)
 	}
-	a.Seed = derive(s.Seed, trial, forAgreement)
 	return a, nil
 }
 

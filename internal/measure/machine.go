@@ -40,9 +40,9 @@ func ThisMachine() Machine {
 		System:   system(),
 		HugePage: hugePages(),
 		Kernel:   fmt.Sprintf("%s (build %s)", info.Kernel, info.Build),
-		Commit:   firstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
+		Commit:   FirstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
 		Go:       runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-		Compiler: firstLine("gcc", "--version"),
+		Compiler: FirstLine("gcc", "--version"),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 	}
 	if s := regexp.MustCompile(`MemTotal:\s+(\d+)`).FindStringSubmatch(readFile("/proc/meminfo")); s != nil {
@@ -75,8 +75,8 @@ func caches() string {
 
 func system() string {
 	// The version alone: what follows it is the builder's.
-	release := regexp.MustCompile(`^[0-9.]+`).FindString(firstLine("uname", "-r"))
-	s := strings.TrimSpace(firstLine("uname", "-s") + " " + release)
+	release := regexp.MustCompile(`^[0-9.]+`).FindString(FirstLine("uname", "-r"))
+	s := strings.TrimSpace(FirstLine("uname", "-s") + " " + release)
 	if m := regexp.MustCompile(`PRETTY_NAME="(.*)"`).FindStringSubmatch(readFile("/etc/os-release")); m != nil {
 		s = m[1] + ", " + s
 	}
@@ -92,13 +92,14 @@ func hugePages() string {
 	return m[1]
 }
 
-func firstLine(command string, args ...string) string {
+// FirstLine returns the first line that a command prints, empty if it fails.
+func FirstLine(command string, args ...string) string {
 	out, err := exec.Command(command, args...).Output()
 	if err != nil {
 		return ""
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
-	return line
+	return strings.TrimSpace(line)
 }
 
 func readFile(path string) string {

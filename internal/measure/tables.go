@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/internal/text"
 )
 
-// PeerTable is the table of ratios in Markdown: a row for each peer, a column for
-// each comparison.
+// PeerTable is the table of ratios, and of shares of the streaming read, in Markdown: a
+// row for each peer, a column for each comparison.
 func PeerTable(all []Comparison) string {
 	head, read := []string{"peer"}, []string{"streaming read of X"}
 	var names []string
@@ -31,6 +31,7 @@ func PeerTable(all []Comparison) string {
 				if i == 0 { // the reference
 					cell = fmt.Sprintf("%.3f ms", p.MS)
 				}
+				cell += fmt.Sprintf(" (%.0f %%)", 100*c.ReadMS/p.MS)
 			}
 			row = append(row, cell)
 		}

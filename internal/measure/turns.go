@@ -39,19 +39,6 @@ func InTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64,
 	return medians, nil
 }
 
-// Turns returns the times of one call of f in so many turns, in milliseconds.
-func Turns(count int, f func()) []float64 {
-	f()
-	start := time.Now()
-	f()
-	repeat := Repeats(time.Since(start))
-	times := make([]float64, count)
-	for i := range times {
-		times[i] = one(f, repeat)
-	}
-	return times
-}
-
 // one times one turn: a call that is not timed, and then so many calls.
 func one(f func(), repeat int) (ms float64) {
 	f()

@@ -5,53 +5,17 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 func of(rows, cols, stride int, data []float64) blas.Matrix {
 	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
-// ops brings the operations to the arguments of the tiles.
-var ops = conformance.Ops{
-	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
-		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
-	},
-	PackBasis: func(p, u []float64, ldu, d, r int) { blas.Pack(of(d, r, ldu, u), p) },
-	MulPacked: func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ uintptr) {
-		blas.GemmTNPacked(of(d, n, ldx, x), p, of(n, r, lda, a))
-	},
-	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-		return blas.Residual(of(n, r, lda, a), b, y, e)
-	},
-	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
-		blas.GemvN(of(d, n, ldx, x), e, v)
-	},
-	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-		blas.GemmNT(of(d, m, ldv, v), of(r, m, ldb, b), of(d, r, ldg, g))
-	},
-	Factor: func(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-		blas.Geqrf(of(m, n, lda, a), of(n, n, ldr, r), h)
-	},
-	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.Orgqr(of(m, n, lda, a), h) },
-	Gram: func(s []float64, lds int, a []float64, lda, m, n int) {
-		blas.Syrk(of(m, n, lda, a), of(n, n, lds, s))
-	},
-	SolveUpper: func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-		blas.Trsm(of(n, n, ldr, r), inv, of(m, n, lda, a))
-	},
-	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-		blas.GemmNN(of(cols, n, ldz, z), of(n, m, ldw, w), of(cols, m, ldc, c))
-	},
-}
-
-func TestConformance(t *testing.T) { conformance.Sample(t, ops) }
-
 // Every argument that does not fit is refused before memory is touched.
 func TestPanics(t *testing.T) {
 	const d, n, r = 8, 3, 2
 	x := make([]float64, 64)
-	p := make([]float64, blas.PackLen(d, r))
 	of := func(rows, cols int) blas.Matrix { return of(rows, cols, max(rows, 1), x) }
 	// stride returns a with a stride that is too small, and short with too few entries.
 	stride := func(a blas.Matrix) blas.Matrix {
@@ -63,112 +27,99 @@ func TestPanics(t *testing.T) {
 		return a
 	}
 	for name, f := range map[string]func(){
-		"GemmTN, stride of a":       func() { blas.GemmTN(stride(of(d, n)), of(d, r), of(n, r)) },
-		"GemmTN, short of a":        func() { blas.GemmTN(short(of(d, n)), of(d, r), of(n, r)) },
-		"GemmTN, rows of a":         func() { blas.GemmTN(of(d+1, n), of(d, r), of(n, r)) },
-		"GemmTN, columns of a":      func() { blas.GemmTN(of(d, n+1), of(d, r), of(n, r)) },
-		"GemmTN, stride of b":       func() { blas.GemmTN(of(d, n), stride(of(d, r)), of(n, r)) },
-		"GemmTN, short of b":        func() { blas.GemmTN(of(d, n), short(of(d, r)), of(n, r)) },
-		"GemmTN, rows of b":         func() { blas.GemmTN(of(d, n), of(d+1, r), of(n, r)) },
-		"GemmTN, columns of b":      func() { blas.GemmTN(of(d, n), of(d, r+1), of(n, r)) },
-		"GemmTN, stride of c":       func() { blas.GemmTN(of(d, n), of(d, r), stride(of(n, r))) },
-		"GemmTN, short of c":        func() { blas.GemmTN(of(d, n), of(d, r), short(of(n, r))) },
-		"GemmTN, rows of c":         func() { blas.GemmTN(of(d, n), of(d, r), of(n+1, r)) },
-		"GemmTN, columns of c":      func() { blas.GemmTN(of(d, n), of(d, r), of(n, r+1)) },
-		"GemmTN, d < 0":             func() { blas.GemmTN(of(-1, n), of(-1, r), of(n, r)) },
-		"GemmTN, n < 0":             func() { blas.GemmTN(of(d, -1), of(d, r), of(-1, r)) },
-		"GemmTN, r < 0":             func() { blas.GemmTN(of(d, n), of(d, -1), of(n, -1)) },
-		"GemmNT, stride of a":       func() { blas.GemmNT(stride(of(d, n)), of(r, n), of(d, r)) },
-		"GemmNT, short of a":        func() { blas.GemmNT(short(of(d, n)), of(r, n), of(d, r)) },
-		"GemmNT, rows of a":         func() { blas.GemmNT(of(d+1, n), of(r, n), of(d, r)) },
-		"GemmNT, columns of a":      func() { blas.GemmNT(of(d, n+1), of(r, n), of(d, r)) },
-		"GemmNT, stride of b":       func() { blas.GemmNT(of(d, n), stride(of(r, n)), of(d, r)) },
-		"GemmNT, short of b":        func() { blas.GemmNT(of(d, n), short(of(r, n)), of(d, r)) },
-		"GemmNT, rows of b":         func() { blas.GemmNT(of(d, n), of(r+1, n), of(d, r)) },
-		"GemmNT, columns of b":      func() { blas.GemmNT(of(d, n), of(r, n+1), of(d, r)) },
-		"GemmNT, stride of c":       func() { blas.GemmNT(of(d, n), of(r, n), stride(of(d, r))) },
-		"GemmNT, short of c":        func() { blas.GemmNT(of(d, n), of(r, n), short(of(d, r))) },
-		"GemmNT, rows of c":         func() { blas.GemmNT(of(d, n), of(r, n), of(d+1, r)) },
-		"GemmNT, columns of c":      func() { blas.GemmNT(of(d, n), of(r, n), of(d, r+1)) },
-		"GemmNT, d < 0":             func() { blas.GemmNT(of(-1, n), of(r, n), of(-1, r)) },
-		"GemmNT, n < 0":             func() { blas.GemmNT(of(d, -1), of(r, -1), of(d, r)) },
-		"GemmNT, r < 0":             func() { blas.GemmNT(of(d, n), of(-1, n), of(d, -1)) },
-		"GemmNN, stride of a":       func() { blas.GemmNN(stride(of(d, n)), of(n, r), of(d, r)) },
-		"GemmNN, short of a":        func() { blas.GemmNN(short(of(d, n)), of(n, r), of(d, r)) },
-		"GemmNN, rows of a":         func() { blas.GemmNN(of(d+1, n), of(n, r), of(d, r)) },
-		"GemmNN, columns of a":      func() { blas.GemmNN(of(d, n+1), of(n, r), of(d, r)) },
-		"GemmNN, stride of b":       func() { blas.GemmNN(of(d, n), stride(of(n, r)), of(d, r)) },
-		"GemmNN, short of b":        func() { blas.GemmNN(of(d, n), short(of(n, r)), of(d, r)) },
-		"GemmNN, rows of b":         func() { blas.GemmNN(of(d, n), of(n+1, r), of(d, r)) },
-		"GemmNN, columns of b":      func() { blas.GemmNN(of(d, n), of(n, r+1), of(d, r)) },
-		"GemmNN, stride of c":       func() { blas.GemmNN(of(d, n), of(n, r), stride(of(d, r))) },
-		"GemmNN, short of c":        func() { blas.GemmNN(of(d, n), of(n, r), short(of(d, r))) },
-		"GemmNN, rows of c":         func() { blas.GemmNN(of(d, n), of(n, r), of(d+1, r)) },
-		"GemmNN, columns of c":      func() { blas.GemmNN(of(d, n), of(n, r), of(d, r+1)) },
-		"GemmNN, d < 0":             func() { blas.GemmNN(of(-1, n), of(n, r), of(-1, r)) },
-		"GemmNN, n < 0":             func() { blas.GemmNN(of(d, -1), of(-1, r), of(d, r)) },
-		"GemmNN, r < 0":             func() { blas.GemmNN(of(d, n), of(n, -1), of(d, -1)) },
-		"Syrk, stride of a":         func() { blas.Syrk(stride(of(d, r)), of(r, r)) },
-		"Syrk, short of a":          func() { blas.Syrk(short(of(d, r)), of(r, r)) },
-		"Syrk, columns of a":        func() { blas.Syrk(of(d, r+1), of(r, r)) },
-		"Syrk, stride of c":         func() { blas.Syrk(of(d, r), stride(of(r, r))) },
-		"Syrk, short of c":          func() { blas.Syrk(of(d, r), short(of(r, r))) },
-		"Syrk, rows of c":           func() { blas.Syrk(of(d, r), of(r+1, r)) },
-		"Syrk, columns of c":        func() { blas.Syrk(of(d, r), of(r, r+1)) },
-		"Syrk, d < 0":               func() { blas.Syrk(of(-1, r), of(r, r)) },
-		"Syrk, r < 0":               func() { blas.Syrk(of(d, -1), of(-1, -1)) },
-		"GemmTN, padding of a":      func() { blas.GemmTN(of(d-1, n), of(d-1, r), of(n, r)) },
-		"GemmNT, padding of c":      func() { blas.GemmNT(of(d-1, n), of(r, n), of(d-1, r)) },
-		"Pack, rows":                func() { blas.Pack(of(-1, r), p) },
-		"Pack, columns":             func() { blas.Pack(of(d, -1), p) },
-		"Pack, stride":              func() { blas.Pack(stride(of(d, r)), p) },
-		"Pack, short":               func() { blas.Pack(short(of(d, r)), p) },
-		"Pack, p":                   func() { blas.Pack(of(d, r), p[:len(p)-1]) },
-		"GemmTNPacked, rows of c":   func() { blas.GemmTNPacked(of(d, n), p, of(n+1, r)) },
-		"GemmTNPacked, n < 0":       func() { blas.GemmTNPacked(of(d, -1), p, of(-1, r)) },
-		"GemmTNPacked, r < 0":       func() { blas.GemmTNPacked(of(d, n), p, of(n, -1)) },
-		"GemmTNPacked, stride of a": func() { blas.GemmTNPacked(stride(of(d, n)), p, of(n, r)) },
-		"GemmTNPacked, stride of c": func() { blas.GemmTNPacked(of(d, n), p, stride(of(n, r))) },
-		"GemmTNPacked, short a":     func() { blas.GemmTNPacked(short(of(d, n)), p, of(n, r)) },
-		"GemmTNPacked, short c":     func() { blas.GemmTNPacked(of(d, n), p, short(of(n, r))) },
-		"GemmTNPacked, p":           func() { blas.GemmTNPacked(of(d, n), p[:len(p)-1], of(n, r)) },
-		"GemvN, n < 0":              func() { blas.GemvN(of(d, -1), x, x) },
-		"GemvN, d < 0":              func() { blas.GemvN(of(-1, n), x, x) },
-		"GemvN, stride":             func() { blas.GemvN(stride(of(d, n)), x, x) },
-		"GemvN, padding":            func() { blas.GemvN(of(d-1, n), x, x) },
-		"GemvN, short a":            func() { blas.GemvN(short(of(d, n)), x, x) },
-		"GemvN, x":                  func() { blas.GemvN(of(d, n), x[:n-1], x) },
-		"GemvN, y":                  func() { blas.GemvN(of(d, n), x, x[:d-1]) },
-		"Residual, n < 0":           func() { blas.Residual(of(-1, r), x, x, x) },
-		"Residual, r < 0":           func() { blas.Residual(of(n, -1), x, x, x) },
-		"Residual, stride":          func() { blas.Residual(stride(of(n, r)), x, x, x) },
-		"Residual, short a":         func() { blas.Residual(short(of(n, r)), x, x, x) },
-		"Residual, x":               func() { blas.Residual(of(n, r), x[:r-1], x, x) },
-		"Residual, y":               func() { blas.Residual(of(n, r), x, x[:n-1], x) },
-		"Residual, e":               func() { blas.Residual(of(n, r), x, x, x[:n-1]) },
-		"Trsm, rows of r":           func() { blas.Trsm(of(r+1, r), x, of(d, r)) },
-		"Trsm, columns of r":        func() { blas.Trsm(of(r, r+1), x, of(d, r)) },
-		"Trsm, d < 0":               func() { blas.Trsm(of(r, r), x, of(-1, r)) },
-		"Trsm, r < 0":               func() { blas.Trsm(of(-1, -1), x, of(d, -1)) },
-		"Trsm, stride of r":         func() { blas.Trsm(stride(of(r, r)), x, of(d, r)) },
-		"Trsm, stride of b":         func() { blas.Trsm(of(r, r), x, stride(of(d, r))) },
-		"Trsm, short r":             func() { blas.Trsm(short(of(r, r)), x, of(d, r)) },
-		"Trsm, short b":             func() { blas.Trsm(of(r, r), x, short(of(d, r))) },
-		"Trsm, inv":                 func() { blas.Trsm(of(r, r), x[:r-1], of(d, r)) },
-		"Geqrf, wide":               func() { blas.Geqrf(of(r, n), of(n, n), x) },
-		"Geqrf, n < 0":              func() { blas.Geqrf(of(n, -1), of(-1, -1), x) },
-		"Geqrf, rows of r":          func() { blas.Geqrf(of(n, r), of(r+1, r), x) },
-		"Geqrf, columns of r":       func() { blas.Geqrf(of(n, r), of(r, r+1), x) },
-		"Geqrf, stride of a":        func() { blas.Geqrf(stride(of(n, r)), of(r, r), x) },
-		"Geqrf, stride of r":        func() { blas.Geqrf(of(n, r), stride(of(r, r)), x) },
-		"Geqrf, short a":            func() { blas.Geqrf(short(of(n, r)), of(r, r), x) },
-		"Geqrf, short r":            func() { blas.Geqrf(of(n, r), short(of(r, r)), x) },
-		"Geqrf, h":                  func() { blas.Geqrf(of(n, r), of(r, r), x[:r-1]) },
-		"Orgqr, wide":               func() { blas.Orgqr(of(r, n), x) },
-		"Orgqr, n < 0":              func() { blas.Orgqr(of(n, -1), x) },
-		"Orgqr, stride":             func() { blas.Orgqr(stride(of(n, r)), x) },
-		"Orgqr, short a":            func() { blas.Orgqr(short(of(n, r)), x) },
-		"Orgqr, h":                  func() { blas.Orgqr(of(n, r), x[:r-1]) },
+		"GemmTN, stride of a":  func() { blas.GemmTN(stride(of(d, n)), of(d, r), of(n, r)) },
+		"GemmTN, short of a":   func() { blas.GemmTN(short(of(d, n)), of(d, r), of(n, r)) },
+		"GemmTN, rows of a":    func() { blas.GemmTN(of(d+1, n), of(d, r), of(n, r)) },
+		"GemmTN, columns of a": func() { blas.GemmTN(of(d, n+1), of(d, r), of(n, r)) },
+		"GemmTN, stride of b":  func() { blas.GemmTN(of(d, n), stride(of(d, r)), of(n, r)) },
+		"GemmTN, short of b":   func() { blas.GemmTN(of(d, n), short(of(d, r)), of(n, r)) },
+		"GemmTN, rows of b":    func() { blas.GemmTN(of(d, n), of(d+1, r), of(n, r)) },
+		"GemmTN, columns of b": func() { blas.GemmTN(of(d, n), of(d, r+1), of(n, r)) },
+		"GemmTN, stride of c":  func() { blas.GemmTN(of(d, n), of(d, r), stride(of(n, r))) },
+		"GemmTN, short of c":   func() { blas.GemmTN(of(d, n), of(d, r), short(of(n, r))) },
+		"GemmTN, rows of c":    func() { blas.GemmTN(of(d, n), of(d, r), of(n+1, r)) },
+		"GemmTN, columns of c": func() { blas.GemmTN(of(d, n), of(d, r), of(n, r+1)) },
+		"GemmTN, d < 0":        func() { blas.GemmTN(of(-1, n), of(-1, r), of(n, r)) },
+		"GemmTN, n < 0":        func() { blas.GemmTN(of(d, -1), of(d, r), of(-1, r)) },
+		"GemmTN, r < 0":        func() { blas.GemmTN(of(d, n), of(d, -1), of(n, -1)) },
+		"GemmNT, stride of a":  func() { blas.GemmNT(stride(of(d, n)), of(r, n), of(d, r)) },
+		"GemmNT, short of a":   func() { blas.GemmNT(short(of(d, n)), of(r, n), of(d, r)) },
+		"GemmNT, rows of a":    func() { blas.GemmNT(of(d+1, n), of(r, n), of(d, r)) },
+		"GemmNT, columns of a": func() { blas.GemmNT(of(d, n+1), of(r, n), of(d, r)) },
+		"GemmNT, stride of b":  func() { blas.GemmNT(of(d, n), stride(of(r, n)), of(d, r)) },
+		"GemmNT, short of b":   func() { blas.GemmNT(of(d, n), short(of(r, n)), of(d, r)) },
+		"GemmNT, rows of b":    func() { blas.GemmNT(of(d, n), of(r+1, n), of(d, r)) },
+		"GemmNT, columns of b": func() { blas.GemmNT(of(d, n), of(r, n+1), of(d, r)) },
+		"GemmNT, stride of c":  func() { blas.GemmNT(of(d, n), of(r, n), stride(of(d, r))) },
+		"GemmNT, short of c":   func() { blas.GemmNT(of(d, n), of(r, n), short(of(d, r))) },
+		"GemmNT, rows of c":    func() { blas.GemmNT(of(d, n), of(r, n), of(d+1, r)) },
+		"GemmNT, columns of c": func() { blas.GemmNT(of(d, n), of(r, n), of(d, r+1)) },
+		"GemmNT, d < 0":        func() { blas.GemmNT(of(-1, n), of(r, n), of(-1, r)) },
+		"GemmNT, n < 0":        func() { blas.GemmNT(of(d, -1), of(r, -1), of(d, r)) },
+		"GemmNT, r < 0":        func() { blas.GemmNT(of(d, n), of(-1, n), of(d, -1)) },
+		"GemmNN, stride of a":  func() { blas.GemmNN(stride(of(d, n)), of(n, r), of(d, r)) },
+		"GemmNN, short of a":   func() { blas.GemmNN(short(of(d, n)), of(n, r), of(d, r)) },
+		"GemmNN, rows of a":    func() { blas.GemmNN(of(d+1, n), of(n, r), of(d, r)) },
+		"GemmNN, columns of a": func() { blas.GemmNN(of(d, n+1), of(n, r), of(d, r)) },
+		"GemmNN, stride of b":  func() { blas.GemmNN(of(d, n), stride(of(n, r)), of(d, r)) },
+		"GemmNN, short of b":   func() { blas.GemmNN(of(d, n), short(of(n, r)), of(d, r)) },
+		"GemmNN, rows of b":    func() { blas.GemmNN(of(d, n), of(n+1, r), of(d, r)) },
+		"GemmNN, columns of b": func() { blas.GemmNN(of(d, n), of(n, r+1), of(d, r)) },
+		"GemmNN, stride of c":  func() { blas.GemmNN(of(d, n), of(n, r), stride(of(d, r))) },
+		"GemmNN, short of c":   func() { blas.GemmNN(of(d, n), of(n, r), short(of(d, r))) },
+		"GemmNN, rows of c":    func() { blas.GemmNN(of(d, n), of(n, r), of(d+1, r)) },
+		"GemmNN, columns of c": func() { blas.GemmNN(of(d, n), of(n, r), of(d, r+1)) },
+		"GemmNN, d < 0":        func() { blas.GemmNN(of(-1, n), of(n, r), of(-1, r)) },
+		"GemmNN, n < 0":        func() { blas.GemmNN(of(d, -1), of(-1, r), of(d, r)) },
+		"GemmNN, r < 0":        func() { blas.GemmNN(of(d, n), of(n, -1), of(d, -1)) },
+		"Syrk, stride of a":    func() { blas.Syrk(stride(of(d, r)), of(r, r)) },
+		"Syrk, short of a":     func() { blas.Syrk(short(of(d, r)), of(r, r)) },
+		"Syrk, columns of a":   func() { blas.Syrk(of(d, r+1), of(r, r)) },
+		"Syrk, stride of c":    func() { blas.Syrk(of(d, r), stride(of(r, r))) },
+		"Syrk, short of c":     func() { blas.Syrk(of(d, r), short(of(r, r))) },
+		"Syrk, rows of c":      func() { blas.Syrk(of(d, r), of(r+1, r)) },
+		"Syrk, columns of c":   func() { blas.Syrk(of(d, r), of(r, r+1)) },
+		"Syrk, d < 0":          func() { blas.Syrk(of(-1, r), of(r, r)) },
+		"Syrk, r < 0":          func() { blas.Syrk(of(d, -1), of(-1, -1)) },
+		"GemmTN, padding of a": func() { blas.GemmTN(of(d-1, n), of(d-1, r), of(n, r)) },
+		"GemmNT, padding of c": func() { blas.GemmNT(of(d-1, n), of(r, n), of(d-1, r)) },
+		"GemvN, n < 0":         func() { blas.GemvN(of(d, -1), x, x) },
+		"GemvN, d < 0":         func() { blas.GemvN(of(-1, n), x, x) },
+		"GemvN, stride":        func() { blas.GemvN(stride(of(d, n)), x, x) },
+		"GemvN, padding":       func() { blas.GemvN(of(d-1, n), x, x) },
+		"GemvN, short a":       func() { blas.GemvN(short(of(d, n)), x, x) },
+		"GemvN, x":             func() { blas.GemvN(of(d, n), x[:n-1], x) },
+		"GemvN, y":             func() { blas.GemvN(of(d, n), x, x[:d-1]) },
+		"Residual, n < 0":      func() { blas.Residual(of(-1, r), x, x, x) },
+		"Residual, r < 0":      func() { blas.Residual(of(n, -1), x, x, x) },
+		"Residual, stride":     func() { blas.Residual(stride(of(n, r)), x, x, x) },
+		"Residual, short a":    func() { blas.Residual(short(of(n, r)), x, x, x) },
+		"Residual, x":          func() { blas.Residual(of(n, r), x[:r-1], x, x) },
+		"Residual, y":          func() { blas.Residual(of(n, r), x, x[:n-1], x) },
+		"Residual, e":          func() { blas.Residual(of(n, r), x, x, x[:n-1]) },
+		"Trsm, rows of r":      func() { blas.Trsm(of(r+1, r), x, of(d, r)) },
+		"Trsm, columns of r":   func() { blas.Trsm(of(r, r+1), x, of(d, r)) },
+		"Trsm, d < 0":          func() { blas.Trsm(of(r, r), x, of(-1, r)) },
+		"Trsm, r < 0":          func() { blas.Trsm(of(-1, -1), x, of(d, -1)) },
+		"Trsm, stride of r":    func() { blas.Trsm(stride(of(r, r)), x, of(d, r)) },
+		"Trsm, stride of b":    func() { blas.Trsm(of(r, r), x, stride(of(d, r))) },
+		"Trsm, short r":        func() { blas.Trsm(short(of(r, r)), x, of(d, r)) },
+		"Trsm, short b":        func() { blas.Trsm(of(r, r), x, short(of(d, r))) },
+		"Trsm, inv":            func() { blas.Trsm(of(r, r), x[:r-1], of(d, r)) },
+		"Geqrf, wide":          func() { blas.Geqrf(of(r, n), of(n, n), x) },
+		"Geqrf, n < 0":         func() { blas.Geqrf(of(n, -1), of(-1, -1), x) },
+		"Geqrf, rows of r":     func() { blas.Geqrf(of(n, r), of(r+1, r), x) },
+		"Geqrf, columns of r":  func() { blas.Geqrf(of(n, r), of(r, r+1), x) },
+		"Geqrf, stride of a":   func() { blas.Geqrf(stride(of(n, r)), of(r, r), x) },
+		"Geqrf, stride of r":   func() { blas.Geqrf(of(n, r), stride(of(r, r)), x) },
+		"Geqrf, short a":       func() { blas.Geqrf(short(of(n, r)), of(r, r), x) },
+		"Geqrf, short r":       func() { blas.Geqrf(of(n, r), short(of(r, r)), x) },
+		"Geqrf, h":             func() { blas.Geqrf(of(n, r), of(r, r), x[:r-1]) },
+		"Orgqr, wide":          func() { blas.Orgqr(of(r, n), x) },
+		"Orgqr, n < 0":         func() { blas.Orgqr(of(n, -1), x) },
+		"Orgqr, stride":        func() { blas.Orgqr(stride(of(n, r)), x) },
+		"Orgqr, short a":       func() { blas.Orgqr(short(of(n, r)), x) },
+		"Orgqr, h":             func() { blas.Orgqr(of(n, r), x[:r-1]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -186,7 +137,7 @@ func TestDoesNotAllocate(t *testing.T) {
 	for i := range x {
 		x[i], z[i] = float64(i%7), float64(i%11)
 	}
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		for name, f := range map[string]func(){
 			"GemmTN":   func() { blas.GemmTN(of(40, 30, 40, x), of(40, 4, 40, z), of(30, 4, 30, y)) },
 			"GemmNT":   func() { blas.GemmNT(of(40, 8, 40, x), of(4, 8, 4, z), of(40, 4, 40, y)) },

@@ -29,17 +29,12 @@ const (
 	NotFinite
 )
 
+var statusNames = []string{"ok", "rank deficient", "underdetermined", "not finite"}
+
 // String returns a short description.
 func (s Status) String() string {
-	switch s {
-	case OK:
-		return "ok"
-	case RankDeficient:
-		return "rank deficient"
-	case Underdetermined:
-		return "underdetermined"
-	case NotFinite:
-		return "not finite"
+	if int(s) < len(statusNames) {
+		return statusNames[s]
 	}
 	return fmt.Sprintf("Status(%d)", uint8(s))
 }

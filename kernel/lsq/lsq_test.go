@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )
 
 // TestSolve runs everything on every CPU tier.
 func TestSolve(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		t.Run("FullRank", testFullRank)
 		t.Run("RankDeficient", testRankDeficient)
 		t.Run("Underdetermined", testUnderdetermined)

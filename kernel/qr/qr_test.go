@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/mat"
 )
@@ -112,7 +112,7 @@ func dot(x, y []float64) float64 {
 }
 
 func TestFactor(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		for _, c := range [][2]int{
 			{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {9, 8}, {7, 7}, {30, 4}, {31, 5},
@@ -130,7 +130,7 @@ func TestFactor(t *testing.T) {
 
 // LAPACK's R is the same but for the signs of its rows.
 func TestFactorAgainstLAPACK(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(2, 1))
 		for _, c := range [][2]int{{30, 4}, {100, 10}, {45, 33}} {
 			q := newFactorisation(c[0], c[1], c[0], c[1], func(i, j int) float64 { return rng.NormFloat64() })
@@ -172,7 +172,7 @@ func TestFactorDependent(t *testing.T) {
 		"small":        func(i, j int) float64 { return 1e-140 * math.Cos(float64(i*j+1)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			conformance.EachTier(t, func(t *testing.T) {
+			tiertest.Each(t, func(t *testing.T) {
 				for _, c := range [][2]int{{40, 6}, {6, 6}, {100, 17}} {
 					q := newFactorisation(c[0], c[1], c[0]+1, c[1], f)
 					q.factor()
@@ -186,7 +186,7 @@ func TestFactorDependent(t *testing.T) {
 // What the columns have beyond the first is so small that its squares underflow, in
 // part (to 1e-154) or altogether. Before it is scaled up, 1e-160 gave NaN and 1e-170 nothing.
 func TestFactorTinyRemainder(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		for _, tiny := range []float64{1e-130, 1e-150, 1e-155, 1e-160, 1e-170, 1e-250, 1e-300} {
 			const m, n = 20, 4
 			// Exactly e_0, and multiples of tiny times 1, -1, ... in other rows.
@@ -214,7 +214,7 @@ func TestFactorTinyRemainder(t *testing.T) {
 // between the two ways to factor: the results agree, but for how far apart the
 // matrices are, and both are factors.
 func TestFactorNearlyOrthogonal(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		for _, c := range [][2]int{{40, 2}, {31, 5}, {100, 10}, {600, 4}, {130, 33}} {
 			for _, scale := range []float64{1, 1e-49, 1e49} {
 				m, n := c[0], c[1]
@@ -252,7 +252,7 @@ func TestFactorNearlyOrthogonal(t *testing.T) {
 // A matrix that is orthonormal already comes back, to rounding, with R = I: nodes
 // that agree stay where they are.
 func TestFactorOfQ(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 1))
 		q := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return rng.NormFloat64() })
 		q.factor()
@@ -269,7 +269,7 @@ func TestFactorOfQ(t *testing.T) {
 
 // Equal matrices have equal factors, to the bit, wherever they are in memory.
 func TestFactorIsReproducible(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		value := func(i, j int) float64 { return math.Sin(float64(i*i + 7*j)) }
 		for _, c := range [][2]int{{30, 4}, {101, 10}, {65, 33}} {
 			want := newFactorisation(c[0], c[1], c[0], c[1], value)
@@ -298,7 +298,7 @@ func TestFactorIsReproducible(t *testing.T) {
 }
 
 func TestFactorNotFinite(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			for name, f := range map[string]func(i, j int) float64{
 				"far from orthogonal": func(i, j int) float64 { return math.Cos(float64(i*j + i)) },

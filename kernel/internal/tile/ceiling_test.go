@@ -3,13 +3,13 @@ package tile_test
 import (
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
 // A ceiling that skipped some of the memory, or of the work, would be too high.
 func TestCeilings(t *testing.T) {
-	conformance.EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		x := make([]float64, 0, 1100)
 		want := 0.0
 		for len(x) < cap(x) {

@@ -29,7 +29,7 @@ func (t Tier) String() string {
 }
 
 // active is the tier in use. It is set once at start; Use changes it for tests.
-var active = best()
+var active, _ = choice()
 
 // Active returns the tier in use.
 func Active() Tier { return active }
@@ -47,16 +47,6 @@ func Use(t Tier) error {
 	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, available())
 }
 
-// ByName returns the tier of a name, and whether there is one.
-func ByName(name string) (Tier, bool) {
-	for i, s := range tierNames {
-		if s == name {
-			return Tier(i), true
-		}
-	}
-	return Generic, false
-}
-
 // Variable is the environment variable that forces a tier or backend.
 const Variable = "DIFALT_KERNEL"
 
@@ -64,25 +54,23 @@ const Variable = "DIFALT_KERNEL"
 // this machine and build cannot run. The default is in use then, and whoever reads
 // the environment for a user must report the error.
 func Forced() error {
-	name := os.Getenv(Variable)
-	if name == "" {
-		return nil
-	}
-	t, ok := ByName(strings.ToLower(name))
-	if !ok {
-		return fmt.Errorf("%s=%s: unknown kernel: have %v", Variable, name, available())
-	}
-	if !slices.Contains(available(), t) {
-		return fmt.Errorf("%s=%s: kernel is not available on this machine and build: have %v", Variable, name, available())
-	}
-	return nil
+	_, err := choice()
+	return err
 }
 
-func best() Tier {
-	a := available()
-	t, ok := ByName(strings.ToLower(os.Getenv(Variable)))
-	if ok && slices.Contains(a, t) {
-		return t
+// choice returns the tier that the environment variable names, or else the default.
+func choice() (Tier, error) {
+	have, name := available(), os.Getenv(Variable)
+	t := have[len(have)-1]
+	if name == "" {
+		return t, nil
 	}
-	return a[len(a)-1]
+	named := slices.Index(tierNames[:], strings.ToLower(name))
+	switch {
+	case named < 0:
+		return t, fmt.Errorf("%s=%s: unknown kernel: have %v", Variable, name, have)
+	case !slices.Contains(have, Tier(named)):
+		return t, fmt.Errorf("%s=%s: kernel is not available on this machine and build: have %v", Variable, name, have)
+	}
+	return Tier(named), nil
 }

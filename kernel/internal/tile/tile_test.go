@@ -3,11 +3,11 @@ package tile_test
 import (
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/conformance"
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-var ops = conformance.Ops{
+var ops = Ops{
 	MulBasis:        tile.MulBasis[float64],
 	MulBasis32:      tile.MulBasis[float32],
 	PackBasis:       tile.PackBasis,
@@ -25,18 +25,66 @@ var ops = conformance.Ops{
 	Combine:         tile.Combine,
 }
 
-func TestConformance(t *testing.T) { conformance.Test(t, ops) }
+func of(rows, cols, stride int, data []float64) blas.Matrix {
+	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
+}
 
-func FuzzMulBasis(f *testing.F)        { conformance.Fuzz(f, ops, "MulBasis") }
-func FuzzMulBasis32(f *testing.F)      { conformance.Fuzz(f, ops, "MulBasis32") }
-func FuzzMulPacked(f *testing.F)       { conformance.Fuzz(f, ops, "MulPacked") }
-func FuzzMulPacked32(f *testing.F)     { conformance.Fuzz(f, ops, "MulPacked32") }
-func FuzzLeastSquares(f *testing.F)    { conformance.Fuzz(f, ops, "LeastSquares") }
-func FuzzResidual(f *testing.F)        { conformance.Fuzz(f, ops, "Residual") }
-func FuzzMulTransposed(f *testing.F)   { conformance.Fuzz(f, ops, "MulTransposed") }
-func FuzzMulTransposed32(f *testing.F) { conformance.Fuzz(f, ops, "MulTransposed32") }
-func FuzzRankUpdate(f *testing.F)      { conformance.Fuzz(f, ops, "RankUpdate") }
-func FuzzFactor(f *testing.F)          { conformance.Fuzz(f, ops, "Factor") }
-func FuzzGram(f *testing.F)            { conformance.Fuzz(f, ops, "Gram") }
-func FuzzSolveUpper(f *testing.F)      { conformance.Fuzz(f, ops, "SolveUpper") }
-func FuzzCombine(f *testing.F)         { conformance.Fuzz(f, ops, "Combine") }
+// overBLAS brings the operations of package blas to the arguments of the tiles.
+var overBLAS = Ops{
+	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
+	},
+	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+		return blas.Residual(of(n, r, lda, a), b, y, e)
+	},
+	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
+		blas.GemvN(of(d, n, ldx, x), e, v)
+	},
+	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+		blas.GemmNT(of(d, m, ldv, v), of(r, m, ldb, b), of(d, r, ldg, g))
+	},
+	Factor: func(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+		blas.Geqrf(of(m, n, lda, a), of(n, n, ldr, r), h)
+	},
+	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.Orgqr(of(m, n, lda, a), h) },
+	Gram: func(s []float64, lds int, a []float64, lda, m, n int) {
+		blas.Syrk(of(m, n, lda, a), of(n, n, lds, s))
+	},
+	SolveUpper: func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+		blas.Trsm(of(n, n, ldr, r), inv, of(m, n, lda, a))
+	},
+	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+		blas.GemmNN(of(cols, n, ldz, z), of(n, m, ldw, w), of(cols, m, ldc, c))
+	},
+}
+
+func TestConformance(t *testing.T) { test(t, ops, 1) }
+
+// Package blas calls the tiles, which are held to all shapes: an eighth is enough.
+func TestConformanceOfBLAS(t *testing.T) { test(t, overBLAS, 8) }
+
+func FuzzMulBasis(f *testing.F)        { fuzz(f, ops, "MulBasis") }
+func FuzzMulBasis32(f *testing.F)      { fuzz(f, ops, "MulBasis32") }
+func FuzzMulPacked(f *testing.F)       { fuzz(f, ops, "MulPacked") }
+func FuzzMulPacked32(f *testing.F)     { fuzz(f, ops, "MulPacked32") }
+func FuzzLeastSquares(f *testing.F)    { fuzz(f, ops, "LeastSquares") }
+func FuzzResidual(f *testing.F)        { fuzz(f, ops, "Residual") }
+func FuzzMulTransposed(f *testing.F)   { fuzz(f, ops, "MulTransposed") }
+func FuzzMulTransposed32(f *testing.F) { fuzz(f, ops, "MulTransposed32") }
+func FuzzRankUpdate(f *testing.F)      { fuzz(f, ops, "RankUpdate") }
+func FuzzFactor(f *testing.F)          { fuzz(f, ops, "Factor") }
+func FuzzGram(f *testing.F)            { fuzz(f, ops, "Gram") }
+func FuzzSolveUpper(f *testing.F)      { fuzz(f, ops, "SolveUpper") }
+func FuzzCombine(f *testing.F)         { fuzz(f, ops, "Combine") }
+
+// BenchmarkMulPacked is X_t U of a wide task.
+func BenchmarkMulPacked(b *testing.B) {
+	const n, d, r = 64, 2048, 16
+	x, u, a := make([]float64, n*d), make([]float64, d*r), make([]float64, n*r)
+	p := make([]float64, tile.PackedLen(d, r))
+	tile.PackBasis(p, u, d, d, r)
+	for b.Loop() {
+		tile.MulPacked(a, n, x, d, p, n, d, r, 0)
+	}
+	b.ReportMetric(2*n*d*r*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+}

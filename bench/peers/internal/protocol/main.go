@@ -9,7 +9,7 @@ import (
 )
 
 // Main runs a peer whose arguments are PROBLEM THREADS [VARIANT]: it reads the
-// problem, calls start for the functions of Serve, and serves. It does not return
+// problem, calls start for what serve needs, and serves. It does not return
 // before standard input ends.
 func Main(version string, start func(p *Problem, threads int, variant string) (iterate, export func(*Answer), err error)) {
 	if err := run(version, start); err != nil {
@@ -35,7 +35,7 @@ func run(version string, start func(*Problem, int, string) (iterate, export func
 	if err != nil {
 		return err
 	}
-	return Serve(version, NewAnswer(p.Tasks, p.D, p.R), iterate, export)
+	return serve(os.Stdin, os.Stdout, version, NewAnswer(p.Tasks, p.D, p.R), iterate, export)
 }
 
 // ModuleVersion returns the version of a module that this program was built with.

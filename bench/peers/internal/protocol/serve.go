@@ -4,20 +4,15 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Serve talks to the driver until standard input ends: it announces the version,
-// and answers "check PATH" by the result of an iteration written to PATH and "run
-// K" by the milliseconds that one of K iterations took. iterate fills the answer;
-// export, if it is not nil, brings it to the layout of Answer and is not timed.
-func Serve(version string, a *Answer, iterate, export func(*Answer)) error {
-	return serve(os.Stdin, os.Stdout, version, a, iterate, export)
-}
-
+// serve talks to the driver until its requests end: it announces the version, and
+// answers "check PATH" by the result of an iteration written to PATH and "run K" by the
+// milliseconds that one of K iterations took. iterate fills the answer; export, if it is
+// not nil, brings it to the layout of Answer and is not timed.
 func serve(in io.Reader, out io.Writer, version string, a *Answer, iterate, export func(*Answer)) error {
 	if _, err := fmt.Fprintln(out, "ready", version); err != nil {
 		return err

@@ -1,9 +1,4 @@
-// Package conformance is the one test suite of the dense operations of the
-// kernel. Every implementation, and every CPU tier of it, is held to the same
-// definitions: any shape, stride and alignment, guard words around everything,
-// the error bound n eps sum |a||b| against a compensated reference, and the NaN,
-// infinities and denormals of IEEE arithmetic.
-package conformance
+package tile_test
 
 import (
 	"fmt"
@@ -13,12 +8,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// Ops is an implementation of the operations, which package tile defines. Fields
-// may be nil, except that PackBasis and the packed products, and Factor and FormQ,
-// belong together.
+// This is the one test suite of the dense operations. The tiles of every CPU tier, and
+// package blas over them, are held to the same definitions: any shape, stride and
+// alignment, guard words around everything, the error bound n eps sum |a||b| against a
+// compensated reference, and the NaN, infinities and denormals of IEEE arithmetic.
+
+// Ops is an implementation of the operations. Fields may be nil, except that Factor and
+// FormQ belong together.
 type Ops struct {
 	MulBasis        func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr)
 	MulBasis32      func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr)
@@ -64,34 +64,13 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	return all
 }
 
-// EachTier runs a test once for every CPU tier of this machine and build.
-func EachTier(t *testing.T, f func(t *testing.T)) {
-	before := tile.Active()
-	defer func() {
-		if err := tile.Use(before); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, tier := range tile.Available() {
-		if err := tile.Use(tier); err != nil {
-			t.Fatal(err)
-		}
-		t.Run("tier="+tier.String(), f)
-	}
-}
-
-// Test holds an implementation to the definitions on every tier.
-func Test(t *testing.T, ops Ops) { test(t, ops, 1) }
-
-// Sample does so for a part of the shapes. It is for implementations that call
-// another one, which Test holds to all of them.
-func Sample(t *testing.T, ops Ops) { test(t, ops, 8) }
-
+// test holds an implementation to the definitions on every tier, with one in part of the
+// shapes.
 func test(t *testing.T, ops Ops, part int) {
 	if testing.Short() {
 		part = 8
 	}
-	EachTier(t, func(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
 		operations := ops.operations()
 		for _, name := range slices.Sorted(maps.Keys(operations)) {
 			check := operations[name]
@@ -116,8 +95,8 @@ func test(t *testing.T, ops Ops, part int) {
 	})
 }
 
-// Fuzz does the same for one operation, with shapes and values from the fuzzer.
-func Fuzz(f *testing.F, ops Ops, name string) {
+// fuzz does the same for one operation, with shapes and values from the fuzzer.
+func fuzz(f *testing.F, ops Ops, name string) {
 	check := ops.operations()[name]
 	f.Add(uint64(1), uint8(30), uint16(600), uint8(4), uint8(0))
 	f.Add(uint64(2), uint8(0), uint16(1), uint8(1), uint8(1))

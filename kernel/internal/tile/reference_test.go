@@ -1,4 +1,4 @@
-package conformance
+package tile_test
 
 import "math"
 

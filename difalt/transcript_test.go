@@ -1,0 +1,272 @@
+package difalt_test
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A tap is a transport that keeps what crosses the links of its node, both ways: what
+// all neighbours of the node know together, and whoever reads the wires.
+type tap struct {
+	consensus.Transport
+	rounds []exchanged
+}
+
+type exchanged struct{ out, in []wireFrame } // by link
+
+// A wireFrame is what an attacker reads from a frame.
+type wireFrame struct {
+	raw          []byte
+	channel      byte
+	riding, code []byte
+}
+
+func (t *tap) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	if err := t.Transport.Exchange(ctx, seq, out, in); err != nil {
+		return err
+	}
+	t.rounds = append(t.rounds, exchanged{parseWire(out), parseWire(in)})
+	return nil
+}
+
+// parseWire reads frames with the offsets of consensus/frame.go.
+func parseWire(frames [][]byte) (parsed []wireFrame) {
+	for _, p := range frames {
+		p = slices.Clone(p)
+		split := consensus.HeaderLen + int(binary.LittleEndian.Uint32(p[44:]))
+		parsed = append(parsed, wireFrame{p, p[7], p[consensus.HeaderLen:split], p[split:]})
+	}
+	return parsed
+}
+
+func float64s(p []byte) (v []float64) {
+	for ; len(p) >= 8; p = p[8:] {
+		v = append(v, math.Float64frombits(binary.LittleEndian.Uint64(p)))
+	}
+	return v
+}
+
+// Channels of frames, as in consensus/protocol.go: streams, then from onCollective sums,
+// maxima and broadcasts, and the mean along the tree.
+const (
+	onExact, onBasis, onGradient, onTracker, onCollective, onServer = 0, 1, 2, 3, 64, 67
+)
+
+func (f wireFrame) collective() bool { return f.channel >= onCollective && f.channel < onServer }
+
+// A spied is a run with one process a node, and what the tap at one of them has seen.
+type spied struct {
+	*synthetic
+	o      difalt.Options
+	w      *topology.Weights
+	victim int
+	d, r   int
+	rounds []exchanged
+	bases  []*kernel.Basis // of the victim after every iteration; not known to the attacker
+	result *difalt.Result  // of the victim
+}
+
+// spy runs a problem on a path with a tap at a node.
+func spy(t *testing.T, s *synthetic, victim int, o difalt.Options) *spied {
+	t.Helper()
+	nodes := len(s.Nodes)
+	v := &spied{synthetic: s, o: o, victim: victim, w: network(t, "path", nodes, topology.Metropolis, 1).Weights()}
+	v.d, v.r = s.Nodes[0].Features(), o.Rank
+	groups := together(nodes, nodes)
+	pipes, err := pipe.Connect(v.w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for k, p := range pipes {
+		wg.Go(func() {
+			defer p.Close()
+			if k != victim {
+				if net, err := consensus.New(v.w, p); err != nil {
+					t.Error(err)
+				} else if _, err := difalt.Run(t.Context(), part(s.Problem, groups[k]), net, o); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			tapped := &tap{Transport: p}
+			if err := v.run(t.Context(), part(s.Problem, groups[k]), tapped); err != nil {
+				t.Error(err)
+			}
+			v.rounds = tapped.rounds
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return v
+}
+
+func (v *spied) run(ctx context.Context, p *difalt.Problem, tr consensus.Transport) error {
+	net, err := consensus.New(v.w, tr)
+	if err != nil {
+		return err
+	}
+	solver, err := difalt.NewSolver(p, net, v.o)
+	if err != nil {
+		return err
+	}
+	defer solver.Close()
+	for status := difalt.Running; status == difalt.Running; {
+		if status, err = solver.Step(ctx); err != nil {
+			return err
+		}
+		v.bases = append(v.bases, solver.U()[0].Clone())
+	}
+	v.result, err = solver.Result()
+	return err
+}
+
+// spectral returns what the victim has sent of its products in the power iterations, and
+// the U that all had after each.
+func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
+	t.Helper()
+	if v.o.Method == difalt.Accelerated || v.o.Method == difalt.AcceleratedTracking {
+		sent, sums := v.collectives(v.d * v.r)
+		for k := range sums {
+			products, bases = append(products, v.basis(sent[k])), append(bases, orthonormal(v.basis(sums[k])))
+		}
+		return products, bases
+	}
+	for _, call := range v.mixes(t, onExact, v.o.InitRounds, 0) {
+		products = append(products, v.basis(call.first))
+	}
+	_, us := v.collectives(v.d*v.r + v.r)
+	for _, u := range us {
+		bases = append(bases, v.basis(u))
+	}
+	return products, bases
+}
+
+// collectives returns what came and went in collective operations with so many numbers.
+func (v *spied) collectives(numbers int) (out, in [][]float64) {
+	for _, x := range v.rounds {
+		for k := range x.out {
+			if f := x.out[k]; f.collective() && len(f.code) == 1+8*numbers {
+				out = append(out, float64s(f.code[1:]))
+			}
+			if f := x.in[k]; f.collective() && len(f.code) == 1+8*numbers {
+				in = append(in, float64s(f.code[1:]))
+			}
+		}
+	}
+	return out, in
+}
+
+// A mixed is what the attacker knows of one call of Mix: the message of the victim before
+// it met anybody's, and after the last round.
+type mixed struct{ first, last []float64 }
+
+// mixes follows a stream. With a codec, what the attacker knows of a message is the
+// replica that the neighbours of a node keep of it.
+func (v *spied) mixes(t *testing.T, channel byte, rounds, scalars int) (calls []mixed) {
+	t.Helper()
+	neighbors := v.w.Graph().Neighbors(v.victim)
+	n := v.d*v.r + scalars
+	known := make([][]float64, 1+len(neighbors)) // of the victim, then of the neighbours
+	for k := range known {
+		known[k] = make([]float64, n)
+	}
+	seen := 0
+	for _, x := range v.rounds {
+		if x.out[0].channel != channel {
+			continue
+		}
+		for k, f := range append(x.out[:1:1], x.in...) {
+			v.hear(t, known[k], f, channel)
+		}
+		if seen%rounds == 0 {
+			calls = append(calls, mixed{first: slices.Clone(known[0])})
+		}
+		last := make([]float64, n)
+		floats.AddScaled(last, v.w.At(v.victim, v.victim), known[0])
+		for k, j := range neighbors {
+			floats.AddScaled(last, v.w.At(v.victim, j), known[1+k])
+		}
+		calls[len(calls)-1].last = last
+		seen++
+	}
+	return calls
+}
+
+// hear updates what is known of a message by a frame.
+func (v *spied) hear(t *testing.T, known []float64, f wireFrame, channel byte) {
+	t.Helper()
+	codec := v.o.Agreement.Codec
+	if codec == nil || channel == onExact {
+		copy(known, float64s(f.code))
+		return
+	}
+	change, rest, err := make([]float64, len(known)), f.code, error(nil)
+	if rest, err = codec.Decode(change[:v.d*v.r], rest); err != nil {
+		t.Fatal(err)
+	}
+	if len(rest) > 0 {
+		scalars, _ := consensus.ParseCodec("float32")
+		if _, err = scalars.Decode(change[v.d*v.r:], rest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	floats.Add(known, change)
+}
+
+// basis returns the d x r matrix whose columns are one after the other in x.
+func (v *spied) basis(x []float64) *mat.Dense {
+	return mat.DenseCopyOf(mat.NewDense(v.r, v.d, slices.Clone(x[:v.d*v.r])).T())
+}
+
+// packedSize is the length of an upper triangle.
+func (v *spied) packedSize() int { return v.r * (v.r + 1) / 2 }
+
+// scalars is how many travel with a basis: P, and the inner products of the acceleration.
+func (v *spied) scalars() (n int) {
+	switch v.o.Method {
+	case difalt.ScaledDiffusion, difalt.GradientTracking:
+		return v.packedSize()
+	case difalt.Accelerated, difalt.AcceleratedTracking:
+		if n = 2*v.o.Memory + 1; v.o.Preconditioner == difalt.PreconditionerScaled {
+			n += v.packedSize()
+		}
+	}
+	return n
+}
+
+// symmetric returns the matrix of an upper triangle.
+func (v *spied) symmetric(p []float64) *mat.SymDense {
+	s := mat.NewSymDense(v.r, nil)
+	k := 0
+	for i := range v.r {
+		for j := i; j < v.r; j++ {
+			s.SetSym(i, j, p[k])
+			k++
+		}
+	}
+	return s
+}
+
+// orthonormal returns the factor Q of a matrix, with positive diagonal of R.
+func orthonormal(z mat.Matrix) *mat.Dense {
+	u := kernel.BasisOf(z)
+	_, r := u.Dims()
+	u.Orthonormalize(make([]float64, r*r), make([]float64, 64*r))
+	return mat.DenseCopyOf(u)
+}
