@@ -79,7 +79,7 @@ func newNodeFlags() *nodeFlags {
 }
 
 func addAveraging(s *pflag.FlagSet, codec, averaging *string) {
-	s.StringVar(codec, "codec", "none", "how estimates are coded when they are sent, `CODEC`: none (float64), float32, int8, int4, ..., topk:FRACTION")
+	s.StringVar(codec, "codec", "none", "how estimates are coded when they are sent, `CODEC`: none (float64), float32, int8, int4")
 	s.StringVar(averaging, "averaging", "plain", "how rounds of averaging are combined, `KIND`: plain, chebyshev, tree")
 }
 
