@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/difalt/difalt/consensus"
@@ -109,6 +111,7 @@ func newNodeCommand() *cobra.Command {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithCancel(ctx)
 				defer cancel()
+				signal.Ignore(syscall.SIGPIPE) // whoever reads the log may have been killed
 				go func() {
 					_, _ = io.Copy(io.Discard, os.Stdin)
 					cancel()
@@ -204,7 +207,8 @@ func (f *nodeFlags) train(ctx context.Context, m *member, t *dataset.Table, c *f
 	if c.Network, err = consensus.New(w, m.transport); err != nil {
 		return err
 	}
-	describeFit(stdout, f.data, t, c)
+	fmt.Fprintf(stdout, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v, rank %d, method %v, %d rounds an iteration\n\n",
+		f.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w, c.Options.Rank, c.Options.Method, c.Options.Rounds)
 	fitted, report, err := fit.Fit(ctx, t, *c)
 	if errors.Is(err, context.Canceled) {
 		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -65,6 +67,38 @@ func TestUp(t *testing.T) {
 		}
 		graph := flags[len(flags)-1]
 		f.sameBits(t, fmt.Sprint(flags), f.whole(t, graph, flags[:len(flags)-2]...))
+	}
+}
+
+// TestUpEnds: when up is told to end its processes leave together, in the same iteration;
+// when it is killed they do too, and none is left.
+func TestUpEnds(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var list []*process
+	folders := []*federation{{folder: sites(t)}, {folder: sites(t)}}
+	for _, f := range folders {
+		list = append(list, launch(t, append(append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), long...)...))
+	}
+	for _, p := range list {
+		p.said(t, "site-c  iterations")
+	}
+	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
+	_ = list[1].cmd.Process.Kill()
+	if code := list[0].code(t, 20*time.Second); code != exitInterrupted || !strings.Contains(list[0].err.String(), "difalt: interrupted after") {
+		t.Errorf("exit code %d: %s", code, tail(list[0]))
+	}
+	for i, f := range folders {
+		complete := func() bool {
+			models, _ := filepath.Glob(f.path("m-*.npz"))
+			begun, _ := filepath.Glob(f.path(".m-*"))
+			return len(models) == len(nodeNames) && len(begun) == 0
+		}
+		for k := 0; !complete(); k++ {
+			if k == 1000 {
+				t.Fatalf("run %d: the processes do not leave", i)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 }
 
