@@ -10,8 +10,7 @@ import (
 // the root reaches it in height rounds, and comes back in as many.
 type tree struct {
 	root, height int
-	parent       []int   // -1 of the root
-	children     [][]int // ascending
+	parent       []int // -1 of the root
 	depth        []int
 	levels       [][]int // the nodes of each depth, ascending
 }
@@ -20,7 +19,7 @@ type tree struct {
 // its neighbours that are nearer to the root.
 func newTree(g *topology.Graph, root int) *tree {
 	l := g.Len()
-	t := &tree{root: root, parent: make([]int, l), children: make([][]int, l), depth: g.Distances(root)}
+	t := &tree{root: root, parent: make([]int, l), depth: g.Distances(root)}
 	t.height = slices.Max(t.depth)
 	t.levels = make([][]int, t.height+1)
 	for i, d := range t.depth {
@@ -29,7 +28,6 @@ func newTree(g *topology.Graph, root int) *tree {
 		for _, j := range g.Neighbors(i) {
 			if t.depth[j] == d-1 {
 				t.parent[i] = j
-				t.children[j] = append(t.children[j], i)
 				break
 			}
 		}

@@ -29,7 +29,11 @@ import (
 //
 // The inner products are of residuals before the averaging, so that they travel in the
 // message of Z and cost no round of their own; of M only what is new does. They have
-// to be agreed: with coefficients of its own, every node extrapolates its own way.
+// to be agreed: with coefficients of its own, every node extrapolates its own way. Under
+// noise the l of a node does not vanish at the minimiser for the data of all, unless its
+// gradient is tracked. Where all nodes get the mean itself, along a tree or as a single
+// node, l = g - U is taken after the averaging: all nodes compute the same inner products,
+// nothing of them is sent, and l vanishes.
 //
 // Two guards. The memory is emptied where the agreed norm of l doubles over its least of
 // the last m, and no correction is longer than twice that norm. And since Anderson
@@ -42,6 +46,7 @@ type accelerated struct {
 	nodes   []*anderson
 	sent    [][]float64 // P, if it is sent; the row of M that is new; v; |l|^2
 	entries int         // of P in it
+	exact   bool        // all nodes get the mean itself
 
 	safe, tried []*kernel.Basis // g of the best state that is told, and of the one being told
 	lowest      float64         // objective of the former
@@ -57,6 +62,7 @@ type accelerated struct {
 type anderson struct {
 	l, lastL, g, lastG []float64
 	dl, dg             [][]float64
+	products           []float64 // the row of M that is new, v, |l|^2
 	m                  []float64 // agreed M, by slots
 	norms              []float64 // the agreed |l| of the last iterations
 	norm               float64   // of this one
@@ -86,7 +92,10 @@ const (
 )
 
 func newAccelerated(s *Solver, t *tracker) *accelerated {
-	m := &accelerated{scaled: newScaledDiffusion(s, t), memory: s.o.Memory, safe: newBases(s), tried: newBases(s)}
+	m := &accelerated{
+		scaled: newScaledDiffusion(s, t), memory: s.o.Memory, safe: newBases(s), tried: newBases(s),
+		exact: s.o.Agreement.Polynomial == consensus.Tree || s.net.Len() == 1,
+	}
 	if s.o.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}
@@ -103,7 +112,12 @@ func newAccelerated(s *Solver, t *tracker) *accelerated {
 			n.dl, n.dg = append(n.dl, make([]float64, size)), append(n.dg, make([]float64, size))
 		}
 		m.nodes = append(m.nodes, n)
-		m.sent = append(m.sent, make([]float64, m.entries+2*m.memory+1))
+		sent := make([]float64, m.entries+2*m.memory+1)
+		n.products = sent[m.entries:]
+		if m.exact {
+			sent = sent[:m.entries]
+		}
+		m.sent = append(m.sent, sent)
 	}
 	m.adapt = s.perNode(func(i int) { m.adaptNode(s, i) })
 	m.extrapolate = s.perNode(func(i int) { m.extrapolateNode(s, i) })
@@ -132,7 +146,6 @@ func (m *accelerated) combine(ctx context.Context, s *Solver) error {
 
 // adaptNode takes the step at one node and prepares its inner products.
 func (m *accelerated) adaptNode(s *Solver, i int) {
-	n, products := m.nodes[i], m.sent[i][m.entries:]
 	switch t := m.scaled.tracker; {
 	case m.entries > 0:
 		m.scaled.adaptNode(s, i)
@@ -142,7 +155,15 @@ func (m *accelerated) adaptNode(s *Solver, i int) {
 	default:
 		descend(s.z[i], s.u[i], s.grads[i], plainStep*s.step()*s.nodeCount())
 	}
-	floats.SubTo(n.l, s.z[i].Data(), s.u[i].Data())
+	if !m.exact {
+		m.multiply(m.nodes[i], s.z[i], s.u[i])
+	}
+}
+
+// multiply sets l = z - u and its inner products.
+func (m *accelerated) multiply(n *anderson, z, u *kernel.Basis) {
+	products := n.products
+	floats.SubTo(n.l, z.Data(), u.Data())
 	clear(products)
 	products[2*m.memory] = floats.Dot(n.l, n.l)
 	n.slots = n.slots[:0]
@@ -161,8 +182,12 @@ func (m *accelerated) adaptNode(s *Solver, i int) {
 // extrapolateNode makes g of the averaged Z, and from that and the agreed inner products
 // what becomes the next U.
 func (m *accelerated) extrapolateNode(s *Solver, i int) {
-	n, products, z := m.nodes[i], m.sent[i][m.entries:], s.z[i]
+	n, z := m.nodes[i], s.z[i]
+	products := n.products
 	z.Orthonormalize(n.rr, n.qr)
+	if m.exact {
+		m.multiply(n, z, s.u[i])
+	}
 	copy(n.g, z.Data())
 	n.norm = math.Sqrt(max(products[2*m.memory], 0))
 	if !n.known {

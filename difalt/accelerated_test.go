@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -134,5 +136,76 @@ func TestUnevenLoads(t *testing.T) {
 	}
 	if median(uneven) > 32 || median(large) > 150 {
 		t.Errorf("%v iterations with uneven loads, want 32; %v with one node's coefficients ten times as large, want 150", uneven, large)
+	}
+}
+
+// TestTrackingWhenNoiseShows: with StopAtNoise, tracking sends what diffusion does where
+// there is no noise, and where there is ends at the minimiser for the data of all nodes,
+// which diffusion with so few rounds does not. Interrupted anywhere, and in one process a
+// node, it computes the same bits.
+func TestTrackingWhenNoiseShows(t *testing.T) {
+	const nodes = 6
+	o := difalt.Options{Rank: 3, Method: difalt.AcceleratedTracking, Rounds: 2, StopAtNoise: true, Iterations: 80, Workers: 1, Agreement: consensus.Agreement{RoundByRound: true}}
+	w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
+	solve := func(s *synthetic, o difalt.Options) *difalt.Result {
+		net, err := consensus.New(w, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run(t, s.Problem, net, o)
+	}
+	plain := o
+	plain.Method = difalt.Accelerated
+	clean := noisy(1, nodes, 40, 90, 3, 25, 2, 0)
+	if a, b := solve(clean, o), solve(clean, plain); a.Last.Traffic != b.Last.Traffic || a.Status != difalt.Converged {
+		t.Errorf("without noise tracking sends %+v and ends as %v, diffusion %+v", a.Last.Traffic, a.Status, b.Last.Traffic)
+	}
+
+	s := noisy(1, nodes, 40, 90, 3, 25, 2, 0.2)
+	alone := network(t, "complete", 1, topology.Metropolis, 1)
+	s.Truth = run(t, &difalt.Problem{Nodes: []*kernel.Tasks{pooled(s)}}, alone, difalt.Options{Rank: 3, Method: difalt.Accelerated, Tolerance: 1e-13}).U[0]
+	want := solve(s, o)
+	if far := 0.3 * want.StatisticalError; want.Status != difalt.Converged || want.Last.SDMax > far {
+		t.Errorf("under noise tracking ends as %v, %.2g from the minimiser, want %.2g", want.Status, want.Last.SDMax, far)
+	}
+	if biased := solve(s, plain); biased.Status == difalt.Converged {
+		t.Errorf("diffusion with 2 rounds converged, %.2g from the minimiser", biased.Last.SDMax)
+	}
+	for at := 1; at < want.Iterations; at++ {
+		net, err := consensus.New(w, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := interrupted(t, s.Problem, net, o, at).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if net, err = consensus.New(w, nil); err != nil {
+			t.Fatal(err)
+		}
+		second, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if err := second.Restore(snap); err != nil {
+			t.Fatal(err)
+		}
+		got, err := second.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Last.Compute = want.Last.Compute; got.Last != want.Last || got.Status != want.Status {
+			t.Errorf("interrupted in iteration %d: ends as %v at %+v, want %+v", at, got.Status, got.Last, want.Last)
+		}
+	}
+	for _, k := range []int{2, nodes} {
+		groups := together(nodes, k)
+		transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
+		sameRun(t, fmt.Sprintf("%d processes", k), want, groups, got, errs)
 	}
 }

@@ -35,12 +35,15 @@ const (
 //	phi^2 = (mean over the eigenvalues w of W but 1) |p(w)|^2,   p(w) = w^rounds,
 //
 // or Chebyshev's polynomial. So it needs no look at the data but for their numbers, which
-// the nodes add up, and no spectrum; the methods do not depend on the condition number
-// and find out about noise themselves.
+// the nodes add up, and no spectrum; the iterations hardly depend on the condition number,
+// and find out about noise themselves. Where that number is small, int4 would do with
+// three quarters of the bytes or less; nobody knows before.
 //
 // Like any run, one with these options says by Result.Status and Result.Residual when it
 // ends farther from a minimiser for the data of all nodes than Tolerance or a tenth of
-// the statistical error. Auto keeps the Preconditioner, Tolerance, Iterations and seeds.
+// the statistical error. Auto keeps the Preconditioner, Tolerance, Iterations and seeds:
+// without P nodes with fewer tasks than the rank keep their b_t for themselves, but the
+// condition number decides, and that choice is the caller's.
 // It returns an error if no number of rounds up to 500 is enough. All nodes of the
 // network must call it together.
 func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (Options, error) {
@@ -49,6 +52,9 @@ func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (O
 		return o, err
 	}
 	o.Method, o.StopAtNoise = AcceleratedTracking, true
+	if net.Len() == 1 {
+		o.Method = Accelerated // there is nothing to track
+	}
 	o.Agreement.Codec, o.Agreement.Polynomial, o.Agreement.Trigger = codec, consensus.Plain, 0
 	lambda, err := peculiarity(ctx, p, net, o)
 	if err != nil {

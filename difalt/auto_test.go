@@ -2,40 +2,153 @@ package difalt_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
 )
 
-// TestAuto runs without any tuning on a well and on a poorly connected network,
-// and compares with what the paper's method needs there.
+// TestAuto compares Auto with the best by hand in what is sent, initialisation included:
+// within 1.5 times its rounds and its bytes in seven settings of eight, within 2 in all. And no run, by hand or not, may claim to have
+// converged that is farther than three times the tolerance, or three tenths of the
+// statistical error, from the minimiser for the data of all nodes.
 func TestAuto(t *testing.T) {
-	for _, c := range []struct {
+	if testing.Short() {
+		t.Skip("runs accelerated methods in many settings")
+	}
+	within := 0
+	for k, c := range []struct {
 		graph        string
-		nodes, tasks int
-	}{{"er:0.5", 10, 200}, {"ring", 10, 200}, {"complete", 4, 200}} {
-		s := conditioned(1, c.nodes, 60, c.tasks, 3, 30, 5)
-		net := network(t, c.graph, c.nodes, topology.Metropolis, 1)
-		o, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 3, Iterations: 150})
-		if err != nil {
-			t.Fatal(err)
+		nodes        int
+		kappa, noise float64
+		uneven       bool
+	}{
+		{"ring", 20, 1.5, 0, false}, {"ring", 5, 30, 0.05, false}, {"star", 20, 10, 0.05, false}, {"grid:4x5", 20, 3, 0, false},
+		{"er:0.2", 20, 5, 0, true}, {"er:0.5", 20, 30, 0, false}, {"er:0.5", 5, 10, 0.05, false}, {"torus:4x5", 20, 1.5, 0, false},
+	} {
+		t.Run(fmt.Sprintf("%s/%d/kappa=%g/noise=%g", c.graph, c.nodes, c.kappa, c.noise), func(t *testing.T) {
+			seed := uint64(k + 1)
+			s := noisy(seed, 1, 80, 200, 4, 30, c.kappa, c.noise)
+			alone := network(t, "complete", 1, topology.Metropolis, 1)
+			best := run(t, s.Problem, alone, difalt.Options{Rank: 4, Method: difalt.Accelerated, Tolerance: 1e-13, Iterations: 200})
+			s = deal(s, loads(c.nodes, 200, c.uneven))
+			s.Truth = best.U[0]
+			w := network(t, c.graph, c.nodes, topology.Metropolis, seed).Weights()
+
+			least := consensus.Traffic{Rounds: math.MaxInt32, Bytes: math.MaxInt64}
+			for _, o := range byHand(t) {
+				o.Rank, o.Seed = 4, seed
+				if sent, ok := judged(t, s, w, o, min(3*least.Rounds/2, 1000)); ok {
+					least.Rounds, least.Bytes = min(least.Rounds, sent.Rounds), min(least.Bytes, sent.Bytes)
+				}
+			}
+			net, err := consensus.New(w, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 4, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent, ok := judged(t, s, w, o, math.MaxInt64)
+			sent = sent.Plus(net.Traffic())
+			rounds, bytes := float64(sent.Rounds)/float64(least.Rounds), float64(sent.Bytes)/float64(least.Bytes)
+			if ok && rounds <= 1.5 && bytes <= 1.5 {
+				within++
+			}
+			if !ok || rounds > 2 || bytes > 2 {
+				t.Errorf("%v, %d rounds of %v: converged %v, sent %+v; by hand %+v", o.Method, o.Rounds, o.Agreement, ok, sent, least)
+			}
+		})
+	}
+	if within < 7 {
+		t.Errorf("within 1.5 times the best by hand in %d of 8 settings, want 7", within)
+	}
+}
+
+// loads returns how many tasks the nodes have.
+func loads(nodes, tasks int, uneven bool) []int {
+	counts, left, weights := make([]int, nodes), tasks, 0
+	for i := range counts {
+		weights += (i + 1) * (i + 1)
+	}
+	for i := range counts {
+		counts[i] = tasks / nodes
+		if uneven {
+			counts[i] = 1 + (tasks-nodes)*(i+1)*(i+1)/weights
 		}
-		recs := curve(t, s.Problem, net, o)
-		arrived := -1
-		for _, r := range recs {
-			if r.SDMax < 1e-10 {
-				arrived = r.Iteration
-				break
+		left -= counts[i]
+	}
+	counts[nodes-1] += left
+	return counts
+}
+
+// byHand returns the options that somebody would try.
+func byHand(t *testing.T) (all []difalt.Options) {
+	for _, rounds := range []int{8, 1, 3} {
+		for _, method := range []difalt.Method{difalt.Accelerated, difalt.AcceleratedTracking} {
+			for _, code := range []string{"int8", "int4"} {
+				codec, err := consensus.ParseCodec(code)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := difalt.Options{Method: method, Rounds: rounds, StopAtNoise: true, Iterations: 200, Agreement: consensus.Agreement{Codec: codec}}
+				if rounds == 8 {
+					o.Agreement.Polynomial = consensus.Chebyshev
+				}
+				all = append(all, o)
 			}
 		}
-		if arrived < 0 || arrived > 80 {
-			t.Errorf("%s, %d rounds: %d iterations to 1e-10, ends at %g", c.graph, o.Rounds, arrived, recs[len(recs)-1].SDMax)
+	}
+	return all
+}
+
+// judged runs a problem whose Truth is the minimiser, for at most so many rounds, and
+// returns what was sent and whether it has converged; that must be true.
+func judged(t *testing.T, s *synthetic, w *topology.Weights, o difalt.Options, rounds int64) (consensus.Traffic, bool) {
+	t.Helper()
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("too many rounds")
+	o.Observer = func(r *difalt.Record) error {
+		if r.Traffic.Rounds > rounds {
+			return enough
 		}
-		if last := recs[len(recs)-1]; last.SDMax > 1e-13 {
-			t.Errorf("%s: four bits leave an error of %g", c.graph, last.SDMax)
-		}
+		return nil
+	}
+	res, err := difalt.Run(t.Context(), s.Problem, net, o)
+	if err != nil && !errors.Is(err, difalt.ErrDiverged) && !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+	if err != nil || res.Status != difalt.Converged {
+		return consensus.Traffic{}, false
+	}
+	if allowed := 3 * max(1e-10, res.StatisticalError/10); res.Last.SDMax > allowed {
+		t.Errorf("%v, %d rounds of %v: silently %g from the minimiser, more than %g", o.Method, o.Rounds, o.Agreement, res.Last.SDMax, allowed)
+	}
+	return res.InitTraffic.Plus(res.Last.Traffic), true
+}
+
+// TestAutoRefuses: a network that mixes too slowly is an error that says so.
+func TestAutoRefuses(t *testing.T) {
+	s := gaussian(1, 2, 20, 40, 2, fixed(15), 0)
+	w, err := topology.WeightsOf(mat.NewDense(2, 2, []float64{1 - 1e-7, 1e-7, 1e-7, 1 - 1e-7}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 2}); err == nil || !strings.Contains(err.Error(), "mixes too slowly") {
+		t.Errorf("error %v", err)
 	}
 }
 

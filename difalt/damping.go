@@ -18,31 +18,14 @@ type damping struct {
 	factor float64   // of the step, from 1 down to leastFactor
 	move   []float64 // of U_g in the iteration before
 	length float64   // of that move
-	rate   float64   // logarithm of the ratio of successive moves, smoothed
-
-	sum, last float64 // of the moves in this window, and in the one before
-	count     int     // iterations in this window
 }
 
 const (
 	leastFactor = 1. / 16
 	cut, grow   = 0.85, 1.1 // in an iteration
-
 	// The step is cut when the cosine of two moves is below opposite. Independent
 	// rounding of U_g gives -1/2.
 	opposite = -0.6
-	// It is cut below sideways too if moves shrink by less than slow an iteration, the
-	// mean over about rateMemory of them: then errors that change sign and errors that
-	// do not are about equal.
-	sideways   = -0.1
-	slow       = 0.85
-	rateMemory = 4
-
-	// Errors may also grow without changing sign. Moves that do not fall at least by
-	// sufficient from one window to the next halve the step.
-	dampingWindow = 8
-	sufficient    = 0.75
-
 	// Below this, moves are rounding.
 	negligible = 1e-12
 )
@@ -66,27 +49,12 @@ func (d *damping) observe(before, after *kernel.Basis) {
 	if previous == 0 || length < negligible {
 		return
 	}
-	d.rate += (math.Log(length/previous) - d.rate) / rateMemory
-	cosine := product / (length * previous)
-	switch {
-	case cosine < opposite, cosine < sideways && d.rate > math.Log(slow):
+	switch cosine := product / (length * previous); {
+	case cosine < opposite:
 		d.factor = max(d.factor*cut, leastFactor)
 	case cosine > 0:
 		d.factor = min(d.factor*grow, 1)
 	}
-	d.watch(length)
-}
-
-// watch compares the moves of whole windows.
-func (d *damping) watch(length float64) {
-	d.sum += length
-	if d.count++; d.count < dampingWindow {
-		return
-	}
-	if d.last > 0 && d.sum > sufficient*d.last {
-		d.factor = max(d.factor/2, leastFactor)
-	}
-	d.last, d.sum, d.count = d.sum, 0, 0
 }
 
 // move returns the Frobenius distance of two bases.

@@ -94,6 +94,11 @@ func (m Method) scaled() bool {
 	return m == ScaledDiffusion || m == GradientTracking || m.accelerated()
 }
 
+// usesStep reports whether the iterations depend on eta.
+func (o *Options) usesStep() bool {
+	return !o.Method.scaled() || o.Method.accelerated() && o.Preconditioner == PreconditionerNone
+}
+
 func (m Method) accelerated() bool { return m == Accelerated || m == AcceleratedTracking }
 
 // Methods returns all methods.

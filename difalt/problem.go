@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A Problem is the data of a run: the tasks of every node that lives in this
@@ -21,6 +22,10 @@ type Problem struct {
 	// U0[i] is where node Hosted()[i] starts: after tasks were added, the U of the last
 	// result. Nil, at all nodes, runs the spectral initialisation.
 	U0 []*kernel.Basis
+	// Moments, d x d, is the mean of x x' over the samples of all nodes, if they have agreed
+	// on it: the scaled and accelerated methods then take steps that do not mind if
+	// features are correlated. The same at all nodes; nil is a multiple of I.
+	Moments *mat.SymDense
 	// Truth is an orthonormal U*, for measuring the subspace distance; nil if it is
 	// not known.
 	Truth *kernel.Basis
@@ -40,6 +45,11 @@ func (p *Problem) validate(hosted []int, o *Options) error {
 	}
 	if err := p.checkStarts(hosted, d, o.Rank); err != nil {
 		return err
+	}
+	if p.Moments != nil {
+		if err := p.checkMoments(d); err != nil {
+			return err
+		}
 	}
 	if p.Truth == nil {
 		return nil

@@ -91,10 +91,10 @@ type Result struct {
 	B [][]float64
 	// Tasks[i][t] says how the least squares of task t of node i went.
 	Tasks [][]lsq.Status
-	// Step is the eta that was used.
+	// Step is the eta that was used; 0 if Problem.U0 was set and the method needs none.
 	Step float64
 	// SigmaSquared is the initialisation's estimate of sigma_max(Theta)^2; 0 if
-	// Options.Step and Problem.U0 were set.
+	// Problem.U0 was set, and Options.Step or a method that needs none.
 	SigmaSquared float64
 	// Residual estimates how far U is from a minimiser for the data of all nodes, as a
 	// subspace distance: the length of a Newton-like step,

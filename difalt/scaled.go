@@ -75,7 +75,8 @@ func (m *scaledDiffusion) shareFirst(ctx context.Context, s *Solver) error {
 	return nil
 }
 
-// adaptNode computes Z = U - (s/(n m)) L grad P^-1 at one node, or with the tracked
+// adaptNode computes Z = U - (s/(n m)) L grad P^-1 at one node, with K^-1 in place of
+// 1/(n m) where that is known, or with the tracked
 // gradient in place of L grad, and the node's own L B B', to be averaged together
 // with Z.
 func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
@@ -85,6 +86,11 @@ func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
 		grad = m.tracker.next[i]
 	} else {
 		step *= s.nodeCount()
+	}
+	if s.left != nil {
+		step *= s.curvature()
+		blas.GemmTN(s.left.inverse.Matrix(), grad.Matrix(), s.left.product[i].Matrix())
+		grad = s.left.product[i]
 	}
 	c.invert()
 	for k := range c.inverse {

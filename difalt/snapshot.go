@@ -14,7 +14,7 @@ import (
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
-const snapshotVersion = 2
+const snapshotVersion = 3
 
 // A Snapshot is the state of a run between two iterations. It can be stored with
 // any encoder; a solver for the same problem, network and options that restores
@@ -58,11 +58,9 @@ func (n *NodeState) empty() bool {
 
 // DampingState is what a node remembers to choose the length of its step.
 type DampingState struct {
-	Factor       float64   // of the step
-	Move         []float64 // the last of U_g, by columns, padded
-	Length, Rate float64   // of moves
-	Window       [2]float64
-	Count        int
+	Factor float64   // of the step
+	Move   []float64 // the last of U_g, by columns, padded
+	Length float64   // of that move
 }
 
 // AndersonState is what a node of the accelerated methods remembers: the last l and g,
@@ -85,16 +83,12 @@ type StopState struct {
 }
 
 func (d *damping) state() DampingState {
-	return DampingState{
-		Factor: d.factor, Move: append([]float64(nil), d.move...), Length: d.length, Rate: d.rate,
-		Window: [2]float64{d.sum, d.last}, Count: d.count,
-	}
+	return DampingState{Factor: d.factor, Move: slices.Clone(d.move), Length: d.length}
 }
 
 func (d *damping) restore(s *DampingState) {
 	copy(d.move, s.Move)
-	d.factor, d.length, d.rate = s.Factor, s.Length, s.Rate
-	d.sum, d.last, d.count = s.Window[0], s.Window[1], s.Count
+	d.factor, d.length = s.Factor, s.Length
 }
 
 func known(v float64) *float64 { // JSON has no NaN and no infinities

@@ -49,7 +49,8 @@ type Solver struct {
 
 	watch      watch
 	precisions []*precision // of MixedPrecision, else nil
-	restored   bool         // and nothing has run since
+	left       *preconditioner
+	restored   bool // and nothing has run since
 }
 
 // NewSolver returns a solver for the hosted nodes of a problem. It validates what this
@@ -201,6 +202,9 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	s.selectSamples()
 	s.refer()
 	s.executor.Step(s.u, s.ridge()) // lines 7 to 11: b_t and the gradient, at every node
+	if s.left != nil && s.o.Ridge > 0 {
+		s.pool.Run(s.left.add)
+	}
 	if err := s.observe(); err != nil {
 		return Running, err
 	}
@@ -248,7 +252,7 @@ func (s *Solver) begin(ctx context.Context) error {
 	initial := s.initial // of a snapshot
 	if initial == nil {
 		initial = &Initial{U: s.p.U0, Step: s.o.Step}
-		if s.p.U0 == nil || s.o.Step == 0 {
+		if s.p.U0 == nil || s.o.Step == 0 && s.o.usesStep() {
 			var err error
 			if initial, err = s.initialize(ctx); err != nil {
 				return err
@@ -269,7 +273,7 @@ func (s *Solver) begin(ctx context.Context) error {
 	s.begun = s.net.Traffic()
 	s.initial = initial
 	if s.groups == nil {
-		s.build()
+		return s.build()
 	}
 	return nil
 }
@@ -285,7 +289,10 @@ func (s *Solver) shareFirst(ctx context.Context, u []*kernel.Basis) error {
 }
 
 // build makes what computes on the data, once their units are known.
-func (s *Solver) build() {
+func (s *Solver) build() (err error) {
+	if s.left, err = newPreconditioner(s); err != nil {
+		return err
+	}
 	for _, tasks := range s.nodes {
 		g := kernel.NewGroup(tasks, s.o.Rank)
 		s.groups = append(s.groups, g)
@@ -295,6 +302,7 @@ func (s *Solver) build() {
 		s.reduce()
 	}
 	s.executor = kernel.NewExecutor(s.pool, s.groups)
+	return nil
 }
 
 // exchange lets the nodes of the method meet, and takes the time.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -96,7 +97,7 @@ func (w *watch) tells(iteration int) bool { return w.telling < 0 && iteration >=
 func (w *watch) tell(s *Solver) {
 	if s.iteration == 0 {
 		for i, g := range s.groups {
-			w.began[i] = g.Objective
+			w.began[i] = s.penalized(g)
 		}
 	}
 	switch {
@@ -115,9 +116,15 @@ func (w *watch) tell(s *Solver) {
 		return
 	}
 	for i, g := range s.groups {
-		w.riding[i][0], w.riding[i][1] = g.Objective, s.moved[i]*s.moved[i]
+		w.riding[i][0], w.riding[i][1] = s.penalized(g), s.moved[i]*s.moved[i]
 	}
 	s.meeting.Tell(w.words, w.riding)
+}
+
+// penalized returns the objective that a step lowers: with the ridge, without which it
+// may rise.
+func (s *Solver) penalized(g *kernel.Group) float64 {
+	return g.Objective + s.ridge()*floats.Dot(g.B, g.B)
 }
 
 // listen takes over what has become known in this iteration, and returns the status
@@ -210,6 +217,13 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 			floats.AddScaled(g, -floats.Dot(u, g), u)
 		}
 	}
+	curvature := s.curvature()
+	if s.left != nil { // G <- K^-1 G
+		d, _ := s.u[0].Dims()
+		product := s.left.product[0]
+		blas.GemmTN(s.left.inverse.Matrix(), blas.Matrix{Rows: d, Cols: r, Stride: stride, Data: grad}, product.Matrix())
+		grad, curvature = product.Data(), 1
+	}
 	squared := 0.0 // of |G P^-1|_F
 	for i := range stride {
 		for j := range r {
@@ -224,7 +238,7 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 	slowest := 1 - math.Sqrt(min(0.6, float64(d*r)/float64(s.samples)))
 	signal, noise := w.signal(s, objective)
 	w.noise = noise
-	w.residual = math.Sqrt(squared) / (s.curvature() * slowest * slowest * signal)
+	w.residual = math.Sqrt(squared) / (curvature * slowest * slowest * signal)
 	noisy := w.residual < mostlyNoise*noise*math.Sqrt(s.free()/float64(d))
 	if m, ok := s.method.(guarded); ok && noisy && s.iteration > 0 {
 		m.foundNoise(objective)

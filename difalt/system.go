@@ -154,7 +154,7 @@ func (s *system) wish() float64 {
 func (s *system) options() string {
 	o := s.o
 	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.InitRounds, o.PowerIterations, o.Step, o.ScaledStep, o.Memory, o.Preconditioner, o.Kappa, o.Mu, o.Ridge,
-		o.Agreement, o.Tolerance, o.StopAtNoise, o.NormalizeTasks, o.MixedPrecision, o.SampleSplit, o.Seed, s.p.U0 != nil, s.p.Start != nil)
+		o.Agreement, o.Tolerance, o.StopAtNoise, o.NormalizeTasks, o.MixedPrecision, o.SampleSplit, o.Seed, s.p.U0 != nil, s.p.Start != nil, s.p.Moments != nil)
 }
 
 // scale brings the data into our units.

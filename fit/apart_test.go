@@ -225,7 +225,9 @@ func TestFitApart(t *testing.T) {
 	}
 	for name, change := range map[string]func(c *Config){
 		"plain": func(c *Config) { c.Baselines = false },
-		"coded": func(c *Config) { c.Options.Agreement.Codec = coded },
+		"coded": func(c *Config) {
+			c.Options.Method, c.Options.Agreement.Codec, c.Options.Agreement.Polynomial = difalt.AcceleratedTracking, coded, consensus.Plain
+		},
 		"tuned": func(c *Config) {
 			c.Tune, c.Spectrum, c.Folds, c.Options.Rank, c.Options.Iterations, c.Options.Rounds = true, true, 2, 2, 5, 3
 		},

@@ -18,8 +18,8 @@ import (
 type Config struct {
 	// Network is where the nodes meet. It must not be used by anybody else meanwhile.
 	Network *consensus.Network
-	// Options of the algorithm. Its Ridge is ignored, and its Observer sees the final
-	// run only.
+	// Options of the algorithm; see DefaultOptions. Its Ridge is ignored, and its Observer,
+	// Tolerance and StopAtNoise are about the final run only.
 	Options difalt.Options
 	// Train[i] says whether row i is for training, and the others are held out; nil
 	// trains on all rows.
@@ -42,6 +42,12 @@ type Config struct {
 	// cross-validation instead, at the rank Options.Rank.
 	Ridge     float64
 	TuneRidge bool
+	// Auto leaves method, rounds and agreement to difalt.Auto.
+	Auto bool
+	// Starts is the number of starts to choose from, 1 by default: the spectral one, and
+	// random ones. All but the one of the lowest objective are given up early. There is
+	// no choice when U0 or Start is given.
+	Starts int
 	// Folds is the number of folds of the cross-validation, 5 by default.
 	Folds int
 	// Baselines asks for pooled ridge and one ridge a task in the report.
@@ -78,6 +84,9 @@ func (c *Config) check(t *dataset.Table) error {
 	if !(c.Ridge >= 0) || math.IsInf(c.Ridge, 0) {
 		return fmt.Errorf("the ridge is %v: must be finite and not negative", c.Ridge)
 	}
+	if c.Starts < 0 {
+		return fmt.Errorf("the number of starts is %d: must not be negative", c.Starts)
+	}
 	if c.Folds < 0 || c.Folds == 1 {
 		return fmt.Errorf("the number of folds is %d: want at least 2", c.Folds)
 	}
@@ -111,6 +120,7 @@ func (c *Config) terms(t *dataset.Table) []term {
 		{"the number of iterations", o.Iterations}, {"the number of rounds", o.Rounds},
 		{"the number of rounds in the initialisation", o.InitRounds}, {"the number of power iterations", o.PowerIterations},
 		{"the step", o.Step}, {"the scaled step", o.ScaledStep}, {"the tolerance", o.Tolerance},
+		{"the choice to stop at the noise", o.StopAtNoise}, {"the preconditioner", o.Preconditioner}, {"the memory", o.Memory}, {"the number of starts", c.Starts}, {"the choice of auto", c.Auto},
 		{"the agreement", o.Agreement}, {"the choice to normalise tasks", o.NormalizeTasks},
 		{"the choice of no mean", c.NoMean}, {"the choice to standardise", c.Standardize}, {"the choice of an intercept", c.Intercept},
 		{"the choice to tune", c.Tune}, {"the ridge", c.Ridge}, {"the choice to tune the ridge", c.TuneRidge},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/topology"
 )
@@ -46,8 +45,8 @@ func Example() {
 	}
 	m, report, err := fit.Fit(context.Background(), table, fit.Config{
 		Network: network,
-		Options: difalt.Options{Rank: 3, Iterations: 300},
-		Train:   train, Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
+		Options: fit.DefaultOptions(3), Starts: 3,
+		Train: train, Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -109,7 +109,8 @@ func (f *fitter) disclosed(g int) (flags byte) {
 		flags |= ofRows
 	}
 	tasks := len(d.layout[g])
-	if (c.Options.SendsCoefficientGrams() || c.Spectrum) && tasks < c.Options.Rank || grams && tasks == 1 {
+	searches := c.Tune || c.TuneRidge || c.Starts > 1 // all of which stop by such sums
+	if (c.Options.SendsCoefficientGrams() || c.Spectrum || searches) && tasks < c.Options.Rank || grams && tasks == 1 {
 		flags |= ofCoefficients
 	}
 	return flags

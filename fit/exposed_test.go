@@ -85,13 +85,14 @@ func TestExposed(t *testing.T) {
 		t.Errorf("exposed are %+v with a single row held out", r.Exposed)
 	}
 	c.Train = nil
-	c.Options.Rank, c.Options.Tolerance = 2, -1
+	c.Options, c.Starts = difalt.Options{Rank: 2, Iterations: 200, Seed: 1, Tolerance: -1}, 1
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
 		t.Errorf("exposed are %+v without sums of b b'", r.Exposed)
 	}
 	for name, change := range map[string]func(c *Config){
 		"judged":   func(c *Config) { c.Options.Tolerance = 0 },
 		"spectrum": func(c *Config) { c.Spectrum = true },
+		"search":   func(c *Config) { c.Starts = 2 },
 		"scaled":   func(c *Config) { c.Options.Method = difalt.ScaledDiffusion },
 		"tracking": func(c *Config) { c.Options.Method = difalt.GradientTracking },
 	} {

@@ -3,7 +3,6 @@ package fit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
@@ -47,11 +46,14 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 		return nil, nil, err
 	}
 	problem := f.pack(chosen.MeanRidge)
-	res, err := f.run(ctx, c.Network, problem, chosen, 0)
+	if err := f.startFinal(ctx, problem, chosen); err != nil {
+		return nil, nil, err
+	}
+	res, err := f.run(ctx, seat{net: c.Network}, problem, chosen, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	f.report.Result, f.report.Chosen = res, chosen
+	f.report.Result, f.report.Chosen, f.report.Options = res, chosen, c.Options
 	// What is left is short, and its results are wanted even after an interrupt.
 	ctx = context.WithoutCancel(ctx)
 	if err := f.spectrum(ctx, problem, chosen); err != nil {
@@ -76,9 +78,13 @@ type fitter struct {
 	pooled *pooled // nil if nobody asks for it
 	single *single // likewise
 	report *Report
-	tuned  dataset.Layout    // tasks that take part in trials
-	large  bool              // see largeBytes
-	sent   consensus.Traffic // over other networks than c.Network
+	tuned  dataset.Layout // tasks that take part in trials
+	large  bool           // see largeBytes
+	step   float64        // eta, of the first run
+	// By rank - 1: of search on all training rows, and, by fold, of the last trial.
+	found [][]*kernel.Basis
+	warm  [][][]*kernel.Basis
+	sent  consensus.Traffic // over other networks than c.Network
 	// The scaled rows of every node and task, less the shared mean, by set: for training,
 	// and held out. They take the place of the table, which may be released.
 	packed [2][]*kernel.Tasks
@@ -99,6 +105,11 @@ func (f *fitter) chooseAll(ctx context.Context, unit float64) (chosen Candidate,
 			return chosen, err
 		}
 		f.progress("pooled ridge", 1, 1)
+	}
+	if f.c.Auto {
+		if f.c.Options, err = difalt.Auto(ctx, f.problem(-1, 0), f.net, f.c.Options); err != nil {
+			return chosen, err
+		}
 	}
 	if chosen, err = f.choose(ctx, decades(-2, 4, unit)); err != nil {
 		return chosen, err
@@ -138,9 +149,21 @@ func (f *fitter) problem(fold int, meanRidge float64) *difalt.Problem {
 	return f.newProblem(f.t.Pack(f.tuned, f.without(fold), f.Width(), f.residual(f.mean(fold, meanRidge))))
 }
 
+// newProblem returns the problem of packed rows. Where the nodes have agreed on the
+// Gram matrix, it says how features vary together: as collinear columns do, plain steps
+// would take thousands of iterations.
 func (f *fitter) newProblem(nodes []*kernel.Tasks) *difalt.Problem {
-	return &difalt.Problem{Nodes: nodes, U0: f.c.U0, Start: f.c.Start, Truth: f.c.Truth}
+	p := &difalt.Problem{Nodes: nodes, U0: f.c.U0, Start: f.c.Start, Truth: f.c.Truth}
+	if f.pooled != nil && f.Width() <= maxMoments {
+		p.Moments = mat.NewSymDense(f.Width(), nil)
+		p.Moments.ScaleSym(1/float64(f.pooled.all.n), f.pooled.all.zz)
+	}
+	return p
 }
+
+// maxMoments is the number of features from which on steps by their moments take more
+// time than they save.
+const maxMoments = 500
 
 // pack packs the rows for training and those held out, and returns the problem of
 // the former. It releases the table if the caller allows.
@@ -159,30 +182,20 @@ func (f *fitter) pack(meanRidge float64) *difalt.Problem {
 	return f.newProblem(f.packed[set(true)])
 }
 
-// run runs the algorithm on a problem. The final run is observed, the others say
-// how many threads they may use.
-func (f *fitter) run(ctx context.Context, net *consensus.Network, p *difalt.Problem, c Candidate, workers int) (*difalt.Result, error) {
-	o := f.c.Options
-	o.Rank, o.Ridge = c.Rank, c.Ridge
-	if workers > 0 {
-		o.Workers = workers
-		o.Observer, o.Logger = nil, nil
-	} else if f.c.Progress != nil {
-		observe := o.Observer
-		total := o.Iterations
-		o.Observer = func(r *difalt.Record) error {
-			f.progress("iterations", r.Iteration, max(total, r.Iteration))
-			if observe == nil {
-				return nil
-			}
-			return observe(r)
-		}
+// startFinal sets where the final run starts: at what search has found, if there was a
+// choice.
+func (f *fitter) startFinal(ctx context.Context, p *difalt.Problem, c Candidate) (err error) {
+	if p.U0 != nil || p.Start != nil {
+		return nil
 	}
-	res, err := difalt.Run(ctx, p, net, o)
-	if errors.Is(err, difalt.ErrDiverged) {
-		err = fmt.Errorf("after %d iterations with the step size %.3g: %w", res.Iterations, res.Step, err)
+	if f.found != nil {
+		p.U0 = f.found[c.Rank-1]
+	} else if f.c.Starts > 1 {
+		f.progress("starts", 0, 1)
+		p.U0, err = f.search(ctx, p, c)
+		f.progress("starts", 1, 1)
 	}
-	return res, err
+	return err
 }
 
 // model assembles the model of a result.

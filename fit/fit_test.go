@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -174,7 +175,7 @@ func TestScaleDoesNotMatter(t *testing.T) {
 func TestPlainFit(t *testing.T) {
 	tab := newTruth(4, 4, 1).table(t, 12, 6, 9, 3)
 	c := testConfig(t, 3, 2)
-	c.NoMean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines = true, false, false, false, false
+	c.NoMean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines, c.Starts = true, false, false, false, false, 1
 	m, r := fit(t, tab, c)
 	layout, err := tab.Layout()
 	if err != nil {
@@ -234,6 +235,7 @@ func TestDivergedFit(t *testing.T) {
 	tab := newTruth(4, 6, 1).table(t, 30, 12, 16, 3)
 	c := testConfig(t, 3, 2)
 	c.TuneRidge, c.Ridge = false, 0.1
+	c.Options.Method, c.Options.Agreement = difalt.DifAltGDmin, consensus.Agreement{}
 	_, r := fit(t, tab, c)
 	for _, factor := range []float64{10, 100, 1e4, 1e6, 1e20, 1e50, 1e100, 1e150} {
 		for _, tune := range []bool{false, true} {

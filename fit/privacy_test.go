@@ -73,7 +73,9 @@ func TestNothingPrivateLeavesANode(t *testing.T) {
 			mu.Unlock()
 			c := testConfig(t, 4, 2)
 			c.Network, c.Tune, c.Folds, c.Options.Iterations, c.Options.Rounds = net, true, 2, 4, 2
-			c.Options.Method = method
+			if c.Options.Method = method; method != difalt.Accelerated {
+				c.Options.Agreement = consensus.Agreement{}
+			}
 			if c.Train, err = split(tab); err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
@@ -11,19 +12,18 @@ import (
 // cross-validation.
 type Tried struct{ Ridge, RMSE float64 }
 
-// less reports whether an error is smaller by more than rounding errors, which would
-// otherwise choose among settings that do equally well.
-func less(a, b float64) bool { return a < b*(1-1e-9) }
+// Errors that differ by less than rounding, relative to them, are equal.
+const rounding = 1e-9
 
-// smallest returns the index of the smallest error, the last of equals.
-func smallest(rmse []float64) int {
-	at := len(rmse) - 1
-	for g := at; g >= 0; g-- {
-		if less(rmse[g], rmse[at]) {
-			at = g
+// smallest returns the index of the smallest error, the last of those within a part of it.
+func smallest(rmse []float64, within float64) int {
+	least := slices.Min(rmse)
+	for g := len(rmse) - 1; g > 0; g-- {
+		if rmse[g] <= least*(1+within) {
+			return g
 		}
 	}
-	return at
+	return 0
 }
 
 // best returns the strength of smallest error, the larger one of equals.
@@ -32,7 +32,7 @@ func best(tried []Tried) float64 {
 	for i, t := range tried {
 		rmse[i] = t.RMSE
 	}
-	return tried[smallest(rmse)].Ridge
+	return tried[smallest(rmse, rounding)].Ridge
 }
 
 // Errors are those of predictions on a set of rows.
@@ -90,8 +90,9 @@ type Report struct {
 	// Spectrum holds the singular values of the coefficients b_t of all tasks, at the
 	// largest rank that was tried, if Config.Spectrum asks for them.
 	Spectrum []float64
-	// Result of the final run.
-	Result *difalt.Result
+	// Result of the final run, and the Options, as Config.Auto has chosen them.
+	Result  *difalt.Result
+	Options difalt.Options
 	// FewRows are the tasks with fewer training rows than the rank, and Singular
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -74,18 +73,22 @@ func (k *truth) table(t testing.TB, tasks, lo, hi, nodes int) *dataset.Table {
 
 func emptyTable(t testing.TB, features int) *dataset.Table {
 	t.Helper()
-	names := make([]string, features)
-	for j := range names {
-		names[j] = fmt.Sprintf("f%d", j)
-	}
-	tab, err := dataset.NewTable(names, true, kernel.Float64)
+	tab, err := dataset.NewTable(names(features), true, kernel.Float64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tab
 }
 
-// testConfig is what the command uses for a table, with fewer iterations.
+func names(features int) []string {
+	all := make([]string, features)
+	for j := range all {
+		all[j] = fmt.Sprintf("f%d", j)
+	}
+	return all
+}
+
+// testConfig is what the command uses for a table, with fewer iterations and one worker.
 func testConfig(t testing.TB, nodes, rank int) Config {
 	t.Helper()
 	g, err := topology.Ring(nodes)
@@ -96,9 +99,10 @@ func testConfig(t testing.TB, nodes, rank int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o := DefaultOptions(rank)
+	o.Iterations, o.Seed, o.Workers = 200, 1, 1
 	return Config{
-		Network:     network(t, w),
-		Options:     difalt.Options{Rank: rank, Iterations: 200, Seed: 1, Workers: 1},
+		Network: network(t, w), Options: o, Starts: 3,
 		Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
 	}
 }

@@ -1,10 +1,13 @@
 package fit
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/consensus"
@@ -27,15 +30,23 @@ type Candidate struct {
 // maxPasses bounds how often a trial is run again with a better ridge.
 const maxPasses = 3
 
+// Trials that are worse than the best by more than this part of its error, with a ridge
+// that they have chosen themselves, are given up.
+const hopeless = 0.02
+
+// Errors in cross-validation that differ by less than this part of them are the same but
+// for chance: of such strengths the largest is taken.
+const equallyGood = 1e-3
+
 // A trial is a rank and a mean strength that all ridges on b_t are tried with. U
 // depends on the ridge that was used in the iterations, so that trying every
 // strength of the grid would take a run for each. Instead, U is found with one
 // strength in every fold, all strengths are compared on that U, and this is
-// repeated with the best of them until it is the one that was used.
+// repeated with the best of them, from the U of before, until it is the one that was used.
 type trial struct {
 	Candidate           // Ridge is the one in use
 	used      int       // its index in the grid
-	settled   bool      // it is the best on its own U
+	settled   bool      // it is the best on its own U, or hopeless
 	rmse      []float64 // of every strength of the grid
 }
 
@@ -50,31 +61,64 @@ func (f *fitter) choose(ctx context.Context, grid []float64) (Candidate, error) 
 		return first, nil
 	}
 	trials := f.trials(first, grid)
+	if err := f.findStarts(ctx, trials); err != nil {
+		return first, err
+	}
 	runs := maxPasses * len(trials) * f.folds
+	best := trials[0]
 	for pass := range maxPasses {
 		var open []*trial
 		for _, t := range trials {
-			if !t.settled {
+			if t.settled = t.settled || pass > 1 && t.RMSE > (1+hopeless)*best.RMSE; !t.settled {
 				open = append(open, t)
 			}
+		}
+		if len(open) == 0 {
+			break
 		}
 		done := pass * len(trials) * f.folds
 		err := f.compareAll(ctx, open, grid, func(k int) { f.progress("cross-validation", done+k, runs) })
 		if err != nil {
 			return Candidate{}, err
 		}
+		best = slices.MinFunc(trials, func(a, b *trial) int { return cmp.Compare(a.RMSE, b.RMSE) })
 	}
+	// Of those equally good, the largest ridge, which then holds b_t back better than a
+	// small rank does.
+	equally := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t.RMSE > best.RMSE*(1+equallyGood) })
+	best = slices.MaxFunc(equally, func(a, b *trial) int {
+		return cmp.Or(cmp.Compare(a.Ridge, b.Ridge), cmp.Compare(a.Rank, b.Rank), cmp.Compare(b.RMSE, a.RMSE))
+	})
 	f.progress("cross-validation", runs, runs)
-	best := trials[0]
 	for _, t := range trials {
 		for g, rmse := range t.rmse {
 			f.report.Tried = append(f.report.Tried, Candidate{t.Rank, t.MeanRidge, grid[g], rmse})
 		}
-		if less(t.RMSE, best.RMSE) {
-			best = t
-		}
 	}
 	return best.Candidate, nil
+}
+
+// findStarts sets where the trials of every rank start in every fold, at first at what
+// search finds in all training rows: a basis for all folds is near that of each.
+func (f *fitter) findStarts(ctx context.Context, trials []*trial) error {
+	f.found = make([][]*kernel.Basis, f.c.Options.Rank)
+	f.warm = make([][][]*kernel.Basis, f.c.Options.Rank)
+	p := f.problem(-1, trials[0].MeanRidge)
+	for _, t := range trials {
+		if f.found[t.Rank-1] != nil {
+			continue
+		}
+		u, err := f.search(ctx, p, t.Candidate)
+		if err != nil {
+			return fmt.Errorf("starts at rank %d and ridge %v: %w", t.Rank, t.Ridge, err)
+		}
+		f.found[t.Rank-1] = u
+		f.warm[t.Rank-1] = make([][]*kernel.Basis, f.folds)
+		for fold := range f.folds {
+			f.warm[t.Rank-1][fold] = u
+		}
+	}
+	return nil
 }
 
 // trials returns what to compare, simpler models first.
@@ -191,63 +235,78 @@ func (f *fitter) compareAll(ctx context.Context, trials []*trial, grid []float64
 
 // foldErrors runs the trials in every fold, and returns what compare says of each: by
 // job (trial*folds + fold), node, and ridge of the grid. Where all nodes live in this
-// process, trials run in parallel, each over a network of its own; with other processes
-// one after the other, as these do it.
+// process, folds run in parallel, each over a network of its own; with other processes
+// one after the other, as these do it. In a fold every run starts from the U of the one
+// before at its rank.
 func (f *fitter) foldErrors(ctx context.Context, trials []*trial, grid []float64, progress func(done int)) ([][][]float64, error) {
 	all := workersFor(f.c.Options.Workers)
-	workers := min(all, len(trials)*f.folds)
+	workers := min(all, f.folds)
 	if f.large || !f.net.AllHosted() {
 		workers = 1
 	}
+	// Trials of one mean follow one another, and share their problem.
+	order := make([]int, len(trials))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(trials[i].MeanRidge, trials[j].MeanRidge) })
 	sums := make([][][]float64, len(trials)*f.folds)
 	var mu sync.Mutex
 	var failed error
 	done := 0
-	parallel(workers, len(sums), func(_, j int) {
-		mu.Lock()
-		stop := failed != nil
-		mu.Unlock()
-		if stop {
-			return
+	parallel(workers, f.folds, func(_, fold int) {
+		var p *difalt.Problem
+		for j, k := range order {
+			mu.Lock()
+			stop := failed != nil
+			mu.Unlock()
+			if stop {
+				return
+			}
+			t := trials[k]
+			if j == 0 || t.MeanRidge != trials[order[j-1]].MeanRidge {
+				if p = nil; f.large {
+					debug.FreeOSMemory() // or the copies of several trials pile up
+				}
+				p = f.problem(fold, t.MeanRidge)
+			}
+			u, sent, err := f.runTrial(ctx, t, p, fold, max(1, all/max(workers, 1)))
+			if err == nil {
+				sums[k*f.folds+fold] = f.compare(fold, t, u, grid)
+			}
+			mu.Lock()
+			if err != nil {
+				failed = err
+			} else {
+				f.sent = f.sent.Plus(sent)
+				done++
+				progress(done)
+			}
+			mu.Unlock()
 		}
-		u, sent, err := f.runTrial(ctx, trials[j/f.folds], j%f.folds, max(1, all/max(workers, 1)))
-		if err == nil {
-			sums[j] = f.compare(j%f.folds, trials[j/f.folds], u, grid)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			failed = err
-			return
-		}
-		f.sent = f.sent.Plus(sent)
-		done++
-		progress(done)
 	})
 	return sums, failed
 }
 
 // runTrial returns the bases of a trial without a fold, and what was sent over another
 // network than that of the fit.
-func (f *fitter) runTrial(ctx context.Context, t *trial, fold, workers int) (u []*kernel.Basis, sent consensus.Traffic, err error) {
-	if f.large {
-		debug.FreeOSMemory() // or the copies of several trials pile up
-	}
+func (f *fitter) runTrial(ctx context.Context, t *trial, p *difalt.Problem, fold, workers int) (u []*kernel.Basis, sent consensus.Traffic, err error) {
 	net := f.net
 	if net.AllHosted() {
 		if net, err = consensus.New(net.Weights(), nil); err != nil {
 			return nil, sent, err
 		}
 	}
-	res, err := f.run(ctx, net, f.problem(fold, t.MeanRidge), t.Candidate, workers)
-	switch {
-	case err != nil:
-		return nil, sent, fmt.Errorf("cross-validation at rank %d and ridge %v: %w", t.Rank, t.Ridge, err)
-	case res.Status == difalt.Canceled && ctx.Err() != nil:
-		return nil, sent, ctx.Err()
-	case res.Status == difalt.Canceled:
-		return nil, sent, errLeft
+	warm := *p
+	warm.U0 = f.warm[t.Rank-1][fold]
+	res, err := f.run(ctx, seat{net, workers}, &warm, t.Candidate, f.c.Options.Iterations)
+	if errors.Is(err, difalt.ErrDiverged) {
+		err = fmt.Errorf("cross-validation at rank %d and ridge %v: %w", t.Rank, t.Ridge, err)
 	}
+	if err != nil {
+		return nil, sent, err
+	}
+	f.warm[t.Rank-1][fold] = res.U
 	if net != f.net {
 		sent = net.Traffic()
 	}
@@ -260,7 +319,7 @@ func (t *trial) move(sums, grid []float64, rows float64) {
 	for g, s := range sums {
 		t.rmse[g] = math.Sqrt(s / rows)
 	}
-	at := smallest(t.rmse)
+	at := smallest(t.rmse, equallyGood)
 	t.settled = at == t.used
 	t.used, t.Ridge, t.RMSE = at, grid[at], t.rmse[at]
 }
@@ -282,10 +341,9 @@ func (f *fitter) compare(fold int, t *trial, u []*kernel.Basis, grid []float64) 
 
 func (f *fitter) compareTask(rows []int, fold int, u *kernel.Basis, mean, grid []float64) []float64 {
 	_, r := u.Dims()
-	z := make([]float64, f.Width())
+	z, residual := make([]float64, f.Width()), f.residual(mean)
 	scaled := func(i int, into []float64, stride int) (y float64) {
-		y = f.row(z, i)
-		y -= floats.Dot(z, mean)
+		y = residual(z, i)
 		for j := range r {
 			into[j*stride] = floats.Dot(z, u.Col(j))
 		}
@@ -334,7 +392,9 @@ func (f *fitter) spectrum(ctx context.Context, p *difalt.Problem, chosen Candida
 	}
 	if f.c.Tune && chosen.Rank < f.c.Options.Rank && res.Status != difalt.Canceled {
 		chosen.Rank = f.c.Options.Rank
-		if res, err = f.run(ctx, f.net, p, chosen, workersFor(f.c.Options.Workers)); err != nil {
+		largest := *p
+		largest.U0 = f.found[chosen.Rank-1]
+		if res, err = f.run(ctx, seat{f.net, workersFor(f.c.Options.Workers)}, &largest, chosen, f.c.Options.Iterations); err != nil {
 			return err
 		}
 	}

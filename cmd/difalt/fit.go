@@ -33,6 +33,11 @@ table compares the errors with those of one ridge regression for all tasks and o
 one for each. The strengths of all ridges are chosen by the same cross-validation
 on training rows; --tune chooses the rank and the strength of the mean as well.
 
+U is found by the accelerated method, from the best of a few starts, until it is within
+--tolerance of a minimiser; a fit that does not get there says so first. The nodes add
+up their steps along a tree of the graph, which is exact; with --agree plain or chebyshev
+they talk to their neighbours only, in coded differences, and send several times as much.
+
 Scaling, shared mean and errors are sums over the nodes too: a node sends sums over
 its own rows (moments, Gram matrices of its folds, squared errors), never a row. Of
 few rows or tasks such sums tell more than they should; a warning names the nodes.
@@ -118,7 +123,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	describeFit(stdout, f.data, in.Table, c)
 	reportMissing(stdout, in.Table)
-	trace := newTrace(f.options.Method)
+	trace := &trace{}
 	if out.trace != nil || f.report != "" {
 		c.Options.Observer = trace.observe
 	}
@@ -132,6 +137,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	trace.curve.Method = m.Parameters().Method
 	if err := out.write(m, trace); err != nil {
 		return err
 	}
@@ -285,7 +291,7 @@ func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (
 	return &fit.Config{
 		Network: network, Options: o, Train: train, Spectrum: f.report != "",
 		NoMean: f.mean == "none", Standardize: f.standardize, Intercept: f.intercept,
-		Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
+		Auto: f.auto, Starts: f.starts, Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
 		U0: in.U0, Start: in.Start, Truth: in.Truth,
 		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
 	}, nil

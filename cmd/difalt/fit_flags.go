@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/pflag"
 )
@@ -19,7 +22,10 @@ type fitFlags struct {
 	columns                    dataset.TableOptions
 	nodes, rank                int
 	graph, weights             string
-	method, step, ridge, mean  string
+	method, agree, compress    string
+	step, ridge, mean          string
+	auto                       bool
+	starts                     int
 	standardize, intercept     bool
 	baselines, tune            bool
 	input                      inputFlags
@@ -32,7 +38,7 @@ type fitFlags struct {
 }
 
 func newFitFlags() *fitFlags {
-	f := &fitFlags{set: pflag.NewFlagSet("fit", pflag.ContinueOnError)}
+	f := &fitFlags{set: pflag.NewFlagSet("fit", pflag.ContinueOnError), options: fit.DefaultOptions(0)}
 	s, o := f.set, &f.options
 	s.SortFlags = false
 	s.StringVar(&f.data, "data", "", dataUsage)
@@ -47,12 +53,16 @@ func newFitFlags() *fitFlags {
 	s.IntVar(&f.rank, "rank", 0, "rank r of the representation (default 3; for a problem file that of its U0, Ustart or Ustar); with --tune the largest to try (default 5)")
 	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
-	s.StringVar(&f.method, "method", "dif", "`NAME`: "+strings.Join(methodNames(), ", "))
-	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration, T_con")
+	s.StringVar(&f.method, "method", "", "`NAME`: "+strings.Join(methodNames(), ", ")+" (default accelerated, and accelerated-tracking with --agree plain or chebyshev or --compress; problem file: dif)")
+	s.BoolVar(&f.auto, "auto", false, "leave method, rounds, step, --agree and --compress to the program")
+	s.StringVar(&f.agree, "agree", "", "`KIND` of averaging: tree (exact sums along a tree), plain, chebyshev (fewer rounds on poorly connected graphs) (default tree for accelerated, else plain)")
+	s.StringVar(&f.compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default int8 with --agree and no --method, else none)")
+	s.IntVar(&f.starts, "starts", 3, "starts to choose from: the spectral one, and random ones, given up early but for the best (problem file: 1)")
+	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration, T_con; none along a tree")
 	s.IntVar(&o.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
-	s.IntVar(&o.PowerIterations, "power-iterations", 30, "power iterations of the initialisation, T_pm")
-	s.IntVar(&o.Iterations, "iterations", 300, "iterations, T_GD")
-	s.Float64Var(&o.Tolerance, "tolerance", 0, "stop when the estimated distance to the minimiser of the data, a subspace distance, is less (default 1e-10; with --trace, or negative: run all iterations)")
+	s.IntVar(&o.PowerIterations, "power-iterations", o.PowerIterations, "power iterations of the initialisation, T_pm (problem file: 30)")
+	s.IntVar(&o.Iterations, "iterations", o.Iterations, "iterations, T_GD")
+	s.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "stop when the estimated distance to the minimiser of the data, a subspace distance, is less (problem file: 1e-10; with --trace, or negative: run all iterations)")
 	s.StringVar(&f.step, "step", "auto", "step size eta, `NUMBER` or auto: from the initialisation")
 	s.BoolVar(&o.NormalizeTasks, "normalize-tasks", false, "divide the targets of every task by their root mean square, when some are a hundred times larger than others; a task of noise then counts as much as any")
 	s.StringVar(&f.ridge, "ridge", "auto", "ridge on the coefficients of a task, `NUMBER` or auto: by cross-validation (problem file: 0)")
@@ -83,8 +93,8 @@ func (f *fitFlags) resolve() (err error) {
 	if err := f.checkRanges(); err != nil {
 		return err
 	}
-	if f.options.Method, err = difalt.ParseMethod(f.method); err != nil {
-		return usagef("--method: %w", err)
+	if err := f.resolveMethod(); err != nil {
+		return err
 	}
 	if f.rule, err = topology.ParseRule(f.weights); err != nil {
 		return usagef("--weights: %w", err)
@@ -107,6 +117,50 @@ func (f *fitFlags) resolve() (err error) {
 		}
 	}
 	f.split.Seed = f.options.Seed
+	return nil
+}
+
+// resolveMethod sets how nodes agree, and by which method.
+func (f *fitFlags) resolveMethod() (err error) {
+	given, a := f.set.Changed, &f.options.Agreement
+	*a = consensus.Agreement{}
+	if f.auto {
+		for _, name := range []string{"method", "rounds", "agree", "compress"} {
+			if given(name) {
+				return usagef("--auto chooses the method, and how nodes agree: drop it or --%s", name)
+			}
+		}
+		return nil
+	}
+	gossip := f.agree != "" && f.agree != consensus.Tree.String() || given("compress")
+	switch {
+	case f.method != "":
+	case gossip:
+		f.method = difalt.AcceleratedTracking.String()
+		if f.compress == "" {
+			f.compress = "int8"
+		}
+	default:
+		f.method = difalt.Accelerated.String()
+	}
+	if f.options.Method, err = difalt.ParseMethod(f.method); err != nil {
+		return usagef("--method: %w", err)
+	}
+	if f.agree == "" {
+		f.agree = consensus.Plain.String()
+		if f.options.Method == difalt.Accelerated && !gossip {
+			f.agree = consensus.Tree.String()
+		}
+	}
+	if a.Polynomial, err = consensus.ParsePolynomial(f.agree); err != nil {
+		return usagef("--agree: %w", err)
+	}
+	if a.Codec, err = consensus.ParseCodec(cmp.Or(f.compress, "none")); err != nil {
+		return usagef("--compress: %w", err)
+	}
+	if err := a.Validate(); err != nil {
+		return usagef("--agree and --compress: %w", err)
+	}
 	return nil
 }
 
@@ -136,6 +190,7 @@ func (f *fitFlags) resolveFormat() error {
 	}
 	for name, value := range map[string]string{
 		"ridge": "0", "mean": "none", "standardize": "false", "intercept": "false", "test-fraction": "0", "baselines": "false",
+		"method": "dif", "starts": "1", "power-iterations": "30", "tolerance": "0",
 	} {
 		if !given(name) {
 			if err := f.set.Lookup(name).Value.Set(value); err != nil {
@@ -155,7 +210,7 @@ func (f *fitFlags) checkRanges() error {
 		least int
 	}{
 		{"nodes", f.nodes, 1}, {"rank", f.rank, 1}, {"rounds", o.Rounds, 1}, {"init-rounds", o.InitRounds, 1},
-		{"power-iterations", o.PowerIterations, 1}, {"iterations", o.Iterations, 1}, {"workers", o.Workers, 0},
+		{"power-iterations", o.PowerIterations, 1}, {"iterations", o.Iterations, 1}, {"starts", f.starts, 1}, {"workers", o.Workers, 0},
 		{"test-rows-per-task", f.split.TestRows, 1}, {"train-rows-per-task", f.split.TrainRows, 1}, {"folds", f.folds, 2},
 	} {
 		if given(c.name) && c.value < c.least {

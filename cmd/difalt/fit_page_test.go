@@ -177,7 +177,7 @@ func TestModelShow(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"version 3, trained by dif", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 3", "pressure", model.ConstantFeature, "Singular values"} {
+	for _, want := range []string{"version 3, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 3", "pressure", model.ConstantFeature, "Singular values"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
@@ -16,10 +17,6 @@ import (
 
 // A trace collects the states of a run.
 type trace struct{ curve experiment.Curve }
-
-func newTrace(m difalt.Method) *trace {
-	return &trace{experiment.Curve{Method: m.String()}}
-}
 
 func (t *trace) observe(r *difalt.Record) error {
 	t.curve.Rows = append(t.curve.Rows, experiment.NewRow(r, 0))
@@ -65,12 +62,31 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *fit.Config) {
 	if c.Tune {
 		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
 	}
-	fmt.Fprintf(w, "%s, graph %v, %s, method %v, %d rounds an iteration\n\n",
-		text.Plural(len(t.Nodes()), "node"), c.Network.Weights(), rank, c.Options.Method, c.Options.Rounds)
+	fmt.Fprintf(w, "%s, graph %v, %s, %s\n\n", text.Plural(len(t.Nodes()), "node"), c.Network.Weights(), rank, how(c))
+}
+
+// how says by which method the nodes agree, and how.
+func how(c *fit.Config) string {
+	switch o := &c.Options; {
+	case c.Auto:
+		return "method left to the program"
+	case o.Agreement.Polynomial == consensus.Tree:
+		return fmt.Sprintf("method %v, sums along a tree", o.Method)
+	default:
+		return fmt.Sprintf("method %v, %d rounds of %v an iteration", o.Method, o.Rounds, o.Agreement)
+	}
+}
+
+// printUnconverged says so, before anything else, if the run has not converged.
+func printUnconverged(w io.Writer, r *difalt.Result) {
+	if r.Status == difalt.IterationLimit && !math.IsNaN(r.Residual) {
+		fmt.Fprintf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.\n\n", r.Iterations, r.Residual)
+	}
 }
 
 // printReport prints errors and what a user should know about the run.
 func printReport(w io.Writer, r *fit.Report, c *fit.Config) {
+	printUnconverged(w, r.Result)
 	t := text.Table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
 		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
@@ -91,6 +107,9 @@ all training rows or all held-out rows.
 	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)
 	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
 		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
+	if c.Auto {
+		fmt.Fprintf(w, "Chosen: method %v, %d rounds of %v an iteration.\n", r.Options.Method, r.Options.Rounds, r.Options.Agreement)
+	}
 	if !math.IsNaN(r.Result.Last.SDFirst) {
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
 	}

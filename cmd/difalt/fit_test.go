@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestFitPredictAdapt(t *testing.T) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}
 	}
-	checkTrace(t, trace, "dif", 201)
+	checkTrace(t, trace, "accelerated", 201)
 
 	dir := t.TempDir()
 	out := filepath.Join(dir, "predictions.csv")
@@ -197,6 +198,11 @@ func TestFitUsageErrors(t *testing.T) {
 		{append(base, "--mean", "own"), `--mean is "own": want shared or none`},
 		{append(base, "--method", "sgd"), `unknown method "sgd"`},
 		{append(base, "--weights", "heavy"), `"heavy"`},
+		{append(base, "--agree", "shout"), `--agree: consensus: unknown polynomial "shout"`},
+		{append(base, "--compress", "int3"), "--compress: consensus: "},
+		{append(base, "--agree", "tree", "--compress", "int8"), "along a tree sums are exact"},
+		{append(base, "--auto", "--rounds", "3"), "drop it or --rounds"},
+		{append(base, "--starts", "0"), "--starts is 0"},
 		{append(base, "--graph", "blob"), `"blob"`},
 		{append(base, "--graph", "ring", "--weights", "equal"), "bipartite"},
 		{append(base, "--tolerance", "nan"), "--tolerance is NaN"},
@@ -303,6 +309,36 @@ func TestTune(t *testing.T) {
 	_, stderr, code := difaltCommand(t, "fit", "--data", clinics, "--task", "clinic", "--target", "score", "--tune", "--ridge", "1")
 	if code != exitUsage || !strings.Contains(stderr, "--tune chooses the ridge") {
 		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+}
+
+// How nodes agree changes what is sent, not what is found; the default sends below 2 MB.
+// What has not converged is said in the first line of the results.
+func TestFitAgreements(t *testing.T) {
+	sent := regexp.MustCompile(`([0-9.]+) MB in all`)
+	for _, c := range []struct{ flags, want string }{
+		{"", "method accelerated, sums along a tree"},
+		{"--method accelerated --agree chebyshev --rounds 20", "method accelerated, 20 rounds of chebyshev an iteration"},
+		{"--agree chebyshev", "method accelerated-tracking, 10 rounds of chebyshev int8 an iteration"},
+		{"--compress int4", "method accelerated-tracking, 10 rounds of int4 an iteration"},
+		{"--agree plain --compress none", "method accelerated-tracking, 10 rounds of plain an iteration"},
+		{"--auto", "Chosen: method"},
+		{"--method scaled --iterations 20", "Not converged in 20 iterations"},
+	} {
+		_, stdout := fitClinics(t, strings.Fields(c.flags)...)
+		if !strings.Contains(stdout, c.want) || c.flags != "--auto" && !strings.Contains(stdout, " 0.67") {
+			t.Errorf("%q: output lacks %q, or explains less:\n%s", c.flags, c.want, stdout)
+		}
+		all, err := strconv.ParseFloat(sent.FindStringSubmatch(stdout)[1], 64)
+		if err != nil || c.flags == "" && !(all < 2) {
+			t.Errorf("%q: %v MB were sent: %v", c.flags, all, err)
+		}
+		if c.flags != "" {
+			continue
+		}
+		if !strings.Contains(stdout, "0.6729") || strings.Contains(stdout, "Not converged") {
+			t.Errorf("the default:\n%s", stdout)
+		}
 	}
 }
 

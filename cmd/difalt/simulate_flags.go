@@ -13,7 +13,7 @@ import (
 var smallSetting = experiment.Setting{
 	Nodes: 20, Features: 120, Tasks: 120, Samples: 30, Rank: 4,
 	Graph: "er:0.5", Weights: "metropolis", Methods: names(difalt.PaperMethods()),
-	Rounds: 10, PowerIterations: 30, Iterations: 500,
+	Rounds: 10, Iterations: 500,
 	Seed: 1, Time: experiment.PaperTime,
 }
 
@@ -31,7 +31,7 @@ func newSimulateFlags() *simulateFlags {
 	s := &f.setting
 	*s = smallSetting
 	f.set.SortFlags = false
-	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; frontier, kappa beyond it; other flags override their values")
+	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; one-round, frontier, noise, kappa beyond them; other flags override their values")
 	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
 	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
 	f.set.IntVar(&s.Tasks, "tasks", s.Tasks, "number of tasks T, dealt evenly to the nodes")
@@ -39,17 +39,20 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.Rank, "rank", s.Rank, "rank r of the representation")
 	f.set.StringVar(&s.Graph, "graph", s.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	f.set.StringVar(&s.Weights, "weights", s.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
-	f.set.StringSliceVar(&s.Methods, "method", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", and "+experiment.Auto)
+	f.set.StringSliceVar(&s.Methods, "method", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", "+experiment.Auto+" and "+experiment.Pooled+" (one node with all data)")
 	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --method auto")
 	f.set.IntVar(&s.Rounds, "rounds", s.Rounds, "rounds of averaging in an iteration, T_con")
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
-	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm")
+	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm (default 30, of the accelerated methods fewer)")
 	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
-	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods scaled and tracking, 1 is that of Newton's method (default 0.7)")
+	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods that scale the gradient, 1 is that of Newton's method (default 0.7)")
+	f.set.IntVar(&s.Memory, "memory", 0, "changes that the accelerated methods remember (default 7, without preconditioner 10)")
+	f.set.StringVar(&s.Preconditioner, "preconditioner", "", "`KIND` of step in the accelerated methods: scaled, none (no sums of b b' are sent) (default scaled)")
+	f.set.StringVar(&s.Reference, "reference", "", "measure distances from the `KIND`: truth, or pooled, the minimiser for the data of all nodes (default truth)")
 	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a float32 copy of the samples, corrected to the digits of float64")
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs) (default plain)")
 	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int8, int4 (default none)")
-	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7 (default 0, all speak)")
+	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7; with scaled steps to 0.5 and from 10 rounds on (default 0, all speak)")
 	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
 	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")
 	f.set.Float64Var(&s.Duplicate, "duplicate", 0, "`PROBABILITY` that a message comes twice (default 0)")

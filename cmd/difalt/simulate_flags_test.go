@@ -30,7 +30,7 @@ func TestPresetAsInThePaper(t *testing.T) {
 	want := experiment.Setting{
 		Name: "fig2b", Nodes: 100, Features: 100, Tasks: 100, Samples: 50, Rank: 10,
 		Graph: "er:0.1", Weights: "equal", Methods: []string{"dif", "altgdmin", "dec", "dgd"},
-		Rounds: 10, InitRounds: 10, PowerIterations: 30, Iterations: 1500,
+		Rounds: 10, InitRounds: 10, Iterations: 1500,
 		Seed: 1, Time: experiment.PaperTime,
 	}
 	if !reflect.DeepEqual(s.setting, want) {
@@ -95,8 +95,8 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 	found := false
 	for _, s := range resolve(t, "--preset", "frontier") {
 		g := s.setting
-		found = found || g.Name == "frontier/hard/metropolis/scaled-3-chebyshev-int4" && g.Rounds == 3 && g.InitRounds == 10 &&
-			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "metropolis" && slices.Equal(g.Methods, []string{"scaled"})
+		found = found || g.Name == "frontier/hard/accelerated-10-chebyshev-int4" && g.Rounds == 10 && g.InitRounds == 10 &&
+			g.Agree == "chebyshev" && g.Compress == "int4" && g.Weights == "equal" && slices.Equal(g.Methods, []string{"accelerated"})
 	}
 	if !found {
 		t.Error("the frontier lacks a variant")
@@ -107,6 +107,7 @@ func TestAgreementErrors(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
 		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "}, {"--sporadic 0.71", "--sporadic: "},
 		{"--agree chebyshev --sporadic 0.5", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
+		{"--method scaled --rounds 3 --sporadic 0.3", "Trigger"}, {"--preconditioner no", "--preconditioner: "}, {"--memory -1", "--memory is -1"}, {"--reference best", "--reference is "},
 	} {
 		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, strings.Fields(c.flags)...)...)
 		if code != exitUsage || !strings.Contains(stderr, c.want) {

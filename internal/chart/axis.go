@@ -112,11 +112,11 @@ type roundNumbers struct{}
 
 // Ticks implements plot.Ticker.
 func (roundNumbers) Ticks(low, high float64) []plot.Tick {
-	// The largest of 1, 2, 5 times a power of ten with at least four steps.
-	unit := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
+	// The largest of 1, 2, 5 times a power of ten with at least three steps.
+	unit := math.Pow(10, math.Floor(math.Log10((high-low)/3)))
 	step := unit
 	for _, m := range []float64{2, 5} {
-		if (high-low)/(m*unit) >= 4 {
+		if (high-low)/(m*unit) >= 3 {
 			step = m * unit
 		}
 	}

@@ -34,7 +34,7 @@ type Style struct {
 	Lie bool
 }
 
-// The colours of Okabe and Ito, which colour-blind readers can tell apart.
+// The colours of Okabe and Ito, which colour-blind readers can tell apart, and three more.
 var (
 	Black  = Color{0x00, 0x00, 0x00, 255}
 	Blue   = Color{0x00, 0x72, 0xb2, 255}
@@ -44,6 +44,8 @@ var (
 	Pink   = Color{0xcc, 0x79, 0xa7, 255}
 	Sky    = Color{0x56, 0xb4, 0xe9, 255}
 	Gray   = Color{120, 120, 120, 255}
+	Purple = Color{0x5e, 0x3c, 0x99, 255}
+	Brown  = Color{0x8c, 0x51, 0x0a, 255}
 )
 
 // A Color of what is drawn.

@@ -21,7 +21,7 @@ type BandRow struct {
 	Mean, Median, Low, High float64
 	// Medians of the largest distance of a node, the disagreement and the objective.
 	SDMax, Disagreement, Objective float64
-	// Means of what was spent so far.
+	// Medians of what was spent so far, the initialisation included.
 	Rounds, Messages, Bytes, Seconds float64
 }
 
@@ -62,24 +62,21 @@ func bandRow(curves []*Curve, k int, at []float64) BandRow {
 		slices.Sort(at)
 		return at
 	}
-	mean := func(f func(*Row) float64) float64 {
-		sum := 0.0
-		for _, v := range sorted(f) {
-			sum += v
-		}
-		return sum / float64(len(at))
-	}
+	middle := func(f func(*Row) float64) float64 { return quantile(sorted(f), 0.5) }
 	r := BandRow{Trials: len(curves)}
-	distance := func(r *Row) float64 { return r.SDFirst }
-	r.Mean = mean(distance)
-	r.Median, r.Low, r.High = quantile(at, 0.5), quantile(at, 0.1), quantile(at, 0.9)
-	r.SDMax = quantile(sorted(func(r *Row) float64 { return r.SDMax }), 0.5)
-	r.Disagreement = quantile(sorted(func(r *Row) float64 { return r.Disagreement }), 0.5)
-	r.Objective = quantile(sorted(func(r *Row) float64 { return r.Objective }), 0.5)
-	r.Rounds = mean(func(r *Row) float64 { return float64(r.Rounds) })
-	r.Messages = mean(func(r *Row) float64 { return float64(r.Messages) })
-	r.Bytes = mean(func(r *Row) float64 { return float64(r.Bytes) })
-	r.Seconds = mean(func(r *Row) float64 { return r.Seconds })
+	r.Median = middle(func(r *Row) float64 { return r.SDFirst })
+	r.Low, r.High = quantile(at, 0.1), quantile(at, 0.9)
+	for _, v := range at {
+		r.Mean += v
+	}
+	r.Mean /= float64(len(at))
+	r.SDMax = middle(func(r *Row) float64 { return r.SDMax })
+	r.Disagreement = middle(func(r *Row) float64 { return r.Disagreement })
+	r.Objective = middle(func(r *Row) float64 { return r.Objective })
+	r.Rounds = middle(func(r *Row) float64 { return float64(r.Rounds) })
+	r.Messages = middle(func(r *Row) float64 { return float64(r.Messages) })
+	r.Bytes = middle(func(r *Row) float64 { return float64(r.Bytes) })
+	r.Seconds = middle(func(r *Row) float64 { return r.Seconds })
 	return r
 }
 
@@ -93,6 +90,11 @@ func appendBands(b []byte, bands []Band) []byte {
 		}
 	}
 	return b
+}
+
+// first returns the first row whose median distance is at most a target, or -1.
+func (b *Band) first(target float64) int {
+	return slices.IndexFunc(b.Rows, func(r BandRow) bool { return r.Median <= target })
 }
 
 // readBands reads what appendBands appends. Errors name the line.

@@ -24,7 +24,11 @@ var looks = map[string]look{
 	"dgd":      {"DGD variant", chart.Line(chart.Pink, 1.7, 1.7, 2)},
 	"scaled":   {"Scaled diffusion", chart.Line(chart.Red, 2.2)},
 	Auto:       {"Auto", chart.Line(chart.Black, 1.5, 2, 2)},
+	Pooled:     {"One node with all data", chart.Line(chart.Gray, 1.2, 2, 2)},
 	"tracking": {"Gradient tracking", chart.Line(chart.Sky, 1.3, 5, 4)},
+
+	"accelerated":          {"Accelerated", chart.Line(chart.Purple, 2.2)},
+	"accelerated-tracking": {"Accelerated tracking", chart.Line(chart.Brown, 1.7, 6, 3)},
 }
 
 // lookOf returns the look of a method.
@@ -38,33 +42,26 @@ func lookOf(method string) look {
 // distanceLabel is that of the vertical axis of distances.
 const distanceLabel = "Subspace distance SD_{2}, node 0"
 
-// NewFigure returns the figure of a setting as the paper draws it: the mean
-// distance of node 0, the paper's node 1, against iterations and against execution
-// time, on a band from the 10th to the 90th percentile. It returns an error when
-// there is nothing to show.
-//
-// The time axis ends a little after the last method has arrived, see
-// Band.arrival. Of methods that are still falling at the end, the rest is cut off
-// there, unless one of them is the best of all.
+// NewFigure returns the figure of a setting as the paper draws it: the distance of node
+// 0, the paper's node 1, against iterations and against execution time, as the median on
+// a band from the 10th to the 90th percentile. Time includes the initialisation's. It
+// returns an error when there is nothing to show.
 func NewFigure(s *Setting, bands []Band) (*chart.Figure, error) {
 	if len(bands) == 0 {
 		return nil, errors.New("no curves for a figure")
 	}
-	trials, end := 0, timeLimit(bands)
-	for _, b := range bands {
-		trials = max(trials, b.Rows[0].Trials)
-	}
 	iterations := chart.Panel{X: chart.Axis{Label: "Iteration", Zero: true}}
-	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Max: end}}
+	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Zero: true}}
 	for i := range bands {
 		b, l := &bands[i], lookOf(bands[i].Method)
-		byIteration := b.series(l, trials > 1, func(k int) float64 { return float64(k) })
-		bySeconds := b.series(l, trials > 1, func(k int) float64 { return b.Rows[k].Seconds })
-		cut(&bySeconds, end)
-		iterations.Series = append(iterations.Series, byIteration)
-		seconds.Series = append(seconds.Series, bySeconds)
+		iterations.Series = append(iterations.Series, b.series(l, true, func(k int) float64 { return float64(k) }))
+		seconds.Series = append(seconds.Series, b.series(l, true, func(k int) float64 { return b.Rows[k].Seconds }))
 	}
-	return distanceFigure(s.caption(trials), iterations, seconds), nil
+	text := s.caption()
+	if s.Name != "" {
+		text = s.Name + ":  " + text
+	}
+	return distanceFigure(text+trialsText(bands), iterations, seconds), nil
 }
 
 // distanceFigure puts panels of distances on one vertical axis.
@@ -89,7 +86,7 @@ func distanceFigure(caption string, panels ...chart.Panel) *chart.Figure {
 // included.
 const floor = 1e-17
 
-// series returns the mean of a band against a function of the iteration. It has at
+// series returns the median of a band against a function of the iteration. It has at
 // most about 300 points, the last included: more would only make files larger.
 func (b *Band) series(l look, shaded bool, x func(k int) float64) chart.Series {
 	s := chart.Series{Name: l.name, Style: l.style}
@@ -97,84 +94,28 @@ func (b *Band) series(l look, shaded bool, x func(k int) float64) chart.Series {
 	step := (n + 299) / 300
 	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {
 		row := &b.Rows[k]
-		s.X, s.Y = append(s.X, x(k)), append(s.Y, max(row.Mean, floor))
-		if shaded {
+		s.X, s.Y = append(s.X, x(k)), append(s.Y, max(row.Median, floor))
+		if shaded && row.Trials > 1 {
 			s.Low, s.High = append(s.Low, max(row.Low, floor)), append(s.High, max(row.High, floor))
 		}
 	}
 	return s
 }
 
-// cut ends a series at x = end, where it interpolates as the eye does on the
-// logarithmic axis.
-func cut(s *chart.Series, end float64) {
-	for i := 1; i < len(s.X); i++ {
-		if s.X[i] <= end {
-			continue
-		}
-		share := (end - s.X[i-1]) / (s.X[i] - s.X[i-1])
-		for _, v := range []*[]float64{&s.Y, &s.Low, &s.High} {
-			if *v != nil {
-				*v = append((*v)[:i:i], (*v)[i-1]*math.Pow((*v)[i]/(*v)[i-1], share))
-			}
-		}
-		s.X = append(s.X[:i:i], end)
-		return
-	}
-}
-
-// arrived is the factor of its final distance within which a curve counts as
-// arrived, and early the share of its iterations in which it has to get there.
-const (
-	arrived = 3.0
-	early   = 0.97
-)
-
-// arrival returns the first iteration from which the mean distance is within a
-// factor of three of the final one, and whether that is so before the last 3 % of
-// the iterations: if not, the method is still falling.
-func (b *Band) arrival() (k int, ok bool) {
-	last := len(b.Rows) - 1
-	for k = last; k > 0 && b.Rows[k-1].Mean <= arrived*b.Rows[last].Mean; k-- {
-	}
-	return k, float64(k) <= early*float64(last)
-}
-
-// timeLimit returns where the time axis ends.
-func timeLimit(bands []Band) float64 {
-	limit, longest := 0.0, 0.0
-	best, bestArrived := math.Inf(1), false
-	for i := range bands {
-		b := &bands[i]
-		k, ok := b.arrival()
-		if ok {
-			limit = max(limit, b.Rows[k].Seconds)
-		}
-		last := &b.Rows[len(b.Rows)-1]
-		longest = max(longest, last.Seconds)
-		if last.Mean < best {
-			best, bestArrived = last.Mean, ok
-		}
-	}
-	if !bestArrived {
-		return longest
-	}
-	return min(1.15*limit, longest)
-}
-
-// caption describes the setting and what lines and bands are.
-func (s *Setting) caption(trials int) string {
-	text := ""
-	if s.Name != "" {
-		text = s.Name + ":  "
-	}
-	text += fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  graph %s,  %s weights,  T_{con} = %d",
+// caption describes the setting.
+func (s *Setting) caption() string {
+	text := fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  graph %s,  %s weights,  T_{con} = %d",
 		s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Weights, s.Rounds)
 	if a := s.AgreementText(); a != "float64" {
 		text += " " + a
 	}
-	if trials > 1 {
-		text += fmt.Sprintf(";  mean and 10–90 %% band of %d trials", trials)
-	}
 	return text
+}
+
+// trialsText says what lines and bands are.
+func trialsText(bands []Band) string {
+	if n := bands[0].Rows[0].Trials; n > 1 {
+		return fmt.Sprintf(";  median and 10–90 %% band of %d trials", n)
+	}
+	return ""
 }

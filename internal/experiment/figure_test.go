@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"image/png"
 	"io"
-	"math"
 	"strings"
 	"testing"
 
@@ -16,12 +15,12 @@ import (
 
 func TestFigure(t *testing.T) {
 	s := small()
-	s.Name, s.Methods = "small", nil
+	s.Name, s.Methods = "small", []string{Auto, Pooled}
 	for _, m := range difalt.Methods() {
 		s.Methods = append(s.Methods, m.String())
 	}
 	trials := runTrials(t, s, 1, 3, 0)
-	trials[0].Curves[0].Rows[60].SDFirst = 0 // a logarithm must not see it
+	trials[0].Curves[2].Rows[60].SDFirst = 0 // a logarithm must not see it
 	f, err := NewFigure(&s, Bands(trials))
 	if err != nil {
 		t.Fatal(err)
@@ -71,32 +70,5 @@ func TestFigure(t *testing.T) {
 	}
 	if _, err := NewFigure(&s, nil); err == nil {
 		t.Error("a figure of nothing")
-	}
-}
-
-func TestTimeLimit(t *testing.T) {
-	// A curve of 101 rows, a second each, that falls by a factor of ten in every
-	// iteration until it has the given distance, and stays there.
-	band := func(end, seconds float64) Band {
-		b := Band{Method: "dif"}
-		for k := range 101 {
-			b.Rows = append(b.Rows, BandRow{Mean: max(end, math.Pow(10, -float64(k))), Seconds: seconds * float64(k)})
-		}
-		return b
-	}
-	fast, slow, falling := band(1e-10, 1), band(1e-20, 2), band(0, 1)
-	for _, c := range []struct {
-		name  string
-		bands []Band
-		want  float64
-	}{
-		{"the last arrival and 15 %", []Band{fast, slow}, 1.15 * 40},
-		{"one method", []Band{fast}, 1.15 * 10},
-		{"the best is falling", []Band{fast, falling}, 100},
-		{"only the worst is falling", []Band{slow, {Rows: []BandRow{{Mean: 1}, {Mean: 0.1, Seconds: 1e6}}}}, 1.15 * 40},
-	} {
-		if got := timeLimit(c.bands); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: the axis ends at %g, want %g", c.name, got, c.want)
-		}
 	}
 }

@@ -32,8 +32,6 @@ type Folder struct {
 	part *os.File
 	// Done are the trials that the folder holds: 1, 2, ... without a gap.
 	Done []Trial
-	// Spent is how many seconds they took; see Summary.WallSeconds.
-	Spent float64
 	// Moved describes in what a previous run in this folder differed; it is in the
 	// sub-folder "previous" now. Empty if there was none.
 	Moved string
@@ -61,7 +59,6 @@ func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
 		if err := f.load(s); err != nil {
 			return nil, err
 		}
-		f.loadSpent()
 	}
 	if err := f.begin(s); err != nil {
 		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
@@ -109,10 +106,6 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	}
 	return writeImage(f.Path(FigureFile+".svg"), figure.SVG)
 }
-
-// AddUnfinished appends to the trace what there is of a trial that was
-// interrupted. It is not in Done, and a later run will compute it again.
-func (f *Folder) AddUnfinished(t *Trial) error { return f.write(t) }
 
 func (f *Folder) write(t *Trial) error {
 	_, err := f.part.Write(t.AppendCSV(nil))
@@ -214,19 +207,9 @@ func (f *Folder) load(s *Setting) error {
 	return nil
 }
 
-// loadSpent reads how long the trials took. The summary may be missing, or older
-// than a trace that a killed run left.
-func (f *Folder) loadSpent() {
-	var sum Summary
-	text, err := os.ReadFile(f.Path(SummaryFile))
-	if err == nil && len(f.Done) > 0 && json.Unmarshal(text, &sum) == nil {
-		f.Spent = sum.WallSeconds
-	}
-}
-
 // complete returns the trials 1, 2, ... up to the first that lacks something. A
 // diverged method has fewer rows than iterations; only in the last trial could
-// that also mean an interruption, and then the trial is computed again.
+// that also mean that the run was killed, and then the trial is computed again.
 func complete(trials []Trial, s *Setting) []Trial {
 	for i := range trials {
 		t := &trials[i]

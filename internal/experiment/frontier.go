@@ -1,115 +1,128 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // beyondTrials is the number of trials of the presets beyond the paper.
 const beyondTrials = 5
 
-// A variant is a way to run a method in the frontier.
+// A variant is a way to run a method beyond the paper.
 type variant struct {
 	method          string
 	rounds          int
 	agree, compress string
-	scaledStep      float64
+	iterations      int // 0: those of the setting
 }
 
-// name describes a variant, as part of the name of its setting.
-func (v *variant) name() string {
-	if v.method == Auto {
-		return Auto
+// of returns the variant of a setting, named after both.
+func (v *variant) of(s Setting, group string) Setting {
+	parts := []string{v.method, fmt.Sprint(v.rounds), v.agree, v.compress}
+	if v.method == Auto || v.method == Pooled {
+		parts = parts[:1]
 	}
-	parts := []string{v.method, fmt.Sprint(v.rounds)}
-	if v.scaledStep > 0 {
-		parts = append(parts, fmt.Sprintf("step%g", v.scaledStep))
-	}
-	for _, s := range []string{v.agree, v.compress} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
-	return strings.Join(parts, "-")
+	s.Name = group + "/" + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
+	s.Methods, s.Rounds, s.Agree, s.Compress = []string{v.method}, v.rounds, v.agree, v.compress
+	s.Iterations = cmp.Or(v.iterations, s.Iterations)
+	return s
 }
 
-// The settings of the frontier: few nodes with much data each, well connected; and
-// one task a node on a sparse graph.
+// The settings beyond the paper. On the paper's first experiment and on the sparsest
+// graph of its second, with coefficients of a known condition number, one thing changes
+// at a time: the method with its ten rounds of float64, then the rounds, then the bits.
 var (
-	easySetting = Setting{
+	smallSetting = Setting{
 		Nodes: 10, Features: 100, Tasks: 200, Samples: 30, Rank: 4, Kappa: 1.5,
-		Graph: "er:0.5", InitRounds: 10, PowerIterations: 30, Iterations: 500,
-		Seed: 1, Time: PaperTime,
+		Graph: "er:0.5", Weights: "metropolis", InitRounds: 10, Iterations: 100, Seed: 1, Time: PaperTime,
+	}
+	manySetting = Setting{
+		Nodes: 20, Features: 600, Tasks: 600, Samples: 30, Rank: 4, Kappa: 1.5,
+		Graph: "er:0.5", Weights: "equal", InitRounds: 10, Iterations: 120, Seed: 1, Time: PaperTime,
 	}
 	hardSetting = Setting{
 		Nodes: 100, Features: 100, Tasks: 100, Samples: 50, Rank: 10, Kappa: 1.5,
-		Graph: "er:0.05", InitRounds: 10, PowerIterations: 30, Iterations: 1000,
-		Seed: 1, Time: PaperTime,
+		Graph: "er:0.05", Weights: "equal", InitRounds: 10, Iterations: 300, Seed: 1, Time: PaperTime,
 	}
-	// reference is the paper's algorithm, to which the others are compared.
-	reference = variant{method: "dif", rounds: 10}
-
-	commonVariants = []variant{
-		reference,
-		{method: Auto, rounds: 10},
-		{method: "altgdmin", rounds: 10},
-		{method: "dec", rounds: 10},
-		{method: "dif", rounds: 1, compress: "int4"},
-		{method: "dif", rounds: 10, agree: "chebyshev"},
-		{method: "dif", rounds: 10, agree: "chebyshev", compress: "int4"},
+	manyVariants = []variant{
+		{method: "dif", rounds: 10, iterations: 450},
 		{method: "scaled", rounds: 10},
-		{method: "scaled", rounds: 10, compress: "int4"},
-		{method: "scaled", rounds: 1, compress: "int4"},
-		{method: "scaled", rounds: 2, compress: "int4"},
-		{method: "scaled", rounds: 3, compress: "int4"},
-		{method: "scaled", rounds: 3, agree: "chebyshev", compress: "int4"},
-		{method: "tracking", rounds: 2, compress: "int4"},
+		{method: "accelerated", rounds: 10},
+		{method: "accelerated", rounds: 3},
+		{method: "accelerated", rounds: 3, compress: "int8"},
+		{method: "accelerated", rounds: 3, compress: "int4"},
+		{method: "dif", rounds: 3, compress: "int4", iterations: 450},
+		{method: Auto, rounds: 10},
 	}
-	easyVariants = append([]variant{
-		{method: "scaled", rounds: 10, scaledStep: 1},
-		{method: "scaled", rounds: 1, compress: "int4", scaledStep: 1},
-		{method: "scaled", rounds: 3, agree: "chebyshev", compress: "int4", scaledStep: 1},
-		{method: "tracking", rounds: 1, compress: "int4"},
-	}, commonVariants...)
-	hardVariants = append([]variant{
-		{method: "scaled", rounds: 6, agree: "chebyshev", compress: "int4"},
-		{method: "scaled", rounds: 6, agree: "chebyshev", compress: "int4", scaledStep: 1},
-		{method: "scaled", rounds: 11, agree: "chebyshev", compress: "int4", scaledStep: 1},
-		{method: "scaled", rounds: 10, agree: "chebyshev", compress: "int4"},
-		{method: "tracking", rounds: 6, agree: "chebyshev", compress: "int4"},
-	}, commonVariants...)
+	hardVariants = []variant{
+		{method: "dif", rounds: 10, iterations: 900},
+		{method: "dif", rounds: 10, agree: "chebyshev", iterations: 900},
+		{method: "scaled", rounds: 10, agree: "chebyshev"},
+		{method: "accelerated", rounds: 10, agree: "chebyshev"},
+		{method: "accelerated", rounds: 10, agree: "chebyshev", compress: "int4"},
+		{method: "dif", rounds: 10, agree: "chebyshev", compress: "int4", iterations: 900},
+		{method: Auto, rounds: 10},
+	}
+	noiseVariants = []variant{
+		{method: "dif", rounds: 10, iterations: 300},
+		{method: "accelerated", rounds: 3, compress: "int8"},
+		{method: "accelerated", rounds: 10, compress: "int8"},
+		{method: "tracking", rounds: 3, compress: "int8"},
+		{method: "accelerated-tracking", rounds: 3, compress: "int8"},
+	}
 )
 
-// frontier compares the paper's algorithms with those beyond it by what they send
-// and how long they take.
+// frontier compares the paper's algorithms with those beyond it by what they send.
 func frontier() Preset {
 	p := Preset{Name: "frontier", Trials: beyondTrials}
-	for _, c := range []struct {
-		name     string
-		base     Setting
-		variants []variant
-	}{{"easy", easySetting, easyVariants}, {"hard", hardSetting, hardVariants}} {
-		for _, v := range c.variants {
-			for _, weights := range paperWeights {
-				s := c.base
-				s.Name = strings.Join([]string{p.Name, c.name, weights, v.name()}, "/")
-				s.Weights, s.Methods, s.Rounds = weights, []string{v.method}, v.rounds
-				s.Agree, s.Compress, s.ScaledStep = v.agree, v.compress, v.scaledStep
-				p.Settings = append(p.Settings, s)
-			}
+	for _, v := range manyVariants {
+		p.Settings = append(p.Settings, v.of(manySetting, "frontier/many"))
+	}
+	for _, v := range hardVariants {
+		p.Settings = append(p.Settings, v.of(hardSetting, "frontier/hard"))
+	}
+	return p
+}
+
+// noise shows how far from the truth and from the minimiser of the pooled data methods
+// get, where noise makes the two differ.
+func noise() Preset {
+	base := smallSetting
+	base.Kappa, base.Noise = 3, 0.05
+	p := Preset{Name: "noise", Trials: beyondTrials}
+	for _, base.Reference = range []string{"truth", Pooled} {
+		for _, v := range noiseVariants {
+			p.Settings = append(p.Settings, v.of(base, "noise/"+base.Reference))
 		}
 	}
+	base.Reference = "truth"
+	alone := variant{method: Pooled, rounds: 1}
+	p.Settings = append(p.Settings, alone.of(base, "noise/truth"))
 	return p
 }
 
 // conditionNumbers shows how many iterations a condition number takes.
 func conditionNumbers() Preset {
 	p := Preset{Name: "kappa", Trials: beyondTrials}
-	for _, kappa := range []float64{1, 1.5, 2, 3, 5, 10, 20, 50, 100} {
-		s := easySetting
+	for _, kappa := range []float64{1.5, 3, 10, 30, 100} {
+		s := smallSetting
 		s.Name = fmt.Sprintf("%s/%g", p.Name, kappa)
-		s.Kappa, s.Weights, s.Methods, s.Rounds, s.Iterations = kappa, "equal", []string{"dif", "scaled"}, 10, 2000
+		s.Kappa, s.Methods, s.Rounds, s.Iterations = kappa, []string{"dif", "scaled", "accelerated"}, 10, 1000
 		p.Settings = append(p.Settings, s)
+	}
+	return p
+}
+
+// oneRound is the paper's method with a single round of averaging an iteration.
+func oneRound() Preset {
+	p := Preset{Name: "one-round", Trials: beyondTrials}
+	for _, s := range paperSettings() {
+		if s.Name == "fig1a" || strings.HasPrefix(s.Name, "fig2") {
+			s.Name, s.Rounds, s.Methods = "one-round/"+s.Name, 1, []string{"dif"}
+			p.Settings = append(p.Settings, s)
+		}
 	}
 	return p
 }

@@ -16,13 +16,13 @@ type Preset struct {
 }
 
 // Presets returns the presets, in the order in which help texts list them: the
-// panels of the paper's figures, the frontier, and the condition numbers.
+// panels of the paper's figures, then those beyond it.
 func Presets() []Preset {
 	var all []Preset
 	for _, s := range paperSettings() {
 		all = append(all, Preset{s.Name, 100, []Setting{s}})
 	}
-	return append(all, frontier(), conditionNumbers())
+	return append(all, oneRound(), frontier(), noise(), conditionNumbers())
 }
 
 // PresetByName returns the preset of a name; "all" groups the paper's figures.
@@ -60,7 +60,7 @@ func presetSetting(name string) (*Setting, bool) {
 func paperSettings() []Setting {
 	first := Setting{
 		Nodes: 20, Features: 600, Tasks: 600, Samples: 30, Rank: 4,
-		Graph: "er:0.5", Weights: "equal", PowerIterations: 30, Iterations: 500,
+		Graph: "er:0.5", Weights: "equal", Iterations: 500,
 		Seed: 1, Time: PaperTime,
 	}
 	second := first

@@ -16,8 +16,9 @@ import (
 
 // Names of what WriteReport writes.
 const (
-	ReportFile = "results.md"
-	figuresDir = "figures"
+	ReportFile  = "results.md"
+	ResultsFile = "results.csv"
+	figuresDir  = "figures"
 )
 
 // accurate is the distance to which tables count iterations, bytes and seconds.
@@ -26,22 +27,27 @@ const accurate = 1e-10
 // reportIntro begins the page.
 const reportIntro = `# Results
 
-The experiments of the paper and beyond it. This page and its figures were written by
-"difalt results --from DIR" from the runs that are listed at the end. All of them are
-made by
+The experiments of the paper and beyond it. This page, its figures and results.csv, which
+has every run, were written by "difalt results --from DIR" from the runs listed at the
+end, made by
 
     difalt simulate --preset all --out DIR/equal
     difalt simulate --preset all --weights metropolis --out DIR/metropolis
+    difalt simulate --preset one-round --out DIR/equal
+    difalt simulate --preset one-round --weights metropolis --out DIR/metropolis
     difalt simulate --preset frontier --out DIR
+    difalt simulate --preset noise --out DIR
     difalt simulate --preset kappa --out DIR
 
 The paper describes its mixing weights in two ways that agree on regular graphs only:
 its formula 1/deg, here “equal”, and doubly stochastic weights, here “metropolis”.
 
-Distance is the subspace distance of node 0, which is the paper's node 1, from the
-truth: means over the trials on a band from the 10th to the 90th percentile. Time is
-the measured computation of the slowest node plus modelled communication. A dash is
-for what was not reached.
+Distance is the subspace distance of node 0, the paper's node 1. Numbers are medians over
+the trials; figures show medians on a band from the 10th to the 90th percentile. Rounds
+and bytes are all that was sent, with headers, given as initialisation + iterations.
+“Arrive” counts the trials that reach 1e-10, and a dash is for what half of them do not
+reach. Seconds are the iterations' measured computation at the slowest node and all
+communication, at %v.
 `
 
 // A report is the page that is being written.
@@ -51,21 +57,40 @@ type report struct {
 	text strings.Builder
 }
 
-// WriteReport writes the page ReportFile about results into a folder, with figures
-// in its sub-folder "figures". It leaves out the figures of which all runs are missing.
+// WriteReport writes the page ReportFile about results into a folder, with figures in
+// its sub-folder "figures", and the numbers of all runs in ResultsFile. It leaves out the
+// figures of which all runs are missing.
 func WriteReport(out string, all []*Result) error {
 	if err := os.MkdirAll(filepath.Join(out, figuresDir), 0o777); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
 	r := &report{out: out, all: all}
-	r.text.WriteString(reportIntro)
-	for _, section := range []func() error{r.paper, r.frontier, r.kappa} {
+	r.printf(reportIntro, all[0].Summary.Setting.Time)
+	for _, section := range []func() error{r.paper, r.statements, r.frontier, r.noise} {
 		if err := section(); err != nil {
 			return err
 		}
 	}
 	r.runs()
-	return atomicfile.WriteFile(filepath.Join(out, ReportFile), []byte(r.text.String()))
+	if err := atomicfile.WriteFile(filepath.Join(out, ReportFile), []byte(r.text.String())); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(filepath.Join(out, ResultsFile), r.csv())
+}
+
+// csv lists every method of every run.
+func (r *report) csv() []byte {
+	b := []byte("run,weights,method,trials,final_distance,arrive,iterations,init_rounds,rounds,init_bytes,bytes,seconds\n")
+	for _, run := range r.all {
+		s := &run.Summary
+		for i := range s.Methods {
+			m := &s.Methods[i]
+			to := m.reached(accurate)
+			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%s,%s,%s\n", s.Setting.Name, s.Setting.Weights, m.Method, s.Trials, m.Final.Median, to.Trials,
+				whole(orInf(to.Iterations)), m.InitRounds, whole(orInf(to.Rounds)), whole(m.InitBytes), whole(orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 2))
+		}
+	}
+	return b
 }
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }
@@ -89,81 +114,104 @@ var paperFigures = []struct {
 	{"fig2", "Figure 2: connectivity of the graph", "p", func(s *Setting) string { return strings.TrimPrefix(s.Graph, "er:") }},
 }
 
+// panels returns the runs of a figure of the paper, or nil where one is missing.
+func (r *report) panels(figure, weights string) []*Result {
+	var runs []*Result
+	for _, panel := range []string{"a", "b", "c"} {
+		if run := find(r.all, figure+panel, weights); run != nil {
+			runs = append(runs, run)
+		}
+	}
+	if len(runs) < 3 {
+		return nil
+	}
+	return runs
+}
+
 // paper shows the figures of the paper, and their numbers.
 func (r *report) paper() error {
 	for _, f := range paperFigures {
-		title := "\n## " + f.title + "\n"
+		t := text.Table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
 		for _, weights := range paperWeights {
-			t := text.Table{{f.varied, "method", "final distance, mean", "median", "range", "iterations to 1e-6", "to 1e-10", "trials there", "MB a node to 1e-10", "seconds to 1e-10"}}
-			for _, panel := range []string{"a", "b", "c"} {
-				run := find(r.all, f.name+panel, weights)
-				if run == nil {
-					continue
+			runs := r.panels(f.name, weights)
+			if runs == nil {
+				continue
+			}
+			if len(t) == 1 {
+				r.printf("\n## %s\n", f.title)
+			}
+			var panels []chart.Panel
+			for _, run := range runs {
+				s := &run.Summary.Setting
+				p := chart.Panel{Title: strings.Replace(f.varied, "_con", "_{con}", 1) + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
+				for i := range run.Bands {
+					p.Series = append(p.Series, run.Bands[i].series(lookOf(run.Bands[i].Method), true, func(k int) float64 { return float64(k) }))
 				}
-				if len(t) == 1 {
-					r.printf("%s\n### %s weights\n", title, capital(weights))
-					title = ""
-				}
-				figure, err := NewFigure(&run.Summary.Setting, run.Bands)
-				if err != nil {
-					return fmt.Errorf("%s: %w", run.Dir, err)
-				}
-				name := f.name + panel
-				if err := r.picture(name+"-"+weights, name+", "+weights+" weights", figure); err != nil {
-					return err
-				}
+				panels = append(panels, p)
 				for i := range run.Summary.Methods {
-					t = append(t, append([]string{f.vary(&run.Summary.Setting)}, run.numbers(&run.Summary.Methods[i])...))
+					t = append(t, append([]string{f.vary(s), weights}, run.numbers(&run.Summary.Methods[i])...))
 				}
 			}
-			if len(t) > 1 {
-				r.table(t)
+			s := &runs[0].Summary.Setting
+			figure := distanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  %s weights%s",
+				s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, trialsText(runs[0].Bands)), panels...)
+			if err := r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", figure); err != nil {
+				return err
 			}
+		}
+		if len(t) > 1 {
+			r.table(t)
 		}
 	}
 	return nil
 }
 
-// numbers lists how a method did, as the tables of the paper's figures show it.
+// numbers lists how a method did.
 func (r *Result) numbers(m *MethodSummary) []string {
-	to := m.reached(accurate)
+	to, nodes := m.reached(accurate), float64(r.Summary.Setting.Nodes)
 	return []string{
-		lookOf(m.Method).name, distance(m.Final.Mean), distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max),
-		whole(orInf(m.reached(1e-6).Iterations)), whole(orInf(to.Iterations)), fmt.Sprintf("%d of %d", to.Trials, r.Summary.Trials),
-		megabytes(orInf(to.Bytes) / float64(r.Summary.Setting.Nodes)), whole(orInf(to.Seconds)),
+		lookOf(m.Method).name, distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max),
+		fmt.Sprintf("%d of %d", to.Trials, r.Summary.Trials), whole(orInf(to.Iterations)),
+		parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), nodes*1e6), whole(orInf(to.Seconds)),
 	}
 }
 
-// runs lists the runs with machine and time. Those of a group of settings, whose names
+// parts writes what the initialisation and the iterations took, in the given unit.
+func parts(start, total, unit float64) string {
+	if math.IsInf(total, 1) {
+		return "-"
+	}
+	return short(start/unit) + " + " + short((total-start)/unit)
+}
+
+// short writes whole numbers, and smaller ones with two digits.
+func short(v float64) string {
+	if v < 10 {
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	return whole(v)
+}
+
+// runs lists the runs with their machines. Those of a group of settings, whose names
 // begin alike up to a slash, share a row where they agree.
 func (r *report) runs() {
-	type group struct {
-		preset, weights    string
-		trials             int
-		seed               uint64
-		machine, deviation string
-	}
-	var groups []group
-	minutes := map[group]float64{}
+	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
 	var machines []string
 	for _, run := range r.all {
 		s := &run.Summary
 		preset, _, _ := strings.Cut(s.Setting.Name, "/")
-		g := group{preset, s.Setting.Weights, s.Trials, s.Setting.Seed, machineText(s.Machine), deviation(&s.Setting)}
-		if !slices.Contains(groups, g) {
-			groups = append(groups, g)
+		trials := strconv.Itoa(s.Trials)
+		if n := run.Bands[0].Rows[0].Trials; n != s.Trials {
+			trials += fmt.Sprintf(", curves of %d", n)
 		}
-		if !slices.Contains(machines, g.machine) {
-			machines = append(machines, g.machine)
+		machine := machineText(s.Machine)
+		if !slices.Contains(machines, machine) {
+			machines = append(machines, machine)
 		}
-		minutes[g] += s.WallSeconds / 60
-	}
-	t := text.Table{{"preset", "weights", "trials", "seed", "minutes", "machine", "differs from the preset"}}
-	for _, g := range groups {
-		t = append(t, []string{
-			g.preset, g.weights, strconv.Itoa(g.trials), strconv.FormatUint(g.seed, 10), format(minutes[g], 'f', 1),
-			strconv.Itoa(slices.Index(machines, g.machine) + 1), g.deviation,
-		})
+		row := []string{preset, s.Setting.Weights, trials, strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), strconv.Itoa(slices.Index(machines, machine) + 1)}
+		if !slices.ContainsFunc(t, func(other []string) bool { return slices.Equal(row, other) }) {
+			t = append(t, row)
+		}
 	}
 	r.printf("\n## Runs\n")
 	r.table(t)
@@ -175,7 +223,7 @@ func (r *report) runs() {
 
 // machineText describes a machine from the facts of its summary.
 func machineText(m map[string]string) string {
-	return fmt.Sprintf("%s, %s workers, kernel %s, %s, difalt %s", m["cpu"], m["workers"], m["kernel"], m["go"], m["difalt"])
+	return fmt.Sprintf("%s, kernel %s, %s, difalt %s", m["cpu"], m["kernel"], m["go"], m["difalt"])
 }
 
 // deviation says in what a setting differs from its preset, weights and seed apart.
@@ -188,22 +236,11 @@ func deviation(s *Setting) string {
 	return differences(s, p)
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
 // distance formats a subspace distance, or a dash for one that was not reached.
 func distance(v float64) string { return format(v, 'e', 1) }
 
 // whole formats what has no fractions worth showing.
 func whole(v float64) string { return format(v, 'f', 0) }
-
-// megabytes formats a number of bytes.
-func megabytes(v float64) string {
-	digits := 0
-	for x := v; x < 1e8 && digits < 4; x *= 10 {
-		digits++
-	}
-	return format(v/1e6, 'f', digits)
-}
 
 func format(v float64, verb byte, digits int) string {
 	if math.IsInf(v, 0) {

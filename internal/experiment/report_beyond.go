@@ -1,10 +1,8 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,189 +10,153 @@ import (
 	"github.com/difalt/difalt/internal/text"
 )
 
-const frontierIntro = `
-## Beyond the paper: bytes and seconds
-
-Medians of %s to a distance of %g, against the paper's algorithm with its ten rounds
-of float64. KB are what a node sends on average, with all headers; seconds are
-measured computation and communication at %v, or with 5 ms a round. Auto has no number
-at 5 ms, since its trials take different rounds.
-`
-
-// shortLatency is the second latency of the frontier's tables, in seconds; the first
-// is that of the runs.
-const shortLatency = 5e-3
-
-// A point is where a variant is on the frontier.
-type point struct {
-	run                            *Result
-	iterations, bytes, slow, quick float64 // to accurate, bytes a node; +Inf if not reached
-	there                          int     // trials that reached it
+// group returns the runs whose names begin with a prefix and a slash, in the order of
+// their preset.
+func (r *report) group(prefix string) []*Result {
+	var runs []*Result
+	for _, p := range Presets() {
+		for i := range p.Settings {
+			s := &p.Settings[i]
+			if run := find(r.all, s.Name, s.Weights); run != nil && strings.HasPrefix(s.Name, prefix+"/") {
+				runs = append(runs, run)
+			}
+		}
+	}
+	return runs
 }
 
-func newPoint(run *Result) point {
-	m, s := &run.Summary.Methods[0], &run.Summary.Setting
-	to := m.reached(accurate)
-	p := point{run, orInf(to.Iterations), orInf(to.Bytes) / float64(s.Nodes), orInf(to.Seconds), math.Inf(1), to.Trials}
-	// Auto takes other numbers of rounds in other trials: there is no common one.
-	if to.Iterations != nil && m.Method != Auto {
-		rounds := run.band(m.Method).Rows[int(p.iterations)].Rounds
-		p.quick = p.slow - rounds*(s.Time.Latency.Seconds()-shortLatency)
+// variantText describes how a run of one method differs from others.
+func (r *Result) variantText() string {
+	s := &r.Summary.Setting
+	name := lookOf(s.Methods[0]).name
+	if s.Methods[0] == Auto || s.Methods[0] == Pooled {
+		return name
 	}
-	return p
+	return fmt.Sprintf("%s, %d × %s", name, s.Rounds, s.AgreementText())
 }
 
 // frontier compares the variants of the preset frontier.
 func (r *report) frontier() error {
-	for _, kind := range []struct{ name, title string }{
-		{"easy", "Much data a node, well connected"}, {"hard", "One task a node, sparse graph"},
-	} {
-		prefix := "frontier/" + kind.name + "/"
-		var points []point
-		for _, run := range r.all {
-			if strings.HasPrefix(run.Summary.Setting.Name, prefix) {
-				points = append(points, newPoint(run))
+	if len(r.group("frontier")) == 0 {
+		return nil
+	}
+	r.printf(`
+## Beyond the paper: rounds and bytes to 1e-10
+
+The condition number is 1.5 and weights are equal. “Many tasks a node”, which the figure
+shows, is the paper's first experiment, L = 20, d = T = 600, n = 30, r = 4, p = 0.5; “one task
+a node” is the sparsest graph of its second, L = d = T = 100, n = 50, r = 10, p = 0.05. From
+row to row one thing changes: the method, then the rounds or their polynomial, then the
+bits; all is compared with the first row.
+`)
+	t := text.Table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
+	var panels [2]chart.Panel
+	for _, kind := range []string{"many", "hard"} {
+		title := map[string]string{"many": "many tasks a node", "hard": "one task a node"}[kind]
+		for i, run := range r.group("frontier/" + kind) {
+			m, kilobytes := &run.Summary.Methods[0], 1e3*float64(run.Summary.Setting.Nodes)
+			base, to := r.group("frontier/" + kind)[0].Summary.Methods[0].reached(accurate), m.reached(accurate)
+			t = append(t, []string{
+				title, run.variantText(), fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
+				parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), kilobytes),
+				times(orInf(base.Rounds), orInf(to.Rounds)), times(orInf(base.Bytes), orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 1),
+			})
+			if kind == "many" {
+				panels[0].Series = append(panels[0].Series, run.variantSeries(i, func(b *BandRow) float64 { return b.Bytes / kilobytes }))
+				panels[1].Series = append(panels[1].Series, run.variantSeries(i, func(b *BandRow) float64 { return b.Rounds }))
 			}
 		}
-		base := find(r.all, prefix+"equal/"+reference.name(), "equal")
-		if base == nil {
-			continue
-		}
-		slices.SortStableFunc(points, byBytes)
-		s := &base.Summary.Setting
-		if kind.name == "easy" {
-			r.printf(frontierIntro, text.Plural(base.Summary.Trials, "trial"), accurate, s.Time)
-		}
-		r.printf("\n### %s\n\nL = %d, d = %d, T = %d, n = %d, r = %d, graph %s, condition number %g.\n",
-			kind.title, s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Kappa)
-		if err := r.picture("frontier-"+kind.name, "distance against bytes and seconds", frontierFigure(s, points)); err != nil {
+	}
+	if len(panels[0].Series) > 0 {
+		panels[0].X = chart.Axis{Label: "KB a node, initialisation included", Log: true}
+		panels[1].X = chart.Axis{Label: "Rounds, initialisation included", Log: true}
+		f := distanceFigure(strings.TrimPrefix(trialsText(r.group("frontier/many")[0].Bands), ";  "), panels[:]...)
+		if err := r.picture("frontier", "distance against bytes and against rounds", f); err != nil {
 			return err
 		}
-		r.table(frontierTable(points, newPoint(base)))
 	}
+	r.table(t)
 	return nil
 }
 
-// byBytes orders points by the bytes that they need, those that do not arrive by
-// where they end.
-func byBytes(a, b point) int {
-	return cmp.Or(cmp.Compare(a.bytes, b.bytes),
-		cmp.Compare(a.run.Summary.Methods[0].Final.Median, b.run.Summary.Methods[0].Final.Median))
+// times says how often v goes into a reference.
+func times(reference, v float64) string {
+	if math.IsInf(v, 1) || math.IsInf(reference, 1) {
+		return "-"
+	}
+	return strconv.FormatFloat(reference/v, 'g', 3, 64)
 }
 
-// frontierTable compares points with the reference.
-func frontierTable(points []point, base point) text.Table {
-	fewer := func(v, reference float64) string {
-		if math.IsInf(v, 1) {
-			return "-"
-		}
-		return format(reference/v, 'f', 1) + "x"
-	}
-	t := text.Table{{"method", "T_con", "weights", "agreement", "final distance", "iterations", "trials there", "KB a node", "fewer", "seconds", "fewer", "at 5 ms", "fewer"}}
-	for _, p := range points {
-		s := &p.run.Summary.Setting
-		name, rounds, agreement := lookOf(s.Methods[0]).name, strconv.Itoa(s.Rounds), s.AgreementText()
-		if s.ScaledStep > 0 {
-			name += fmt.Sprintf(", step %g", s.ScaledStep)
-		}
-		if s.Methods[0] == Auto {
-			rounds, agreement = "chosen", "chosen"
-		}
-		t = append(t, []string{
-			name, rounds, s.Weights, agreement,
-			distance(p.run.Summary.Methods[0].Final.Median), whole(p.iterations), strconv.Itoa(p.there), format(p.bytes/1e3, 'f', 0), fewer(p.bytes, base.bytes),
-			format(p.slow, 'f', 1), fewer(p.slow, base.slow), format(p.quick, 'f', 2), fewer(p.quick, base.quick),
-		})
-	}
-	return t
+// variantColors tell the variants of a figure apart, the first of them the reference.
+var variantColors = []chart.Style{
+	chart.Line(chart.Blue, 2.2), chart.Line(chart.Red, 1.6), chart.Line(chart.Purple, 1.6), chart.Line(chart.Green, 1.6),
+	chart.Line(chart.Orange, 1.6), chart.Line(chart.Pink, 2.2), chart.Line(chart.Sky, 1.6, 5, 3), chart.Line(chart.Black, 1.4, 2, 2),
 }
 
-// frontierStyles are those of the paper's algorithms and the scaled one in their
-// plain form, and of the variants of three methods that send the fewest bytes.
-var frontierStyles = []chart.Style{
-	chart.Line(chart.Black, 1.8), chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5), chart.Line(chart.Orange, 1.8, 5, 3),
-	chart.Line(chart.Blue, 1.8), chart.Line(chart.Red, 1.8), chart.Line(chart.Pink, 1.8, 3, 2),
+// variantSeries returns the curve of a run of one method until it has arrived.
+func (r *Result) variantSeries(i int, x func(*BandRow) float64) chart.Series {
+	band := r.Bands[0]
+	if k := band.first(1e-12); k >= 0 {
+		band.Rows = band.Rows[:k+1] // the rest is rounding
+	}
+	return band.series(look{r.variantText(), variantColors[i%len(variantColors)]}, true, func(k int) float64 { return x(&band.Rows[k]) })
 }
 
-// frontierFigure shows the paper's decentralised algorithms and the scaled one in
-// their plain form, and of each method the variant that needs the fewest bytes of
-// those that always arrive. Points are in the order of byBytes.
-func frontierFigure(s *Setting, points []point) *chart.Figure {
-	shown := make([]*Result, len(frontierStyles))
-	show := func(first int, methods []string, p point) {
-		if i := slices.Index(methods, p.run.Summary.Setting.Methods[0]); i >= 0 && shown[first+i] == nil {
-			shown[first+i] = p.run
-		}
-	}
-	for _, p := range points {
-		own := &p.run.Summary.Setting
-		if own.Agree == "" && own.Compress == "" && own.ScaledStep == 0 && own.Weights == "equal" {
-			show(0, []string{"dif", "dec", "scaled"}, p)
-		}
-		if own.Compress != "" && p.there == p.run.Summary.Trials {
-			show(3, []string{"dif", "scaled", "tracking"}, p)
-		}
-	}
-	sent := chart.Panel{X: chart.Axis{Label: "KB sent by a node", Log: true}}
-	seconds := chart.Panel{X: chart.Axis{Label: fmt.Sprintf("Execution time at %v a round (s)", s.Time.Latency), Log: true}}
-	for i, run := range shown {
-		if run == nil {
-			continue
-		}
-		own, band := &run.Summary.Setting, run.Bands[0]
-		l := look{fmt.Sprintf("%s, %d × %s", own.Methods[0], own.Rounds, own.AgreementText()), frontierStyles[i]}
-		if k, ok := band.arrival(); ok && band.Rows[k].Mean < accurate {
-			band.Rows = band.Rows[:k+1] // the rest is rounding
-		}
-		sent.Series = append(sent.Series, band.series(l, false, func(k int) float64 { return max(1, band.Rows[k].Bytes/1e3/float64(own.Nodes)) }))
-		seconds.Series = append(seconds.Series, band.series(l, false, func(k int) float64 { return max(own.Time.Latency.Seconds(), band.Rows[k].Seconds) }))
-	}
-	return distanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  κ = %g,  graph %s;  mean of %s",
-		s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Kappa, s.Graph, text.Plural(points[0].run.Summary.Trials, "trial")), sent, seconds)
-}
-
-// kappa shows iterations against the condition number.
-func (r *report) kappa() error {
-	var runs []*Result
-	for _, run := range r.all {
-		if strings.HasPrefix(run.Summary.Setting.Name, "kappa/") {
-			runs = append(runs, run)
-		}
-	}
-	if len(runs) == 0 {
+// noise compares distances to the truth and to the minimiser of the pooled data.
+func (r *report) noise() error {
+	alone := find(r.all, "noise/truth/"+Pooled, smallSetting.Weights)
+	truth, minimiser := r.group("noise/truth"), r.group("noise/"+Pooled)
+	if alone == nil || len(minimiser) == 0 {
 		return nil
 	}
-	slices.SortFunc(runs, func(a, b *Result) int { return cmp.Compare(a.Summary.Setting.Kappa, b.Summary.Setting.Kappa) })
-	s := &runs[0].Summary.Setting
-	r.printf("\n## Beyond the paper: the condition number\n\nMedians of %s with L = %d, d = %d, T = %d, n = %d, r = %d, graph %s, %s weights and T_con = %d, after at most %d iterations.\n",
-		text.Plural(runs[0].Summary.Trials, "trial"), s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Weights, s.Rounds, s.Iterations)
-	t := text.Table{{"κ", "start"}}
-	for _, run := range runs {
-		t = append(t, []string{fmt.Sprint(run.Summary.Setting.Kappa), format(run.Bands[0].Rows[0].Median, 'f', 2)})
-	}
-	f := &chart.Figure{Legend: true}
-	for _, target := range []float64{1e-6, accurate} {
-		p := chart.Panel{
-			Title: fmt.Sprintf("Iterations to 10^{−%.0f}", -math.Log10(target)),
-			X:     chart.Axis{Label: "condition number κ", Log: true}, Y: chart.Axis{Log: true, Min: 10, Max: 20000},
+	statistical := alone.Summary.Methods[0].Final.Median
+	s := &alone.Summary.Setting
+	r.printf(`
+## Beyond the paper: noise
+
+L = %d, d = %d, T = %d, n = %d, r = %d, graph %s, condition number %g, noise %g. One node with all
+data ends %.2g from the truth: the statistical error. Diffusion with few rounds ends
+elsewhere; with tracking it ends at the minimiser of the pooled data.
+`, s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Kappa, s.Noise, statistical)
+	t := text.Table{{"method, T_con × message", "final distance to the truth", "to the minimiser", "rounds to a tenth of the statistical error", "KB a node", "rounds to 1e-10 of the minimiser", "KB a node"}}
+	var panels [2]chart.Panel
+	for i, runs := range [][]*Result{truth, minimiser} {
+		panels[i] = chart.Panel{
+			Title: []string{"To the truth", "To the minimiser of the pooled data"}[i],
+			X:     chart.Axis{Label: "Rounds, initialisation included", Log: true},
 		}
-		for _, m := range s.Methods {
-			line := chart.Series{Name: lookOf(m).name, Style: lookOf(m).style}
-			line.Dot = 1.9
-			t[0] = append(t[0], fmt.Sprintf("%s to %g", m, target))
-			for i, run := range runs {
-				n := math.Inf(1)
-				if found := run.method(m); found != nil {
-					n = orInf(found.reached(target).Iterations)
-				}
-				line.X, line.Y = append(line.X, run.Summary.Setting.Kappa), append(line.Y, n)
-				t[1+i] = append(t[1+i], whole(n))
+		for k, run := range runs {
+			if run != alone {
+				panels[i].Series = append(panels[i].Series, run.variantSeries(k, func(b *BandRow) float64 { return b.Rounds }))
 			}
-			p.Series = append(p.Series, line)
 		}
-		f.Panels = append(f.Panels, p)
+		ends := []float64{math.Inf(1), 0}
+		for _, line := range panels[i].Series {
+			ends[0], ends[1] = min(ends[0], line.X[0]), max(ends[1], line.X[len(line.X)-1])
+		}
+		panels[i].Series = append(panels[i].Series, chart.Series{Name: "Statistical error", X: ends, Y: []float64{statistical, statistical}, Style: chart.Line(chart.Gray, 1.2, 2, 2)})
 	}
-	if err := r.picture("kappa", "iterations against the condition number", f); err != nil {
+	for _, run := range minimiser {
+		name := strings.Replace(run.Summary.Setting.Name, "/"+Pooled+"/", "/truth/", 1)
+		to, nodes := find(r.all, name, s.Weights), float64(s.Nodes)
+		row := []string{run.variantText(), "-", distance(run.Summary.Methods[0].Final.Median)}
+		if to != nil {
+			row[1] = strconv.FormatFloat(to.Summary.Methods[0].Final.Median, 'f', 4, 64)
+		}
+		start := &run.Bands[0].Rows[0]
+		for _, target := range []float64{statistical / 10, accurate} {
+			if k := run.Bands[0].first(target); k >= 0 {
+				at := &run.Bands[0].Rows[k]
+				row = append(row, parts(start.Rounds, at.Rounds, 1), parts(start.Bytes, at.Bytes, 1e3*nodes))
+			} else {
+				row = append(row, "-", "-")
+			}
+		}
+		t = append(t, row)
+	}
+	figure := distanceFigure(strings.TrimPrefix(trialsText(alone.Bands), ";  "), panels[:]...)
+	figure.Panels[0].Y.Min = 0.01 // nothing gets below the statistical error
+	if err := r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure); err != nil {
 		return err
 	}
 	r.table(t)

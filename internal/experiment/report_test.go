@@ -1,59 +1,72 @@
 package experiment
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// falling is a result with one method that loses a decade in every ten iterations
-// down to 1e-15 and sends and waits the same in each.
-func falling(name, weights, method string, decades, bytes, seconds float64) *Result {
-	s := Setting{Name: name, Weights: weights, Methods: []string{method}, Rounds: 2, Nodes: 10, Kappa: 5, Time: PaperTime, Graph: "er:0.5"}
-	c := Curve{Method: method}
-	distance := 0.99
-	for k := range 201 {
-		c.Rows = append(c.Rows, Row{Iteration: k, SDFirst: max(distance, 1e-15), Rounds: int64(2 * k), Bytes: int64(bytes * float64(k)), Seconds: seconds * float64(k)})
-		if (k+1)%10 == 0 {
-			for range int(decades) {
-				distance /= 10
-			}
+// falling is a result of methods that lose so many decades in every ten iterations, down
+// to 1e-15, from a start that took 3 rounds and 100 bytes, and send 2 rounds and 1,000
+// bytes in each.
+func falling(name, weights string, decades map[string]float64) *Result {
+	s := Setting{Name: name, Weights: weights, Rounds: 2, Nodes: 10, Kappa: 5, Time: PaperTime, Graph: "er:0.5"}
+	trial := Trial{Number: 1}
+	for _, method := range []string{"dif", "altgdmin", "dec", "dgd", "scaled", Auto} {
+		d, ok := decades[method]
+		if !ok {
+			continue
 		}
+		s.Methods = append(s.Methods, method)
+		c := Curve{Method: method}
+		for k := range 401 {
+			c.Rows = append(c.Rows, Row{Iteration: k, SDFirst: max(0.99*math.Pow(10, -d*float64(k/10)), 1e-15), Rounds: int64(3 + 2*k), Bytes: int64(100 + 1000*k), Seconds: 1 + 0.1*float64(k)})
+		}
+		trial.Curves = append(trial.Curves, c)
 	}
-	trials := []Trial{{Number: 1, Curves: []Curve{c}}}
+	trials := []Trial{trial}
 	return &Result{Dir: name, Summary: *Summarize(&s, trials, nil), Bands: Bands(trials)}
 }
 
-func TestReportFrontier(t *testing.T) {
+func TestReport(t *testing.T) {
+	good := map[string]float64{"dif": 1, "altgdmin": 1, "dec": 0.2, "dgd": 0}
+	slow := map[string]float64{"dif": 0.1, "altgdmin": 1, "dec": 0.05, "dgd": 0}
 	all := []*Result{
-		falling("frontier/easy/equal/dif-10", "equal", "dif", 1, 20e3, 0.1),
-		falling("frontier/easy/equal/scaled-1-int4", "equal", "scaled", 2, 1e3, 0.1),
-		falling("frontier/easy/equal/tracking-2-int4", "equal", "tracking", 0, 1e3, 0.1),
-		falling("kappa/5", "equal", "dif", 1, 1, 1),
+		falling("fig2a", "equal", slow), falling("fig2b", "equal", good), falling("fig2c", "equal", good),
+		falling("one-round/fig2a", "equal", map[string]float64{"dif": 0.01}),
+		falling("frontier/many/dif-10", "equal", map[string]float64{"dif": 1}),
+		falling("frontier/many/scaled-10", "equal", map[string]float64{"scaled": 2}),
+		falling("frontier/many/auto", "equal", map[string]float64{Auto: 0.1}),
 	}
-	all[1].Summary.Setting.Compress = "int4"
 	out := filepath.Join(t.TempDir(), "docs")
 	if err := WriteReport(out, all); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(out, ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		// 1e-10 after 100 iterations: 2 MB over 10 nodes, 10 s; at 5 ms 200 rounds less 45 ms.
-		"| Dif-AltGDmin | 2 | equal | float64 | 1.0e-15 | 100 | 1 | 200 | 1.0x | 10.0 | 1.0x | 1.00 | 1.0x |",
-		// After 50: 50 KB, 5 s, of which 100 rounds of 45 ms.
-		"| Scaled diffusion | 2 | equal | int4 | 1.0e-15 | 50 | 1 | 5 | 40.0x | 5.0 | 2.0x | 0.50 | 2.0x |",
-		"| Gradient tracking | 2 | equal | float64 | 9.9e-01 | - | 0 | - | - | - | - | - | - |",
-		"![iterations against the condition number](figures/kappa.svg)", "| 5 | 0.99 | 60 | 100 |",
+	for file, wants := range map[string][]string{
+		ReportFile: {
+			// 1e-10 after 100 iterations: 200 rounds, 100 KB over 10 nodes.
+			"| many tasks a node | Dif-AltGDmin, 2 × float64 | 1 of 1 | 100 | 3 + 200 | 0.01 + 10 | 1 | 1 | 11.0 |",
+			"| many tasks a node | Scaled diffusion, 2 × float64 | 1 of 1 | 50 | 3 + 100 | 0.01 + 5 | 1.97 | 2 | 6.0 |",
+			"| many tasks a node | Auto | 0 of 1 | - | - | - | - | - | - |",
+			"![distance against bytes and against rounds](figures/frontier.svg)", "![Figure 2: connectivity of the graph, equal weights](figures/fig2-equal.svg)",
+			"| 0.5 | equal | Dif-AltGDmin | 9.9e-05 | 9.9e-05 to 9.9e-05 | 0 of 1 | - | - | - | - |",
+			"| **no**: 0 % / 0 %, 100 % / 0 %, 100 % / 0 % | - |", "| **no**: -, 1.00, 1.00 |", "| yes: 9.9e-01, 9.9e-01, 9.9e-01 |", "| **no**: 0 % / 3.9e-01 |",
+		},
+		ResultsFile: {"frontier/many/scaled-10,equal,scaled,1,1e-15,1,50,3,103,100,50100,6.00\n"},
 	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("the page lacks %q:\n%s", want, text)
+		text, err := os.ReadFile(filepath.Join(out, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s lacks %q:\n%s", file, want, text)
+			}
 		}
 	}
-	for _, name := range []string{"frontier-easy.svg", "kappa.svg"} {
+	for _, name := range []string{"frontier.svg", "fig2-equal.svg"} {
 		if _, err := os.Stat(filepath.Join(out, "figures", name)); err != nil {
 			t.Error(err)
 		}

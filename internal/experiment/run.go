@@ -10,6 +10,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/topology"
 )
 
 // A Run computes the trials First to Last of a setting.
@@ -32,11 +33,10 @@ type Run struct {
 	Progress func(iterations int)
 }
 
-// Do computes the trials. When the context ends it returns its error and, if none
-// was delivered, what there is of the first trial.
-func (r *Run) Do(ctx context.Context) (unfinished *Trial, err error) {
+// Do computes the trials. When the context ends it returns its error.
+func (r *Run) Do(ctx context.Context) error {
 	if err := r.Setting.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	type outcome struct {
 		trial *Trial
@@ -67,14 +67,12 @@ func (r *Run) Do(ctx context.Context) (unfinished *Trial, err error) {
 		o := <-outcomes[i]
 		if o.err == nil {
 			o.err = r.Deliver(o.trial)
-		} else if i == 0 {
-			unfinished = o.trial
 		}
 		if o.err != nil {
-			return unfinished, o.err
+			return o.err
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // split returns how many trials run at once, and the threads of each.
@@ -87,35 +85,26 @@ func (r *Run) split() (lanes, threads int) {
 	return lanes, workers / lanes
 }
 
-// trial computes one trial: every method from the same initial estimate.
+// trial computes one trial: every method from its own initialisation, which the methods
+// of the paper have in common.
 func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	s := &r.Setting
 	t := &Trial{Number: number}
-	problem, weights, step, err := s.Start(ctx, number, threads)
+	problem, weights, err := s.draw(number, threads)
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("trial %d: %w", number, err)
 	}
-	agreement, err := s.Agreement()
-	if err != nil {
-		return t, err
+	if s.Reference == Pooled {
+		if problem.Truth, err = s.minimiser(ctx, number, threads); err != nil {
+			return t, fmt.Errorf("trial %d: %w", number, err)
+		}
 	}
 	for _, name := range s.Methods {
-		o := s.Options(threads)
-		o.Step, o.Agreement = step, agreement
-		net, err := s.Network(weights, number)
-		if err != nil {
-			return t, err
-		}
-		if name == Auto {
-			o.Agreement = consensus.Agreement{}
-			if o, err = difalt.Auto(ctx, problem, net, o); err != nil {
-				return t, fmt.Errorf("trial %d: %w", number, err)
-			}
-		} else if o.Method, err = difalt.ParseMethod(name); err != nil {
-			return t, err
-		}
 		t.Curves = append(t.Curves, Curve{Method: name})
-		if err := r.curve(ctx, &t.Curves[len(t.Curves)-1], number, problem, net, o); err != nil {
+		if err := r.curve(ctx, &t.Curves[len(t.Curves)-1], number, threads, problem, weights); err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("trial %d, method %s: %w", number, name, err)
+			}
 			return t, err
 		}
 	}
@@ -123,9 +112,39 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 }
 
 // curve runs one method and records its rows.
-func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem, net *consensus.Network, o difalt.Options) error {
-	clock := newClock(r.Setting.Time, derive(r.Setting.Seed, trial, forJitter), c.Method)
+func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt.Problem, weights *topology.Weights) error {
+	s := &r.Setting
+	if c.Method == Pooled {
+		s = s.pooled()
+		one, w, err := s.draw(trial, threads)
+		if err != nil {
+			return err
+		}
+		one.Truth = p.Truth
+		p, weights = one, w
+	}
+	o := s.Options(threads)
+	net, err := s.Network(weights, trial)
+	if err != nil {
+		return err
+	}
+	if o.Agreement, err = s.Agreement(); err != nil {
+		return err
+	}
+	switch c.Method {
+	case Auto:
+		o.Agreement = consensus.Agreement{}
+		o, err = difalt.Auto(ctx, p, net, o)
+	case Pooled:
+		o.Method = difalt.Accelerated
+	default:
+		o.Method, err = difalt.ParseMethod(c.Method)
+	}
+	if err != nil {
+		return err
+	}
 	c.Rows = make([]Row, 0, o.Iterations+1)
+	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
 	o.Observer = func(rec *difalt.Record) error {
 		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
 		if rec.Iteration > 0 {
@@ -133,18 +152,31 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial int, p *difalt.Problem,
 		}
 		return nil
 	}
+	chosen := net.Traffic() // what the choice has sent
 	res, err := difalt.Run(ctx, p, net, o)
 	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
 		err = nil
 	}
 	if err != nil {
-		return fmt.Errorf("trial %d, method %s: %w", trial, c.Method, err)
+		return err
 	}
+	c.begin(chosen.Plus(res.InitTraffic), clock)
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
 	r.progress(o.Iterations - res.Iterations)
 	return nil
+}
+
+// begin adds what was sent before the iterations to all rows.
+func (c *Curve) begin(before consensus.Traffic, clock *clock) {
+	clock.before, clock.seconds = consensus.Traffic{}, 0
+	seconds := clock.advance(before)
+	for i := range c.Rows {
+		row := &c.Rows[i]
+		row.Rounds, row.Messages, row.Bytes = row.Rounds+before.Rounds, row.Messages+before.Messages, row.Bytes+before.Bytes
+		row.Seconds += seconds
+	}
 }
 
 func (r *Run) progress(iterations int) {

@@ -26,7 +26,7 @@ func runTrials(t *testing.T, s Setting, first, last, workers int) []Trial {
 		trials = append(trials, *t)
 		return nil
 	}}
-	if _, err := r.Do(t.Context()); err != nil {
+	if err := r.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return trials
@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 	r := Run{Setting: s, First: 3, Last: 5, Workers: 2,
 		Deliver:  func(t *Trial) error { trials = append(trials, *t); return nil },
 		Progress: func(n int) { iterations.Add(int64(n)) }}
-	if _, err := r.Do(t.Context()); err != nil {
+	if err := r.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := iterations.Load(); n != 3*4*60 {
@@ -66,18 +66,31 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
+	var plan PlanInput
+	if err := plan.SetNetwork(w); err != nil {
+		t.Fatal(err)
+	}
 	// Per iteration: T_con rounds of 2|E| messages with the 8 d r bytes of a basis;
 	// a gather and a broadcast for the centralised method; one round for DGD.
 	edges := int64(w.Graph().Edges())
 	for k, want := range []struct{ rounds, messages int64 }{{4, 4 * 2 * edges}, {2, 2 * 6}, {4, 4 * 2 * edges}, {1, 2 * edges}} {
 		c := trials[0].Curves[k]
-		last := c.Rows[60]
-		if last.Rounds != 60*want.rounds || last.Messages != 60*want.messages || last.Bytes != last.Messages*8*20*2 {
-			t.Errorf("%s: %d rounds, %d messages, %d bytes after 60 iterations", c.Method, last.Rounds, last.Messages, last.Bytes)
+		start, last := c.Rows[0], c.Rows[60]
+		if last.Rounds-start.Rounds != 60*want.rounds || last.Messages-start.Messages != 60*want.messages || last.Bytes-start.Bytes != 60*want.messages*8*20*2 {
+			t.Errorf("%s: from %+v to %+v after 60 iterations", c.Method, start, last)
+		}
+		// Before them, two sums of 6 and of 4 numbers, and 20 power iterations with 6 rounds
+		// and a broadcast of a basis and 2 singular values.
+		if start.Rounds != int64(2*plan.SumRounds+20*(6+plan.BroadcastRounds)) || start.Messages != 2*2*5+20*(6*2*edges+5) ||
+			start.Bytes != 8*(2*5*(6+4)+20*(6*2*edges*40+5*42)) {
+			t.Errorf("%s: the initialisation took %+v", c.Method, start)
 		}
 		// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.
-		if least := 60 * float64(want.rounds) * 0.00100256; last.Seconds < least || last.Seconds > least+60 {
-			t.Errorf("%s: %g s, want at least %g", c.Method, last.Seconds, least)
+		if least := 60 * float64(want.rounds) * 0.00100256; last.Seconds-start.Seconds < least || last.Seconds-start.Seconds > least+60 {
+			t.Errorf("%s: %g s, want at least %g", c.Method, last.Seconds-start.Seconds, least)
+		}
+		if want := 0.001*float64(start.Rounds) + float64(start.Rounds*8*start.Bytes)/float64(start.Messages)/1e9; math.Abs(start.Seconds-want) > 1e-9 {
+			t.Errorf("%s: the initialisation took %g s, want %g", c.Method, start.Seconds, want)
 		}
 	}
 	if end := trials[0].Curves[0].Rows[60].SDFirst; !(end < 0.1*trials[0].Curves[0].Rows[0].SDFirst) {
@@ -115,17 +128,35 @@ func TestRunStops(t *testing.T) {
 	r := Run{Setting: s, First: 1, Last: 3, Workers: 1,
 		Deliver:  func(*Trial) error { t.Error("a trial was delivered"); return nil },
 		Progress: func(int) { cancel() }}
-	unfinished, err := r.Do(ctx)
+	err := r.Do(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
-	if unfinished == nil || len(unfinished.Curves) != 1 || len(unfinished.Curves[0].Rows) < 2 {
-		t.Errorf("what there was of the first trial is %+v", unfinished)
-	}
 	full := errors.New("disk full")
 	r = Run{Setting: s, First: 1, Last: 9, Workers: 2, Deliver: func(*Trial) error { return full }}
-	if _, err := r.Do(t.Context()); !errors.Is(err, full) {
+	if err := r.Do(t.Context()); !errors.Is(err, full) {
 		t.Errorf("error is %v, want that of Deliver", err)
+	}
+}
+
+// With few rounds diffusion ends between the minimisers of the nodes, tracking at that of
+// the pooled data, which one node with all data finds too.
+func TestRunPooled(t *testing.T) {
+	s := small()
+	s.Noise, s.Iterations, s.Rounds = 0.1, 60, 3
+	s.Methods = []string{Pooled, "accelerated", "accelerated-tracking"}
+	truth := runTrials(t, s, 1, 1, 1)[0].Curves
+	s.Reference = Pooled
+	pooled := runTrials(t, s, 1, 1, 1)[0].Curves
+	end := func(c Curve) Row { return c.Rows[len(c.Rows)-1] }
+	if d := end(pooled[0]).SDFirst; d > 1e-9 || end(pooled[2]).SDFirst > 1e-9 || end(pooled[1]).SDFirst < 1e-4 {
+		t.Errorf("to the minimiser: one node %g, tracking %g, diffusion %g", d, end(pooled[2]).SDFirst, end(pooled[1]).SDFirst)
+	}
+	if d, e := end(truth[0]).SDFirst, end(truth[2]).SDFirst; d < 1e-3 || math.Abs(d-e) > 1e-9 {
+		t.Errorf("to the truth: one node %g, tracking %g", d, e)
+	}
+	if b := end(truth[0]).Bytes; b != 0 {
+		t.Errorf("one node sends %d bytes", b)
 	}
 }
 
@@ -155,7 +186,7 @@ func TestRunUnusual(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	s := small()
 	s.Rank = 31
-	if _, err := (&Run{Setting: s, First: 1, Last: 1}).Do(t.Context()); err == nil || !strings.Contains(err.Error(), "rank is 31") {
+	if err := (&Run{Setting: s, First: 1, Last: 1}).Do(t.Context()); err == nil || !strings.Contains(err.Error(), "rank is 31") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -164,7 +195,7 @@ func TestSummarize(t *testing.T) {
 	curve := func(method string, distances ...float64) Curve {
 		c := Curve{Method: method}
 		for i, v := range distances {
-			c.Rows = append(c.Rows, Row{Iteration: i, SDFirst: v, Bytes: int64(100 * i), Seconds: float64(i) / 2})
+			c.Rows = append(c.Rows, Row{Iteration: i, SDFirst: v, Rounds: int64(3 + 2*i), Bytes: int64(7 + 100*i), Seconds: float64(i) / 2})
 		}
 		return c
 	}
@@ -176,11 +207,14 @@ func TestSummarize(t *testing.T) {
 	trials[2].Curves[1].Diverged = true
 	sum := Summarize(&Setting{}, trials, nil)
 	dif, dec := sum.Methods[0], sum.Methods[1]
-	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 || math.Abs(f.Mean-3.7e-6) > 1e-18 {
+	if f := dif.Final; f.Median != 1e-6 || f.Min != 1e-7 || f.Max != 1e-5 {
 		t.Errorf("final distances of dif are %+v", f)
 	}
-	if r := dif.Reached[0]; r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 100 || *r.Seconds != 0.5 {
+	if r := dif.Reached[0]; r.Trials != 3 || *r.Iterations != 1 || *r.Bytes != 107 || *r.Seconds != 0.5 {
 		t.Errorf("dif to 1e-3: %+v", r)
+	}
+	if dif.InitBytes != 7 || dif.InitRounds != 3 || *dif.Reached[0].Rounds != 5 {
+		t.Errorf("the initialisation of dif took %g bytes and %g rounds; to 1e-3: %g rounds", dif.InitBytes, dif.InitRounds, *dif.Reached[0].Rounds)
 	}
 	if r := dif.Reached[1]; r.Trials != 2 || *r.Iterations != 2 {
 		t.Errorf("dif to 1e-6: %+v", r)
@@ -188,7 +222,7 @@ func TestSummarize(t *testing.T) {
 	if r := dec.Reached[0]; r.Trials != 1 || r.Iterations != nil || r.Seconds != nil {
 		t.Errorf("dec to 1e-3, which one of three trials reaches: %+v", r)
 	}
-	if dec.Diverged != 1 || dif.Diverged != 0 || dif.Bytes != 200 || dif.Seconds != 1 {
+	if dec.Diverged != 1 || dif.Diverged != 0 || dif.Bytes != 207 || dif.Seconds != 1 {
 		t.Errorf("totals are %+v, %+v", dif, dec)
 	}
 }

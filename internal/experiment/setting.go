@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/faulty"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -29,14 +30,20 @@ type Setting struct {
 
 	Graph   string   `json:"graph"`   // as topology.Parse reads it
 	Weights string   `json:"weights"` // as topology.ParseRule reads it
-	Methods []string `json:"methods"` // as difalt.ParseMethod reads them, and Auto
+	Methods []string `json:"methods"` // as difalt.ParseMethod reads them, Auto and Pooled
+
+	// Reference is where distances are measured from: "truth" or "" for U*, or "pooled"
+	// for the minimiser of the data of all nodes, which noise keeps away from U*.
+	Reference string `json:"reference"`
 
 	Rounds          int `json:"rounds"`           // T_con
 	InitRounds      int `json:"init_rounds"`      // T_con,init
-	PowerIterations int `json:"power_iterations"` // T_pm
+	PowerIterations int `json:"power_iterations"` // T_pm; 0 is each method's default
 	Iterations      int `json:"iterations"`       // T_GD
 
 	ScaledStep     float64 `json:"scaled_step"`     // as in difalt.Options; 0 is its default
+	Memory         int     `json:"memory"`          // likewise
+	Preconditioner string  `json:"preconditioner"`  // as difalt.ParsePreconditioner reads it, or "" for scaled
 	MixedPrecision bool    `json:"mixed_precision"` // as in difalt.Options
 
 	// How nodes agree in the iterations; the zero values are the paper's AGREE.
@@ -53,9 +60,13 @@ type Setting struct {
 	Time TimeModel `json:"time_model"`
 }
 
-// Auto is the method of a setting that leaves the choice of method, rounds, step and
-// agreement to difalt.Auto.
-const Auto = "auto"
+// Methods of a setting beside those of package difalt: Auto leaves the choice of method,
+// rounds, step and agreement to difalt.Auto, and Pooled is one node with all data, which
+// sends nothing and ends at the minimiser that noise leaves to be found.
+const (
+	Auto   = "auto"
+	Pooled = "pooled"
+)
 
 // Synthetic returns the part that describes the data.
 func (s *Setting) Synthetic() Synthetic {
@@ -68,8 +79,10 @@ func (s *Setting) Synthetic() Synthetic {
 // Validate returns an error that names the first parameter out of range, or says
 // what is wrong with the graph and the weights of the first trial.
 func (s *Setting) Validate() error {
-	if err := atLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds,
-		"power-iterations", s.PowerIterations, "iterations", s.Iterations); err != nil {
+	if err := atLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds, "iterations", s.Iterations); err != nil {
+		return err
+	}
+	if err := atLeast(0, "power-iterations", s.PowerIterations, "memory", s.Memory); err != nil {
 		return err
 	}
 	if err := s.Synthetic().Validate(); err != nil {
@@ -82,8 +95,8 @@ func (s *Setting) Validate() error {
 		return fmt.Errorf("method: none is listed; want some of %v", difalt.Methods())
 	}
 	for i, m := range s.Methods {
-		if _, err := difalt.ParseMethod(m); err != nil && m != Auto {
-			return fmt.Errorf("method: %w; or %s", err, Auto)
+		if _, err := difalt.ParseMethod(m); err != nil && m != Auto && m != Pooled {
+			return fmt.Errorf("method: %w; or %s or %s", err, Auto, Pooled)
 		}
 		if slices.Contains(s.Methods[:i], m) {
 			return fmt.Errorf("method: %s is listed twice", m)
@@ -91,6 +104,12 @@ func (s *Setting) Validate() error {
 	}
 	if !(s.ScaledStep >= 0) || math.IsInf(s.ScaledStep, 0) {
 		return fmt.Errorf("scaled-step is %v: must be positive, or 0 for the default", s.ScaledStep)
+	}
+	if _, err := s.preconditioner(); err != nil {
+		return fmt.Errorf("preconditioner: %w", err)
+	}
+	if s.Reference != "" && s.Reference != "truth" && s.Reference != Pooled {
+		return fmt.Errorf("reference is %q: want truth or %s", s.Reference, Pooled)
 	}
 	if err := s.Time.Validate(); err != nil {
 		return err
@@ -109,6 +128,15 @@ func (s *Setting) Validate() error {
 	}
 	if _, err := net.NewMixer(agreement, nil); err != nil {
 		return fmt.Errorf("agree: %w", err)
+	}
+	o := s.Options(1)
+	o.Agreement = agreement
+	for _, m := range s.Methods {
+		if o.Method, err = difalt.ParseMethod(m); err == nil {
+			if err := o.Validate(); err != nil {
+				return fmt.Errorf("method: %w", err)
+			}
+		}
 	}
 	return nil
 }
@@ -208,35 +236,81 @@ func (s *Setting) Problem(trial, workers int) (*difalt.Problem, error) {
 // Options returns the options of a trial, without a method, a step and an agreement.
 // Curves show all iterations, so nothing ends a run early.
 func (s *Setting) Options(workers int) difalt.Options {
+	p, _ := s.preconditioner()
 	return difalt.Options{
 		Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
 		InitRounds: s.InitRounds, PowerIterations: s.PowerIterations,
-		ScaledStep: s.ScaledStep, MixedPrecision: s.MixedPrecision, Workers: workers, Tolerance: -1,
+		ScaledStep: s.ScaledStep, Memory: s.Memory, Preconditioner: p, MixedPrecision: s.MixedPrecision,
+		Workers: workers, Tolerance: -1,
 	}
 }
 
-// Start returns the problem of a trial with the initial estimate from which all
-// methods start in U0, the mixing weights, and the step size.
-func (s *Setting) Start(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, float64, error) {
-	fail := func(err error) (*difalt.Problem, *topology.Weights, float64, error) {
-		return nil, nil, 0, fmt.Errorf("trial %d: %w", trial, err)
+func (s *Setting) preconditioner() (difalt.Preconditioner, error) {
+	if s.Preconditioner == "" {
+		return difalt.PreconditionerScaled, nil
 	}
+	return difalt.ParsePreconditioner(s.Preconditioner)
+}
+
+// draw returns the problem of a trial and its mixing weights.
+func (s *Setting) draw(trial, workers int) (*difalt.Problem, *topology.Weights, error) {
 	weights, err := s.Mixing(trial)
 	if err != nil {
-		return fail(err)
+		return nil, nil, err
+	}
+	problem, err := s.Problem(trial, workers)
+	return problem, weights, err
+}
+
+// Start returns the problem of a trial with the initial estimate of the paper's methods
+// in U0, and the mixing weights.
+func (s *Setting) Start(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, error) {
+	problem, weights, err := s.draw(trial, workers)
+	if err != nil {
+		return nil, nil, err
 	}
 	net, err := consensus.New(weights, nil)
 	if err != nil {
-		return fail(err)
-	}
-	problem, err := s.Problem(trial, workers)
-	if err != nil {
-		return fail(err)
+		return nil, nil, err
 	}
 	initial, err := difalt.Initialize(ctx, problem, net, s.Options(workers))
 	if err != nil {
-		return fail(err)
+		return nil, nil, err
 	}
 	problem.U0 = initial.U
-	return problem, weights, initial.Step, nil
+	return problem, weights, nil
+}
+
+// pooled returns the setting with all data at one node.
+func (s *Setting) pooled() *Setting {
+	one := *s
+	one.Nodes, one.Graph, one.Weights = 1, "complete", topology.Metropolis.String()
+	one.Agree, one.Compress, one.Sporadic, one.Loss, one.Delay, one.Duplicate = "", "", 0, 0, 0, 0
+	return &one
+}
+
+// minimiser returns where the accelerated method ends with all data of a trial at one
+// node: the minimiser of the pooled data.
+func (s *Setting) minimiser(ctx context.Context, trial, workers int) (*kernel.Basis, error) {
+	one := s.pooled()
+	p, weights, err := one.draw(trial, workers)
+	if err != nil {
+		return nil, err
+	}
+	net, err := one.Network(weights, trial)
+	if err != nil {
+		return nil, err
+	}
+	o := one.Options(workers)
+	o.Method, o.Tolerance, o.Iterations = difalt.Accelerated, 1e-13, 0
+	res, err := difalt.Run(ctx, p, net, o)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the minimiser of the pooled data: %w", err)
+	case res.Status == difalt.Canceled:
+		return nil, ctx.Err()
+	case !(res.Residual < 1e-11): // it may end at rounding, above the tolerance
+		return nil, fmt.Errorf("the minimiser of the pooled data is known to %.1e only", res.Residual)
+	}
+	return res.U[0], nil
 }

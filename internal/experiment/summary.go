@@ -15,10 +15,7 @@ type Summary struct {
 	Setting Setting           `json:"setting"`
 	Trials  int               `json:"trials"`
 	Machine map[string]string `json:"machine"` // what it ran on; see cmd/difalt info
-	// WallSeconds is how long the trials took by the clock on the wall, over all the
-	// runs that added to them but those that were killed.
-	WallSeconds float64         `json:"wall_seconds"`
-	Methods     []MethodSummary `json:"methods"`
+	Methods []MethodSummary   `json:"methods"`
 }
 
 // A MethodSummary condenses the curves of a method. Distances are those of node 0.
@@ -28,7 +25,11 @@ type MethodSummary struct {
 	Final Spread `json:"final_distance"`
 	// Reached says what it took to get to each of the Targets.
 	Reached []Reached `json:"reached"`
-	// Medians over the trials of what whole runs took, without the initialisation.
+	// Medians over the trials: of what the initialisation has sent, and of what whole runs
+	// took with it.
+	InitRounds float64 `json:"init_rounds"`
+	InitBytes  float64 `json:"init_bytes"`
+
 	Rounds   float64 `json:"rounds"`
 	Messages float64 `json:"messages"`
 	Bytes    float64 `json:"bytes"`
@@ -39,7 +40,6 @@ type MethodSummary struct {
 
 // A Spread describes one number over the trials.
 type Spread struct {
-	Mean   float64 `json:"mean"`
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
@@ -51,6 +51,7 @@ type Reached struct {
 	Trials   int     `json:"trials"` // that got there
 	// Medians over all trials; null when half of them or more did not get there.
 	Iterations *float64 `json:"iterations"`
+	Rounds     *float64 `json:"rounds"`
 	Bytes      *float64 `json:"bytes"`
 	Seconds    *float64 `json:"seconds"`
 }
@@ -89,18 +90,20 @@ func byMethod(trials []Trial) [][]*Curve {
 
 func summarize(curves []*Curve) MethodSummary {
 	m := MethodSummary{Method: curves[0].Method}
-	last := func(f func(*Row) float64) []float64 {
+	over := func(row func(*Curve) *Row, f func(*Row) float64) []float64 {
 		v := make([]float64, len(curves))
 		for i, c := range curves {
-			v[i] = f(&c.Rows[len(c.Rows)-1])
+			v[i] = f(row(c))
 		}
 		return v
 	}
-	m.Final = spread(last(func(r *Row) float64 { return r.SDFirst }))
-	m.Rounds = median(last(func(r *Row) float64 { return float64(r.Rounds) }))
-	m.Messages = median(last(func(r *Row) float64 { return float64(r.Messages) }))
-	m.Bytes = median(last(func(r *Row) float64 { return float64(r.Bytes) }))
-	m.Seconds = median(last(func(r *Row) float64 { return r.Seconds }))
+	start, end := func(c *Curve) *Row { return &c.Rows[0] }, func(c *Curve) *Row { return &c.Rows[len(c.Rows)-1] }
+	rounds, bytes := func(r *Row) float64 { return float64(r.Rounds) }, func(r *Row) float64 { return float64(r.Bytes) }
+	m.Final = spread(over(end, func(r *Row) float64 { return r.SDFirst }))
+	m.InitRounds, m.InitBytes = median(over(start, rounds)), median(over(start, bytes))
+	m.Rounds, m.Bytes = median(over(end, rounds)), median(over(end, bytes))
+	m.Messages = median(over(end, func(r *Row) float64 { return float64(r.Messages) }))
+	m.Seconds = median(over(end, func(r *Row) float64 { return r.Seconds }))
 	for _, c := range curves {
 		if c.Diverged {
 			m.Diverged++
@@ -114,16 +117,17 @@ func summarize(curves []*Curve) MethodSummary {
 
 func reached(curves []*Curve, target float64) Reached {
 	r := Reached{Distance: target}
-	n := len(curves)
-	iterations, bytes, seconds := make([]float64, n), make([]float64, n), make([]float64, n)
+	iterations, rounds, bytes, seconds := make([]float64, len(curves)), make([]float64, len(curves)), make([]float64, len(curves)), make([]float64, len(curves))
 	for i, c := range curves {
 		k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target })
 		if k < 0 {
-			iterations[i], bytes[i], seconds[i] = math.Inf(1), math.Inf(1), math.Inf(1)
+			inf := math.Inf(1)
+			iterations[i], rounds[i], bytes[i], seconds[i] = inf, inf, inf, inf
 			continue
 		}
 		r.Trials++
-		iterations[i], bytes[i], seconds[i] = float64(c.Rows[k].Iteration), float64(c.Rows[k].Bytes), c.Rows[k].Seconds
+		row := &c.Rows[k]
+		iterations[i], rounds[i], bytes[i], seconds[i] = float64(row.Iteration), float64(row.Rounds), float64(row.Bytes), row.Seconds
 	}
 	finite := func(v []float64) *float64 {
 		if m := median(v); !math.IsInf(m, 1) {
@@ -131,16 +135,12 @@ func reached(curves []*Curve, target float64) Reached {
 		}
 		return nil
 	}
-	r.Iterations, r.Bytes, r.Seconds = finite(iterations), finite(bytes), finite(seconds)
+	r.Iterations, r.Rounds, r.Bytes, r.Seconds = finite(iterations), finite(rounds), finite(bytes), finite(seconds)
 	return r
 }
 
 func spread(v []float64) Spread {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return Spread{Mean: sum / float64(len(v)), Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
+	return Spread{Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
 }
 
 func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }

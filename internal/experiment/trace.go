@@ -12,12 +12,14 @@ const TraceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement
 // A Row is the state of a method after an iteration; iteration 0 is the initial
 // estimate. See difalt.Record.
 type Row struct {
-	Iteration               int
-	SDFirst, SDMax, SDMean  float64 // subspace distance to U*: of node 0, the largest, the mean
-	Disagreement            float64 // the largest Frobenius distance between two nodes' bases
-	Objective               float64
-	Rounds, Messages, Bytes int64   // so far, without the initialisation
-	Seconds                 float64 // so far: measured computation and modelled communication
+	Iteration              int
+	SDFirst, SDMax, SDMean float64 // subspace distance to U*: of node 0, the largest, the mean
+	Disagreement           float64 // the largest Frobenius distance between two nodes' bases
+	Objective              float64
+	// What was sent so far, by the initialisation too: row 0 has what that has sent.
+	Rounds, Messages, Bytes int64
+	// So far: the iterations' measured computation, and all modelled communication.
+	Seconds float64
 }
 
 // A Curve is a method's way through a trial.
