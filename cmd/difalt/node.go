@@ -24,7 +24,8 @@ import (
 const nodeHelp = `Train with the owners of other tables. This process reads its own table only, trains with
 the other nodes of cluster.json, each of which runs this command, and writes its own model:
 its estimate of the shared basis, the shared mean and scaling, and its own tasks. The model
-has the same bits as that of all files in one process that averages round by round.
+has the same bits as that of "difalt fit" with all files, where nodes agree along a tree
+(the default); with --agree plain, as that of one process that averages round by round.
 
 Options that say how to train must be the same at all nodes; what differs is refused by
 its name, before anything else is sent. What a node sends is the same as in "difalt fit":
@@ -42,16 +43,14 @@ const nodeExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c
   difalt node --cluster keys/cluster.json --key keys/a.key --data mine.csv \
       --task clinic --target score --drop patient --model mine.npz      (on a; likewise on b and c)`
 
-// nodeFlags are the flags of node: those of fit that concern one node, who it is, and
-// how to average.
+// nodeFlags are the flags of node: those of fit that concern one node, and who it is.
 type nodeFlags struct {
 	*fitFlags
-	member           memberFlags
-	codec, averaging string
-	log              string
-	every            time.Duration
-	untilEOF         bool
-	set              *pflag.FlagSet
+	member   memberFlags
+	log      string
+	every    time.Duration
+	untilEOF bool
+	set      *pflag.FlagSet
 }
 
 // The network is in cluster.json; a page needs all tasks.
@@ -59,8 +58,8 @@ var notForNodes = map[string]bool{"graph": true, "weights": true, "node": true, 
 
 // sharedFlags are those that must be the same at all nodes, beyond what the tables say.
 var sharedFlags = []string{
-	"task", "target", "tune", "rank", "method", "rounds", "init-rounds", "power-iterations", "iterations", "tolerance",
-	"step", "normalize-tasks", "ridge", "mean", "standardize", "intercept", "folds", "baselines", "seed", "codec", "averaging",
+	"task", "target", "tune", "rank", "auto", "method", "agree", "compress", "starts", "rounds", "init-rounds", "power-iterations", "iterations", "tolerance",
+	"step", "normalize-tasks", "ridge", "mean", "standardize", "intercept", "folds", "baselines", "seed",
 }
 
 func newNodeFlags() *nodeFlags {
@@ -72,29 +71,11 @@ func newNodeFlags() *nodeFlags {
 			f.set.AddFlag(flag)
 		}
 	})
-	addAveraging(f.set, &f.codec, &f.averaging)
 	f.set.StringVar(&f.log, "log", "text", "how to log, to standard error: text or json")
 	f.set.DurationVar(&f.every, "log-every", 5*time.Second, "how often to log how far the training is, `TIME`")
 	f.set.BoolVar(&f.untilEOF, "until-eof", false, "leave when standard input ends")
 	_ = f.set.MarkHidden("until-eof")
 	return f
-}
-
-func addAveraging(s *pflag.FlagSet, codec, averaging *string) {
-	s.StringVar(codec, "codec", "none", "how estimates are coded when they are sent, `CODEC`: none (float64), float32, int8, int4")
-	s.StringVar(averaging, "averaging", "plain", "how rounds of averaging are combined, `KIND`: plain, chebyshev, tree")
-}
-
-// agreement returns what the flags of addAveraging say.
-func agreement(codec, averaging string) (a consensus.Agreement, err error) {
-	a.RoundByRound = true
-	if a.Codec, err = consensus.ParseCodec(codec); err != nil {
-		return a, usagef("--codec: %w", err)
-	}
-	if a.Polynomial, err = consensus.ParsePolynomial(averaging); err != nil {
-		return a, usagef("--averaging: %w", err)
-	}
-	return a, nil
 }
 
 func newNodeCommand() *cobra.Command {
@@ -125,7 +106,7 @@ func newNodeCommand() *cobra.Command {
 	return cmd
 }
 
-func (f *nodeFlags) resolve() (err error) {
+func (f *nodeFlags) resolve() error {
 	if isProblem(f.data) {
 		return usagef("--data: a node reads a table, but %s is a problem file", f.data)
 	}
@@ -138,8 +119,8 @@ func (f *nodeFlags) resolve() (err error) {
 	if f.every <= 0 {
 		return usagef("--log-every is %v: must be positive", f.every)
 	}
-	f.options.Agreement, err = agreement(f.codec, f.averaging)
-	return err
+	f.options.Agreement.RoundByRound = true
+	return nil
 }
 
 // run trains: the report goes to stdout, the log to stderr.
@@ -172,7 +153,7 @@ func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	trace := newTrace(f.options.Method)
+	trace := &trace{}
 	if out.trace != nil {
 		c.Options.Observer = trace.observe
 	}
@@ -207,8 +188,8 @@ func (f *nodeFlags) train(ctx context.Context, m *member, t *dataset.Table, c *f
 	if c.Network, err = consensus.New(w, m.transport); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v, rank %d, method %v, %d rounds an iteration\n\n",
-		f.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w, c.Options.Rank, c.Options.Method, c.Options.Rounds)
+	fmt.Fprintf(stdout, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v, rank %d\n\n",
+		f.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w, c.Options.Rank)
 	fitted, report, err := fit.Fit(ctx, t, *c)
 	if errors.Is(err, context.Canceled) {
 		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
@@ -216,6 +197,7 @@ func (f *nodeFlags) train(ctx context.Context, m *member, t *dataset.Table, c *f
 	if err != nil {
 		return err
 	}
+	trace.curve.Method = fitted.Parameters().Method
 	if err := out.write(fitted, trace); err != nil {
 		return err
 	}
@@ -251,7 +233,7 @@ func (f *nodeFlags) config(t *dataset.Table) (*fit.Config, error) {
 	return &fit.Config{
 		Options: o, Train: train,
 		NoMean: f.mean == "none", Standardize: f.standardize, Intercept: f.intercept,
-		Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
+		Auto: f.auto, Starts: f.starts, Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
 		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
 	}, nil
 }

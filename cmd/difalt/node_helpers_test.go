@@ -187,12 +187,10 @@ func (f *federation) launch(t *testing.T, more ...string) []*process {
 	return list
 }
 
-// whole fits all files in this process, round by round.
+// whole fits all files in this process, as difalt fit does but round by round.
 func (f *federation) whole(t *testing.T, graph string, more ...string) *model.Model {
 	t.Helper()
-	var codec, averaging string
 	flags := newFitFlags()
-	addAveraging(flags.set, &codec, &averaging)
 	path := filepath.Join(t.TempDir(), "whole.npz")
 	args := append([]string{"--data", f.path("site-*.csv"), "--graph", graph, "--model", path}, clinicFlags...)
 	err := flags.set.Parse(append(args, more...))
@@ -200,9 +198,8 @@ func (f *federation) whole(t *testing.T, graph string, more ...string) *model.Mo
 		err = flags.resolve()
 	}
 	if err == nil {
-		flags.options.Agreement, err = agreement(codec, averaging)
-	}
-	if err == nil {
+		// Along a tree there is nothing to ask for: these are the bits of difalt fit.
+		flags.options.Agreement.RoundByRound = flags.agree != "tree"
 		err = flags.run(t.Context(), new(bytes.Buffer), new(bytes.Buffer))
 	}
 	if err != nil {

@@ -20,11 +20,12 @@ import (
 // several methods, codecs and ways of averaging; started one by one, or by up.
 func TestNodesSameBits(t *testing.T) {
 	for _, flags := range [][]string{
-		{"--method", "dif", "--ridge", "1"},
-		{"--method", "dif", "--codec", "int8", "--tune", "--folds", "2", "--rank", "2", "--iterations", "8"},
-		{"--method", "dec", "--averaging", "chebyshev", "--baselines=false"},
+		{"--ridge", "1"}, // the default
+		{"--auto", "--ridge", "1"},
+		{"--method", "dif", "--compress", "int8", "--tune", "--folds", "2", "--rank", "2", "--iterations", "8"},
+		{"--method", "dec", "--agree", "chebyshev", "--baselines=false"},
 		{"--method", "altgdmin", "--mean", "none", "--ridge", "2"},
-		{"--method", "dgd", "--codec", "float32", "--standardize=false"},
+		{"--method", "dgd", "--compress", "float32", "--standardize=false"},
 	} {
 		what := strings.Join(flags, " ")
 		f := federate(t, "path", nil)
@@ -44,7 +45,7 @@ func TestNodesSameBits(t *testing.T) {
 // nothing behind.
 func TestUp(t *testing.T) {
 	for _, flags := range [][]string{
-		{"-n", "3", "--codec", "int4", "--graph", "ring"},
+		{"-n", "3", "--compress", "int4", "--graph", "ring"},
 		{"--method", "dec", "--graph", "star"},
 	} {
 		f := &federation{folder: sites(t)}
@@ -103,7 +104,7 @@ func TestUpEnds(t *testing.T) {
 }
 
 // long are flags of a training that does not end by itself.
-var long = []string{"--iterations", "10000000", "--ridge", "2", "--baselines=false", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
+var long = []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--ridge", "2", "--baselines=false", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
 
 // training waits until all nodes are in the iterations.
 func training(t *testing.T, list []*process) {
@@ -155,7 +156,7 @@ func tail(p *process) string {
 // longer, the others name it, and it finds out when it goes on.
 func TestStopped(t *testing.T) {
 	f := federate(t, "path", nil)
-	flags := []string{"--iterations", "400", "--ridge", "2", "--round-timeout", "20s"}
+	flags := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2", "--round-timeout", "20s"}
 	list := f.launch(t, flags...)
 	training(t, list)
 	_ = list[1].cmd.Process.Signal(syscall.SIGSTOP)
@@ -167,7 +168,7 @@ func TestStopped(t *testing.T) {
 			t.Fatalf("stopped for a second: node %d ends with %d: %s", i, code, tail(p))
 		}
 	}
-	f.sameBits(t, "stopped", f.whole(t, "path", "--iterations", "400", "--ridge", "2"))
+	f.sameBits(t, "stopped", f.whole(t, "path", "--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2"))
 
 	f = federate(t, "path", nil)
 	list = f.launch(t, long...)
@@ -276,7 +277,7 @@ func TestNodeErrors(t *testing.T) {
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", other.path("site-a.key")}, exitFailure, "that of no node"},
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", loose}, exitFailure, "others may read this key"},
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--rank", "99"}, exitUsage, "--rank is 99"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--codec", "zip"}, exitUsage, "--codec"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--compress", "zip"}, exitUsage, "--compress"},
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--round-timeout", "0s"}, exitUsage, "--round-timeout is 0s"},
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--listen", "192.0.2.1:1"}, exitFailure, "--listen"},
 		{[]string{"up"}, exitUsage, "at least two nodes"},

@@ -31,7 +31,7 @@ report is that of the first node: the errors are those of all nodes, the tasks i
 With --model m.npz node a writes m-a.npz. Ctrl-C ends the training at all nodes together.`
 
 const upExamples = `  difalt up --data 'site-*.csv' --task clinic --target score --drop patient --model m.npz
-  difalt up -n 4 --data 'site-*.csv' --task clinic --target score --graph path --codec int8`
+  difalt up -n 4 --data 'site-*.csv' --task clinic --target score --graph path --agree plain --compress int8`
 
 // upFlags are those of node, the network, and the number of processes.
 type upFlags struct {
