@@ -26,6 +26,15 @@ func (t *Table) AssignBlocks(l int) error {
 	return nil
 }
 
+// AssignNode puts all tasks on one node of the given name.
+func (t *Table) AssignNode(name string) {
+	t.nodes, t.nodeIndex = nil, map[string]int{}
+	g := t.addNode(name)
+	for k := range t.nodeOf {
+		t.nodeOf[k] = g
+	}
+}
+
 // A Layout says which tasks of a table live on which node: Layout[g][i] is the
 // table's number of task i of node g.
 type Layout [][]int

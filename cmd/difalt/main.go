@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
@@ -21,6 +22,7 @@ import (
 const (
 	exitFailure     = 1
 	exitUsage       = 2
+	exitPeer        = 3   // another node of the network has failed, or refuses this one
 	exitInterrupted = 130 // as shells report a program that SIGINT ended
 )
 
@@ -46,11 +48,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	// Errors of package difalt carry the same prefix.
 	fmt.Fprintf(stderr, "difalt: %s\n", strings.TrimPrefix(err.Error(), "difalt: "))
 	var usage *usageError
+	var peer *consensus.PeerError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &peer):
+		return exitPeer
 	}
 	return exitFailure
 }

@@ -23,6 +23,11 @@ const rootExamples = `  difalt simulate                      a small experiment 
   difalt adapt --model m.npz --data new-tasks.csv --out m2.npz
                                        add tasks without training again
 
+  difalt up --data 'site-*.csv' --task clinic --target y --model m.npz
+                                       one process a file, each with a table of its own
+  difalt node --cluster cluster.json --key site.key --data mine.csv --task clinic --target y
+                                       train with the owners of other tables
+
   difalt bench                         how fast this machine is, and could be
   difalt info                          what this machine computes with`
 
@@ -43,7 +48,7 @@ func newRootCommand() *cobra.Command {
 		return usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
 	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newResultsCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
+	root.AddCommand(newSimulateCommand(), newResultsCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newClusterCommand(), newNodeCommand(), newUpCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
 	root.SetGlobalNormalizationFunc(formerNames)
 	return root
 }

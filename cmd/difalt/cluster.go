@@ -1,0 +1,231 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/topology"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const clusterHelp = `Make and check cluster.json, the list of the nodes that train together: their names,
+addresses and keys, and who talks to whom. All nodes have the same file; each has a key
+of its own. docs/network.md goes through it in five minutes.`
+
+const clusterExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c=host-c:7001 --graph ring --out keys
+  difalt cluster check --cluster keys/cluster.json --key keys/a.key     (on a; the same on b and c)`
+
+// clusterFile is the name of the file that cluster new writes.
+const clusterFile = "cluster.json"
+
+func newClusterCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cluster", Short: "Make and check the list of nodes that train together",
+		Long: clusterHelp, Example: clusterExamples, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterKeyCommand())
+	return cmd
+}
+
+// clusterFlags are the flags of cluster new.
+type clusterFlags struct {
+	nodes                  []string
+	graph, weights, folder string
+	seed                   uint64
+	epoch                  uint32
+}
+
+func newClusterNewCommand() *cobra.Command {
+	f := &clusterFlags{}
+	cmd := &cobra.Command{
+		Use: "new --nodes LIST --out DIR", Short: "Write cluster.json, and a key for each node", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.OutOrStdout()) },
+	}
+	s := cmd.Flags()
+	s.SortFlags = false
+	s.StringSliceVar(&f.nodes, "nodes", nil, "[NAME=]HOST:PORT of every node, `LIST`; a name is the host unless it is given (required)")
+	s.StringVar(&f.graph, "graph", "ring", "who talks to whom, `KIND`: er:P, ring, path, star, grid, torus, complete, exponential")
+	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of a random graph")
+	s.Uint32Var(&f.epoch, "epoch", 1, "number of this version of the network: nodes of another one are refused")
+	s.StringVar(&f.folder, "out", "", "write cluster.json and NAME.key to the folder `DIR` (required)")
+	return cmd
+}
+
+func (f *clusterFlags) run(stdout io.Writer) error {
+	if f.folder == "" {
+		return usagef("--out is missing: need a folder")
+	}
+	names, addresses, err := f.parseNodes()
+	if err != nil {
+		return err
+	}
+	graph, err := topology.Parse(f.graph, len(names), f.seed)
+	if err != nil {
+		return usagef("--graph: %w", err)
+	}
+	c, keys, err := newCluster(names, addresses, graph, f.weights)
+	if err != nil {
+		return usagef("--nodes, --graph and --weights: %w", err)
+	}
+	c.Epoch = f.epoch
+	if err := writeCluster(f.folder, c, keys); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: %d nodes, %d edges, run %s, epoch %d\n", filepath.Join(f.folder, clusterFile), len(names), graph.Edges(), c.Run, c.Epoch)
+	for _, name := range names {
+		fmt.Fprintf(stdout, "%s: for %s only\n", filepath.Join(f.folder, name+".key"), name)
+	}
+	return nil
+}
+
+// parseNodes returns the names and addresses of the nodes.
+func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
+	for _, s := range f.nodes {
+		name, address, named := strings.Cut(s, "=")
+		if !named {
+			address = s
+		}
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, nil, usagef("--nodes: %q: want [NAME=]HOST:PORT", s)
+		}
+		if !named {
+			name = host
+		}
+		names, addresses = append(names, name), append(addresses, address)
+	}
+	if len(names) < 2 {
+		return nil, nil, usagef("--nodes has %d: need at least 2", len(names))
+	}
+	return names, addresses, nil
+}
+
+// newCluster returns a cluster with new keys.
+func newCluster(names, addresses []string, graph *topology.Graph, rule string) (*engine.Cluster, [][]byte, error) {
+	run := make([]byte, 8)
+	_, _ = rand.Read(run) // never fails
+	c := &engine.Cluster{Version: 1, Run: hex.EncodeToString(run), Epoch: 1, Rule: rule}
+	var keys [][]byte
+	for i, name := range names {
+		key, text, err := engine.NewKey()
+		if err != nil {
+			return nil, nil, err
+		}
+		keys = append(keys, text)
+		c.Nodes = append(c.Nodes, engine.NodeEntry{Name: name, Address: addresses[i], Pins: []engine.Pin{engine.PinOf(key.Public().(ed25519.PublicKey))}})
+		for _, j := range graph.Neighbors(i) {
+			if j > i {
+				c.Edges = append(c.Edges, [2]int{i, j})
+			}
+		}
+	}
+	return c, keys, c.Check()
+}
+
+// writeCluster writes cluster.json and the keys, none of which may exist.
+func writeCluster(folder string, c *engine.Cluster, keys [][]byte) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	path := filepath.Join(folder, clusterFile)
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("--out: %s exists: nodes that have it would not talk to those of another", path)
+	}
+	for i, node := range c.Nodes {
+		if err := writeKey(filepath.Join(folder, node.Name+".key"), keys[i]); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	text, err := c.Text()
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, text)
+}
+
+// writeKey writes a key file for its owner only, which must not exist.
+func writeKey(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+func newClusterKeyCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "key --out FILE", Short: "Make a new key for a node, and print what to write in cluster.json", Args: noArguments,
+		Long: `Make a new key for a node. To change the key of a node, add what this prints to the keys
+of the node in every cluster.json; then give the node its new key; then remove the old
+one. Nodes that run keep the cluster.json with which they started.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out == "" {
+				return usagef("--out is missing: need a file")
+			}
+			key, text, err := engine.NewKey()
+			if err != nil {
+				return err
+			}
+			if err := writeKey(out, text); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), engine.PinOf(key.Public().(ed25519.PublicKey)))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write the key to `FILE`, which must not exist (required)")
+	return cmd
+}
+
+func newClusterCheckCommand() *cobra.Command {
+	f := &memberFlags{}
+	cmd := &cobra.Command{
+		Use: "check --cluster FILE [--key FILE]", Short: "Check cluster.json, and whether the neighbours can be reached and agree", Args: noArguments,
+		Long: `Check cluster.json. With the key of a node, check all edges of that node too, in the
+direction in which they will be used: the keys at both ends, and that both have the same
+cluster.json but for addresses and keys. The neighbours must run this command at the
+same time, or wait in "difalt node". The exit code is 0 if all is well and 3 if a
+neighbour cannot be reached or disagrees.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := f.readCluster()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", f.cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
+			if f.key == "" {
+				return nil
+			}
+			m, err := f.join(cmd.Context(), c, engine.Options{
+				Probe: true, Report: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
+			})
+			if err != nil {
+				return err
+			}
+			m.transport.Close()
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: all neighbours can be reached and agree\n", m.name())
+			return nil
+		},
+	}
+	cmd.Flags().SortFlags = false
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(set)
+	for _, name := range []string{"cluster", "key", "listen", "join-timeout"} {
+		cmd.Flags().AddFlag(set.Lookup(name))
+	}
+	return cmd
+}

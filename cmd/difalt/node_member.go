@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/spf13/pflag"
+)
+
+// memberFlags say which node of which network this process is.
+type memberFlags struct {
+	cluster, key, listen   string
+	listenFD               int
+	joining, round, rejoin time.Duration
+}
+
+func (f *memberFlags) add(s *pflag.FlagSet) {
+	s.StringVar(&f.cluster, "cluster", "", "`FILE` that says who the nodes are: cluster.json (required)")
+	s.StringVar(&f.key, "key", "", "`FILE` with the key of this node, which says which of them it is (required)")
+	s.StringVar(&f.listen, "listen", "", "`ADDRESS` to listen on (default: that of the node in cluster.json)")
+	s.IntVar(&f.listenFD, "listen-fd", 0, "use the listening socket that is open as this file")
+	_ = s.MarkHidden("listen-fd")
+	f.addTimeouts(s)
+}
+
+func (f *memberFlags) addTimeouts(s *pflag.FlagSet) {
+	s.DurationVar(&f.joining, "join-timeout", 10*time.Minute, "how long to wait for the neighbours at the start, `TIME`")
+	s.DurationVar(&f.round, "round-timeout", 2*time.Minute, "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in")
+	s.DurationVar(&f.rejoin, "rejoin-timeout", 30*time.Second, "how long a neighbour may be out of reach before it has failed, `TIME`")
+}
+
+func (f *memberFlags) check() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"join-timeout", f.joining}, {"round-timeout", f.round}, {"rejoin-timeout", f.rejoin}} {
+		if d.value <= 0 {
+			return usagef("--%s is %v: must be positive", d.name, d.value)
+		}
+	}
+	return nil
+}
+
+func (f *memberFlags) readCluster() (*engine.Cluster, error) {
+	if f.cluster == "" {
+		return nil, usagef("--cluster is missing: need the file cluster.json")
+	}
+	c, err := engine.ReadCluster(f.cluster)
+	if err != nil {
+		return nil, fmt.Errorf("--cluster: %w", err)
+	}
+	return c, nil
+}
+
+// A member is this process as a node of a network.
+type member struct {
+	cluster   *engine.Cluster
+	node      int
+	transport *engine.Transport
+}
+
+func (m *member) name() string { return m.cluster.Nodes[m.node].Name }
+
+// identify returns which node the key is that of.
+func (f *memberFlags) identify(c *engine.Cluster) (int, ed25519.PrivateKey, error) {
+	if f.key == "" {
+		return 0, nil, usagef("--key is missing: need the key of a node")
+	}
+	key, err := engine.ReadKey(f.key)
+	if err != nil {
+		return 0, nil, fmt.Errorf("--key: %w", err)
+	}
+	pin := engine.PinOf(key.Public().(ed25519.PublicKey))
+	node := c.NodeOf(pin)
+	if node < 0 {
+		return 0, nil, fmt.Errorf("--key: %s is the key %s, which is that of no node in %s", f.key, pin, f.cluster)
+	}
+	return node, key, nil
+}
+
+// open listens where the node should.
+func (f *memberFlags) open(address string) (net.Listener, error) {
+	if f.listenFD > 0 {
+		file := os.NewFile(uintptr(f.listenFD), "listener")
+		defer file.Close()
+		return net.FileListener(file)
+	}
+	if f.listen != "" {
+		address = f.listen
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return l, nil
+}
+
+// join connects to the neighbours, and returns when all are there.
+func (f *memberFlags) join(ctx context.Context, c *engine.Cluster, o engine.Options) (*member, error) {
+	m, err := f.start(c, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.transport.Join(ctx); err != nil {
+		if errors.Is(err, context.Canceled) {
+			m.transport.Leave(errors.New("interrupted before the start"))
+			return nil, &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
+		}
+		m.transport.Leave(err)
+		return nil, m.explain(err)
+	}
+	return m, nil
+}
+
+// start begins to connect to the neighbours.
+func (f *memberFlags) start(c *engine.Cluster, o engine.Options) (*member, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	node, key, err := f.identify(c)
+	if err != nil {
+		return nil, err
+	}
+	l, err := f.open(c.Nodes[node].Address)
+	if err != nil {
+		return nil, err
+	}
+	o.JoinTimeout, o.RoundTimeout, o.RejoinTimeout = f.joining, f.round, f.rejoin
+	t, err := engine.New(c, key, l, o)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &member{c, node, t}, nil
+}
+
+// explain puts the failure of another node into words.
+func (m *member) explain(err error) error {
+	var peer *consensus.PeerError
+	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(m.cluster.Nodes) {
+		return err
+	}
+	return &peerFailure{m.cluster.Nodes[peer.Peer].Name, peer}
+}
+
+// A peerFailure says which node has failed, by its name.
+type peerFailure struct {
+	name string
+	*consensus.PeerError
+}
+
+func (e *peerFailure) Unwrap() error { return e.PeerError }
+
+func (e *peerFailure) Error() string {
+	s := fmt.Sprintf("node %q has failed (%v, round %d)", e.name, e.Kind, e.Round)
+	if e.Kind == consensus.Refused {
+		s = fmt.Sprintf("node %q and this one refuse each other", e.name)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// names returns the names of some nodes.
+func (m *member) names(nodes []int) (list []string) {
+	for _, i := range nodes {
+		list = append(list, m.cluster.Nodes[i].Name)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,362 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/internal/atomicfile"
+)
+
+// TestNodesSameBits: three processes, one a node, come to the bits of one process, for
+// several methods, codecs and ways of averaging; started one by one, or by up.
+func TestNodesSameBits(t *testing.T) {
+	for _, flags := range [][]string{
+		{"--ridge", "1"}, // the default
+		{"--auto", "--ridge", "1"},
+		{"--method", "dif", "--compress", "int8", "--tune", "--folds", "2", "--rank", "2", "--iterations", "8"},
+		{"--method", "dec", "--agree", "chebyshev", "--baselines=false"},
+		{"--method", "altgdmin", "--mean", "none", "--ridge", "2"},
+		{"--method", "dgd", "--compress", "float32", "--standardize=false"},
+	} {
+		what := strings.Join(flags, " ")
+		f := federate(t, "path", nil)
+		for i, p := range f.launch(t, flags...) {
+			if code := p.code(t, time.Minute); code != 0 {
+				t.Fatalf("%s: node %d: exit code %d: %s", what, i, code, tail(p))
+			}
+			if i == 0 && !strings.Contains(p.out.String(), "held-out RMSE") {
+				t.Errorf("%s: report is %s", what, p.out.String())
+			}
+		}
+		f.sameBits(t, what, f.whole(t, "path", flags...))
+	}
+}
+
+// TestUp: up comes to the same bits, prints the report of one process, and leaves
+// nothing behind.
+func TestUp(t *testing.T) {
+	for _, flags := range [][]string{
+		{"-n", "3", "--compress", "int4", "--graph", "ring"},
+		{"--method", "dec", "--graph", "star"},
+	} {
+		f := &federation{folder: sites(t)}
+		temporary := t.TempDir()
+		t.Setenv("TMPDIR", temporary)
+		p := launch(t, append(append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), flags...)...)
+		if code := p.code(t, time.Minute); code != 0 {
+			t.Fatalf("exit code %d: %s", code, p.err.String())
+		}
+		for _, want := range []string{"held-out RMSE", "m-site-a.npz", "m-site-c.npz"} {
+			if !strings.Contains(p.out.String(), want) {
+				t.Errorf("no %q in %s", want, p.out.String())
+			}
+		}
+		if left, _ := os.ReadDir(temporary); len(left) > 0 {
+			t.Errorf("up leaves %v", left)
+		}
+		if flags[0] == "-n" {
+			flags = flags[2:]
+		}
+		graph := flags[len(flags)-1]
+		f.sameBits(t, fmt.Sprint(flags), f.whole(t, graph, flags[:len(flags)-2]...))
+	}
+}
+
+// TestUpEnds: when up is told to end its processes leave together, in the same iteration;
+// when it is killed they do too, and none is left.
+func TestUpEnds(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var list []*process
+	folders := []*federation{{folder: sites(t)}, {folder: sites(t)}}
+	for _, f := range folders {
+		list = append(list, launch(t, append(append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), long...)...))
+	}
+	for _, p := range list {
+		p.said(t, "site-c  iterations")
+	}
+	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
+	_ = list[1].cmd.Process.Kill()
+	if code := list[0].code(t, 20*time.Second); code != exitInterrupted || !strings.Contains(list[0].err.String(), "difalt: interrupted after") {
+		t.Errorf("exit code %d: %s", code, tail(list[0]))
+	}
+	for i, f := range folders {
+		complete := func() bool {
+			models, _ := filepath.Glob(f.path("m-*.npz"))
+			begun, _ := filepath.Glob(f.path(".m-*"))
+			return len(models) == len(nodeNames) && len(begun) == 0
+		}
+		for k := 0; !complete(); k++ {
+			if k == 1000 {
+				t.Fatalf("run %d: the processes do not leave", i)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// long are flags of a training that does not end by itself.
+var long = []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--ridge", "2", "--baselines=false", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
+
+// training waits until all nodes are in the iterations.
+func training(t *testing.T, list []*process) {
+	t.Helper()
+	for _, p := range list {
+		p.said(t, "stage=iterations")
+	}
+}
+
+// TestKilled: when a node is killed the others end in the documented time, with an error
+// that names it, and write no model; also the one that is not its neighbour.
+func TestKilled(t *testing.T) {
+	for seed, victim := range []int{2, 0, 1} {
+		f := federate(t, "path", nil)
+		list := f.launch(t, long...)
+		training(t, list)
+		time.Sleep(time.Duration(seed*37) * time.Millisecond)
+		began := time.Now()
+		_ = list[victim].cmd.Process.Kill()
+		for i, p := range list {
+			if i == victim {
+				p.code(t, 10*time.Second)
+				continue
+			}
+			// At the end node 1 the others do not see each other: both see that it is gone.
+			if code := p.code(t, 10*time.Second); code != exitPeer || !strings.Contains(p.err.String(), fmt.Sprintf("node %q has failed (closed", nodeNames[victim])) {
+				t.Errorf("%s killed: %s ends with %d: %s", nodeNames[victim], nodeNames[i], code, tail(p))
+			}
+		}
+		if d := time.Since(began); d > 8*time.Second {
+			t.Errorf("%s killed: the others took %v", nodeNames[victim], d)
+		}
+		f.clean(t, nodeNames[victim]+" killed", list[victim])
+	}
+}
+
+// tail returns what a process has written but for its progress.
+func tail(p *process) string {
+	var lines []string
+	for line := range strings.Lines(p.err.String()) {
+		if !strings.Contains(line, "msg=progress") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// TestStopped: a node that does not run for less than the deadline changes no bit; for
+// longer, the others name it, and it finds out when it goes on.
+func TestStopped(t *testing.T) {
+	f := federate(t, "path", nil)
+	flags := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2", "--round-timeout", "20s"}
+	list := f.launch(t, flags...)
+	training(t, list)
+	_ = list[1].cmd.Process.Signal(syscall.SIGSTOP)
+	list[0].said(t, "waits_for=site-b")
+	time.Sleep(500 * time.Millisecond)
+	_ = list[1].cmd.Process.Signal(syscall.SIGCONT)
+	for i, p := range list {
+		if code := p.code(t, 30*time.Second); code != 0 {
+			t.Fatalf("stopped for a second: node %d ends with %d: %s", i, code, tail(p))
+		}
+	}
+	f.sameBits(t, "stopped", f.whole(t, "path", "--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2"))
+
+	f = federate(t, "path", nil)
+	list = f.launch(t, long...)
+	training(t, list)
+	_ = list[2].cmd.Process.Signal(syscall.SIGSTOP)
+	for _, i := range []int{0, 1} {
+		if code := list[i].code(t, 12*time.Second); code != exitPeer || !strings.Contains(list[i].err.String(), `node "site-c" has failed (timeout`) {
+			t.Errorf("site-c stopped: %s ends with %d: %s", nodeNames[i], code, tail(list[i]))
+		}
+	}
+	_ = list[2].cmd.Process.Signal(syscall.SIGCONT)
+	if code := list[2].code(t, 12*time.Second); code != exitPeer {
+		t.Errorf("site-c goes on: exit code %d: %s", code, tail(list[2]))
+	}
+	f.clean(t, "stopped for long", nil)
+}
+
+// TestTerminated: SIGTERM to one node ends all of them in the same iteration, with the
+// models as far as they got.
+func TestTerminated(t *testing.T) {
+	f := federate(t, "path", nil)
+	list := f.launch(t, long...)
+	training(t, list)
+	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
+	after := regexp.MustCompile(`interrupted after (\d+) of`)
+	var iterations []string
+	for i, p := range list {
+		code := p.code(t, 10*time.Second)
+		m := after.FindStringSubmatch(p.err.String())
+		if code != exitInterrupted || m == nil {
+			t.Fatalf("%s ends with %d: %s", nodeNames[i], code, tail(p))
+		}
+		iterations = append(iterations, m[1])
+		load(t, f.path("m-"+nodeNames[i]+".npz"))
+	}
+	if iterations[0] != iterations[1] || iterations[0] != iterations[2] || iterations[0] == "0" {
+		t.Errorf("the nodes left after %q iterations", iterations)
+	}
+
+	// And one that waits.
+	alone := launch(t, federate(t, "path", nil).arguments(0)...)
+	alone.said(t, "stage=joining")
+	_ = alone.cmd.Process.Signal(syscall.SIGTERM)
+	if code := alone.code(t, 5*time.Second); code != exitInterrupted || !strings.Contains(alone.err.String(), "waiting for the neighbours") {
+		t.Errorf("alone: exit code %d: %s", code, tail(alone))
+	}
+}
+
+// TestNodesRefuse: what differs between nodes is refused by its name, at both.
+func TestNodesRefuse(t *testing.T) {
+	odd := func(f *federation, change func(c *engine.Cluster)) []string {
+		c := *f.cluster
+		change(&c)
+		text, err := c.Text()
+		if err == nil {
+			err = atomicfile.WriteFile(f.path("odd.json"), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{"--cluster", f.path("odd.json")}
+	}
+	for name, x := range map[string]struct {
+		flags func(f *federation) []string // of node 2
+		want  string
+	}{
+		"rank":   {func(*federation) []string { return []string{"--rank", "2"} }, `--rank is `},
+		"method": {func(*federation) []string { return []string{"--method", "dec"} }, `--method is `},
+		"column": {func(*federation) []string { return []string{"--drop", "patient,age"} }, `the number of feature columns at node 2`},
+		"epoch":  {func(f *federation) []string { return odd(f, func(c *engine.Cluster) { c.Epoch = 7 }) }, `the epoch is `},
+		"run":    {func(f *federation) []string { return odd(f, func(c *engine.Cluster) { c.Run = "0123456789abcdef" }) }, `the run is `},
+		"graph": {func(f *federation) []string {
+			return odd(f, func(c *engine.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}, {0, 2}} })
+		}, `edge`},
+	} {
+		f := federate(t, "path", nil)
+		list := []*process{launch(t, f.arguments(0)...), launch(t, f.arguments(1)...), launch(t, f.arguments(2, x.flags(f)...)...)}
+		for i, p := range list {
+			code := p.code(t, 20*time.Second)
+			if code == 0 || (i > 0 || name == "column") && !strings.Contains(p.err.String(), x.want) {
+				t.Errorf("%s: %s ends with %d: %s", name, nodeNames[i], code, tail(p))
+			}
+		}
+		f.clean(t, name, nil)
+	}
+}
+
+// TestNodeErrors: mistakes that a node can see alone.
+func TestNodeErrors(t *testing.T) {
+	f := federate(t, "path", nil)
+	other := federate(t, "path", nil)
+	loose := f.path("loose.key")
+	text, _ := os.ReadFile(f.path("site-a.key"))
+	if err := os.WriteFile(loose, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	base := append([]string{"--data", f.path("site-a.csv")}, clinicFlags...)
+	for _, x := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"node"}, exitUsage, "--cluster is missing"},
+		{[]string{"node", "--cluster", f.path(clusterFile)}, exitUsage, "--key is missing"},
+		{[]string{"node", "--cluster", f.path("none.json")}, exitFailure, "none.json"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", other.path("site-a.key")}, exitFailure, "that of no node"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", loose}, exitFailure, "others may read this key"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--rank", "99"}, exitUsage, "--rank is 99"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--compress", "zip"}, exitUsage, "--compress"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--round-timeout", "0s"}, exitUsage, "--round-timeout is 0s"},
+		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--listen", "192.0.2.1:1"}, exitFailure, "--listen"},
+		{[]string{"up"}, exitUsage, "at least two nodes"},
+		{[]string{"up", "-n", "2", "--data", f.path("site-*.csv")}, exitUsage, "--processes is 2"},
+		{[]string{"up", "--data", f.path("site-*.csv"), "--target", "nothing"}, exitFailure, `node "site-`},
+	} {
+		args := append([]string{x.args[0]}, append(base, x.args[1:]...)...)
+		p := launch(t, args...)
+		if code := p.code(t, 20*time.Second); code != x.code || !strings.Contains(p.err.String(), x.want) {
+			t.Errorf("%q: exit code %d: %s, want %d and %q", x.args, code, tail(p), x.code, x.want)
+		}
+	}
+}
+
+// TestCluster: new writes what node and check want, keys for their owners only, and
+// never over what is there.
+func TestCluster(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "keys")
+	out, errs, code := difaltCommand(t, "cluster", "new", "--nodes", "a=127.0.0.1:7001,b=127.0.0.1:7002,c=127.0.0.1:7003", "--graph", "path", "--out", folder)
+	if code != 0 || !strings.Contains(out, "3 nodes, 2 edges") {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	for _, name := range []string{"a.key", "b.key", "c.key"} {
+		info, err := os.Stat(filepath.Join(folder, name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if out, errs, code := difaltCommand(t, "cluster", "check", "--cluster", filepath.Join(folder, clusterFile)); code != 0 || !strings.Contains(out, "3 nodes") {
+		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+	before, _ := os.ReadFile(filepath.Join(folder, "a.key"))
+	for _, x := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"new", "--nodes", "a:1,b:1", "--out", folder}, exitFailure, "exists"},
+		{[]string{"new", "--nodes", "a:1,b:1"}, exitUsage, "--out is missing"},
+		{[]string{"new", "--nodes", "a:1", "--out", folder + "2"}, exitUsage, "need at least 2"},
+		{[]string{"new", "--nodes", "a:1,b", "--out", folder + "2"}, exitUsage, `"b"`},
+		{[]string{"new", "--nodes", "a:1,a:2", "--out", folder + "2"}, exitUsage, "both called"},
+		{[]string{"new", "--nodes", "a:1,../x=b:2", "--out", folder + "2"}, exitUsage, "a name has"},
+		{[]string{"new", "--nodes", "a:1,b:1", "--graph", "blob", "--out", folder + "2"}, exitUsage, "--graph"},
+		{[]string{"key", "--out", filepath.Join(folder, "a.key")}, exitFailure, "exists"},
+		{[]string{"check"}, exitUsage, "--cluster is missing"},
+	} {
+		_, errs, code := difaltCommand(t, append([]string{"cluster"}, x.args...)...)
+		if code != x.code || !strings.Contains(errs, x.want) {
+			t.Errorf("%q: exit code %d: %s, want %d and %q", x.args, code, errs, x.code, x.want)
+		}
+	}
+	if after, _ := os.ReadFile(filepath.Join(folder, "a.key")); string(after) != string(before) {
+		t.Error("a key was written over")
+	}
+	if out, errs, code := difaltCommand(t, "cluster", "key", "--out", filepath.Join(folder, "new.key")); code != 0 || !strings.HasPrefix(out, "sha256:") {
+		t.Errorf("key: %d %s%s", code, out, errs)
+	}
+}
+
+// TestClusterCheck: all edges are tried, also when a neighbour waits in node, which is
+// not disturbed; and the one that is missing is named.
+func TestClusterCheck(t *testing.T) {
+	f := federate(t, "path", nil)
+	check := func(i int, timeout string) *process {
+		return launch(t, "cluster", "check", "--cluster", f.path(clusterFile), "--key", f.path(nodeNames[i]+".key"), "--listen", f.listen[i], "--join-timeout", timeout)
+	}
+	waiting := launch(t, f.arguments(0)...)
+	for i, p := range []*process{check(1, "20s"), check(2, "20s")} {
+		if code := p.code(t, 20*time.Second); code != 0 || !strings.Contains(p.out.String(), "all neighbours can be reached") {
+			t.Errorf("check of node %d: %d: %s", i+1, code, tail(p))
+		}
+	}
+	if p := check(2, "300ms"); p.code(t, 10*time.Second) != exitPeer || !strings.Contains(p.err.String(), `node "site-b" has failed`) || !strings.Contains(p.err.String(), "refused") {
+		t.Errorf("nobody there: %s", tail(p))
+	}
+	for i, p := range []*process{waiting, launch(t, f.arguments(1)...), launch(t, f.arguments(2)...)} {
+		if code := p.code(t, 30*time.Second); code != 0 {
+			t.Errorf("node %d after the check: %d: %s", i, code, tail(p))
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/topology"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const upHelp = `Train on this machine as the owners of several tables would: one process a file, each of
+which reads its own file only and talks to the others over TLS, with keys that are thrown
+away. The models have the same bits as those of "difalt node" on as many machines.
+
+A line a process says how far it is; under them is for which node all others wait. The
+report is that of the first node: the errors are those of all nodes, the tasks its own.
+With --model m.npz node a writes m-a.npz. Ctrl-C ends the training at all nodes together.`
+
+const upExamples = `  difalt up --data 'site-*.csv' --task clinic --target score --drop patient --model m.npz
+  difalt up -n 4 --data 'site-*.csv' --task clinic --target score --graph path --agree plain --compress int8`
+
+// upFlags are those of node, the network, and the number of processes.
+type upFlags struct {
+	*nodeFlags
+	processes int
+	set       *pflag.FlagSet
+}
+
+// Flags of node that up gives, or that have another meaning there.
+var notForUp = map[string]bool{
+	"cluster": true, "key": true, "listen": true, "listen-fd": true, "log": true, "log-every": true, "until-eof": true, "trace": true,
+}
+
+func newUpCommand() *cobra.Command {
+	f := &upFlags{nodeFlags: newNodeFlags(), set: pflag.NewFlagSet("up", pflag.ContinueOnError)}
+	f.set.SortFlags = false
+	f.set.IntVarP(&f.processes, "processes", "n", 0, "how many nodes there should be, `N`: as many as files (default)")
+	f.nodeFlags.set.VisitAll(func(flag *pflag.Flag) {
+		if !notForUp[flag.Name] {
+			f.set.AddFlag(flag)
+		}
+	})
+	for _, name := range []string{"graph", "weights"} {
+		f.set.AddFlag(f.fitFlags.set.Lookup(name))
+	}
+	cmd := &cobra.Command{
+		Use: "up --data PATTERN", Short: "Train on this machine with one process a file", Long: upHelp, Example: upExamples, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.nodeFlags.resolve(); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(f.set)
+	return cmd
+}
+
+// files returns the table of every node, and the names of the nodes.
+func (f *upFlags) files() (paths, names []string, err error) {
+	if paths, err = filepath.Glob(f.data); err != nil {
+		return nil, nil, usagef("--data: %q is not a pattern of file names: %w", f.data, err)
+	}
+	if len(paths) < 2 {
+		return nil, nil, usagef("--data: %s for %q: up needs a file for each of at least two nodes", text.Plural(len(paths), "file"), f.data)
+	}
+	if f.set.Changed("processes") && f.processes != len(paths) {
+		return nil, nil, usagef("--processes is %d, but %q is %d files: need one a node", f.processes, f.data, len(paths))
+	}
+	seen := map[string]string{}
+	for _, path := range paths {
+		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		if other, twice := seen[name]; twice {
+			return nil, nil, usagef("--data: %s and %s would both be node %q", other, path, name)
+		}
+		seen[name] = path
+		names = append(names, name)
+	}
+	return paths, names, nil
+}
+
+// run starts the processes and waits for them.
+func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	paths, names, err := f.files()
+	if err != nil {
+		return err
+	}
+	graph, err := topology.Parse(f.graph, len(paths), f.options.Seed)
+	if err != nil {
+		return usagef("--graph: %w", err)
+	}
+	folder, err := os.MkdirTemp("", "difalt-up-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	listeners, addresses, err := loopback(len(paths))
+	if err != nil {
+		return err
+	}
+	defer closeAll(listeners)
+	c, keys, err := newCluster(names, addresses, graph, f.weights)
+	if err != nil {
+		return usagef("--data, --graph and --weights: %w", err)
+	}
+	if err := writeCluster(folder, c, keys); err != nil {
+		return err
+	}
+	board := newBoard(stderr, names)
+	var children []*child
+	for i, name := range names {
+		ch, err := f.launch(folder, name, paths[i], len(names), listeners[i], board.of(i))
+		if err != nil {
+			stopAll(children)
+			return fmt.Errorf("node %q: %w", name, err)
+		}
+		children = append(children, ch)
+	}
+	closeAll(listeners) // the processes have their own
+	board.show(ctx, children)
+	return f.outcome(ctx, stdout, children)
+}
+
+// loopback returns as many listeners on free ports, and their addresses.
+func loopback(n int) (files []*os.File, addresses []string, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			closeAll(files)
+			return nil, nil, err
+		}
+		file, err := l.(*net.TCPListener).File()
+		addresses = append(addresses, l.Addr().String())
+		l.Close()
+		if err != nil {
+			closeAll(files)
+			return nil, nil, err
+		}
+		files = append(files, file)
+	}
+	return files, addresses, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// A child is the process of a node.
+type child struct {
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.Closer // the process leaves when it ends, also if this one is killed
+	stdout bytes.Buffer
+	read   sync.WaitGroup // of its log
+	line   *boardLine
+	err    error
+}
+
+// launch starts the process of a node.
+func (f *upFlags) launch(folder, name, path string, nodes int, l *os.File, line *boardLine) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{name: name, line: line}
+	c.cmd = exec.Command(self, f.arguments(folder, name, path, nodes)...)
+	c.cmd.ExtraFiles = []*os.File{l}
+	c.cmd.Stdout = &c.stdout
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	log, err := c.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.read.Go(func() { line.follow(log) })
+	return c, nil
+}
+
+// arguments returns the command line of a node.
+func (f *upFlags) arguments(folder, name, path string, nodes int) []string {
+	args := []string{
+		"node", "--cluster", filepath.Join(folder, clusterFile), "--key", filepath.Join(folder, name+".key"),
+		"--data", path, "--listen-fd", "3", "--log", "json", "--log-every", "250ms", "--until-eof",
+	}
+	f.nodeFlags.set.VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case !flag.Changed || flag.Name == "data":
+		case flag.Name == "model":
+			args = append(args, "--model="+modelOf(f.model, name))
+		default:
+			args = append(args, "--"+flag.Name+"="+flagText(flag.Value))
+		}
+	})
+	if !f.set.Changed("workers") {
+		args = append(args, fmt.Sprintf("--workers=%d", max(1, runtime.GOMAXPROCS(0)/nodes)))
+	}
+	return args
+}
+
+// modelOf returns the model file of a node.
+func modelOf(path, name string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + "-" + name + ext
+}
+
+// flagText returns what sets a flag to the value that it has.
+func flagText(v pflag.Value) string {
+	list, ok := v.(pflag.SliceValue)
+	if !ok {
+		return v.String()
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(list.GetSlice()) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// stopAll asks the processes to leave.
+func stopAll(children []*child) {
+	for _, c := range children {
+		c.stdin.Close()
+	}
+}
+
+// patience is how long processes that were asked to leave may take for it.
+const patience = 30 * time.Second
+
+// wait waits for a process, and ends it when it has been asked to leave and does not.
+func (c *child) wait(ctx context.Context, done chan<- *child) {
+	ended := make(chan struct{})
+	go func() {
+		c.read.Wait()
+		c.err = c.cmd.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		c.stdin.Close()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = c.cmd.Process.Kill()
+			<-ended
+		}
+	}
+	done <- c
+}
+
+// outcome prints the report of the first node, or returns why the processes failed: the
+// error of one that does not blame another.
+func (f *upFlags) outcome(ctx context.Context, stdout io.Writer, children []*child) error {
+	var first *child
+	code := func(c *child) int { return c.cmd.ProcessState.ExitCode() }
+	for _, c := range children {
+		if c.err != nil && (first == nil || code(first) == exitPeer && code(c) != exitPeer) {
+			first = c
+		}
+	}
+	if first != nil && code(first) != exitInterrupted {
+		err := fmt.Errorf("node %q: %s", first.name, first.line.lastError())
+		if code(first) == exitUsage {
+			return &usageError{err}
+		}
+		return err
+	}
+	_, err := children[0].stdout.WriteTo(stdout)
+	if f.model != "" {
+		for _, c := range children[1:] {
+			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.model, c.name))
+		}
+	}
+	if first != nil {
+		return errors.Join(err, &interruptedError{first.line.lastError()})
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A board shows a line a process: redrawn in place on a terminal, elsewhere printed now
+// and then when it has changed.
+type board struct {
+	out   io.Writer
+	live  bool
+	lines []*boardLine
+	drawn int // lines on the terminal
+	last  string
+}
+
+// A boardLine is what a process has last said of itself.
+type boardLine struct {
+	name  string
+	mu    sync.Mutex
+	state nodeState
+	event string // of the connections
+	error string
+	over  bool
+}
+
+// A nodeState is a line of a nodeStatus.
+type nodeState struct {
+	Message  string  `json:"msg"`
+	Stage    string  `json:"stage"`
+	Done     int     `json:"done"`
+	Total    int     `json:"total"`
+	WaitsFor string  `json:"waits_for"`
+	Seconds  float64 `json:"seconds"`
+}
+
+func newBoard(out io.Writer, names []string) *board {
+	b := &board{out: out, live: isTerminal(out)}
+	for _, name := range names {
+		b.lines = append(b.lines, &boardLine{name: name})
+	}
+	return b
+}
+
+func (b *board) of(i int) *boardLine { return b.lines[i] }
+
+// follow reads the log of a process until it ends.
+func (l *boardLine) follow(log io.Reader) {
+	r := bufio.NewScanner(log)
+	r.Buffer(nil, 1<<20)
+	for r.Scan() {
+		var s nodeState
+		isLog := json.Unmarshal(r.Bytes(), &s) == nil
+		l.mu.Lock()
+		switch {
+		case !isLog:
+			l.error = strings.TrimPrefix(r.Text(), "difalt: ")
+		case s.Message == statusMessage:
+			l.state = s
+		default:
+			l.event = s.Message
+		}
+		l.mu.Unlock()
+	}
+	_, _ = io.Copy(io.Discard, log) // the process must not wait for us
+}
+
+func (l *boardLine) lastError() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.error
+}
+
+func (l *boardLine) get() (s nodeState, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s = l.state
+	text = s.Stage
+	switch {
+	case l.error != "":
+		text = l.error
+	case l.over:
+		text = "done"
+	case s.Stage == "":
+		text = "starting"
+	case s.Stage == "joining":
+		text = strings.TrimSpace("joining " + l.event)
+	case s.Total > 0:
+		text = fmt.Sprintf("%s %d of %d", s.Stage, s.Done, s.Total)
+	}
+	if s.WaitsFor != "" && !l.over && l.error == "" {
+		text += fmt.Sprintf(", waits %.1f s for %s", s.Seconds, s.WaitsFor)
+	}
+	return s, text
+}
+
+// text returns what the board shows.
+func (b *board) text() []string {
+	width := 0
+	for _, l := range b.lines {
+		width = max(width, len(l.name))
+	}
+	var lines []string
+	waits := map[string][]string{}
+	for _, l := range b.lines {
+		s, text := l.get()
+		lines = append(lines, fmt.Sprintf("%-*s  %s", width, l.name, text))
+		if s.WaitsFor != "" {
+			waits[l.name] = strings.Split(s.WaitsFor, ",")
+		}
+	}
+	if edges := blocking(waits); len(edges) > 0 {
+		lines = append(lines, "all wait for "+strings.Join(edges, ", "))
+	}
+	return lines
+}
+
+// blocking returns the edges at which the waiting begins: from a node that waits to one
+// that does not.
+func blocking(waits map[string][]string) (edges []string) {
+	for from, list := range waits {
+		for _, to := range list {
+			if waits[to] == nil {
+				edges = append(edges, fmt.Sprintf("%s (edge %s-%s)", to, from, to))
+			}
+		}
+	}
+	slices.Sort(edges)
+	return edges
+}
+
+// draw shows the board as it is.
+func (b *board) draw() {
+	lines := b.text()
+	text := strings.Join(lines, "\n") + "\n"
+	if text == b.last {
+		return
+	}
+	b.last = text
+	if !b.live {
+		fmt.Fprint(b.out, text)
+		return
+	}
+	if b.drawn > 0 {
+		fmt.Fprintf(b.out, "\x1b[%dA\x1b[J", b.drawn)
+	}
+	b.drawn = len(lines)
+	fmt.Fprint(b.out, text)
+}
+
+// show shows the board until all processes have ended. When one fails, the others have
+// been told by it, and leave by themselves.
+func (b *board) show(ctx context.Context, children []*child) {
+	every := plainInterval
+	if b.live {
+		every = 250 * time.Millisecond
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	done := make(chan *child)
+	for _, c := range children {
+		go c.wait(ctx, done)
+	}
+	for left := len(children); left > 0; {
+		select {
+		case c := <-done:
+			left--
+			c.line.mu.Lock()
+			c.line.over = true
+			if c.err != nil && c.line.error == "" {
+				c.line.error = c.err.Error()
+			}
+			c.line.mu.Unlock()
+			if b.live {
+				b.draw()
+			}
+		case <-ticker.C:
+			b.draw()
+		}
+	}
+	b.draw()
+}

@@ -1,0 +1,198 @@
+package grpc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/difalt/difalt/topology"
+)
+
+// A Cluster says who the nodes of a network are, where they listen, by which keys they
+// are known, and who talks to whom: the content of cluster.json, which all nodes have.
+type Cluster struct {
+	Version int `json:"version"` // of the file, 1
+	// Run tells this network from all others. Epoch grows when its nodes or edges change.
+	Run   string      `json:"run"` // 16 hexadecimal digits
+	Epoch uint32      `json:"epoch"`
+	Rule  string      `json:"weights"` // of mixing, a name that topology.ParseRule knows
+	Edges [][2]int    `json:"edges"`   // by the numbers of the nodes, in Nodes from 0
+	Nodes []NodeEntry `json:"nodes"`
+}
+
+// A NodeEntry is a node in cluster.json.
+type NodeEntry struct {
+	Name    string `json:"name"`
+	Address string `json:"address"` // host:port
+	// Pins of the keys that the node may show: one, and two while it changes its key.
+	Pins []Pin `json:"keys"`
+}
+
+// A Pin is the SHA-256 of the 32 bytes of an Ed25519 public key, "sha256:" and base64.
+type Pin string
+
+const (
+	clusterVersion = 1
+	maxCluster     = 16 << 20 // bytes of cluster.json
+	maxNodes       = 10000
+	pinPrefix      = "sha256:"
+)
+
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// ReadCluster reads and checks the file at path.
+func ReadCluster(path string) (*Cluster, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCluster+1))
+	if err != nil {
+		return nil, err
+	}
+	c, err := ParseCluster(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// ParseCluster returns the cluster that text describes, or an error that says what is
+// wrong with it.
+func ParseCluster(text []byte) (*Cluster, error) {
+	if len(text) > maxCluster {
+		return nil, fmt.Errorf("more than %d bytes", maxCluster)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	c := &Cluster{}
+	if err := d.Decode(c); err != nil {
+		return nil, fmt.Errorf("not a description of a cluster: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("not a description of a cluster: something follows it")
+	}
+	return c, c.Check()
+}
+
+// Check returns an error that names what is wrong with c.
+func (c *Cluster) Check() error {
+	if c.Version != clusterVersion {
+		return fmt.Errorf("version is %d: want %d", c.Version, clusterVersion)
+	}
+	if _, err := strconv.ParseUint(c.Run, 16, 64); err != nil || len(c.Run) != 16 {
+		return fmt.Errorf("run is %q: want 16 hexadecimal digits", c.Run)
+	}
+	if n := len(c.Nodes); n < 2 || n > maxNodes {
+		return fmt.Errorf("%d nodes: want 2 to %d", n, maxNodes)
+	}
+	names, addresses, pins := map[string]int{}, map[string]int{}, map[Pin]int{}
+	for i, node := range c.Nodes {
+		if err := node.check(); err != nil {
+			return fmt.Errorf("node %d (%q): %w", i, node.Name, err)
+		}
+		if j, twice := names[node.Name]; twice {
+			return fmt.Errorf("nodes %d and %d are both called %q", j, i, node.Name)
+		}
+		if j, twice := addresses[node.Address]; twice {
+			return fmt.Errorf("nodes %d and %d both have the address %q", j, i, node.Address)
+		}
+		names[node.Name], addresses[node.Address] = i, i
+		for _, pin := range node.Pins {
+			if j, twice := pins[pin]; twice {
+				return fmt.Errorf("key %s is that of nodes %d and %d", pin, j, i)
+			}
+			pins[pin] = i
+		}
+	}
+	_, err := c.Weights()
+	return err
+}
+
+func (n *NodeEntry) check() error {
+	if !nodeName.MatchString(n.Name) {
+		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
+	}
+	if host, port, err := net.SplitHostPort(n.Address); err != nil || host == "" || port == "" {
+		return fmt.Errorf("address is %q: want host:port", n.Address)
+	}
+	if len(n.Pins) == 0 {
+		return errors.New("it has no key")
+	}
+	for _, pin := range n.Pins {
+		if len(pin) <= len(pinPrefix) || pin[:len(pinPrefix)] != pinPrefix {
+			return fmt.Errorf("key is %q: want %q and base64", pin, pinPrefix)
+		}
+		if hash, err := base64.RawStdEncoding.Strict().DecodeString(string(pin[len(pinPrefix):])); err != nil || len(hash) != 32 {
+			return fmt.Errorf("key is %q: want %q and 32 bytes in base64", pin, pinPrefix)
+		}
+	}
+	return nil
+}
+
+// Weights returns the mixing weights of the network.
+func (c *Cluster) Weights() (*topology.Weights, error) {
+	g, err := topology.FromEdges(len(c.Nodes), c.Edges)
+	if err != nil {
+		return nil, fmt.Errorf("edges: %w", err)
+	}
+	rule, err := topology.ParseRule(c.Rule)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	w, err := topology.NewWeights(g, rule)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	return w, nil
+}
+
+// NodeOf returns the number of the node that may show the key of a pin, -1 if none may.
+func (c *Cluster) NodeOf(pin Pin) int {
+	return slices.IndexFunc(c.Nodes, func(n NodeEntry) bool { return slices.Contains(n.Pins, pin) })
+}
+
+// Text returns the content of cluster.json.
+func (c *Cluster) Text() ([]byte, error) {
+	text, err := json.MarshalIndent(c, "", "  ")
+	return append(text, '\n'), err
+}
+
+// run returns the run as the number in every frame.
+func (c *Cluster) run() uint64 {
+	id, _ := strconv.ParseUint(c.Run, 16, 64) // Check has seen to that
+	return id
+}
+
+// label names a node in messages.
+func (c *Cluster) label(i int) string {
+	if i < 0 || i >= len(c.Nodes) {
+		return fmt.Sprintf("node %d", i)
+	}
+	return fmt.Sprintf("node %d (%q)", i, c.Nodes[i].Name)
+}
+
+// terms are what neighbours must agree on about the cluster, beyond run and epoch.
+// Addresses and keys may differ: names resolve differently from place to place, and
+// keys are changed at one node after the other.
+func (c *Cluster) terms() []Term {
+	var names []string
+	for _, n := range c.Nodes {
+		names = append(names, n.Name)
+	}
+	edges := make([][2]int, len(c.Edges))
+	for k, e := range c.Edges {
+		edges[k] = [2]int{min(e[0], e[1]), max(e[0], e[1])}
+	}
+	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	return []Term{{"the list of nodes", fmt.Sprintf("%q", names)}, {"the list of edges", fmt.Sprint(edges)}, {"the rule of the weights", c.Rule}}
+}

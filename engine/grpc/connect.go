@@ -1,0 +1,309 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	method = "/difalt.Edge/Exchange"
+	// keepaliveTime and keepaliveTimeout find a connection that is dead without a word.
+	keepaliveTime    = 10 * time.Second
+	keepaliveTimeout = 5 * time.Second
+	// Between two attempts to connect.
+	firstPause = 50 * time.Millisecond
+	longPause  = 2 * time.Second
+)
+
+// description is the service, as generated code would have it.
+var description = rpc.ServiceDesc{
+	ServiceName: "difalt.Edge", HandlerType: (*any)(nil),
+	Streams: []rpc.StreamDesc{{
+		StreamName: "Exchange", ServerStreams: true, ClientStreams: true,
+		Handler: func(srv any, s rpc.ServerStream) error { return srv.(*Transport).accept(s) },
+	}},
+}
+
+// serve starts the server.
+func (t *Transport) serve(own tls.Certificate, l net.Listener) {
+	config := tlsConfig(t.cluster, own, nil)
+	config.GetConfigForClient = func(from *tls.ClientHelloInfo) (*tls.Config, error) {
+		c := tlsConfig(t.cluster, own, func(i int, pin Pin) error {
+			if i >= 0 {
+				return nil
+			}
+			err := fmt.Errorf("%v has key %s, which is that of no node of the cluster", from.Conn.RemoteAddr(), pin)
+			t.o.Report("refused: " + err.Error())
+			return err
+		})
+		c.NextProtos = []string{"h2"}
+		return c, nil
+	}
+	t.server = rpc.NewServer(
+		rpc.Creds(credentials.NewTLS(config)),
+		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
+		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
+	)
+	t.server.RegisterService(&description, t)
+	t.health = health.NewServer()
+	t.health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
+	healthpb.RegisterHealthServer(t.server, t.health)
+	t.wg.Go(func() { _ = t.server.Serve(l) }) // it returns when Leave stops it
+}
+
+func (t *Transport) ready() {
+	t.health.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
+}
+
+// accept serves a neighbour that has dialled.
+func (t *Transport) accept(s rpc.ServerStream) error {
+	from, _ := peer.FromContext(s.Context())
+	info, ok := from.AuthInfo.(credentials.TLSInfo)
+	if !ok {
+		return status.Error(codes.Unauthenticated, "no TLS")
+	}
+	i, _, err := t.cluster.identify(info.State)
+	if err != nil || i < 0 {
+		return status.Error(codes.Unauthenticated, "not a node of the cluster")
+	}
+	var e *edge
+	for _, candidate := range t.edges {
+		if candidate.peer == i && i > t.node {
+			e = candidate
+		}
+	}
+	if e == nil {
+		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.label(i), from.Addr, t.cluster.label(t.node))
+		t.o.Report("refused: " + err)
+		return status.Error(codes.PermissionDenied, err)
+	}
+	return t.welcome(e, s)
+}
+
+// welcome speaks with a neighbour that has shown the right key.
+func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
+	their, err := t.firstWords(e, s)
+	if err != nil {
+		return err
+	}
+	own := t.greeting(e)
+	if err := sendJSON(s, own); err != nil {
+		return err
+	}
+	if err := t.cluster.disagree(own, their); err != nil {
+		t.o.Report("refused: " + err.Error())
+		if !their.Probe {
+			t.refuse(e, err)
+		}
+		return status.Error(codes.FailedPrecondition, err.Error())
+	}
+	if own.Probe || their.Probe {
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
+		t.answered(e, own)
+		return nil
+	}
+	err = t.talk(t.ctx, e, s, their)
+	t.broken(e, consensus.Closed, err)
+	return nil
+}
+
+// firstWords returns what the other end says first, when it may begin.
+func (t *Transport) firstWords(e *edge, s rpc.ServerStream) (*hello, error) {
+	type heard struct {
+		h   *hello
+		err error
+	}
+	c := make(chan heard, 1)
+	go func() { // ends with the stream
+		h, err := receiveHello(s)
+		c <- heard{h, err}
+	}()
+	timer := time.NewTimer(helloTimeout)
+	defer timer.Stop()
+	select {
+	case x := <-c:
+		if x.err != nil {
+			return nil, status.Error(codes.InvalidArgument, x.err.Error())
+		}
+		if !x.h.Probe {
+			if err := t.admit(e, x.h.Instance); err != nil {
+				t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.label(e.peer), err))
+				return nil, status.Error(codes.Unavailable, err.Error())
+			}
+		}
+		return x.h, nil
+	case <-timer.C:
+		return nil, status.Error(codes.DeadlineExceeded, "no greeting")
+	case <-t.ctx.Done():
+		return nil, status.Error(codes.Unavailable, "closing")
+	}
+}
+
+// answered notes the end of a question.
+func (t *Transport) answered(e *edge, own *hello) {
+	if own.Probe {
+		t.mu.Lock()
+		e.met = true
+		t.mu.Unlock()
+	}
+	t.notify()
+}
+
+// keepDialling connects to a neighbour again and again, until that is of no use.
+func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
+	pause := firstPause
+	for {
+		t.mu.Lock()
+		last := e.last
+		over := e.err != nil || e.bye || t.o.Probe && e.met
+		t.mu.Unlock()
+		if over || t.ctx.Err() != nil {
+			return
+		}
+		err := t.dial(e, own)
+		t.mu.Lock()
+		if connected := e.last != last; connected {
+			pause = firstPause
+		}
+		t.mu.Unlock()
+		if err != nil && t.ctx.Err() == nil {
+			kind := consensus.Closed
+			var r *refusal
+			if errors.As(err, &r) {
+				kind = consensus.Refused
+			}
+			t.broken(e, kind, err)
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause/2)):
+		case <-t.ctx.Done():
+			return
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// dial connects to a neighbour once and stays as long as the connection lasts.
+func (t *Transport) dial(e *edge, own tls.Certificate) error {
+	t.settle(e)
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	address := t.cluster.Nodes[e.peer].Address
+	var stranger atomic.Pointer[refusal] // what is wrong with the key at the other end
+	config := tlsConfig(t.cluster, own, func(i int, pin Pin) error {
+		if i == e.peer {
+			return nil
+		}
+		who := "of no node of the cluster"
+		if i >= 0 {
+			who = "that of " + t.cluster.label(i)
+		}
+		stranger.Store(&refusal{fmt.Sprintf("%s has key %s, which is %s", address, pin, who)})
+		return stranger.Load()
+	})
+	conn, err := rpc.NewClient("passthrough:///"+address,
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(),
+		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
+		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
+	)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	timer := time.AfterFunc(helloTimeout, cancel)
+	defer timer.Stop()
+	s, err := conn.NewStream(ctx, &description.Streams[0], method)
+	if err == nil {
+		err = t.greet(ctx, e, s, timer)
+	} else {
+		err = t.refused(e, err)
+	}
+	if r := stranger.Load(); r != nil {
+		return r // gRPC has put it into words of its own
+	}
+	return err
+}
+
+// greet says who this node is, hears who the other one is, and talks.
+func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, timer *time.Timer) error {
+	own := t.greeting(e)
+	if err := sendJSON(s, own); err != nil {
+		return t.refused(e, s.RecvMsg(&bytesMessage{}))
+	}
+	their, err := receiveHello(s)
+	if err != nil {
+		return t.refused(e, err)
+	}
+	if !timer.Stop() {
+		return errors.New("it takes too long to say who it is")
+	}
+	if err := t.cluster.disagree(own, their); err != nil {
+		if !their.Probe {
+			t.refuse(e, err)
+		}
+		return err
+	}
+	if own.Probe || their.Probe {
+		t.answered(e, own)
+		_ = s.CloseSend()
+		return errors.Join(s.RecvMsg(&bytesMessage{}), errors.New("it only asks who is there"))
+	}
+	if t.admit(e, their.Instance) != nil {
+		err := errors.New("it has been started again, and has lost its state")
+		t.fail(e, consensus.Closed, err)
+		return err
+	}
+	return t.talk(ctx, e, s, their)
+}
+
+// refused turns an error from the other end, before it has said who it is, into one
+// for people; what it says about this node is final.
+func (t *Transport) refused(e *edge, err error) error {
+	switch status.Code(err) {
+	case codes.PermissionDenied, codes.FailedPrecondition:
+		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.label(e.peer), status.Convert(err).Message())}
+		t.refuse(e, said)
+		return said
+	}
+	text := plain(err)
+	if strings.Contains(text, "remote error: tls:") {
+		return &refusal{"it refuses the key of this node: " + text}
+	}
+	return errors.New(text)
+}
+
+// plain returns what an error of gRPC is about.
+func plain(err error) string {
+	if err == nil {
+		return "no answer"
+	}
+	text := status.Convert(err).Message()
+	if text == "" {
+		text = err.Error()
+	}
+	// The layers of a failure to connect come one inside the other.
+	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `, `error reading server preface: `} {
+		if _, inner, ok := strings.Cut(text, outer); ok {
+			text = strings.TrimSuffix(inner, `"`)
+		}
+	}
+	return strings.ReplaceAll(text, `\"`, `"`)
+}

@@ -1,0 +1,166 @@
+package grpc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// An edge is what a node knows of a neighbour. Transport.mu guards it.
+type edge struct {
+	peer int
+	// kept are the last two frames handed over, frame seq at seq%2: what may have to be
+	// sent again, since a neighbour is at most a round behind.
+	kept   [2][]byte
+	handed uint64 // number of frames handed over
+	fresh  int    // how many of kept must not be overwritten, since a connection has broken
+	got    [2][]byte
+	next   uint64        // sequence number of the frame that is due
+	news   chan struct{} // for the goroutine that sends
+
+	met      bool          // has been connected, or has answered a probe
+	instance string        // of the process at the other end, once met
+	session  *session      // nil without a connection
+	last     *session      // also when it has ended
+	lost     time.Duration // how long it was waited for without a connection
+	silent   time.Duration // how long its frame was waited for without a sign of life
+	why      error         // what went wrong last
+	kind     consensus.Kind
+	err      error // for good
+	bye      bool  // the neighbour sends no more
+	acked    bool  // it has all that was sent
+	ackDue   bool
+	waitDue  bool // the neighbour should hear that this node waits
+}
+
+// tell wakes the goroutine that sends.
+func (e *edge) tell() {
+	select {
+	case e.news <- struct{}{}:
+	default:
+	}
+}
+
+func (e *edge) failed(seq uint64, kind consensus.Kind, err error) *consensus.PeerError {
+	return &consensus.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
+}
+
+// broken notes why an edge is not connected, and tells the operator if that is news.
+func (t *Transport) broken(e *edge, kind consensus.Kind, err error) {
+	t.mu.Lock()
+	news := e.why == nil || e.why.Error() != err.Error()
+	if _, told := e.why.(*refusal); !told || kind == consensus.Refused {
+		e.why, e.kind = err, kind // a connection that ends early is often a refusal half heard
+	}
+	quiet := e.bye || t.closing
+	t.mu.Unlock()
+	if news && !quiet {
+		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.label(e.peer), err))
+	}
+	t.notify()
+}
+
+// fail ends an edge for good.
+func (t *Transport) fail(e *edge, kind consensus.Kind, err error) {
+	t.mu.Lock()
+	if e.err == nil {
+		e.err = e.failed(e.next, kind, err)
+	}
+	t.mu.Unlock()
+	t.notify()
+}
+
+// refuse ends an edge for good if it has never been connected; who comes later with
+// other intentions must not end a run.
+func (t *Transport) refuse(e *edge, err error) {
+	t.mu.Lock()
+	met := e.met
+	t.mu.Unlock()
+	if !met {
+		t.fail(e, consensus.Refused, err)
+	}
+}
+
+// because returns why the edge is not connected.
+func (e *edge) because() error {
+	if e.why == nil {
+		return errors.New("it has not called")
+	}
+	return e.why
+}
+
+// deliver takes a frame that has come whole. It returns what can be filled next.
+func (t *Transport) deliver(e *edge, p []byte) ([]byte, error) {
+	if err := consensus.CheckFrame(p); err != nil {
+		return p, &violation{consensus.Corrupt, err}
+	}
+	seq := consensus.FrameSeq(p)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := uint64(0) // of one round ahead, without which the caller's frames are safe
+	if t.begun {
+		limit = t.seq + 1
+	}
+	switch {
+	case seq < e.next:
+		return p[:0], nil // sent again, but not lost
+	case seq > e.next || seq > limit:
+		return p, &violation{consensus.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
+	}
+	p, e.got[seq%2] = e.got[seq%2][:0], p
+	e.next++
+	if seq == t.seq {
+		t.notify()
+	}
+	return p, nil
+}
+
+// A violation is what an honest peer does not do: trying again does not help.
+type violation struct {
+	kind consensus.Kind
+	err  error
+}
+
+func (v *violation) Error() string { return v.err.Error() }
+
+// take takes a note.
+func (t *Transport) take(e *edge, n *note) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case n.Ack:
+		e.acked = true
+		t.notify()
+		return
+	case n.WaitsFor != nil:
+		if !slices.Contains(n.WaitsFor, t.node) {
+			e.silent = 0
+		}
+		return
+	}
+	e.bye, e.ackDue = true, true
+	if e.err == nil {
+		e.err = t.farewellOf(e, n.Reason)
+	}
+	e.tell()
+	t.notify()
+}
+
+// farewellOf returns the error of an exchange with a neighbour that has left.
+func (t *Transport) farewellOf(e *edge, r *reason) error {
+	if r == nil {
+		return e.failed(e.next, consensus.Closed, errors.New("it has ended"))
+	}
+	err := e.failed(e.next, r.Kind, fmt.Errorf("%s", r.Text))
+	switch {
+	case r.Node == t.node:
+		err.Kind, err.Err = consensus.Closed, fmt.Errorf("it has left because of this node: %s", r.Text)
+	case r.Node != e.peer && r.Node >= 0 && r.Node < len(t.cluster.Nodes):
+		err.Peer = r.Node
+		err.Err = fmt.Errorf("%s (so says %s)", r.Text, t.cluster.label(e.peer))
+	}
+	return err
+}

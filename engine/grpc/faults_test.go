@@ -1,0 +1,280 @@
+package grpc
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// A cutter is a proxy that cuts connections in the middle, by a seed.
+type cutter struct {
+	l      net.Listener
+	target string
+	mu     sync.Mutex
+	rng    *rand.Rand
+	cuts   int // how many are left
+	done   int
+}
+
+// cut stands in front of target. It cuts so many connections, after between least and
+// most bytes in one of the directions.
+func cut(t testing.TB, target string, seed uint64, cuts, least, most int) *cutter {
+	c := &cutter{l: must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), target: target, rng: rand.New(rand.NewPCG(seed, 1)), cuts: cuts}
+	t.Cleanup(func() { c.l.Close() })
+	go func() {
+		for {
+			in, err := c.l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", target)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			c.mu.Lock()
+			limits := [2]int64{1 << 60, 1 << 60}
+			if c.cuts > 0 {
+				c.cuts--
+				limits[c.rng.IntN(2)] = int64(least + c.rng.IntN(most-least))
+			}
+			c.mu.Unlock()
+			both := func() { in.Close(); out.Close() }
+			for k, ends := range [][2]net.Conn{{out, in}, {in, out}} {
+				go func() {
+					if n, _ := io.CopyN(ends[0], ends[1], limits[k]); n == limits[k] {
+						c.mu.Lock()
+						c.done++
+						c.mu.Unlock()
+					}
+					both()
+				}()
+			}
+		}
+	}()
+	return c
+}
+
+// TestCut: connections that are cut, in the middle of frames too, are made again, and
+// the result has the same bits.
+func TestCut(t *testing.T) {
+	for seed, x := range []struct {
+		graph             string
+		nodes, rows       int
+		cuts, least, most int
+	}{
+		{"path", 2, 100, 20, 500, 8000},
+		{"ring", 3, 100, 5, 2000, 20_000},
+		{"star", 4, 100, 5, 100, 20_000},
+		{"path", 2, 60_000, 5, 100_000, 5_000_000},
+	} {
+		p := newParty(t, x.graph, x.nodes)
+		var cutters []*cutter
+		for i := range p.c.Nodes {
+			c := cut(t, p.c.Nodes[i].Address, uint64(seed), x.cuts, x.least, x.most)
+			p.c.Nodes[i].Address = c.l.Addr().String()
+			cutters = append(cutters, c)
+		}
+		o := quick()
+		var heard gossip
+		o.Report = heard.report
+		sameBits(t, p.c, p.all(t, o), x.rows)
+		done := 0
+		for _, c := range cutters {
+			c.mu.Lock()
+			done += c.done
+			c.mu.Unlock()
+		}
+		if done < x.cuts/2 || t.Failed() {
+			t.Errorf("%v: %d connections were cut: %s", x, done, &heard)
+		}
+	}
+}
+
+// TestGone: a neighbour that ends without a word is an error after the time to rejoin,
+// and one that is back as another process is told so.
+func TestGone(t *testing.T) {
+	good := frame(t, 0, 80)
+	for _, victim := range []int{0, 1} {
+		p := newParty(t, "path", 2)
+		o := quick()
+		o.RejoinTimeout, o.Linger = 500*time.Millisecond, 50*time.Millisecond
+		list := p.all(t, o)
+		if err := errors.Join(each(list, func(tr *Transport) error {
+			in := make([][]byte, 1)
+			return errors.Join(tr.Join(t.Context()), tr.Exchange(t.Context(), 0, [][]byte{good}, in))
+		})...); err != nil {
+			t.Fatal(err)
+		}
+		// As if it was killed: without a farewell.
+		list[victim].once.Do(func() { list[victim].cancel(); list[victim].server.Stop() })
+		began := time.Now()
+		err := list[1-victim].Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1))
+		peerError(t, "gone", err, victim, consensus.Closed, "out of reach for 500ms")
+		if d := time.Since(began); d < 400*time.Millisecond || d > 5*time.Second {
+			t.Errorf("noticed after %v", d)
+		}
+		l := must[net.Listener](t)(net.Listen("tcp", p.c.Nodes[victim].Address))
+		o.JoinTimeout = 700 * time.Millisecond
+		again := must[*Transport](t)(New(p.c, p.keys[victim], l, o))
+		err = again.Join(t.Context())
+		var peer *consensus.PeerError
+		if !errors.As(err, &peer) || peer.Peer != 1-victim {
+			t.Errorf("the new process: %v", err)
+		}
+		again.Leave(err)
+	}
+}
+
+// TestRestartBeforeStart: who is started again while the others wait is welcome.
+func TestRestartBeforeStart(t *testing.T) {
+	for _, first := range []int{0, 2} { // one that is dialled, one that dials
+		p := newParty(t, "path", 3)
+		a := must[*Transport](t)(New(p.c, p.keys[first], p.listeners[first], quick()))
+		b := p.transport(t, 1, quick())
+		if err := a.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a.once.Do(func() { a.cancel(); a.server.Stop() })
+		a.wg.Wait()
+		p.listeners[first] = must[net.Listener](t)(net.Listen("tcp", p.c.Nodes[first].Address))
+		list := []*Transport{nil, b, nil}
+		for _, i := range []int{0, 2} {
+			list[i] = p.transport(t, i, quick())
+		}
+		sameBits(t, p.c, list, 20)
+	}
+}
+
+// TestImpostors: while a run goes on, strangers, members on the wrong edge, second
+// processes of a node, and nodes of another epoch are refused and named, and the run
+// comes to the same bits.
+func TestImpostors(t *testing.T) {
+	p := newParty(t, "path", 3)
+	var heard gossip
+	o := quick()
+	o.Report = heard.report
+	list := p.all(t, o)
+	if err := errors.Join(each(list, func(tr *Transport) error { return tr.Join(t.Context()) })...); err != nil {
+		t.Fatal(err)
+	}
+	// Frames have been exchanged.
+	good := frame(t, 0, 8)
+	if err := errors.Join(each(list, func(tr *Transport) error {
+		out := [][]byte{good, good}[:len(tr.edges)]
+		return tr.Exchange(t.Context(), 0, out, make([][]byte, len(out)))
+	})...); err != nil {
+		t.Fatal(err)
+	}
+	stranger, _, _ := NewKey()
+	pin := PinOf(stranger.Public().(ed25519.PublicKey))
+	try := func(c *Cluster, key ed25519.PrivateKey) error {
+		o := quick()
+		o.JoinTimeout, o.Linger = time.Second, 50*time.Millisecond
+		tr := must[*Transport](t)(New(c, key, must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), o))
+		defer func() { tr.Leave(errors.New("over")) }()
+		return tr.Join(t.Context())
+	}
+	for _, x := range []struct {
+		what   string
+		change func(c *Cluster)
+		key    ed25519.PrivateKey
+		peer   int
+		kind   consensus.Kind
+		text   string // what it hears
+		report string // what is said of it
+	}{
+		{"stranger", func(c *Cluster) { c.Nodes[2].Pins = []Pin{pin} }, stranger, 1, consensus.Refused, "refuses the key", string(pin) + ", which is that of no node"},
+		{"wrong edge", func(c *Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, consensus.Refused, "not on an edge", `node 2 ("c") at 127.0.0.1`},
+		{"second process", func(*Cluster) {}, p.keys[2], 1, consensus.Closed, "another process", `node 2 ("c"): another process`},
+		{"epoch", func(c *Cluster) { c.Epoch = 9 }, p.keys[2], 1, consensus.Closed, "another process", "another process"},
+		{"wrong server", func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, consensus.Refused, `which is that of node 0 ("a")`, ""},
+	} {
+		c := p.changed(x.change)
+		if x.what == "wrong server" {
+			c.Nodes[0].Address = "127.0.0.1:9"
+		}
+		peerError(t, x.what, try(c, x.key), x.peer, x.kind, x.text)
+		if !strings.Contains(heard.String(), x.report) {
+			t.Errorf("%s: nobody reports %q in\n%s", x.what, x.report, heard.String())
+		}
+	}
+	errs := each(list, func(tr *Transport) error {
+		out := [][]byte{frame(t, 1, 8), frame(t, 1, 8)}[:len(tr.edges)]
+		err := tr.Exchange(t.Context(), 1, out, make([][]byte, len(out)))
+		tr.Leave(err)
+		return err
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("the run was disturbed: %v", err)
+	}
+}
+
+// TestRefuse: before a run begins, what differs ends it at both ends, by its name.
+func TestRefuse(t *testing.T) {
+	for what, x := range map[string]struct {
+		change func(c *Cluster)
+		terms  []Term
+		text   string
+	}{
+		"run":     {func(c *Cluster) { c.Run = "ffffffffffffffff" }, nil, "the run is "},
+		"epoch":   {func(c *Cluster) { c.Epoch = 4 }, nil, "the epoch is "},
+		"graph":   {func(c *Cluster) { c.Edges = append(c.Edges, [2]int{0, 2}) }, nil, "the list of edges is "},
+		"weights": {func(c *Cluster) { c.Rule = "lazy-metropolis" }, nil, "the rule of the weights is "},
+		"names":   {func(c *Cluster) { c.Nodes[2].Name = "z" }, nil, "the list of nodes is "},
+		"rank":    {func(*Cluster) {}, []Term{{"--rank", "3"}}, "--rank is "},
+		"terms":   {func(*Cluster) {}, []Term{{"--rank", "2"}, {"--method", "dif"}}, " is "},
+	} {
+		p := newParty(t, "path", 3)
+		o := quick()
+		o.Terms, o.Linger = []Term{{"--rank", "2"}}, 50*time.Millisecond
+		a := p.transport(t, 0, o)
+		p.c = p.changed(x.change)
+		if x.terms != nil {
+			o.Terms = x.terms
+		}
+		b := p.transport(t, 1, o)
+		errs := each([]*Transport{a, b}, func(tr *Transport) error {
+			err := tr.Join(t.Context())
+			tr.Leave(err)
+			return err
+		})
+		peerError(t, what+" here", errs[0], 1, consensus.Refused, x.text)
+		peerError(t, what+" there", errs[1], 0, consensus.Refused, x.text)
+	}
+}
+
+// TestRotation: a node may show any of its keys, so that it can change them while the
+// others keep their file.
+func TestRotation(t *testing.T) {
+	p := newParty(t, "path", 2)
+	fresh, _, _ := NewKey()
+	p.c.Nodes[0].Pins = append(p.c.Nodes[0].Pins, PinOf(fresh.Public().(ed25519.PublicKey)))
+	p.keys[0] = fresh
+	sameBits(t, p.c, p.all(t, quick()), 20)
+}
+
+// TestNobodyThere: who cannot be reached is named, with the reason.
+func TestNobodyThere(t *testing.T) {
+	for node, text := range []string{"it has not called", "connection refused"} {
+		p := newParty(t, "path", 2)
+		p.listeners[1-node].Close()
+		o := quick()
+		o.JoinTimeout, o.Linger = 300*time.Millisecond, 50*time.Millisecond
+		tr := p.transport(t, node, o)
+		err := tr.Join(t.Context())
+		var peer *consensus.PeerError
+		if !errors.As(err, &peer) || peer.Peer != 1-node || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), fmt.Sprint(o.JoinTimeout)) {
+			t.Errorf("node %d: %v, want %q", node, err, text)
+		}
+	}
+}

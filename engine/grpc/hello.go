@@ -1,0 +1,143 @@
+package grpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+const (
+	protocolVersion = 1
+	maxHello        = 256 << 10 // bytes
+	maxText         = 400       // of a reason that is passed on
+)
+
+// A Term is something about which all nodes must say the same before they begin.
+type Term struct {
+	What  string `json:"what"` // as in "WHAT is 3 at node 1, but 2 here"
+	Value string `json:"value"`
+}
+
+// A hello is the first thing that both ends of a stream say.
+type hello struct {
+	Version  int    `json:"version"`
+	Run      string `json:"run"`
+	Epoch    uint32 `json:"epoch"`
+	From     int    `json:"from"`
+	To       int    `json:"to"`
+	Instance string `json:"instance"` // another one every time that a process starts
+	Next     uint64 `json:"next"`     // sequence number of the first frame that has not come
+	Probe    bool   `json:"probe,omitempty"`
+	Terms    []Term `json:"terms"`
+}
+
+// A note is what is said between frames.
+type note struct {
+	// Ack says that all that came before the other end's Bye has come.
+	Ack bool `json:"ack,omitempty"`
+	// WaitsFor are the nodes for which the sender waits: it is alive, and not to blame.
+	WaitsFor []int `json:"waits_for,omitempty"`
+	// Bye says that no frame will follow, and why if the sender has failed.
+	Bye    bool    `json:"bye,omitempty"`
+	Reason *reason `json:"reason,omitempty"`
+}
+
+// A reason is a consensus.PeerError on its way through the network.
+type reason struct {
+	Node int            `json:"node"`
+	Kind consensus.Kind `json:"kind"`
+	Text string         `json:"text"`
+}
+
+// parseHello returns what p says.
+func parseHello(p []byte) (*hello, error) {
+	h := &hello{}
+	if err := parse(p, h); err != nil {
+		return nil, fmt.Errorf("not a greeting: %w", err)
+	}
+	if len(h.Instance) == 0 || len(h.Instance) > 64 {
+		return nil, errors.New("not a greeting: no instance")
+	}
+	return h, nil
+}
+
+// parseNote returns what p says.
+func parseNote(p []byte) (*note, error) {
+	n := &note{}
+	if err := parse(p, n); err != nil {
+		return nil, fmt.Errorf("not a frame and not a note: %w", err)
+	}
+	kinds := 0
+	for _, is := range []bool{n.Ack, n.Bye, n.WaitsFor != nil} {
+		if is {
+			kinds++
+		}
+	}
+	if kinds != 1 || n.Reason != nil && !n.Bye {
+		return nil, errors.New("a note of an unknown kind")
+	}
+	if n.Reason != nil {
+		n.Reason.Text = shorten(n.Reason.Text)
+	}
+	return n, nil
+}
+
+func parse(p []byte, v any) error {
+	if len(p) > maxHello {
+		return fmt.Errorf("%d bytes, more than %d", len(p), maxHello)
+	}
+	return json.Unmarshal(p, v)
+}
+
+func shorten(s string) string {
+	if len(s) > maxText {
+		return s[:maxText] + "..."
+	}
+	return s
+}
+
+// A refusal says in what two nodes differ.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+// disagree returns a refusal by the name of the first thing that differs.
+func (c *Cluster) disagree(own, their *hello) error {
+	who := c.label(their.From)
+	differ := func(what string, there, here any) error {
+		return &refusal{shorten(fmt.Sprintf("%s is %v at %s, but %v here", what, there, who, here))}
+	}
+	switch {
+	case their.Version != own.Version:
+		return differ("the version of the protocol", their.Version, own.Version)
+	case their.Run != own.Run:
+		return differ("the run", fmt.Sprintf("%q", their.Run), own.Run)
+	case their.Epoch != own.Epoch:
+		return differ("the epoch", their.Epoch, own.Epoch)
+	case their.From != own.To || their.To != own.From:
+		return &refusal{fmt.Sprintf("%s says that it is node %d and talks to node %d", c.label(own.To), their.From, their.To)}
+	}
+	theirs := make(map[string]string)
+	for _, t := range their.Terms {
+		theirs[t.What] = t.Value
+	}
+	fixed := len(c.terms())
+	for k, t := range own.Terms {
+		if k >= fixed && (own.Probe || their.Probe) {
+			break // who only asks has not been told how to train
+		}
+		value, known := theirs[t.What]
+		if !known {
+			return differ(t.What, "unknown", t.Value)
+		}
+		if value != t.Value {
+			return differ(t.What, value, t.Value)
+		}
+	}
+	if len(their.Terms) != len(own.Terms) && !own.Probe && !their.Probe {
+		return differ("the number of terms", len(their.Terms), len(own.Terms))
+	}
+	return nil
+}

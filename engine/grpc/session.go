@@ -1,0 +1,238 @@
+package grpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// stream is what both ends of a gRPC stream have.
+type stream interface {
+	SendMsg(m any) error
+	RecvMsg(m any) error
+}
+
+// A session is a stream in use.
+type session struct {
+	stop chan struct{} // closed to end it
+	once sync.Once
+	wg   sync.WaitGroup
+}
+
+func (s *session) end() { s.once.Do(func() { close(s.stop) }) }
+
+// helloTimeout is how long the other end of a new connection may take to say who it is.
+const helloTimeout = 10 * time.Second
+
+// greeting returns what this node says to a neighbour.
+func (t *Transport) greeting(e *edge) *hello {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &hello{
+		Version: protocolVersion, Run: t.cluster.Run, Epoch: t.cluster.Epoch, From: t.node, To: e.peer,
+		Instance: t.instance, Next: e.next, Probe: t.o.Probe, Terms: t.terms,
+	}
+}
+
+func sendJSON(s stream, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.SendMsg(&bytesMessage{text})
+}
+
+func receiveHello(s stream) (*hello, error) {
+	var m bytesMessage
+	if err := s.RecvMsg(&m); err != nil {
+		return nil, err
+	}
+	return parseHello(m.p)
+}
+
+// errBusy is what a process hears that is not the one with which the run began.
+var errBusy = errors.New("another process of this node is, or was, in this run, which cannot be entered again")
+
+// admit ends a session that is still there, so that a new one can begin. It returns
+// errBusy if frames have been exchanged with another process of that node.
+func (t *Transport) admit(e *edge, instance string) error {
+	t.mu.Lock()
+	begun := e.handed > 0 || e.next > 0
+	if begun && e.instance != instance {
+		t.mu.Unlock()
+		return errBusy
+	}
+	t.mu.Unlock()
+	t.settle(e)
+	return nil
+}
+
+// settle ends what is left of the last session.
+func (t *Transport) settle(e *edge) {
+	t.mu.Lock()
+	last := e.last
+	t.mu.Unlock()
+	if last != nil {
+		last.end()
+		last.wg.Wait()
+	}
+}
+
+// talk exchanges frames over s until one end fails or leaves; their is what the other
+// end has said. The caller must end s then.
+func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) error {
+	ses := &session{stop: make(chan struct{})}
+	t.mu.Lock()
+	if e.session != nil {
+		t.mu.Unlock()
+		return errors.New("two connections at once")
+	}
+	if their.Next > e.handed || their.Next+2 < e.handed {
+		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.handed)
+		t.mu.Unlock()
+		t.fail(e, consensus.Protocol, err)
+		return err
+	}
+	again := e.met
+	if again {
+		e.fresh = len(e.kept)
+	}
+	e.session, e.last, e.met, e.instance, e.why = ses, ses, true, their.Instance, nil
+	e.acked = false
+	e.tell()
+	t.mu.Unlock()
+	t.notify()
+	if again {
+		t.o.Report(t.cluster.label(e.peer) + ": connected again")
+	} else {
+		t.o.Report(t.cluster.label(e.peer) + ": connected")
+	}
+	ended := make(chan error, 2)
+	ses.wg.Go(func() { ended <- t.receive(e, s) })
+	ses.wg.Go(func() { ended <- t.transmit(e, s, ses, their.Next) })
+	var err error
+	select {
+	case err = <-ended:
+	case <-ses.stop:
+		err = errors.New("it has connected anew")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	ses.end()
+	t.mu.Lock()
+	e.session = nil
+	t.mu.Unlock()
+	var v *violation
+	if errors.As(err, &v) {
+		t.fail(e, v.kind, v.err)
+	}
+	return err
+}
+
+// transmit sends the frames from number pos on, and notes, until the session ends.
+func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error {
+	left := false
+	for {
+		say, frame := t.due(e, pos, &left)
+		var err error
+		switch {
+		case say != nil:
+			err = sendJSON(s, say)
+		case frame != nil:
+			err = sendFrame(s, frame)
+			pos++
+		default:
+			select {
+			case <-e.news:
+			case <-ses.stop:
+				return nil
+			}
+		}
+		if err != nil {
+			<-ses.stop // the goroutine that receives knows why
+			return nil
+		}
+	}
+}
+
+// due returns what is to be sent next: a note, or frame number pos, or nothing.
+func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case e.ackDue:
+		e.ackDue = false
+		return &note{Ack: true}, nil
+	case pos < e.handed:
+		return nil, e.kept[pos%2]
+	case t.closing && !*left:
+		*left = true
+		return &note{Bye: true, Reason: t.reason}, nil
+	case e.waitDue && !*left:
+		e.waitDue = false
+		if who := t.awaited(); who != nil {
+			return &note{WaitsFor: who}, nil
+		}
+	}
+	return nil, nil
+}
+
+// sendFrame sends p in chunks. p may change once the other end has all of it, and not
+// before: no round can end without.
+func sendFrame(s stream, p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), chunk)
+		if err := s.SendMsg(&bytesMessage{p[:n]}); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// receive takes what comes until the stream ends.
+func (t *Transport) receive(e *edge, s stream) error {
+	var m bytesMessage
+	for {
+		m.p = m.p[:0]
+		if err := s.RecvMsg(&m); err != nil {
+			return ended(err)
+		}
+		if len(m.p) > 0 && m.p[0] == '{' {
+			n, err := parseNote(m.p)
+			if err != nil {
+				return &violation{consensus.Protocol, err}
+			}
+			t.take(e, n)
+			continue
+		}
+		due, err := consensus.FrameLen(m.p)
+		if err == nil && due > t.o.MaxFrame {
+			err = fmt.Errorf("a frame of %d bytes, more than %d", due, t.o.MaxFrame)
+		}
+		if err != nil {
+			return &violation{consensus.Corrupt, err}
+		}
+		for len(m.p) < due {
+			if err := s.RecvMsg(&m); err != nil {
+				return ended(err)
+			}
+		}
+		if m.p, err = t.deliver(e, m.p); err != nil {
+			return err
+		}
+	}
+}
+
+func ended(err error) error {
+	if err == io.EOF {
+		return errors.New("it has closed the connection")
+	}
+	return fmt.Errorf("connection lost: %s", plain(err))
+}

@@ -1,0 +1,378 @@
+package grpc
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+)
+
+// Options of a transport. The zero value of a time is its default.
+type Options struct {
+	// JoinTimeout is how long Join waits for the neighbours, ten minutes by default.
+	JoinTimeout time.Duration
+	// RoundTimeout is how long a neighbour may take for a round before it has failed; two
+	// minutes by default. What a node computes between two rounds must fit in; what it
+	// waits itself does not count, since it says so.
+	RoundTimeout time.Duration
+	// RejoinTimeout is how long a neighbour may be out of reach while its frame is
+	// waited for before it has failed; 30 seconds by default.
+	RejoinTimeout time.Duration
+	// Linger is how long Close waits for the neighbours to say that they have
+	// everything, 5 seconds by default; two at most after a failure.
+	Linger time.Duration
+	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
+	MaxFrame int
+	// Terms are what the neighbours must say too: see Term.
+	Terms []Term
+	// Probe only asks the neighbours whether they can be reached and agree on the
+	// cluster. Join returns when all have answered; there is nothing to exchange.
+	Probe bool
+	// Report is called, from several goroutines, with what an operator should know:
+	// a neighbour came or was lost, or why it cannot be reached. Nil is silent.
+	Report func(text string)
+}
+
+func (o *Options) defaults() {
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{&o.JoinTimeout, 10 * time.Minute}, {&o.RoundTimeout, 2 * time.Minute},
+		{&o.RejoinTimeout, 30 * time.Second}, {&o.Linger, 5 * time.Second},
+	} {
+		if *d.value == 0 {
+			*d.value = d.standard
+		}
+	}
+	if o.MaxFrame == 0 {
+		o.MaxFrame = 1 << 30
+	}
+	if o.Report == nil {
+		o.Report = func(string) {}
+	}
+}
+
+// ErrClosed is returned by Exchange after Close.
+var ErrClosed = errors.New("grpc: the transport is closed")
+
+// A Transport carries the frames of one node. Its goroutines end with Close. Join and
+// Exchange serve one goroutine at a time.
+type Transport struct {
+	cluster  *Cluster
+	node     int
+	hosted   []int
+	o        Options
+	instance string
+	terms    []Term
+
+	server *rpc.Server
+	health *health.Server
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	once   sync.Once
+	wake   chan struct{} // something has changed that Join, Exchange or Close may wait for
+
+	mu      sync.Mutex
+	edges   []*edge // in the order of consensus.Links
+	seq     uint64  // of the exchange under way, or the last one
+	begun   bool    // Exchange has been called with seq
+	closing bool
+	reason  *reason // why, if it is a failure
+	waiting time.Time
+}
+
+// New returns the transport of the node that has key, which listens on l from now on
+// and dials its neighbours. It returns an error if the key is not in the cluster.
+func New(c *Cluster, key ed25519.PrivateKey, l net.Listener, o Options) (*Transport, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	node := c.NodeOf(PinOf(key.Public().(ed25519.PublicKey)))
+	if node < 0 {
+		return nil, fmt.Errorf("key %s is that of no node of the cluster", PinOf(key.Public().(ed25519.PublicKey)))
+	}
+	w, err := c.Weights()
+	if err != nil {
+		return nil, err
+	}
+	own, err := certificate(key)
+	if err != nil {
+		return nil, err
+	}
+	o.defaults()
+	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1)}
+	t.terms = append(c.terms(), o.Terms...)
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	for _, link := range consensus.Links(w.Graph(), t.hosted) {
+		t.edges = append(t.edges, &edge{peer: link.Peer, news: make(chan struct{}, 1)})
+	}
+	t.serve(own, l)
+	for _, e := range t.edges {
+		if e.peer < node {
+			t.wg.Go(func() { t.keepDialling(e, own) })
+		}
+	}
+	return t, nil
+}
+
+// Hosted returns the node of this process.
+func (t *Transport) Hosted() []int { return t.hosted }
+
+// Run implements consensus.Identified.
+func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.run(), t.cluster.Epoch }
+
+// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
+// a *consensus.PeerError if a neighbour refuses this node or does not come in time.
+func (t *Transport) Join(ctx context.Context) error {
+	err := t.await(ctx, t.joined, func(e *edge, waited time.Duration) *consensus.PeerError {
+		if waited < t.o.JoinTimeout {
+			return nil
+		}
+		return e.failed(0, e.kind, fmt.Errorf("not there after %v: %w", t.o.JoinTimeout, e.because()))
+	})
+	if err == nil {
+		t.ready()
+	}
+	return err
+}
+
+// joined reports whether Join need not wait for a neighbour.
+func (t *Transport) joined(e *edge) bool { return e.session != nil || t.o.Probe && e.met }
+
+// Exchange implements consensus.Transport. It returns ctx.Err() if ctx ends, and a
+// *consensus.PeerError if a neighbour sends nothing in the time of a round, is out of
+// reach for too long, has left, or sends what is no frame. If it has left because
+// another node failed, the error is about that node.
+func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	// What is overwritten here has been sent: the neighbour would not have begun the last
+	// round without. Only what a connection that broke had still to send may be anywhere.
+	if !t.begun || seq != t.seq {
+		t.begun, t.seq = true, seq
+		for k, e := range t.edges {
+			if e.fresh > 0 {
+				e.kept[seq%2] = nil
+				e.fresh--
+			}
+			e.kept[seq%2] = append(e.kept[seq%2][:0], out[k]...)
+			e.handed = seq + 1
+			e.silent = 0
+			e.tell()
+		}
+	}
+	t.mu.Unlock()
+	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, _ time.Duration) *consensus.PeerError {
+		switch {
+		case e.lost >= t.o.RejoinTimeout:
+			return e.failed(seq, consensus.Closed, fmt.Errorf("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
+		case e.silent >= t.o.RoundTimeout:
+			return e.failed(seq, consensus.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for k, e := range t.edges {
+		in[k] = e.got[seq%2]
+	}
+	return nil
+}
+
+// tick is how often what is waited for is looked at.
+const tick = 50 * time.Millisecond
+
+// await waits until done holds for all edges. Time in which this process itself did not
+// run, since it was stopped, does not count against anybody.
+func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *consensus.PeerError) error {
+	var timer *time.Timer
+	var waited, passed time.Duration
+	last := time.Now()
+	for {
+		ready, err := t.look(done, late, waited, passed)
+		if err != nil || ready {
+			return err
+		}
+		if timer == nil {
+			timer = time.NewTimer(tick)
+			defer timer.Stop()
+		}
+		select {
+		case <-t.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			timer.Reset(tick)
+		}
+		now := time.Now()
+		passed = min(now.Sub(last), 2*tick)
+		waited, last = waited+passed, now
+	}
+}
+
+// look looks at all edges once; passed is the time since it did so before.
+func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) *consensus.PeerError, waited, passed time.Duration) (ready bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ctx.Err() != nil || t.closing {
+		return false, ErrClosed
+	}
+	ready = true
+	for _, e := range t.edges {
+		if done(e) {
+			continue
+		}
+		ready = false
+		e.silent += passed
+		if e.session != nil {
+			e.lost = 0
+		} else {
+			e.lost += passed
+		}
+		if e.err != nil {
+			return false, e.err
+		}
+		if err := late(e, waited); err != nil {
+			e.lost, e.silent = 0, 0
+			return false, err
+		}
+	}
+	t.waiting = time.Time{}
+	if ready {
+		return true, nil
+	}
+	t.waiting = time.Now().Add(-waited)
+	if period := max(t.o.RoundTimeout/8, tick); t.begun && waited/period != (waited-passed)/period {
+		for _, e := range t.edges {
+			e.waitDue = true
+			e.tell()
+		}
+	}
+	return false, nil
+}
+
+// Waiting returns the neighbours for which Join or Exchange has been waiting, and since
+// when; none if it does not wait. It may be called at any time.
+func (t *Transport) Waiting() (peers []int, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.awaited(), t.waiting
+}
+
+func (t *Transport) awaited() (peers []int) {
+	for _, e := range t.edges {
+		if !t.waiting.IsZero() && (!t.begun && !t.joined(e) || t.begun && e.next <= t.seq) {
+			peers = append(peers, e.peer)
+		}
+	}
+	return peers
+}
+
+// Close is Leave(nil).
+func (t *Transport) Close() error {
+	t.Leave(nil)
+	return nil
+}
+
+// Leave tells the neighbours that this node has done its part, or that it has failed
+// and why, waits until they have said that they have everything, though not for ever,
+// and closes the connections. If why is a *consensus.PeerError the neighbours take the
+// node that it names as the one that has failed, otherwise this one. It may be called
+// while Exchange waits; what counts is the first call.
+func (t *Transport) Leave(why error) {
+	t.once.Do(func() {
+		t.health.Shutdown()
+		t.mu.Lock()
+		t.closing = true
+		if why != nil {
+			t.reason = reasonOf(why, t.node)
+		}
+		for _, e := range t.edges {
+			e.tell()
+		}
+		t.mu.Unlock()
+		t.notify()
+		t.farewell(why != nil)
+		t.cancel()
+		timer := time.AfterFunc(tick, t.server.Stop)
+		t.server.GracefulStop() // a refusal may be on its way
+		timer.Stop()
+	})
+	t.wg.Wait()
+	for _, e := range t.edges {
+		t.settle(e)
+	}
+}
+
+// reasonOf returns what the neighbours are told about an error at a node.
+func reasonOf(err error, node int) *reason {
+	r := &reason{Node: node, Kind: consensus.Closed, Text: shorten(err.Error())}
+	var peer *consensus.PeerError
+	if errors.As(err, &peer) {
+		r.Node, r.Kind, r.Text = peer.Peer, peer.Kind, ""
+		if peer.Err != nil {
+			r.Text = shorten(peer.Err.Error())
+		}
+	}
+	return r
+}
+
+// farewell waits until no neighbour needs this node any more. Those that are out of
+// reach are only waited for if this node has not failed, or, shortly, if they do not know
+// it yet.
+func (t *Transport) farewell(failed bool) {
+	patience := t.o.Linger
+	if failed {
+		patience = min(patience, shortLinger)
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		t.mu.Lock()
+		left := slices.ContainsFunc(t.edges, func(e *edge) bool {
+			switch {
+			case e.acked:
+				return false
+			case e.session != nil:
+				return true
+			case failed: // who has begun will find out; who has not would wait for long
+				return !e.met && !e.bye && e.err == nil
+			}
+			// A neighbour that has said Bye and has gone had this node's Bye, or needs none.
+			return e.met && !e.bye && e.err == nil
+		})
+		t.mu.Unlock()
+		if !left || t.o.Probe {
+			return
+		}
+		select {
+		case <-t.wake:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// shortLinger is how long a node that has failed waits for others to hear of it.
+const shortLinger = 2 * time.Second
+
+func (t *Transport) notify() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}

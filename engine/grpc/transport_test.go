@@ -1,0 +1,275 @@
+package grpc
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// TestSameBits: over TLS, in frames of one chunk and of many, the bits are those of one
+// process, all leave at once, and no goroutine is left.
+func TestSameBits(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for _, c := range []struct {
+		graph       string
+		nodes, rows int
+	}{{"ring", 4, 50}, {"star", 4, 50}, {"path", 2, 40_000}} {
+		p := newParty(t, c.graph, c.nodes)
+		o := quick()
+		o.Linger = time.Minute
+		began := time.Now()
+		sameBits(t, p.c, p.all(t, o), c.rows)
+		if time.Since(began) > 50*time.Second {
+			t.Errorf("%s: leaving lingers", c.graph)
+		}
+	}
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+}
+
+// frame returns a whole frame with a sequence number and so many bytes of code.
+func frame(t testing.TB, seq uint64, code int) []byte {
+	var got []byte
+	c := &Cluster{Nodes: make([]NodeEntry, 2), Edges: [][2]int{{0, 1}}, Rule: "metropolis"}
+	n := must[*consensus.Network](t)(consensus.New(must2(c.Weights()), listener{&got}))
+	if err := n.Sum(t.Context(), [][]float64{make([]float64, code/8)}); !errors.Is(err, errHeard) {
+		t.Fatal(err)
+	}
+	return renumber(got, seq)
+}
+
+// renumber gives a frame another sequence number, and the checksum that it has then.
+func renumber(p []byte, seq uint64) []byte {
+	binary.LittleEndian.PutUint64(p[24:], seq)
+	table := crc32.MakeTable(crc32.Castagnoli)
+	binary.LittleEndian.PutUint32(p[52:], crc32.Update(crc32.Checksum(p[:52], table), table, p[56:]))
+	return p
+}
+
+func must2[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A listener keeps the first frame.
+type listener struct{ p *[]byte }
+
+var errHeard = errors.New("heard")
+
+func (l listener) Hosted() []int { return []int{1} }
+func (l listener) Close() error  { return nil }
+func (l listener) Exchange(_ context.Context, seq uint64, out, in [][]byte) error {
+	*l.p = append([]byte(nil), out[0]...)
+	return errHeard
+}
+
+// pair returns connected transports of two nodes, a and b.
+func pair(t testing.TB, o Options) (a, b *Transport) {
+	p := newParty(t, "path", 2)
+	a, b = p.transport(t, 0, o), p.transport(t, 1, o)
+	for _, err := range each([]*Transport{a, b}, func(tr *Transport) error { return tr.Join(t.Context()) }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, b
+}
+
+// TestViolations: what is not a frame, or not the one that is due, is an error of the
+// right kind about the peer, and does not come in.
+func TestViolations(t *testing.T) {
+	good := frame(t, 0, 80)
+	flipped := append([]byte(nil), good...)
+	flipped[len(flipped)-3] ^= 4
+	huge := append([]byte(nil), good...)
+	binary.LittleEndian.PutUint32(huge[48:], 1<<29)
+	for _, x := range []struct {
+		what string
+		p    []byte
+		kind consensus.Kind
+		text string
+	}{
+		{"a flipped bit", flipped, consensus.Corrupt, "another checksum"},
+		{"no frame", []byte(strings.Repeat("GET /", 30)), consensus.Corrupt, "begins with"},
+		{"a header cut off", good[:30], consensus.Corrupt, "cut off"},
+		{"too long", huge, consensus.Corrupt, "more than"},
+		{"no note", []byte(`{"ack":3}`), consensus.Protocol, "not a note"},
+		{"an unknown note", []byte(`{}`), consensus.Protocol, "unknown kind"},
+		{"a frame of the future", frame(t, 2, 80), consensus.Protocol, "frame 2 came where 0 was due"},
+		{"a frame with a byte too many", append(append([]byte(nil), good...), 1), consensus.Corrupt, "bytes, want"},
+	} {
+		o := quick()
+		o.MaxFrame = 1 << 20
+		a, b := pair(t, o)
+		go b.Exchange(t.Context(), 0, [][]byte{x.p}, make([][]byte, 1))
+		peerError(t, x.what, a.Exchange(t.Context(), 0, [][]byte{good}, make([][]byte, 1)), 1, x.kind, x.text)
+		peerError(t, x.what+", again", a.Exchange(t.Context(), 0, [][]byte{good}, make([][]byte, 1)), 1, x.kind, x.text)
+	}
+}
+
+// TestSilence: a neighbour that sends nothing has failed after the time of a round, and
+// the exchange can be taken up again; the caller's own end is returned as it is.
+func TestSilence(t *testing.T) {
+	good := frame(t, 0, 80)
+	o := quick()
+	o.RoundTimeout = 300 * time.Millisecond
+	a, b := pair(t, o)
+	in := make([][]byte, 1)
+	began := time.Now()
+	peerError(t, "silence", a.Exchange(t.Context(), 0, [][]byte{good}, in), 1, consensus.Timeout, "sent nothing for 300ms")
+	if d := time.Since(began); d < 250*time.Millisecond || d > 5*time.Second {
+		t.Errorf("after %v", d)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := a.Exchange(ctx, 0, [][]byte{good}, in); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the caller's deadline: %v", err)
+	}
+	if err := b.Exchange(t.Context(), 0, [][]byte{good}, in); err != nil || string(in[0]) != string(good) {
+		t.Errorf("the frame that was sent: %x, %v", in[0], err)
+	}
+	for range 2 { // as often as it is asked for
+		in[0] = nil
+		if err := a.Exchange(t.Context(), 0, [][]byte{good}, in); err != nil || string(in[0]) != string(good) {
+			t.Errorf("taken up again: %x, %v", in[0], err)
+		}
+	}
+	go b.Exchange(t.Context(), 1, [][]byte{good}, make([][]byte, 1))
+	waited := make(chan error)
+	go func() { waited <- a.Exchange(t.Context(), 2, [][]byte{good}, in) }()
+	a.Close()
+	if err := <-waited; !errors.Is(err, ErrClosed) && err == nil {
+		t.Errorf("closed while it waits: %v", err)
+	}
+	if err := a.Exchange(t.Context(), 3, [][]byte{good}, in); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// TestWaiting: who is waited for is known while it is.
+func TestWaiting(t *testing.T) {
+	good := frame(t, 0, 80)
+	a, b := pair(t, quick())
+	if peers, _ := a.Waiting(); peers != nil {
+		t.Errorf("connected, but waits for %d", peers)
+	}
+	done := make(chan error)
+	go func() { done <- a.Exchange(t.Context(), 0, [][]byte{good}, make([][]byte, 1)) }()
+	time.Sleep(200 * time.Millisecond)
+	if peers, since := a.Waiting(); len(peers) != 1 || peers[0] != 1 || time.Since(since) < 100*time.Millisecond {
+		t.Errorf("waits for %d since %v", peers, since)
+	}
+	if err := errors.Join(b.Exchange(t.Context(), 0, [][]byte{good}, make([][]byte, 1)), <-done); err != nil {
+		t.Fatal(err)
+	}
+	if peers, _ := a.Waiting(); peers != nil {
+		t.Errorf("done, but waits for %d", peers)
+	}
+}
+
+// TestLeave: the reason of the first who leaves reaches all nodes, also far ones.
+func TestLeave(t *testing.T) {
+	for name, x := range map[string]struct {
+		why  error
+		peer int
+		kind consensus.Kind
+		text string
+	}{
+		"trouble of its own": {errors.New("disk full"), 0, consensus.Closed, "disk full"},
+		"another node":       {&consensus.PeerError{Peer: 4, Kind: consensus.Timeout, Err: errors.New("is asleep")}, 4, consensus.Timeout, "is asleep"},
+		"it has ended":       {nil, 0, consensus.Closed, "it has ended"},
+	} {
+		p := newParty(t, "path", 4)
+		p.c.Nodes = append(p.c.Nodes, NodeEntry{"e", "127.0.0.1:1", []Pin{PinOf(must2key())}})
+		p.c.Edges = append(p.c.Edges, [2]int{0, 4}) // never there: nobody joins
+		var list []*Transport
+		for i := range 4 {
+			o := quick()
+			o.Linger = 300 * time.Millisecond
+			list = append(list, p.transport(t, i, o))
+		}
+		errs := each(list, func(tr *Transport) error {
+			if tr.node == 0 {
+				time.Sleep(300 * time.Millisecond)
+				tr.Leave(x.why)
+				return nil
+			}
+			if err := tr.Join(t.Context()); err != nil {
+				tr.Leave(err)
+				return err
+			}
+			in, out := make([][]byte, len(tr.edges)), make([][]byte, len(tr.edges))
+			for k := range out {
+				out[k] = frame(t, 0, 8)
+			}
+			var err error
+			for seq := uint64(0); err == nil; seq++ {
+				for k := range out {
+					renumber(out[k], seq)
+				}
+				err = tr.Exchange(t.Context(), seq, out, in)
+			}
+			tr.Leave(err)
+			return err
+		})
+		for i := 1; i < 4; i++ {
+			peerError(t, fmt.Sprintf("%s, at node %d", name, i), errs[i], x.peer, x.kind, x.text)
+		}
+	}
+}
+
+func must2key() ed25519.PublicKey {
+	key, _, err := NewKey()
+	if err != nil {
+		panic(err)
+	}
+	return key.Public().(ed25519.PublicKey)
+}
+
+// TestHealth: a member of the cluster can ask whether a node is ready; others cannot.
+func TestHealth(t *testing.T) {
+	p := newParty(t, "path", 2)
+	stranger, _, _ := NewKey()
+	ask := func(key ed25519.PrivateKey) (string, error) {
+		own := must2(certificate(key))
+		conn := must2(rpc.NewClient("passthrough:///"+p.c.Nodes[0].Address, rpc.WithNoProxy(),
+			rpc.WithTransportCredentials(credentials.NewTLS(tlsConfig(p.c, own, func(int, Pin) error { return nil })))))
+		defer conn.Close()
+		r, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
+		return r.GetStatus().String(), err
+	}
+	a := p.transport(t, 0, quick())
+	if s, err := ask(p.keys[1]); s != "NOT_SERVING" || err != nil {
+		t.Errorf("alone: %s, %v", s, err)
+	}
+	b := p.transport(t, 1, quick())
+	if err := errors.Join(each([]*Transport{a, b}, func(tr *Transport) error { return tr.Join(t.Context()) })...); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := ask(p.keys[1]); s != "SERVING" || err != nil {
+		t.Errorf("joined: %s, %v", s, err)
+	}
+	if s, err := ask(stranger); err == nil {
+		t.Errorf("a stranger hears %s", s)
+	}
+}
