@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Codec codes vectors as bytes and back, with a loss of accuracy that does no harm:
@@ -171,7 +172,8 @@ func (q quantizer) AppendEncode(dst []byte, v []float64) ([]byte, error) {
 	}
 	dst = appendHeader(dst, byte(q), len(v))
 	scaleAt := len(dst)
-	dst = append(dst, make([]byte, 4+q.size(len(v)))...)
+	dst = slices.Grow(dst, 4+q.size(len(v)))[:scaleAt+4+q.size(len(v))]
+	clear(dst[scaleAt:])
 	codes := dst[scaleAt+4:]
 	product, squares := 0.0, 0.0
 	for i, x := range v {
