@@ -88,8 +88,7 @@ func (w *watch) reset() {
 // raise lets hosted node i ask all nodes to leave with a status.
 func (w *watch) raise(i int, status Status) { w.words[i] = max(w.words[i], uint8(status)) }
 
-// tells reports whether tell begins something in an iteration. More and more
-// iterations pass in between.
+// tells reports whether tell begins something in an iteration.
 func (w *watch) tells(iteration int) bool { return w.telling < 0 && iteration >= w.tellAt }
 
 // tell begins to tell the others of the current state, if it is time and nothing is
@@ -102,7 +101,7 @@ func (w *watch) tell(s *Solver) {
 	}
 	switch {
 	case w.tells(s.iteration):
-		w.telling, w.tellAt = s.iteration, s.iteration+min(max(s.iteration/8, 1), lookAgain)
+		w.telling, w.tellAt = s.iteration, s.iteration+lookAgain
 		if _, ok := s.method.(guarded); ok {
 			w.tellAt = s.iteration + 1
 		}
