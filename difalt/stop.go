@@ -53,7 +53,7 @@ const (
 
 	leastSignal = 0.01 // that can be told from none
 
-	lookAgain = 10 // iterations between two candidates, and at most between two measurements
+	lookAgain = 10 // iterations between two candidates and, without a guard, between what is told; at most between two measurements
 	soonest   = 2  // at least between two measurements
 
 	// A distance to the minimiser explains its square in the objective. Noise explains

@@ -56,7 +56,7 @@ func newFitFlags() *fitFlags {
 	s.StringVar(&f.method, "method", "", "`NAME`: "+strings.Join(methodNames(), ", ")+" (default accelerated, and accelerated-tracking with --agree plain or chebyshev or --compress; problem file: dif)")
 	s.BoolVar(&f.auto, "auto", false, "leave method, rounds, step, --agree and --compress to the program")
 	s.StringVar(&f.agree, "agree", "", "`KIND` of averaging: tree (exact sums along a tree), plain, chebyshev (fewer rounds on poorly connected graphs) (default tree for accelerated, else plain)")
-	s.StringVar(&f.compress, "compress", "", "code messages as `KIND`: none, float32, int1, int2, int4, int8, int16, each also as int4:stochastic, topk:FRACTION (default int8 with --agree and no --method, else none)")
+	s.StringVar(&f.compress, "compress", "", "code messages as `KIND`: none, float32, int8, int4 (default int8 with --agree and no --method, else none)")
 	s.IntVar(&f.starts, "starts", 3, "starts to choose from: the spectral one, and random ones, given up early but for the best (problem file: 1)")
 	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration, T_con; none along a tree")
 	s.IntVar(&o.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")

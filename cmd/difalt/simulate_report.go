@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/text"
 )
@@ -15,7 +17,14 @@ func describe(w io.Writer, s *experiment.Setting) {
 	if s.Name != "" {
 		fmt.Fprintf(w, "%s: ", s.Name)
 	}
-	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %d rounds an iteration, %s\n", s.Nodes, s.Graph, s.Weights, s.Rounds, s.AgreementText())
+	how := fmt.Sprintf("%d rounds an iteration, %s", s.Rounds, s.AgreementText())
+	switch {
+	case slices.Equal(s.Methods, []string{experiment.Auto}):
+		how = "rounds and messages as Auto chooses"
+	case s.Agree == consensus.Tree.String():
+		how = "sums along a tree"
+	}
+	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %s\n", s.Nodes, s.Graph, s.Weights, how)
 	data := "noiseless"
 	if s.Noise > 0 {
 		data = fmt.Sprintf("noise %g", s.Noise)
