@@ -74,7 +74,7 @@ func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Repor
 		image *chart.Figure
 	}{
 		{figure{Title: "Error per task", Text: "Every task has a dot for each of two methods, above the number of its rows."}, tasksFigure(r)},
-		{figure{Title: "Convergence", Text: "How far the objective, the sum of squared errors on training rows, is above its last value, and how far two nodes' bases are apart at most."}, convergenceFigure(t)},
+		{figure{Title: "Convergence", Text: "How far the objective, the sum of squared errors on training rows, is above its last value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most."}, convergenceFigure(t)},
 		{figure{Title: "Singular values behind the rank", Text: fmt.Sprintf("How much tasks differ along each axis. Coloured: the rank %d that was used.", r.Chosen.Rank)}, spectrumFigure(r)},
 	}
 	if c.Tune {
