@@ -63,50 +63,56 @@ func mulBasis(t isa, cols int, f32 bool) {
 	MOVQ(pace, b.pace.Offset(8))
 
 	if !twice {
-		b.rows("", height)
+		b.emit("", height)
 		return
 	}
 	CMPB(mem("twice"), I8(0))
 	JNE(LabelRef("twice"))
-	b.rows("", height)
+	b.emit("", height)
 	Label("twice")
 	b.far = GP64()
 	IMUL3Q(I32(basisStreams(f32)), b.apart, b.far)
 	ADDQ(b.pf, b.far)
 	b.twice = true
-	b.rows("twice", height)
+	b.emit("twice", height)
 }
 
-// rows emits the loop over the rows and the end of the function.
-func (b basisTile) rows(prefix string, height int) {
+// eachTile emits the loop over n rows by tiles of height rows, and then of two, and the
+// end of the function. A row that is left over is taken together with rows that are done
+// already, to which back goes back, if there are any: first holds the first row.
+func eachTile(prefix string, height int, first Mem, block func(height int), back func()) {
 	label := func(s string) string { return prefix + s }
 	if height == 4 {
 		Label(label("fours"))
 		CMPQ(mem("n"), Imm(4))
 		JL(LabelRef(label("three")))
-		b.block(prefix, 4)
+		block(4)
 		JMP(LabelRef(label("fours")))
 		Label(label("three"))
 		CMPQ(mem("n"), Imm(3))
 		JNE(LabelRef(label("twos")))
 		x := param("x")
-		CMPQ(x, b.first)
+		CMPQ(x, first)
 		JE(LabelRef(label("twos")))
-		b.back()
+		back()
 		JMP(LabelRef(label("fours")))
 	}
 	Label(label("twos"))
 	CMPQ(mem("n"), Imm(2))
 	JL(LabelRef(label("one")))
-	b.block(prefix, 2)
+	block(2)
 	JMP(LabelRef(label("twos")))
 	Label(label("one"))
 	CMPQ(mem("n"), Imm(0))
 	JE(LabelRef(label("end")))
-	b.back()
+	back()
 	JMP(LabelRef(label("twos")))
 	Label(label("end"))
 	finish()
+}
+
+func (b basisTile) emit(prefix string, height int) {
+	eachTile(prefix, height, b.first, func(height int) { b.block(prefix, height) }, b.back)
 }
 
 type basisTile struct {

@@ -12,14 +12,17 @@ import (
 // of e stay in registers.
 const maxRows = 8
 
-// gradientStreams returns in how many streams mulTransposed prefetches. Package tile
-// has the same numbers.
+// gradientStreams returns in how many streams mulTransposed prefetches, and moreStreams
+// how many times as many there are if it is to prefetch most of a task. Package tile has
+// the same numbers.
 func gradientStreams(f32 bool) int {
 	if f32 {
 		return 1
 	}
 	return 2
 }
+
+const moreStreams = 3
 
 // mulTransposed emits g = X' e for count panels of height rows each. A panel is
 // read along its rows, so that few pages are in use at a time: the hardware follows
@@ -29,23 +32,39 @@ func gradientStreams(f32 bool) int {
 func mulTransposed(t isa, f32 bool) {
 	typ, suffix, size := elem(f32)
 	text("mulTransposed"+suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr, apart, pace int)", typ),
+		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr, apart, pace int, more bool)", typ),
 		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0. "+
-			"It prefetches %d lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.", maxRows, gradientStreams(f32)))
+			"It prefetches %d, or %d times as many, lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.", maxRows, gradientStreams(f32), moreStreams))
 	x := param("x")
 	ldx := bytesParam("ldx", f32)
 	e := param("e")
 	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, x: x, e: e, g: GP64(), left: GP64()}
 	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	p.xs = newRows(GP64(), ldx, maxRows)
+	CMPB(mem("more"), I8(0))
+	JNE(LabelRef("more"))
+	p.panels("")
+	Label("more")
+	p.far = make([]reg.GPVirtual, moreStreams-1)
+	base := p.pf
+	for i := range p.far {
+		p.far[i] = GP64()
+		LEAQ(Mem{Base: base, Index: p.apart, Scale: uint8(gradientStreams(f32))}, p.far[i])
+		base = p.far[i]
+	}
+	p.panels("more")
+}
+
+// panels emits the loops over panels of any height and the end of the function.
+func (p gradientPanel) panels(prefix string) {
 	for h := 1; h < maxRows; h++ {
 		CMPQ(mem("height"), I8(h))
-		JEQ(LabelRef(fmt.Sprintf("panel%d", h)))
+		JEQ(LabelRef(fmt.Sprintf("%spanel%d", prefix, h)))
 	}
 	for h := maxRows; h > 0; h-- {
-		p.emit(h)
+		p.emit(prefix, h)
 	}
-	Label("end")
+	Label(prefix + "end")
 	finish()
 }
 
@@ -53,19 +72,20 @@ type gradientPanel struct {
 	t      isa
 	f32    bool
 	size   int
-	x, ldx reg.GPVirtual // the panel's first row
-	e      reg.GPVirtual // its entry of e
-	xs     rows          // running along d
-	g      reg.GPVirtual // running along the sum
-	pf     reg.GPVirtual // next line to prefetch in the first stream
-	apart  reg.GPVirtual // from there to the next stream
-	pace   reg.GPVirtual // how far 8 features move on
+	x, ldx reg.GPVirtual   // the panel's first row
+	e      reg.GPVirtual   // its entry of e
+	xs     rows            // running along d
+	g      reg.GPVirtual   // running along the sum
+	pf     reg.GPVirtual   // next line to prefetch in the first stream
+	far    []reg.GPVirtual // the same in the first of as many other streams
+	apart  reg.GPVirtual   // from one stream to the next
+	pace   reg.GPVirtual   // how far 8 features move on
 	left   reg.GPVirtual
 }
 
 // emit emits the loop over panels of one height.
-func (p gradientPanel) emit(height int) {
-	label := func(s string) string { return fmt.Sprintf("%s%d", s, height) }
+func (p gradientPanel) emit(prefix string, height int) {
+	label := func(s string) string { return fmt.Sprintf("%s%s%d", prefix, s, height) }
 	Label(label("panel"))
 	es := p.t.vecs(height)
 	for i := range es {
@@ -78,14 +98,16 @@ func (p gradientPanel) emit(height int) {
 	features := func(add bool) func() {
 		return func() {
 			p.features(es, add)
-			for i := range gradientStreams(p.f32) {
-				m := Mem{Base: p.pf}
-				if i > 0 {
-					m.Index, m.Scale = p.apart, uint8(i)
+			for _, base := range append([]reg.GPVirtual{p.pf}, p.far...) {
+				for i := range gradientStreams(p.f32) {
+					m := Mem{Base: base}
+					if i > 0 {
+						m.Index, m.Scale = p.apart, uint8(i)
+					}
+					PREFETCHT1(m)
 				}
-				PREFETCHT1(m)
+				ADDQ(p.pace, base)
 			}
-			ADDQ(p.pace, p.pf)
 			ADDQ(I32(8*p.size), p.xs.base)
 			ADDQ(I32(64), p.g)
 		}
@@ -104,7 +126,7 @@ func (p gradientPanel) emit(height int) {
 	}
 	DECQ(mem("count"))
 	JNZ(LabelRef(label("panel")))
-	JMP(LabelRef("end"))
+	JMP(LabelRef(prefix + "end"))
 }
 
 // features sets, or adds to, eight entries of the sum.

@@ -27,6 +27,14 @@ func main() {
 		}
 		mulTransposed(t, f32)
 	}
+	for cols := 1; cols <= 6; cols++ {
+		mulBasisHalf(t, cols)
+	}
+	mulTransposedHalf(t)
+	addScaled(t)
+	for _, f32 := range []bool{false, true} {
+		halve(t, f32)
+	}
 	for _, m := range []int{8, 4, 2, 1} {
 		rankUpdate(t, m)
 	}

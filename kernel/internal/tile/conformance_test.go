@@ -20,21 +20,28 @@ import (
 // Ops is an implementation of the operations. Fields may be nil, except that Factor and
 // FormQ belong together.
 type Ops struct {
-	MulBasis        func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, next uintptr)
-	MulBasis32      func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, next uintptr)
+	MulBasis        func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
+	MulBasis32      func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
 	PackBasis       func(p, u []float64, ldu, d, r int)
-	MulPacked       func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, next uintptr)
-	MulPacked32     func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, next uintptr)
+	MulPacked       func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h tile.Hint)
+	MulPacked32     func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, h tile.Hint)
 	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
 	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
-	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, next uintptr)
-	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, next uintptr)
-	RankUpdate      func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
-	Factor          func(a []float64, lda, m, n int, r []float64, ldr int, h []float64)
-	FormQ           func(a []float64, lda, m, n int, h []float64)
-	Gram            func(s []float64, lds int, a []float64, lda, m, n int)
-	SolveUpper      func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
-	Combine         func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
+	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, h tile.Hint)
+	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, h tile.Hint)
+	MulBasisHalf    func(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, h tile.Hint)
+
+	MulTransposedHalf func(g []float32, x []uint16, ldx int, e []float32, n, d int, h tile.Hint)
+	AddScaled         func(v, w, s []float64, g []float32, n int)
+	Halve             func(dst []uint16, x, c, s []float64, n int) float64
+	Halve32           func(dst []uint16, x []float32, c, s []float64, n int) float64
+
+	RankUpdate func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
+	Factor     func(a []float64, lda, m, n int, r []float64, ldr int, h []float64)
+	FormQ      func(a []float64, lda, m, n int, h []float64)
+	Gram       func(s []float64, lds int, a []float64, lda, m, n int)
+	SolveUpper func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
+	Combine    func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
 }
 
 // A shape is what an operation derives its sizes from.
@@ -54,6 +61,11 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("MulPacked32", o.MulPacked32 != nil, mulPacked("MulPacked32", o.PackBasis, o.MulPacked32))
 	add("MulTransposed", o.MulTransposed != nil, mulTransposed("MulTransposed", o.MulTransposed))
 	add("MulTransposed32", o.MulTransposed32 != nil, mulTransposed("MulTransposed32", o.MulTransposed32))
+	add("MulBasisHalf", o.MulBasisHalf != nil, o.mulBasisHalf)
+	add("MulTransposedHalf", o.MulTransposedHalf != nil, o.mulTransposedHalf)
+	add("AddScaled", o.AddScaled != nil, o.addScaled)
+	add("Halve", o.Halve != nil, halve("Halve", o.Halve))
+	add("Halve32", o.Halve32 != nil, halve("Halve32", o.Halve32))
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)

@@ -8,9 +8,9 @@ package tile
 // the rest, if there is any, is that of MulTransposed.
 func Ahead(r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare) }
 
-// basisShare is the share of a group of up to maxDots columns in MulBasis, in eighths.
-// It is the larger one since MulBasis has more arithmetic to hide the transfer behind:
-// MulTransposed is as fast as the second-level cache already.
+// basisShare is the usual share of a group of up to maxDots columns in MulBasis, in
+// eighths. It is the larger one since MulBasis has more arithmetic to hide the transfer
+// behind: MulTransposed is as fast as the second-level cache already.
 const basisShare = 6
 
 // Window limits how many bytes ahead of their use samples are prefetched: enough to
@@ -21,11 +21,12 @@ const Window = 64 << 10
 // maxDots is the widest group of columns of a dot tile.
 const maxDots = 6
 
-// MulBasis computes A = X U; see mulBasisGeneric. next is the address of the memory to
-// prefetch meanwhile, usually that of the samples that follow, or 0. It need not be
-// readable. Tiers without prefetching ignore it.
-func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, next)
+// MulBasis computes A = X U; see mulBasisGeneric. Tiers without prefetching ignore h.
+func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
+	raceRead(x, n, Pad(d), ldx)
+	raceRead(u, r, Pad(d), ldu)
+	raceWrite(a, r, n, lda)
+	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, h)
 }
 
 // Packed returns how many of the first columns of a basis of rank r are faster
@@ -36,22 +37,29 @@ func Packed(r int) int { return packed(r) }
 func PackBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
 
 // LongRows reports whether rows of so many bytes are so long that those of one tile of
-// MulPacked fill a Window. MulPacked then prefetches the next features of the same
-// rows, and not the next rows, which would take up too much of the second-level cache.
+// MulPacked fill a Window.
 func LongRows(bytes int) bool { return PackRows*bytes > Window }
 
-// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. Meanwhile
-// it prefetches as many bytes as x has from next on, if next is not 0; in the case of
-// LongRows next must be where the rows that follow these ones start. With float32 it
+// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It
+// prefetches as many bytes as x has, or, if the schedule is a near one, the next features
+// of the same rows; h.Next must be where the rows that follow these ones start then. With
+// float32 it
 // uses the end of p, behind the basis, as scratch memory: one p serves one goroutine at
 // a time.
-func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
-	mulPacked(a, lda, x, ldx, p, n, d, r, next)
+func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h Hint) {
+	raceRead(x, n, Pad(d), ldx)
+	raceRead(p, 1, PackedLen(d, r)-PackRows*wideDepth, 0)
+	raceWrite(a, r, n, lda)
+	mulPacked(a, lda, x, ldx, p, n, d, r, h)
 }
 
 // LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric. Meanwhile it
 // prefetches SolveAhead bytes from next on, if next is not 0.
 func LeastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
+	raceRead(a, r, n, lda)
+	raceRead(y, 1, n, 0)
+	raceWrite(b, 1, r, 0)
+	raceWrite(work, 1, LeastSquaresWork(n, r), 0)
 	return leastSquares(b, a, lda, n, r, y, work, next)
 }
 
@@ -66,41 +74,65 @@ func SolveAhead(n, r int) int {
 
 // Residual computes e = A b - y and returns e'e; see residualGeneric.
 func Residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+	raceRead(a, r, n, lda)
+	raceRead(b, 1, r, 0)
+	raceRead(y, 1, n, 0)
+	raceWrite(e, 1, n, 0)
 	return residual(e, a, lda, b, y, n, r)
 }
 
-// MulTransposed computes g = X' e; see mulTransposedGeneric. next is as for
-// MulBasis.
-func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
-	mulTransposed(g, x, ldx, e, n, d, next)
+// MulTransposed computes g = X' e; see mulTransposedGeneric.
+func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
+	raceRead(x, n, Pad(d), ldx)
+	raceRead(e, 1, n, 0)
+	raceWrite(g, 1, Pad(d), 0)
+	mulTransposed(g, x, ldx, e, n, d, h)
 }
 
 // RankUpdate adds sum_t v_t b_t' to G; see rankUpdateGeneric.
 func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+	raceRead(v, m, Pad(d), ldv)
+	raceRead(b, m, r, ldb)
+	if m > 0 {
+		raceWrite(g, r, Pad(d), ldg)
+	}
 	rankUpdate(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
 // Factor computes Householder reflectors; see factorGeneric.
 func Factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	raceWrite(a, n, m, lda)
+	raceUpper(raceWrite, r, n, ldr)
+	raceWrite(h, 1, n, 0)
 	factor(a, lda, m, n, r, ldr, h)
 }
 
 // FormQ overwrites reflectors by the thin Q; see formQGeneric.
 func FormQ(a []float64, lda, m, n int, h []float64) {
+	raceWrite(a, n, m, lda)
+	raceRead(h, 1, n, 0)
 	formQ(a, lda, m, n, h)
 }
 
 // Gram computes the upper triangle of S = A'A; see gramGeneric.
 func Gram(s []float64, lds int, a []float64, lda, m, n int) {
+	raceRead(a, n, m, lda)
+	raceUpper(raceWrite, s, n, lds)
 	gram(s, lds, a, lda, m, n)
 }
 
 // SolveUpper overwrites A by A R^-1; see solveUpperGeneric.
 func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	raceUpper(raceRead, r, n, ldr)
+	raceRead(inv, 1, n, 0)
+	raceWrite(a, n, m, lda)
 	solveUpper(a, lda, r, ldr, inv, m, n)
 }
 
 // Combine computes C = W Z; see combineGeneric.
 func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+	raceRead(w, m, n, ldw)
+	raceRead(z, n, cols, ldz)
+	raceWrite(c, m, cols, ldc)
 	combine(c, ldc, w, ldw, z, ldz, m, n, cols)
 }

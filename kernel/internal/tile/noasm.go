@@ -4,13 +4,13 @@ package tile
 
 func available() []Tier { return []Tier{Generic} }
 
-func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, _ Hint) {
 	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 }
 
 func packed(int) int { return 0 }
 
-func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ uintptr) {
+func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
@@ -22,7 +22,7 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	return residualGeneric(e, a, lda, b, y, n, r)
 }
 
-func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, _ uintptr) {
+func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, _ Hint) {
 	mulTransposedGeneric(g, x, ldx, e, n, d)
 }
 

@@ -173,24 +173,33 @@ func samples[F tile.Float](r *run, s shape) (x []F, ldx int) {
 	return x, ldx
 }
 
-// padded32 is padded for float32. The memory between vectors holds NaN.
+// padded32 is padded for float32.
 func (r *run) padded32(d, count int) (m []float32, ld int) {
-	ld = r.stride(tile.Pad(d), tile.Width)
-	n := extent(tile.Pad(d), count, ld)
-	words := r.alloc((n + 1) / 2)
+	return narrow(r, "x", d, tile.Pad(d), count, tile.Width, 0x7fc00001_7fc00001, r.single)
+}
+
+func (r *run) single() float32 { return float32(r.value(r.rng)) }
+
+// narrow returns an input of count vectors of d short values, padded with zeros to the
+// given length. The memory between vectors holds a gap of 8 bytes over and over.
+func narrow[E uint16 | float32](r *run, name string, d, pad, count, multiple int, gap uint64, value func() E) (m []E, ld int) {
+	ld = r.stride(pad, multiple)
+	n := extent(pad, count, ld)
+	per := 8 / int(unsafe.Sizeof(E(0)))
+	words := r.alloc((n + per - 1) / per)
 	for i := range words {
-		words[i] = math.Float64frombits(0x7fc00001_7fc00001)
+		words[i] = math.Float64frombits(gap)
 	}
-	m = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(words))), n)
+	m = unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(words))), n)
 	for j := range count {
-		for i := range tile.Pad(d) {
+		for i := range pad {
 			m[j*ld+i] = 0
 			if i < d {
-				m[j*ld+i] = float32(r.value(r.rng))
+				m[j*ld+i] = value()
 			}
 		}
 	}
-	r.input("x", words)
+	r.input(name, words)
 	return m, ld
 }
 
@@ -209,6 +218,12 @@ func (r *run) gaps(operation string, m []float64, ld, rows, cols int) {
 func (r *run) hint(x []float64) uintptr {
 	end := uintptr(unsafe.Pointer(unsafe.SliceData(x))) + 8*uintptr(len(x))
 	return []uintptr{0, end, end + 1<<20, 8}[r.rng.IntN(4)]
+}
+
+// scheduled returns what to prefetch by one of the schedules for rank cols, or by none.
+func (r *run) scheduled(x []float64, cols int) tile.Hint {
+	all := append(tile.Schedules(max(cols, 1)), nil)
+	return tile.Hint{Next: r.hint(x), Eighths: r.rng.IntN(9), Schedule: all[r.rng.IntN(len(all))]}
 }
 
 func normal(rng *rand.Rand) float64 { return rng.NormFloat64() }

@@ -83,10 +83,24 @@ func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 // nothing returns the hint that prefetches nothing but the line at p.
 func nothing[F Float](p *F) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
+// near returns how many features ahead of their use mulPacked is to ask for those of
+// the same rows: far enough to cover the latency of memory, and near enough that what is
+// under way for all rows of a tile fits in the first-level cache. Without a schedule that
+// is so for long rows.
+func (h Hint) near(d, size int) int {
+	near := 0
+	if h.Schedule != nil {
+		near = h.Near
+	} else if LongRows(d * size) {
+		near = near64.Near
+	}
+	return min(near, d/2) &^ (Width - 1)
+}
+
 // mulPacked takes as many rows at a time as a tile has, and all of their features: few
 // streams through memory, while the packed basis comes from the second-level cache.
-// Meanwhile it prefetches the rows of the next tile, unless rows are long (LongRows).
-func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr) {
+// Meanwhile it prefetches the rows of the next tile, or the same rows further on.
+func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 		return
@@ -95,7 +109,7 @@ func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 	size := int(unsafe.Sizeof(x[0]))
 	columns := (r + PackWidth - 1) &^ (PackWidth - 1)
 	_, _ = x[(n-1)*ldx+d-1], p[columns*d-1]
-	t := panelTiles[F]{ldx: ldx, d: d}
+	t := panelTiles[F]{ldx: ldx, d: d, near: h.near(d, size)}
 	if size == 4 {
 		t.wide = p[columns*d:][:PackRows*wideDepth]
 	}
@@ -105,14 +119,14 @@ func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 			height := tileHeight(n - i)
 			rows := x[i*ldx:]
 			switch {
-			case LongRows(d * size):
-				following := next
+			case t.near > 0:
+				following := h.Next
 				if i+height < n {
 					following = uintptr(unsafe.Pointer(&x[(i+height)*ldx]))
 				}
 				t.mulLong(rows, height, following)
-			case next != 0 && c == 0:
-				t.mul(rows, 0, d, height, next+uintptr(i*ldx*size), false)
+			case h.Next != 0 && c == 0:
+				t.mul(rows, 0, d, height, h.Next+uintptr(i*ldx*size), false)
 			default:
 				t.mul(rows, 0, d, height, 0, false)
 			}
@@ -130,21 +144,17 @@ func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 // panelTiles multiplies tiles of rows of stride ldx and d features by the panel p.
 type panelTiles[F Float] struct {
 	ldx, d int
+	near   int // how many features ahead long rows are prefetched, 0 if they are not
 	p      []float64
 	wide   []float64                     // a part of the rows in float64, where they are float32
 	sums   [PackRows * PackWidth]float64 // the products, by rows
 }
 
-// nearFeatures is how far ahead of their use the features of long rows are prefetched:
-// far enough to cover the latency of memory, and near enough that what is under way for
-// all rows of a tile fits in the first-level cache.
-const nearFeatures = 64
-
 // mulLong multiplies height long rows. It prefetches their own features a little ahead,
 // and at their end the first features of as many rows from next on.
 func (t *panelTiles[F]) mulLong(rows []F, height int, next uintptr) {
-	cut := t.d - nearFeatures
-	t.mul(rows, 0, cut, height, uintptr(unsafe.Pointer(&rows[nearFeatures])), true)
+	cut := t.d - t.near
+	t.mul(rows, 0, cut, height, uintptr(unsafe.Pointer(&rows[t.near])), true)
 	t.mul(rows, cut, t.d, height, next, true)
 }
 
@@ -176,14 +186,6 @@ func widen(dst *float64, ldd int, src *float32, lds, rows, n int) {
 		return
 	}
 	widen_avx2(dst, ldd, src, lds, rows, n)
-}
-
-// shift moves an address by some bytes, except that it leaves zero as it is.
-func shift(next uintptr, bytes int) uintptr {
-	if next == 0 {
-		return 0
-	}
-	return next + uintptr(bytes)
 }
 
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {

@@ -16,30 +16,28 @@ import "unsafe"
 type prefetch struct {
 	next        uintptr
 	apart, pace int
-	twice       bool // twice as many streams, of half the length: mulBasis on AVX-512 only
+	// twice as many streams, of half the length, for mulBasis on AVX-512. Each moves on by
+	// half a line a step, so that two steps in a row prefetch the same line, as happens on
+	// AVX2, whose tiles are half as high. The second request makes up for the first where
+	// the processor dropped it, as it seems to do under load: reading a task that had been
+	// prefetched completely took 7 us instead of 3 (Ice Lake).
+	twice bool
+	more  bool // moreStreams times as many streams, for mulTransposed
 }
-
-// twiceFrom is the number of bytes from which on mulBasis on AVX-512 uses twice as many
-// streams. Each then moves on by half a line a step, so that two steps in a row prefetch
-// the same line, as happens on AVX2, whose tiles are half as high. The second request
-// makes up for the first where the processor dropped it, as it seems to do under load:
-// reading a task that had been prefetched completely took 7 us instead of 3 (Ice Lake).
-// Below this size the streams would be too short to be followed.
-const twiceFrom = 48 << 10
 
 // newPrefetch returns how to prefetch the given number of bytes from next on in so many
 // steps of eight features. If next is zero there is nothing to prefetch: the tile then
 // names the line at here, which is in the cache, over and over.
-func newPrefetch[F Float](next uintptr, bytes int, steps float64, streams int, here *F) prefetch {
-	if next == 0 {
+func newPrefetch[F any](next uintptr, bytes int, steps float64, streams int, here *F) prefetch {
+	if next == 0 || bytes == 0 {
 		return prefetch{next: uintptr(unsafe.Pointer(here))}
 	}
 	pace := int(float64(bytes)/(steps*float64(streams))+1.99) &^ 1
 	return prefetch{next: next, apart: bytes / streams, pace: pace}
 }
 
-// basisStreams and gradientStreams return the numbers of streams of mulBasis, unless it
-// uses twice as many, and of mulTransposed, for samples of size bytes: eight float32
+// basisStreams and gradientStreams return the numbers of streams of mulBasis and of
+// mulTransposed, unless they use more, for samples of size bytes: eight float32
 // are half as long as eight float64. The generator of the tiles has the same numbers.
 func basisStreams(size uintptr) int {
 	if size == 4 {
@@ -55,19 +53,58 @@ func gradientStreams(size uintptr) int {
 	return 2
 }
 
+// moreStreams is how many times as many streams mulTransposed uses where it would have to
+// skip lines otherwise.
+const moreStreams = 3
+
 // basisPrefetch is newPrefetch for mulBasis.
-func basisPrefetch[F Float](next uintptr, bytes int, steps float64, here *F) prefetch {
+func basisPrefetch[F Float](h Hint, bytes int, steps float64, here *F) prefetch {
 	streams := basisStreams(unsafe.Sizeof(*here))
-	twice := active == AVX512 && next != 0 && bytes >= twiceFrom
+	twice := active == AVX512 && h.Next != 0 && h.Schedule != nil && h.Twice
 	if twice {
 		streams *= 2
 	}
-	k := newPrefetch(next, bytes, steps, streams, here)
+	k := newPrefetch(h.Next, bytes, steps, streams, here)
 	k.twice = twice
 	return k
 }
 
 // gradientPrefetch is newPrefetch for mulTransposed.
 func gradientPrefetch[F Float](next uintptr, bytes int, steps float64, here *F) prefetch {
-	return newPrefetch(next, bytes, steps, gradientStreams(unsafe.Sizeof(*here)), here)
+	streams := gradientStreams(unsafe.Sizeof(*here))
+	const line, padding = 64, 1.1 // of rows, of which the tiles skip some
+	more := next != 0 && float64(bytes) > padding*line*steps*float64(streams)
+	if more {
+		streams *= moreStreams
+	}
+	k := newPrefetch(next, bytes, steps, streams, here)
+	k.more = more
+	return k
+}
+
+// rows returns how many of n rows, during which so many bytes are prefetched, X U takes by
+// themselves before the others, 0 for all: what is prefetched too early pushes out what is
+// used before.
+func (h Hint) rows(n, bytes int) int {
+	if h.Next == 0 || h.Schedule == nil || bytes == 0 {
+		return 0
+	}
+	if rows := h.Ahead * n / bytes &^ 3; rows < n {
+		return rows
+	}
+	return 0
+}
+
+// skip returns the hint for the samples after those that prefetch so many bytes.
+func (h Hint) skip(bytes int) Hint {
+	h.Next = shift(h.Next, bytes)
+	return h
+}
+
+// shift moves an address by some bytes, except that it leaves zero as it is.
+func shift(next uintptr, bytes int) uintptr {
+	if next == 0 {
+		return 0
+	}
+	return next + uintptr(bytes)
 }

@@ -41,7 +41,8 @@ func testPrefetch[F Float](t *testing.T) {
 				ldx := Stride(d)
 				bytes := n * ldx * size * share / 8
 				const start = 1 << 20
-				k := basisPrefetch(start, bytes, float64(groups*n*d)/(4*Width), &here)
+				by := Usual(n*ldx*size, d*size, 1<<30, 1)
+				k := basisPrefetch(Hint{start, share, by}, bytes, float64(groups*n*d)/(4*Width), &here)
 				streams := few
 				if k.twice {
 					streams *= 2
@@ -79,11 +80,52 @@ func TestPrefetchCoversEveryLine(t *testing.T) {
 	t.Run("float32", testPrefetch[float32])
 }
 
+func testGradientPrefetch[F Float](t *testing.T) {
+	var here F
+	size := int(unsafe.Sizeof(here))
+	for n := 1; n <= 40; n++ {
+		for _, d := range []int{8, 64, 128, 600} {
+			for _, eighths := range []int{2, 4, 6} {
+				height, tall, _ := panels(n)
+				const start = 1 << 20
+				bytes := height * tall * Stride(d) * size * eighths / 8
+				k := gradientPrefetch(start, bytes, float64(tall*d)/Width, &here)
+				streams := gradientStreams(unsafe.Sizeof(here))
+				if k.more {
+					streams *= moreStreams
+				}
+				fetched := make([]bool, bytes/64+1)
+				for step := range tall * d / Width {
+					for s := range streams {
+						if line := (int(k.next) - start + step*k.pace + s*k.apart) / 64; line < len(fetched) {
+							fetched[line] = true
+						}
+					}
+				}
+				missed := 0
+				for i := range bytes / 64 {
+					if !fetched[i] {
+						missed++
+					}
+				}
+				if allowed := 2*height*tall*(Stride(d)-d)*size/64 + bytes/64/10; missed > allowed {
+					t.Errorf("n = %d, d = %d, %d/8 of the bytes: %d of %d lines are not prefetched", n, d, eighths, missed, bytes/64)
+				}
+			}
+		}
+	}
+}
+
+func TestGradientPrefetchCoversEveryLine(t *testing.T) {
+	t.Run("float64", testGradientPrefetch[float64])
+	t.Run("float32", testGradientPrefetch[float32])
+}
+
 // The generator of the assembly says how many lines a step prefetches, and so does this
 // package.
 func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 	function := regexp.MustCompile(`^TEXT ·(mulBasis|mulTransposed)(32)?_`)
-	loop := regexp.MustCompile(`^(twice)?(dot|first|feature)\d:$`)
+	loop := regexp.MustCompile(`^(twice|more)?(dot|first|feature)\d:$`)
 	for _, file := range []string{"tile_avx2_amd64.s", "tile_avx512_amd64.s"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -111,8 +153,12 @@ func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 				want = basisStreams(size)
 				if name == "mulTransposed" {
 					want = gradientStreams(size)
-				} else if f[1] != "" {
+				}
+				switch f[1] {
+				case "twice":
 					want *= 2
+				case "more":
+					want *= moreStreams
 				}
 			case at != "" && strings.HasPrefix(op, "PREFETCH"):
 				lines++

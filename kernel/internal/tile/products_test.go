@@ -15,18 +15,18 @@ func (r *run) element(operation string, got float64, want *sum, i, j int) bool {
 
 // The products with samples are checked alike for both storages.
 
-func mulBasis[F tile.Float](name string, op func(a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr)) func(*run, shape) {
+func mulBasis[F tile.Float](name string, op func(a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)) func(*run, shape) {
 	return func(r *run, s shape) {
 		r.start()
 		x, ldx := samples[F](r, s)
 		u, ldu := r.padded("u", s.d, s.r)
 		a, lda := r.columns(s.n, s.r, 1)
-		op(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.hint(a))
+		op(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.scheduled(a, s.r))
 		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
 	}
 }
 
-func mulPacked[F tile.Float](name string, pack func(p, u []float64, ldu, d, r int), op func(a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, next uintptr)) func(*run, shape) {
+func mulPacked[F tile.Float](name string, pack func(p, u []float64, ldu, d, r int), op func(a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h tile.Hint)) func(*run, shape) {
 	return func(r *run, s shape) {
 		r.start()
 		x, ldx := samples[F](r, s)
@@ -36,7 +36,7 @@ func mulPacked[F tile.Float](name string, pack func(p, u []float64, ldu, d, r in
 		// What is behind the packed basis is scratch memory.
 		r.input("p", p[:tile.Pad(s.d)*((s.r+tile.PackWidth-1)/tile.PackWidth*tile.PackWidth)])
 		a, lda := r.columns(s.n, s.r, 1)
-		op(a, lda, x, ldx, p, s.n, s.d, s.r, r.hint(a))
+		op(a, lda, x, ldx, p, s.n, s.d, s.r, r.scheduled(a, s.r))
 		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
 	}
 }
@@ -58,13 +58,13 @@ func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int,
 	}
 }
 
-func mulTransposed[F tile.Float](name string, op func(g []float64, x []F, ldx int, e []float64, n, d int, next uintptr)) func(*run, shape) {
+func mulTransposed[F tile.Float](name string, op func(g []float64, x []F, ldx int, e []float64, n, d int, h tile.Hint)) func(*run, shape) {
 	return func(r *run, s shape) {
 		r.start()
 		x, ldx := samples[F](r, s)
 		e, _ := r.dense("e", s.n, 1)
 		g := r.alloc(tile.Pad(s.d))
-		op(g, x, ldx, e, s.n, s.d, r.hint(e))
+		op(g, x, ldx, e, s.n, s.d, r.scheduled(e, 1))
 		r.finish(name)
 		for k := range g {
 			var want sum

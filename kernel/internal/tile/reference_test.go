@@ -10,6 +10,7 @@ const eps = 0x1p-52
 type sum struct {
 	hi, lo, abs float64
 	terms       int
+	single      bool // computed in float32
 	nan         bool
 	pos, neg    bool // an infinite term
 }
@@ -53,5 +54,8 @@ func (s *sum) matches(got float64) bool {
 // underflow.
 func (s *sum) bound() float64 {
 	n := float64(s.terms + 2)
+	if s.single {
+		return n*0x1p-23*s.abs + n*math.SmallestNonzeroFloat32
+	}
 	return n*eps*s.abs + n*math.SmallestNonzeroFloat64
 }

@@ -118,12 +118,12 @@ func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count i
 	x64, x32 := (*float64)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(x))
 	switch single := unsafe.Sizeof(*x) == 4; {
 	case single && active == AVX512:
-		mulTransposed32_avx512(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+		mulTransposed32_avx512(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
 	case single:
-		mulTransposed32_avx2(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+		mulTransposed32_avx2(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
 	case active == AVX512:
-		mulTransposed_avx512(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+		mulTransposed_avx512(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
 	default:
-		mulTransposed_avx2(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace)
+		mulTransposed_avx2(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
 	}
 }

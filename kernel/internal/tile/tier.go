@@ -13,7 +13,7 @@ type Tier uint8
 // The tiers, in ascending order of preference on their architecture.
 const (
 	Generic Tier = iota // portable Go
-	AVX2                // amd64: AVX2 and FMA
+	AVX2                // amd64: AVX2, FMA and F16C, all of x86-64-v3
 	AVX512              // amd64: AVX-512 F, DQ and VL
 	NEON                // arm64
 )

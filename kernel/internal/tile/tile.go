@@ -1,21 +1,3 @@
-// Package tile holds the inner loops of the kernel: small fused dense
-// operations on the layouts of package kernel, in portable Go and, per CPU
-// tier, in assembly.
-//
-// Layouts. A block of samples x is row-major with row stride ldx. A basis u
-// (and a gradient g) is column-major with column stride ldu. Both strides are at
-// least Pad(d), and the entries from d to Pad(d) of every row of x and of every
-// column of u are zero, so that loops along d run over Pad(d) entries and have
-// no tails. Everything else (a, e, y, b, factors) may have any length.
-//
-// Rounding. No tile touches the floating-point control register: all tiers round
-// as Go does and keep denormal numbers. They need no flushing to be fast, since
-// residuals that have converged are at the rounding of the data, far above the
-// denormal range.
-//
-// The functions do not check their arguments beyond slice bounds. Package blas does so
-// for others; package kernel, which calls some of them itself to pass hints of what to
-// prefetch, only has shapes that fit. Slices must not overlap unless a comment says that they may.
 package tile
 
 // Width is the number of float64 in the widest vector of any tier: every row of
@@ -37,5 +19,5 @@ func Stride(n int) int {
 	return s
 }
 
-// Float is the type in which samples are stored. Arithmetic is float64 always.
+// Float is the type in which samples are stored. Arithmetic is float64 for both.
 type Float interface{ float32 | float64 }

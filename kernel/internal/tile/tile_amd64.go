@@ -10,7 +10,7 @@ import (
 
 func available() []Tier {
 	t := []Tier{Generic}
-	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI2) {
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI2, cpuid.F16C) {
 		t = append(t, AVX2)
 		if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
 			t = append(t, AVX512)
@@ -31,24 +31,22 @@ func groups(r int) (width, wide, narrow int) {
 // accelerated reports whether a tier above Generic is in use.
 func accelerated() bool { return active == AVX512 || active == AVX2 }
 
-func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 		return
 	}
 	d = Pad(d)
 	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
-	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * Ahead(r) / 8 // to prefetch
-	if rows := Window * n / bytes &^ 3; next != 0 && rows > 0 && rows < n {
-		// One window after the other: what is prefetched too early pushes out what is
-		// used before.
-		mulBasis(a, lda, x, ldx, u, ldu, rows, d, r, next)
-		mulBasis(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, next+uintptr(bytes*rows/n))
+	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch
+	if rows := h.rows(n, bytes); rows > 0 {
+		mulBasis(a, lda, x, ldx, u, ldu, rows, d, r, h)
+		mulBasis(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, h.skip(bytes*rows/n))
 		return
 	}
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
-		k := basisPrefetch(next, bytes, float64(d)/16, &x[0])
+		k := basisPrefetch(h, bytes, float64(d)/16, &x[0])
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
 			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
@@ -61,11 +59,11 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	width, wide, narrow := groups(r)
 	steps := float64(n*d) / (4 * Width) // for each group
 	first := bytes * wide / (wide + narrow)
-	k := basisPrefetch(next, first, steps*float64(wide), &x[0])
+	k := basisPrefetch(h, first, steps*float64(wide), &x[0])
 	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, k)
 	if narrow > 0 {
 		j := wide * width
-		k := basisPrefetch(shift(next, first), bytes-first, steps*float64(narrow), &x[0])
+		k := basisPrefetch(h.skip(first), bytes-first, steps*float64(narrow), &x[0])
 		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, k)
 	}
 }
@@ -108,7 +106,7 @@ func panels(n int) (height, tall, low int) {
 	return height, count - low, low
 }
 
-func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
+func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
@@ -117,16 +115,16 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
 	height, tall, low := panels(n)
 	below := low > 0
-	bytes := ldx * int(unsafe.Sizeof(x[0])) * (8 - basisShare) / 8 // to prefetch, a row
+	bytes := ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch, a row
 	if below {
 		rows := low * (height - 1)
 		i := n - (height - 1)
-		k := gradientPrefetch(next, rows*bytes, float64(low*d)/Width, &x[0])
+		k := gradientPrefetch(h.Next, rows*bytes, float64(low*d)/Width, &x[0])
 		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, k)
-		next = shift(next, rows*bytes)
+		h = h.skip(rows * bytes)
 	}
 	i := height * (tall - 1)
-	k := gradientPrefetch(next, height*tall*bytes, float64(tall*d)/Width, &x[0])
+	k := gradientPrefetch(h.Next, height*tall*bytes, float64(tall*d)/Width, &x[0])
 	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, k)
 }
 

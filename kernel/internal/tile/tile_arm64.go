@@ -5,23 +5,23 @@ package tile
 // Advanced SIMD is part of every arm64 processor that Go runs on.
 func available() []Tier { return []Tier{Generic, NEON} }
 
-func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	if active != NEON {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 		return
 	}
 	switch x := any(x).(type) {
 	case []float64:
-		mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
+		mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, h.Next)
 	case []float32:
-		mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, next)
+		mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, h.Next)
 	}
 }
 
 // The tiles of mulBasis do as well on any rank.
 func packed(int) int { return 0 }
 
-func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ uintptr) {
+func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
@@ -39,16 +39,16 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	return residualGeneric(e, a, lda, b, y, n, r)
 }
 
-func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
+func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
 	if active != NEON {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
 	}
 	switch x := any(x).(type) {
 	case []float64:
-		mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, d, next)
+		mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, d, h.Next)
 	case []float32:
-		mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, d, next)
+		mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, d, h.Next)
 	}
 }
 

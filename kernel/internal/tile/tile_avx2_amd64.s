@@ -981,9 +981,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-88
+TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-89
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
@@ -996,6 +996,8 @@ TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-88
 	MOVQ CX, R13
 	SHLQ $0x03, R13
 	SUBQ CX, R13
+	CMPB more+88(FP), $+0
+	JNE  more
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -1555,6 +1557,667 @@ next1:
 	JNZ  panel1
 
 end:
+	VZEROUPPER
+	RET
+
+more:
+	LEAQ (DI)(R8*2), R14
+	LEAQ (R14)(R8*2), R15
+	CMPQ height+40(FP), $+1
+	JEQ  morepanel1
+	CMPQ height+40(FP), $+2
+	JEQ  morepanel2
+	CMPQ height+40(FP), $+3
+	JEQ  morepanel3
+	CMPQ height+40(FP), $+4
+	JEQ  morepanel4
+	CMPQ height+40(FP), $+5
+	JEQ  morepanel5
+	CMPQ height+40(FP), $+6
+	JEQ  morepanel6
+	CMPQ height+40(FP), $+7
+	JEQ  morepanel7
+
+morepanel8:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore8
+
+morefirst8:
+	VMULPD      (R10), Y0, Y8
+	VFMADD231PD (R10)(CX*1), Y1, Y8
+	VFMADD231PD (R10)(CX*2), Y2, Y8
+	VFMADD231PD (R10)(R11*1), Y3, Y8
+	VFMADD231PD (R10)(CX*4), Y4, Y8
+	VFMADD231PD (R10)(R12*1), Y5, Y8
+	VFMADD231PD (R10)(R11*2), Y6, Y8
+	VFMADD231PD (R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, (BX)
+	VMULPD      32(R10), Y0, Y8
+	VFMADD231PD 32(R10)(CX*1), Y1, Y8
+	VFMADD231PD 32(R10)(CX*2), Y2, Y8
+	VFMADD231PD 32(R10)(R11*1), Y3, Y8
+	VFMADD231PD 32(R10)(CX*4), Y4, Y8
+	VFMADD231PD 32(R10)(R12*1), Y5, Y8
+	VFMADD231PD 32(R10)(R11*2), Y6, Y8
+	VFMADD231PD 32(R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst8
+	MOVB        $+1, add+56(FP)
+	JMP         morenext8
+
+moremore8:
+morefeature8:
+	VMOVUPD     (BX), Y8
+	VFMADD231PD (R10), Y0, Y8
+	VFMADD231PD (R10)(CX*1), Y1, Y8
+	VFMADD231PD (R10)(CX*2), Y2, Y8
+	VFMADD231PD (R10)(R11*1), Y3, Y8
+	VFMADD231PD (R10)(CX*4), Y4, Y8
+	VFMADD231PD (R10)(R12*1), Y5, Y8
+	VFMADD231PD (R10)(R11*2), Y6, Y8
+	VFMADD231PD (R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, (BX)
+	VMOVUPD     32(BX), Y8
+	VFMADD231PD 32(R10), Y0, Y8
+	VFMADD231PD 32(R10)(CX*1), Y1, Y8
+	VFMADD231PD 32(R10)(CX*2), Y2, Y8
+	VFMADD231PD 32(R10)(R11*1), Y3, Y8
+	VFMADD231PD 32(R10)(CX*4), Y4, Y8
+	VFMADD231PD 32(R10)(R12*1), Y5, Y8
+	VFMADD231PD 32(R10)(R11*2), Y6, Y8
+	VFMADD231PD 32(R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature8
+
+morenext8:
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel8
+	JMP  moreend
+
+morepanel7:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore7
+
+morefirst7:
+	VMULPD      (R10), Y0, Y7
+	VFMADD231PD (R10)(CX*1), Y1, Y7
+	VFMADD231PD (R10)(CX*2), Y2, Y7
+	VFMADD231PD (R10)(R11*1), Y3, Y7
+	VFMADD231PD (R10)(CX*4), Y4, Y7
+	VFMADD231PD (R10)(R12*1), Y5, Y7
+	VFMADD231PD (R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, (BX)
+	VMULPD      32(R10), Y0, Y7
+	VFMADD231PD 32(R10)(CX*1), Y1, Y7
+	VFMADD231PD 32(R10)(CX*2), Y2, Y7
+	VFMADD231PD 32(R10)(R11*1), Y3, Y7
+	VFMADD231PD 32(R10)(CX*4), Y4, Y7
+	VFMADD231PD 32(R10)(R12*1), Y5, Y7
+	VFMADD231PD 32(R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst7
+	MOVB        $+1, add+56(FP)
+	JMP         morenext7
+
+moremore7:
+morefeature7:
+	VMOVUPD     (BX), Y7
+	VFMADD231PD (R10), Y0, Y7
+	VFMADD231PD (R10)(CX*1), Y1, Y7
+	VFMADD231PD (R10)(CX*2), Y2, Y7
+	VFMADD231PD (R10)(R11*1), Y3, Y7
+	VFMADD231PD (R10)(CX*4), Y4, Y7
+	VFMADD231PD (R10)(R12*1), Y5, Y7
+	VFMADD231PD (R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, (BX)
+	VMOVUPD     32(BX), Y7
+	VFMADD231PD 32(R10), Y0, Y7
+	VFMADD231PD 32(R10)(CX*1), Y1, Y7
+	VFMADD231PD 32(R10)(CX*2), Y2, Y7
+	VFMADD231PD 32(R10)(R11*1), Y3, Y7
+	VFMADD231PD 32(R10)(CX*4), Y4, Y7
+	VFMADD231PD 32(R10)(R12*1), Y5, Y7
+	VFMADD231PD 32(R10)(R11*2), Y6, Y7
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature7
+
+morenext7:
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel7
+	JMP  moreend
+
+morepanel6:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore6
+
+morefirst6:
+	VMULPD      (R10), Y0, Y6
+	VFMADD231PD (R10)(CX*1), Y1, Y6
+	VFMADD231PD (R10)(CX*2), Y2, Y6
+	VFMADD231PD (R10)(R11*1), Y3, Y6
+	VFMADD231PD (R10)(CX*4), Y4, Y6
+	VFMADD231PD (R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, (BX)
+	VMULPD      32(R10), Y0, Y6
+	VFMADD231PD 32(R10)(CX*1), Y1, Y6
+	VFMADD231PD 32(R10)(CX*2), Y2, Y6
+	VFMADD231PD 32(R10)(R11*1), Y3, Y6
+	VFMADD231PD 32(R10)(CX*4), Y4, Y6
+	VFMADD231PD 32(R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst6
+	MOVB        $+1, add+56(FP)
+	JMP         morenext6
+
+moremore6:
+morefeature6:
+	VMOVUPD     (BX), Y6
+	VFMADD231PD (R10), Y0, Y6
+	VFMADD231PD (R10)(CX*1), Y1, Y6
+	VFMADD231PD (R10)(CX*2), Y2, Y6
+	VFMADD231PD (R10)(R11*1), Y3, Y6
+	VFMADD231PD (R10)(CX*4), Y4, Y6
+	VFMADD231PD (R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, (BX)
+	VMOVUPD     32(BX), Y6
+	VFMADD231PD 32(R10), Y0, Y6
+	VFMADD231PD 32(R10)(CX*1), Y1, Y6
+	VFMADD231PD 32(R10)(CX*2), Y2, Y6
+	VFMADD231PD 32(R10)(R11*1), Y3, Y6
+	VFMADD231PD 32(R10)(CX*4), Y4, Y6
+	VFMADD231PD 32(R10)(R12*1), Y5, Y6
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature6
+
+morenext6:
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel6
+	JMP  moreend
+
+morepanel5:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore5
+
+morefirst5:
+	VMULPD      (R10), Y0, Y5
+	VFMADD231PD (R10)(CX*1), Y1, Y5
+	VFMADD231PD (R10)(CX*2), Y2, Y5
+	VFMADD231PD (R10)(R11*1), Y3, Y5
+	VFMADD231PD (R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (BX)
+	VMULPD      32(R10), Y0, Y5
+	VFMADD231PD 32(R10)(CX*1), Y1, Y5
+	VFMADD231PD 32(R10)(CX*2), Y2, Y5
+	VFMADD231PD 32(R10)(R11*1), Y3, Y5
+	VFMADD231PD 32(R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst5
+	MOVB        $+1, add+56(FP)
+	JMP         morenext5
+
+moremore5:
+morefeature5:
+	VMOVUPD     (BX), Y5
+	VFMADD231PD (R10), Y0, Y5
+	VFMADD231PD (R10)(CX*1), Y1, Y5
+	VFMADD231PD (R10)(CX*2), Y2, Y5
+	VFMADD231PD (R10)(R11*1), Y3, Y5
+	VFMADD231PD (R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, (BX)
+	VMOVUPD     32(BX), Y5
+	VFMADD231PD 32(R10), Y0, Y5
+	VFMADD231PD 32(R10)(CX*1), Y1, Y5
+	VFMADD231PD 32(R10)(CX*2), Y2, Y5
+	VFMADD231PD 32(R10)(R11*1), Y3, Y5
+	VFMADD231PD 32(R10)(CX*4), Y4, Y5
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature5
+
+morenext5:
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel5
+	JMP  moreend
+
+morepanel4:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore4
+
+morefirst4:
+	VMULPD      (R10), Y0, Y4
+	VFMADD231PD (R10)(CX*1), Y1, Y4
+	VFMADD231PD (R10)(CX*2), Y2, Y4
+	VFMADD231PD (R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, (BX)
+	VMULPD      32(R10), Y0, Y4
+	VFMADD231PD 32(R10)(CX*1), Y1, Y4
+	VFMADD231PD 32(R10)(CX*2), Y2, Y4
+	VFMADD231PD 32(R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst4
+	MOVB        $+1, add+56(FP)
+	JMP         morenext4
+
+moremore4:
+morefeature4:
+	VMOVUPD     (BX), Y4
+	VFMADD231PD (R10), Y0, Y4
+	VFMADD231PD (R10)(CX*1), Y1, Y4
+	VFMADD231PD (R10)(CX*2), Y2, Y4
+	VFMADD231PD (R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, (BX)
+	VMOVUPD     32(BX), Y4
+	VFMADD231PD 32(R10), Y0, Y4
+	VFMADD231PD 32(R10)(CX*1), Y1, Y4
+	VFMADD231PD 32(R10)(CX*2), Y2, Y4
+	VFMADD231PD 32(R10)(R11*1), Y3, Y4
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature4
+
+morenext4:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel4
+	JMP  moreend
+
+morepanel3:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore3
+
+morefirst3:
+	VMULPD      (R10), Y0, Y3
+	VFMADD231PD (R10)(CX*1), Y1, Y3
+	VFMADD231PD (R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (BX)
+	VMULPD      32(R10), Y0, Y3
+	VFMADD231PD 32(R10)(CX*1), Y1, Y3
+	VFMADD231PD 32(R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst3
+	MOVB        $+1, add+56(FP)
+	JMP         morenext3
+
+moremore3:
+morefeature3:
+	VMOVUPD     (BX), Y3
+	VFMADD231PD (R10), Y0, Y3
+	VFMADD231PD (R10)(CX*1), Y1, Y3
+	VFMADD231PD (R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, (BX)
+	VMOVUPD     32(BX), Y3
+	VFMADD231PD 32(R10), Y0, Y3
+	VFMADD231PD 32(R10)(CX*1), Y1, Y3
+	VFMADD231PD 32(R10)(CX*2), Y2, Y3
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature3
+
+morenext3:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel3
+	JMP  moreend
+
+morepanel2:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore2
+
+morefirst2:
+	VMULPD      (R10), Y0, Y2
+	VFMADD231PD (R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (BX)
+	VMULPD      32(R10), Y0, Y2
+	VFMADD231PD 32(R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst2
+	MOVB        $+1, add+56(FP)
+	JMP         morenext2
+
+moremore2:
+morefeature2:
+	VMOVUPD     (BX), Y2
+	VFMADD231PD (R10), Y0, Y2
+	VFMADD231PD (R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, (BX)
+	VMOVUPD     32(BX), Y2
+	VFMADD231PD 32(R10), Y0, Y2
+	VFMADD231PD 32(R10)(CX*1), Y1, Y2
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature2
+
+morenext2:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel2
+	JMP  moreend
+
+morepanel1:
+	VBROADCASTSD (DX), Y0
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore1
+
+morefirst1:
+	VMULPD     (R10), Y0, Y1
+	VMOVUPD    Y1, (BX)
+	VMULPD     32(R10), Y0, Y1
+	VMOVUPD    Y1, 32(BX)
+	PREFETCHT1 (DI)
+	PREFETCHT1 (DI)(R8*1)
+	ADDQ       R9, DI
+	PREFETCHT1 (R14)
+	PREFETCHT1 (R14)(R8*1)
+	ADDQ       R9, R14
+	PREFETCHT1 (R15)
+	PREFETCHT1 (R15)(R8*1)
+	ADDQ       R9, R15
+	ADDQ       $+64, R10
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        morefirst1
+	MOVB       $+1, add+56(FP)
+	JMP        morenext1
+
+moremore1:
+morefeature1:
+	VMOVUPD     (BX), Y1
+	VFMADD231PD (R10), Y0, Y1
+	VMOVUPD     Y1, (BX)
+	VMOVUPD     32(BX), Y1
+	VFMADD231PD 32(R10), Y0, Y1
+	VMOVUPD     Y1, 32(BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature1
+
+morenext1:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel1
+
+moreend:
 	VZEROUPPER
 	RET
 
@@ -2516,9 +3179,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-88
+TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-89
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
@@ -2531,6 +3194,8 @@ TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-88
 	MOVQ CX, R12
 	SHLQ $0x03, R12
 	SUBQ CX, R12
+	CMPB more+88(FP), $+0
+	JNE  more
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -3218,6 +3883,2803 @@ next1:
 	JNZ  panel1
 
 end:
+	VZEROUPPER
+	RET
+
+more:
+	LEAQ (DI)(BX*1), R13
+	LEAQ (R13)(BX*1), R14
+	CMPQ height+40(FP), $+1
+	JEQ  morepanel1
+	CMPQ height+40(FP), $+2
+	JEQ  morepanel2
+	CMPQ height+40(FP), $+3
+	JEQ  morepanel3
+	CMPQ height+40(FP), $+4
+	JEQ  morepanel4
+	CMPQ height+40(FP), $+5
+	JEQ  morepanel5
+	CMPQ height+40(FP), $+6
+	JEQ  morepanel6
+	CMPQ height+40(FP), $+7
+	JEQ  morepanel7
+
+morepanel8:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore8
+
+morefirst8:
+	VCVTPS2PD   (R9), Y8
+	VMULPD      Y8, Y0, Y8
+	VCVTPS2PD   (R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   (R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   (R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   (R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   (R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   (R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   (R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, (BX)
+	VCVTPS2PD   16(R9), Y8
+	VMULPD      Y8, Y0, Y8
+	VCVTPS2PD   16(R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   16(R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   16(R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   16(R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   16(R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   16(R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   16(R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst8
+	MOVB        $+1, add+56(FP)
+	JMP         morenext8
+
+moremore8:
+morefeature8:
+	VMOVUPD     (BX), Y8
+	VCVTPS2PD   (R9), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCVTPS2PD   (R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   (R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   (R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   (R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   (R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   (R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   (R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, (BX)
+	VMOVUPD     32(BX), Y8
+	VCVTPS2PD   16(R9), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCVTPS2PD   16(R9)(CX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   16(R9)(CX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   16(R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   16(R9)(CX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   16(R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   16(R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   16(R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature8
+
+morenext8:
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel8
+	JMP  moreend
+
+morepanel7:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	VBROADCASTSD 48(DX), Y6
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore7
+
+morefirst7:
+	VCVTPS2PD   (R9), Y7
+	VMULPD      Y7, Y0, Y7
+	VCVTPS2PD   (R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   (R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   (R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   (R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   (R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   (R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, (BX)
+	VCVTPS2PD   16(R9), Y7
+	VMULPD      Y7, Y0, Y7
+	VCVTPS2PD   16(R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   16(R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   16(R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   16(R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   16(R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   16(R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst7
+	MOVB        $+1, add+56(FP)
+	JMP         morenext7
+
+moremore7:
+morefeature7:
+	VMOVUPD     (BX), Y7
+	VCVTPS2PD   (R9), Y8
+	VFMADD231PD Y8, Y0, Y7
+	VCVTPS2PD   (R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   (R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   (R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   (R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   (R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   (R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, (BX)
+	VMOVUPD     32(BX), Y7
+	VCVTPS2PD   16(R9), Y8
+	VFMADD231PD Y8, Y0, Y7
+	VCVTPS2PD   16(R9)(CX*1), Y8
+	VFMADD231PD Y8, Y1, Y7
+	VCVTPS2PD   16(R9)(CX*2), Y8
+	VFMADD231PD Y8, Y2, Y7
+	VCVTPS2PD   16(R9)(R10*1), Y8
+	VFMADD231PD Y8, Y3, Y7
+	VCVTPS2PD   16(R9)(CX*4), Y8
+	VFMADD231PD Y8, Y4, Y7
+	VCVTPS2PD   16(R9)(R11*1), Y8
+	VFMADD231PD Y8, Y5, Y7
+	VCVTPS2PD   16(R9)(R10*2), Y8
+	VFMADD231PD Y8, Y6, Y7
+	VMOVUPD     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature7
+
+morenext7:
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel7
+	JMP  moreend
+
+morepanel6:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	VBROADCASTSD 40(DX), Y5
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore6
+
+morefirst6:
+	VCVTPS2PD   (R9), Y6
+	VMULPD      Y6, Y0, Y6
+	VCVTPS2PD   (R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   (R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   (R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   (R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   (R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, (BX)
+	VCVTPS2PD   16(R9), Y6
+	VMULPD      Y6, Y0, Y6
+	VCVTPS2PD   16(R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   16(R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   16(R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   16(R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   16(R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst6
+	MOVB        $+1, add+56(FP)
+	JMP         morenext6
+
+moremore6:
+morefeature6:
+	VMOVUPD     (BX), Y6
+	VCVTPS2PD   (R9), Y7
+	VFMADD231PD Y7, Y0, Y6
+	VCVTPS2PD   (R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   (R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   (R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   (R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   (R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, (BX)
+	VMOVUPD     32(BX), Y6
+	VCVTPS2PD   16(R9), Y7
+	VFMADD231PD Y7, Y0, Y6
+	VCVTPS2PD   16(R9)(CX*1), Y7
+	VFMADD231PD Y7, Y1, Y6
+	VCVTPS2PD   16(R9)(CX*2), Y7
+	VFMADD231PD Y7, Y2, Y6
+	VCVTPS2PD   16(R9)(R10*1), Y7
+	VFMADD231PD Y7, Y3, Y6
+	VCVTPS2PD   16(R9)(CX*4), Y7
+	VFMADD231PD Y7, Y4, Y6
+	VCVTPS2PD   16(R9)(R11*1), Y7
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature6
+
+morenext6:
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel6
+	JMP  moreend
+
+morepanel5:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VBROADCASTSD 32(DX), Y4
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore5
+
+morefirst5:
+	VCVTPS2PD   (R9), Y5
+	VMULPD      Y5, Y0, Y5
+	VCVTPS2PD   (R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   (R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   (R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   (R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, (BX)
+	VCVTPS2PD   16(R9), Y5
+	VMULPD      Y5, Y0, Y5
+	VCVTPS2PD   16(R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   16(R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   16(R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   16(R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst5
+	MOVB        $+1, add+56(FP)
+	JMP         morenext5
+
+moremore5:
+morefeature5:
+	VMOVUPD     (BX), Y5
+	VCVTPS2PD   (R9), Y6
+	VFMADD231PD Y6, Y0, Y5
+	VCVTPS2PD   (R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   (R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   (R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   (R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, (BX)
+	VMOVUPD     32(BX), Y5
+	VCVTPS2PD   16(R9), Y6
+	VFMADD231PD Y6, Y0, Y5
+	VCVTPS2PD   16(R9)(CX*1), Y6
+	VFMADD231PD Y6, Y1, Y5
+	VCVTPS2PD   16(R9)(CX*2), Y6
+	VFMADD231PD Y6, Y2, Y5
+	VCVTPS2PD   16(R9)(R10*1), Y6
+	VFMADD231PD Y6, Y3, Y5
+	VCVTPS2PD   16(R9)(CX*4), Y6
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature5
+
+morenext5:
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel5
+	JMP  moreend
+
+morepanel4:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore4
+
+morefirst4:
+	VCVTPS2PD   (R9), Y4
+	VMULPD      Y4, Y0, Y4
+	VCVTPS2PD   (R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   (R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   (R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (BX)
+	VCVTPS2PD   16(R9), Y4
+	VMULPD      Y4, Y0, Y4
+	VCVTPS2PD   16(R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   16(R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   16(R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst4
+	MOVB        $+1, add+56(FP)
+	JMP         morenext4
+
+moremore4:
+morefeature4:
+	VMOVUPD     (BX), Y4
+	VCVTPS2PD   (R9), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VCVTPS2PD   (R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   (R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   (R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (BX)
+	VMOVUPD     32(BX), Y4
+	VCVTPS2PD   16(R9), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VCVTPS2PD   16(R9)(CX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VCVTPS2PD   16(R9)(CX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VCVTPS2PD   16(R9)(R10*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature4
+
+morenext4:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel4
+	JMP  moreend
+
+morepanel3:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore3
+
+morefirst3:
+	VCVTPS2PD   (R9), Y3
+	VMULPD      Y3, Y0, Y3
+	VCVTPS2PD   (R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   (R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, (BX)
+	VCVTPS2PD   16(R9), Y3
+	VMULPD      Y3, Y0, Y3
+	VCVTPS2PD   16(R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   16(R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst3
+	MOVB        $+1, add+56(FP)
+	JMP         morenext3
+
+moremore3:
+morefeature3:
+	VMOVUPD     (BX), Y3
+	VCVTPS2PD   (R9), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VCVTPS2PD   (R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   (R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, (BX)
+	VMOVUPD     32(BX), Y3
+	VCVTPS2PD   16(R9), Y4
+	VFMADD231PD Y4, Y0, Y3
+	VCVTPS2PD   16(R9)(CX*1), Y4
+	VFMADD231PD Y4, Y1, Y3
+	VCVTPS2PD   16(R9)(CX*2), Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMOVUPD     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature3
+
+morenext3:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel3
+	JMP  moreend
+
+morepanel2:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore2
+
+morefirst2:
+	VCVTPS2PD   (R9), Y2
+	VMULPD      Y2, Y0, Y2
+	VCVTPS2PD   (R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, (BX)
+	VCVTPS2PD   16(R9), Y2
+	VMULPD      Y2, Y0, Y2
+	VCVTPS2PD   16(R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst2
+	MOVB        $+1, add+56(FP)
+	JMP         morenext2
+
+moremore2:
+morefeature2:
+	VMOVUPD     (BX), Y2
+	VCVTPS2PD   (R9), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VCVTPS2PD   (R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, (BX)
+	VMOVUPD     32(BX), Y2
+	VCVTPS2PD   16(R9), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VCVTPS2PD   16(R9)(CX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature2
+
+morenext2:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel2
+	JMP  moreend
+
+morepanel1:
+	VBROADCASTSD (DX), Y0
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore1
+
+morefirst1:
+	VCVTPS2PD  (R9), Y1
+	VMULPD     Y1, Y0, Y1
+	VMOVUPD    Y1, (BX)
+	VCVTPS2PD  16(R9), Y1
+	VMULPD     Y1, Y0, Y1
+	VMOVUPD    Y1, 32(BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
+	PREFETCHT1 (R13)
+	ADDQ       R8, R13
+	PREFETCHT1 (R14)
+	ADDQ       R8, R14
+	ADDQ       $+32, R9
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        morefirst1
+	MOVB       $+1, add+56(FP)
+	JMP        morenext1
+
+moremore1:
+morefeature1:
+	VMOVUPD     (BX), Y1
+	VCVTPS2PD   (R9), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (BX)
+	VMOVUPD     32(BX), Y1
+	VCVTPS2PD   16(R9), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature1
+
+morenext1:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel1
+
+moreend:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulBasisHalf_4x1_avx2(SB), NOSPLIT, $72-112
+	MOVQ ldx+40(FP), AX
+	ADDQ AX, AX
+	MOVQ ldu+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+88(FP), DI
+	MOVQ apart+96(FP), R8
+	MOVQ x+32(FP), CX
+	MOVQ CX, (SP)
+	MOVQ pace+104(FP), CX
+	MOVQ CX, 8(SP)
+	SHRQ $0x01, CX
+	MOVQ CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   x+32(FP), BX
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot4:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
+	VMOVUPS     (CX), Y4
+	VCVTPH2PS   (BX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VCVTPH2PS   (BX)(AX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VCVTPH2PS   (BX)(AX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VCVTPH2PS   (BX)(SI*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	VMOVUPS     32(CX), Y4
+	VCVTPH2PS   16(BX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VCVTPH2PS   16(BX)(AX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VCVTPH2PS   16(BX)(AX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VCVTPH2PS   16(BX)(SI*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+32, BX
+	ADDQ        $+64, CX
+	DECQ        R10
+	JNZ         dot4
+	MOVQ        24(SP), CX
+	MOVQ        32(SP), BX
+	MOVQ        lda+8(FP), R10
+	SHLQ        $0x03, R10
+	MOVQ        lda0+24(FP), R11
+	SHLQ        $0x03, R11
+	VPERM2F128  $0x20, Y0, Y0, Y4
+	VPERM2F128  $0x31, Y0, Y0, Y0
+	VADDPS      Y0, Y4, Y4
+	VPERM2F128  $0x20, Y1, Y1, Y0
+	VPERM2F128  $0x31, Y1, Y1, Y1
+	VADDPS      Y1, Y0, Y0
+	VPERM2F128  $0x20, Y2, Y2, Y1
+	VPERM2F128  $0x31, Y2, Y2, Y2
+	VADDPS      Y2, Y1, Y1
+	VPERM2F128  $0x20, Y3, Y3, Y2
+	VPERM2F128  $0x31, Y3, Y3, Y3
+	VADDPS      Y3, Y2, Y2
+	VHADDPS     Y0, Y4, Y0
+	VHADDPS     Y2, Y1, Y1
+	VHADDPS     Y1, Y0, Y0
+	VCVTPS2PD   X0, Y0
+	VADDPD      (BX), Y0, Y0
+	VMOVUPD     Y0, (CX)
+	ADDQ        R10, CX
+	ADDQ        R11, BX
+	MOVQ        CX, 24(SP)
+	MOVQ        BX, 32(SP)
+	ADDQ        DX, R9
+	DECQ        40(SP)
+	JNZ         group4
+	ADDQ        $+32, a+0(FP)
+	ADDQ        $+32, a0+16(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	SUBQ        $+4, n+64(FP)
+	JMP         fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), SI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   x+32(FP), BX
+	MOVQ   SI, CX
+	MOVQ   d+72(FP), R9
+	SHRQ   $0x04, R9
+
+dot2:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        16(SP), DI
+	VMOVUPS     (CX), Y2
+	VCVTPH2PS   (BX), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VCVTPH2PS   (BX)(AX*1), Y3
+	VFMADD231PS Y3, Y2, Y1
+	VMOVUPS     32(CX), Y2
+	VCVTPH2PS   16(BX), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VCVTPH2PS   16(BX)(AX*1), Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        $+32, BX
+	ADDQ        $+64, CX
+	DECQ        R9
+	JNZ         dot2
+	MOVQ        48(SP), CX
+	MOVQ        56(SP), BX
+	MOVQ        lda+8(FP), R9
+	SHLQ        $0x03, R9
+	MOVQ        lda0+24(FP), R10
+	SHLQ        $0x03, R10
+	VPERM2F128  $0x20, Y0, Y0, Y2
+	VPERM2F128  $0x31, Y0, Y0, Y0
+	VADDPS      Y0, Y2, Y2
+	VPERM2F128  $0x20, Y1, Y1, Y0
+	VPERM2F128  $0x31, Y1, Y1, Y1
+	VADDPS      Y1, Y0, Y0
+	VHADDPS     Y0, Y2, Y0
+	VHADDPS     Y0, Y0, Y0
+	VCVTPS2PD   X0, X0
+	VADDPD      (BX), X0, X0
+	VMOVUPD     X0, (CX)
+	ADDQ        R9, CX
+	ADDQ        R10, BX
+	MOVQ        CX, 48(SP)
+	MOVQ        BX, 56(SP)
+	ADDQ        DX, SI
+	DECQ        64(SP)
+	JNZ         group2
+	ADDQ        $+16, a+0(FP)
+	ADDQ        $+16, a0+16(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	SUBQ        $+2, n+64(FP)
+	JMP         twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulBasisHalf_4x2_avx2(SB), NOSPLIT, $72-112
+	MOVQ ldx+40(FP), AX
+	ADDQ AX, AX
+	MOVQ ldu+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+88(FP), DI
+	MOVQ apart+96(FP), R8
+	MOVQ x+32(FP), CX
+	MOVQ CX, (SP)
+	MOVQ pace+104(FP), CX
+	MOVQ CX, 8(SP)
+	SHRQ $0x01, CX
+	MOVQ CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   x+32(FP), BX
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot4:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         8(SP), DI
+	VMOVUPS      (CX), Y8
+	VMOVUPS      (CX)(DX*1), Y9
+	VCVTPH2PS    (BX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y4
+	VCVTPH2PS    (BX)(AX*1), Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y9, Y5
+	VCVTPH2PS    (BX)(AX*2), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y6
+	VCVTPH2PS    (BX)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      32(CX), Y8
+	VMOVUPS      32(CX)(DX*1), Y9
+	VCVTPH2PS    16(BX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y4
+	VCVTPH2PS    16(BX)(AX*1), Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y9, Y5
+	VCVTPH2PS    16(BX)(AX*2), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y6
+	VCVTPH2PS    16(BX)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $+32, BX
+	ADDQ         $+64, CX
+	DECQ         R10
+	JNZ          dot4
+	MOVQ         24(SP), CX
+	MOVQ         32(SP), BX
+	MOVQ         lda+8(FP), R10
+	SHLQ         $0x03, R10
+	MOVQ         lda0+24(FP), R11
+	SHLQ         $0x03, R11
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VADDPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y5, Y1, Y0
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y6, Y2, Y1
+	VPERM2F128   $0x31, Y6, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VPERM2F128   $0x20, Y7, Y3, Y2
+	VPERM2F128   $0x31, Y7, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VHADDPS      Y0, Y8, Y0
+	VHADDPS      Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VCVTPS2PD    X0, Y1
+	VADDPD       (BX), Y1, Y1
+	VMOVUPD      Y1, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, BX
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       (BX), Y0, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, BX
+	MOVQ         CX, 24(SP)
+	MOVQ         BX, 32(SP)
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	DECQ         40(SP)
+	JNZ          group4
+	ADDQ         $+32, a+0(FP)
+	ADDQ         $+32, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+4, n+64(FP)
+	JMP          fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), SI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   x+32(FP), BX
+	MOVQ   SI, CX
+	MOVQ   d+72(FP), R9
+	SHRQ   $0x04, R9
+
+dot2:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
+	VCVTPH2PS    (BX), Y4
+	VCVTPH2PS    (BX)(AX*1), Y5
+	VMOVUPS      (CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VMOVUPS      (CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	VCVTPH2PS    16(BX), Y4
+	VCVTPH2PS    16(BX)(AX*1), Y5
+	VMOVUPS      32(CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VMOVUPS      32(CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         $+32, BX
+	ADDQ         $+64, CX
+	DECQ         R9
+	JNZ          dot2
+	MOVQ         48(SP), CX
+	MOVQ         56(SP), BX
+	MOVQ         lda+8(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         lda0+24(FP), R10
+	SHLQ         $0x03, R10
+	VPERM2F128   $0x20, Y2, Y0, Y4
+	VPERM2F128   $0x31, Y2, Y0, Y0
+	VADDPS       Y0, Y4, Y4
+	VPERM2F128   $0x20, Y3, Y1, Y0
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VHADDPS      Y0, Y4, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (BX), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R9, CX
+	ADDQ         R10, BX
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (BX), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R9, CX
+	ADDQ         R10, BX
+	MOVQ         CX, 48(SP)
+	MOVQ         BX, 56(SP)
+	ADDQ         DX, SI
+	ADDQ         DX, SI
+	DECQ         64(SP)
+	JNZ          group2
+	ADDQ         $+16, a+0(FP)
+	ADDQ         $+16, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+2, n+64(FP)
+	JMP          twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulBasisHalf_4x3_avx2(SB), NOSPLIT, $72-112
+	MOVQ ldx+40(FP), AX
+	ADDQ AX, AX
+	MOVQ ldu+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (AX)(AX*2), SI
+	MOVQ next+88(FP), DI
+	MOVQ apart+96(FP), R8
+	MOVQ x+32(FP), CX
+	MOVQ CX, (SP)
+	MOVQ pace+104(FP), CX
+	MOVQ CX, 8(SP)
+	SHRQ $0x01, CX
+	MOVQ CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   x+32(FP), BX
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot4:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         8(SP), DI
+	VMOVUPS      (CX), Y12
+	VMOVUPS      (CX)(DX*1), Y13
+	VMOVUPS      (CX)(DX*2), Y14
+	VCVTPH2PS    (BX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y8
+	VCVTPH2PS    (BX)(AX*1), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	VFMADD231PS  Y15, Y13, Y5
+	VFMADD231PS  Y15, Y14, Y9
+	VCVTPH2PS    (BX)(AX*2), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y10
+	VCVTPH2PS    (BX)(SI*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y11
+	VMOVUPS      32(CX), Y12
+	VMOVUPS      32(CX)(DX*1), Y13
+	VMOVUPS      32(CX)(DX*2), Y14
+	VCVTPH2PS    16(BX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y8
+	VCVTPH2PS    16(BX)(AX*1), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	VFMADD231PS  Y15, Y13, Y5
+	VFMADD231PS  Y15, Y14, Y9
+	VCVTPH2PS    16(BX)(AX*2), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y10
+	VCVTPH2PS    16(BX)(SI*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         $+32, BX
+	ADDQ         $+64, CX
+	DECQ         R10
+	JNZ          dot4
+	MOVQ         24(SP), CX
+	MOVQ         32(SP), BX
+	MOVQ         lda+8(FP), R10
+	SHLQ         $0x03, R10
+	MOVQ         lda0+24(FP), R11
+	SHLQ         $0x03, R11
+	VPERM2F128   $0x20, Y4, Y0, Y12
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERM2F128   $0x20, Y5, Y1, Y0
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y6, Y2, Y1
+	VPERM2F128   $0x31, Y6, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VPERM2F128   $0x20, Y7, Y3, Y2
+	VPERM2F128   $0x31, Y7, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VHADDPS      Y0, Y12, Y0
+	VHADDPS      Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VCVTPS2PD    X0, Y1
+	VADDPD       (BX), Y1, Y1
+	VMOVUPD      Y1, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, BX
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       (BX), Y0, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, BX
+	VPERM2F128   $0x20, Y8, Y8, Y0
+	VPERM2F128   $0x31, Y8, Y8, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y9, Y9, Y1
+	VPERM2F128   $0x31, Y9, Y9, Y2
+	VADDPS       Y2, Y1, Y1
+	VPERM2F128   $0x20, Y10, Y10, Y2
+	VPERM2F128   $0x31, Y10, Y10, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERM2F128   $0x20, Y11, Y11, Y3
+	VPERM2F128   $0x31, Y11, Y11, Y4
+	VADDPS       Y4, Y3, Y3
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VCVTPS2PD    X0, Y0
+	VADDPD       (BX), Y0, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, BX
+	MOVQ         CX, 24(SP)
+	MOVQ         BX, 32(SP)
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	DECQ         40(SP)
+	JNZ          group4
+	ADDQ         $+32, a+0(FP)
+	ADDQ         $+32, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+4, n+64(FP)
+	JMP          fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), SI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   x+32(FP), BX
+	MOVQ   SI, CX
+	MOVQ   d+72(FP), R9
+	SHRQ   $0x04, R9
+
+dot2:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
+	VCVTPH2PS    (BX), Y6
+	VCVTPH2PS    (BX)(AX*1), Y7
+	VMOVUPS      (CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VMOVUPS      (CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VMOVUPS      (CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	VCVTPH2PS    16(BX), Y6
+	VCVTPH2PS    16(BX)(AX*1), Y7
+	VMOVUPS      32(CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VMOVUPS      32(CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VMOVUPS      32(CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         $+32, BX
+	ADDQ         $+64, CX
+	DECQ         R9
+	JNZ          dot2
+	MOVQ         48(SP), CX
+	MOVQ         56(SP), BX
+	MOVQ         lda+8(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         lda0+24(FP), R10
+	SHLQ         $0x03, R10
+	VPERM2F128   $0x20, Y2, Y0, Y6
+	VPERM2F128   $0x31, Y2, Y0, Y0
+	VADDPS       Y0, Y6, Y6
+	VPERM2F128   $0x20, Y3, Y1, Y0
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VHADDPS      Y0, Y6, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (BX), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R9, CX
+	ADDQ         R10, BX
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (BX), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R9, CX
+	ADDQ         R10, BX
+	VPERM2F128   $0x20, Y4, Y4, Y0
+	VPERM2F128   $0x31, Y4, Y4, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y5, Y5, Y1
+	VPERM2F128   $0x31, Y5, Y5, Y2
+	VADDPS       Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X0
+	VADDPD       (BX), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R9, CX
+	ADDQ         R10, BX
+	MOVQ         CX, 48(SP)
+	MOVQ         BX, 56(SP)
+	ADDQ         DX, SI
+	ADDQ         DX, SI
+	ADDQ         DX, SI
+	DECQ         64(SP)
+	JNZ          group2
+	ADDQ         $+16, a+0(FP)
+	ADDQ         $+16, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+2, n+64(FP)
+	JMP          twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_2x4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulBasisHalf_2x4_avx2(SB), NOSPLIT, $48-112
+	MOVQ ldx+40(FP), AX
+	ADDQ AX, AX
+	MOVQ ldu+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ next+88(FP), DI
+	MOVQ apart+96(FP), R8
+	MOVQ x+32(FP), CX
+	MOVQ CX, (SP)
+	MOVQ pace+104(FP), CX
+	MOVQ CX, 8(SP)
+	SHRQ $0x01, CX
+	MOVQ CX, 16(SP)
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   x+32(FP), SI
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot2:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
+	VCVTPH2PS    (SI), Y8
+	VCVTPH2PS    (SI)(AX*1), Y9
+	VMOVUPS      (CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVUPS      (CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVUPS      (CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVUPS      (CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VCVTPH2PS    16(SI), Y8
+	VCVTPH2PS    16(SI)(AX*1), Y9
+	VMOVUPS      32(CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVUPS      32(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVUPS      32(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVUPS      32(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $+32, SI
+	ADDQ         $+64, CX
+	DECQ         R10
+	JNZ          dot2
+	MOVQ         24(SP), CX
+	MOVQ         32(SP), SI
+	MOVQ         lda+8(FP), R10
+	SHLQ         $0x03, R10
+	MOVQ         lda0+24(FP), R11
+	SHLQ         $0x03, R11
+	VPERM2F128   $0x20, Y2, Y0, Y8
+	VPERM2F128   $0x31, Y2, Y0, Y0
+	VADDPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y3, Y1, Y0
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VHADDPS      Y0, Y8, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (SI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (SI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VPERM2F128   $0x20, Y6, Y4, Y0
+	VPERM2F128   $0x31, Y6, Y4, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y7, Y5, Y1
+	VPERM2F128   $0x31, Y7, Y5, Y2
+	VADDPS       Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (SI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (SI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	MOVQ         CX, 24(SP)
+	MOVQ         SI, 32(SP)
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	DECQ         40(SP)
+	JNZ          group2
+	ADDQ         $+16, a+0(FP)
+	ADDQ         $+16, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+2, n+64(FP)
+	JMP          twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_2x5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulBasisHalf_2x5_avx2(SB), NOSPLIT, $48-112
+	MOVQ ldx+40(FP), AX
+	ADDQ AX, AX
+	MOVQ ldu+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ next+88(FP), DI
+	MOVQ apart+96(FP), R8
+	MOVQ x+32(FP), CX
+	MOVQ CX, (SP)
+	MOVQ pace+104(FP), CX
+	MOVQ CX, 8(SP)
+	SHRQ $0x01, CX
+	MOVQ CX, 16(SP)
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   x+32(FP), SI
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot2:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
+	VCVTPH2PS    (SI), Y10
+	VCVTPH2PS    (SI)(AX*1), Y11
+	VMOVUPS      (CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VMOVUPS      (CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VMOVUPS      (CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VMOVUPS      (CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VMOVUPS      (CX)(DX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VCVTPH2PS    16(SI), Y10
+	VCVTPH2PS    16(SI)(AX*1), Y11
+	VMOVUPS      32(CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VMOVUPS      32(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VMOVUPS      32(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VMOVUPS      32(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VMOVUPS      32(CX)(DX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         $+32, SI
+	ADDQ         $+64, CX
+	DECQ         R10
+	JNZ          dot2
+	MOVQ         24(SP), CX
+	MOVQ         32(SP), SI
+	MOVQ         lda+8(FP), R10
+	SHLQ         $0x03, R10
+	MOVQ         lda0+24(FP), R11
+	SHLQ         $0x03, R11
+	VPERM2F128   $0x20, Y2, Y0, Y10
+	VPERM2F128   $0x31, Y2, Y0, Y0
+	VADDPS       Y0, Y10, Y10
+	VPERM2F128   $0x20, Y3, Y1, Y0
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VHADDPS      Y0, Y10, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (SI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (SI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VPERM2F128   $0x20, Y6, Y4, Y0
+	VPERM2F128   $0x31, Y6, Y4, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y7, Y5, Y1
+	VPERM2F128   $0x31, Y7, Y5, Y2
+	VADDPS       Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (SI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (SI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	VPERM2F128   $0x20, Y8, Y8, Y0
+	VPERM2F128   $0x31, Y8, Y8, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y9, Y9, Y1
+	VPERM2F128   $0x31, Y9, Y9, Y2
+	VADDPS       Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X0
+	VADDPD       (SI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R10, CX
+	ADDQ         R11, SI
+	MOVQ         CX, 24(SP)
+	MOVQ         SI, 32(SP)
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	DECQ         40(SP)
+	JNZ          group2
+	ADDQ         $+16, a+0(FP)
+	ADDQ         $+16, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+2, n+64(FP)
+	JMP          twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_2x6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulBasisHalf_2x6_avx2(SB), NOSPLIT, $48-112
+	MOVQ ldx+40(FP), AX
+	ADDQ AX, AX
+	MOVQ ldu+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+	MOVQ next+88(FP), R8
+	MOVQ apart+96(FP), R9
+	MOVQ x+32(FP), CX
+	MOVQ CX, (SP)
+	MOVQ pace+104(FP), CX
+	MOVQ CX, 8(SP)
+	SHRQ $0x01, CX
+	MOVQ CX, 16(SP)
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), R10
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   x+32(FP), DI
+	MOVQ   R10, CX
+	MOVQ   d+72(FP), R11
+	SHRQ   $0x04, R11
+
+dot2:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(R9*1)
+	ADDQ         16(SP), R8
+	VCVTPH2PS    (DI), Y12
+	VCVTPH2PS    (DI)(AX*1), Y13
+	VMOVUPS      (CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VMOVUPS      (CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VMOVUPS      (CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VMOVUPS      (CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VMOVUPS      (CX)(DX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VMOVUPS      (CX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VCVTPH2PS    16(DI), Y12
+	VCVTPH2PS    16(DI)(AX*1), Y13
+	VMOVUPS      32(CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VMOVUPS      32(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VMOVUPS      32(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VMOVUPS      32(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VMOVUPS      32(CX)(DX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VMOVUPS      32(CX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $+32, DI
+	ADDQ         $+64, CX
+	DECQ         R11
+	JNZ          dot2
+	MOVQ         24(SP), CX
+	MOVQ         32(SP), DI
+	MOVQ         lda+8(FP), R11
+	SHLQ         $0x03, R11
+	MOVQ         lda0+24(FP), R12
+	SHLQ         $0x03, R12
+	VPERM2F128   $0x20, Y2, Y0, Y12
+	VPERM2F128   $0x31, Y2, Y0, Y0
+	VADDPS       Y0, Y12, Y12
+	VPERM2F128   $0x20, Y3, Y1, Y0
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VHADDPS      Y0, Y12, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (DI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R11, CX
+	ADDQ         R12, DI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (DI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R11, CX
+	ADDQ         R12, DI
+	VPERM2F128   $0x20, Y6, Y4, Y0
+	VPERM2F128   $0x31, Y6, Y4, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y7, Y5, Y1
+	VPERM2F128   $0x31, Y7, Y5, Y2
+	VADDPS       Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (DI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R11, CX
+	ADDQ         R12, DI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (DI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R11, CX
+	ADDQ         R12, DI
+	VPERM2F128   $0x20, Y10, Y8, Y0
+	VPERM2F128   $0x31, Y10, Y8, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERM2F128   $0x20, Y11, Y9, Y1
+	VPERM2F128   $0x31, Y11, Y9, Y2
+	VADDPS       Y2, Y1, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VCVTPS2PD    X0, X1
+	VADDPD       (DI), X1, X1
+	VMOVUPD      X1, (CX)
+	ADDQ         R11, CX
+	ADDQ         R12, DI
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, X0
+	VADDPD       (DI), X0, X0
+	VMOVUPD      X0, (CX)
+	ADDQ         R11, CX
+	ADDQ         R12, DI
+	MOVQ         CX, 24(SP)
+	MOVQ         DI, 32(SP)
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	DECQ         40(SP)
+	JNZ          group2
+	ADDQ         $+16, a+0(FP)
+	ADDQ         $+16, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+2, n+64(FP)
+	JMP          twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulTransposedHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·mulTransposedHalf_avx2(SB), NOSPLIT, $0-80
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	ADDQ CX, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), DI
+	MOVQ pace+72(FP), R8
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
+	CMPQ height+40(FP), $+1
+	JEQ  panel1
+	CMPQ height+40(FP), $+2
+	JEQ  panel2
+	CMPQ height+40(FP), $+3
+	JEQ  panel3
+	CMPQ height+40(FP), $+4
+	JEQ  panel4
+	CMPQ height+40(FP), $+5
+	JEQ  panel5
+	CMPQ height+40(FP), $+6
+	JEQ  panel6
+	CMPQ height+40(FP), $+7
+	JEQ  panel7
+
+panel8:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	VBROADCASTSS 20(DX), Y5
+	VBROADCASTSS 24(DX), Y6
+	VBROADCASTSS 28(DX), Y7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more8
+
+first8:
+	VCVTPH2PS   (R9), Y8
+	VMULPS      Y8, Y0, Y8
+	VCVTPH2PS   (R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   (R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   (R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   (R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   (R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   (R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   (R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (BX)
+	VCVTPH2PS   16(R9), Y8
+	VMULPS      Y8, Y0, Y8
+	VCVTPH2PS   16(R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   16(R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   16(R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   16(R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   16(R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   16(R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   16(R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first8
+	MOVB        $+1, add+56(FP)
+	JMP         next8
+
+more8:
+feature8:
+	VMOVUPS     (BX), Y8
+	VCVTPH2PS   (R9), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VCVTPH2PS   (R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   (R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   (R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   (R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   (R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   (R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   (R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (BX)
+	VMOVUPS     32(BX), Y8
+	VCVTPH2PS   16(R9), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VCVTPH2PS   16(R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   16(R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   16(R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   16(R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   16(R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   16(R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   16(R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature8
+
+next8:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel8
+	JMP  end
+
+panel7:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	VBROADCASTSS 20(DX), Y5
+	VBROADCASTSS 24(DX), Y6
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more7
+
+first7:
+	VCVTPH2PS   (R9), Y7
+	VMULPS      Y7, Y0, Y7
+	VCVTPH2PS   (R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   (R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   (R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   (R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   (R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   (R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, (BX)
+	VCVTPH2PS   16(R9), Y7
+	VMULPS      Y7, Y0, Y7
+	VCVTPH2PS   16(R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   16(R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   16(R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   16(R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   16(R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   16(R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first7
+	MOVB        $+1, add+56(FP)
+	JMP         next7
+
+more7:
+feature7:
+	VMOVUPS     (BX), Y7
+	VCVTPH2PS   (R9), Y8
+	VFMADD231PS Y8, Y0, Y7
+	VCVTPH2PS   (R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   (R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   (R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   (R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   (R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   (R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, (BX)
+	VMOVUPS     32(BX), Y7
+	VCVTPH2PS   16(R9), Y8
+	VFMADD231PS Y8, Y0, Y7
+	VCVTPH2PS   16(R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   16(R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   16(R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   16(R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   16(R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   16(R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature7
+
+next7:
+	SUBQ $+28, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel7
+	JMP  end
+
+panel6:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	VBROADCASTSS 20(DX), Y5
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more6
+
+first6:
+	VCVTPH2PS   (R9), Y6
+	VMULPS      Y6, Y0, Y6
+	VCVTPH2PS   (R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   (R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   (R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   (R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   (R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, (BX)
+	VCVTPH2PS   16(R9), Y6
+	VMULPS      Y6, Y0, Y6
+	VCVTPH2PS   16(R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   16(R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   16(R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   16(R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   16(R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first6
+	MOVB        $+1, add+56(FP)
+	JMP         next6
+
+more6:
+feature6:
+	VMOVUPS     (BX), Y6
+	VCVTPH2PS   (R9), Y7
+	VFMADD231PS Y7, Y0, Y6
+	VCVTPH2PS   (R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   (R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   (R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   (R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   (R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, (BX)
+	VMOVUPS     32(BX), Y6
+	VCVTPH2PS   16(R9), Y7
+	VFMADD231PS Y7, Y0, Y6
+	VCVTPH2PS   16(R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   16(R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   16(R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   16(R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   16(R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature6
+
+next6:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel6
+	JMP  end
+
+panel5:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more5
+
+first5:
+	VCVTPH2PS   (R9), Y5
+	VMULPS      Y5, Y0, Y5
+	VCVTPH2PS   (R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   (R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   (R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   (R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, (BX)
+	VCVTPH2PS   16(R9), Y5
+	VMULPS      Y5, Y0, Y5
+	VCVTPH2PS   16(R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   16(R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   16(R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   16(R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first5
+	MOVB        $+1, add+56(FP)
+	JMP         next5
+
+more5:
+feature5:
+	VMOVUPS     (BX), Y5
+	VCVTPH2PS   (R9), Y6
+	VFMADD231PS Y6, Y0, Y5
+	VCVTPH2PS   (R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   (R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   (R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   (R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, (BX)
+	VMOVUPS     32(BX), Y5
+	VCVTPH2PS   16(R9), Y6
+	VFMADD231PS Y6, Y0, Y5
+	VCVTPH2PS   16(R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   16(R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   16(R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   16(R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature5
+
+next5:
+	SUBQ $+20, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel5
+	JMP  end
+
+panel4:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more4
+
+first4:
+	VCVTPH2PS   (R9), Y4
+	VMULPS      Y4, Y0, Y4
+	VCVTPH2PS   (R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   (R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   (R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (BX)
+	VCVTPH2PS   16(R9), Y4
+	VMULPS      Y4, Y0, Y4
+	VCVTPH2PS   16(R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   16(R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   16(R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first4
+	MOVB        $+1, add+56(FP)
+	JMP         next4
+
+more4:
+feature4:
+	VMOVUPS     (BX), Y4
+	VCVTPH2PS   (R9), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VCVTPH2PS   (R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   (R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   (R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (BX)
+	VMOVUPS     32(BX), Y4
+	VCVTPH2PS   16(R9), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VCVTPH2PS   16(R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   16(R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   16(R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature4
+
+next4:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel4
+	JMP  end
+
+panel3:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more3
+
+first3:
+	VCVTPH2PS   (R9), Y3
+	VMULPS      Y3, Y0, Y3
+	VCVTPH2PS   (R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   (R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, (BX)
+	VCVTPH2PS   16(R9), Y3
+	VMULPS      Y3, Y0, Y3
+	VCVTPH2PS   16(R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   16(R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first3
+	MOVB        $+1, add+56(FP)
+	JMP         next3
+
+more3:
+feature3:
+	VMOVUPS     (BX), Y3
+	VCVTPH2PS   (R9), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VCVTPH2PS   (R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   (R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, (BX)
+	VMOVUPS     32(BX), Y3
+	VCVTPH2PS   16(R9), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VCVTPH2PS   16(R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   16(R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature3
+
+next3:
+	SUBQ $+12, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel3
+	JMP  end
+
+panel2:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more2
+
+first2:
+	VCVTPH2PS   (R9), Y2
+	VMULPS      Y2, Y0, Y2
+	VCVTPH2PS   (R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, (BX)
+	VCVTPH2PS   16(R9), Y2
+	VMULPS      Y2, Y0, Y2
+	VCVTPH2PS   16(R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first2
+	MOVB        $+1, add+56(FP)
+	JMP         next2
+
+more2:
+feature2:
+	VMOVUPS     (BX), Y2
+	VCVTPH2PS   (R9), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VCVTPH2PS   (R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, (BX)
+	VMOVUPS     32(BX), Y2
+	VCVTPH2PS   16(R9), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VCVTPH2PS   16(R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature2
+
+next2:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel2
+	JMP  end
+
+panel1:
+	VBROADCASTSS (DX), Y0
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more1
+
+first1:
+	VCVTPH2PS  (R9), Y1
+	VMULPS     Y1, Y0, Y1
+	VMOVUPS    Y1, (BX)
+	VCVTPH2PS  16(R9), Y1
+	VMULPS     Y1, Y0, Y1
+	VMOVUPS    Y1, 32(BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
+	ADDQ       $+32, R9
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        first1
+	MOVB       $+1, add+56(FP)
+	JMP        next1
+
+more1:
+feature1:
+	VMOVUPS     (BX), Y1
+	VCVTPH2PS   (R9), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (BX)
+	VMOVUPS     32(BX), Y1
+	VCVTPH2PS   16(R9), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature1
+
+next1:
+	SUBQ $+4, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel1
+
+end:
+	VZEROUPPER
+	RET
+
+// func addScaled_avx2(v *float64, w *float64, s *float64, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·addScaled_avx2(SB), NOSPLIT, $0-40
+	MOVQ v+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ s+16(FP), DX
+	MOVQ grad+24(FP), BX
+	MOVQ n+32(FP), SI
+	SHRQ $0x03, SI
+
+eight:
+	VCVTPS2PD   (BX), Y0
+	VMOVUPD     (CX), Y1
+	VFMADD231PD (DX), Y0, Y1
+	VMOVUPD     Y1, (AX)
+	VCVTPS2PD   16(BX), Y0
+	VMOVUPD     32(CX), Y1
+	VFMADD231PD 32(DX), Y0, Y1
+	VMOVUPD     Y1, 32(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+32, BX
+	DECQ        SI
+	JNZ         eight
+	VZEROUPPER
+	RET
+
+// func halve_avx2(dst *uint16, x *float64, c *float64, s *float64, n int) float64
+// Requires: AVX, F16C, FMA3, SSE2
+TEXT ·halve_avx2(SB), NOSPLIT, $0-48
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   c+16(FP), DX
+	MOVQ   s+24(FP), BX
+	MOVQ   n+32(FP), SI
+	SHRQ   $0x03, SI
+	VXORPD Y0, Y0, Y0
+
+eight:
+	VMOVUPD      (CX), Y1
+	VSUBPD       (DX), Y1, Y1
+	VMULPD       (BX), Y1, Y1
+	VFMADD231PD  Y1, Y1, Y0
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PH    $0x00, X1, (AX)
+	VMOVUPD      32(CX), Y1
+	VSUBPD       32(DX), Y1, Y1
+	VMULPD       32(BX), Y1, Y1
+	VFMADD231PD  Y1, Y1, Y0
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PH    $0x00, X1, 8(AX)
+	ADDQ         $+16, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, DX
+	ADDQ         $+64, BX
+	DECQ         SI
+	JNZ          eight
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func halve32_avx2(dst *uint16, x *float32, c *float64, s *float64, n int) float64
+// Requires: AVX, F16C, FMA3, SSE2
+TEXT ·halve32_avx2(SB), NOSPLIT, $0-48
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   c+16(FP), DX
+	MOVQ   s+24(FP), BX
+	MOVQ   n+32(FP), SI
+	SHRQ   $0x03, SI
+	VXORPD Y0, Y0, Y0
+
+eight:
+	VCVTPS2PD    (CX), Y1
+	VSUBPD       (DX), Y1, Y1
+	VMULPD       (BX), Y1, Y1
+	VFMADD231PD  Y1, Y1, Y0
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PH    $0x00, X1, (AX)
+	VCVTPS2PD    16(CX), Y1
+	VSUBPD       32(DX), Y1, Y1
+	VMULPD       32(BX), Y1, Y1
+	VFMADD231PD  Y1, Y1, Y0
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PH    $0x00, X1, 8(AX)
+	ADDQ         $+16, AX
+	ADDQ         $+32, CX
+	ADDQ         $+64, DX
+	ADDQ         $+64, BX
+	DECQ         SI
+	JNZ          eight
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+40(FP)
 	VZEROUPPER
 	RET
 

@@ -2900,9 +2900,9 @@ twiceend:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-88
+TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-89
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
@@ -2915,6 +2915,8 @@ TEXT ·mulTransposed_avx512(SB), NOSPLIT, $0-88
 	MOVQ CX, R13
 	SHLQ $0x03, R13
 	SUBQ CX, R13
+	CMPB more+88(FP), $+0
+	JNE  more
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -3378,6 +3380,571 @@ next1:
 	JNZ  panel1
 
 end:
+	VZEROUPPER
+	RET
+
+more:
+	LEAQ (DI)(R8*2), R14
+	LEAQ (R14)(R8*2), R15
+	CMPQ height+40(FP), $+1
+	JEQ  morepanel1
+	CMPQ height+40(FP), $+2
+	JEQ  morepanel2
+	CMPQ height+40(FP), $+3
+	JEQ  morepanel3
+	CMPQ height+40(FP), $+4
+	JEQ  morepanel4
+	CMPQ height+40(FP), $+5
+	JEQ  morepanel5
+	CMPQ height+40(FP), $+6
+	JEQ  morepanel6
+	CMPQ height+40(FP), $+7
+	JEQ  morepanel7
+
+morepanel8:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	VBROADCASTSD 56(DX), Z7
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore8
+
+morefirst8:
+	VMULPD      (R10), Z0, Z8
+	VFMADD231PD (R10)(CX*1), Z1, Z8
+	VFMADD231PD (R10)(CX*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(CX*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst8
+	MOVB        $+1, add+56(FP)
+	JMP         morenext8
+
+moremore8:
+morefeature8:
+	VMOVUPD     (BX), Z8
+	VFMADD231PD (R10), Z0, Z8
+	VFMADD231PD (R10)(CX*1), Z1, Z8
+	VFMADD231PD (R10)(CX*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(CX*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature8
+
+morenext8:
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel8
+	JMP  moreend
+
+morepanel7:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore7
+
+morefirst7:
+	VMULPD      (R10), Z0, Z7
+	VFMADD231PD (R10)(CX*1), Z1, Z7
+	VFMADD231PD (R10)(CX*2), Z2, Z7
+	VFMADD231PD (R10)(R11*1), Z3, Z7
+	VFMADD231PD (R10)(CX*4), Z4, Z7
+	VFMADD231PD (R10)(R12*1), Z5, Z7
+	VFMADD231PD (R10)(R11*2), Z6, Z7
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst7
+	MOVB        $+1, add+56(FP)
+	JMP         morenext7
+
+moremore7:
+morefeature7:
+	VMOVUPD     (BX), Z7
+	VFMADD231PD (R10), Z0, Z7
+	VFMADD231PD (R10)(CX*1), Z1, Z7
+	VFMADD231PD (R10)(CX*2), Z2, Z7
+	VFMADD231PD (R10)(R11*1), Z3, Z7
+	VFMADD231PD (R10)(CX*4), Z4, Z7
+	VFMADD231PD (R10)(R12*1), Z5, Z7
+	VFMADD231PD (R10)(R11*2), Z6, Z7
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature7
+
+morenext7:
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel7
+	JMP  moreend
+
+morepanel6:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore6
+
+morefirst6:
+	VMULPD      (R10), Z0, Z6
+	VFMADD231PD (R10)(CX*1), Z1, Z6
+	VFMADD231PD (R10)(CX*2), Z2, Z6
+	VFMADD231PD (R10)(R11*1), Z3, Z6
+	VFMADD231PD (R10)(CX*4), Z4, Z6
+	VFMADD231PD (R10)(R12*1), Z5, Z6
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst6
+	MOVB        $+1, add+56(FP)
+	JMP         morenext6
+
+moremore6:
+morefeature6:
+	VMOVUPD     (BX), Z6
+	VFMADD231PD (R10), Z0, Z6
+	VFMADD231PD (R10)(CX*1), Z1, Z6
+	VFMADD231PD (R10)(CX*2), Z2, Z6
+	VFMADD231PD (R10)(R11*1), Z3, Z6
+	VFMADD231PD (R10)(CX*4), Z4, Z6
+	VFMADD231PD (R10)(R12*1), Z5, Z6
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature6
+
+morenext6:
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel6
+	JMP  moreend
+
+morepanel5:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore5
+
+morefirst5:
+	VMULPD      (R10), Z0, Z5
+	VFMADD231PD (R10)(CX*1), Z1, Z5
+	VFMADD231PD (R10)(CX*2), Z2, Z5
+	VFMADD231PD (R10)(R11*1), Z3, Z5
+	VFMADD231PD (R10)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst5
+	MOVB        $+1, add+56(FP)
+	JMP         morenext5
+
+moremore5:
+morefeature5:
+	VMOVUPD     (BX), Z5
+	VFMADD231PD (R10), Z0, Z5
+	VFMADD231PD (R10)(CX*1), Z1, Z5
+	VFMADD231PD (R10)(CX*2), Z2, Z5
+	VFMADD231PD (R10)(R11*1), Z3, Z5
+	VFMADD231PD (R10)(CX*4), Z4, Z5
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature5
+
+morenext5:
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel5
+	JMP  moreend
+
+morepanel4:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore4
+
+morefirst4:
+	VMULPD      (R10), Z0, Z4
+	VFMADD231PD (R10)(CX*1), Z1, Z4
+	VFMADD231PD (R10)(CX*2), Z2, Z4
+	VFMADD231PD (R10)(R11*1), Z3, Z4
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst4
+	MOVB        $+1, add+56(FP)
+	JMP         morenext4
+
+moremore4:
+morefeature4:
+	VMOVUPD     (BX), Z4
+	VFMADD231PD (R10), Z0, Z4
+	VFMADD231PD (R10)(CX*1), Z1, Z4
+	VFMADD231PD (R10)(CX*2), Z2, Z4
+	VFMADD231PD (R10)(R11*1), Z3, Z4
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature4
+
+morenext4:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel4
+	JMP  moreend
+
+morepanel3:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore3
+
+morefirst3:
+	VMULPD      (R10), Z0, Z3
+	VFMADD231PD (R10)(CX*1), Z1, Z3
+	VFMADD231PD (R10)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst3
+	MOVB        $+1, add+56(FP)
+	JMP         morenext3
+
+moremore3:
+morefeature3:
+	VMOVUPD     (BX), Z3
+	VFMADD231PD (R10), Z0, Z3
+	VFMADD231PD (R10)(CX*1), Z1, Z3
+	VFMADD231PD (R10)(CX*2), Z2, Z3
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature3
+
+morenext3:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel3
+	JMP  moreend
+
+morepanel2:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore2
+
+morefirst2:
+	VMULPD      (R10), Z0, Z2
+	VFMADD231PD (R10)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst2
+	MOVB        $+1, add+56(FP)
+	JMP         morenext2
+
+moremore2:
+morefeature2:
+	VMOVUPD     (BX), Z2
+	VFMADD231PD (R10), Z0, Z2
+	VFMADD231PD (R10)(CX*1), Z1, Z2
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature2
+
+morenext2:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel2
+	JMP  moreend
+
+morepanel1:
+	VBROADCASTSD (DX), Z0
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore1
+
+morefirst1:
+	VMULPD     (R10), Z0, Z1
+	VMOVUPD    Z1, (BX)
+	PREFETCHT1 (DI)
+	PREFETCHT1 (DI)(R8*1)
+	ADDQ       R9, DI
+	PREFETCHT1 (R14)
+	PREFETCHT1 (R14)(R8*1)
+	ADDQ       R9, R14
+	PREFETCHT1 (R15)
+	PREFETCHT1 (R15)(R8*1)
+	ADDQ       R9, R15
+	ADDQ       $+64, R10
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        morefirst1
+	MOVB       $+1, add+56(FP)
+	JMP        morenext1
+
+moremore1:
+morefeature1:
+	VMOVUPD     (BX), Z1
+	VFMADD231PD (R10), Z0, Z1
+	VMOVUPD     Z1, (BX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(R8*1)
+	ADDQ        R9, R14
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(R8*1)
+	ADDQ        R9, R15
+	ADDQ        $+64, R10
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature1
+
+morenext1:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel1
+
+moreend:
 	VZEROUPPER
 	RET
 
@@ -6241,9 +6808,9 @@ twiceend:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int)
+// func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-88
+TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-89
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
@@ -6256,6 +6823,8 @@ TEXT ·mulTransposed32_avx512(SB), NOSPLIT, $0-88
 	MOVQ CX, R12
 	SHLQ $0x03, R12
 	SUBQ CX, R12
+	CMPB more+88(FP), $+0
+	JNE  more
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -6775,6 +7344,3087 @@ next1:
 	JNZ  panel1
 
 end:
+	VZEROUPPER
+	RET
+
+more:
+	LEAQ (DI)(BX*1), R13
+	LEAQ (R13)(BX*1), R14
+	CMPQ height+40(FP), $+1
+	JEQ  morepanel1
+	CMPQ height+40(FP), $+2
+	JEQ  morepanel2
+	CMPQ height+40(FP), $+3
+	JEQ  morepanel3
+	CMPQ height+40(FP), $+4
+	JEQ  morepanel4
+	CMPQ height+40(FP), $+5
+	JEQ  morepanel5
+	CMPQ height+40(FP), $+6
+	JEQ  morepanel6
+	CMPQ height+40(FP), $+7
+	JEQ  morepanel7
+
+morepanel8:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	VBROADCASTSD 56(DX), Z7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore8
+
+morefirst8:
+	VCVTPS2PD   (R9), Z8
+	VMULPD      Z8, Z0, Z8
+	VCVTPS2PD   (R9)(CX*1), Z9
+	VFMADD231PD Z9, Z1, Z8
+	VCVTPS2PD   (R9)(CX*2), Z9
+	VFMADD231PD Z9, Z2, Z8
+	VCVTPS2PD   (R9)(R10*1), Z9
+	VFMADD231PD Z9, Z3, Z8
+	VCVTPS2PD   (R9)(CX*4), Z9
+	VFMADD231PD Z9, Z4, Z8
+	VCVTPS2PD   (R9)(R11*1), Z9
+	VFMADD231PD Z9, Z5, Z8
+	VCVTPS2PD   (R9)(R10*2), Z9
+	VFMADD231PD Z9, Z6, Z8
+	VCVTPS2PD   (R9)(R12*1), Z9
+	VFMADD231PD Z9, Z7, Z8
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst8
+	MOVB        $+1, add+56(FP)
+	JMP         morenext8
+
+moremore8:
+morefeature8:
+	VMOVUPD     (BX), Z8
+	VCVTPS2PD   (R9), Z9
+	VFMADD231PD Z9, Z0, Z8
+	VCVTPS2PD   (R9)(CX*1), Z9
+	VFMADD231PD Z9, Z1, Z8
+	VCVTPS2PD   (R9)(CX*2), Z9
+	VFMADD231PD Z9, Z2, Z8
+	VCVTPS2PD   (R9)(R10*1), Z9
+	VFMADD231PD Z9, Z3, Z8
+	VCVTPS2PD   (R9)(CX*4), Z9
+	VFMADD231PD Z9, Z4, Z8
+	VCVTPS2PD   (R9)(R11*1), Z9
+	VFMADD231PD Z9, Z5, Z8
+	VCVTPS2PD   (R9)(R10*2), Z9
+	VFMADD231PD Z9, Z6, Z8
+	VCVTPS2PD   (R9)(R12*1), Z9
+	VFMADD231PD Z9, Z7, Z8
+	VMOVUPD     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature8
+
+morenext8:
+	SUBQ $+64, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel8
+	JMP  moreend
+
+morepanel7:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VBROADCASTSD 48(DX), Z6
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore7
+
+morefirst7:
+	VCVTPS2PD   (R9), Z7
+	VMULPD      Z7, Z0, Z7
+	VCVTPS2PD   (R9)(CX*1), Z8
+	VFMADD231PD Z8, Z1, Z7
+	VCVTPS2PD   (R9)(CX*2), Z8
+	VFMADD231PD Z8, Z2, Z7
+	VCVTPS2PD   (R9)(R10*1), Z8
+	VFMADD231PD Z8, Z3, Z7
+	VCVTPS2PD   (R9)(CX*4), Z8
+	VFMADD231PD Z8, Z4, Z7
+	VCVTPS2PD   (R9)(R11*1), Z8
+	VFMADD231PD Z8, Z5, Z7
+	VCVTPS2PD   (R9)(R10*2), Z8
+	VFMADD231PD Z8, Z6, Z7
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst7
+	MOVB        $+1, add+56(FP)
+	JMP         morenext7
+
+moremore7:
+morefeature7:
+	VMOVUPD     (BX), Z7
+	VCVTPS2PD   (R9), Z8
+	VFMADD231PD Z8, Z0, Z7
+	VCVTPS2PD   (R9)(CX*1), Z8
+	VFMADD231PD Z8, Z1, Z7
+	VCVTPS2PD   (R9)(CX*2), Z8
+	VFMADD231PD Z8, Z2, Z7
+	VCVTPS2PD   (R9)(R10*1), Z8
+	VFMADD231PD Z8, Z3, Z7
+	VCVTPS2PD   (R9)(CX*4), Z8
+	VFMADD231PD Z8, Z4, Z7
+	VCVTPS2PD   (R9)(R11*1), Z8
+	VFMADD231PD Z8, Z5, Z7
+	VCVTPS2PD   (R9)(R10*2), Z8
+	VFMADD231PD Z8, Z6, Z7
+	VMOVUPD     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature7
+
+morenext7:
+	SUBQ $+56, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel7
+	JMP  moreend
+
+morepanel6:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore6
+
+morefirst6:
+	VCVTPS2PD   (R9), Z6
+	VMULPD      Z6, Z0, Z6
+	VCVTPS2PD   (R9)(CX*1), Z7
+	VFMADD231PD Z7, Z1, Z6
+	VCVTPS2PD   (R9)(CX*2), Z7
+	VFMADD231PD Z7, Z2, Z6
+	VCVTPS2PD   (R9)(R10*1), Z7
+	VFMADD231PD Z7, Z3, Z6
+	VCVTPS2PD   (R9)(CX*4), Z7
+	VFMADD231PD Z7, Z4, Z6
+	VCVTPS2PD   (R9)(R11*1), Z7
+	VFMADD231PD Z7, Z5, Z6
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst6
+	MOVB        $+1, add+56(FP)
+	JMP         morenext6
+
+moremore6:
+morefeature6:
+	VMOVUPD     (BX), Z6
+	VCVTPS2PD   (R9), Z7
+	VFMADD231PD Z7, Z0, Z6
+	VCVTPS2PD   (R9)(CX*1), Z7
+	VFMADD231PD Z7, Z1, Z6
+	VCVTPS2PD   (R9)(CX*2), Z7
+	VFMADD231PD Z7, Z2, Z6
+	VCVTPS2PD   (R9)(R10*1), Z7
+	VFMADD231PD Z7, Z3, Z6
+	VCVTPS2PD   (R9)(CX*4), Z7
+	VFMADD231PD Z7, Z4, Z6
+	VCVTPS2PD   (R9)(R11*1), Z7
+	VFMADD231PD Z7, Z5, Z6
+	VMOVUPD     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature6
+
+morenext6:
+	SUBQ $+48, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel6
+	JMP  moreend
+
+morepanel5:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	VBROADCASTSD 32(DX), Z4
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore5
+
+morefirst5:
+	VCVTPS2PD   (R9), Z5
+	VMULPD      Z5, Z0, Z5
+	VCVTPS2PD   (R9)(CX*1), Z6
+	VFMADD231PD Z6, Z1, Z5
+	VCVTPS2PD   (R9)(CX*2), Z6
+	VFMADD231PD Z6, Z2, Z5
+	VCVTPS2PD   (R9)(R10*1), Z6
+	VFMADD231PD Z6, Z3, Z5
+	VCVTPS2PD   (R9)(CX*4), Z6
+	VFMADD231PD Z6, Z4, Z5
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst5
+	MOVB        $+1, add+56(FP)
+	JMP         morenext5
+
+moremore5:
+morefeature5:
+	VMOVUPD     (BX), Z5
+	VCVTPS2PD   (R9), Z6
+	VFMADD231PD Z6, Z0, Z5
+	VCVTPS2PD   (R9)(CX*1), Z6
+	VFMADD231PD Z6, Z1, Z5
+	VCVTPS2PD   (R9)(CX*2), Z6
+	VFMADD231PD Z6, Z2, Z5
+	VCVTPS2PD   (R9)(R10*1), Z6
+	VFMADD231PD Z6, Z3, Z5
+	VCVTPS2PD   (R9)(CX*4), Z6
+	VFMADD231PD Z6, Z4, Z5
+	VMOVUPD     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature5
+
+morenext5:
+	SUBQ $+40, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel5
+	JMP  moreend
+
+morepanel4:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VBROADCASTSD 24(DX), Z3
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore4
+
+morefirst4:
+	VCVTPS2PD   (R9), Z4
+	VMULPD      Z4, Z0, Z4
+	VCVTPS2PD   (R9)(CX*1), Z5
+	VFMADD231PD Z5, Z1, Z4
+	VCVTPS2PD   (R9)(CX*2), Z5
+	VFMADD231PD Z5, Z2, Z4
+	VCVTPS2PD   (R9)(R10*1), Z5
+	VFMADD231PD Z5, Z3, Z4
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst4
+	MOVB        $+1, add+56(FP)
+	JMP         morenext4
+
+moremore4:
+morefeature4:
+	VMOVUPD     (BX), Z4
+	VCVTPS2PD   (R9), Z5
+	VFMADD231PD Z5, Z0, Z4
+	VCVTPS2PD   (R9)(CX*1), Z5
+	VFMADD231PD Z5, Z1, Z4
+	VCVTPS2PD   (R9)(CX*2), Z5
+	VFMADD231PD Z5, Z2, Z4
+	VCVTPS2PD   (R9)(R10*1), Z5
+	VFMADD231PD Z5, Z3, Z4
+	VMOVUPD     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature4
+
+morenext4:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel4
+	JMP  moreend
+
+morepanel3:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore3
+
+morefirst3:
+	VCVTPS2PD   (R9), Z3
+	VMULPD      Z3, Z0, Z3
+	VCVTPS2PD   (R9)(CX*1), Z4
+	VFMADD231PD Z4, Z1, Z3
+	VCVTPS2PD   (R9)(CX*2), Z4
+	VFMADD231PD Z4, Z2, Z3
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst3
+	MOVB        $+1, add+56(FP)
+	JMP         morenext3
+
+moremore3:
+morefeature3:
+	VMOVUPD     (BX), Z3
+	VCVTPS2PD   (R9), Z4
+	VFMADD231PD Z4, Z0, Z3
+	VCVTPS2PD   (R9)(CX*1), Z4
+	VFMADD231PD Z4, Z1, Z3
+	VCVTPS2PD   (R9)(CX*2), Z4
+	VFMADD231PD Z4, Z2, Z3
+	VMOVUPD     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature3
+
+morenext3:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel3
+	JMP  moreend
+
+morepanel2:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore2
+
+morefirst2:
+	VCVTPS2PD   (R9), Z2
+	VMULPD      Z2, Z0, Z2
+	VCVTPS2PD   (R9)(CX*1), Z3
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst2
+	MOVB        $+1, add+56(FP)
+	JMP         morenext2
+
+moremore2:
+morefeature2:
+	VMOVUPD     (BX), Z2
+	VCVTPS2PD   (R9), Z3
+	VFMADD231PD Z3, Z0, Z2
+	VCVTPS2PD   (R9)(CX*1), Z3
+	VFMADD231PD Z3, Z1, Z2
+	VMOVUPD     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature2
+
+morenext2:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel2
+	JMP  moreend
+
+morepanel1:
+	VBROADCASTSD (DX), Z0
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x03, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore1
+
+morefirst1:
+	VCVTPS2PD  (R9), Z1
+	VMULPD     Z1, Z0, Z1
+	VMOVUPD    Z1, (BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
+	PREFETCHT1 (R13)
+	ADDQ       R8, R13
+	PREFETCHT1 (R14)
+	ADDQ       R8, R14
+	ADDQ       $+32, R9
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        morefirst1
+	MOVB       $+1, add+56(FP)
+	JMP        morenext1
+
+moremore1:
+morefeature1:
+	VMOVUPD     (BX), Z1
+	VCVTPS2PD   (R9), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature1
+
+morenext1:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel1
+
+moreend:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasisHalf_4x1_avx512(SB), NOSPLIT, $72-112
+	MOVQ  ldx+40(FP), AX
+	ADDQ  AX, AX
+	MOVQ  ldu+56(FP), DX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+88(FP), DI
+	MOVQ  apart+96(FP), R8
+	MOVL  $0x0000ff00, CX
+	KMOVW CX, K1
+	MOVQ  x+32(FP), CX
+	MOVQ  CX, (SP)
+	MOVQ  pace+104(FP), CX
+	MOVQ  CX, 8(SP)
+	SHRQ  $0x01, CX
+	MOVQ  CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+32(FP), BX
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot4:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        8(SP), DI
+	VMOVUPS     (CX), Z4
+	VCVTPH2PS   (BX), Z5
+	VFMADD231PS Z5, Z4, Z0
+	VCVTPH2PS   (BX)(AX*1), Z5
+	VFMADD231PS Z5, Z4, Z1
+	VCVTPH2PS   (BX)(AX*2), Z5
+	VFMADD231PS Z5, Z4, Z2
+	VCVTPH2PS   (BX)(SI*1), Z5
+	VFMADD231PS Z5, Z4, Z3
+	ADDQ        $+32, BX
+	ADDQ        $+64, CX
+	DECQ        R10
+	JNZ         dot4
+	MOVQ        24(SP), CX
+	MOVQ        32(SP), BX
+	MOVQ        lda+8(FP), R10
+	SHLQ        $0x03, R10
+	MOVQ        lda0+24(FP), R11
+	SHLQ        $0x03, R11
+	VSHUFF64X2  $0x4e, Z0, Z0, Z4
+	VADDPS      Z0, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z4, Z0
+	VSHUFF64X2  $0xdd, Z4, Z4, Z4
+	VADDPS      Z4, Z0, Z0
+	VSHUFF64X2  $0x4e, Z1, Z1, Z4
+	VADDPS      Z1, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z4, Z1
+	VSHUFF64X2  $0xdd, Z4, Z4, Z4
+	VADDPS      Z4, Z1, Z1
+	VSHUFF64X2  $0x4e, Z2, Z2, Z4
+	VADDPS      Z2, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z4, Z2
+	VSHUFF64X2  $0xdd, Z4, Z4, Z4
+	VADDPS      Z4, Z2, Z2
+	VSHUFF64X2  $0x4e, Z3, Z3, Z4
+	VADDPS      Z3, Z4, Z4
+	VSHUFF64X2  $0x88, Z4, Z4, Z3
+	VSHUFF64X2  $0xdd, Z4, Z4, Z4
+	VADDPS      Z4, Z3, Z3
+	VSHUFPS     $0x88, Z1, Z0, Z4
+	VSHUFPS     $0xdd, Z1, Z0, Z0
+	VADDPS      Z0, Z4, Z4
+	VSHUFPS     $0x88, Z3, Z2, Z0
+	VSHUFPS     $0xdd, Z3, Z2, Z1
+	VADDPS      Z1, Z0, Z0
+	VSHUFPS     $0x88, Z0, Z4, Z1
+	VSHUFPS     $0xdd, Z0, Z4, Z0
+	VADDPS      Z0, Z1, Z1
+	VCVTPS2PD   X1, Y0
+	VADDPD      (BX), Y0, Y0
+	VMOVUPD     Y0, (CX)
+	ADDQ        R10, CX
+	ADDQ        R11, BX
+	MOVQ        CX, 24(SP)
+	MOVQ        BX, 32(SP)
+	ADDQ        DX, R9
+	DECQ        40(SP)
+	JNZ         group4
+	ADDQ        $+32, a+0(FP)
+	ADDQ        $+32, a0+16(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	SUBQ        $+4, n+64(FP)
+	JMP         fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), SI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   x+32(FP), BX
+	MOVQ   SI, CX
+	MOVQ   d+72(FP), R9
+	SHRQ   $0x04, R9
+
+dot2:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        16(SP), DI
+	VMOVUPS     (CX), Z2
+	VCVTPH2PS   (BX), Z3
+	VFMADD231PS Z3, Z2, Z0
+	VCVTPH2PS   (BX)(AX*1), Z3
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ        $+32, BX
+	ADDQ        $+64, CX
+	DECQ        R9
+	JNZ         dot2
+	MOVQ        48(SP), CX
+	MOVQ        56(SP), BX
+	MOVQ        lda+8(FP), R9
+	SHLQ        $0x03, R9
+	MOVQ        lda0+24(FP), R10
+	SHLQ        $0x03, R10
+	VSHUFF64X2  $0x4e, Z0, Z0, Z2
+	VADDPS      Z0, Z2, Z2
+	VSHUFF64X2  $0x88, Z2, Z2, Z0
+	VSHUFF64X2  $0xdd, Z2, Z2, Z2
+	VADDPS      Z2, Z0, Z0
+	VSHUFF64X2  $0x4e, Z1, Z1, Z2
+	VADDPS      Z1, Z2, Z2
+	VSHUFF64X2  $0x88, Z2, Z2, Z1
+	VSHUFF64X2  $0xdd, Z2, Z2, Z2
+	VADDPS      Z2, Z1, Z1
+	VSHUFPS     $0x88, Z1, Z0, Z2
+	VSHUFPS     $0xdd, Z1, Z0, Z0
+	VADDPS      Z0, Z2, Z2
+	VSHUFPS     $0x88, Z2, Z2, Z0
+	VSHUFPS     $0xdd, Z2, Z2, Z1
+	VADDPS      Z1, Z0, Z0
+	VCVTPS2PD   X0, X0
+	VADDPD      (BX), X0, X0
+	VMOVUPD     X0, (CX)
+	ADDQ        R9, CX
+	ADDQ        R10, BX
+	MOVQ        CX, 48(SP)
+	MOVQ        BX, 56(SP)
+	ADDQ        DX, SI
+	DECQ        64(SP)
+	JNZ         group2
+	ADDQ        $+16, a+0(FP)
+	ADDQ        $+16, a0+16(FP)
+	ADDQ        AX, x+32(FP)
+	ADDQ        AX, x+32(FP)
+	SUBQ        $+2, n+64(FP)
+	JMP         twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasisHalf_4x2_avx512(SB), NOSPLIT, $72-112
+	MOVQ  ldx+40(FP), AX
+	ADDQ  AX, AX
+	MOVQ  ldu+56(FP), DX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+88(FP), DI
+	MOVQ  apart+96(FP), R8
+	MOVL  $0x0000ff00, CX
+	KMOVW CX, K1
+	MOVQ  x+32(FP), CX
+	MOVQ  CX, (SP)
+	MOVQ  pace+104(FP), CX
+	MOVQ  CX, 8(SP)
+	SHRQ  $0x01, CX
+	MOVQ  CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+32(FP), BX
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot4:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
+	VMOVUPS       (CX), Z8
+	VMOVUPS       (CX)(DX*1), Z9
+	VCVTPH2PS     (BX), Z10
+	VFMADD231PS   Z10, Z8, Z0
+	VFMADD231PS   Z10, Z9, Z4
+	VCVTPH2PS     (BX)(AX*1), Z10
+	VFMADD231PS   Z10, Z8, Z1
+	VFMADD231PS   Z10, Z9, Z5
+	VCVTPH2PS     (BX)(AX*2), Z10
+	VFMADD231PS   Z10, Z8, Z2
+	VFMADD231PS   Z10, Z9, Z6
+	VCVTPH2PS     (BX)(SI*1), Z10
+	VFMADD231PS   Z10, Z8, Z3
+	VFMADD231PS   Z10, Z9, Z7
+	ADDQ          $+32, BX
+	ADDQ          $+64, CX
+	DECQ          R10
+	JNZ           dot4
+	MOVQ          24(SP), CX
+	MOVQ          32(SP), BX
+	MOVQ          lda+8(FP), R10
+	SHLQ          $0x03, R10
+	MOVQ          lda0+24(FP), R11
+	SHLQ          $0x03, R11
+	VSHUFF64X2    $0x4e, Z4, Z0, Z8
+	VMOVAPS       Z4, K1, Z0
+	VADDPS        Z0, Z8, Z8
+	VSHUFF64X2    $0x88, Z8, Z8, Z0
+	VSHUFF64X2    $0xdd, Z8, Z8, Z4
+	VADDPS        Z4, Z0, Z0
+	VSHUFF64X2    $0x4e, Z5, Z1, Z4
+	VMOVAPS       Z5, K1, Z1
+	VADDPS        Z1, Z4, Z4
+	VSHUFF64X2    $0x88, Z4, Z4, Z1
+	VSHUFF64X2    $0xdd, Z4, Z4, Z4
+	VADDPS        Z4, Z1, Z1
+	VSHUFF64X2    $0x4e, Z6, Z2, Z4
+	VMOVAPS       Z6, K1, Z2
+	VADDPS        Z2, Z4, Z4
+	VSHUFF64X2    $0x88, Z4, Z4, Z2
+	VSHUFF64X2    $0xdd, Z4, Z4, Z4
+	VADDPS        Z4, Z2, Z2
+	VSHUFF64X2    $0x4e, Z7, Z3, Z4
+	VMOVAPS       Z7, K1, Z3
+	VADDPS        Z3, Z4, Z4
+	VSHUFF64X2    $0x88, Z4, Z4, Z3
+	VSHUFF64X2    $0xdd, Z4, Z4, Z4
+	VADDPS        Z4, Z3, Z3
+	VSHUFPS       $0x88, Z1, Z0, Z4
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z4, Z1
+	VSHUFPS       $0xdd, Z0, Z4, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, Y0
+	VADDPD        (BX), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, BX
+	VEXTRACTF32X4 $0x01, Z1, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (BX), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, BX
+	MOVQ          CX, 24(SP)
+	MOVQ          BX, 32(SP)
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	DECQ          40(SP)
+	JNZ           group4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          $+32, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+4, n+64(FP)
+	JMP           fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), SI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+32(FP), BX
+	MOVQ   SI, CX
+	MOVQ   d+72(FP), R9
+	SHRQ   $0x04, R9
+
+dot2:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
+	VCVTPH2PS     (BX), Z4
+	VCVTPH2PS     (BX)(AX*1), Z5
+	VMOVUPS       (CX), Z6
+	VFMADD231PS   Z4, Z6, Z0
+	VFMADD231PS   Z5, Z6, Z1
+	VMOVUPS       (CX)(DX*1), Z6
+	VFMADD231PS   Z4, Z6, Z2
+	VFMADD231PS   Z5, Z6, Z3
+	ADDQ          $+32, BX
+	ADDQ          $+64, CX
+	DECQ          R9
+	JNZ           dot2
+	MOVQ          48(SP), CX
+	MOVQ          56(SP), BX
+	MOVQ          lda+8(FP), R9
+	SHLQ          $0x03, R9
+	MOVQ          lda0+24(FP), R10
+	SHLQ          $0x03, R10
+	VSHUFF64X2    $0x4e, Z2, Z0, Z4
+	VMOVAPS       Z2, K1, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFF64X2    $0x88, Z4, Z4, Z0
+	VSHUFF64X2    $0xdd, Z4, Z4, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z3, Z1, Z2
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z2, Z2
+	VSHUFF64X2    $0x88, Z2, Z2, Z1
+	VSHUFF64X2    $0xdd, Z2, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z2, Z0
+	VSHUFPS       $0xdd, Z2, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VCVTPS2PD     X0, X1
+	VADDPD        (BX), X1, X1
+	VMOVUPD       X1, (CX)
+	ADDQ          R9, CX
+	ADDQ          R10, BX
+	VEXTRACTF32X4 $0x01, Z0, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (BX), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R9, CX
+	ADDQ          R10, BX
+	MOVQ          CX, 48(SP)
+	MOVQ          BX, 56(SP)
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	DECQ          64(SP)
+	JNZ           group2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          $+16, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+2, n+64(FP)
+	JMP           twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasisHalf_4x3_avx512(SB), NOSPLIT, $72-112
+	MOVQ  ldx+40(FP), AX
+	ADDQ  AX, AX
+	MOVQ  ldu+56(FP), DX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(AX*2), SI
+	MOVQ  next+88(FP), DI
+	MOVQ  apart+96(FP), R8
+	MOVL  $0x0000ff00, CX
+	KMOVW CX, K1
+	MOVQ  x+32(FP), CX
+	MOVQ  CX, (SP)
+	MOVQ  pace+104(FP), CX
+	MOVQ  CX, 8(SP)
+	SHRQ  $0x01, CX
+	MOVQ  CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R9
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+32(FP), BX
+	MOVQ   R9, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot4:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
+	VMOVUPS       (CX), Z12
+	VMOVUPS       (CX)(DX*1), Z13
+	VMOVUPS       (CX)(DX*2), Z14
+	VCVTPH2PS     (BX), Z15
+	VFMADD231PS   Z15, Z12, Z0
+	VFMADD231PS   Z15, Z13, Z4
+	VFMADD231PS   Z15, Z14, Z8
+	VCVTPH2PS     (BX)(AX*1), Z15
+	VFMADD231PS   Z15, Z12, Z1
+	VFMADD231PS   Z15, Z13, Z5
+	VFMADD231PS   Z15, Z14, Z9
+	VCVTPH2PS     (BX)(AX*2), Z15
+	VFMADD231PS   Z15, Z12, Z2
+	VFMADD231PS   Z15, Z13, Z6
+	VFMADD231PS   Z15, Z14, Z10
+	VCVTPH2PS     (BX)(SI*1), Z15
+	VFMADD231PS   Z15, Z12, Z3
+	VFMADD231PS   Z15, Z13, Z7
+	VFMADD231PS   Z15, Z14, Z11
+	ADDQ          $+32, BX
+	ADDQ          $+64, CX
+	DECQ          R10
+	JNZ           dot4
+	MOVQ          24(SP), CX
+	MOVQ          32(SP), BX
+	MOVQ          lda+8(FP), R10
+	SHLQ          $0x03, R10
+	MOVQ          lda0+24(FP), R11
+	SHLQ          $0x03, R11
+	VSHUFF64X2    $0x4e, Z4, Z0, Z12
+	VMOVAPS       Z4, K1, Z0
+	VADDPS        Z0, Z12, Z12
+	VSHUFF64X2    $0x4e, Z8, Z8, Z0
+	VADDPS        Z8, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z12, Z4
+	VSHUFF64X2    $0xdd, Z0, Z12, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFF64X2    $0x4e, Z5, Z1, Z0
+	VMOVAPS       Z5, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z9, Z9, Z1
+	VADDPS        Z9, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z5
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z6, Z2, Z0
+	VMOVAPS       Z6, K1, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z10, Z10, Z1
+	VADDPS        Z10, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z2
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z7, Z3, Z0
+	VMOVAPS       Z7, K1, Z3
+	VADDPS        Z3, Z0, Z0
+	VSHUFF64X2    $0x4e, Z11, Z11, Z1
+	VADDPS        Z11, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z3, Z2, Z1
+	VSHUFPS       $0xdd, Z3, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VCVTPS2PD     X2, Y0
+	VADDPD        (BX), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, BX
+	VEXTRACTF32X4 $0x01, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (BX), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, BX
+	VEXTRACTF32X4 $0x02, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (BX), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, BX
+	MOVQ          CX, 24(SP)
+	MOVQ          BX, 32(SP)
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	DECQ          40(SP)
+	JNZ           group4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          $+32, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+4, n+64(FP)
+	JMP           fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), SI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   x+32(FP), BX
+	MOVQ   SI, CX
+	MOVQ   d+72(FP), R9
+	SHRQ   $0x04, R9
+
+dot2:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
+	VCVTPH2PS     (BX), Z6
+	VCVTPH2PS     (BX)(AX*1), Z7
+	VMOVUPS       (CX), Z8
+	VFMADD231PS   Z6, Z8, Z0
+	VFMADD231PS   Z7, Z8, Z1
+	VMOVUPS       (CX)(DX*1), Z8
+	VFMADD231PS   Z6, Z8, Z2
+	VFMADD231PS   Z7, Z8, Z3
+	VMOVUPS       (CX)(DX*2), Z8
+	VFMADD231PS   Z6, Z8, Z4
+	VFMADD231PS   Z7, Z8, Z5
+	ADDQ          $+32, BX
+	ADDQ          $+64, CX
+	DECQ          R9
+	JNZ           dot2
+	MOVQ          48(SP), CX
+	MOVQ          56(SP), BX
+	MOVQ          lda+8(FP), R9
+	SHLQ          $0x03, R9
+	MOVQ          lda0+24(FP), R10
+	SHLQ          $0x03, R10
+	VSHUFF64X2    $0x4e, Z2, Z0, Z6
+	VMOVAPS       Z2, K1, Z0
+	VADDPS        Z0, Z6, Z6
+	VSHUFF64X2    $0x4e, Z4, Z4, Z0
+	VADDPS        Z4, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z6, Z2
+	VSHUFF64X2    $0xdd, Z0, Z6, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z5, Z5, Z1
+	VADDPS        Z5, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (BX), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R9, CX
+	ADDQ          R10, BX
+	VEXTRACTF32X4 $0x01, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (BX), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R9, CX
+	ADDQ          R10, BX
+	VEXTRACTF32X4 $0x02, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (BX), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R9, CX
+	ADDQ          R10, BX
+	MOVQ          CX, 48(SP)
+	MOVQ          BX, 56(SP)
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	DECQ          64(SP)
+	JNZ           group2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          $+16, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+2, n+64(FP)
+	JMP           twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasisHalf_4x4_avx512(SB), NOSPLIT, $72-112
+	MOVQ  ldx+40(FP), AX
+	ADDQ  AX, AX
+	MOVQ  ldu+56(FP), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+88(FP), R8
+	MOVQ  apart+96(FP), R9
+	MOVL  $0x0000ff00, CX
+	KMOVW CX, K1
+	MOVQ  x+32(FP), CX
+	MOVQ  CX, (SP)
+	MOVQ  pace+104(FP), CX
+	MOVQ  CX, 8(SP)
+	SHRQ  $0x01, CX
+	MOVQ  CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R10
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	MOVQ   x+32(FP), SI
+	MOVQ   R10, CX
+	MOVQ   d+72(FP), R11
+	SHRQ   $0x04, R11
+
+dot4:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
+	VCVTPH2PS     (SI), Z16
+	VCVTPH2PS     (SI)(AX*1), Z17
+	VCVTPH2PS     (SI)(AX*2), Z18
+	VCVTPH2PS     (SI)(DI*1), Z19
+	VMOVUPS       (CX), Z20
+	VFMADD231PS   Z16, Z20, Z0
+	VFMADD231PS   Z17, Z20, Z1
+	VFMADD231PS   Z18, Z20, Z2
+	VFMADD231PS   Z19, Z20, Z3
+	VMOVUPS       (CX)(DX*1), Z20
+	VFMADD231PS   Z16, Z20, Z4
+	VFMADD231PS   Z17, Z20, Z5
+	VFMADD231PS   Z18, Z20, Z6
+	VFMADD231PS   Z19, Z20, Z7
+	VMOVUPS       (CX)(DX*2), Z20
+	VFMADD231PS   Z16, Z20, Z8
+	VFMADD231PS   Z17, Z20, Z9
+	VFMADD231PS   Z18, Z20, Z10
+	VFMADD231PS   Z19, Z20, Z11
+	VMOVUPS       (CX)(BX*1), Z20
+	VFMADD231PS   Z16, Z20, Z12
+	VFMADD231PS   Z17, Z20, Z13
+	VFMADD231PS   Z18, Z20, Z14
+	VFMADD231PS   Z19, Z20, Z15
+	ADDQ          $+32, SI
+	ADDQ          $+64, CX
+	DECQ          R11
+	JNZ           dot4
+	MOVQ          24(SP), CX
+	MOVQ          32(SP), SI
+	MOVQ          lda+8(FP), R11
+	SHLQ          $0x03, R11
+	MOVQ          lda0+24(FP), R12
+	SHLQ          $0x03, R12
+	VSHUFF64X2    $0x4e, Z4, Z0, Z16
+	VMOVAPS       Z4, K1, Z0
+	VADDPS        Z0, Z16, Z16
+	VSHUFF64X2    $0x4e, Z12, Z8, Z0
+	VMOVAPS       Z12, K1, Z8
+	VADDPS        Z8, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z16, Z4
+	VSHUFF64X2    $0xdd, Z0, Z16, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFF64X2    $0x4e, Z5, Z1, Z0
+	VMOVAPS       Z5, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z13, Z9, Z1
+	VMOVAPS       Z13, K1, Z9
+	VADDPS        Z9, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z5
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z6, Z2, Z0
+	VMOVAPS       Z6, K1, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z14, Z10, Z1
+	VMOVAPS       Z14, K1, Z10
+	VADDPS        Z10, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z2
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z7, Z3, Z0
+	VMOVAPS       Z7, K1, Z3
+	VADDPS        Z3, Z0, Z0
+	VSHUFF64X2    $0x4e, Z15, Z11, Z1
+	VMOVAPS       Z15, K1, Z11
+	VADDPS        Z11, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z3, Z2, Z1
+	VSHUFPS       $0xdd, Z3, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VCVTPS2PD     X2, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VEXTRACTF32X4 $0x01, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VEXTRACTF32X4 $0x02, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VEXTRACTF32X4 $0x03, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	MOVQ          CX, 24(SP)
+	MOVQ          SI, 32(SP)
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	DECQ          40(SP)
+	JNZ           group4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          $+32, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+4, n+64(FP)
+	JMP           fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), DI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+32(FP), SI
+	MOVQ   DI, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot2:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          16(SP), R8
+	VCVTPH2PS     (SI), Z8
+	VCVTPH2PS     (SI)(AX*1), Z9
+	VMOVUPS       (CX), Z10
+	VFMADD231PS   Z8, Z10, Z0
+	VFMADD231PS   Z9, Z10, Z1
+	VMOVUPS       (CX)(DX*1), Z10
+	VFMADD231PS   Z8, Z10, Z2
+	VFMADD231PS   Z9, Z10, Z3
+	VMOVUPS       (CX)(DX*2), Z10
+	VFMADD231PS   Z8, Z10, Z4
+	VFMADD231PS   Z9, Z10, Z5
+	VMOVUPS       (CX)(BX*1), Z10
+	VFMADD231PS   Z8, Z10, Z6
+	VFMADD231PS   Z9, Z10, Z7
+	ADDQ          $+32, SI
+	ADDQ          $+64, CX
+	DECQ          R10
+	JNZ           dot2
+	MOVQ          48(SP), CX
+	MOVQ          56(SP), SI
+	MOVQ          lda+8(FP), R10
+	SHLQ          $0x03, R10
+	MOVQ          lda0+24(FP), R11
+	SHLQ          $0x03, R11
+	VSHUFF64X2    $0x4e, Z2, Z0, Z8
+	VMOVAPS       Z2, K1, Z0
+	VADDPS        Z0, Z8, Z8
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPS       Z6, K1, Z4
+	VADDPS        Z4, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z8, Z2
+	VSHUFF64X2    $0xdd, Z0, Z8, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPS       Z7, K1, Z5
+	VADDPS        Z5, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x01, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x02, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x03, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	MOVQ          CX, 48(SP)
+	MOVQ          SI, 56(SP)
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	DECQ          64(SP)
+	JNZ           group2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          $+16, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+2, n+64(FP)
+	JMP           twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasisHalf_4x5_avx512(SB), NOSPLIT, $72-112
+	MOVQ  ldx+40(FP), AX
+	ADDQ  AX, AX
+	MOVQ  ldu+56(FP), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), BX
+	LEAQ  (AX)(AX*2), DI
+	MOVQ  next+88(FP), R8
+	MOVQ  apart+96(FP), R9
+	MOVL  $0x0000ff00, CX
+	KMOVW CX, K1
+	MOVQ  x+32(FP), CX
+	MOVQ  CX, (SP)
+	MOVQ  pace+104(FP), CX
+	MOVQ  CX, 8(SP)
+	SHRQ  $0x01, CX
+	MOVQ  CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R10
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   x+32(FP), SI
+	MOVQ   R10, CX
+	MOVQ   d+72(FP), R11
+	SHRQ   $0x04, R11
+
+dot4:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
+	VCVTPH2PS     (SI), Z20
+	VCVTPH2PS     (SI)(AX*1), Z21
+	VCVTPH2PS     (SI)(AX*2), Z22
+	VCVTPH2PS     (SI)(DI*1), Z23
+	VMOVUPS       (CX), Z24
+	VFMADD231PS   Z20, Z24, Z0
+	VFMADD231PS   Z21, Z24, Z1
+	VFMADD231PS   Z22, Z24, Z2
+	VFMADD231PS   Z23, Z24, Z3
+	VMOVUPS       (CX)(DX*1), Z24
+	VFMADD231PS   Z20, Z24, Z4
+	VFMADD231PS   Z21, Z24, Z5
+	VFMADD231PS   Z22, Z24, Z6
+	VFMADD231PS   Z23, Z24, Z7
+	VMOVUPS       (CX)(DX*2), Z24
+	VFMADD231PS   Z20, Z24, Z8
+	VFMADD231PS   Z21, Z24, Z9
+	VFMADD231PS   Z22, Z24, Z10
+	VFMADD231PS   Z23, Z24, Z11
+	VMOVUPS       (CX)(BX*1), Z24
+	VFMADD231PS   Z20, Z24, Z12
+	VFMADD231PS   Z21, Z24, Z13
+	VFMADD231PS   Z22, Z24, Z14
+	VFMADD231PS   Z23, Z24, Z15
+	VMOVUPS       (CX)(DX*4), Z24
+	VFMADD231PS   Z20, Z24, Z16
+	VFMADD231PS   Z21, Z24, Z17
+	VFMADD231PS   Z22, Z24, Z18
+	VFMADD231PS   Z23, Z24, Z19
+	ADDQ          $+32, SI
+	ADDQ          $+64, CX
+	DECQ          R11
+	JNZ           dot4
+	MOVQ          24(SP), CX
+	MOVQ          32(SP), SI
+	MOVQ          lda+8(FP), R11
+	SHLQ          $0x03, R11
+	MOVQ          lda0+24(FP), R12
+	SHLQ          $0x03, R12
+	VSHUFF64X2    $0x4e, Z4, Z0, Z20
+	VMOVAPS       Z4, K1, Z0
+	VADDPS        Z0, Z20, Z20
+	VSHUFF64X2    $0x4e, Z12, Z8, Z0
+	VMOVAPS       Z12, K1, Z8
+	VADDPS        Z8, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z20, Z4
+	VSHUFF64X2    $0xdd, Z0, Z20, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFF64X2    $0x4e, Z5, Z1, Z0
+	VMOVAPS       Z5, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z13, Z9, Z1
+	VMOVAPS       Z13, K1, Z9
+	VADDPS        Z9, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z5
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z6, Z2, Z0
+	VMOVAPS       Z6, K1, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z14, Z10, Z1
+	VMOVAPS       Z14, K1, Z10
+	VADDPS        Z10, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z2
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z7, Z3, Z0
+	VMOVAPS       Z7, K1, Z3
+	VADDPS        Z3, Z0, Z0
+	VSHUFF64X2    $0x4e, Z15, Z11, Z1
+	VMOVAPS       Z15, K1, Z11
+	VADDPS        Z11, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z3, Z2, Z1
+	VSHUFPS       $0xdd, Z3, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VCVTPS2PD     X2, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VEXTRACTF32X4 $0x01, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VEXTRACTF32X4 $0x02, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VEXTRACTF32X4 $0x03, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	VSHUFF64X2    $0x4e, Z16, Z16, Z0
+	VADDPS        Z16, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z1
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFF64X2    $0x4e, Z17, Z17, Z0
+	VADDPS        Z17, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z2
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z18, Z18, Z0
+	VADDPS        Z18, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z3
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFF64X2    $0x4e, Z19, Z19, Z0
+	VADDPS        Z19, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z4
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z2, Z1, Z0
+	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z4, Z3, Z1
+	VSHUFPS       $0xdd, Z4, Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VCVTPS2PD     X2, Y0
+	VADDPD        (SI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, SI
+	MOVQ          CX, 24(SP)
+	MOVQ          SI, 32(SP)
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	DECQ          40(SP)
+	JNZ           group4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          $+32, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+4, n+64(FP)
+	JMP           fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), DI
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   x+32(FP), SI
+	MOVQ   DI, CX
+	MOVQ   d+72(FP), R10
+	SHRQ   $0x04, R10
+
+dot2:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          16(SP), R8
+	VCVTPH2PS     (SI), Z10
+	VCVTPH2PS     (SI)(AX*1), Z11
+	VMOVUPS       (CX), Z12
+	VFMADD231PS   Z10, Z12, Z0
+	VFMADD231PS   Z11, Z12, Z1
+	VMOVUPS       (CX)(DX*1), Z12
+	VFMADD231PS   Z10, Z12, Z2
+	VFMADD231PS   Z11, Z12, Z3
+	VMOVUPS       (CX)(DX*2), Z12
+	VFMADD231PS   Z10, Z12, Z4
+	VFMADD231PS   Z11, Z12, Z5
+	VMOVUPS       (CX)(BX*1), Z12
+	VFMADD231PS   Z10, Z12, Z6
+	VFMADD231PS   Z11, Z12, Z7
+	VMOVUPS       (CX)(DX*4), Z12
+	VFMADD231PS   Z10, Z12, Z8
+	VFMADD231PS   Z11, Z12, Z9
+	ADDQ          $+32, SI
+	ADDQ          $+64, CX
+	DECQ          R10
+	JNZ           dot2
+	MOVQ          48(SP), CX
+	MOVQ          56(SP), SI
+	MOVQ          lda+8(FP), R10
+	SHLQ          $0x03, R10
+	MOVQ          lda0+24(FP), R11
+	SHLQ          $0x03, R11
+	VSHUFF64X2    $0x4e, Z2, Z0, Z10
+	VMOVAPS       Z2, K1, Z0
+	VADDPS        Z0, Z10, Z10
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPS       Z6, K1, Z4
+	VADDPS        Z4, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z10, Z2
+	VSHUFF64X2    $0xdd, Z0, Z10, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPS       Z7, K1, Z5
+	VADDPS        Z5, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x01, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x02, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x03, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	VSHUFF64X2    $0x4e, Z8, Z8, Z0
+	VADDPS        Z8, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z1
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFF64X2    $0x4e, Z9, Z9, Z0
+	VADDPS        Z9, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z2
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z1, Z0
+	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (SI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R10, CX
+	ADDQ          R11, SI
+	MOVQ          CX, 48(SP)
+	MOVQ          SI, 56(SP)
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	DECQ          64(SP)
+	JNZ           group2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          $+16, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+2, n+64(FP)
+	JMP           twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulBasisHalf_4x6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·mulBasisHalf_4x6_avx512(SB), NOSPLIT, $72-112
+	MOVQ  ldx+40(FP), AX
+	ADDQ  AX, AX
+	MOVQ  ldu+56(FP), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), BX
+	LEAQ  (DX)(DX*4), SI
+	LEAQ  (AX)(AX*2), R8
+	MOVQ  next+88(FP), R9
+	MOVQ  apart+96(FP), R10
+	MOVL  $0x0000ff00, CX
+	KMOVW CX, K1
+	MOVQ  x+32(FP), CX
+	MOVQ  CX, (SP)
+	MOVQ  pace+104(FP), CX
+	MOVQ  CX, 8(SP)
+	SHRQ  $0x01, CX
+	MOVQ  CX, 16(SP)
+
+fours:
+	CMPQ n+64(FP), $0x04
+	JL   three
+	MOVQ u+48(FP), R11
+	MOVQ a+0(FP), CX
+	MOVQ CX, 24(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 32(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 40(SP)
+
+group4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   x+32(FP), DI
+	MOVQ   R11, CX
+	MOVQ   d+72(FP), R12
+	SHRQ   $0x04, R12
+
+dot4:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	ADDQ          8(SP), R9
+	VCVTPH2PS     (DI), Z24
+	VCVTPH2PS     (DI)(AX*1), Z25
+	VCVTPH2PS     (DI)(AX*2), Z26
+	VCVTPH2PS     (DI)(R8*1), Z27
+	VMOVUPS       (CX), Z28
+	VFMADD231PS   Z24, Z28, Z0
+	VFMADD231PS   Z25, Z28, Z1
+	VFMADD231PS   Z26, Z28, Z2
+	VFMADD231PS   Z27, Z28, Z3
+	VMOVUPS       (CX)(DX*1), Z28
+	VFMADD231PS   Z24, Z28, Z4
+	VFMADD231PS   Z25, Z28, Z5
+	VFMADD231PS   Z26, Z28, Z6
+	VFMADD231PS   Z27, Z28, Z7
+	VMOVUPS       (CX)(DX*2), Z28
+	VFMADD231PS   Z24, Z28, Z8
+	VFMADD231PS   Z25, Z28, Z9
+	VFMADD231PS   Z26, Z28, Z10
+	VFMADD231PS   Z27, Z28, Z11
+	VMOVUPS       (CX)(BX*1), Z28
+	VFMADD231PS   Z24, Z28, Z12
+	VFMADD231PS   Z25, Z28, Z13
+	VFMADD231PS   Z26, Z28, Z14
+	VFMADD231PS   Z27, Z28, Z15
+	VMOVUPS       (CX)(DX*4), Z28
+	VFMADD231PS   Z24, Z28, Z16
+	VFMADD231PS   Z25, Z28, Z17
+	VFMADD231PS   Z26, Z28, Z18
+	VFMADD231PS   Z27, Z28, Z19
+	VMOVUPS       (CX)(SI*1), Z28
+	VFMADD231PS   Z24, Z28, Z20
+	VFMADD231PS   Z25, Z28, Z21
+	VFMADD231PS   Z26, Z28, Z22
+	VFMADD231PS   Z27, Z28, Z23
+	ADDQ          $+32, DI
+	ADDQ          $+64, CX
+	DECQ          R12
+	JNZ           dot4
+	MOVQ          24(SP), CX
+	MOVQ          32(SP), DI
+	MOVQ          lda+8(FP), R12
+	SHLQ          $0x03, R12
+	MOVQ          lda0+24(FP), R13
+	SHLQ          $0x03, R13
+	VSHUFF64X2    $0x4e, Z4, Z0, Z24
+	VMOVAPS       Z4, K1, Z0
+	VADDPS        Z0, Z24, Z24
+	VSHUFF64X2    $0x4e, Z12, Z8, Z0
+	VMOVAPS       Z12, K1, Z8
+	VADDPS        Z8, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z24, Z4
+	VSHUFF64X2    $0xdd, Z0, Z24, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFF64X2    $0x4e, Z5, Z1, Z0
+	VMOVAPS       Z5, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z13, Z9, Z1
+	VMOVAPS       Z13, K1, Z9
+	VADDPS        Z9, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z5
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z6, Z2, Z0
+	VMOVAPS       Z6, K1, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z14, Z10, Z1
+	VMOVAPS       Z14, K1, Z10
+	VADDPS        Z10, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z2
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z7, Z3, Z0
+	VMOVAPS       Z7, K1, Z3
+	VADDPS        Z3, Z0, Z0
+	VSHUFF64X2    $0x4e, Z15, Z11, Z1
+	VMOVAPS       Z15, K1, Z11
+	VADDPS        Z11, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z3, Z2, Z1
+	VSHUFPS       $0xdd, Z3, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VCVTPS2PD     X2, Y0
+	VADDPD        (DI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R12, CX
+	ADDQ          R13, DI
+	VEXTRACTF32X4 $0x01, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (DI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R12, CX
+	ADDQ          R13, DI
+	VEXTRACTF32X4 $0x02, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (DI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R12, CX
+	ADDQ          R13, DI
+	VEXTRACTF32X4 $0x03, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (DI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R12, CX
+	ADDQ          R13, DI
+	VSHUFF64X2    $0x4e, Z20, Z16, Z0
+	VMOVAPS       Z20, K1, Z16
+	VADDPS        Z16, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z1
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFF64X2    $0x4e, Z21, Z17, Z0
+	VMOVAPS       Z21, K1, Z17
+	VADDPS        Z17, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z2
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z22, Z18, Z0
+	VMOVAPS       Z22, K1, Z18
+	VADDPS        Z18, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z3
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFF64X2    $0x4e, Z23, Z19, Z0
+	VMOVAPS       Z23, K1, Z19
+	VADDPS        Z19, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z4
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z2, Z1, Z0
+	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z4, Z3, Z1
+	VSHUFPS       $0xdd, Z4, Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VCVTPS2PD     X2, Y0
+	VADDPD        (DI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R12, CX
+	ADDQ          R13, DI
+	VEXTRACTF32X4 $0x01, Z2, X0
+	VCVTPS2PD     X0, Y0
+	VADDPD        (DI), Y0, Y0
+	VMOVUPD       Y0, (CX)
+	ADDQ          R12, CX
+	ADDQ          R13, DI
+	MOVQ          CX, 24(SP)
+	MOVQ          DI, 32(SP)
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	DECQ          40(SP)
+	JNZ           group4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          $+32, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+4, n+64(FP)
+	JMP           fours
+
+three:
+	CMPQ n+64(FP), $0x03
+	JNE  twos
+	MOVQ x+32(FP), CX
+	CMPQ CX, (SP)
+	JE   twos
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  fours
+
+twos:
+	CMPQ n+64(FP), $0x02
+	JL   one
+	MOVQ u+48(FP), R8
+	MOVQ a+0(FP), CX
+	MOVQ CX, 48(SP)
+	MOVQ a0+16(FP), CX
+	MOVQ CX, 56(SP)
+	MOVQ groups+80(FP), CX
+	MOVQ CX, 64(SP)
+
+group2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+32(FP), DI
+	MOVQ   R8, CX
+	MOVQ   d+72(FP), R11
+	SHRQ   $0x04, R11
+
+dot2:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	ADDQ          16(SP), R9
+	VCVTPH2PS     (DI), Z12
+	VCVTPH2PS     (DI)(AX*1), Z13
+	VMOVUPS       (CX), Z14
+	VFMADD231PS   Z12, Z14, Z0
+	VFMADD231PS   Z13, Z14, Z1
+	VMOVUPS       (CX)(DX*1), Z14
+	VFMADD231PS   Z12, Z14, Z2
+	VFMADD231PS   Z13, Z14, Z3
+	VMOVUPS       (CX)(DX*2), Z14
+	VFMADD231PS   Z12, Z14, Z4
+	VFMADD231PS   Z13, Z14, Z5
+	VMOVUPS       (CX)(BX*1), Z14
+	VFMADD231PS   Z12, Z14, Z6
+	VFMADD231PS   Z13, Z14, Z7
+	VMOVUPS       (CX)(DX*4), Z14
+	VFMADD231PS   Z12, Z14, Z8
+	VFMADD231PS   Z13, Z14, Z9
+	VMOVUPS       (CX)(SI*1), Z14
+	VFMADD231PS   Z12, Z14, Z10
+	VFMADD231PS   Z13, Z14, Z11
+	ADDQ          $+32, DI
+	ADDQ          $+64, CX
+	DECQ          R11
+	JNZ           dot2
+	MOVQ          48(SP), CX
+	MOVQ          56(SP), DI
+	MOVQ          lda+8(FP), R11
+	SHLQ          $0x03, R11
+	MOVQ          lda0+24(FP), R12
+	SHLQ          $0x03, R12
+	VSHUFF64X2    $0x4e, Z2, Z0, Z12
+	VMOVAPS       Z2, K1, Z0
+	VADDPS        Z0, Z12, Z12
+	VSHUFF64X2    $0x4e, Z6, Z4, Z0
+	VMOVAPS       Z6, K1, Z4
+	VADDPS        Z4, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z12, Z2
+	VSHUFF64X2    $0xdd, Z0, Z12, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z7, Z5, Z1
+	VMOVAPS       Z7, K1, Z5
+	VADDPS        Z5, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z0, Z3
+	VSHUFF64X2    $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (DI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, DI
+	VEXTRACTF32X4 $0x01, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (DI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, DI
+	VEXTRACTF32X4 $0x02, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (DI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, DI
+	VEXTRACTF32X4 $0x03, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (DI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, DI
+	VSHUFF64X2    $0x4e, Z10, Z8, Z0
+	VMOVAPS       Z10, K1, Z8
+	VADDPS        Z8, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z1
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFF64X2    $0x4e, Z11, Z9, Z0
+	VMOVAPS       Z11, K1, Z9
+	VADDPS        Z9, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z2
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z1, Z0
+	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (DI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, DI
+	VEXTRACTF32X4 $0x01, Z1, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (DI), X0, X0
+	VMOVUPD       X0, (CX)
+	ADDQ          R11, CX
+	ADDQ          R12, DI
+	MOVQ          CX, 48(SP)
+	MOVQ          DI, 56(SP)
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	DECQ          64(SP)
+	JNZ           group2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          $+16, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+2, n+64(FP)
+	JMP           twos
+
+one:
+	CMPQ n+64(FP), $0x00
+	JE   end
+	SUBQ $0x08, a+0(FP)
+	SUBQ $0x08, a0+16(FP)
+	SUBQ AX, x+32(FP)
+	INCQ n+64(FP)
+	JMP  twos
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulTransposedHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·mulTransposedHalf_avx512(SB), NOSPLIT, $0-80
+	MOVQ x+8(FP), AX
+	MOVQ ldx+16(FP), CX
+	ADDQ CX, CX
+	MOVQ e+24(FP), DX
+	MOVQ next+64(FP), DI
+	MOVQ pace+72(FP), R8
+	LEAQ (CX)(CX*2), R10
+	LEAQ (CX)(CX*4), R11
+	MOVQ CX, R12
+	SHLQ $0x03, R12
+	SUBQ CX, R12
+	CMPQ height+40(FP), $+1
+	JEQ  panel1
+	CMPQ height+40(FP), $+2
+	JEQ  panel2
+	CMPQ height+40(FP), $+3
+	JEQ  panel3
+	CMPQ height+40(FP), $+4
+	JEQ  panel4
+	CMPQ height+40(FP), $+5
+	JEQ  panel5
+	CMPQ height+40(FP), $+6
+	JEQ  panel6
+	CMPQ height+40(FP), $+7
+	JEQ  panel7
+
+panel8:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VBROADCASTSS 24(DX), Z6
+	VBROADCASTSS 28(DX), Z7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more8
+
+first8:
+	VCVTPH2PS   (R9), Z8
+	VMULPS      Z8, Z0, Z8
+	VCVTPH2PS   (R9)(CX*1), Z9
+	VFMADD231PS Z9, Z1, Z8
+	VCVTPH2PS   (R9)(CX*2), Z9
+	VFMADD231PS Z9, Z2, Z8
+	VCVTPH2PS   (R9)(R10*1), Z9
+	VFMADD231PS Z9, Z3, Z8
+	VCVTPH2PS   (R9)(CX*4), Z9
+	VFMADD231PS Z9, Z4, Z8
+	VCVTPH2PS   (R9)(R11*1), Z9
+	VFMADD231PS Z9, Z5, Z8
+	VCVTPH2PS   (R9)(R10*2), Z9
+	VFMADD231PS Z9, Z6, Z8
+	VCVTPH2PS   (R9)(R12*1), Z9
+	VFMADD231PS Z9, Z7, Z8
+	VMOVUPS     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first8
+	MOVB        $+1, add+56(FP)
+	JMP         next8
+
+more8:
+feature8:
+	VMOVUPS     (BX), Z8
+	VCVTPH2PS   (R9), Z9
+	VFMADD231PS Z9, Z0, Z8
+	VCVTPH2PS   (R9)(CX*1), Z9
+	VFMADD231PS Z9, Z1, Z8
+	VCVTPH2PS   (R9)(CX*2), Z9
+	VFMADD231PS Z9, Z2, Z8
+	VCVTPH2PS   (R9)(R10*1), Z9
+	VFMADD231PS Z9, Z3, Z8
+	VCVTPH2PS   (R9)(CX*4), Z9
+	VFMADD231PS Z9, Z4, Z8
+	VCVTPH2PS   (R9)(R11*1), Z9
+	VFMADD231PS Z9, Z5, Z8
+	VCVTPH2PS   (R9)(R10*2), Z9
+	VFMADD231PS Z9, Z6, Z8
+	VCVTPH2PS   (R9)(R12*1), Z9
+	VFMADD231PS Z9, Z7, Z8
+	VMOVUPS     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature8
+
+next8:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel8
+	JMP  end
+
+panel7:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VBROADCASTSS 24(DX), Z6
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more7
+
+first7:
+	VCVTPH2PS   (R9), Z7
+	VMULPS      Z7, Z0, Z7
+	VCVTPH2PS   (R9)(CX*1), Z8
+	VFMADD231PS Z8, Z1, Z7
+	VCVTPH2PS   (R9)(CX*2), Z8
+	VFMADD231PS Z8, Z2, Z7
+	VCVTPH2PS   (R9)(R10*1), Z8
+	VFMADD231PS Z8, Z3, Z7
+	VCVTPH2PS   (R9)(CX*4), Z8
+	VFMADD231PS Z8, Z4, Z7
+	VCVTPH2PS   (R9)(R11*1), Z8
+	VFMADD231PS Z8, Z5, Z7
+	VCVTPH2PS   (R9)(R10*2), Z8
+	VFMADD231PS Z8, Z6, Z7
+	VMOVUPS     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first7
+	MOVB        $+1, add+56(FP)
+	JMP         next7
+
+more7:
+feature7:
+	VMOVUPS     (BX), Z7
+	VCVTPH2PS   (R9), Z8
+	VFMADD231PS Z8, Z0, Z7
+	VCVTPH2PS   (R9)(CX*1), Z8
+	VFMADD231PS Z8, Z1, Z7
+	VCVTPH2PS   (R9)(CX*2), Z8
+	VFMADD231PS Z8, Z2, Z7
+	VCVTPH2PS   (R9)(R10*1), Z8
+	VFMADD231PS Z8, Z3, Z7
+	VCVTPH2PS   (R9)(CX*4), Z8
+	VFMADD231PS Z8, Z4, Z7
+	VCVTPH2PS   (R9)(R11*1), Z8
+	VFMADD231PS Z8, Z5, Z7
+	VCVTPH2PS   (R9)(R10*2), Z8
+	VFMADD231PS Z8, Z6, Z7
+	VMOVUPS     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature7
+
+next7:
+	SUBQ $+28, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel7
+	JMP  end
+
+panel6:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more6
+
+first6:
+	VCVTPH2PS   (R9), Z6
+	VMULPS      Z6, Z0, Z6
+	VCVTPH2PS   (R9)(CX*1), Z7
+	VFMADD231PS Z7, Z1, Z6
+	VCVTPH2PS   (R9)(CX*2), Z7
+	VFMADD231PS Z7, Z2, Z6
+	VCVTPH2PS   (R9)(R10*1), Z7
+	VFMADD231PS Z7, Z3, Z6
+	VCVTPH2PS   (R9)(CX*4), Z7
+	VFMADD231PS Z7, Z4, Z6
+	VCVTPH2PS   (R9)(R11*1), Z7
+	VFMADD231PS Z7, Z5, Z6
+	VMOVUPS     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first6
+	MOVB        $+1, add+56(FP)
+	JMP         next6
+
+more6:
+feature6:
+	VMOVUPS     (BX), Z6
+	VCVTPH2PS   (R9), Z7
+	VFMADD231PS Z7, Z0, Z6
+	VCVTPH2PS   (R9)(CX*1), Z7
+	VFMADD231PS Z7, Z1, Z6
+	VCVTPH2PS   (R9)(CX*2), Z7
+	VFMADD231PS Z7, Z2, Z6
+	VCVTPH2PS   (R9)(R10*1), Z7
+	VFMADD231PS Z7, Z3, Z6
+	VCVTPH2PS   (R9)(CX*4), Z7
+	VFMADD231PS Z7, Z4, Z6
+	VCVTPH2PS   (R9)(R11*1), Z7
+	VFMADD231PS Z7, Z5, Z6
+	VMOVUPS     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature6
+
+next6:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel6
+	JMP  end
+
+panel5:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more5
+
+first5:
+	VCVTPH2PS   (R9), Z5
+	VMULPS      Z5, Z0, Z5
+	VCVTPH2PS   (R9)(CX*1), Z6
+	VFMADD231PS Z6, Z1, Z5
+	VCVTPH2PS   (R9)(CX*2), Z6
+	VFMADD231PS Z6, Z2, Z5
+	VCVTPH2PS   (R9)(R10*1), Z6
+	VFMADD231PS Z6, Z3, Z5
+	VCVTPH2PS   (R9)(CX*4), Z6
+	VFMADD231PS Z6, Z4, Z5
+	VMOVUPS     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first5
+	MOVB        $+1, add+56(FP)
+	JMP         next5
+
+more5:
+feature5:
+	VMOVUPS     (BX), Z5
+	VCVTPH2PS   (R9), Z6
+	VFMADD231PS Z6, Z0, Z5
+	VCVTPH2PS   (R9)(CX*1), Z6
+	VFMADD231PS Z6, Z1, Z5
+	VCVTPH2PS   (R9)(CX*2), Z6
+	VFMADD231PS Z6, Z2, Z5
+	VCVTPH2PS   (R9)(R10*1), Z6
+	VFMADD231PS Z6, Z3, Z5
+	VCVTPH2PS   (R9)(CX*4), Z6
+	VFMADD231PS Z6, Z4, Z5
+	VMOVUPS     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature5
+
+next5:
+	SUBQ $+20, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel5
+	JMP  end
+
+panel4:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more4
+
+first4:
+	VCVTPH2PS   (R9), Z4
+	VMULPS      Z4, Z0, Z4
+	VCVTPH2PS   (R9)(CX*1), Z5
+	VFMADD231PS Z5, Z1, Z4
+	VCVTPH2PS   (R9)(CX*2), Z5
+	VFMADD231PS Z5, Z2, Z4
+	VCVTPH2PS   (R9)(R10*1), Z5
+	VFMADD231PS Z5, Z3, Z4
+	VMOVUPS     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first4
+	MOVB        $+1, add+56(FP)
+	JMP         next4
+
+more4:
+feature4:
+	VMOVUPS     (BX), Z4
+	VCVTPH2PS   (R9), Z5
+	VFMADD231PS Z5, Z0, Z4
+	VCVTPH2PS   (R9)(CX*1), Z5
+	VFMADD231PS Z5, Z1, Z4
+	VCVTPH2PS   (R9)(CX*2), Z5
+	VFMADD231PS Z5, Z2, Z4
+	VCVTPH2PS   (R9)(R10*1), Z5
+	VFMADD231PS Z5, Z3, Z4
+	VMOVUPS     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature4
+
+next4:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel4
+	JMP  end
+
+panel3:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more3
+
+first3:
+	VCVTPH2PS   (R9), Z3
+	VMULPS      Z3, Z0, Z3
+	VCVTPH2PS   (R9)(CX*1), Z4
+	VFMADD231PS Z4, Z1, Z3
+	VCVTPH2PS   (R9)(CX*2), Z4
+	VFMADD231PS Z4, Z2, Z3
+	VMOVUPS     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first3
+	MOVB        $+1, add+56(FP)
+	JMP         next3
+
+more3:
+feature3:
+	VMOVUPS     (BX), Z3
+	VCVTPH2PS   (R9), Z4
+	VFMADD231PS Z4, Z0, Z3
+	VCVTPH2PS   (R9)(CX*1), Z4
+	VFMADD231PS Z4, Z1, Z3
+	VCVTPH2PS   (R9)(CX*2), Z4
+	VFMADD231PS Z4, Z2, Z3
+	VMOVUPS     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature3
+
+next3:
+	SUBQ $+12, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel3
+	JMP  end
+
+panel2:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more2
+
+first2:
+	VCVTPH2PS   (R9), Z2
+	VMULPS      Z2, Z0, Z2
+	VCVTPH2PS   (R9)(CX*1), Z3
+	VFMADD231PS Z3, Z1, Z2
+	VMOVUPS     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         first2
+	MOVB        $+1, add+56(FP)
+	JMP         next2
+
+more2:
+feature2:
+	VMOVUPS     (BX), Z2
+	VCVTPH2PS   (R9), Z3
+	VFMADD231PS Z3, Z0, Z2
+	VCVTPH2PS   (R9)(CX*1), Z3
+	VFMADD231PS Z3, Z1, Z2
+	VMOVUPS     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature2
+
+next2:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel2
+	JMP  end
+
+panel1:
+	VBROADCASTSS (DX), Z0
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          more1
+
+first1:
+	VCVTPH2PS  (R9), Z1
+	VMULPS     Z1, Z0, Z1
+	VMOVUPS    Z1, (BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
+	ADDQ       $+32, R9
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        first1
+	MOVB       $+1, add+56(FP)
+	JMP        next1
+
+more1:
+feature1:
+	VMOVUPS     (BX), Z1
+	VCVTPH2PS   (R9), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         feature1
+
+next1:
+	SUBQ $+4, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  panel1
+
+end:
+	VZEROUPPER
+	RET
+
+// func addScaled_avx512(v *float64, w *float64, s *float64, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addScaled_avx512(SB), NOSPLIT, $0-40
+	MOVQ v+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ s+16(FP), DX
+	MOVQ grad+24(FP), BX
+	MOVQ n+32(FP), SI
+	SHRQ $0x03, SI
+
+eight:
+	VCVTPS2PD   (BX), Z0
+	VMOVUPD     (CX), Z1
+	VFMADD231PD (DX), Z0, Z1
+	VMOVUPD     Z1, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+32, BX
+	DECQ        SI
+	JNZ         eight
+	VZEROUPPER
+	RET
+
+// func halve_avx512(dst *uint16, x *float64, c *float64, s *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C, SSE2
+TEXT ·halve_avx512(SB), NOSPLIT, $0-48
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   c+16(FP), DX
+	MOVQ   s+24(FP), BX
+	MOVQ   n+32(FP), SI
+	SHRQ   $0x03, SI
+	VXORPD Z0, Z0, Z0
+
+eight:
+	VMOVUPD       (CX), Z1
+	VSUBPD        (DX), Z1, Z1
+	VMULPD        (BX), Z1, Z1
+	VFMADD231PD   Z1, Z1, Z0
+	VCVTPD2PS     Z1, Y1
+	VCVTPS2PH     $0x00, Y1, X1
+	VMOVUPS       X1, (AX)
+	ADDQ          $+16, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	ADDQ          $+64, BX
+	DECQ          SI
+	JNZ           eight
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func halve32_avx512(dst *uint16, x *float32, c *float64, s *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C, SSE2
+TEXT ·halve32_avx512(SB), NOSPLIT, $0-48
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   c+16(FP), DX
+	MOVQ   s+24(FP), BX
+	MOVQ   n+32(FP), SI
+	SHRQ   $0x03, SI
+	VXORPD Z0, Z0, Z0
+
+eight:
+	VCVTPS2PD     (CX), Z1
+	VSUBPD        (DX), Z1, Z1
+	VMULPD        (BX), Z1, Z1
+	VFMADD231PD   Z1, Z1, Z0
+	VCVTPD2PS     Z1, Y1
+	VCVTPS2PH     $0x00, Y1, X1
+	VMOVUPS       X1, (AX)
+	ADDQ          $+16, AX
+	ADDQ          $+32, CX
+	ADDQ          $+64, DX
+	ADDQ          $+64, BX
+	DECQ          SI
+	JNZ           eight
+	MOVL          $0x000000aa, AX
+	KMOVW         AX, K1
+	MOVL          $0x000000f0, AX
+	KMOVW         AX, K1
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, ret+40(FP)
 	VZEROUPPER
 	RET
 

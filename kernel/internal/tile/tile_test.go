@@ -17,12 +17,19 @@ var ops = Ops{
 	Residual:        tile.Residual,
 	MulTransposed:   tile.MulTransposed[float64],
 	MulTransposed32: tile.MulTransposed[float32],
-	RankUpdate:      tile.RankUpdate,
-	Factor:          tile.Factor,
-	FormQ:           tile.FormQ,
-	Gram:            tile.Gram,
-	SolveUpper:      tile.SolveUpper,
-	Combine:         tile.Combine,
+	MulBasisHalf:    tile.MulBasisHalf,
+
+	MulTransposedHalf: tile.MulTransposedHalf,
+	AddScaled:         tile.AddScaled,
+	Halve:             tile.Halve[float64],
+	Halve32:           tile.Halve[float32],
+
+	RankUpdate: tile.RankUpdate,
+	Factor:     tile.Factor,
+	FormQ:      tile.FormQ,
+	Gram:       tile.Gram,
+	SolveUpper: tile.SolveUpper,
+	Combine:    tile.Combine,
 }
 
 func of(rows, cols, stride int, data []float64) blas.Matrix {
@@ -31,13 +38,13 @@ func of(rows, cols, stride int, data []float64) blas.Matrix {
 
 // overBLAS brings the operations of package blas to the arguments of the tiles.
 var overBLAS = Ops{
-	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ uintptr) {
+	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ tile.Hint) {
 		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
 	},
 	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 		return blas.Residual(of(n, r, lda, a), b, y, e)
 	},
-	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ uintptr) {
+	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ tile.Hint) {
 		blas.GemvN(of(d, n, ldx, x), e, v)
 	},
 	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
@@ -63,19 +70,22 @@ func TestConformance(t *testing.T) { test(t, ops, 1) }
 // Package blas calls the tiles, which are held to all shapes: an eighth is enough.
 func TestConformanceOfBLAS(t *testing.T) { test(t, overBLAS, 8) }
 
-func FuzzMulBasis(f *testing.F)        { fuzz(f, ops, "MulBasis") }
-func FuzzMulBasis32(f *testing.F)      { fuzz(f, ops, "MulBasis32") }
-func FuzzMulPacked(f *testing.F)       { fuzz(f, ops, "MulPacked") }
-func FuzzMulPacked32(f *testing.F)     { fuzz(f, ops, "MulPacked32") }
-func FuzzLeastSquares(f *testing.F)    { fuzz(f, ops, "LeastSquares") }
-func FuzzResidual(f *testing.F)        { fuzz(f, ops, "Residual") }
-func FuzzMulTransposed(f *testing.F)   { fuzz(f, ops, "MulTransposed") }
-func FuzzMulTransposed32(f *testing.F) { fuzz(f, ops, "MulTransposed32") }
-func FuzzRankUpdate(f *testing.F)      { fuzz(f, ops, "RankUpdate") }
-func FuzzFactor(f *testing.F)          { fuzz(f, ops, "Factor") }
-func FuzzGram(f *testing.F)            { fuzz(f, ops, "Gram") }
-func FuzzSolveUpper(f *testing.F)      { fuzz(f, ops, "SolveUpper") }
-func FuzzCombine(f *testing.F)         { fuzz(f, ops, "Combine") }
+func FuzzMulBasis(f *testing.F)          { fuzz(f, ops, "MulBasis") }
+func FuzzMulBasis32(f *testing.F)        { fuzz(f, ops, "MulBasis32") }
+func FuzzMulPacked(f *testing.F)         { fuzz(f, ops, "MulPacked") }
+func FuzzMulPacked32(f *testing.F)       { fuzz(f, ops, "MulPacked32") }
+func FuzzLeastSquares(f *testing.F)      { fuzz(f, ops, "LeastSquares") }
+func FuzzResidual(f *testing.F)          { fuzz(f, ops, "Residual") }
+func FuzzMulTransposed(f *testing.F)     { fuzz(f, ops, "MulTransposed") }
+func FuzzMulTransposed32(f *testing.F)   { fuzz(f, ops, "MulTransposed32") }
+func FuzzMulBasisHalf(f *testing.F)      { fuzz(f, ops, "MulBasisHalf") }
+func FuzzMulTransposedHalf(f *testing.F) { fuzz(f, ops, "MulTransposedHalf") }
+func FuzzHalve(f *testing.F)             { fuzz(f, ops, "Halve") }
+func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
+func FuzzFactor(f *testing.F)            { fuzz(f, ops, "Factor") }
+func FuzzGram(f *testing.F)              { fuzz(f, ops, "Gram") }
+func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
+func FuzzCombine(f *testing.F)           { fuzz(f, ops, "Combine") }
 
 // BenchmarkMulPacked is X_t U of a wide task.
 func BenchmarkMulPacked(b *testing.B) {
@@ -84,7 +94,7 @@ func BenchmarkMulPacked(b *testing.B) {
 	p := make([]float64, tile.PackedLen(d, r))
 	tile.PackBasis(p, u, d, d, r)
 	for b.Loop() {
-		tile.MulPacked(a, n, x, d, p, n, d, r, 0)
+		tile.MulPacked(a, n, x, d, p, n, d, r, tile.Hint{})
 	}
 	b.ReportMetric(2*n*d*r*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 }

@@ -1,0 +1,34 @@
+//go:build race
+
+package tile
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// The race detector does not see what assembly reads and writes. raceRead and raceWrite
+// tell it: count vectors of n entries, ld apart. In other builds they do nothing.
+
+func raceRead[T any](m []T, count, n, ld int) {
+	for i := range count {
+		if n > 0 {
+			runtime.RaceReadRange(unsafe.Pointer(&m[i*ld]), n*int(unsafe.Sizeof(m[0])))
+		}
+	}
+}
+
+func raceWrite[T any](m []T, count, n, ld int) {
+	for i := range count {
+		if n > 0 {
+			runtime.RaceWriteRange(unsafe.Pointer(&m[i*ld]), n*int(unsafe.Sizeof(m[0])))
+		}
+	}
+}
+
+// raceUpper is raceRead or raceWrite for an upper triangle of order n.
+func raceUpper(f func(m []float64, count, n, ld int), m []float64, n, ld int) {
+	for j := range n {
+		f(m[j*ld:], 1, j+1, 0)
+	}
+}

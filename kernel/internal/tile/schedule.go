@@ -1,0 +1,156 @@
+package tile
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// A Schedule says how the tiles ask memory for the samples that follow while they
+// compute. Which one is fastest depends on the processor, the shape and the number of
+// workers, so that package kernel measures it. No bit of a result depends on it.
+type Schedule struct {
+	Name string
+	// None asks for nothing, and leaves everything to the processor's own prefetching.
+	None bool
+	// Share is how many eighths of a task each group of up to maxDots columns of X U asks
+	// for; X'e asks for what is left.
+	Share int
+	// Ahead is how many bytes ahead of their use X U asks for samples, at most.
+	Ahead int
+	// Twice has X U ask in twice as many streams of half the length; see prefetch.
+	Twice bool
+	// Near is how many features ahead of their use a packed basis asks for those of the
+	// same rows, into the first-level cache: where rows are long, the whole rows that
+	// follow would take up too much of the second level. 0 asks for rows.
+	Near int
+}
+
+// oneTask is an Ahead without a limit: exactly one task.
+const oneTask = 1 << 30
+
+// The schedules for bases that are not packed, on AVX-512 and on AVX2, whose tiles are
+// half as high and ask twice for every line anyway, and those for packed ones.
+var (
+	dots512 = []*Schedule{
+		none, share6, share6x2w, {Name: "share6x2", Share: 6, Ahead: oneTask, Twice: true},
+		{Name: "share8x2", Share: 8, Ahead: oneTask, Twice: true}, {Name: "share4x2", Share: 4, Ahead: oneTask, Twice: true},
+		share4w, share2w,
+	}
+	dots2 = []*Schedule{ // and for samples of 16 bits
+		none, share6, share6w, {Name: "share8", Share: 8, Ahead: oneTask}, {Name: "share8-64k", Share: 8, Ahead: Window},
+		{Name: "share4", Share: 4, Ahead: oneTask}, share4w, share2w,
+	}
+	panels16 = []*Schedule{
+		none, rows, {Name: "near32", Near: 32}, near64, {Name: "near128", Near: 128}, {Name: "near256", Near: 256},
+	}
+
+	none      = &Schedule{Name: "none", None: true}
+	share6    = &Schedule{Name: "share6", Share: basisShare, Ahead: oneTask}
+	share6w   = &Schedule{Name: "share6-64k", Share: basisShare, Ahead: Window}
+	share4w   = &Schedule{Name: "share4-64k", Share: 4, Ahead: Window}
+	share2w   = &Schedule{Name: "share2-64k", Share: 2, Ahead: Window}
+	share6x2w = &Schedule{Name: "share6x2-64k", Share: basisShare, Ahead: Window, Twice: true}
+	rows      = &Schedule{Name: "rows-64k", Share: 8, Ahead: Window}
+	near64    = &Schedule{Name: "near64", Near: 64}
+)
+
+// Schedules returns those among which a processor of the active tier may choose for a
+// basis of rank r; none if it has no choice.
+func Schedules(r int) []*Schedule {
+	switch {
+	case active != AVX2 && active != AVX512:
+		return nil
+	case Packed(r) > 0:
+		return panels16
+	case active == AVX512:
+		return dots512
+	}
+	return dots2
+}
+
+// HalfSchedules are Schedules for the products with samples of 16 bits.
+func HalfSchedules() []*Schedule {
+	if active != AVX2 && active != AVX512 {
+		return nil
+	}
+	return dots2
+}
+
+// A task of more bytes than twiceFrom is asked for in twice as many streams on AVX-512:
+// of a smaller one they would be too short for the processor to follow.
+const twiceFrom = 64 << 10
+
+// Usual returns the schedule for tasks of some bytes, with rows of so many, and a basis
+// of rank r, of which nobody knows the fastest: what was best on most processors.
+// resident is the size of a task that stays in the second-level cache from X U to X'e.
+// One that does not is read from memory twice, and there the processor does better alone,
+// except that it does not follow as many rows as a tile of a packed basis takes.
+func Usual(bytes, row, resident, r int) *Schedule {
+	switch {
+	case Packed(r) > 0 && LongRows(row):
+		return near64
+	case bytes > resident:
+		return none
+	case Packed(r) > 0:
+		return rows
+	case bytes < twiceFrom:
+		return share6
+	case active == AVX512:
+		return share6x2w
+	}
+	return share6w
+}
+
+// ScheduleVariable is the environment variable that forces a schedule.
+const ScheduleVariable = "DIFALT_SCHEDULE"
+
+// ForcedSchedule returns the schedule that the environment variable names, nil if it names
+// none, and an error if there is no such schedule on this machine and build.
+func ForcedSchedule() (*Schedule, error) {
+	name := os.Getenv(ScheduleVariable)
+	if name == "" {
+		return nil, nil
+	}
+	have := all()
+	if len(have) == 0 {
+		return nil, fmt.Errorf("%s=%s: kernel %v has no choice of schedules", ScheduleVariable, name, active)
+	}
+	for _, s := range have {
+		if strings.EqualFold(s.Name, name) {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("%s=%s: unknown schedule: have %v", ScheduleVariable, name, ScheduleNames())
+}
+
+// ScheduleNames returns what the environment variable may name.
+func ScheduleNames() []string {
+	var names []string
+	for _, s := range all() {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func all() []*Schedule { return slices.Concat(Schedules(1), HalfSchedules(), Schedules(PackWidth)) }
+
+// Eighths returns how many eighths of a task X U on a basis of rank r asks for.
+func (s *Schedule) Eighths(r int, packed bool) int {
+	if packed {
+		return 8
+	}
+	return min(8, (r+maxDots-1)/maxDots*s.Share)
+}
+
+// A Hint says what a tile prefetches while it computes: so many eighths of the bytes of
+// the samples that it is given, from address Next on, which need not be readable, or
+// nothing if that is zero; and how. The zero Hint prefetches nothing.
+type Hint struct {
+	Next    uintptr
+	Eighths int
+	*Schedule
+}
