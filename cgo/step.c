@@ -24,7 +24,8 @@ void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *ld
 
 enum {
 	BATCH = 8, // products X_t' e_t kept before they are added to the gradient
-	BLOCK = 8, // columns of a panel of the QR factorisation
+	BLOCK = 8, // columns of a panel of LAPACK's QR factorisation
+	BLOCKED = 48, // the rank from which on that is faster than Gram-Schmidt
 };
 
 // Package lsq draws the same lines, a little further out: what passes here passes
@@ -36,7 +37,7 @@ typedef struct {
 	double *a;   // X_t U, max_rows x r
 	double *e;   // X_t U b_t - y_t
 	double *f;   // [A y], with the rows of the ridge
-	double *t;   // block reflectors
+	double *t;   // block reflectors, or the triangle of Gram-Schmidt
 	double *w;   // scratch of LAPACK
 	double *v;   // X_t' e_t of up to BATCH tasks
 	double *x;   // X_t in double precision, for storage in single precision
@@ -47,7 +48,7 @@ static ptrdiff_t pad(ptrdiff_t n) { return (n + 7) & ~(ptrdiff_t)7; }
 // carve cuts work into pieces and returns how many doubles they take.
 static ptrdiff_t carve(scratch *s, double *work, ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
 	ptrdiff_t sizes[] = {
-		max_rows * r, max_rows, (max_rows + r) * (r + 1), BLOCK * (r + 1),
+		max_rows * r, max_rows, pad(max_rows + r) * (r + 1), BLOCKED * (r + 1),
 		BLOCK * (r + 1), BATCH * ldx, max_rows * ldx,
 	};
 	double **pieces[] = {&s->a, &s->e, &s->f, &s->t, &s->w, &s->v, &s->x};
@@ -78,20 +79,12 @@ static void mul_basis(const difalt_args *s, const scratch *k, const double *x, i
 	            1, x, (int)s->ldx, s->u, s->ldu, 0, k->a, s->max_rows);
 }
 
-// back_substitute solves R b = c with R in the first r columns of f and c in the
-// last one; ymax is the largest response. It returns 0 if the result cannot be
-// trusted; NaN fails every comparison.
-static int back_substitute(double *b, const double *f, int ldf, int r, double ymax) {
-	double lo = INFINITY, hi = 0, bmax = 0;
-	for (int j = 0; j < r; j++) {
-		const double diagonal = fabs(f[(ptrdiff_t)j * ldf + j]);
-		if (!(diagonal * diagonal < largest)) return 0;
-		lo = fmin(lo, diagonal);
-		hi = fmax(hi, diagonal);
-	}
-	if (!(lo > suspect * hi && lo * lo > smallest)) return 0;
-	memcpy(b, f + (ptrdiff_t)r * ldf, r * sizeof *b);
-	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, f, ldf, b, 1);
+// trusted reports whether b can be trusted that was computed with a triangle of which
+// lo and hi are the smallest and the largest entry of the diagonal; ymax is the largest
+// response. NaN fails every comparison.
+static int trusted(const double *b, int r, double lo, double hi, double ymax) {
+	double bmax = 0;
+	if (!(lo > suspect * hi && lo * lo > smallest && hi * hi < largest)) return 0;
 	for (int j = 0; j < r; j++) {
 		if (!isfinite(b[j])) return 0;
 		bmax = fmax(bmax, fabs(b[j]));
@@ -99,26 +92,42 @@ static int back_substitute(double *b, const double *f, int ldf, int r, double ym
 	return bmax * lo * lo > smallest && bmax * suspect * hi < ymax;
 }
 
-// solve computes b = argmin |A b - y|^2 + ridge |b|^2 by a QR factorisation of
-// [A y], whose last column becomes Q'y. It returns 0 if the result cannot be
-// trusted.
+// factorize computes b from the columns [A y] of f, m rows ldf apart, by the blocked QR
+// factorisation of LAPACK, which turns the last column into Q'y.
+static void factorize(const scratch *k, double *b, int m, int ldf, int r, double *lo, double *hi) {
+	double *f = k->f;
+	const int columns = r + 1, rank = m < columns ? m : columns, block = rank < BLOCK ? rank : BLOCK;
+	int info;
+	dgeqrt_(&m, &columns, &block, f, &ldf, k->t, &block, k->w, &info);
+	for (int j = 0; j < r; j++) {
+		const double diagonal = fabs(f[(ptrdiff_t)j * ldf + j]);
+		*lo = j && diagonal > *lo ? *lo : diagonal;
+		*hi = j && diagonal < *hi ? *hi : diagonal;
+	}
+	memcpy(b, f + (ptrdiff_t)r * ldf, r * sizeof *b);
+	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, f, ldf, b, 1);
+}
+
+// solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a. It returns 0 if the
+// result cannot be trusted.
 static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n) {
-	const int r = s->r, columns = r + 1;
-	const int m = s->ridge > 0 ? n + r : n;
+	const int r = s->r;
+	const int m = s->ridge > 0 ? n + r : n, ldf = (int)pad(m);
 	if (m < r) return 0;
 	const double root = sqrt(s->ridge);
+	double ymax = 0, lo = 0, hi = 0;
+	for (int i = 0; i < n; i++) ymax = fmax(ymax, fabs(y[i]));
 	for (int j = 0; j <= r; j++) {
-		double *column = k->f + (ptrdiff_t)j * m;
+		double *column = k->f + (ptrdiff_t)j * ldf;
 		memcpy(column, j < r ? k->a + (ptrdiff_t)j * s->max_rows : y, n * sizeof *column);
-		if (m > n) memset(column + n, 0, r * sizeof *column);
+		memset(column + n, 0, (ldf - n) * sizeof *column);
 		if (m > n && j < r) column[n + j] = root;
 	}
-	const int rank = m < columns ? m : columns;
-	const int block = rank < BLOCK ? rank : BLOCK;
-	int info;
-	dgeqrt_(&m, &columns, &block, k->f, &m, k->t, &block, k->w, &info);
-	const double ymax = fabs(y[cblas_idamax(n, y, 1)]);
-	return back_substitute(b, k->f, m, r, ymax);
+	if (r < BLOCKED)
+		difalt_orthogonalize(b, k->f, ldf, r, k->t, &lo, &hi);
+	else
+		factorize(k, b, m, ldf, r, &lo, &hi);
+	return trusted(b, r, lo, hi, ymax);
 }
 
 // flush adds the products v_t b_t' of the held tasks before t to the gradient.

@@ -36,4 +36,9 @@ typedef struct {
 // numbers that are not finite.
 difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi);
 
+// difalt_orthogonalize computes b = argmin |A b - y| for the columns [A y] of f, ld rows
+// each, a multiple of 8, which it overwrites. t is scratch memory for r * (r + 1) numbers,
+// lo and hi become the smallest and the largest entry of the diagonal of R in A = QR.
+void difalt_orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double *lo, double *hi);
+
 #endif

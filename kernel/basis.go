@@ -99,3 +99,9 @@ func alignedFloat64(n int) []float64 {
 	adviseHugePages(buf)
 	return buf[off : off+n : off+n]
 }
+
+// alignedFloat32 does the same for float32.
+func alignedFloat32(n int) []float32 {
+	buf := alignedFloat64((n + 1) / 2)
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(buf))), n)
+}

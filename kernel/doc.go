@@ -24,11 +24,11 @@
 //
 // Ownership: Tasks is immutable and may be shared. A Group owns its results, a
 // Workspace and a Pool serve one call at a time, a Basis belongs to its maker. No
-// call keeps a reference to its arguments, except NewGroup, SetSamples and
-// NewCompensated to tasks, WithResponses to responses, and
-// NewExecutor to pool and groups. Close a Pool to end its goroutines.
+// call keeps a reference to its arguments, except NewGroup and SetSamples to tasks,
+// WithResponses to responses, and NewExecutor to pool and groups. Close a Pool to end its goroutines.
 //
-// Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of
+// Storage: samples are float64 or float32; arithmetic is float64 for both. A Group that
+// Reduce reduced iterates on 16 bits of them, and ends where it would without. Rows of
 // samples and columns of bases are padded with zeros to multiples of 64 bytes (32
 // for float32), and entries beyond the d of a column must stay zero.
 //
@@ -40,6 +40,9 @@
 // variable DIFALT_KERNEL = generic, avx2, avx512, neon or openblas forces one; Err
 // reports a choice that cannot be had, Info what is in use. Build tags: purego
 // leaves out all assembly, openblas adds OpenBLAS where it is faster.
+//
+// Schedules: how far ahead the tiles ask memory for samples is measured by an Executor in
+// its first steps, and changes no bit. DIFALT_SCHEDULE forces one; see Executor.Schedule.
 //
 // OpenBLAS, in builds with that tag: the kernel leaves gonum's blas64 and lapack64 to
 // the program that embeds it, unless that calls UseOpenBLAS. OpenBLAS has one number

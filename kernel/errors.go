@@ -11,6 +11,7 @@ const (
 	badParts     = "kernel: samples of the least squares and of the gradient are not parts of the same tasks"
 	badPart      = "kernel: need 0 <= part < parts"
 	badGroup     = "kernel: group and workspace do not fit"
+	notReduced   = "kernel: group is not reduced"
 	builderDone  = "kernel: builder used after Tasks"
 	badRidge     = "kernel: ridge must be finite and not negative"
 	aliased      = "kernel: result and basis are the same"

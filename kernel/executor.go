@@ -1,5 +1,7 @@
 package kernel
 
+import "slices"
+
 // An Executor steps several groups in parallel on a pool. Every worker meets the
 // same chunks of the same groups in every step, so that what its caches and its
 // memory node hold stays useful.
@@ -16,7 +18,9 @@ type Executor struct {
 	ridge float64
 
 	step, minimize, reduce func(worker int)
-	reduces                bool // some group has more than one chunk
+	reduces                bool       // some group has more than one chunk
+	tunings                [2]*tuning // of steps on the samples and on copies of 16 bits
+	tuning                 *tuning    // that of the present step
 }
 
 type job struct{ group, chunk int }
@@ -44,6 +48,7 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	for range pool.Workers() {
 		e.ws = append(e.ws, NewWorkspace(maxSamples, d, r))
 	}
+	e.tune()
 	e.step = func(w int) { e.each(w, (*Group).step) }
 	e.minimize = func(w int) { e.each(w, (*Group).minimize) }
 	e.reduce = func(w int) {
@@ -63,19 +68,51 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 func (e *Executor) each(worker int, f func(*Group, *chunk, *Basis, float64, *Workspace)) {
 	ws := e.ws[worker]
 	ws.begin()
-	for _, k := range e.jobs[e.first[worker]:e.first[worker+1]] {
-		g := e.groups[k.group]
-		f(g, &g.chunks[k.chunk], e.u[k.group], e.ridge, ws)
+	for i := e.first[worker]; i < e.first[worker+1]; i++ {
+		g, c := e.groups[e.jobs[i].group], &e.groups[e.jobs[i].group].chunks[e.jobs[i].chunk]
+		ws.schedule = e.tuning.schedule(i)
+		f(g, c, e.u[e.jobs[i].group], e.ridge, ws)
+		e.tuning.record(i, c.elapsed)
 	}
 }
+
+// Schedule returns the name of the schedule by which the steps prefetch samples, and
+// whether it is settled. Steps on samples and on their copies in 16 bits (Group.Reduce)
+// have one each; it is that of the last step. If the environment variable DIFALT_SCHEDULE does not force one,
+// the first steps of the first executor of a process for a shape, some twenty, measure a
+// few and keep the fastest; until then it is the one that is usual on most processors.
+// Schedules change the time of a step, and no bit of what it computes.
+func (e *Executor) Schedule() (name string, settled bool) {
+	if e.tuning.chosen == nil {
+		return usual, e.tuning.settled()
+	}
+	return e.tuning.chosen.Name, e.tuning.settled()
+}
+
+// tune finds the tuning of the kind of step that comes next.
+func (e *Executor) tune() {
+	kind, reduced := 0, slices.ContainsFunc(e.groups, (*Group).reads16)
+	if reduced {
+		kind = 1
+	}
+	if e.tunings[kind] == nil {
+		e.tunings[kind] = newTuning(e.groups, len(e.jobs), e.pool.Workers(), reduced)
+	}
+	e.tuning = e.tunings[kind]
+}
+
+// usual is the name of the schedule that is chosen for each task by its size.
+const usual = "usual"
 
 // Step does Group.Step with u[i] for every group i, bit for bit.
 func (e *Executor) Step(u []*Basis, ridge float64) {
 	e.run(e.step, u, ridge)
+	e.tuning.next()
 	if e.reduces {
 		e.pool.Run(e.reduce)
 	}
-	for _, g := range e.groups {
+	for i, g := range e.groups {
+		g.arrive(u[i])
 		g.collect()
 	}
 }
@@ -96,6 +133,7 @@ func (e *Executor) run(f func(int), u []*Basis, ridge float64) {
 		g.check(u[i], ridge, e.ws[0])
 	}
 	e.u, e.ridge = u, ridge
+	e.tune()
 	e.pool.Run(f)
 	e.u = nil
 }

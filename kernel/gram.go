@@ -11,7 +11,7 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
 		panic(badRow)
 	}
-	x := t.samples(task, 1)
+	x := t.samples(task, 1, nil)
 	x.mulTransposed(v, e)
 }
 
@@ -34,11 +34,11 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	ws.load(u)
 	for task := range t.rows {
 		for i := 0; i < t.rows[task]; i += ws.maxSamples {
-			rows := t.slice(task, i, min(i+ws.maxSamples, t.rows[task]), u.r)
+			rows := t.slice(task, i, min(i+ws.maxSamples, t.rows[task]), u.r, ws.schedule)
 			rows.mulBasis(ws, u)
 			for j := range u.r {
 				rows.mulTransposed(ws.v, ws.a[j*ws.lda:])
-				rows.gradientNext = 0 // once is enough
+				rows.gradientNext.Next = 0 // once is enough
 				gj := g.data[j*g.stride:][:blas.Pad(t.d)]
 				for k, v := range ws.v[:len(gj)] {
 					gj[k] += v

@@ -27,6 +27,9 @@ type Group struct {
 	fit    *Tasks // samples of the least squares (Alg. 3, line 8)
 	grad   *Tasks // samples of the gradient (Alg. 3, line 11)
 	chunks []chunk
+
+	reduced   *reduced // of Reduce, else nil
+	anchoring bool     // the next step is an anchor
 }
 
 // A chunk is a run of tasks whose gradients are summed in order by one worker.
@@ -67,7 +70,7 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
 		panic(badGroup)
 	}
-	g.fit, g.grad = fit, grad
+	g.fit, g.grad, g.reduced, g.anchoring = fit, grad, nil, false
 }
 
 // Tasks returns the tasks whose least squares the group solves.
@@ -91,7 +94,16 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	for j := range g.r {
 		g.reduce(j)
 	}
+	g.arrive(u)
 	g.collect()
+}
+
+// arrive ends a step: its basis becomes the anchor if the step was one.
+func (g *Group) arrive(u *Basis) {
+	if g.anchoring {
+		g.reduced.anchor.CopyFrom(u)
+		g.anchoring = false
+	}
 }
 
 // Minimize solves the least squares of every task on the basis u, and leaves Grad
@@ -170,7 +182,10 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	start := time.Now()
 	clear(c.grad.data)
 	c.objective = 0
-	if !g.stepOpenBLAS(c, u, ridge, ws) {
+	switch {
+	case g.reads16():
+		g.stepReduced(c, u, ridge, ws)
+	case g.anchoring || !g.stepOpenBLAS(c, u, ridge, ws):
 		g.stepTiles(c, c.lo, c.hi, u, ridge, ws)
 	}
 	c.elapsed = time.Since(start)
@@ -179,24 +194,50 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 // stepTiles adds the tasks lo to hi of a chunk to its gradient and objective.
 func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace) {
 	ws.load(u)
-	first, held := lo, 0
+	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: lo}
 	for t := lo; t < hi; t++ {
-		x := g.fit.samples(t, g.r)
-		b := g.solve(t, &x, u, ridge, ws)
+		x := g.fit.samples(t, g.r, ws.schedule)
+		x.mulBasis(ws, u)
+		ws.lsq.Next = x.solveNext
+		b := g.solve(t, ridge, ws)
 		if g.grad != g.fit {
-			x = g.grad.samples(t, g.r)
+			x = g.grad.samples(t, g.r, ws.schedule)
 			x.mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
 		c.objective += blas.Residual(ws.products(n, g.r), b, g.grad.Y(t), ws.e)
-		x.mulTransposed(ws.v[held*ws.ldv:], ws.e)
-		if held++; held == batch || t == hi-1 {
-			v := blas.Matrix{Rows: u.d, Cols: held, Stride: ws.ldv, Data: ws.v}
-			coef := blas.Matrix{Rows: g.r, Cols: held, Stride: g.r, Data: g.B[first*g.r:]}
-			blas.GemmNT(v, coef, c.grad.Matrix())
-			first, held = t+1, 0
+		v := sum.next()
+		x.mulTransposed(v, ws.e)
+		if g.anchoring {
+			g.reduced.keep(t, n, g.r, ws, v)
 		}
+		sum.done(t, hi)
 	}
+}
+
+// A batchSum collects the v_t = X_t' e_t of consecutive tasks and adds v_t b_t' to the
+// gradient of a chunk, a batch of tasks at a time.
+type batchSum struct {
+	group       *Group
+	chunk       *chunk
+	ws          *Workspace
+	d           int
+	first, held int // the first task of the batch, and how many are held
+}
+
+// next returns where the v_t of the next task belongs.
+func (s *batchSum) next() []float64 { return s.ws.v[s.held*s.ws.ldv:] }
+
+// done says that v_t of task t, of the tasks up to hi, is there.
+func (s *batchSum) done(t, hi int) {
+	if s.held++; s.held < batch && t < hi-1 {
+		return
+	}
+	r := s.group.r
+	v := blas.Matrix{Rows: s.d, Cols: s.held, Stride: s.ws.ldv, Data: s.ws.v}
+	coef := blas.Matrix{Rows: r, Cols: s.held, Stride: r, Data: s.group.B[s.first*r:]}
+	blas.GemmNT(v, coef, s.chunk.grad.Matrix())
+	s.first, s.held = t+1, 0
 }
 
 // minimize runs Alg. 3, lines 7 and 8, for the tasks of one chunk.
@@ -205,17 +246,17 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 	c.objective = 0
 	ws.load(u)
 	for t := c.lo; t < c.hi; t++ {
-		x := g.fit.samples(t, g.r)
-		b := g.solve(t, &x, u, ridge, ws)
+		x := g.fit.samples(t, g.r, ws.schedule)
+		x.mulBasis(ws, u)
+		ws.lsq.Next = x.solveNext
+		b := g.solve(t, ridge, ws)
 		c.objective += blas.Residual(ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t), ws.e)
 	}
 	c.elapsed = time.Since(start)
 }
 
-// solve leaves X_t U in ws.a and returns b_t, for the samples x of task t.
-func (g *Group) solve(t int, x *samples, u *Basis, ridge float64, ws *Workspace) []float64 {
-	x.mulBasis(ws, u)
-	ws.lsq.Next = x.solveNext
+// solve returns b_t of task t, X_t U being in ws.a.
+func (g *Group) solve(t int, ridge float64, ws *Workspace) []float64 {
 	b := g.B[t*g.r:][:g.r]
 	g.Status[t] = lsq.Solve(b, ws.products(g.fit.rows[t], g.r), g.fit.Y(t), ridge, ws.lsq)
 	return b

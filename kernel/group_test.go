@@ -235,11 +235,11 @@ func TestWithoutScratch(t *testing.T) {
 	p.Orthonormalize(make([]float64, r*r), make([]float64, r))
 	q.Orthonormalize(nil, nil)
 	same("Orthonormalize", p.Data(), q.Data())
-	one, _ := kernel.NewCompensated(tasks)
-	other, _ := kernel.NewCompensated(tasks)
-	one.Refer(u, want.B, make([]float64, d))
-	other.Refer(u, want.B, nil)
-	same("Refer", one.Reduced().Y(0), other.Reduced().Y(0))
+	want.Reduce()
+	got.Reduce()
+	want.Step(u, 0, ws)
+	got.Step(u, 0, nil)
+	same("Step of a reduced group", want.Grad.Data(), got.Grad.Data())
 }
 
 // With other responses a group computes what it would with tasks that were built with
@@ -406,7 +406,11 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	tasks, _, _ := randomTasks(rng, 40, ragged(rng, 50, 30), kernel.Float64)
 	u := randomBasis(rng, 40, 4)
 	g, ws := kernel.NewGroup(tasks, 4), kernel.NewWorkspace(30, 40, 4)
+	reduced := kernel.NewGroup(tasks, 4)
+	reduced.Reduce()
 	for name, f := range map[string]func(){
+		"reduced":  func() { reduced.Step(u, 0, ws) },
+		"anchor":   func() { reduced.Anchor(); reduced.Step(u, 0, ws) },
 		"Step":     func() { g.Step(u, 0, ws) },
 		"ridge":    func() { g.Step(u, 1, ws) },
 		"Minimize": func() { g.Minimize(u, 0, ws) },
@@ -434,6 +438,13 @@ func TestGroupPanics(t *testing.T) {
 	wantPanic(t, "infinite ridge", func() { g.Minimize(u, math.Inf(1), ws) })
 	other := kernel.NewBuilder(5, []int{3}, kernel.Float64).Tasks()
 	wantPanic(t, "samples of other tasks", func() { g.SetSamples(tasks, other) })
+	wantPanic(t, "anchor without a copy", g.Anchor)
+	wantPanic(t, "reference without a copy", func() { g.Reference() })
+	wantPanic(t, "copy of parts", func() {
+		split := kernel.NewGroup(tasks, 2)
+		split.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2))
+		split.Reduce()
+	})
 	wantPanic(t, "Gram product of itself", func() { tasks.GramProduct(u, u, ws) })
 	wantPanic(t, "Gram product, r", func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) })
 	wantPanic(t, "Gram product, workspace", func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(0, 5, 2)) })

@@ -15,12 +15,21 @@ type Information struct {
 	Available []string // what DIFALT_KERNEL may name on this machine and build
 	Build     string   // "default", "purego" or "openblas"
 	Library   string   // version of OpenBLAS, empty in other builds
+
+	// Schedule is the schedule of prefetching that DIFALT_SCHEDULE forces, empty if that is
+	// measured, and Schedules are what the variable may name.
+	Schedule  string
+	Schedules []string
 }
 
 // Info returns what computes in this process. A build with OpenBLAS uses it for
 // the shapes for which it is faster than Kernel.
 func Info() Information {
 	i := Information{CPU: cpuid.CPU.BrandName, Kernel: tile.Active().String(), Build: build, Library: library()}
+	i.Schedules = tile.ScheduleNames()
+	if forced, _ := tile.ForcedSchedule(); forced != nil {
+		i.Schedule = forced.Name
+	}
 	for _, t := range tile.Available() {
 		i.Available = append(i.Available, t.String())
 	}
@@ -41,14 +50,16 @@ func Info() Information {
 func UseOpenBLAS() bool { return useOpenBLAS() }
 
 // Err returns an error when the environment variable DIFALT_KERNEL asks for a
-// kernel that is unknown, or not available on this machine and build. The default
-// is in use then. A program that lets its users set the variable should call Err
+// kernel, or DIFALT_SCHEDULE for a schedule, that is unknown, or not available on this
+// machine and build. The default
+// is in use then. A program that lets its users set the variables should call Err
 // once at start and report the error.
 func Err() error {
-	if build == openBLAS && forcedOpenBLAS() {
-		return nil
+	if err := tile.Forced(); err != nil && !(build == openBLAS && forcedOpenBLAS()) {
+		return err
 	}
-	return tile.Forced()
+	_, err := tile.ForcedSchedule()
+	return err
 }
 
 // openBLAS names a build, and a kernel of it.

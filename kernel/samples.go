@@ -14,17 +14,23 @@ type samples struct {
 	x32          []float32
 	n, d, stride int
 
-	// What to prefetch during X U, the least squares and X'e, or 0; see prefetch.
-	basisNext, solveNext, gradientNext uintptr
+	hints
+}
+
+// hints are what is prefetched during X U, the least squares and X'e; see prefetch.
+type hints struct {
+	basisNext, gradientNext tile.Hint
+	solveNext               uintptr
 }
 
 // samples returns the rows of a task.
-func (t *Tasks) samples(task, r int) samples {
-	return t.slice(task, 0, t.rows[task], r)
+func (t *Tasks) samples(task, r int, by *tile.Schedule) samples {
+	return t.slice(task, 0, t.rows[task], r, by)
 }
 
-// slice returns rows lo to hi of a task, to be multiplied by a basis of rank r.
-func (t *Tasks) slice(task, lo, hi, r int) samples {
+// slice returns rows lo to hi of a task, to be multiplied by a basis of rank r. What it
+// prefetches goes by a schedule, or by the usual one if that is nil.
+func (t *Tasks) slice(task, lo, hi, r int, by *tile.Schedule) samples {
 	s := samples{storage: t.storage, n: hi - lo, d: t.d, stride: t.stride}
 	if s.n == 0 {
 		return s
@@ -44,7 +50,7 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 	if hi == t.rows[task] && task+1 < len(t.first) {
 		next += uintptr(t.first[task+1]-t.first[task]-hi) * row
 	}
-	s.prefetch(end, next, r)
+	s.prefetch(end, next, r, by)
 	return s
 }
 
@@ -53,54 +59,52 @@ func (t *Tasks) slice(task, lo, hi, r int) samples {
 // same cache: three quarters of it, or of 1 MiB if the processor does not tell its size.
 var resident = residentIn(cpuid.CPU.Cache.L2)
 
-func residentIn(l2 int) uintptr {
+func residentIn(l2 int) int {
 	if l2 <= 0 {
 		l2 = 1 << 20
 	}
-	return uintptr(l2) / 4 * 3
+	return l2 / 4 * 3
 }
 
-// prefetch chooses what the tiles prefetch while they work on these rows: basisNext,
-// solveNext and gradientNext are where the products X U, the least squares and the
-// products X'e begin. The rows end at address end, and the rows of the next task start
+// prefetch sets what the tiles prefetch while they work on these rows: during X U, the
+// least squares, and X'e. The rows end at address end, and those of the next task start
 // at next: at the same place, unless these are parts of larger tasks.
 //
 // Every row is used twice, but should come from memory once, and while something is
-// computed that needs no memory. How that is done depends on the size of the task:
-//
-//   - Of a small task, the tiles prefetch the whole next one, each its share, so that it
-//     is in the cache when its turn comes.
-//   - If the share of X U is more than a window, prefetching all of it from the next task
-//     would be too early. X U stays one window ahead of its own reading instead, within
-//     these rows first and in the next ones at last.
-//   - A task that fills the cache by itself is read from memory twice. There the
-//     hardware prefetcher does better alone.
-//   - Long rows on a packed basis are prefetched by the tile itself, whatever the size of
-//     the task; it only has to know what follows them.
-func (s *samples) prefetch(end, next uintptr, r int) {
+// computed that needs no memory. So the tiles prefetch one task ahead, each its share of
+// the schedule. If the share of X U is more than the schedule wants ahead, it asks for its
+// own rows first and for the next ones at last.
+func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
 	row := s.stride * s.storage.size()
-	bytes := uintptr(s.n * row)
-	packed := tile.Packed(r) > 0
+	bytes := s.n * row
+	if by == nil || bytes > resident && by.Near == 0 {
+		by = tile.Usual(bytes, tile.Pad(s.d)*s.storage.size(), resident, r)
+	}
+	s.basisNext.Schedule = by
 	switch {
-	case packed && tile.LongRows(tile.Pad(s.d)*s.storage.size()):
-		s.basisNext = next
+	case by.None:
 		return
-	case bytes > resident:
+	case by.Near > 0:
+		s.basisNext.Next = next
 		return
 	}
-	share := bytes // of X U
-	if !packed {
-		share = bytes / 8 * uintptr(tile.Ahead(r))
-	}
-	lead := min(tile.Window, share) // how much of it belongs to the next task
-	s.basisNext = next
+	s.hints = ahead(end, next, bytes, s.n, r, by.Eighths(r, tile.Packed(r) > 0), by)
+}
+
+// ahead returns the hints for a task of n rows and so many bytes, of which some eighths are
+// prefetched in X U.
+func ahead(end, next uintptr, bytes, n, r, eighths int, by *tile.Schedule) hints {
+	share := bytes / 8 * eighths // of X U
+	lead := min(by.Ahead, share) // how much of it belongs to the next task
+	h := hints{basisNext: tile.Hint{Next: next, Eighths: eighths, Schedule: by}}
 	if lead < share {
-		s.basisNext = end + lead - share
+		h.basisNext.Next = end + uintptr(lead) - uintptr(share)
 	}
-	if share < bytes/8*8 {
-		s.solveNext = next + lead
-		s.gradientNext = s.solveNext + uintptr(tile.SolveAhead(s.n, r))
+	if eighths < 8 {
+		h.solveNext = next + uintptr(lead)
+		h.gradientNext = tile.Hint{Next: h.solveNext + uintptr(tile.SolveAhead(n, r)), Eighths: 8 - eighths, Schedule: by}
 	}
+	return h
 }
 
 // mulBasis computes ws.a = X U for the basis that ws.load has prepared.
@@ -113,13 +117,13 @@ func (s *samples) mulBasis(ws *Workspace, u *Basis) {
 }
 
 func mulBasis[F tile.Float](s *samples, x []F, ws *Workspace, u *Basis) {
-	k, next := ws.packed, s.basisNext
+	k, h := ws.packed, s.basisNext
 	if k > 0 {
-		tile.MulPacked(ws.a, ws.lda, x, s.stride, ws.p, s.n, s.d, k, next)
-		next = 0
+		tile.MulPacked(ws.a, ws.lda, x, s.stride, ws.p, s.n, s.d, k, h)
+		h.Next = 0
 	}
 	if k < u.r {
-		tile.MulBasis(ws.a[k*ws.lda:], ws.lda, x, s.stride, u.data[k*u.stride:], u.stride, s.n, s.d, u.r-k, next)
+		tile.MulBasis(ws.a[k*ws.lda:], ws.lda, x, s.stride, u.data[k*u.stride:], u.stride, s.n, s.d, u.r-k, h)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -10,70 +11,75 @@ import (
 // What is prefetched has no effect but on speed, so that only this test would
 // notice memory that nothing prefetches, or prefetches after it was read.
 func TestPrefetchCoversEverySampleOnce(t *testing.T) {
-	const tasks = 12
 	for _, shape := range []struct{ n, d, r int }{
 		{30, 600, 4}, {25, 128, 5}, {50, 100, 10}, {64, 512, 16}, {30, 200, 20}, {3, 1000, 2},
-		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {int(resident / 2400), 600, 4},
+		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {resident / 2400, 600, 4},
 	} {
-		rows := make([]int, tasks)
-		for i := range rows {
-			rows[i] = shape.n
-		}
 		for _, storage := range []Storage{Float64, Float32} {
-			x := NewBuilder(shape.d, rows, storage).Tasks()
-			task := shape.n * x.stride * storage.size() // bytes
-			base := uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
-			if storage == Float32 {
-				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
-			}
-			fetched := make([]uint8, x.Bytes())
-			now, total := 0, 0
-			fetch := func(next uintptr, bytes int) {
-				if next == 0 {
-					return
-				}
-				total += bytes
-				for i := int(next - base); i < int(next-base)+bytes; i++ {
-					if i < 0 || i >= len(fetched) {
-						continue
-					}
-					if fetched[i]++; i/task < now {
-						t.Fatalf("%+v, %v: byte %d of task %d is fetched for in task %d", shape, storage, i%task, i/task, now)
-					}
-					if ahead := i - now*task; ahead > 2*task+tile.Window+tile.PackRows*x.stride*8 {
-						t.Fatalf("%+v, %v: task %d prefetches what is %d bytes away", shape, storage, now, ahead)
-					}
+			for _, by := range append(tile.Schedules(shape.r), nil) {
+				if by == nil || !by.None && by.Near == 0 {
+					testPrefetch(t, shape.n, shape.d, shape.r, storage, by)
 				}
 			}
-			for now = range tasks {
-				s := x.samples(now, shape.r)
-				basis := task
-				if tile.Packed(shape.r) == 0 {
-					basis = task / 8 * tile.Ahead(shape.r)
-				}
-				fetch(s.basisNext, basis)
-				if tall := tile.PackRows * x.stride * storage.size(); tile.Packed(shape.r) > 0 && s.basisNext != 0 && int(s.basisNext-base) < now*task+min(task, tall) {
-					t.Fatalf("%+v, %v: task %d prefetches rows that are in use already", shape, storage, now)
-				}
-				fetch(s.solveNext, tile.SolveAhead(shape.n, shape.r))
-				fetch(s.gradientNext, task-basis)
-			}
-			if uintptr(task) > resident {
-				if total != 0 {
-					t.Errorf("%+v, %v: a task of %d bytes prefetches %d", shape, storage, task, total/tasks)
-				}
+		}
+	}
+}
+
+func testPrefetch(t *testing.T, n, d, r int, storage Storage, by *tile.Schedule) {
+	t.Helper()
+	const tasks = 12
+	rows := make([]int, tasks)
+	for i := range rows {
+		rows[i] = n
+	}
+	name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", n, d, r, storage, by)
+	x := NewBuilder(d, rows, storage).Tasks()
+	task := n * x.stride * storage.size() // bytes
+	base := uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
+	if storage == Float32 {
+		base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
+	}
+	fetched := make([]uint8, x.Bytes())
+	now, total := 0, 0
+	fetch := func(next uintptr, bytes int) {
+		if next == 0 {
+			return
+		}
+		total += bytes
+		for i := int(next - base); i < int(next-base)+bytes; i++ {
+			if i < 0 || i >= len(fetched) {
 				continue
 			}
-			for i := 2 * task; i < len(fetched); i++ {
-				if fetched[i] == 0 {
-					t.Fatalf("%+v, %v: nothing prefetches byte %d of task %d", shape, storage, i%task, i/task)
-				}
+			if fetched[i]++; i/task < now {
+				t.Fatalf("%s: byte %d of task %d is fetched for in task %d", name, i%task, i/task, now)
 			}
-			solve := tile.SolveAhead(shape.n, shape.r)
-			if total > tasks*(task+solve) {
-				t.Errorf("%+v, %v: %d bytes are fetched for, want at most %d", shape, storage, total, tasks*(task+solve))
+			if ahead := i - now*task; ahead > 2*task+tile.Window+tile.PackRows*x.stride*8 {
+				t.Fatalf("%s: task %d prefetches what is %d bytes away", name, now, ahead)
 			}
 		}
+	}
+	for now = range tasks {
+		s := x.samples(now, r, by)
+		fetch(s.basisNext.Next, task/8*s.basisNext.Eighths)
+		if tall := tile.PackRows * x.stride * storage.size(); tile.Packed(r) > 0 && s.basisNext.Next != 0 && int(s.basisNext.Next-base) < now*task+min(task, tall) {
+			t.Fatalf("%s: task %d prefetches rows that are in use already", name, now)
+		}
+		fetch(s.solveNext, tile.SolveAhead(n, r))
+		fetch(s.gradientNext.Next, task/8*s.gradientNext.Eighths)
+	}
+	if task > resident {
+		if total != 0 {
+			t.Errorf("%s: a task of %d bytes prefetches %d", name, task, total/tasks)
+		}
+		return
+	}
+	for i := 2 * task; i < len(fetched); i++ {
+		if fetched[i] == 0 {
+			t.Fatalf("%s: nothing prefetches byte %d of task %d", name, i%task, i/task)
+		}
+	}
+	if solve := tile.SolveAhead(n, r); total > tasks*(task+solve) {
+		t.Errorf("%s: %d bytes are fetched for, want at most %d", name, total, tasks*(task+solve))
 	}
 }
 
@@ -87,14 +93,10 @@ func TestPrefetchOfAPart(t *testing.T) {
 		row := all.stride * 8
 		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
 		for task := range 2 {
-			s := part.samples(task, shape.r)
-			basis := s.n * row
-			if tile.Packed(shape.r) == 0 {
-				basis = basis / 8 * tile.Ahead(shape.r)
-			}
+			s := part.samples(task, shape.r, nil)
 			foreign := 0
-			for i := range basis {
-				if at := (int(s.basisNext-base) + i) / row % shape.n; at >= shape.n/2 {
+			for i := range s.n * row / 8 * s.basisNext.Eighths {
+				if at := (int(s.basisNext.Next-base) + i) / row % shape.n; at >= shape.n/2 {
 					foreign++
 				}
 			}
@@ -113,7 +115,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 		t.Skip("no packed basis on this tier")
 	}
 	for _, storage := range []Storage{Float64, Float32} {
-		all := NewBuilder(d, []int{n, n, n, int(resident) / 4 / d}, storage).Tasks()
+		all := NewBuilder(d, []int{n, n, n, resident / 4 / d}, storage).Tasks()
 		row := all.stride * storage.size()
 		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
 		if storage == Float32 {
@@ -125,11 +127,11 @@ func TestPrefetchOfLongRows(t *testing.T) {
 				x = all.Part(0, 2)
 			}
 			for task := range 3 {
-				s := x.samples(task, r)
+				s := x.samples(task, r, nil)
 				want := base + uintptr((task+1)*n*row)
-				if s.basisNext != want || s.solveNext != 0 || s.gradientNext != 0 {
+				if s.basisNext.Next != want || s.solveNext != 0 || s.gradientNext.Next != 0 {
 					t.Errorf("%v, parts %t: task %d prefetches bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
-						s.basisNext-base, s.solveNext, s.gradientNext, want-base)
+						s.basisNext.Next-base, s.solveNext, s.gradientNext.Next, want-base)
 				}
 			}
 		}

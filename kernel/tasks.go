@@ -84,8 +84,7 @@ func NewBuilder(features int, samples []int, storage Storage) *Builder {
 	case Float32:
 		// float32 rows keep the padding of float64 rows and are at least half a
 		// cache line apart.
-		buf := alignedFloat64((total*t.stride + 1) / 2)
-		t.x32 = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(buf))), total*t.stride)
+		t.x32 = alignedFloat32(total * t.stride)
 	default:
 		panic(badStorage)
 	}

@@ -23,11 +23,18 @@ type Workspace struct {
 	ldv int
 	lsq *lsq.Workspace
 
+	// Of stepReduced: U - U0, e_t - e0_t and its product with the copy, in float32.
+	du, de, dv []float32
+	lddu       int
+	difference *reduced  // for which du is loaded
+	shift      []float64 // what the offsets are multiplied by
+
 	packed int       // columns of the basis that are in p
 	p      []float64 // the basis in the layout of tile.MulPacked
 	basis  *Basis    // whose columns they are
 
-	openBLAS []float64 // scratch of stepOpenBLAS, where it is in use
+	schedule *tile.Schedule // what to prefetch, nil for the usual; an Executor sets it
+	openBLAS []float64      // scratch of stepOpenBLAS, where it is in use
 }
 
 // NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d
@@ -42,12 +49,16 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.v = alignedFloat64(w.ldv * batch)
 	w.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
+	w.du = alignedFloat32(tile.StrideHalf(d+1, 4) * r)
+	w.de = alignedFloat32(maxSamples)
+	w.dv = alignedFloat32(tile.PadHalf(d + 1))
+	w.shift = make([]float64, r)
 	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
 }
 
 // begin forgets the basis of the step before: its entries may have changed.
-func (w *Workspace) begin() { w.basis = nil }
+func (w *Workspace) begin() { w.basis, w.difference = nil, nil }
 
 // load packs as many columns of u as are faster that way.
 func (w *Workspace) load(u *Basis) {

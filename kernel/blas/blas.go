@@ -57,7 +57,7 @@ func GemmTN(a, b, c Matrix) {
 	if c.Rows == 0 || c.Cols == 0 {
 		return
 	}
-	tile.MulBasis(c.Data, c.Stride, a.Data, a.Stride, b.Data, b.Stride, c.Rows, a.Rows, c.Cols, 0)
+	tile.MulBasis(c.Data, c.Stride, a.Data, a.Stride, b.Data, b.Stride, c.Rows, a.Rows, c.Cols, tile.Hint{})
 }
 
 // GemmNT computes C += A B' for padded a and c.
@@ -84,7 +84,7 @@ func GemvN(a Matrix, x, y []float64) {
 	if len(x) < a.Cols || len(y) < Pad(a.Rows) {
 		panic(shortVector)
 	}
-	tile.MulTransposed(y, a.Data, a.Stride, x, a.Cols, a.Rows, 0)
+	tile.MulTransposed(y, a.Data, a.Stride, x, a.Cols, a.Rows, tile.Hint{})
 }
 
 // Residual computes e = A x - y and returns e'e. e and y may be the same slice.

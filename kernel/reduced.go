@@ -1,0 +1,260 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+// A reduced is what a Group keeps for Reduce: a copy Z_t of its samples in 16 bits, in
+// which feature k has the offset c_k and the scale s_k,
+//
+//	X_t ~ Z_t diag(s) + 1 c',
+//
+// and what the last anchor, a step on the samples themselves with the basis U0, found:
+// A0_t = X_t U0, e0_t = A0_t b0_t - y_t and w_t = X_t' e0_t. The anchor of a new one is
+// U0 = 0, with A0_t = 0 and, as if the residuals had been zero, e0_t = 0 and w_t = 0.
+type reduced struct {
+	z      []uint16
+	stride int
+	d      int // features, and behind them one that is 1 everywhere, if some c_k is not 0
+	ones   bool
+
+	offset, scale []float64 // c and s
+
+	first   []int // rows of the tasks before task t
+	anchor  *Basis
+	a, e, w []float64
+	ldw     int
+}
+
+// Reduce lets Step read a copy of the samples in 16 bits instead of the samples, a quarter
+// of their memory, and multiply in float32. With an anchor U0, for which the samples
+// themselves have been read, it computes
+//
+//	A_t  = X_t U0 + Z_t (U - U0),            b_t and e_t from A_t as ever, in float64,
+//	grad = sum_t (Z_t' (e_t - e0_t) + X_t' e0_t) b_t',
+//
+// in which all that the copy Z_t and float32 get wrong is multiplied by the distance to the
+// anchor: a few 1e-4 times that. At the anchor itself all is exact, bit by bit. The first
+// anchor is U0 = 0; Anchor makes another one. Where U_k converges with an anchor now and
+// then, it converges to the same U as without, whatever the copy is like.
+//
+// Features have scales of their own, and those whose mean is far from zero an offset, so
+// that units and intercepts do not matter. Anchors and what follows them are computed by
+// the tiles also where OpenBLAS computes other steps, whose bits then differ. Reduce holds
+// for the samples that the group has; SetSamples ends it.
+func (g *Group) Reduce() {
+	if g.grad != g.fit {
+		panic(badParts)
+	}
+	t := g.fit
+	h := &reduced{first: make([]int, len(t.rows)), anchor: NewBasis(t.d, g.r), ldw: blas.Stride(t.d)}
+	for i := range t.rows[:max(len(t.rows)-1, 0)] {
+		h.first[i+1] = h.first[i] + t.rows[i]
+	}
+	if !h.copy(t, max(t.total/sampled, 1)) {
+		h.copy(t, 1)
+	}
+	h.a = alignedFloat64(t.total * g.r)
+	h.e = alignedFloat64(t.total)
+	h.w = alignedFloat64(len(t.rows) * h.ldw)
+	g.reduced, g.anchoring = h, false
+}
+
+// Anchor has the next Step of a group that Reduce reduced read the samples themselves and
+// makes its basis the anchor.
+func (g *Group) Anchor() {
+	if g.reduced == nil {
+		panic(notReduced)
+	}
+	g.anchoring = true
+}
+
+// Reference returns the anchor of a group that Reduce reduced. It is the group's: read
+// only, and valid until the next step.
+func (g *Group) Reference() *Basis {
+	if g.reduced == nil {
+		panic(notReduced)
+	}
+	return g.reduced.anchor
+}
+
+const (
+	// sampled is the number of rows from which offsets and scales are taken.
+	sampled = 512
+	// A feature whose mean is so many times its standard deviation from zero has an offset.
+	// Others do without: small integers stay exact then.
+	farMean = 4
+	// The largest entry of a feature among these rows becomes a number of 16 bits below
+	// 2^(middle+1). That leaves room for others a hundred times as large, and full
+	// precision for those down to 2^-22 of it.
+	middle = 8
+)
+
+// copy makes the copy, with offsets and scales from one row in step. It reports whether
+// they did for all rows.
+func (h *reduced) copy(t *Tasks, step int) bool {
+	inverse := make([]float64, blas.Pad(t.d))
+	known := h.measure(t, step, inverse)
+	if !known && step > 1 {
+		return false
+	}
+	h.d = t.d
+	if h.ones {
+		h.d++
+	}
+	h.stride = tile.StrideHalf(h.d, 2)
+	words := alignedFloat64((t.total*h.stride + 3) / 4)
+	h.z = unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
+	fits := true
+	for task, n := range t.rows {
+		for i := range n {
+			row := h.z[(h.first[task]+i)*h.stride:]
+			var squares float64
+			if at := (t.first[task] + i) * t.stride; t.storage == Float32 {
+				squares = tile.Halve(row, t.x32[at:], h.offset, inverse, t.d)
+			} else {
+				squares = tile.Halve(row, t.x64[at:], h.offset, inverse, t.d)
+			}
+			fits = fits && squares < tile.HalfMax*tile.HalfMax
+			if h.ones {
+				row[t.d] = 0x3c00
+			}
+		}
+	}
+	return fits
+}
+
+// measure sets offsets and scales, powers of two, by one row in step, and the inverses of
+// the scales. It reports whether it has seen an entry of every feature.
+func (h *reduced) measure(t *Tasks, step int, inverse []float64) bool {
+	h.offset, h.scale, h.ones = make([]float64, len(inverse)), make([]float64, len(inverse)), false
+	row, mean, squares := make([]float64, t.d), make([]float64, t.d), make([]float64, t.d)
+	largest, around := make([]float64, t.d), make([]float64, t.d) // |x|, |x - mean|
+	count := 0.0
+	each := func(f func()) {
+		at := 0
+		for task, n := range t.rows {
+			for i := range n {
+				if at%step == 0 {
+					t.Row(row, task, i)
+					f()
+				}
+				at++
+			}
+		}
+	}
+	each(func() {
+		count++
+		for k, v := range row {
+			mean[k] += (v - mean[k]) / count
+		}
+	})
+	each(func() {
+		for k, v := range row {
+			c := v - mean[k]
+			squares[k] += c * c
+			largest[k], around[k] = max(largest[k], math.Abs(v)), max(around[k], math.Abs(c))
+		}
+	})
+	known := true
+	for k, m := range mean {
+		size := largest[k]
+		if math.Abs(m) > farMean*math.Sqrt(squares[k]/count) {
+			h.offset[k], h.ones, size = m, true, around[k]
+		}
+		if size == 0 {
+			known, size = false, 1
+		}
+		e := math.Ilogb(size) - middle
+		h.scale[k], inverse[k] = math.Ldexp(1, e), math.Ldexp(1, -e)
+	}
+	return known
+}
+
+// keep stores what a step at the anchor found out about task t: A0_t and e0_t are in ws,
+// and w_t is given.
+func (h *reduced) keep(t, n, r int, ws *Workspace, w []float64) {
+	a := h.a[h.first[t]*r:]
+	for j := range r {
+		copy(a[j*n:][:n], ws.a[j*ws.lda:])
+	}
+	copy(h.e[h.first[t]:][:n], ws.e)
+	copy(h.w[t*h.ldw:][:blas.Pad(ws.d)], w)
+}
+
+// stepReduced adds the tasks of a chunk to its gradient and objective, by the copy.
+func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
+	h, r := g.reduced, g.r
+	ws.loadDifference(u, h)
+	clear(ws.shift)
+	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: c.lo}
+	for t := c.lo; t < c.hi; t++ {
+		n, first := g.fit.rows[t], h.first[t]
+		z := h.z[first*h.stride:]
+		hint := h.hints(g.fit, t, r, ws.schedule)
+		tile.MulBasisHalf(ws.a, ws.lda, h.a[first*r:], n, z, h.stride, ws.du, ws.lddu, n, h.d, r, hint.basisNext)
+		ws.lsq.Next = hint.solveNext
+		b := g.solve(t, ridge, ws)
+		c.objective += blas.Residual(ws.products(n, r), b, g.fit.Y(t), ws.e)
+		for i, e := range h.e[first:][:n] {
+			ws.de[i] = float32(ws.e[i] - e)
+		}
+		tile.MulTransposedHalf(ws.dv, z, h.stride, ws.de, n, h.d, hint.gradientNext)
+		tile.AddScaled(sum.next(), h.w[t*h.ldw:], h.scale, ws.dv, u.d)
+		if h.ones { // the offsets times the sum of e_t - e0_t, for all tasks at once
+			for j, v := range b {
+				ws.shift[j] += float64(ws.dv[u.d]) * v
+			}
+		}
+		sum.done(t, c.hi)
+	}
+	if h.ones {
+		offset := blas.Matrix{Rows: u.d, Cols: 1, Stride: len(h.offset), Data: h.offset}
+		blas.GemmNT(offset, blas.Matrix{Rows: r, Cols: 1, Stride: r, Data: ws.shift}, c.grad.Matrix())
+	}
+}
+
+// reads16 reports whether the next step reads the copy in 16 bits.
+func (g *Group) reads16() bool { return g.reduced != nil && !g.anchoring }
+
+// hints says what to prefetch during a task, by a schedule or by the usual one.
+func (h *reduced) hints(t *Tasks, task, r int, by *tile.Schedule) hints {
+	if t.rows[task] == 0 {
+		return hints{}
+	}
+	bytes := 2 * t.rows[task] * h.stride
+	end := uintptr(unsafe.Pointer(&h.z[h.first[task]*h.stride])) + uintptr(bytes)
+	if by == nil || bytes > resident {
+		by = tile.Usual(bytes, 0, resident, 1)
+	}
+	if by.None {
+		return hints{}
+	}
+	return ahead(end, end, bytes, t.rows[task], r, by.Eighths(r, false), by)
+}
+
+// loadDifference sets du to U - U0 in the scales of the copy.
+func (w *Workspace) loadDifference(u *Basis, h *reduced) {
+	if w.difference == h {
+		return
+	}
+	w.difference, w.lddu = h, tile.StrideHalf(h.d, 4)
+	for j := range u.r {
+		col, to, from := w.du[j*w.lddu:][:tile.PadHalf(h.d)], u.Col(j), h.anchor.Col(j)
+		clear(col[u.d:])
+		for k, s := range h.scale[:u.d] {
+			col[k] = float32((to[k] - from[k]) * s)
+		}
+		if h.ones {
+			offset := 0.0
+			for k, c := range h.offset[:u.d] {
+				offset += (to[k] - from[k]) * c
+			}
+			col[u.d] = float32(offset)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
+)
+
+// A table is a kind of features: entry (row, k) from a normal number.
+type table struct {
+	name string
+	d    int
+	x    func(row, k int, v float64) float64
+	unit func(k int) float64 // of a feature
+}
+
+var one = func(int) float64 { return 1 }
+
+var tables = []table{
+	{"normal", 37, func(_, _ int, v float64) float64 { return v }, one},
+	{"padded", 64, func(_, _ int, v float64) float64 { return v }, one},
+	{"units", 40, func(_, k int, v float64) float64 { return v * math.Pow(10, float64(k%13-6)) }, func(k int) float64 { return math.Pow(10, float64(k%13-6)) }},
+	{"offsets", 48, func(_, k int, v float64) float64 {
+		if k%16 == 3 {
+			v += 1e6
+		}
+		return v
+	}, func(k int) float64 {
+		if k%16 == 3 {
+			return 1e6
+		}
+		return 1
+	}},
+	{"intercept", 30, func(_, k int, v float64) float64 {
+		if k == 0 {
+			return 0.1
+		}
+		return v
+	}, one},
+	// An entry that no sampled row tells of, too large for the scale of the others, and a
+	// feature that is zero but for a few rows.
+	{"rare", 33, func(row, k int, v float64) float64 {
+		switch {
+		case k == 5 && row == 777:
+			return 1e5
+		case k == 6 && row%1000 != 1:
+			return 0
+		}
+		return v
+	}, func(k int) float64 {
+		if k == 5 {
+			return 1e4
+		}
+		return 1
+	}},
+}
+
+func (c table) build(rng *rand.Rand, samples []int, storage kernel.Storage) *kernel.Tasks {
+	b := kernel.NewBuilder(c.d, samples, storage)
+	row, x := 0, make([]float64, c.d)
+	for t, n := range samples {
+		for i := range n {
+			for k := range x {
+				x[k] = c.x(row, k, rng.NormFloat64())
+			}
+			b.SetRow(t, i, x, rng.NormFloat64())
+			row++
+		}
+	}
+	return b.Tasks()
+}
+
+// near returns u moved by a random matrix of the given length, in the units of features.
+func (c table) near(rng *rand.Rand, u *kernel.Basis, length float64) *kernel.Basis {
+	v := u.Clone()
+	_, r := u.Dims()
+	for j := range r {
+		for k := range v.Col(j) {
+			v.Col(j)[k] += length * rng.NormFloat64() / c.unit(k) / math.Sqrt(float64(c.d*r))
+		}
+	}
+	return v
+}
+
+// distance returns how far a gradient and coefficients are from others, in the units of
+// the features.
+func (c table) distance(g, want *kernel.Group) (grad, b float64) {
+	_, r := g.Grad.Dims()
+	for j := range r {
+		for k, v := range g.Grad.Col(j) {
+			grad += math.Pow((v-want.Grad.Col(j)[k])/c.unit(k), 2)
+		}
+	}
+	for i, v := range g.B {
+		b += math.Pow(v-want.B[i], 2)
+	}
+	return math.Sqrt(grad), math.Sqrt(b)
+}
+
+// TestReduced holds steps by the copy to steps on the samples: the error is a part of the
+// distance to the anchor, whatever the units and offsets of features, and nothing at the
+// anchor.
+func TestReduced(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		for i, c := range tables {
+			for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+				for _, ridge := range []float64{0, 0.5} {
+					t.Run(fmt.Sprintf("%s/%v/ridge=%g", c.name, storage, ridge), func(t *testing.T) {
+						rng := rand.New(rand.NewPCG(uint64(i), 5))
+						samples := make([]int, 70)
+						for t := range samples {
+							samples[t] = []int{40, 25, 60, 0, 33}[t%5]
+						}
+						c.testReduced(t, rng, c.build(rng, samples, storage), 1+i%5+4*(i/5), ridge)
+					})
+				}
+			}
+		}
+	})
+}
+
+func (c table) testReduced(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r int, ridge float64) {
+	zero := kernel.NewBasis(c.d, r)
+	anchor := c.near(rng, zero, math.Sqrt(float64(c.d*r)))
+	g, want := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
+	g.Reduce()
+	step := func(u *kernel.Basis) (grad, b float64) {
+		t.Helper()
+		want.Step(u, ridge, nil)
+		g.Step(u, ridge, nil)
+		return c.distance(g, want)
+	}
+	// Moving U by its own length changes the gradient by about its size.
+	step(anchor)
+	gradSize, bSize := c.distance(want, kernel.NewGroup(tasks, r))
+	const lost = 1e-3
+	if grad, b := step(anchor); grad > lost*gradSize || b > lost*bSize {
+		t.Errorf("with the anchor 0: gradient off by %g of %g, coefficients by %g of %g", grad, gradSize, b, bSize)
+	}
+	g.Anchor()
+	exactly(t, "anchor", g, want, anchor, ridge)
+	exactly(t, "step at the anchor", g, want, anchor, ridge)
+	if !sameBits(g.Reference().Data(), anchor.Data()) {
+		t.Error("the reference is not the anchor")
+	}
+	for _, move := range []float64{1e-1, 1e-4, 1e-8} {
+		grad, b := step(c.near(rng, anchor, move*math.Sqrt(float64(c.d*r))))
+		if grad > lost*move*gradSize+1e-13*gradSize || b > lost*move*bSize+1e-13*bSize {
+			t.Errorf("at a distance of %g: gradient off by %g of %g, coefficients by %g of %g", move, grad, gradSize, b, bSize)
+		}
+	}
+}
+
+// alike is whether two numbers are the same but for the sign of a zero and, where the
+// samples themselves are left to OpenBLAS, for rounding in the units of the largest.
+func alike(a, b, largest float64) bool {
+	return a == b || kernel.Info().Kernel == "openblas" && math.Abs(a-b) <= 1e-9*largest
+}
+
+// allAlike is that of vectors.
+func allAlike(a, b []float64) bool {
+	largest := 0.0
+	for _, v := range b {
+		largest = max(largest, math.Abs(v))
+	}
+	for i := range b {
+		if !alike(a[i], b[i], largest) {
+			return false
+		}
+	}
+	return true
+}
+
+// exactly steps both groups and wants the same bits.
+func exactly(t *testing.T, what string, g, want *kernel.Group, u *kernel.Basis, ridge float64) {
+	t.Helper()
+	g.Step(u, ridge, nil)
+	want.Step(u, ridge, nil)
+	if !allAlike(g.B, want.B) || !alike(g.Objective, want.Objective, want.Objective) {
+		t.Errorf("%s: coefficients or objective differ from those on the samples", what)
+	}
+	_, r := u.Dims()
+	for j := range r {
+		if !allAlike(g.Grad.Col(j), want.Grad.Col(j)) {
+			t.Fatalf("%s: column %d of the gradient is %v, on the samples %v", what, j, g.Grad.Col(j), want.Grad.Col(j))
+		}
+	}
+}
+
+// TestReducedResumes makes a second group go on from the anchor of a first, with the same
+// bits, on executors with different numbers of workers and next to a group that is not
+// reduced and one that makes an anchor, all on the same basis.
+func TestReducedResumes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	c := tables[3]
+	tasks := c.build(rng, ragged(rng, 90, 40), kernel.Float64)
+	const r = 3
+	anchor := randomBasis(rng, c.d, r)
+	u := c.near(rng, anchor, 1e-3)
+	var first []float64
+	for workers := 1; workers <= 3; workers++ {
+		pool := kernel.NewPool(workers)
+		groups := []*kernel.Group{kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)}
+		groups[0].Reduce()
+		groups[2].Reduce()
+		e := kernel.NewExecutor(pool, groups)
+		groups[0].Anchor()
+		e.Step([]*kernel.Basis{anchor, anchor, anchor}, 0)
+		groups[2].Anchor()
+		e.Step([]*kernel.Basis{u, u, u}, 0)
+		pool.Close()
+		got := groups[0].Grad.Data()
+		if first == nil {
+			first = append(first, got...)
+			one := kernel.NewGroup(tasks, r)
+			one.Reduce()
+			one.Step(u, 0, nil) // with another anchor
+			one.Anchor()
+			one.Step(anchor, 0, nil)
+			one.Step(u, 0, nil)
+			if !sameBits(one.Grad.Data(), first) {
+				t.Error("a group by itself computes other bits")
+			}
+		}
+		if !sameBits(got, first) {
+			t.Errorf("%d workers compute other bits", workers)
+		}
+		// OpenBLAS leaves anchors to the tiles, and samples far from zero lose digits.
+		if kernel.Info().Kernel != "openblas" && !sameBits(groups[1].Grad.Data(), groups[2].Grad.Data()) {
+			t.Error("an anchor differs from a step on the samples")
+		}
+		if sameBits(groups[0].Grad.Data(), groups[1].Grad.Data()) {
+			t.Error("the copy was not used")
+		}
+	}
+}
+
+// TestSetSamplesEndsReduce wants steps on the samples after SetSamples.
+func TestSetSamplesEndsReduce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	tasks := tables[0].build(rng, ragged(rng, 20, 40), kernel.Float64)
+	u := randomBasis(rng, tables[0].d, 2)
+	g, want := kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)
+	g.Reduce()
+	g.SetSamples(tasks, tasks)
+	exactly(t, "after SetSamples", g, want, u, 0)
+}
