@@ -17,8 +17,9 @@ const (
 	Chebyshev
 	// Tree is no gossip: the messages are added up the tree of the network's collective
 	// operations and their mean comes down again, in 2 x height rounds of 2(L-1) messages
-	// in all, whatever number of rounds is asked for. It is exact, needs no weights, and
-	// sends in float64 often less than gossip does in 8 bits; nodes on the way see sums.
+	// in all, whatever number of rounds is asked for. All nodes end with the same bits. It
+	// needs no weights, and sends in float64 often less than gossip does in 8 bits; nodes
+	// on the way see sums. Without a Codec it is exact.
 	Tree
 )
 
@@ -86,10 +87,10 @@ func (a Agreement) Validate() error {
 		return fmt.Errorf("consensus: %v is not a polynomial", a.Polynomial)
 	case !(a.Trigger >= 0 && a.Trigger <= maxTrigger):
 		return fmt.Errorf("consensus: Trigger = %v: need 0 <= Trigger <= %v", a.Trigger, maxTrigger)
-	case a.Polynomial == Tree && (a.Codec != nil || a.Trigger > 0):
-		return fmt.Errorf("consensus: along a tree sums are exact: no codec or trigger, and this is %q", a)
 	case a.Trigger > 0 && a.Polynomial == Chebyshev:
 		return fmt.Errorf("consensus: chebyshev does not settle when nodes are silent: Trigger = %v", a.Trigger)
+	case a.Trigger > 0 && a.Polynomial == Tree:
+		return fmt.Errorf("consensus: along a tree every node speaks once: Trigger = %v", a.Trigger)
 	}
 	return nil
 }

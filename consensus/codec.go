@@ -30,10 +30,11 @@ type Codec interface {
 	String() string
 }
 
-// The codecs: Float32 rounds every entry to float32; Int8 and Int4 code an entry in 8
-// and 4 bits, and a vector in one scale more.
+// The codecs: Float32 rounds every entry to float32; Int16, Int8 and Int4 code an entry
+// in 16, 8 and 4 bits, and a vector in one scale more.
 var (
 	Float32 Codec = float32Coder{}
+	Int16   Codec = quantizer(16)
 	Int8    Codec = quantizer(8)
 	Int4    Codec = quantizer(4)
 )
@@ -42,18 +43,18 @@ var (
 // or beyond the range of float32: the computation that made it has diverged.
 var ErrNotFinite = errors.New("consensus: a message is not finite")
 
-// ParseCodec returns the codec with the given short name, float32, int8 or int4, and nil
-// for none, which is float64.
+// ParseCodec returns the codec with the given short name, float32, int16, int8 or int4,
+// and nil for none, which is float64.
 func ParseCodec(name string) (Codec, error) {
 	if name == "none" {
 		return nil, nil
 	}
-	for _, c := range []Codec{Float32, Int8, Int4} {
+	for _, c := range []Codec{Float32, Int16, Int8, Int4} {
 		if c.String() == name {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("consensus: unknown compression %q; valid are none, float32, int8, int4", name)
+	return nil, fmt.Errorf("consensus: unknown compression %q; valid are none, float32, int16, int8, int4", name)
 }
 
 // Every code begins with a version, the kind of its codec and the number of
@@ -183,6 +184,9 @@ func (q quantizer) AppendEncode(dst []byte, v []float64) ([]byte, error) {
 		squares += level * level
 		at := i * int(q)
 		codes[at/8] |= byte(c << (at % 8))
+		if q > 8 {
+			codes[at/8+1] = byte(c >> 8)
+		}
 	}
 	if squares > 0 { // minimises |v - scale level|
 		binary.LittleEndian.PutUint32(dst[scaleAt:], math.Float32bits(float32(product/squares)))
@@ -207,6 +211,9 @@ func (q quantizer) Decode(v []float64, p []byte) ([]byte, error) {
 	for i := range v {
 		at := i * int(q)
 		c := int(codes[at/8]>>(at%8)) & (1<<q - 1)
+		if q > 8 {
+			c |= int(codes[at/8+1]) << 8
+		}
 		if c > 2*zero {
 			return nil, fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, i, 2*zero)
 		}

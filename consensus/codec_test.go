@@ -155,9 +155,9 @@ func TestParseCodec(t *testing.T) {
 	if c, err := ParseCodec("none"); c != nil || err != nil {
 		t.Errorf("none: %v, %v", c, err)
 	}
-	for _, spec := range []string{"", "zip", "int1", "int16", "int", "int4:stochastic", "topk:0.1", "none:1"} {
+	for _, spec := range []string{"", "zip", "int1", "int32", "int", "int4:stochastic", "topk:0.1", "none:1"} {
 		_, err := ParseCodec(spec)
-		wantError(t, err, fmt.Sprintf("unknown compression %q", spec), "valid are none, float32, int8, int4")
+		wantError(t, err, fmt.Sprintf("unknown compression %q", spec), "valid are none, float32, int16, int8, int4")
 	}
 }
 

@@ -19,9 +19,20 @@ func (n *Network) Sum(ctx context.Context, z [][]float64) error {
 	return n.collect(ctx, call{kind: callSum}, n.tree, z)
 }
 
+// SumRounds returns how many rounds Sum takes, and agreeing by Tree.
+func (n *Network) SumRounds() int { return 2 * n.tree.height }
+
 // Max overwrites z[i] by the entrywise maximum over all nodes, at the cost of Sum.
 func (n *Network) Max(ctx context.Context, z [][]float64) error {
 	return n.collect(ctx, call{kind: callMax}, n.tree, z)
+}
+
+// MaxSum is Max of the first maxima entries and Sum of the others, at the cost of one.
+func (n *Network) MaxSum(ctx context.Context, maxima int, z [][]float64) error {
+	if maxima < 0 || len(z) > 0 && maxima > len(z[0]) {
+		return fmt.Errorf("consensus: %d maxima of the numbers that a node has", maxima)
+	}
+	return n.collect(ctx, call{kind: callMaxSum, root: maxima}, n.tree, z)
 }
 
 // Broadcast overwrites z[i] by what node root has, in as many rounds as the farthest
@@ -60,6 +71,7 @@ func (n *Network) collect(ctx context.Context, c call, tree *tree, z [][]float64
 	op := &n.collected
 	if !again {
 		op.reset(n, tree, c.kind, len(z[0]))
+		op.maxima = c.root
 		for i, row := range z {
 			copy(op.rows[i], row)
 		}
@@ -114,8 +126,10 @@ func (n *Network) checkRows(z [][]float64) error {
 // A collected is a relay as an operation of its own.
 type collected struct {
 	relay
-	kind callKind // callMix: through a server
-	data []float64
+	kind   callKind // callMix: through a server
+	maxima int      // of callMaxSum
+	data   []float64
+	mixed  func(parent, child []float64) // stored, so that a reset does not allocate
 }
 
 // reset makes rows of the given length, to be filled.
@@ -124,10 +138,17 @@ func (o *collected) reset(n *Network, tree *tree, kind callKind, entries int) {
 	if o.net == nil {
 		o.relay = relay{net: n, words: make([]uint8, hosted), rows: make([][]float64, hosted)}
 		o.come = func(k int) []byte { return n.got[k].code }
+		o.mixed = func(parent, child []float64) {
+			raise(parent[:o.maxima], child[:o.maxima])
+			add(parent[o.maxima:], child[o.maxima:])
+		}
 	}
 	o.tree, o.kind, o.down, o.round, o.how = tree, kind, kind == callBroadcast, 0, add
-	if kind == callMax {
+	switch kind {
+	case callMax:
 		o.how = raise
+	case callMaxSum:
+		o.how = o.mixed
 	}
 	if len(o.data) < hosted*entries {
 		o.data = make([]float64, hosted*entries)

@@ -26,15 +26,14 @@ const panelLen = 64
 // becomes Z_g and this is plain AGREE. For Chebyshev the right-hand side takes the
 // place of W x_k in the recurrence.
 type differences struct {
-	a       Agreement
+	store
 	net     *Network
 	bound   float64 // of recurrence
 	stepLen float64
 	pool    *kernel.Pool // nil: serial
 	rows    [][]weight   // W_ij of the neighbours j of the hosted nodes
 	dense   *mat.Dense   // W - I if products with it are cheaper, otherwise nil
-	flows   [streams]*flow
-	desks   []desk // of the workers
+	desks   []desk       // of the workers
 
 	// Of the round under way:
 	flow    *flow
@@ -57,7 +56,8 @@ type desk struct {
 
 // newDifferences returns the rounds of nodes with the given weights of neighbours.
 func (n *Network) newDifferences(rows [][]weight, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
-	m := &differences{a: a, net: n, pool: pool, stepLen: step, rows: rows}
+	m := &differences{net: n, pool: pool, stepLen: step, rows: rows}
+	m.store = store{a: a, hosted: len(n.hosted), elsewhere: n.rows - len(n.hosted), twoBack: bound > 0}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}
@@ -87,22 +87,36 @@ func (m *differences) perNode(f func(worker, i int)) func(worker int) {
 
 func (m *differences) run(f func(worker int)) { runOn(m.pool, f) }
 
-// open begins a Mix of z. It returns an error if the stream has had messages of another
-// shape.
-func (m *differences) open(_ *Network, z []Message) error {
-	s := shapeOf(z[0])
-	if m.flows[s.Stream] == nil {
-		m.flows[s.Stream] = m.newFlow(s)
+// open begins a Mix of z.
+func (m *differences) open(_ *Network, z []Message) (err error) {
+	if m.flow, err = m.of(shapeOf(z[0])); err != nil {
+		return err
 	}
-	f := m.flows[s.Stream]
-	if f.shape != s {
-		return fmt.Errorf("consensus: a message of %v after messages of %v", s, f.shape)
+	makeRoom(m.desks, m.codes, m.codec(), m.flow)
+	for k := range m.desks {
+		if m.desks[k].sums == nil {
+			m.desks[k].sums = make([]float64, len(m.rows)*panelLen)
+		}
 	}
-	f.begin()
-	m.flow, m.z, m.factors = f, z, recurrence{bound: m.bound}
+	m.z, m.factors = z, recurrence{bound: m.bound}
 	m.run(m.gather)
 	m.z = nil
 	return nil
+}
+
+// makeRoom sees to it that coding the vectors of a flow does not allocate.
+func makeRoom(desks []desk, codes [][]byte, c Codec, f *flow) {
+	for k := range desks {
+		if len(desks[k].difference) < f.n {
+			desks[k].difference = make([]float64, f.n)
+		}
+	}
+	room := maxCode(c, f.shape)
+	for k, code := range codes {
+		if cap(code) < room {
+			codes[k] = make([]byte, 0, room)
+		}
+	}
 }
 
 // close overwrites z by what it is after the rounds.
@@ -136,10 +150,10 @@ func (m *differences) hear(k int) error {
 	if len(code) == 0 {
 		return nil
 	}
-	if len(code) > maxCode(m.a.Codec, f.shape) {
+	if len(code) > maxCode(m.codec(), f.shape) {
 		return fmt.Errorf("a code of %d bytes for %v", len(code), f.shape)
 	}
-	return f.decode(m.a.Codec, f.row(f.heard, m.net.row[m.net.links[k].Peer]-len(m.rows)), code)
+	return f.decode(m.codec(), f.row(f.heard, m.net.row[m.net.links[k].Peer]-len(m.rows)), code)
 }
 
 // step takes over what has come, averages, and counts what was sent.
@@ -152,7 +166,7 @@ func (m *differences) step() Traffic {
 		}
 		replica := f.row(f.work.Replica, row)
 		heard := f.row(f.heard, row-len(m.rows))
-		if m.a.Codec == nil {
+		if m.codec() == nil {
 			copy(replica, heard)
 			continue
 		}
@@ -176,14 +190,14 @@ func (m *differences) encodeNode(worker, i int) {
 	if m.a.Trigger > 0 && !f.speaks(i, norm(q), m.a.Trigger) {
 		return
 	}
-	if m.a.Codec == nil {
+	if m.codec() == nil {
 		if m.failed[i] = !finite(x); !m.failed[i] {
 			m.codes[i] = appendRaw(m.codes[i], x)
 			copy(replica, x)
 		}
 		return
 	}
-	code, err := f.transcode(m.a.Codec, m.codes[i], q)
+	code, err := f.transcode(m.codec(), m.codes[i], q)
 	if err != nil { // only of numbers that are not finite
 		m.failed[i] = true
 		return
@@ -266,22 +280,6 @@ func (m *differences) sparseSum(sum []float64, i, lo int) {
 	for _, w := range m.rows[i] {
 		for k, h := range f.work.Replica[w.row*f.stride+lo:][:len(sum)] {
 			sum[k] += w.value * (h - own[k])
-		}
-	}
-}
-
-func (m *differences) commit() {
-	for _, f := range m.flows {
-		if f != nil {
-			f.commit()
-		}
-	}
-}
-
-func (m *differences) rewind() {
-	for _, f := range m.flows {
-		if f != nil {
-			f.stale = true
 		}
 	}
 }

@@ -12,14 +12,22 @@ import (
 
 // codecs returns one of each kind, nil for float64 included.
 func codecs(t testing.TB) []Codec {
-	return []Codec{nil, Float32, Int8, Int4}
+	return []Codec{nil, Float32, Int16, Int8, Int4}
 }
 
-// agreements returns all valid combinations of the parts, the zero value first.
+// trees returns Tree with every codec.
+func trees(t testing.TB) (all []Agreement) {
+	for _, c := range codecs(t) {
+		all = append(all, Agreement{Polynomial: Tree, Codec: c})
+	}
+	return all
+}
+
+// agreements returns all valid combinations of the parts of gossip, the zero value first.
 func agreements(t testing.TB) []Agreement {
 	t.Helper()
 	var all []Agreement
-	for _, c := range codecs(t) {
+	for _, c := range []Codec{nil, Float32, Int8, Int4} {
 		for _, p := range []Polynomial{Plain, Chebyshev} {
 			for _, s := range []float64{0, .4, .7} {
 				a := Agreement{Polynomial: p, Codec: c, Trigger: s}
@@ -222,12 +230,12 @@ func TestDifferencesWorkers(t *testing.T) {
 		pools = append(pools, p)
 	}
 	exact := mixed(t, newMixer(t, w, nil, Agreement{}), [3]int{70, 2, 3}, 4)
-	for _, a := range agreements(t) {
+	for _, a := range append(agreements(t), trees(t)...) {
 		var want *mat.Dense
 		var traffic Traffic
 		for _, p := range pools {
 			m := newMixer(t, w, p, a)
-			if got := mixed(t, m, [3]int{70, 2, 3}, 4); !mat.Equal(got, exact) {
+			if got := mixed(t, m, [3]int{70, 2, 3}, 4); a.Polynomial != Tree && !mat.Equal(got, exact) {
 				t.Errorf("%v: exact messages are not exact", a)
 			}
 			z := streamOf(randomMessages(g.Len(), 70, 2, 3, 6), StreamTracker)
@@ -248,7 +256,7 @@ func TestDifferencesAllocs(t *testing.T) {
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
 	pool := kernel.NewPool(2)
 	defer pool.Close()
-	for _, a := range agreements(t) {
+	for _, a := range append(agreements(t), trees(t)...) {
 		m := newMixer(t, w, pool, a)
 		for _, s := range []Stream{StreamBasis, Exact} {
 			z := streamOf(randomMessages(g.Len(), 30, 3, 5, 1), s)
@@ -315,7 +323,7 @@ func TestDifferencesErrors(t *testing.T) {
 		}
 		wantError(t, err, "node 2", "stream basis")
 	}
-	for _, a := range agreements(t) {
+	for _, a := range append(agreements(t), trees(t)...) {
 		m := newMixer(t, w, nil, a)
 		if err := m.Mix(background, streamOf(make([]Message, 4), StreamBasis), 1); err != nil {
 			t.Errorf("%v: empty messages: %v", a, err)

@@ -20,7 +20,7 @@
 //
 // # Collective operations
 //
-// Network.Sum, Max and Broadcast go along a breadth-first tree of the graph, which all
+// Network.Sum, Max, MaxSum and Broadcast go along a breadth-first tree of the graph, which all
 // nodes know: the fewest rounds, and the same bits at all nodes. Mixer.Tell does the
 // same in the headers of rounds of averaging, for what is not urgent.
 //

@@ -72,37 +72,76 @@ type flowState struct {
 	Threshold []float64 // of the hosted nodes; see Agreement.Trigger
 }
 
+// A store keeps the flows of a mixer.
+type store struct {
+	a                 Agreement
+	hosted, elsewhere int  // rows of a flow
+	further           int  // and of its replica
+	twoBack           bool // x_k-1 is needed
+	flows             [streams]*flow
+	finer             Codec // of Mixer.Refine, or nil
+}
+
+// codec returns by what messages are coded; nil is float64.
+func (m *store) codec() Codec {
+	if m.finer != nil {
+		return m.finer
+	}
+	return m.a.Codec
+}
+
+func (m *store) refined() string {
+	if m.finer == nil {
+		return ""
+	}
+	return m.finer.String()
+}
+
 // newFlow returns the state of a stream on which nothing has been sent yet.
-func (m *differences) newFlow(s shape) *flow {
-	hosted, rows := len(m.net.hosted), m.net.rows
+func (m *store) newFlow(s shape) *flow {
 	f := &flow{layout: layoutOf(s)}
 	for _, state := range []*flowState{&f.work, &f.committed} {
-		state.Replica = make([]float64, rows*f.stride)
+		state.Replica = make([]float64, (m.hosted+m.elsewhere+m.further)*f.stride)
 		if m.a.Trigger > 0 {
-			state.Threshold = make([]float64, hosted)
+			state.Threshold = make([]float64, m.hosted)
 		}
 	}
-	f.x = make([]float64, hosted*f.stride)
-	f.heard = make([]float64, (rows-hosted)*f.stride)
-	if m.bound > 0 {
-		f.before = make([]float64, hosted*f.stride)
-	}
-	for k := range m.desks {
-		desk := &m.desks[k]
-		if len(desk.difference) < f.n {
-			desk.difference = make([]float64, f.n)
-		}
-		if desk.sums == nil {
-			desk.sums = make([]float64, hosted*panelLen)
-		}
-	}
-	room := maxCode(m.a.Codec, s)
-	for k, code := range m.codes {
-		if cap(code) < room {
-			m.codes[k] = make([]byte, 0, room)
-		}
+	f.x = make([]float64, m.hosted*f.stride)
+	f.heard = make([]float64, m.elsewhere*f.stride)
+	if m.twoBack {
+		f.before = make([]float64, m.hosted*f.stride)
 	}
 	return f
+}
+
+// of returns the flow of messages of shape s, ready for a Mix. It returns an error if the
+// stream has had messages of another shape.
+func (m *store) of(s shape) (*flow, error) {
+	if m.flows[s.Stream] == nil {
+		m.flows[s.Stream] = m.newFlow(s)
+	}
+	f := m.flows[s.Stream]
+	if f.shape != s {
+		return nil, fmt.Errorf("consensus: a message of %v after messages of %v", s, f.shape)
+	}
+	f.begin()
+	return f, nil
+}
+
+func (m *store) commit() {
+	for _, f := range m.flows {
+		if f != nil {
+			f.commit()
+		}
+	}
+}
+
+func (m *store) rewind() {
+	for _, f := range m.flows {
+		if f != nil {
+			f.stale = true
+		}
+	}
 }
 
 // begin makes work follow from what was committed.

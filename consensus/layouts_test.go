@@ -49,14 +49,14 @@ func agreements(t testing.TB) []consensus.Agreement {
 	var all []consensus.Agreement
 	for _, c := range codecs(t) {
 		for _, a := range []consensus.Agreement{
-			{Codec: c}, {Codec: c, Polynomial: consensus.Chebyshev}, {Codec: c, Trigger: .4}, {Codec: c, Trigger: .7},
+			{Codec: c}, {Codec: c, Polynomial: consensus.Chebyshev}, {Codec: c, Trigger: .4}, {Codec: c, Trigger: .7}, {Codec: c, Polynomial: consensus.Tree},
 		} {
 			if a.Validate() == nil {
 				all = append(all, a)
 			}
 		}
 	}
-	return append(all, consensus.Agreement{Polynomial: consensus.Tree})
+	return all
 }
 
 // splits returns groups of nodes: in one process, in two and three, and one each.

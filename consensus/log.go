@@ -9,7 +9,7 @@ import (
 type call struct {
 	mixer  *Mixer // nil: of the network
 	kind   callKind
-	root   int
+	root   int // of a broadcast; of callMaxSum, how many are maxima
 	rounds int
 	shape  shape // or as many scalars as a row of a collective operation has numbers
 }
@@ -23,6 +23,7 @@ const (
 	callMix
 	callTell
 	callTold
+	callMaxSum
 )
 
 // A record is what a call returned.

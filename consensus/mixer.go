@@ -29,6 +29,8 @@ type Mixer struct {
 	fast    *average     // of other streams, if diff is nil
 	diff    *differences // of other streams, or nil
 	fusion  *fusion      // of all streams, in place of these, or nil
+	branch  *branches    // with fusion, of streams other than Exact, or nil
+	kept    *store       // of diff or branch
 	told    reduction
 	wrong   error // of Tell, returned by Mix
 	traffic counter
@@ -45,8 +47,12 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	step, bound := a.limits()
 	switch {
 	case a.Polynomial == Tree:
-		m := n.newMixer("tree")
+		m := n.newMixer(a.String())
 		m.fusion = &fusion{counted: true}
+		if a.Codec != nil {
+			m.branch = n.newBranches(a, pool)
+			m.kept = &m.branch.store
+		}
 		return m, nil
 	case a.Polynomial != Chebyshev:
 		bound = 0
@@ -63,6 +69,7 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	}
 	if a.Codec != nil || step != 1 || a.Trigger != 0 {
 		m.diff = n.newDifferences(neighbors, pool, a, step, bound)
+		m.kept = &m.diff.store
 		if p := m.exact.power; p != nil && p.from <= 1 {
 			m.diff.dense = mat.DenseCopyOf(p.w)
 			for i := range n.Len() {
@@ -216,6 +223,8 @@ func (m *Mixer) mixByRounds(ctx context.Context, z []Message, rounds int, again 
 		close(z []Message)
 	}
 	switch {
+	case m.branch != nil && z[0].Stream != Exact:
+		op, rounds = m.branch, 2*m.net.tree.height
 	case m.fusion != nil:
 		op, rounds = m.fusion, 2*m.net.tree.height
 	case m.diff != nil && z[0].Stream != Exact:
@@ -318,6 +327,15 @@ func (m *Mixer) Told() (word uint8, sums []float64, ok bool) {
 	return word, sums, ok
 }
 
+// Refine codes differences by c, which must not be nil, from the next Mix on, until the
+// mixer takes over a state. All nodes must call it between the same calls of Mix. Mixers
+// without a Codec ignore it.
+func (m *Mixer) Refine(c Codec) {
+	if m.kept != nil && m.kept.a.Codec != nil {
+		m.kept.finer = c
+	}
+}
+
 // Close takes the mixer out of its network, which otherwise keeps it: Commit and Rewind
 // no longer concern it, and what it has sent stays part of Network.Traffic. It must not
 // be used any more. It may be called more than once.
@@ -335,15 +353,15 @@ func (m *Mixer) Close() {
 func (m *Mixer) commit() {
 	m.traffic.committed = m.traffic.now
 	m.told.commit()
-	if m.diff != nil {
-		m.diff.commit()
+	if m.kept != nil {
+		m.kept.commit()
 	}
 }
 
 func (m *Mixer) rewind() {
 	m.traffic.now = m.traffic.committed
 	m.told.rewind()
-	if m.diff != nil {
-		m.diff.rewind()
+	if m.kept != nil {
+		m.kept.rewind()
 	}
 }

@@ -53,6 +53,8 @@ func channelName(c uint8) string {
 		return "a sum over the nodes"
 	case channelCollective + uint8(callMax):
 		return "a maximum over the nodes"
+	case channelCollective + uint8(callMaxSum):
+		return "maxima and sums over the nodes"
 	case channelCollective + uint8(callBroadcast):
 		return "a broadcast"
 	case channelCollective + uint8(callMix):

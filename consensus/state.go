@@ -13,6 +13,7 @@ type saved struct {
 	Network uint64 // fingerprint of the weights
 	Hosted  []int
 	Riding  riding
+	Codec   string // of Refine; empty: that of the Agreement
 	Flows   []savedFlow
 }
 
@@ -26,8 +27,9 @@ type savedFlow struct {
 // Traffic is not part of it.
 func (m *Mixer) MarshalBinary() ([]byte, error) {
 	s := saved{Mixer: m.name, Network: m.net.print, Hosted: m.net.hosted, Riding: m.told.committed}
-	if m.diff != nil {
-		for _, f := range m.diff.flows {
+	if m.kept != nil {
+		s.Codec = m.kept.refined()
+		for _, f := range m.kept.flows {
 			if f != nil && f.committed.Rounds > 0 {
 				s.Flows = append(s.Flows, savedFlow{Shape: f.shape, State: f.committed})
 			}
@@ -60,19 +62,29 @@ func (m *Mixer) UnmarshalBinary(p []byte) error {
 	if err := s.Riding.check(m.net); err != nil {
 		return err
 	}
+	var codec Codec
+	if s.Codec != "" {
+		var err error
+		if codec, err = ParseCodec(s.Codec); err != nil {
+			return err
+		}
+		if m.kept == nil || codec == nil {
+			return fmt.Errorf("consensus: the state has codec %q where none can be", s.Codec)
+		}
+	}
 	var flows [streams]*flow
 	for _, f := range s.Flows {
-		if m.diff == nil || f.Shape.Stream >= streams || f.Shape.Stream == Exact || flows[f.Shape.Stream] != nil {
+		if m.kept == nil || f.Shape.Stream >= streams || f.Shape.Stream == Exact || flows[f.Shape.Stream] != nil {
 			return fmt.Errorf("consensus: the state has stream %v where it cannot be", f.Shape.Stream)
 		}
-		made, err := m.diff.restored(f)
+		made, err := m.kept.restored(f)
 		if err != nil {
 			return err
 		}
 		flows[f.Shape.Stream] = made
 	}
-	if m.diff != nil {
-		m.diff.flows = flows
+	if m.kept != nil {
+		m.kept.flows, m.kept.finer = flows, codec
 	}
 	m.told.committed = s.Riding
 	m.told.rewind()
@@ -80,7 +92,7 @@ func (m *Mixer) UnmarshalBinary(p []byte) error {
 }
 
 // restored returns a complete flow with the state f.
-func (m *differences) restored(f savedFlow) (*flow, error) {
+func (m *store) restored(f savedFlow) (*flow, error) {
 	// Bounded by what is there before anything is multiplied or made.
 	s, most := f.Shape, len(f.State.Replica)
 	if s.D < 0 || s.R < 0 || s.Scalars < 0 || s.D > most || s.Scalars > most || s.D > 0 && s.R > most/s.D ||

@@ -36,12 +36,13 @@ func copyOf(z []Message) []Message {
 // with a reduction under way.
 func TestState(t *testing.T) {
 	w, other := weightsOf(t, "er:0.3", 9), weightsOf(t, "ring", 9)
-	for _, a := range agreements(t) {
+	for _, a := range append(agreements(t), trees(t)...) {
 		m := newMixer(t, w, nil, a)
 		z := streamOf(randomMessages(9, 13, 3, 2, 5), StreamBasis)
 		p := streamOf(randomMessages(9, 0, 0, 9, 6), StreamTracker)
 		mixTimes(t, m, z, 2, 3)
 		mixTimes(t, m, p, 1, 3)
+		m.Refine(Int16)
 		words := make([]uint8, 9)
 		words[4] = 3
 		if !m.Tell(words, matrixRows(z)) || m.Tell(words, matrixRows(z)) {
@@ -79,7 +80,7 @@ func matrixRows(z []Message) [][]float64 {
 // done again with the same bits, however far it went.
 func TestRewindHere(t *testing.T) {
 	w := weightsOf(t, "er:0.3", 9)
-	for _, a := range agreements(t) {
+	for _, a := range append(agreements(t), trees(t)...) {
 		m := newMixer(t, w, nil, a)
 		z := streamOf(randomMessages(9, 13, 3, 2, 5), StreamBasis)
 		p := streamOf(randomMessages(9, 0, 0, 9, 6), StreamTracker)

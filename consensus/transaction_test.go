@@ -16,6 +16,7 @@ import (
 func someAgreements(t testing.TB) []consensus.Agreement {
 	return []consensus.Agreement{
 		{}, {Polynomial: consensus.Chebyshev}, {Codec: consensus.Int4, Trigger: .4}, {Codec: consensus.Int4, Polynomial: consensus.Chebyshev},
+		{Codec: consensus.Int8, Polynomial: consensus.Tree},
 	}
 }
 

@@ -62,16 +62,21 @@ func (e *end) Write(p []byte) (int, error) {
 		e.mu.Lock()
 		e.transmit(e.sent, p)
 		e.mu.Unlock()
-		select {
-		case seq := <-e.acked:
-			if seq == e.sent {
-				return len(p), nil
+		// An acknowledgement of an earlier packet is no reason to send again: packets that
+		// call forth packets become ever more.
+		for again := time.After(resendAfter); again != nil; {
+			select {
+			case seq := <-e.acked:
+				if seq == e.sent {
+					return len(p), nil
+				}
+			case <-again:
+				again = nil
+			case <-e.closed:
+				return 0, io.ErrClosedPipe
+			case <-e.peer.closed:
+				return 0, io.ErrClosedPipe
 			}
-		case <-time.After(resendAfter):
-		case <-e.closed:
-			return 0, io.ErrClosedPipe
-		case <-e.peer.closed:
-			return 0, io.ErrClosedPipe
 		}
 	}
 }
