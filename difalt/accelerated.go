@@ -47,6 +47,7 @@ type accelerated struct {
 	sent    [][]float64 // P, if it is sent; the row of M that is new; v; |l|^2
 	entries int         // of P in it
 	exact   bool        // all nodes get the mean itself
+	coded   bool        // up to the errors of its codes
 
 	safe, tried []*kernel.Basis // g of the best state that is told, and of the one being told
 	lowest      float64         // objective of the former
@@ -86,7 +87,14 @@ const (
 	// A rise by less than this part is none where gradients are tracked, and a patient
 	// tracker waits again when the objective has fallen to this part of what it was.
 	trackedRise = 0.5
-	resumeAt    = 0.5
+	// A rise by less than this part is none in mixed precision, where objectives before and
+	// after an anchor are not those of quite the same samples. It must be small: where most of
+	// the objective is noise, a part of 1e-5 kept runs on survey data from converging.
+	mixedRise = 1e-6
+	resumeAt  = 0.5
+	// Condition numbers of P above which codes of four bits become eight and, along a tree,
+	// sixteen.
+	coarse, fine = 30, 900
 	// plainStep is the step without P, relative to the paper's.
 	plainStep = 2
 )
@@ -96,6 +104,7 @@ func newAccelerated(s *Solver, t *tracker) *accelerated {
 		scaled: newScaledDiffusion(s, t), memory: s.o.Memory, safe: newBases(s), tried: newBases(s),
 		exact: s.o.Agreement.Polynomial == consensus.Tree || s.net.Len() == 1,
 	}
+	m.coded = m.exact && s.o.Agreement.Codec != nil
 	if s.o.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}
@@ -137,11 +146,28 @@ func (m *accelerated) combine(ctx context.Context, s *Solver) error {
 		}
 	}
 	s.pool.Run(m.adapt)
+	m.refine(s)
 	if err := s.exchange(ctx, consensus.StreamBasis, s.z, m.sent, m.scaled.tracker.rounds(s)); err != nil {
 		return err
 	}
 	s.pool.Run(m.extrapolate)
 	return nil
+}
+
+// refine goes to finer codes where P says that coarse ones would cost more iterations than
+// they save: on the P of the first iteration, which is the sum itself, or on that of any
+// along a tree, since all nodes must have the same.
+func (m *accelerated) refine(s *Solver) {
+	if m.entries == 0 || m.scaled.shared && !m.coded {
+		return
+	}
+	v := m.scaled.nodes[0].values
+	switch condition := v[len(v)-1] / v[0]; {
+	case m.coded && !(condition <= fine):
+		s.meeting.Refine(consensus.Int16)
+	case s.o.Agreement.Codec == consensus.Int4 && !(condition <= coarse):
+		s.meeting.Refine(consensus.Int8)
+	}
 }
 
 // adaptNode takes the step at one node and prepares its inner products.
@@ -155,7 +181,10 @@ func (m *accelerated) adaptNode(s *Solver, i int) {
 	default:
 		descend(s.z[i], s.u[i], s.grads[i], plainStep*s.step()*s.nodeCount())
 	}
-	if !m.exact {
+	switch {
+	case m.coded:
+		floats.Sub(s.z[i].Data(), s.u[i].Data())
+	case !m.exact:
 		m.multiply(m.nodes[i], s.z[i], s.u[i])
 	}
 }
@@ -184,6 +213,9 @@ func (m *accelerated) multiply(n *anderson, z, u *kernel.Basis) {
 func (m *accelerated) extrapolateNode(s *Solver, i int) {
 	n, z := m.nodes[i], s.z[i]
 	products := n.products
+	if m.coded {
+		floats.Add(z.Data(), s.u[i].Data())
+	}
 	z.Orthonormalize(n.rr, n.qr)
 	if m.exact {
 		m.multiply(n, z, s.u[i])
@@ -272,6 +304,9 @@ func (n *anderson) forget() {
 // Where gradients are tracked it may rise as nodes with minimisers of their own agree.
 func (m *accelerated) hear(s *Solver, objective float64) {
 	margin := rise * (m.lowest + s.yy*float64(s.samples))
+	if s.o.MixedPrecision {
+		margin += mixedRise * m.lowest
+	}
 	if t := m.scaled.tracker; t.tracks() {
 		if t.patient && objective < resumeAt*m.floor { // that was not noise
 			t.reset()
@@ -292,6 +327,18 @@ func (m *accelerated) hear(s *Solver, objective float64) {
 	}
 	m.startAgain()
 	m.restarts++
+}
+
+// step is the last l, where all nodes get the mean itself. It is the step before the
+// last: from the U before, with the P of the iteration before that.
+func (m *accelerated) step(s *Solver) (length float64, p *scaling, ok bool) {
+	n := m.nodes[0]
+	if !m.exact || m.entries == 0 || !n.known {
+		return 0, nil, false
+	}
+	p = m.scaled.nodes[0]
+	p.invert()
+	return floats.Norm(n.lastL, 2) / s.o.ScaledStep, p, true
 }
 
 // foundNoise lets a patient tracker begin.

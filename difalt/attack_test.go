@@ -162,8 +162,8 @@ func (v *spied) thetas(tr trail, c *mat.VecDense) (thetas, products *mat.Dense) 
 		case tr.gram != nil:
 			a = math.Sqrt(mat.Trace(tr.gram[i]))
 		case i == 0:
-			own, _ := v.collectives(4)
-			a = (own[0][3] - v.firstObjective()) / mat.Dot(c, &theta)
+			own, _ := v.totals()
+			a = (own[3] - v.firstObjective()) / mat.Dot(c, &theta)
 		default:
 			p, q := mat.Dot(&theta, &image), mat.Dot(&first, c)
 			a = (q + math.Sqrt(q*q+4*p*mat.Dot(&first, &product))) / (2 * p)
@@ -203,8 +203,7 @@ func leading(m mat.Matrix) (value float64, left, right *mat.VecDense) {
 
 // curvature is n m, from totals that all nodes know.
 func (v *spied) curvature() float64 {
-	_, in := v.collectives(4)
-	totals := in[len(in)-1]
+	_, totals := v.totals()
 	return totals[2] / (totals[0] * float64(v.d))
 }
 

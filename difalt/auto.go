@@ -3,7 +3,6 @@ package difalt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/cmplx"
 
@@ -15,11 +14,12 @@ const (
 	autoSlow   = 0.77 // the most that plain rounds may leave of any disagreement
 	autoDegree = 8    // the least of a Chebyshev polynomial
 	autoGain   = 1.8  // the largest x; see Auto
+	autoTree   = 1.25 // times the rounds of gossip, along a tree, are worth the bytes
 )
 
-// Auto completes options that name a rank: accelerated iterations that begin to track
-// gradients when noise shows, differences coded in eight bits, a stop at the noise, and
-// the number and polynomial of the rounds for which
+// Auto completes options that name a rank: accelerated iterations with coded differences,
+// a stop at the noise, and the way to agree. Of gossip it takes the number
+// and polynomial of the rounds for which
 //
 //	rounds (22 + 10 x + 2 x^2),   x = lambda phi,
 //
@@ -34,28 +34,24 @@ const (
 //
 //	phi^2 = (mean over the eigenvalues w of W but 1) |p(w)|^2,   p(w) = w^rounds,
 //
-// or Chebyshev's polynomial. So it needs no look at the data but for their numbers, which
-// the nodes add up, and no spectrum; the iterations hardly depend on the condition number,
-// and find out about noise themselves. Where that number is small, int4 would do with
-// three quarters of the bytes or less; nobody knows before.
+// or Chebyshev's polynomial. Along consensus.Tree x is 0 in as many rounds as
+// Network.SumRounds says, and bytes are a third to a thirtieth, by far fewer messages and
+// since nothing has to be tracked. So the tree is taken where it needs at most a quarter
+// more rounds than gossip, in eight bits, and gossip otherwise: in eight bits with a single
+// round, or else in four bits or eight as P asks for in the first iteration, with gradients
+// that are tracked when noise shows. All this needs no look at the data but for their
+// numbers, which the nodes add up, and no spectrum; the iterations hardly depend on the
+// condition number, and find out about noise themselves.
 //
 // Like any run, one with these options says by Result.Status and Result.Residual when it
 // ends farther from a minimiser for the data of all nodes than Tolerance or a tenth of
 // the statistical error. Auto keeps the Preconditioner, Tolerance, Iterations and seeds:
 // without P nodes with fewer tasks than the rank keep their b_t for themselves, but the
 // condition number decides, and that choice is the caller's.
-// It returns an error if no number of rounds up to 500 is enough. All nodes of the
-// network must call it together.
+// All nodes of the network must call it together.
 func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (Options, error) {
-	codec, err := consensus.ParseCodec("int8")
-	if err != nil {
-		return o, err
-	}
 	o.Method, o.StopAtNoise = AcceleratedTracking, true
-	if net.Len() == 1 {
-		o.Method = Accelerated // there is nothing to track
-	}
-	o.Agreement.Codec, o.Agreement.Polynomial, o.Agreement.Trigger = codec, consensus.Plain, 0
+	o.Agreement.Codec, o.Agreement.Polynomial, o.Agreement.Trigger = consensus.Int4, consensus.Plain, 0
 	lambda, err := peculiarity(ctx, p, net, o)
 	if err != nil {
 		return o, err
@@ -74,8 +70,12 @@ func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (O
 			}
 		}
 	}
-	if math.IsInf(best, 1) {
-		return o, fmt.Errorf("difalt: %v mixes too slowly for Auto: gamma = %.6f asks for more than %d rounds an iteration", net.Weights(), net.Weights().Gamma(), autoRounds)
+	if o.Rounds == 1 { // nothing but the code itself evens out its errors
+		o.Agreement.Codec = consensus.Int8
+	}
+	if tree := net.SumRounds(); float64(tree)*iterations(0) <= autoTree*best {
+		o.Method, o.Rounds = Accelerated, max(tree, 1)
+		o.Agreement.Codec, o.Agreement.Polynomial = consensus.Int8, consensus.Tree
 	}
 	return o, nil
 }

@@ -2,9 +2,10 @@ package difalt_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -13,26 +14,53 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestAuto compares Auto with the best by hand in what is sent, initialisation included:
-// within 1.5 times its rounds and its bytes in seven settings of eight, within 2 in all. And no run, by hand or not, may claim to have
-// converged that is farther than three times the tolerance, or three tenths of the
-// statistical error, from the minimiser for the data of all nodes.
+// A grid is what TestAuto tries: with -grid all forty settings, with other data for
+// another -grid.seed.
+var (
+	wholeGrid = flag.Bool("grid", false, "TestAuto tries forty settings in place of eight")
+	gridSeed  = flag.Uint64("grid.seed", 0, "added to the seeds of TestAuto")
+)
+
+type autoSetting struct {
+	graph        string
+	nodes        int
+	kappa, noise float64
+	uneven       bool
+}
+
+var (
+	fewSettings = []autoSetting{
+		{"ring", 20, 1.5, 0, false}, {"ring", 5, 30, 0.05, false}, {"star", 20, 10, 0.05, false}, {"grid:4x5", 20, 3, 0, false},
+		{"er:0.2", 20, 5, 0, true}, {"er:0.5", 20, 30, 0, false}, {"er:0.5", 5, 10, 0.05, false}, {"torus:4x5", 20, 1.5, 0, false},
+	}
+	moreSettings = []autoSetting{
+		{"ring", 5, 1.5, 0, false}, {"ring", 20, 10, 0, false}, {"ring", 20, 3, 0.05, false}, {"ring", 20, 5, 0, true},
+		{"ring", 20, 100, 0, false}, {"ring", 100, 1.5, 0, false}, {"star", 5, 10, 0, false}, {"star", 20, 1.5, 0, false},
+		{"star", 20, 100, 0, false}, {"star", 20, 3, 0, true}, {"star", 100, 3, 0, false}, {"torus:4x5", 20, 10, 0.05, false},
+		{"torus:4x5", 20, 100, 0, false}, {"torus:4x5", 20, 5, 0.05, true}, {"grid:10x10", 100, 3, 0, false}, {"torus:10x10", 100, 10, 0, false},
+		{"torus:10x10", 100, 3, 0.05, false}, {"er:0.1", 20, 1.5, 0, false}, {"er:0.1", 20, 10, 0.05, false}, {"er:0.1", 100, 1.5, 0, false},
+		{"er:0.1", 100, 10, 0, false}, {"er:0.1", 100, 3, 0.05, false}, {"er:0.1", 100, 30, 0, true}, {"er:0.2", 20, 1.5, 0, false},
+		{"er:0.2", 20, 10, 0, false}, {"er:0.2", 20, 3, 0.05, false}, {"er:0.2", 20, 100, 0, false}, {"er:0.2", 100, 3, 0, false},
+		{"er:0.5", 5, 1.5, 0, false}, {"er:0.5", 20, 1.5, 0, false}, {"er:0.5", 20, 3, 0.05, true}, {"er:0.5", 100, 10, 0.05, false},
+	}
+)
+
+// TestAuto compares Auto with the best gossip by hand in what is sent, initialisation
+// included: within 1.5 times its rounds and its bytes in seven settings of eight, within 2
+// in all. And no run, by hand or not, may claim to have converged that is farther than
+// three times the tolerance, or three tenths of the statistical error, from the minimiser
+// for the data of all nodes.
 func TestAuto(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs accelerated methods in many settings")
 	}
-	within := 0
-	for k, c := range []struct {
-		graph        string
-		nodes        int
-		kappa, noise float64
-		uneven       bool
-	}{
-		{"ring", 20, 1.5, 0, false}, {"ring", 5, 30, 0.05, false}, {"star", 20, 10, 0.05, false}, {"grid:4x5", 20, 3, 0, false},
-		{"er:0.2", 20, 5, 0, true}, {"er:0.5", 20, 30, 0, false}, {"er:0.5", 5, 10, 0.05, false}, {"torus:4x5", 20, 1.5, 0, false},
-	} {
+	within, settings, want := 0, fewSettings, 7
+	if *wholeGrid {
+		settings, want = slices.Concat(fewSettings, moreSettings), 38
+	}
+	for k, c := range settings {
 		t.Run(fmt.Sprintf("%s/%d/kappa=%g/noise=%g", c.graph, c.nodes, c.kappa, c.noise), func(t *testing.T) {
-			seed := uint64(k + 1)
+			seed := uint64(k+1) + *gridSeed
 			s := noisy(seed, 1, 80, 200, 4, 30, c.kappa, c.noise)
 			alone := network(t, "complete", 1, topology.Metropolis, 1)
 			best := run(t, s.Problem, alone, difalt.Options{Rank: 4, Method: difalt.Accelerated, Tolerance: 1e-13, Iterations: 200})
@@ -58,16 +86,17 @@ func TestAuto(t *testing.T) {
 			sent, ok := judged(t, s, w, o, math.MaxInt64)
 			sent = sent.Plus(net.Traffic())
 			rounds, bytes := float64(sent.Rounds)/float64(least.Rounds), float64(sent.Bytes)/float64(least.Bytes)
+			t.Logf("%v, %v: %.2f times the rounds, %.2f times the bytes by hand", o.Method, o.Agreement, rounds, bytes)
 			if ok && rounds <= 1.5 && bytes <= 1.5 {
 				within++
 			}
-			if !ok || rounds > 2 || bytes > 2 {
+			if !ok || !*wholeGrid && (rounds > 2 || bytes > 2) {
 				t.Errorf("%v, %d rounds of %v: converged %v, sent %+v; by hand %+v", o.Method, o.Rounds, o.Agreement, ok, sent, least)
 			}
 		})
 	}
-	if within < 7 {
-		t.Errorf("within 1.5 times the best by hand in %d of 8 settings, want 7", within)
+	if within < want {
+		t.Errorf("within 1.5 times the best by hand in %d of %d settings, want %d", within, len(settings), want)
 	}
 }
 
@@ -136,8 +165,8 @@ func judged(t *testing.T, s *synthetic, w *topology.Weights, o difalt.Options, r
 	return res.InitTraffic.Plus(res.Last.Traffic), true
 }
 
-// TestAutoRefuses: a network that mixes too slowly is an error that says so.
-func TestAutoRefuses(t *testing.T) {
+// TestAutoSlowMixing: where gossip mixes too slowly Auto adds up along the tree.
+func TestAutoSlowMixing(t *testing.T) {
 	s := gaussian(1, 2, 20, 40, 2, fixed(15), 0)
 	w, err := topology.WeightsOf(mat.NewDense(2, 2, []float64{1 - 1e-7, 1e-7, 1e-7, 1 - 1e-7}))
 	if err != nil {
@@ -147,8 +176,12 @@ func TestAutoRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 2}); err == nil || !strings.Contains(err.Error(), "mixes too slowly") {
-		t.Errorf("error %v", err)
+	o, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil || o.Agreement.Polynomial != consensus.Tree {
+		t.Errorf("%v, %v, error %v", o.Method, o.Agreement, err)
+	}
+	if res := run(t, s.Problem, net, o); res.Status != difalt.Converged || res.Last.SDMax > 3e-10 {
+		t.Errorf("%v at %v", res.Status, res.Last.SDMax)
 	}
 }
 

@@ -110,9 +110,6 @@ func TestSameBits(t *testing.T) {
 		for _, method := range difalt.Methods() {
 			for _, code := range []string{"none", "int8", "int4"} {
 				for _, polynomial := range []consensus.Polynomial{consensus.Plain, consensus.Chebyshev, consensus.Tree} {
-					if polynomial == consensus.Tree && code != "none" {
-						continue
-					}
 					codec, err := consensus.ParseCodec(code)
 					if err != nil {
 						t.Fatal(err)

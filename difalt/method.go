@@ -53,6 +53,9 @@ func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 // may then change s.u, at all nodes alike.
 type guarded interface {
 	hear(s *Solver, objective float64)
+	// step returns how long the last Newton-like step for the data of all nodes was, and
+	// the P by which it was scaled, if the nodes know that without another message.
+	step(s *Solver) (length float64, p *scaling, ok bool)
 	// foundNoise is called when most of an objective turns out to be noise.
 	foundNoise(objective float64)
 }

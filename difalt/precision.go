@@ -1,74 +1,87 @@
 package difalt
 
-import (
-	"math"
+import "github.com/difalt/difalt/kernel"
 
-	"github.com/difalt/difalt/kernel"
+// With Options.MixedPrecision a node steps by a copy of its samples in 16 bits
+// (kernel.Group.Reduce). What that gets wrong is a part of the distance to the node's
+// anchor, the last U_g at which it has read the samples themselves: below 3e-4 of it, as
+// entries are rounded. Each node makes an anchor when U_g moves by so little that this
+// might count, so that all of them converge to what they would in float64.
+const (
+	// renewAt is the part of its distance to the anchor that a move must not be less than:
+	// a dozen times what the copy gets wrong.
+	renewAt = 1e-2
+	// renewEvery is after how many iterations a node makes an anchor in any case: where
+	// rounding keeps U_g moving, moves do not tell how near it is.
+	renewEvery = 40
 )
 
-// precision is the state of Options.MixedPrecision at one node: the float32 copy of
-// its samples, and when it was last compensated.
-type precision struct {
-	*kernel.Compensated
-	theta    []float64
-	referred float64 // how far U_g moved in the iteration after which it was
-}
-
-// refresh is by how much the moves of U_g shrink before the next compensation. The
-// copy is wrong by 6e-8 of the distance to the reference; this leaves two digits
-// between that and the estimate.
-const refresh = 1e-5
-
-// reduce puts the groups on float32 copies of their samples.
+// reduce makes the copies.
 func (s *Solver) reduce() {
-	for i, g := range s.groups {
-		c, ok := kernel.NewCompensated(s.nodes[i])
-		if !ok {
-			s.o.Logger.Warn("samples are float32 already, or beyond its range; the node stays as it is", "node", s.hosted[i])
-			s.precisions = append(s.precisions, nil)
-			continue
-		}
-		s.precisions = append(s.precisions, &precision{c, make([]float64, s.nodes[i].Features()), math.Inf(1)})
-		g.SetSamples(c.Reduced(), c.Reduced())
+	if k := kernel.Info().Kernel; k == "generic" || k == "neon" {
+		s.o.Logger.Warn("MixedPrecision is slower than float64 on this kernel, which converts samples of 16 bits one by one", "kernel", k)
 	}
+	s.each(func(i, _ int) { s.groups[i].Reduce() })
+	s.chooseAnchors = s.perNode(func(i int) {
+		if g := s.groups[i]; s.moved[i] < renewAt*move(s.u[i], g.Reference()) {
+			g.Anchor()
+		}
+	})
 }
 
-// refer makes the current estimates the references of MixedPrecision where it is time.
+// refer decides which nodes make an anchor in the iteration to come. At the anchor a step
+// by the copy gives the same bits as one on the samples, so that an iteration that is
+// tried again may decide otherwise.
 func (s *Solver) refer() {
 	switch {
-	case s.precisions == nil:
-	case s.restored:
-		s.resume()
-	default:
-		for i := range s.precisions {
-			s.compensateNode(i)
-		}
-	}
-}
-
-// compensateNode makes the current estimate the reference if U_g has come much
-// closer to its limit since the last time. It runs before a step, with the b_t of
-// the step before.
-func (s *Solver) compensateNode(i int) {
-	p := s.precisions[i]
-	if p == nil || s.iteration == 0 {
+	case !s.o.MixedPrecision:
 		return
+	case s.anchors != nil:
+		s.resume()
 	}
-	if m := s.moved[i]; m < refresh*p.referred || math.IsInf(p.referred, 1) {
-		p.Refer(s.u[i], s.groups[i].B, p.theta)
-		p.referred = m
+	switch {
+	case s.iteration == s.o.Iterations, s.watch.due(s), s.iteration > 0 && s.iteration%renewEvery == 0:
+		for _, g := range s.groups { // what is measured should be exact
+			g.Anchor()
+		}
+	case s.iteration > 0:
+		s.pool.Run(s.chooseAnchors)
 	}
 }
 
-// resume makes the restored estimate the reference. The reference of the
-// interrupted run is not kept, so that a resumed run agrees to rounding, not in
-// every bit.
+// resume makes the anchors of a snapshot those of the groups: one that is nil stands for
+// the anchor of a new copy.
 func (s *Solver) resume() {
-	for i, g := range s.minimized() {
-		if p := s.precisions[i]; p != nil {
-			p.Refer(s.u[i], g.B, p.theta)
-			p.referred = math.Inf(1) // compensate again after the next iteration
+	at, some := make([]*kernel.Basis, len(s.u)), false
+	for i, g := range s.groups {
+		if at[i] = s.anchors[i]; at[i] == nil {
+			g.Reduce()
+			at[i] = s.u[i]
+			continue
+		}
+		g.Anchor()
+		some = true
+	}
+	if some {
+		s.executor.Step(at, s.ridge())
+	}
+	s.anchors = nil
+}
+
+// anchor returns the anchor of a hosted node as a snapshot holds it, nil for that of a new
+// copy.
+func (s *Solver) anchor(i int) []float64 {
+	if s.anchors != nil {
+		if s.anchors[i] == nil {
+			return nil
+		}
+		return columns(s.anchors[i])
+	}
+	cols := columns(s.groups[i].Reference())
+	for _, v := range cols {
+		if v != 0 {
+			return cols
 		}
 	}
-	s.restored = false
+	return nil
 }

@@ -150,8 +150,8 @@ func (v *spied) backProjected(task int) *mat.VecDense {
 // projectionScale is n_t m: the attacker knows m, and a leaf's parent also n_t of its
 // only task.
 func (v *spied) projectionScale(rows float64) float64 {
-	_, totals := v.collectives(4)
-	return rows * totals[0][2] / (totals[0][1] * float64(v.d))
+	_, totals := v.totals()
+	return rows * totals[2] / (totals[1] * float64(v.d))
 }
 
 // TestInitializationRecovered: the first message of a run gives X'y of a node's only task
@@ -186,8 +186,8 @@ func TestInitializationRecovered(t *testing.T) {
 // from its products with theta in all iterations.
 func attackAsOne(t *testing.T, v *spied, tolerance float64) (gram *mat.Dense, c *mat.VecDense) {
 	value, c, _ := leading(v.projections(t))
-	own, _ := v.collectives(4)
-	c.ScaleVec(math.Sqrt(value)*v.projectionScale(own[0][1]/own[0][0]), c)
+	own, _ := v.totals()
+	c.ScaleVec(math.Sqrt(value)*v.projectionScale(own[1]/own[0]), c)
 	thetas, products := v.thetas(v.follow(t), c)
 	return nystrom(thetas, products, tolerance), c
 }
@@ -273,8 +273,8 @@ func sameMessages(t *testing.T, a, b haul) (worst float64) {
 		t.Fatalf("%d and %d messages", len(x), len(y))
 	}
 	for i := range x {
-		if len(x[i]) == 6 { // of meet
-			x[i], y[i] = x[i][:4], y[i][:4]
+		if len(x[i]) == met { // of meet
+			x[i], y[i] = slices.Delete(x[i], 4, 6), slices.Delete(y[i], 4, 6)
 		}
 		worst = max(worst, floats.Distance(x[i], y[i], math.Inf(1))/floats.Norm(x[i], math.Inf(1)))
 	}

@@ -178,6 +178,7 @@ func (m *scaledDiffusion) fits(state *NodeState) bool {
 func (m *scaledDiffusion) restore(i int, state *NodeState) {
 	m.shared = !state.empty()
 	if !m.shared {
+		m.reset()
 		return
 	}
 	copy(m.nodes[i].p, state.P)

@@ -14,11 +14,11 @@ import (
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
-const snapshotVersion = 3
+const snapshotVersion = 4
 
 // A Snapshot is the state of a run between two iterations. It can be stored with
 // any encoder; a solver for the same problem, network and options that restores
-// it continues with the same bits; with MixedPrecision it agrees to rounding.
+// it continues with the same bits.
 type Snapshot struct {
 	Version int
 	// Fingerprint is of the data of the hosted nodes, the network and the options.
@@ -31,6 +31,9 @@ type Snapshot struct {
 	// moved in the last iteration, if that was measured.
 	U     [][]float64
 	Moved []float64
+	// Anchors[i] is the anchor of node Hosted()[i] with MixedPrecision, as U; nil before the
+	// first one.
+	Anchors [][]float64 `json:",omitempty"`
 	// Step is eta; SigmaSquared is where it came from, or 0.
 	Step, SigmaSquared   float64
 	Traffic, InitTraffic consensus.Traffic
@@ -78,7 +81,7 @@ type AndersonState struct {
 // StopState is what the stop rules remember. Numbers that are not known yet are nil.
 type StopState struct {
 	Telling, TellAt, Above, Next int
-	Start, Best, Move            *float64
+	Start, Best, Move, Objective *float64
 	Began                        []float64 // objective of every hosted node at the start
 }
 
@@ -101,7 +104,7 @@ func known(v float64) *float64 { // JSON has no NaN and no infinities
 func (w *watch) state() StopState {
 	return StopState{
 		Telling: w.telling, TellAt: w.tellAt, Above: w.above, Next: w.next, Began: slices.Clone(w.began),
-		Start: known(w.start), Best: known(w.best), Move: known(w.move),
+		Start: known(w.start), Best: known(w.best), Move: known(w.move), Objective: known(w.objective),
 	}
 }
 
@@ -112,7 +115,7 @@ func (w *watch) restore(s *StopState) {
 	for _, f := range []struct {
 		to   *float64
 		from *float64
-	}{{&w.start, s.Start}, {&w.best, s.Best}, {&w.move, s.Move}} {
+	}{{&w.start, s.Start}, {&w.best, s.Best}, {&w.move, s.Move}, {&w.objective, s.Objective}} {
 		if f.from != nil {
 			*f.to = *f.from
 		}
@@ -137,6 +140,9 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 	for i, u := range s.u {
 		snap.U = append(snap.U, columns(u))
 		snap.State = append(snap.State, s.method.save(i))
+		if s.o.MixedPrecision {
+			snap.Anchors = append(snap.Anchors, s.anchor(i))
+		}
 	}
 	var err error
 	snap.Mixer, err = s.meeting.MarshalBinary()
@@ -152,6 +158,18 @@ func columns(u *kernel.Basis) []float64 {
 	return cols
 }
 
+// basisOf does the reverse; nil for no entries.
+func basisOf(cols []float64, d, r int) *kernel.Basis {
+	if len(cols) == 0 {
+		return nil
+	}
+	u := kernel.NewBasis(d, r)
+	for j := range r {
+		copy(u.Col(j), cols[j*d:][:d])
+	}
+	return u
+}
+
 // Restore continues from a snapshot of a run of the same problem, network and options.
 // It checks everything first: on an error, which names what differs, nothing has
 // changed.
@@ -164,16 +182,17 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	}
 	d, r := s.u[0].Dims()
 	for i := range snap.U {
-		for j := range r {
-			copy(s.u[i].Col(j), snap.U[i][j*d:][:d])
-		}
+		s.u[i].CopyFrom(basisOf(snap.U[i], d, r))
 		s.method.restore(i, &snap.State[i])
 	}
 	copy(s.moved, snap.Moved)
 	s.watch.restore(&snap.Stop)
 	s.initial = &Initial{U: clone(s.u), SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
 	s.status = Running
-	s.restored = snap.Iteration > 0
+	s.anchors = nil
+	for _, cols := range snap.Anchors {
+		s.anchors = append(s.anchors, basisOf(cols, d, r))
+	}
 	s.eta, s.iteration, s.observed, s.compute = snap.Step, snap.Iteration, snap.Iteration-1, snap.Compute
 	s.begun, s.counted = s.net.Traffic(), snap.Traffic
 	return nil
@@ -200,6 +219,8 @@ func (s *Solver) checkSnapshot(snap *Snapshot) error {
 		return fmt.Errorf("difalt: snapshot has iteration %d of %d", snap.Iteration, s.o.Iterations)
 	case !(snap.Step > 0) || !finite(snap.Step):
 		return fmt.Errorf("difalt: snapshot has step %v", snap.Step)
+	case len(snap.Anchors) != 0 && len(snap.Anchors) != len(s.u), s.o.MixedPrecision != (len(snap.Anchors) != 0):
+		return fmt.Errorf("difalt: snapshot has %d anchors for %d nodes", len(snap.Anchors), len(s.u))
 	case len(snap.U) != len(s.u) || len(snap.Moved) != len(s.u) || len(snap.State) != len(s.u) || len(snap.Stop.Began) != len(s.u):
 		return fmt.Errorf("difalt: snapshot has %d bases, %d moves, %d states and %d objectives for %d nodes", len(snap.U), len(snap.Moved), len(snap.State), len(snap.Stop.Began), len(s.u))
 	}
@@ -210,6 +231,16 @@ func (s *Solver) checkSnapshot(snap *Snapshot) error {
 		for k, v := range snap.U[i] {
 			if !finite(v) {
 				return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", g, k%d, k/d, v)
+			}
+		}
+		if s.o.MixedPrecision {
+			if a := snap.Anchors[i]; len(a) != 0 && len(a) != d*r {
+				return fmt.Errorf("difalt: snapshot of node %d has an anchor of %d entries, want %d", g, len(a), d*r)
+			}
+			for _, v := range snap.Anchors[i] {
+				if !finite(v) {
+					return fmt.Errorf("difalt: snapshot of node %d has an anchor with %v", g, v)
+				}
 			}
 		}
 		state := &snap.State[i]

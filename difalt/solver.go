@@ -47,10 +47,11 @@ type Solver struct {
 	mixing    time.Duration // of this iteration
 	last      Record
 
-	watch      watch
-	precisions []*precision // of MixedPrecision, else nil
-	left       *preconditioner
-	restored   bool // and nothing has run since
+	watch watch
+	left  *preconditioner
+
+	anchors       []*kernel.Basis  // of a snapshot, until an iteration has taken them over
+	chooseAnchors func(worker int) // stored, so that calling it does not allocate
 }
 
 // NewSolver returns a solver for the hosted nodes of a problem. It validates what this
@@ -228,7 +229,7 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	s.method.commit(s)
 	s.net.Commit()
 	s.iteration++
-	if s.precisions != nil || (told || s.watch.telling < 0) && s.iteration >= s.watch.tellAt {
+	if s.o.MixedPrecision || (told || s.watch.telling < 0) && s.iteration >= s.watch.tellAt {
 		s.pool.Run(s.measureMove)
 	}
 	s.compute += s.slowestNode() + s.mixing/time.Duration(len(s.hosted))
@@ -258,7 +259,7 @@ func (s *Solver) begin(ctx context.Context) error {
 				return err
 			}
 		}
-		if s.o.Method == AltGDmin && s.p.U0 != nil { // one U for all, node 0's estimate
+		if (s.o.Method == AltGDmin || s.o.common()) && s.p.U0 != nil { // one U for all, node 0's estimate
 			if err := s.shareFirst(ctx, initial.U); err != nil {
 				return err
 			}

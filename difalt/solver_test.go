@@ -80,7 +80,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	for _, method := range difalt.Methods() {
 		for _, workers := range []int{1, 2} {
 			seen := 0
-			o := difalt.Options{Rank: 2, Method: method, Workers: workers, Tolerance: -1, Observer: func(*difalt.Record) error { seen++; return nil }}
+			o := difalt.Options{Rank: 2, Method: method, MixedPrecision: workers > 1, Workers: workers, Tolerance: -1, Observer: func(*difalt.Record) error { seen++; return nil }}
 			solver, err := difalt.NewSolver(s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)

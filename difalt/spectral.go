@@ -217,24 +217,16 @@ func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, r
 	return nil
 }
 
-// sumProducts makes u of the sum of the products z, which all nodes factor alike.
+// sumProducts makes u of the sum of the products z, which all nodes factor alike. Where
+// the iterations send codes along the tree these do too.
 func (s *system) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
-	d, r := z[0].Dims()
-	sums := make([][]float64, len(z))
-	for i := range z {
-		sums[i] = sent[i][:d*r]
-		pack(sums[i], z[i])
-	}
-	if err := s.net.Sum(ctx, sums); err != nil {
+	if err := s.agree(ctx, s.sums, consensus.StreamGradient, z, nil, 1); err != nil {
 		return err
-	}
-	for i := range z {
-		unpack(z[i], sums[i])
 	}
 	s.each(factor)
 	for i := range u {
 		u[i].CopyFrom(z[i])
-		estimates(sent[i], rr[i], 1)
+		estimates(sent[i], rr[i], float64(s.net.Len()))
 	}
 	return nil
 }

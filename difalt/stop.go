@@ -27,6 +27,7 @@ type watch struct {
 	tellAt  int         // the first iteration in which to tell again
 
 	start, best float64 // objectives, of all nodes
+	objective   float64 // the latest known
 	move        float64 // the latest known root mean square of |U - previous U|_F
 	above       int     // the objective is above the start's since this iteration; -1: it is not
 	next        int     // the first iteration in which to look again
@@ -81,7 +82,7 @@ func newWatch(s *Solver) watch {
 func (w *watch) reset() {
 	clear(w.words)
 	w.telling, w.tellAt, w.above, w.next, w.measured, w.keptOf, w.candidateOf = -1, 0, -1, 1, -1, -1, -1
-	w.start, w.best, w.move = math.NaN(), math.Inf(1), math.Inf(1)
+	w.start, w.best, w.move, w.objective = math.NaN(), math.Inf(1), math.Inf(1), math.Inf(1)
 	w.residual, w.noise, w.asked = math.NaN(), math.NaN(), false
 }
 
@@ -131,10 +132,11 @@ func (s *Solver) penalized(g *kernel.Group) float64 {
 func (w *watch) listen(s *Solver, word Status, sums []float64) Status {
 	of := w.telling
 	w.telling = -1
-	if word != Running {
+	if word != Running && word != Canceled { // a snapshot of a canceled run goes on with the same bits
 		return word
 	}
 	objective := sums[0]
+	w.objective = objective
 	if of == 0 {
 		w.start = objective
 	} else {
@@ -158,7 +160,7 @@ func (w *watch) listen(s *Solver, word Status, sums []float64) Status {
 	case of-w.above >= divergedAfter && s.o.Tolerance >= 0:
 		return Diverged
 	}
-	return Running
+	return word
 }
 
 // worse reports whether an objective is worse than that of the start.
@@ -174,15 +176,34 @@ func (w *watch) due(s *Solver) bool {
 	if !s.o.judges() || s.iteration < w.next {
 		return false
 	}
+	if m, ok := s.method.(guarded); ok {
+		if length, p, ok := m.step(s); ok {
+			signal, noise := w.signal(s, p, w.objective)
+			return length/(w.slowest(s)*signal) <= max(s.o.Tolerance, w.share(s)*noise)
+		}
+	}
 	return w.move <= s.o.Tolerance || s.o.StopAtNoise && s.iteration >= lookAgain
+}
+
+// share is the part of the statistical error that is near enough.
+func (w *watch) share(s *Solver) float64 {
+	if s.o.StopAtNoise {
+		return 0.1
+	}
+	return 0
+}
+
+// slowest is by how much a Newton-like step may fall short in the direction in which the
+// samples say least.
+func (w *watch) slowest(s *Solver) float64 {
+	d, r := s.u[0].Dims()
+	v := 1 - math.Sqrt(min(0.6, float64(d*r)/float64(s.samples)))
+	return v * v
 }
 
 // enough is the distance at which a run has converged.
 func (w *watch) enough(s *Solver) float64 {
-	if s.o.StopAtNoise && w.noise > 0 {
-		return max(s.o.Tolerance, 0.1*w.noise)
-	}
-	return s.o.Tolerance
+	return max(s.o.Tolerance, w.share(s)*w.noise)
 }
 
 // measure estimates how far the current state is from a minimiser for the data of all
@@ -234,10 +255,9 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 		}
 	}
 	d, _ := s.u[0].Dims()
-	slowest := 1 - math.Sqrt(min(0.6, float64(d*r)/float64(s.samples)))
-	signal, noise := w.signal(s, objective)
+	signal, noise := w.signal(s, w.p, objective)
 	w.noise = noise
-	w.residual = math.Sqrt(squared) / (curvature * slowest * slowest * signal)
+	w.residual = math.Sqrt(squared) / (curvature * w.slowest(s) * signal)
 	noisy := w.residual < mostlyNoise*noise*math.Sqrt(s.free()/float64(d))
 	if m, ok := s.method.(guarded); ok && noisy && s.iteration > 0 {
 		m.foundNoise(objective)
@@ -286,9 +306,9 @@ func (w *watch) measureSpread(ctx context.Context, s *Solver, mean []float64) er
 // column of U is known to v/(n m lambda signal):
 //
 //	SD ~ sqrt(v d / (n m lambda signal)).
-func (w *watch) signal(s *Solver, objective float64) (signal, noise float64) {
+func (w *watch) signal(s *Solver, p *scaling, objective float64) (signal, noise float64) {
 	d, _ := s.u[0].Dims()
-	least, free := w.p.values[0], s.free()
+	least, free := p.values[0], s.free()
 	if !(least > 0) || free <= 0 {
 		return 1, 0
 	}
@@ -321,6 +341,7 @@ func (s *Solver) settled(ctx context.Context) (Status, error) {
 // finish ends a run whose iterations are done.
 func (s *Solver) finish(ctx context.Context) (Status, error) {
 	s.selectLast()
+	s.refer()
 	s.executor.Step(s.u, s.ridge())
 	if err := s.observe(); err != nil {
 		return Running, err

@@ -19,6 +19,7 @@ type system struct {
 	o      Options
 	net    *consensus.Network
 	mixer  *consensus.Mixer // AGREE
+	sums   *consensus.Mixer // of the initialisation of the accelerated methods
 	hosted []int
 	pool   *kernel.Pool
 	msgs   []consensus.Message
@@ -82,6 +83,16 @@ func newSystem(p *Problem, net *consensus.Network, o Options) (*system, error) {
 		s.pool.Close()
 		return nil, err
 	}
+	if o.Method.accelerated() {
+		along := consensus.Agreement{Polynomial: consensus.Tree}
+		if o.common() {
+			along.Codec = consensus.Int8
+		}
+		if s.sums, err = net.NewMixer(along, s.pool); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
 	s.msgs = make([]consensus.Message, len(s.hosted))
 	return s, nil
 }
@@ -89,6 +100,9 @@ func newSystem(p *Problem, net *consensus.Network, o Options) (*system, error) {
 // close ends what newSystem has begun.
 func (s *system) close() {
 	s.mixer.Close()
+	if s.sums != nil {
+		s.sums.Close()
+	}
 	s.pool.Close()
 }
 
@@ -100,11 +114,13 @@ func (s *system) meet(ctx context.Context) error {
 	}
 	d, wish := float64(s.p.Nodes[0].Features()), s.wish()
 	z := make([][]float64, len(s.hosted))
+	s.unit = units{1, 1}
+	s.scale()
 	for i, k := range s.p.Nodes {
 		x, y := k.MaxAbs()
-		z[i] = []float64{d, -d, wish, -wish, powerBelow(x), powerBelow(y)}
+		z[i] = append([]float64{d, -d, wish, -wish, powerBelow(x), powerBelow(y)}, s.counts(i)...)
 	}
-	if err := s.net.Max(ctx, z); err != nil {
+	if err := s.net.MaxSum(ctx, 6, z); err != nil {
 		return err
 	}
 	switch m := z[0]; {
@@ -113,14 +129,19 @@ func (s *system) meet(ctx context.Context) error {
 	case m[2] != -m[3]:
 		return fmt.Errorf("difalt: the nodes do not run with the same Options and mixing weights")
 	}
-	s.unit = units{unitOf(z[0][4]), unitOf(z[0][5])}
-	s.scale()
-	for i, k := range s.nodes {
-		xx, yy := k.SquareSums(1, 1)
-		z[i] = []float64{float64(k.Len()), float64(k.TotalSamples()), xx, yy}
+	unit := units{unitOf(z[0][4]), unitOf(z[0][5])}
+	for i := range z {
+		z[i] = z[i][6:]
 	}
-	if err := s.net.Sum(ctx, z); err != nil {
-		return err
+	if unit != s.unit { // data far from 1 have to be added up once more
+		s.unit = unit
+		s.scale()
+		for i := range z {
+			z[i] = s.counts(i)
+		}
+		if err := s.net.Sum(ctx, z); err != nil {
+			return err
+		}
 	}
 	s.tasks, s.samples = int(z[0][0]), int(z[0][1])
 	if s.samples == 0 {
@@ -135,6 +156,17 @@ func (s *system) meet(ctx context.Context) error {
 	}
 	s.met = true
 	return s.split()
+}
+
+// counts returns how many data hosted node i has, and the sums of their squares in our
+// units; 0 where the units are yet to be found.
+func (s *system) counts(i int) []float64 {
+	k := s.nodes[i]
+	xx, yy := k.SquareSums(1, 1)
+	if !finite(xx) || !finite(yy) {
+		xx, yy = 0, 0
+	}
+	return []float64{float64(k.Len()), float64(k.TotalSamples()), xx, yy}
 }
 
 // wish is a number of 52 bits that is the same at nodes that want the same.

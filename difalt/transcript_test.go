@@ -60,12 +60,16 @@ func float64s(p []byte) (v []float64) {
 }
 
 // Channels of frames, as in consensus/protocol.go: streams, then from onCollective sums,
-// maxima and broadcasts, and the mean along the tree.
+// maxima and broadcasts, the mean along the tree, and maxima with sums.
 const (
-	onExact, onBasis, onGradient, onTracker, onCollective, onServer = 0, 1, 2, 3, 64, 67
+	onExact, onBasis, onGradient, onTracker, onCollective, onServer, onMeeting = 0, 1, 2, 3, 64, 67, 70
+
+	met = 10 // numbers of the meeting, the largest feature and response 4 and 5
 )
 
-func (f wireFrame) collective() bool { return f.channel >= onCollective && f.channel < onServer }
+func (f wireFrame) collective() bool {
+	return f.channel >= onCollective && f.channel < onServer || f.channel == onMeeting
+}
 
 // A spied is a run with one process a node, and what the tap at one of them has seen.
 type spied struct {
@@ -141,11 +145,7 @@ func (v *spied) run(ctx context.Context, p *difalt.Problem, tr consensus.Transpo
 func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 	t.Helper()
 	if v.o.Method == difalt.Accelerated || v.o.Method == difalt.AcceleratedTracking {
-		sent, sums := v.collectives(v.d * v.r)
-		for k := range sums {
-			products, bases = append(products, v.basis(sent[k])), append(bases, orthonormal(v.basis(sums[k])))
-		}
-		return products, bases
+		return v.products(t)
 	}
 	for _, call := range v.mixes(t, onExact, v.o.InitRounds, 0) {
 		products = append(products, v.basis(call.first))
@@ -153,6 +153,40 @@ func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 	_, us := v.collectives(v.d*v.r + v.r)
 	for _, u := range us {
 		bases = append(bases, v.basis(u))
+	}
+	return products, bases
+}
+
+// products is spectral for the accelerated methods, which add up along the tree. The
+// victim is a leaf of it: it sends, and then it hears.
+func (v *spied) products(t *testing.T) (products, bases []*mat.Dense) {
+	t.Helper()
+	channel, codec := byte(onServer), consensus.Codec(nil)
+	if v.o.Agreement.Codec != nil && v.o.Agreement.Polynomial == consensus.Tree {
+		channel, codec = onGradient, consensus.Int8
+	}
+	up, down := make([]float64, v.d*v.r), make([]float64, v.d*v.r)
+	for _, x := range v.rounds {
+		for k, f := range []wireFrame{x.out[0], x.in[0]} {
+			if f.channel != channel || len(f.code) == 0 || len(bases) == v.o.PowerIterations {
+				continue
+			}
+			known := [][]float64{up, down}[k]
+			if codec == nil {
+				copy(known, float64s(f.code[1:]))
+			} else {
+				change := make([]float64, len(known))
+				if _, err := codec.Decode(change, f.code); err != nil {
+					t.Fatal(err)
+				}
+				floats.Add(known, change)
+			}
+			if k == 0 {
+				products = append(products, v.basis(known))
+			} else {
+				bases = append(bases, orthonormal(v.basis(known)))
+			}
+		}
 	}
 	return products, bases
 }
@@ -170,6 +204,13 @@ func (v *spied) collectives(numbers int) (out, in [][]float64) {
 		}
 	}
 	return out, in
+}
+
+// totals returns the numbers of tasks and samples and the sums of squares that the victim
+// has sent, and those of all.
+func (v *spied) totals() (own, all []float64) {
+	out, in := v.collectives(met)
+	return out[0][met-4:], in[0][met-4:]
 }
 
 // A mixed is what the attacker knows of one call of Mix: the message of the victim before

@@ -103,8 +103,8 @@ func (s *Solver) restart() {
 		p.U0 = clone(s.u)
 		s.p = &p
 	}
-	s.met, s.initial, s.groups, s.grads, s.precisions = false, nil, nil, nil, nil
-	s.status, s.iteration, s.observed, s.restored = Running, 0, -1, false
+	s.met, s.initial, s.groups, s.grads, s.anchors = false, nil, nil, nil, nil
+	s.status, s.iteration, s.observed = Running, 0, -1
 	s.watch.reset()
 	s.method.reset()
 }
