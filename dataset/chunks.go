@@ -74,54 +74,12 @@ func (c *chunks[T]) put(at int, run []float64) {
 	}
 }
 
-// release forgets the chunk that ends before row i, if one does, and returns its
-// bytes.
-func (c *chunks[T]) release(i int) int {
-	if i&(1<<c.shift-1) != 0 && i != c.rows {
-		return 0
-	}
-	k := (i - 1) >> c.shift
-	var v T
-	size := 8
-	if _, single := any(v).(float32); single {
-		size = 4
-	}
-	n := len(c.data[k]) * size
-	c.data[k] = nil
-	return n
-}
-
-// permute moves row i to to[i], which is a permutation, in place. It sets the
-// entries of to to their complement and back.
-func (c *chunks[T]) permute(to []int32) {
-	hand, next := make([]T, c.width), make([]T, c.width)
-	for start := range to {
-		if to[start] < 0 {
-			continue
-		}
-		copy(hand, c.row(start))
-		for i := start; to[i] >= 0; {
-			at := to[i]
-			copy(next, c.row(int(at)))
-			copy(c.row(int(at)), hand)
-			hand, next = next, hand
-			to[i] = ^at
-			i = int(at)
-		}
-	}
-	for i := range to {
-		to[i] = ^to[i]
-	}
-}
-
 // store is the rows of a table in either storage.
 type store interface {
 	add(x []float64)
 	resize(rows int)
 	get(dst []float64, i int)
 	put(at int, run []float64)
-	release(i int) int
-	permute(to []int32)
 }
 
 // fits reports whether a finite v is finite as float32, too: it is below the middle

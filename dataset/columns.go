@@ -19,6 +19,7 @@ const (
 	feature
 	response
 	name
+	dated // a feature whose cells are dates
 )
 
 // The first names of a row are its task and its node; levels follow.
@@ -165,7 +166,7 @@ func (c *columns) findNamed(index map[string]int, o *TableOptions) error {
 func (c *columns) find(index map[string]int, what, name string) (int, error) {
 	i, ok := index[name]
 	if !ok {
-		return -1, fmt.Errorf("there is no column %q for the %s: the columns are %s", name, what, quoted(c.header))
+		return -1, fmt.Errorf("there is no column %q for the %s%s: the columns are %s", name, what, suggestion(name, c.header), quoted(c.header))
 	}
 	return i, nil
 }

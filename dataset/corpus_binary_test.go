@@ -12,12 +12,11 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/mixed"
 	"github.com/difalt/difalt/internal/npz"
-	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"gonum.org/v1/gonum/mat"
 )
 
 const table = "t,a,y\nx,1,2\nx,3,4\nz,5,6\n"
@@ -68,8 +67,8 @@ func malformedArchives(t testing.TB) []malformed {
 		return malformed{name, content, dataset.TableOptions{Task: "c0", Target: "c1"}, want}
 	}
 	ids := dataset.TableOptions{Task: "id", Target: "y", Features: []string{"a"}, Missing: dataset.MissingDrop}
-	dates := ids
-	dates.Features = []string{"when"}
+	nested := ids
+	nested.Features = []string{"list"}
 	nan := string([]byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f})
 	return []malformed{
 		of("truncated.gz", gz[:len(gz)-12], "gzip data end too early"),
@@ -88,7 +87,7 @@ func malformedArchives(t testing.TB) []malformed {
 		{"truncated.parquet", arrow[:len(arrow)-20], ids, []string{"Parquet file is damaged or truncated"}},
 		{"head.parquet", arrow[:6], ids, []string{"Parquet file is damaged or truncated"}},
 		{"footer.parquet", flipped(arrow, -6), ids, []string{"Parquet"}},
-		{"date.parquet", arrow, dates, []string{`column "when"`, "want numbers or strings"}},
+		{"nested.parquet", arrow, nested, []string{`column "list" is nested`}},
 		{"column.parquet", arrow, columns, []string{`no column "t"`, `"site"`}},
 
 		array("truncated.npy", npy("<f8", "2, 3", "short"), "(2, 3) float64", "needs 48 bytes, but 5 are there"),
@@ -158,13 +157,13 @@ func malformedProblems(t testing.TB) []malformed {
 
 // trained returns a model file: two features and four tasks on two nodes.
 func trained(t testing.TB) []byte {
-	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0}))
 	m, err := model.New(model.Parameters{
-		Schema: model.Schema{Columns: []string{"a", "b"}}, Method: "dif", Ridge: 1,
-		Scaling: model.Scaling{Fill: []float64{1, 2}, Center: []float64{1, 2}, Scale: []float64{1, 2}},
-		Mean:    []float64{1, 2}, Nodes: []string{"0", "1"}, U: []*kernel.Basis{u, u},
+		Schema: model.Schema{Columns: []string{"a", "b"}}, Method: "dif",
+		Scaling: model.Scaling{Fill: []float64{1, 2}, Center: []float64{1, 2}, Scale: []float64{1, 2}, TargetScale: 1},
+		Prior:   mixed.Posterior{Prior: &mixed.Prior{W: 2, Rank: 1, Loadings: []float64{1, 0}}, Cover: make([]float64, 4), Noise: 1},
+		Mean:    []float64{1, 2}, Nodes: []string{"0", "1"},
 		Tasks: []string{"task0", "task1", "task2", "task3"}, NodeOf: []int{0, 0, 1, 1}, Samples: []int{6, 6, 6, 6},
-		B: []float64{1, 2, 3, 4}, Precision: []float64{1, 2, 3, 4},
+		Theta: []float64{1, 2, 3, 4, 5, 6, 7, 8},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +225,7 @@ func malformedModels(t testing.TB) []malformed {
 	header := func(text string) []byte {
 		return entry(func(w *npz.Writer) { w.Strings("header", []int{1}, []string{text}) })
 	}
-	nan := entry(func(w *npz.Writer) { w.Float64s("B", []int{1, 4}, []float64{1, 2, math.NaN(), 4}) })
+	nan := entry(func(w *npz.Writer) { w.Float64s("theta", []int{4, 2}, []float64{1, 2, math.NaN(), 4, 5, 6, 7, 8}) })
 	return []malformed{
 		of("text-model.npz", []byte(table), "not a complete .npz file"),
 		of("truncated-model.npz", whole[:len(whole)/2], "not a complete .npz file"),
@@ -235,9 +234,9 @@ func malformedModels(t testing.TB) []malformed {
 		of("other-model.npz", with("header", header(`{"format": "other"}`)), "not a model file"),
 		of("future-model.npz", with("header", header(`{"format": "difalt model", "version": 999}`)), "version 999"),
 		of("header-model.npz", with("header", npy("<f8", "1,", "12345678")), `array "header"`, "(1,) float64"),
-		of("no-basis-model.npz", with("U", nil), `array "U" is missing`),
-		of("shape-model.npz", with("U", npy("<f8", "1, 1, 1", "12345678")), `array "U" is (1, 1, 1) float64`, "want the shape"),
-		of("nan-model.npz", with("B", nan), `array "B"`, "entry 2", "NaN"),
+		of("no-mean-model.npz", with("mean", nil), `array "mean" is missing`),
+		of("shape-model.npz", with("theta", npy("<f8", "1, 1, 1", "12345678")), `array "theta" is (1, 1, 1) float64`, "want the shape"),
+		of("nan-model.npz", with("theta", nan), `array "theta"`, "entry 2", "NaN"),
 		of("scale-model.npz", with("scale", npy("<f8", "2,", strings.Repeat("\x00", 16))), `array "scale": entry 0 is 0`),
 		of("node-model.npz", with("node", entry(func(w *npz.Writer) { w.Ints("node", []int{0, 0, 1, 7}) })), `array "node": entry 3 is 7`),
 		of("task-model.npz", with("task", entry(func(w *npz.Writer) { w.Strings("task", []int{4}, []string{"a", "b", "a", "c"}) })), `array "task"`, "twice"),

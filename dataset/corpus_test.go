@@ -37,7 +37,8 @@ func (m malformed) with(change func(o *dataset.TableOptions)) malformed {
 func malformedTexts() []malformed {
 	single := func(o *dataset.TableOptions) { o.Storage = kernel.Float32 }
 	node := func(o *dataset.TableOptions) { o.Node = "n" }
-	semicolon := func(o *dataset.TableOptions) { o.Delimiter = ';' }
+	comma := func(o *dataset.TableOptions) { o.Delimiter = ',' }
+	point := func(o *dataset.TableOptions) { o.Delimiter, o.Decimal = ';', '.' }
 	site := func(o *dataset.TableOptions) { o.Categorical = []string{"site"} }
 	var many strings.Builder
 	many.WriteString("t,site,y\n")
@@ -60,8 +61,8 @@ func malformedTexts() []malformed {
 		text("text.csv", "t,a,y\nx,1,2\nx,one,2\n", "line 3", `column "a"`, `"one" is not a number`),
 		text("text-target.csv", "t,a,y\nx,1,high\n", "line 2", `column "y"`, `"high" is not a number`),
 		text("long-text.csv", "t,a,y\nx,"+strings.Repeat("z", 5000)+",2\n", "line 2", `column "a"`, `zzz..." is not a number`),
-		text("decimal-comma.csv", "t;a;y\nx;1,5;2\n", "line 2", `column "a"`, `"1,5" is not a number`).with(semicolon),
-		text("thousands.csv", "t,a,y\nx,\"1,234\",2\n", "line 2", `column "a"`, `"1,234" is not a number`),
+		text("decimal-comma.csv", "t;a;y\nx;1,5;2\n", "line 2", `column "a"`, `"1,5" is not a number`).with(point),
+		text("thousands.csv", "t,a,y\nx,\"1,234\",2\n", "line 2", `column "a"`, `"1,234" is a number with a decimal comma, or with a comma between thousands`),
 		text("two-numbers.csv", "t,a,y\nx,1 2,2\n", "line 2", `column "a"`, `"1 2" is not a number`),
 		text("exponent.csv", "t,a,y\nx,1e,2\n", "line 2", `column "a"`, `"1e" is not a number`),
 		text("huge.csv", "t,a,y\nx,1,2\nx,1e400,2\n", "line 3", `column "a"`, "1e400 is too large"),
@@ -80,12 +81,13 @@ func malformedTexts() []malformed {
 		text("quote-inside.csv", "t,a,y\nx\"y,1,2\n", "line 2", "quote within a cell"),
 		text("after-quote.csv", "t,a,y\n\"x\"y,1,2\n", "line 2", "text after the quote"),
 		text("header-quote.csv", "t,\"a,y\nx,1,2\n", "line 1", "does not end"),
-		text("utf16le.csv", "\xff\xfet\x00,\x00a\x00", "UTF-16"),
-		text("utf16be.csv", "\xfe\xff\x00t\x00,\x00a", "UTF-16"),
+		text("utf16le.csv", "\xff\xfet\x00,\x00a\x00", `["t" "a"]`),
+		text("utf16be.csv", "\xfe\xff\x00t\x00,\x00a", `["t" "a"]`),
+		text("utf16.csv", "t\x00,\x00a\x00,\x00y\x00\n\x00", "UTF-16 without a byte order mark"),
+		text("utf32.csv", "\xff\xfe\x00\x00t\x00\x00\x00", "UTF-32"),
 		text("binary.csv", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not text"),
 		text("cr.csv", "t,a,y\rx,1,2\rx,3,4", "CR alone"),
-		text("semicolons.csv", "t;a;y\nx;1;2\n", `no column "t"`, `["t;a;y"]`),
-		text("delimiter.csv", "t,a,y\nx,1,2\n", "delimiter", `'"'`).with(func(o *dataset.TableOptions) { o.Delimiter = '"' }),
+		text("semicolons.csv", "t;a;y\nx;1;2\n", `no column "t"`, `["t;a;y"]`).with(comma),
 		text("two-nodes.csv", "t,a,y,n\nx,1,2,p\nx,1,2,q\n", "line 3", `task "x"`, `node "q" here`, `node "p" before`).with(node),
 		text("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),
 		text("levels.csv", many.String(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(site),

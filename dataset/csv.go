@@ -2,109 +2,105 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
+	"strings"
 )
 
 // ReadCSV reads a table of text, whose first line names the columns unless the
 // options say otherwise, and which may be compressed by gzip or zstd. A byte order
-// mark, CRLF line ends and quoted cells (RFC 4180) are understood; blank lines are
-// skipped. Rows are parsed as they are read, by all processors, and their text is
-// not kept. Errors name the line, the column and the value.
+// mark, UTF-16, CRLF line ends and quoted cells (RFC 4180) are understood; blank lines
+// are skipped. How cells, decimals, thousands and dates are written is found from the
+// first half megabyte, unless the options say it, and [Table.Assumptions] tells; what
+// can be read in two ways is a [FormatError]. Rows are parsed as they are read, by all
+// processors, and their text is not kept. Errors name the line, the column and the
+// value.
 func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
 	l, err := newLoader(o)
 	if err != nil {
 		return nil, err
 	}
-	in, done, err := decompress(r)
+	in, encoding, done, err := decompress(r)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := l.readCSV(in); err != nil {
+	if err := l.readCSV(in, encoding); err != nil {
 		return nil, err
 	}
 	return l.finish()
 }
 
 // readCSV adds the rows of a file.
-func (l *loader) readCSV(r io.Reader) error {
-	delimiter, err := l.o.delimiter()
-	if err != nil {
-		return err
-	}
+func (l *loader) readCSV(r io.Reader, encoding string) error {
 	s := &splitter{in: r, line: 1}
+	s.quote = sniffQuote(s.look())
+	if l.about != nil {
+		return l.describeCSV(s, encoding)
+	}
 	first, line, err := s.next(nil)
 	if err != nil && err != io.EOF {
 		return err
 	}
-	header, rest, err := readHeader(first, delimiter)
+	p, rest, named, err := l.openCSV(first, s.quote)
 	if err != nil {
 		return err
 	}
-	if l.o.NoHeader {
-		for i := range header {
-			header[i] = fmt.Sprintf("c%d", i)
-		}
-		rest = first
-	}
-	if err := l.open(header, "line"); err != nil {
+	line += bytes.Count(first[:len(first)-len(rest)], []byte("\n"))
+	if p.columns, p.decimal, err = l.sniffColumns(p, bytes.Clone(rest), line); err != nil {
 		return err
 	}
-	line += bytes.Count(first[:len(first)-len(rest)], []byte("\n"))
-	p := &recordParser{cols: l.cols, delimiter: delimiter, single: l.single()}
+	for col, f := range p.columns {
+		if f.date != noDate {
+			l.cols.roles[col].kind = dated
+		}
+	}
+	if list := l.assumptions(&p.dialect, encoding, named); list != nil {
+		l.t.assumed = append(l.t.assumed, Assumption{l.file, strings.Join(list, ", ")})
+	}
 	if err := l.parseBlocks(s, p, rest, line); err != nil {
 		return err
 	}
 	return l.close()
 }
 
-// delimiter returns the byte between cells.
-func (o *TableOptions) delimiter() (byte, error) {
-	d := o.Delimiter
-	switch {
-	case d == 0:
-		return ',', nil
-	case d == '"' || d == '\n' || d == '\r' || d == '.' || d == '-' || d == '+' || d >= '0' && d <= '9' || d >= utf8.RuneSelf:
-		return 0, fmt.Errorf("the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
+// openCSV finds the columns of a file from its first block, and returns the parser of its
+// records, those of the block, and whether a line names the columns.
+func (l *loader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte, named bool, err error) {
+	delimiter, err := l.o.checkDelimiter()
+	if err == nil {
+		err = checkText(first)
 	}
-	return byte(d), nil
-}
-
-// readHeader returns the cells of the first record, and what follows it.
-func readHeader(first []byte, delimiter byte) (header []string, rest []byte, err error) {
-	if len(bytes.TrimSpace(first)) == 0 {
-		return nil, nil, errors.New("the table is empty: its first line should name the columns")
+	if err == nil && delimiter == 0 {
+		delimiter, err = sniffDelimiter(bytes.Clone(first), quote, l.o.named())
 	}
-	if bytes.HasPrefix(first, []byte("\xff\xfe")) || bytes.HasPrefix(first, []byte("\xfe\xff")) {
-		return nil, nil, errors.New("line 1: the text is UTF-16: save it as UTF-8")
-	}
-	if i := bytes.IndexByte(first[:min(len(first), 1<<10)], 0); i >= 0 {
-		return nil, nil, fmt.Errorf("line 1: byte %d is zero: this is not text", i)
-	}
-	if i := bytes.IndexByte(first, '\r'); i >= 0 && i < len(first)-1 && !bytes.Contains(first, []byte("\n")) {
-		return nil, nil, errors.New("line 1: lines end with CR alone: save the table with LF or CRLF")
-	}
-	c := csv.NewReader(bytes.NewReader(first))
-	c.Comma = rune(delimiter)
-	header, err = c.Read()
 	if err != nil {
-		return nil, nil, csvError(err)
+		return nil, nil, false, err
 	}
-	return header, first[c.InputOffset():], nil
+	p = &recordParser{dialect: dialect{delimiter: delimiter, quote: quote, decimal: '.'}, single: l.single()}
+	record, rest, err := p.first(first)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	header, named := l.o.sniffHeader(record)
+	if !named {
+		rest = first
+	}
+	if err := l.open(header, "line"); err != nil {
+		if named && len(record) > 1 && countNumbers(record) > len(record)/2 {
+			err = &FormatError{Option: "NoHeader", err: fmt.Errorf("%w; the first line looks like a row of numbers", err)}
+		}
+		return nil, nil, false, err
+	}
+	p.cols = l.cols
+	return p, rest, named, nil
 }
 
-// csvError rewords the errors of encoding/csv.
-func csvError(err error) error {
-	var pe *csv.ParseError
-	if !errors.As(err, &pe) {
-		return err
+func countNumbers(cells []string) (n int) {
+	for _, c := range cells {
+		if looksLikeNumber(c) {
+			n++
+		}
 	}
-	if errors.Is(err, csv.ErrQuote) {
-		return fmt.Errorf("line %d: a quoted cell does not end: the file may be truncated", pe.StartLine)
-	}
-	return fmt.Errorf("line %d: %w", pe.StartLine, pe.Err)
+	return n
 }

@@ -18,10 +18,17 @@ const (
 
 // A splitter cuts text into blocks that end where a record ends.
 type splitter struct {
-	in   io.Reader
-	rest []byte // was read, but not returned
-	line int    // of the first byte of rest
-	err  error  // of in
+	in    io.Reader
+	quote byte
+	rest  []byte // was read, but not returned
+	line  int    // of the first byte of rest
+	err   error  // of in
+}
+
+// look returns the start of the text, before the first call of next.
+func (s *splitter) look() []byte {
+	s.rest = s.fill(nil, blockBytes)
+	return s.rest
 }
 
 // next returns a block, its memory taken from buf if that suffices, and its first
@@ -38,7 +45,7 @@ func (s *splitter) next(buf []byte) (block []byte, line int, err error) {
 			}
 			return buf, line, io.EOF
 		}
-		end := lastRecord(buf)
+		end := lastRecord(buf, s.quote)
 		if end == 0 && size == maxRecord {
 			end = len(buf) // for the parser to complain
 		}
@@ -65,8 +72,8 @@ func (s *splitter) fill(buf []byte, size int) []byte {
 
 // lastRecord returns where the last complete record ends, 0 if none does. Line
 // breaks within quotes, of which an odd number lies before them, end no record.
-func lastRecord(b []byte) int {
-	if bytes.IndexByte(b, '"') < 0 {
+func lastRecord(b []byte, quote byte) int {
+	if bytes.IndexByte(b, quote) < 0 {
 		return bytes.LastIndexByte(b, '\n') + 1
 	}
 	end, within := 0, false
@@ -75,7 +82,7 @@ func lastRecord(b []byte) int {
 		if n == 0 {
 			break
 		}
-		if bytes.Count(b[at:at+n], []byte(`"`))%2 == 1 {
+		if bytes.Count(b[at:at+n], []byte{quote})%2 == 1 {
 			within = !within
 		}
 		at += n

@@ -13,9 +13,9 @@ import (
 // A recordParser turns blocks of CSV into batches. It may be used by several
 // goroutines at once.
 type recordParser struct {
-	cols      *columns
-	delimiter byte
-	single    bool // numbers must fit in float32
+	dialect
+	cols   *columns
+	single bool // numbers must fit in float32
 }
 
 // parse fills the batch with the records of a block, which starts at the given line,
@@ -60,7 +60,7 @@ func (p *recordParser) record(block []byte, at, line int, out *batch) (end, line
 	for col := 0; ; col++ {
 		if col < len(roles) && roles[col].kind == feature {
 			// The common case: a number right up to the delimiter.
-			v, n := number.Prefix(block[at:])
+			v, n := number.Prefix(block[at:], p.decimal)
 			if next := at + n; n > 0 && next < len(block) && (block[next] == p.delimiter || block[next] == '\n') && !(p.single && !fits(v)) {
 				x[roles[col].at] = v
 				at = next + 1
@@ -101,12 +101,12 @@ func (p *recordParser) width(line, cells int) error {
 // cell returns the cell that starts at block[at], without its quotes, and where the
 // delimiter or the line break after it is.
 func (p *recordParser) cell(block []byte, at, line int) (cell span, next int, err error) {
-	if at < len(block) && block[at] == '"' {
+	if at < len(block) && block[at] == p.quote {
 		return p.quotedCell(block, at, line)
 	}
 	next = at
 	for next < len(block) && block[next] != p.delimiter && block[next] != '\n' {
-		if block[next] == '"' {
+		if block[next] == '"' && p.quote == '"' {
 			return cell, 0, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", line)
 		}
 		next++
@@ -119,14 +119,14 @@ func (p *recordParser) cell(block []byte, at, line int) (cell span, next int, er
 func (p *recordParser) quotedCell(block []byte, at, line int) (cell span, next int, err error) {
 	to := at + 1
 	for i := at + 1; i < len(block); i++ {
-		if block[i] == '"' {
+		if block[i] == p.quote {
 			if i++; i >= len(block) || block[i] == p.delimiter || block[i] == '\n' {
 				return span{at + 1, to}, i, nil
 			}
 			if block[i] == '\r' && (i+1 == len(block) || block[i+1] == '\n') {
 				return span{at + 1, to}, i + 1, nil
 			}
-			if block[i] != '"' {
+			if block[i] != p.quote {
 				return cell, 0, fmt.Errorf("line %d: there is text after the quote that ends a cell", line)
 			}
 		}
@@ -163,22 +163,128 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 	if isMissing(cell) {
 		return math.NaN(), nil
 	}
-	v, err := number.Parse(cell)
 	complain := func(format string, args ...any) error {
 		return fmt.Errorf("line %d, column %q: "+format, append([]any{line, p.cols.header[col]}, args...)...)
+	}
+	v, err := p.value(col, cell)
+	if err == nil && finite(v) && !(p.single && p.cols.roles[col].kind == feature && !fits(v)) {
+		return v, nil
 	}
 	text := clip(string(cell))
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, complain("%s is too large", text)
+	case err != nil && p.cols.roles[col].kind == dated:
+		return 0, complain("%q is not a date like those before", text)
 	case err != nil:
-		return 0, complain("%q is not a number", text)
+		return 0, p.notNumber(col, cell, complain("%q is not a number", text))
 	case !finite(v):
 		return 0, complain("the value is %s", text)
-	case p.single && p.cols.roles[col].kind == feature && !fits(v):
-		return 0, complain("%s is too large for float32", text)
 	}
-	return v, nil
+	return 0, complain("%s is too large for float32", text)
+}
+
+// value returns the number, or the date, that a trimmed cell stands for.
+func (p *recordParser) value(col int, cell []byte) (float64, error) {
+	var f cellFormat
+	if p.columns != nil {
+		f = p.columns[col]
+	}
+	if f.date != noDate {
+		if v, ok := f.date.days(cell); ok {
+			return v, nil
+		}
+		return 0, strconv.ErrSyntax
+	}
+	if p.decimal != '.' || f.group != 0 {
+		if v, err, ok := parseMarked(cell, p.decimal, f.group); ok {
+			return v, err
+		}
+		if _, ok := shapeOf(cell); ok { // with other marks
+			return 0, strconv.ErrSyntax
+		}
+	}
+	return number.Parse(cell)
+}
+
+// notNumber adds to the error about a cell which option would help.
+func (p *recordParser) notNumber(col int, cell []byte, err error) error {
+	s, ok := shapeOf(cell)
+	switch column := p.cols.header[col]; {
+	case ok && s.decimal != 0 && s.decimal != p.decimal:
+		return &FormatError{"Decimal", []string{string(s.decimal)}, err}
+	case ok && s.group != 0:
+		return &FormatError{"Thousands", []string{string(s.group)}, err}
+	case ok && s.either != 0:
+		return &FormatError{"Thousands", []string{string(s.either)}, err}
+	case p.cols.roles[col].kind == response:
+		return err
+	default:
+		return &FormatError{"Categorical", []string{column}, err}
+	}
+}
+
+// each calls f with the cells of every record of a text, at most limit of them unless it
+// is 0, and their first line. The cells alias the text, which is changed.
+func (p *recordParser) each(text []byte, line, limit int, f func(line int, cells [][]byte) error) error {
+	var cells [][]byte
+	for at, n := 0, 0; at < len(text) && (limit == 0 || n < limit); n++ {
+		if k := blank(text[at:]); k > 0 {
+			at += k
+			line++
+			n--
+			continue
+		}
+		end, lines, err := p.split(text, at, line, &cells)
+		if err != nil {
+			return err
+		}
+		if err := f(line, cells); err != nil {
+			return err
+		}
+		at = end
+		line += lines
+	}
+	return nil
+}
+
+// split sets cells to those of the record that starts at text[at], and returns where it
+// ends and its number of lines.
+func (p *recordParser) split(text []byte, at, line int, cells *[][]byte) (end, lines int, err error) {
+	*cells = (*cells)[:0]
+	lines = 1
+	for {
+		cell, next, err := p.cell(text, at, line)
+		if err != nil {
+			return 0, 0, err
+		}
+		last := next >= len(text) || text[next] == '\n'
+		if last && cell.hi == next && cell.hi > cell.lo && text[cell.hi-1] == '\r' {
+			cell.hi--
+		}
+		lines += bytes.Count(text[at:min(next, len(text))], []byte("\n"))
+		*cells = append(*cells, text[cell.lo:cell.hi])
+		at = next + 1
+		if last {
+			return min(at, len(text)), lines, nil
+		}
+	}
+}
+
+// first returns the cells of the first record of a block, and what follows it.
+func (p *recordParser) first(block []byte) (cells []string, rest []byte, err error) {
+	text := bytes.Clone(block)
+	at, line := 0, 1
+	for n := blank(text); n > 0; n = blank(text[at:]) {
+		at += n
+		line++
+	}
+	var record [][]byte
+	end, _, err := p.split(text, at, line, &record)
+	for _, c := range record {
+		cells = append(cells, string(c))
+	}
+	return cells, block[end:], err
 }
 
 // trim returns the span without the white space at its ends.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // The first bytes of the formats that are told apart by content.
@@ -29,35 +31,42 @@ const (
 	maxWindow = 128 << 20
 )
 
-// decompress returns the text that r holds, compressed or not, without its byte
-// order mark. done frees what the decoder holds.
-func decompress(r io.Reader) (text io.Reader, done func(), err error) {
+// decompress returns the text that r holds, compressed or not, as UTF-8 without byte
+// order mark, and the name of its encoding if that was another one. done frees what the
+// decoder holds.
+func decompress(r io.Reader) (text io.Reader, encoding string, done func(), err error) {
 	raw := &counter{in: r}
 	in := bufio.NewReaderSize(raw, 1<<16)
 	head, err := in.Peek(4)
 	if err != nil && err != io.EOF {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	done = func() {}
 	switch {
 	case bytes.HasPrefix(head, []byte(magicGzip)):
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, nil, unpackError("gzip", err)
+			return nil, "", nil, unpackError("gzip", err)
 		}
 		in = bufio.NewReaderSize(&unpacker{in: z, raw: raw, kind: "gzip"}, 1<<16)
 	case bytes.HasPrefix(head, []byte(magicZstd)):
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
-			return nil, nil, unpackError("zstd", err)
+			return nil, "", nil, unpackError("zstd", err)
 		}
 		done = z.Close
 		in = bufio.NewReaderSize(&unpacker{in: z, raw: raw, kind: "zstd"}, 1<<16)
 	}
-	if b, _ := in.Peek(3); string(b) == "\ufeff" {
+	switch b, _ := in.Peek(4); {
+	case bytes.HasPrefix(b, []byte("\ufeff")):
 		_, _ = in.Discard(3)
+	case bytes.HasPrefix(b, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(b, []byte("\x00\x00\xfe\xff")):
+		return nil, "", done, errors.New("line 1: the text is UTF-32: save it as UTF-8")
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
+		return transform.NewReader(in, decoder), "UTF-16", done, nil
 	}
-	return in, done, nil
+	return in, "", done, nil
 }
 
 // A counter counts the bytes that are read through it.

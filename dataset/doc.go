@@ -8,17 +8,18 @@
 // ([ReadProblem]) or row by row from the caller ([Table.Append]). [TableOptions] says
 // which columns are task, target, node and features, which of them are categorical,
 // and what becomes of missing values; [Table.Schema] keeps what was learned from the
-// first table for the next. Package fit trains on tables, and package model
+// first table for the next. How CSV is written is found from its first rows, and
+// [Table.Assumptions] tells what is not the plain way. [Describe] says what a file holds
+// without training on it. Package fit trains on tables, and package model
 // predicts.
 //
 // # Memory
 //
 // Rows are parsed as they are read, so that a table takes 8 bytes a number, or 4 with
-// float32 storage, whatever the size of the file's text. [Table.Pack] copies it, and
-// [Table.PackAndRelease] gives the table back while it packs: both together then need
-// little more than the packed tasks alone. Compressed text that unpacks to more than a
-// hundred times its size, and arrays or columns that claim to, are refused beyond
-// some megabytes, as are single cells of many megabytes.
+// float32 storage, whatever the size of the file's text. [Table.Pack] copies it.
+// Compressed text that unpacks to more than a hundred times its size, and arrays or
+// columns that claim to, are refused beyond some megabytes, as are single cells of many
+// megabytes.
 //
 // # Errors
 //

@@ -66,23 +66,6 @@ func ExampleReadFiles() {
 	// line 2, column "kind": the level "mall" is not known: it may be ["kiosk" "market"]
 }
 
-func ExampleTable_PackAndRelease() {
-	table, err := dataset.ReadCSV(strings.NewReader("task,a,b,y\nx,1,2,3\nz,4,5,6\nx,7,8,9\n"), dataset.TableOptions{Task: "task", Target: "y"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := table.AssignBlocks(1); err != nil {
-		log.Fatal(err)
-	}
-	layout, err := table.Layout()
-	if err != nil {
-		log.Fatal(err)
-	}
-	nodes, _ := table.PackAndRelease(layout, nil, len(table.Features()), nil)
-	fmt.Println(nodes[0].Len(), "tasks; the responses of the first are", nodes[0].Y(0))
-	// Output: 2 tasks; the responses of the first are [3 9]
-}
-
 // Missing features can be kept: package fit fills them in.
 func ExampleTable_Missing() {
 	const text = "task,a,y\nx,1,0\nx,NA,0\nz,3,0\n"

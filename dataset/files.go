@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +14,10 @@ import (
 )
 
 // ReadFiles reads a table from one file or several, each of which is named by its
-// path or matches a pattern such as "site-*.csv" (path/filepath.Match). Their content
-// says what they are: CSV, also compressed by gzip or zstd ([ReadCSV]), Parquet, or
-// an array of NumPy (.npy, N x k, whose columns are c0, c1, ...).
+// path, is the standard input ("-"), or matches a pattern such as "site-*.csv"
+// (path/filepath.Match). Their content says what they are: CSV, also compressed by gzip
+// or zstd ([ReadCSV]), Parquet, or an array of NumPy (.npy, N x k, whose columns are c0,
+// c1, ...). The last two are kept in memory as a whole where they come from a pipe.
 //
 // Several files are one table, with the features of the first. If no column names
 // the nodes, each file is a node, named by the file without folder and extension.
@@ -37,6 +40,7 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 			}
 			nodes[l.node] = path
 		}
+		l.file = path
 		if err := l.readFile(path); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -47,6 +51,9 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	}
 	return t, nil
 }
+
+// Stdin is the path that stands for the standard input.
+const Stdin = "-"
 
 // matching returns the files that ReadFiles would read, in its order: that of the
 // patterns, and of names within a pattern. A pattern without a match is an error.
@@ -86,11 +93,14 @@ func stem(path string) string {
 
 // readFile adds the rows of a file.
 func (l *loader) readFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return withoutPath(err)
+	f := os.Stdin
+	if path != Stdin {
+		var err error
+		if f, err = os.Open(path); err != nil {
+			return withoutPath(err)
+		}
+		defer f.Close()
 	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return withoutPath(err)
@@ -98,28 +108,37 @@ func (l *loader) readFile(path string) error {
 	if info.IsDir() {
 		return errors.New("it is a folder")
 	}
-	head := make([]byte, len(magicNPY))
-	if info.Mode().IsRegular() { // what a pipe has is read once
-		n, err := f.ReadAt(head, 0)
-		if err != nil && err != io.EOF {
-			return withoutPath(err)
-		}
-		head = head[:n]
+	in := bufio.NewReaderSize(f, 1<<16)
+	head, err := in.Peek(len(magicNPY))
+	if err != nil && err != io.EOF {
+		return withoutPath(err)
 	}
 	switch s := string(head); {
 	case strings.HasPrefix(s, magicParquet):
-		return l.readParquet(f, info.Size())
+		return l.readWhole(l.readParquet, f, in, info)
 	case strings.HasPrefix(s, magicNPY):
-		return l.readNPY(f, info.Size())
+		return l.readWhole(l.readNPY, f, in, info)
 	case strings.HasPrefix(s, magicZip):
-		return errors.New("it is a zip archive: want CSV, Parquet or .npy; problem files (.npz) are read by ReadProblem, and spreadsheets have to be saved as CSV")
+		return errors.New("it is a zip archive: want CSV, Parquet or .npy; a problem file has a name that ends with .npz, and a spreadsheet has to be saved as CSV")
 	}
-	text, done, err := decompress(f)
+	text, encoding, done, err := decompress(in)
 	if err != nil {
-		return err
+		return withoutPath(err)
 	}
 	defer done()
-	return l.readCSV(text)
+	return l.readCSV(text, encoding)
+}
+
+// readWhole calls read with all of a file, which goes to memory unless it is regular.
+func (l *loader) readWhole(read func(io.ReaderAt, int64) error, f *os.File, in *bufio.Reader, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return read(f, info.Size())
+	}
+	all, err := io.ReadAll(in)
+	if err != nil {
+		return withoutPath(err)
+	}
+	return read(bytes.NewReader(all), int64(len(all)))
 }
 
 // withoutPath strips the path from an error, for callers that add it.

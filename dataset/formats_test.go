@@ -5,6 +5,8 @@ import (
 	"os"
 	"reflect"
 	"testing"
+
+	"github.com/difalt/difalt/kernel"
 )
 
 // Files that NumPy wrote, in C order of float64 and in Fortran order of big-endian
@@ -58,9 +60,88 @@ func TestReadParquet(t *testing.T) {
 			}
 		}
 	}
-	for column, want := range map[string]string{"when": "want numbers or strings", "list": "nested", "site": "holds strings"} {
+	for column, want := range map[string]string{"list": "nested", "site": "holds strings"} {
 		_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "y", Features: []string{column}})
 		checkMessage(t, column, err, []string{`column "` + column + `"`, want})
+	}
+}
+
+// Files that Arrow wrote, the second one as older programs do. The days of a date are
+// counted from 1970, decimals rounded once, names keep all digits.
+func TestParquetTypes(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		path, column string
+		want         []float64
+	}{
+		{"types", "signed", []float64{-1 << 63, 1 << 53, nan}},
+		{"types", "dec32", []float64{123.45, -0.01, nan}},
+		{"types", "dec64", []float64{12345678901.2345, -0.0001, 7}},
+		{"types", "dec128", []float64{1234567890123456789012345678.0123456789, -0.3, 1}},
+		{"types", "day", []float64{-1, 19782, nan}},
+		{"types", "ms", []float64{1.25, -0.5, nan}},
+		{"types", "us", []float64{1.25, -0.5, nan}},
+		{"types", "ns", []float64{1.25, -0.5, nan}},
+		{"types", "half", []float64{1.5, -0x1p-24, 65504}},
+		{"types", "unsigned", []float64{1 << 64, 1 << 63, 0}},
+		{"types-old", "dec128", []float64{1234567890123456789012345678.0123456789, -0.3, 1}},
+		{"types-old", "dec64", []float64{12345678901.2345, -0.0001, 7}},
+		{"types-old", "ns", []float64{1.25, -0.5, nan}},
+	} {
+		tab, err := ReadFiles([]string{"testdata/" + c.path + ".parquet"}, TableOptions{Task: "id", Target: "y", Features: []string{c.column}, Missing: MissingKeep})
+		if err != nil {
+			t.Errorf("%s: %v", c.column, err)
+			continue
+		}
+		for i, want := range c.want {
+			if x := tab.X(make([]float64, 1), i)[0]; x != want && !(math.IsNaN(x) && math.IsNaN(want)) {
+				t.Errorf("%s: row %d is %v, want %v", c.column, i, x, want)
+			}
+		}
+		if want := []string{"18446744073709551615", "9223372036854775809", "9007199254740993"}; !reflect.DeepEqual(tab.Tasks(), want) {
+			t.Errorf("%s: tasks %q", c.column, tab.Tasks())
+		}
+		dates := map[string]bool{"day": true, "ms": true, "us": true, "ns": true}[c.column]
+		if dates != (tab.Assumptions() != nil) {
+			t.Errorf("%s: assumed %v", c.column, tab.Assumptions())
+		}
+	}
+	for column, want := range map[string][]string{
+		"signed": {"-9223372036854775808", "9007199254740993"},
+		"dec32":  {"123.45", "-0.01"},
+		"dec128": {"1234567890123456789012345678.0123456789", "-0.3000000000", "1.0000000000"},
+		"day":    {"1969-12-31", "2024-02-29"},
+		"ns":     {"1970-01-02T06:00:00Z", "1969-12-31T12:00:00Z"},
+	} {
+		tab, err := ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: column, Target: "y", Features: []string{"half"}, Missing: MissingDrop})
+		if err != nil || !reflect.DeepEqual(tab.Tasks(), want) {
+			t.Errorf("tasks of %s: %v, want %q (%v)", column, tab, want, err)
+		}
+	}
+	_, err := ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: "id", Target: "y"})
+	checkMessage(t, "time", err, []string{`column "time" is of type TIME`})
+	_, err = ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: "id", Target: "y", Features: []string{"unsigned"}, Storage: kernel.Float32})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Every half precision number there is, against its definition by powers of two.
+func TestFloat16(t *testing.T) {
+	for h := range 1 << 16 {
+		sign, exponent, fraction := 1-2*float64(h>>15), h>>10&31, float64(h&1023)/1024
+		want := sign * math.Pow(2, float64(exponent-15)) * (1 + fraction)
+		switch {
+		case exponent == 0:
+			want = sign * math.Pow(2, -14) * fraction
+		case exponent == 31 && fraction == 0:
+			want = sign * math.Inf(1)
+		case exponent == 31:
+			want = math.NaN()
+		}
+		if got := float16([]byte{byte(h), byte(h >> 8)}); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Fatalf("%04x is %v, want %v", h, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
@@ -55,9 +56,12 @@ type loader struct {
 	t      *Table
 	levels []*levels // of every categorical column
 
+	about *describer // takes the rows in place of t, if it is set
+
 	// Of the current file.
 	cols *columns
 	unit string // "line" or "row"
+	file string // its path, empty for a stream
 	node string // of all rows; empty if a column or nothing says it
 	gaps []gaps // of features, target, task and node
 }
@@ -71,11 +75,35 @@ func newLoader(o TableOptions) (*loader, error) {
 			return nil, err
 		}
 	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
 	return &loader{o: o}, nil
+}
+
+// Validate refuses options about the text of CSV that are not there. Those about columns
+// need a file.
+func (o *TableOptions) Validate() error {
+	if _, err := o.checkDelimiter(); err != nil {
+		return err
+	}
+	if o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',' {
+		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: want '.' or ','", o.Decimal)
+	}
+	if o.Thousands != 0 && !strings.ContainsRune(",.' ", o.Thousands) || o.Thousands != 0 && o.Thousands == o.Decimal {
+		return formatErrorf("Thousands", []string{",", ".", "'", " "}, "the mark between thousands is %q: want one of , . ' and space, and not the decimal mark", o.Thousands)
+	}
+	if _, known := dateOrders[o.Dates]; o.Dates != "" && !known {
+		return formatErrorf("Dates", []string{"dmy", "mdy"}, "the order of dates is %q: want ymd, dmy or mdy", o.Dates)
+	}
+	return nil
 }
 
 // open begins a file with the given columns.
 func (l *loader) open(header []string, unit string) (err error) {
+	if l.about != nil {
+		return l.describeColumns(header)
+	}
 	o := l.o
 	if l.t != nil && o.Schema == nil {
 		o.Features = l.t.schema.Columns
@@ -111,6 +139,9 @@ func (l *loader) open(header []string, unit string) (err error) {
 
 // add appends the rows of a batch, up to one that is wrong. It may change the batch.
 func (l *loader) add(b *batch) error {
+	if l.about != nil {
+		return l.about.addBatch(l, b)
+	}
 	for i := range b.rows {
 		if err := l.addRow(b, i); err != nil {
 			return err
@@ -122,18 +153,17 @@ func (l *loader) add(b *batch) error {
 func (l *loader) addRow(b *batch, i int) error {
 	t := l.t
 	x := b.x[i*b.width:][:b.width]
-	where := func() string { return fmt.Sprintf("%s %d", l.unit, b.line[i]) }
 	bad, gap := false, false // a value is missing that must be there, or any
 	miss := func(column int) {
 		gap = true
-		l.gaps[column].add(where)
+		l.gaps[column].add(b.line[i])
 	}
 	for k, c := range l.cols.categories {
 		x[c.stored] = math.NaN()
 		if cell := b.name(i, levelNames+k); !isMissing(cell) {
 			code, err := l.levels[k].of(cell)
 			if err != nil {
-				return fmt.Errorf("%s, %w", where(), err)
+				return fmt.Errorf("%s %d, %w", l.unit, b.line[i], err)
 			}
 			x[c.stored] = float64(code)
 		}
@@ -200,10 +230,13 @@ func (l *loader) join(b *batch, i int, node string) error {
 
 // close ends a file.
 func (l *loader) close() error {
+	if l.about != nil {
+		return nil
+	}
 	c := l.cols
 	if l.o.Missing == MissingRefuse {
 		named := append(slices.Clone(c.features), l.o.Target, l.o.Task, l.o.Node)
-		if err := refuseGaps(named, l.gaps); err != nil {
+		if err := refuseGaps(named, l.gaps, l.unit); err != nil {
 			return err
 		}
 	}

@@ -26,12 +26,12 @@ func isMissing(cell []byte) bool {
 // gaps counts the missing values of a column.
 type gaps struct {
 	count int
-	first string // where the first one is
+	first int // line or row of the first one
 }
 
-func (g *gaps) add(where func() string) {
+func (g *gaps) add(line int) {
 	if g.count == 0 {
-		g.first = where()
+		g.first = line
 	}
 	g.count++
 }
@@ -41,11 +41,11 @@ func (g *gaps) add(where func() string) {
 var ErrMissing = errors.New("there are missing values")
 
 // refuseGaps returns the error that counts missing values, nil if there are none.
-func refuseGaps(columns []string, missing []gaps) error {
+func refuseGaps(columns []string, missing []gaps, unit string) error {
 	var list []string
 	for i, g := range missing {
 		if g.count > 0 {
-			list = append(list, fmt.Sprintf("%d in column %q (first on %s)", g.count, columns[i], g.first))
+			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, columns[i], unit, g.first))
 		}
 	}
 	if list == nil {

@@ -31,8 +31,16 @@ type TableOptions struct {
 	Missing Missing
 	// Storage is how features are kept: float64, or float32 in half of the memory.
 	Storage kernel.Storage
-	// Delimiter separates the cells of CSV; 0 is the comma.
+	// Delimiter separates the cells of CSV; 0 finds it: comma, semicolon, tab or |.
 	Delimiter rune
+	// Decimal is the decimal mark of CSV, '.' or ','; 0 finds it.
+	Decimal rune
+	// Thousands is what may separate the thousands of numbers in CSV: ',', '.', '\'' or
+	// ' ', which stands for all spaces; 0 finds it for every column.
+	Thousands rune
+	// Dates is the order of dates in CSV whose year is last, "dmy" or "mdy"; empty finds
+	// it. Columns of dates become days since 1970-01-01, with their time if they have one.
+	Dates string
 	// NoHeader says that the first line of CSV is a row, not the names of the columns,
 	// which are then c0, c1, and so on.
 	NoHeader bool

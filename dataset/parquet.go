@@ -36,6 +36,9 @@ func (l *loader) readParquet(f io.ReaderAt, size int64) (err error) {
 	if err := l.checkParquetSize(file, size); err != nil {
 		return err
 	}
+	if l.about != nil {
+		l.describeParquet(file)
+	}
 	columns, err := l.parquetColumns(file)
 	if err != nil {
 		return err
@@ -71,23 +74,25 @@ func (l *loader) checkParquetSize(file *parquet.File, size int64) error {
 
 // A parquetColumn decodes one column of a file.
 type parquetColumn struct {
-	name     string
-	at       int // among the columns of the file
-	leaf     int // among its chunks
-	role     role
-	unsigned bool
-	double   bool // a feature of float64
-	float    bool // or of float32
-	pages    parquet.Pages
-	values   parquet.ValueReader
-	buf      []parquet.Value
-	floats   *floatPage // the current page of a float feature, in place of values
+	name   string
+	at     int // among the columns of the file
+	leaf   int // among its chunks
+	role   role
+	kind   parquetType
+	double bool // a feature of float64
+	float  bool // or of float32
+	pages  parquet.Pages
+	values parquet.ValueReader
+	buf    []parquet.Value
+	floats *floatPage // the current page of a float feature, in place of values
 }
 
 // parquetColumns returns the columns that have a role, and refuses those that hold
 // neither numbers nor strings.
 func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 	var out []*parquetColumn
+	var dates []string
+	leaves := leavesOf(file.Metadata().Schema)
 	for i, c := range file.Root().Columns() {
 		r := l.cols.roles[i]
 		if r.kind == ignored {
@@ -96,43 +101,67 @@ func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 		if !c.Leaf() || c.Repeated() {
 			return nil, fmt.Errorf("column %q is nested: want numbers or strings", c.Name())
 		}
-		text, unsigned, ok := parquetKind(c.Type())
+		if int(c.Index()) >= len(leaves) {
+			return nil, fmt.Errorf("column %q is not in the schema", c.Name())
+		}
+		kind, ok := parquetTypeOf(c.Type(), leaves[c.Index()].LogicalType)
 		if !ok {
-			return nil, fmt.Errorf("column %q is of type %s: want numbers or strings", c.Name(), c.Type())
+			return nil, formatErrorf("Drop", []string{c.Name()}, "column %q is of type %s: want numbers, dates or strings", c.Name(), c.Type())
 		}
-		if text && r.kind != name {
-			return nil, fmt.Errorf("column %q holds strings: want numbers, or name it as a categorical column", c.Name())
+		if kind.text && r.kind == response {
+			return nil, fmt.Errorf("column %q holds strings: want numbers", c.Name())
 		}
-		kind, feature := c.Type().Kind(), r.kind == feature
+		if kind.text && r.kind != name {
+			return nil, formatErrorf("Categorical", []string{c.Name()}, "column %q holds strings: want numbers, or name it as a categorical column", c.Name())
+		}
+		if kind.dates && r.kind == feature {
+			dates = append(dates, c.Name())
+		}
+		physical, plain := c.Type().Kind(), r.kind == feature && kind.plain
 		out = append(out, &parquetColumn{
-			name: c.Name(), at: i, leaf: int(c.Index()), role: r, unsigned: unsigned,
-			double: feature && kind == parquet.Double, float: feature && kind == parquet.Float,
+			name: c.Name(), at: i, leaf: int(c.Index()), role: r, kind: kind,
+			double: plain && physical == parquet.Double, float: plain && physical == parquet.Float,
 			buf: make([]parquet.Value, parquetRows),
 		})
+	}
+	if dates != nil && l.t != nil {
+		l.t.assumed = append(l.t.assumed, Assumption{l.file, fmt.Sprintf("dates in %s as days since 1970-01-01", quotedList(dates))})
 	}
 	return out, nil
 }
 
-// parquetKind says what a column holds; ok is false for what is neither a number nor
-// a string, such as dates and decimals.
-func parquetKind(t parquet.Type) (text, unsigned, ok bool) {
-	var annotation format.LogicalTypeValue
-	if l := t.LogicalType(); l != nil {
-		annotation = l.Value
-	}
-	switch t.Kind() {
-	case parquet.Boolean, parquet.Float, parquet.Double:
-		return false, false, annotation == nil
-	case parquet.Int32, parquet.Int64:
-		i, integer := annotation.(*format.IntType)
-		return false, integer && !i.IsSigned, integer || annotation == nil
-	case parquet.ByteArray:
-		switch annotation.(type) {
-		case nil, *format.StringType, *format.EnumType:
-			return true, false, true
+// describeParquet gives the columns of a file the roles that suit their types.
+func (l *loader) describeParquet(file *parquet.File) {
+	leaves := leavesOf(file.Metadata().Schema)
+	for i, c := range file.Root().Columns() {
+		var kind parquetType
+		ok := c.Leaf() && !c.Repeated() && int(c.Index()) < len(leaves)
+		if ok {
+			kind, ok = parquetTypeOf(c.Type(), leaves[c.Index()].LogicalType)
+		}
+		switch {
+		case !ok:
+			l.cols.roles[i].kind = ignored
+			l.about.columns[i].other = true
+			l.about.remark("%q is of a type that holds neither numbers, dates nor text.", clip(c.Name()))
+		case kind.text || i == l.about.task:
+			l.cols.roles[i] = role{name, l.cols.names}
+			l.cols.names++
+		default:
+			l.about.columns[i].dated = kind.dates
 		}
 	}
-	return false, false, false
+}
+
+// leavesOf returns the elements of a schema that hold values, in the order of their
+// columns.
+func leavesOf(schema []format.SchemaElement) (leaves []format.SchemaElement) {
+	for _, e := range schema {
+		if e.Type.Valid {
+			leaves = append(leaves, e)
+		}
+	}
+	return leaves
 }
 
 // readRowGroup adds the rows of a group, of which the first has the given number.
@@ -216,42 +245,35 @@ func parquetError(err error) error {
 // takeColumn stores n values of a column in the rows of a batch.
 func (l *loader) takeColumn(b *batch, c *parquetColumn, n int) error {
 	for i, v := range c.buf[:n] {
-		if v.Kind() == parquet.ByteArray {
-			at := len(b.text)
-			b.text = append(b.text, v.ByteArray()...)
-			b.names[i*b.texts+c.role.at] = trim(b.text, span{at, len(b.text)})
+		switch {
+		case v.IsNull() && c.role.kind == name:
 			continue
-		}
-		number := math.NaN()
-		switch v.Kind() {
-		case parquet.Double:
-			number = v.Double()
-		case parquet.Float:
-			number = float64(v.Float())
-		case parquet.Int32:
-			number = float64(v.Int32())
-			if c.unsigned {
-				number = float64(v.Uint32())
+		case v.IsNull():
+			if err := l.store(b, i, c.at, math.NaN()); err != nil {
+				return err
 			}
-		case parquet.Int64:
-			if k := v.Int64(); k > 1<<53 || k < -1<<53 {
-				return fmt.Errorf("row %d, column %q: the integer %s is too large", b.line[i], c.name, v)
+		case c.kind.text:
+			b.setName(i, c.role.at, v.ByteArray())
+		case c.role.kind == name && c.kind.name != nil:
+			b.setName(i, c.role.at, []byte(c.kind.name(v)))
+		default:
+			x := c.kind.value(v)
+			// The common case, before what store has to tell apart.
+			if c.role.kind == feature && fits(x) {
+				b.x[i*b.width+c.role.at] = x
+				continue
 			}
-			number = float64(v.Int64())
-		case parquet.Boolean:
-			number = 0
-			if v.Boolean() {
-				number = 1
+			if err := l.store(b, i, c.at, x); err != nil {
+				return err
 			}
-		}
-		// The common case, before what store has to tell apart.
-		if c.role.kind == feature && fits(number) {
-			b.x[i*b.width+c.role.at] = number
-			continue
-		}
-		if err := l.store(b, i, c.at, number); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// setName sets a name of a row.
+func (b *batch) setName(row, which int, name []byte) {
+	at := len(b.text)
+	b.text = append(b.text, name...)
+	b.names[row*b.texts+which] = trim(b.text, span{at, len(b.text)})
 }

@@ -19,11 +19,12 @@ type Table struct {
 	schema   model.Schema
 	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
+	kept     []int // features of the stored columns that Take has left, nil for all
+	width    int   // features before Take
 	x        store
-	slot     []int32 // where x has a row; nil if in order
-	released bool    // x is empty
-	missing  []int   // rows without a value, of every feature column; nil if never counted
+	missing  []int // rows without a value, of every feature column; nil if never counted
 	dropped  int
+	assumed  []Assumption
 	y        []float64
 	target   bool
 	task     []int32 // of every row
@@ -71,7 +72,7 @@ func newTable(width int, target bool, storage kernel.Storage) *Table {
 // otherwise all rows of a task must name the same node.
 func (t *Table) Append(task, node string, x []float64, y float64) error {
 	row := t.Rows() + 1
-	if t.coding != nil || t.released {
+	if t.coding != nil {
 		return fmt.Errorf("row %d cannot be added: only to a table of numbers that holds its rows", row)
 	}
 	if len(x) != len(t.features) {
@@ -190,17 +191,24 @@ func (t *Table) Y(row int) float64 { return t.y[row] }
 // levels.
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
-	if t.released {
-		panic("dataset: the features of the table were released")
+	if t.kept == nil {
+		t.stored(dst, row)
+		return dst
 	}
-	if t.slot != nil {
-		row = int(t.slot[row])
+	all := make([]float64, t.width)
+	t.stored(all, row)
+	for j, k := range t.kept {
+		dst[j] = all[k]
 	}
+	return dst
+}
+
+// stored sets dst to all features of a stored row.
+func (t *Table) stored(dst []float64, row int) {
 	t.x.get(dst, row)
 	if t.coding != nil {
 		expand(dst, t.coding)
 	}
-	return dst
 }
 
 // Schema returns how the columns of a file became the features: TableOptions.Schema

@@ -28,7 +28,7 @@ func WriteProblem(path string, p *difalt.Problem, w *topology.Weights) error {
 	}
 	defer f.Close()
 	if err := writeProblem(f, p, w); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+		return err
 	}
 	return f.Commit()
 }

@@ -2,6 +2,7 @@
 package number
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unsafe"
@@ -11,10 +12,10 @@ import (
 var exact = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
 	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// Prefix parses the longest prefix of s that reads like a decimal number, and
-// returns its value, rounded correctly, and its length. The length is 0 where there
-// is none, or where it takes [Parse] to tell.
-func Prefix(s []byte) (v float64, n int) {
+// Prefix parses the longest prefix of s that reads like a decimal number with the given
+// decimal mark, and returns its value, rounded correctly, and its length. The length is
+// 0 where there is none, or where it takes [Parse] to tell.
+func Prefix(s []byte, mark byte) (v float64, n int) {
 	i := 0
 	negative := false
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
@@ -27,7 +28,7 @@ func Prefix(s []byte) (v float64, n int) {
 		m = 10*m + uint64(s[i]-'0')
 	}
 	digits, fraction := i-start, 0
-	if i < len(s) && s[i] == '.' {
+	if i < len(s) && s[i] == mark {
 		i++
 		start = i
 		for ; i < len(s) && s[i]-'0' <= 9; i++ {
@@ -50,7 +51,7 @@ func Prefix(s []byte) (v float64, n int) {
 	}
 	// A product or quotient of two exact numbers is rounded once, so correctly.
 	if digits > 19 || m > 1<<53 || e < -22 || e > 22 {
-		v, err := Parse(s[:i])
+		v, err := parseWith(s[:i], mark)
 		if err != nil {
 			return 0, 0
 		}
@@ -66,6 +67,14 @@ func Prefix(s []byte) (v float64, n int) {
 		v = -v
 	}
 	return v, i
+}
+
+// parseWith is Parse for a number with the given decimal mark.
+func parseWith(s []byte, mark byte) (float64, error) {
+	if mark != '.' {
+		s = bytes.Replace(s, []byte{mark}, []byte("."), 1)
+	}
+	return Parse(s)
 }
 
 // exponentOf parses the digits after an e, and returns their number and value.

@@ -11,7 +11,7 @@ import (
 // Whatever Prefix takes must be what strconv makes of the same text.
 func check(t *testing.T, s string) {
 	t.Helper()
-	v, n := Prefix([]byte(s))
+	v, n := Prefix([]byte(s), '.')
 	if n == 0 {
 		return
 	}
@@ -28,7 +28,7 @@ func TestPrefix(t *testing.T) {
 		"1e400": 0, "12345678901234567890123": 23, "1_000": 1, "0x10": 1,
 		"9007199254740993": 16, "1e23": 4, "123456789012345678e-30": 22,
 	} {
-		if _, got := Prefix([]byte(s)); got != n {
+		if _, got := Prefix([]byte(s), '.'); got != n {
 			t.Errorf("%q: length %d, want %d", s, got, n)
 		}
 		check(t, s)
@@ -55,6 +55,6 @@ func BenchmarkPrefix(b *testing.B) {
 	s := []byte("-0.482913,")
 	b.SetBytes(int64(len(s)))
 	for b.Loop() {
-		Prefix(s)
+		Prefix(s, '.')
 	}
 }

@@ -1,0 +1,248 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+)
+
+// A Description says what a table holds, whether or not it is fit for training.
+type Description struct {
+	File    string              `json:"file"`
+	Rows    int                 `json:"rows"`
+	Assumed string              `json:"assumed,omitempty"` // as Assumption.Text
+	Columns []ColumnDescription `json:"columns"`
+	Tasks   *TaskDescription    `json:"tasks,omitempty"`
+	// Remarks are sentences about what is wrong or suspicious.
+	Remarks []string `json:"remarks"`
+}
+
+// A ColumnDescription says what a column holds. Of numbers and dates, which are days since
+// 1970-01-01, it has the range, the mean and the standard deviation; of text the most
+// frequent levels.
+type ColumnDescription struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type"` // integer, number, date, text, mixed, empty, or other
+	Missing  int      `json:"missing"`
+	Distinct int      `json:"distinct"`
+	AtLeast  bool     `json:"at_least,omitempty"` // there are more than Distinct
+	Min      *float64 `json:"min,omitempty"`
+	Max      *float64 `json:"max,omitempty"`
+	Mean     *float64 `json:"mean,omitempty"`
+	SD       *float64 `json:"sd,omitempty"`
+	Levels   []Level  `json:"levels,omitempty"`
+}
+
+// A Level is a text with its number of rows.
+type Level struct {
+	Name string `json:"name"`
+	Rows int    `json:"rows"`
+}
+
+// A TaskDescription says how many rows the tasks have.
+type TaskDescription struct {
+	Column string `json:"column"`
+	Tasks  int    `json:"tasks"`
+	Min    int    `json:"min_rows"`
+	Median int    `json:"median_rows"`
+	Max    int    `json:"max_rows"`
+}
+
+// Describe reads a table as [ReadFiles] would, from one file, and says what it holds. Of
+// the options, Task and Target may be empty; Features, Categorical, Drop, Schema and
+// Missing are not used. It goes on where training would stop: cells that are no numbers,
+// rows of other lengths and columns of one name become remarks. A file without a single
+// row is an error.
+func Describe(path string, o TableOptions) (*Description, error) {
+	o.Features, o.Categorical, o.Drop, o.Schema, o.Node = nil, nil, nil, nil, ""
+	l, err := newLoader(o)
+	if err != nil {
+		return nil, err
+	}
+	l.file = path
+	l.about = &describer{o: &l.o, pick: rand.New(rand.NewPCG(1, 1))}
+	if err := l.readFile(path); err != nil && l.about.rows == 0 {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	} else if err != nil {
+		l.about.remark("Reading stopped: %v.", err)
+	}
+	d, err := l.about.description()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d.File = path
+	return d, nil
+}
+
+// A describer collects what a file holds.
+type describer struct {
+	o       *TableOptions
+	rows    int
+	columns []*columnStats
+	assumed []string
+	remarks []string
+	ragged  int            // rows with another number of cells
+	first   string         // where the first of them is
+	tasks   map[string]int // rows of every task, nil if none are asked for
+	task    int            // its column
+	pick    *rand.Rand     // of the sample
+	slot    int            // of the current row in it, -1 for none
+}
+
+func (d *describer) remark(format string, args ...any) {
+	d.remarks = append(d.remarks, fmt.Sprintf(format, args...))
+}
+
+// open begins a file with the given columns, and finds the tasks.
+func (d *describer) open(header []string) error {
+	seen := map[string]int{}
+	index := map[string]int{}
+	for i, name := range header {
+		name = strings.ToValidUTF8(strings.TrimSpace(name), "\ufffd")
+		switch j, twice := seen[name]; {
+		case name == "":
+			d.remark("Column %d has no name.", i+1)
+			name = fmt.Sprintf("column %d", i+1)
+		case twice:
+			d.remark("Columns %d and %d are both named %q.", j+1, i+1, clip(name))
+			name = fmt.Sprintf("%s (column %d)", name, i+1)
+		}
+		seen[name], index[name] = i, i
+		d.columns = append(d.columns, newColumnStats(name))
+	}
+	c := &columns{header: header}
+	d.task = -1
+	if d.o.Task != "" {
+		i, err := c.find(index, "task", d.o.Task)
+		if err != nil {
+			return err
+		}
+		d.task, d.tasks = i, map[string]int{}
+	}
+	if d.o.Target != "" {
+		if _, err := c.find(index, "target", d.o.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeColumns makes every column of a file one of numbers.
+func (l *loader) describeColumns(header []string) error {
+	l.cols = &columns{header: header, features: header, roles: make([]role, len(header))}
+	for i := range header {
+		l.cols.roles[i] = role{feature, i}
+	}
+	return l.about.open(header)
+}
+
+// begin begins a row, and says whether it is in the sample.
+func (d *describer) begin() {
+	d.slot = d.rows
+	if d.rows >= sampleRows {
+		if d.slot = d.pick.IntN(d.rows + 1); d.slot >= sampleRows {
+			d.slot = -1
+		}
+	}
+	d.rows++
+}
+
+// describeCSV describes text.
+func (l *loader) describeCSV(s *splitter, encoding string) error {
+	first, line, err := s.next(nil)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	p, rest, named, err := l.openCSV(first, s.quote)
+	if err != nil {
+		return err
+	}
+	d := l.about
+	line += bytes.Count(first[:len(first)-len(rest)], []byte("\n"))
+	var format *FormatError
+	if p.columns, p.decimal, err = l.sniffColumns(p, bytes.Clone(rest), line); errors.As(err, &format) {
+		d.remark("How numbers are written cannot be told: %v.", err)
+		p.decimal = '.'
+	}
+	d.assumed = l.assumptions(&p.dialect, encoding, named)
+	block := rest
+	for end := error(nil); ; {
+		if err := p.each(block, line, 0, func(line int, cells [][]byte) error { return d.addCells(p, line, cells) }); err != nil {
+			return err
+		}
+		if end != nil && end != io.EOF {
+			return end
+		}
+		if end == io.EOF || s.err == io.EOF && len(s.rest) == 0 {
+			return nil
+		}
+		block, line, end = s.next(block)
+	}
+}
+
+// addCells takes a record of text into account.
+func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
+	d.begin()
+	if len(cells) != len(d.columns) {
+		if d.ragged == 0 {
+			d.first = fmt.Sprintf("line %d with %d cells", line, len(cells))
+		}
+		d.ragged++
+	}
+	for col, c := range d.columns {
+		var cell []byte
+		if col < len(cells) {
+			cell = bytes.TrimSpace(cells[col])
+		}
+		if col == d.task {
+			d.tasks[string(cell)]++
+		}
+		if isMissing(cell) {
+			c.addMissing(d.slot)
+			continue
+		}
+		v, err := p.value(col, cell)
+		switch {
+		case err != nil || !finite(v):
+			c.addText(cell, d.slot, line)
+		default:
+			c.addNumber(v, d.slot)
+			c.dated = p.columns != nil && p.columns[col].date != noDate
+		}
+	}
+	return nil
+}
+
+// addBatch takes the rows of a batch into account.
+func (d *describer) addBatch(l *loader, b *batch) error {
+	for i := range b.rows {
+		d.begin()
+		for col, c := range d.columns {
+			switch r := l.cols.roles[col]; r.kind {
+			case name:
+				cell := b.name(i, r.at)
+				if col == d.task {
+					d.tasks[string(cell)]++
+				}
+				if isMissing(cell) {
+					c.addMissing(d.slot)
+				} else {
+					c.addText(cell, d.slot, b.line[i])
+				}
+			case feature:
+				if v := b.x[i*b.width+r.at]; finite(v) {
+					c.addNumber(v, d.slot)
+				} else {
+					c.addMissing(d.slot)
+				}
+				if col == d.task {
+					d.tasks[fmt.Sprint(b.x[i*b.width+r.at])]++
+				}
+			}
+		}
+	}
+	return b.err
+}

@@ -1,0 +1,181 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A dialect says how the text of CSV is written.
+type dialect struct {
+	delimiter, quote byte
+	decimal          byte         // the decimal mark
+	columns          []cellFormat // of every column; nil while that is not known
+}
+
+// A cellFormat says how the numbers of a column are written.
+type cellFormat struct {
+	group byte      // between thousands: 0 (nothing), ',', '.', '\'' or ' ', which stands for all spaces
+	date  dateOrder // of a column of dates
+}
+
+// The delimiters that are looked for.
+var delimiters = []byte{',', ';', '\t', '|'}
+
+// sniffRecords is how many records tell the delimiter.
+const sniffRecords = 200
+
+// sniffQuote returns what quotes cells: an apostrophe if as many open cells as close them
+// in every line that has one, and no cell begins with a quotation mark.
+func sniffQuote(text []byte) byte {
+	found := false
+	for line := range bytes.Lines(text) {
+		open, closed := 0, 0
+		for i, c := range line {
+			start := i == 0 || border(line[i-1])
+			switch {
+			case c == '"' && start:
+				return '"'
+			case c != '\'':
+			case start:
+				open++
+			case i+1 == len(line) || border(line[i+1]):
+				closed++
+			}
+		}
+		if open != closed {
+			return '"'
+		}
+		found = found || open > 0
+	}
+	if found {
+		return '\''
+	}
+	return '"'
+}
+
+// border reports whether a cell may begin after c, or end before it.
+func border(c byte) bool { return c == '\n' || c == '\r' || bytes.IndexByte(delimiters, c) >= 0 }
+
+// checkDelimiter returns the delimiter of the options, 0 if it is to be found.
+func (o *TableOptions) checkDelimiter() (byte, error) {
+	d := o.Delimiter
+	if d == '"' || d == '\'' || d == '\n' || d == '\r' || d == '.' || d == '-' || d == '+' || d >= '0' && d <= '9' || d >= utf8.RuneSelf || d < 0 {
+		return 0, formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
+	}
+	return byte(d), nil
+}
+
+// checkText refuses what is no text.
+func checkText(first []byte) error {
+	if len(bytes.TrimSpace(first)) == 0 {
+		return errors.New("the table is empty: its first line should name the columns")
+	}
+	if i := bytes.IndexByte(first[:min(len(first), 1<<10)], 0); i >= 0 {
+		if i < 4 {
+			return fmt.Errorf("line 1: byte %d is zero: this is not text, or UTF-16 without a byte order mark: save it as UTF-8", i)
+		}
+		return fmt.Errorf("line 1: byte %d is zero: this is not text", i)
+	}
+	if i := bytes.IndexByte(first, '\r'); i >= 0 && i < len(first)-1 && !bytes.Contains(first, []byte("\n")) {
+		return errors.New("line 1: lines end with CR alone: save the table with LF or CRLF")
+	}
+	return nil
+}
+
+// sniffDelimiter returns what separates the cells of a text, in which names are to be
+// the names of columns: what gives all records the same number of cells, and if
+// that can be said of several, what gives the first record the names.
+func sniffDelimiter(text []byte, quote byte, names []string) (byte, error) {
+	var even, named []byte
+	for _, d := range delimiters {
+		p := &recordParser{dialect: dialect{delimiter: d, quote: quote}}
+		width := 0
+		same := true
+		var header []string
+		_ = p.each(text, 1, sniffRecords, func(_ int, cells [][]byte) error {
+			if width == 0 {
+				width = len(cells)
+				header = trimmed(cells)
+			}
+			same = same && len(cells) == width
+			return nil
+		})
+		if width < 2 {
+			continue
+		}
+		if same {
+			even = append(even, d)
+		}
+		if containsAll(header, names) {
+			named = append(named, d)
+		}
+	}
+	both := slices.DeleteFunc(slices.Clone(even), func(d byte) bool { return bytes.IndexByte(named, d) < 0 })
+	for _, found := range [][]byte{both, named, even} {
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	if len(both) > 1 {
+		var values []string
+		for _, d := range both {
+			values = append(values, string(d))
+		}
+		return 0, formatErrorf("Delimiter", values, "line 1: cells may be separated by %q", values)
+	}
+	return ',', nil
+}
+
+// trimmed returns cells as strings without white space around them.
+func trimmed(cells [][]byte) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = strings.TrimSpace(string(c))
+	}
+	return out
+}
+
+// containsAll reports whether a list has all names that are not empty.
+func containsAll(list, names []string) bool {
+	for _, name := range names {
+		if name != "" && !slices.Contains(list, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// numbered columns are how a table without a line of names is addressed.
+func numberedColumns(n int) []string { return numbered("c", n) }
+
+// sniffHeader returns the names of the columns, and whether the first record holds them.
+// It does not if the options say so, or if they ask for columns such as c0 that it lacks.
+func (o *TableOptions) sniffHeader(first []string) (header []string, named bool) {
+	plain := numberedColumns(len(first))
+	if o.NoHeader {
+		return plain, false
+	}
+	wanted := o.named()
+	if containsAll(first, wanted) || !containsAll(plain, wanted) || !slices.ContainsFunc(first, looksLikeNumber) {
+		return first, true
+	}
+	return plain, false
+}
+
+// named returns the names of the columns that the options name, some of them empty.
+func (o *TableOptions) named() []string {
+	list := []string{o.Task, o.Target, o.Node}
+	if o.Schema != nil {
+		return append(list, o.Schema.Columns...)
+	}
+	return slices.Concat(list, o.Features, o.Categorical, o.Drop)
+}
+
+func looksLikeNumber(cell string) bool {
+	_, ok := shapeOf([]byte(cell))
+	return ok && cell != ""
+}
