@@ -6,24 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 )
+
+// Stdout is the path that stands for the standard output.
+const Stdout = "-"
 
 // A File is being written. It takes its final name with Commit; until then
 // whatever has that name stays as it is.
 type File struct {
 	*os.File
-	path   string
-	direct bool // File has the final name already
-	done   bool
+	path     string
+	direct   bool // File has the final name already
+	finished bool // Finish was called
+	done     bool
 }
 
-// Create starts the file with the given path. It fails when the folder does not
-// exist or cannot be written, or when the path is a folder, so that a program can
-// ask before it starts long work. What a symbolic link points to is replaced, not the
-// link; and devices and pipes, such as /dev/stdout, are written as they are.
+// Create starts the file with the given path, or the standard output for the path
+// Stdout. It fails when the folder does not exist or cannot be written, when the path is
+// a folder, or a file that may not be written, so that a program can ask before it
+// starts long work. What a symbolic link points to is replaced, not the link; and
+// devices and pipes, such as /dev/stdout, are written as they are.
 func Create(path string) (*File, error) {
+	if path == Stdout {
+		return &File{File: os.Stdout, path: "the standard output", direct: true}, nil
+	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if target, err := filepath.EvalSymlinks(path); err == nil {
 			path = target
@@ -33,18 +43,34 @@ func Create(path string) (*File, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
-	case err == nil && !info.Mode().IsRegular():
+	case err == nil:
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
 		}
-		return &File{File: f, path: path, direct: true}, nil
+		if !info.Mode().IsRegular() {
+			return &File{File: f, path: path, direct: true}, nil
+		}
+		f.Close()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := temporary(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
 	}
 	return &File{File: f, path: path}, nil
+}
+
+// temporary opens a new file in the folder of a path. Unlike those of os.CreateTemp it
+// has the mode that the umask, or the folder, gives new files.
+func temporary(path string) (f *os.File, err error) {
+	for range 100 {
+		name := "." + filepath.Base(path) + "." + strconv.FormatUint(rand.Uint64(), 36)
+		f, err = os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
 }
 
 // WriteFile writes a whole file.
@@ -55,25 +81,64 @@ func WriteFile(path string, content []byte) error {
 	}
 	defer f.Close()
 	if _, err := f.Write(content); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, cause(err))
+		return err
 	}
 	return f.Commit()
 }
 
+// Write is that of os.File; its errors name the path, not the temporary file.
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if err != nil {
+		err = fmt.Errorf("cannot write %s: %w", f.path, cause(err))
+	}
+	return n, err
+}
+
 // Commit gives the file its final name, replacing what had it.
 func (f *File) Commit() error {
+	if err := f.Finish(); err != nil {
+		return err
+	}
+	return f.rename()
+}
+
+// Finish brings the content to the disk, under the temporary name: a Commit after it
+// finds no full disk. With it, several files change together or not at all.
+func (f *File) Finish() error {
+	if f.done || f.finished {
+		return nil
+	}
+	f.finished = true
+	var err error
+	switch {
+	case f.File == os.Stdout: // the program may have more to say
+	case f.direct:
+		f.done = true
+		err = f.File.Close()
+	default:
+		err = errors.Join(f.keepMode(), f.Sync(), f.File.Close())
+	}
+	if err != nil {
+		f.done = true
+		if !f.direct {
+			os.Remove(f.Name())
+		}
+		return fmt.Errorf("cannot write %s: %w", f.path, cause(err))
+	}
+	return nil
+}
+
+// rename gives the file its final name after Finish.
+func (f *File) rename() error {
 	if f.done {
 		return nil
 	}
 	f.done = true
 	if f.direct {
-		return f.File.Close()
+		return nil
 	}
-	err := errors.Join(f.Chmod(f.mode()), f.Sync(), f.File.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), f.path)
-	}
-	if err != nil {
+	if err := os.Rename(f.Name(), f.path); err != nil {
 		os.Remove(f.Name())
 		return fmt.Errorf("cannot write %s: %w", f.path, cause(err))
 	}
@@ -86,26 +151,34 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.done = true
-	if f.direct {
+	switch {
+	case f.File == os.Stdout:
+		return nil
+	case f.direct:
 		return f.File.Close()
 	}
-	return errors.Join(f.File.Close(), os.Remove(f.Name()))
+	f.File.Close() // it may be closed already, by Finish
+	return os.Remove(f.Name())
 }
 
-// mode is that of the file which is replaced, or what a shell's ">" would give
-// most users: CreateTemp's 0600 would surprise.
-func (f *File) mode() fs.FileMode {
-	if info, err := os.Stat(f.path); err == nil {
-		return info.Mode().Perm()
+// keepMode gives the file the mode of the one that it replaces, if there is one.
+func (f *File) keepMode() error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return nil
 	}
-	return 0o644
+	return f.Chmod(info.Mode().Perm())
 }
 
-// cause strips the temporary name from a path error.
+// cause strips the temporary name from an error about a path.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
 	}
 	return err
 }

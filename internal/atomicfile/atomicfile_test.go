@@ -124,3 +124,105 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("%d files are left", len(left))
 	}
 }
+
+// A file that may not be written is not replaced either.
+func TestWriteProtected(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everything")
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("new")); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// A full disk is an error that does not name the temporary file.
+func TestFullDevice(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	err := WriteFile("/dev/full", []byte("text"))
+	if err == nil || !strings.Contains(err.Error(), "cannot write /dev/full: no space left on device") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestWriteFolder(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "a", "b")
+	if err := CheckFolder(page); err != nil {
+		t.Fatal(err)
+	}
+	checkOnly(t, dir)
+	if err := WriteFolder(page, map[string][]byte{"x": []byte("1"), "y": []byte("2")}); err != nil {
+		t.Fatal(err)
+	}
+	checkOnly(t, page, "x", "y")
+	// One of the files cannot be written: the others stay as they are.
+	if err := os.Mkdir(filepath.Join(page, "z"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // the order is random
+		err := WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil})
+		if err == nil || !strings.Contains(err.Error(), "it is a folder") {
+			t.Errorf("error is %v", err)
+		}
+		for name, want := range map[string]string{"x": "1", "y": "2"} {
+			if b, _ := os.ReadFile(filepath.Join(page, name)); string(b) != want {
+				t.Errorf("%s holds %q", name, b)
+			}
+		}
+		checkOnly(t, page, "x", "y", "z")
+	}
+	// What was made for files that cannot be written does not stay either.
+	if err := WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}); err == nil {
+		t.Error("no error")
+	}
+	checkOnly(t, dir, "a")
+	// What is no folder is no parent of one.
+	for _, path := range []string{filepath.Join(page, "x"), filepath.Join(page, "x", "deep")} {
+		if err := CheckFolder(path); err == nil || !strings.Contains(err.Error(), "not a folder") {
+			t.Errorf("%s: error is %v", path, err)
+		}
+	}
+}
+
+// Files that are finished keep those before them until they are committed.
+func TestFinish(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := WriteFile(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	for _, commit := range []bool{false, true} {
+		f, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := f.Finish(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "old"
+		if commit {
+			want = "new"
+			if err := f.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != want {
+			t.Errorf("the file holds %q, %v, want %q", b, err, want)
+		}
+		checkOnly(t, dir, "f")
+	}
+}

@@ -13,12 +13,14 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // A Figure is a picture of panels side by side. In its texts ^{...} is a superscript
 // and _{...} a subscript.
 type Figure struct {
+	// Title and Text say in words what it shows, to readers who do not see it; they are not
+	// drawn.
+	Title, Text string
 	// Width and Height in inches; 0 stands for the width of a page with two columns of
 	// text, and the height that suits it.
 	Width, Height float64
@@ -65,21 +67,6 @@ const (
 	smallSize  = 8
 	typeface   = "Liberation Sans"
 )
-
-// SVG returns the figure as an SVG image.
-func (f *Figure) SVG() ([]byte, error) {
-	c := vgsvg.New(f.size())
-	if err := f.draw(draw.New(c)); err != nil {
-		return nil, err
-	}
-	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return nil, err
-	}
-	// Arial and Helvetica have the same widths, for readers without Liberation.
-	return bytes.ReplaceAll(buf.Bytes(), []byte("font-family:"+typeface+";"),
-		[]byte("font-family:'"+typeface+"',Arial,Helvetica,sans-serif;")), nil
-}
 
 // PNG returns the figure as a PNG image.
 func (f *Figure) PNG() ([]byte, error) {

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"encoding/xml"
 	"image/color"
 	"image/png"
 	"math"
@@ -120,5 +121,33 @@ func TestLabelSpans(t *testing.T) {
 	want := []span{{"SD", 0}, {"2", -1}, {"(U", 0}, {"x", 1}, {",\u00a05_a)\u00a0^", 0}}
 	if !slices.Equal(got, want) {
 		t.Errorf("spans are %v, want %v", got, want)
+	}
+}
+
+// An SVG image is well-formed, says what it shows in its first elements whatever the
+// words, and fixes the width of every text.
+func TestDescribedSVG(t *testing.T) {
+	f := Figure{Title: "a <b> & c", Text: `"quoted" < all`, Legend: true, Panels: []Panel{{
+		X:      Axis{Label: "x_{2} & more"},
+		Series: []Series{{Name: "one", X: []float64{1, 2}, Y: []float64{1, 3}, Style: Line(Blue, 1)}},
+	}}}
+	image, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var svg struct {
+		Role  string `xml:"role,attr"`
+		Title string `xml:"title"`
+		Desc  string `xml:"desc"`
+		Inner string `xml:",innerxml"`
+	}
+	if err := xml.Unmarshal(image, &svg); err != nil {
+		t.Fatal(err)
+	}
+	if svg.Role != "img" || svg.Title != f.Title || svg.Desc != f.Text || !strings.HasPrefix(strings.TrimSpace(svg.Inner), "<title>") {
+		t.Errorf("role %q, title %q, description %q", svg.Role, svg.Title, svg.Desc)
+	}
+	if n := strings.Count(svg.Inner, "<text "); n == 0 || n != strings.Count(svg.Inner, "<text textLength=") {
+		t.Errorf("not all of %d texts have a width", n)
 	}
 }

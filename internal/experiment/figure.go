@@ -61,7 +61,9 @@ func NewFigure(s *Setting, bands []Band) (*chart.Figure, error) {
 	if s.Name != "" {
 		text = s.Name + ":  " + text
 	}
-	return distanceFigure(text+trialsText(bands), iterations, seconds), nil
+	f := distanceFigure(text+trialsText(bands), iterations, seconds)
+	f.Title, f.Text = "Subspace distance against iterations and execution time", f.Caption
+	return f, nil
 }
 
 // distanceFigure puts panels of distances on one vertical axis.

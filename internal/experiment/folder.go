@@ -28,40 +28,34 @@ const (
 // A Folder is where a run keeps its results. Trials are written as they finish,
 // so that a run that was interrupted or killed can go on from there.
 type Folder struct {
-	dir  string
-	part *os.File
+	dir     string
+	setting *Setting
+	part    *os.File // nil until there is a trial to write
+	failed  bool     // a trial could not be written
 	// Done are the trials that the folder holds: 1, 2, ... without a gap.
 	Done []Trial
-	// Moved describes in what a previous run in this folder differed; it is in the
-	// sub-folder "previous" now. Empty if there was none.
-	Moved string
+	// Differs describes in what a previous run in this folder differs; it goes to the
+	// sub-folder "previous" with the first trial. Empty if there is none.
+	Differs string
 }
 
-// OpenFolder prepares a folder for a run with the given setting, and makes it if
-// there is none. Trials that it holds of the same setting are kept, unless fresh is
-// set; those of another setting are moved to the sub-folder "previous". An error
-// says that the folder cannot be written.
+// OpenFolder prepares a folder for a run with the given setting. Trials that it holds of
+// the same setting are kept, unless fresh is set; those of another setting are moved to
+// the sub-folder "previous" when there is a trial to take their place, and until then
+// nothing changes. An error says that the folder cannot be written.
 func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("cannot make the output folder: %w", err)
+	if err := atomicfile.CheckFolder(dir); err != nil {
+		return nil, fmt.Errorf("the output folder: %w", err)
 	}
-	f := &Folder{dir: dir}
-	different, err := f.compare(s)
-	if err != nil {
+	f := &Folder{dir: dir, setting: s}
+	var err error
+	if f.Differs, err = f.compare(s); err != nil {
 		return nil, err
 	}
-	if different != "" {
-		if err := f.moveAway(); err != nil {
-			return nil, err
-		}
-		f.Moved = different
-	} else if !fresh {
+	if f.Differs == "" && !fresh {
 		if err := f.load(s); err != nil {
 			return nil, err
 		}
-	}
-	if err := f.begin(s); err != nil {
-		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
 	}
 	return f, nil
 }
@@ -71,13 +65,21 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
 // Add appends a finished trial to the trace.
 func (f *Folder) Add(t *Trial) error {
+	if f.part == nil {
+		if err := f.begin(); err != nil {
+			return fmt.Errorf("cannot write to the output folder: %w", err)
+		}
+	}
 	f.Done = append(f.Done, *t)
 	return f.write(t)
 }
 
-// Close gives the trace its final name.
+// Close gives the trace its final name, if a trial was added and all could be written.
 func (f *Folder) Close() error {
-	if err := f.part.Close(); err != nil {
+	if f.part == nil {
+		return nil
+	}
+	if err := f.part.Close(); err != nil || f.failed {
 		return err
 	}
 	return os.Rename(f.Path(partFile), f.Path(TraceFile))
@@ -90,33 +92,40 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(f.Path(SummaryFile), append(text, '\n')); err != nil {
-		return err
-	}
 	bands := Bands(trials)
-	if err := atomicfile.WriteFile(f.Path(BandsFile), appendBands(nil, bands)); err != nil {
-		return err
-	}
+	files := map[string][]byte{SummaryFile: append(text, '\n'), BandsFile: appendBands(nil, bands)}
 	figure, err := NewFigure(s, bands)
 	if err != nil {
 		return err
 	}
-	if err := writeImage(f.Path(FigureFile+".png"), figure.PNG); err != nil {
-		return err
+	for ext, draw := range map[string]func() ([]byte, error){".png": figure.PNG, ".svg": figure.SVG} {
+		if files[FigureFile+ext], err = draw(); err != nil {
+			return fmt.Errorf("cannot draw %s: %w", f.Path(FigureFile+ext), err)
+		}
 	}
-	return writeImage(f.Path(FigureFile+".svg"), figure.SVG)
+	return atomicfile.WriteFolder(f.dir, files)
 }
 
 func (f *Folder) write(t *Trial) error {
 	_, err := f.part.Write(t.AppendCSV(nil))
+	f.failed = f.failed || err != nil
 	return err
 }
 
-// begin writes the setting and the trace so far.
-func (f *Folder) begin(s *Setting) error {
-	text, err := json.MarshalIndent(s, "", "  ")
+// begin writes the setting and the trace so far, after moving away what another run
+// left.
+func (f *Folder) begin() error {
+	text, err := json.MarshalIndent(f.setting, "", "  ")
 	if err != nil {
 		return err
+	}
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+		return err
+	}
+	if f.Differs != "" {
+		if err := f.moveAway(); err != nil {
+			return err
+		}
 	}
 	// The part is complete before it replaces another one with as many trials.
 	next := f.Path(partFile + ".tmp")
@@ -172,7 +181,7 @@ func (f *Folder) moveAway() error {
 	if err := os.MkdirAll(f.Path(previousDir), 0o777); err != nil {
 		return err
 	}
-	for _, name := range []string{TraceFile, partFile, BandsFile, SummaryFile, SettingsFile, FigureFile + ".png", FigureFile + ".svg"} {
+	for _, name := range []string{TraceFile, partFile, BandsFile, SummaryFile, SettingsFile, MeasuredFile, FigureFile + ".png", FigureFile + ".svg"} {
 		old := filepath.Join(f.dir, previousDir, name)
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -225,13 +234,4 @@ func complete(trials []Trial, s *Setting) []Trial {
 		}
 	}
 	return trials
-}
-
-// writeImage writes an image that a function draws.
-func writeImage(path string, draw func() ([]byte, error)) error {
-	image, err := draw()
-	if err != nil {
-		return fmt.Errorf("cannot draw %s: %w", path, err)
-	}
-	return atomicfile.WriteFile(path, image)
 }

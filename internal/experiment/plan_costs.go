@@ -128,11 +128,10 @@ func (in *PlanInput) addCosts(m *MethodPlan) {
 	m.Operations = nested * perTask * float64(in.Tasks)
 	m.Entries = nested * entries * float64(in.Nodes) * float64(in.MaxDegree)
 
-	// Alg. 2: two collectives, of which the threshold is part (lines 1 to 3); then the
+	// Alg. 2: one collective, of which the threshold is part (lines 1 to 3); then the
 	// product (line 12) and the broadcast of node 0 (line 15), with which go r singular
 	// values.
-	m.Init = in.collective(in.SumRounds, 2, 1, 6)
-	m.Init.add(in.collective(in.SumRounds, 2, 1, 4))
+	m.Init = in.collective(in.SumRounds, 2, 1, 6+4)
 	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries))
 	m.Init.add(in.collective(in.BroadcastRounds, 1, m.PowerIterations, entries+float64(in.Rank)))
 	m.Init.Computation = m.PowerIterations * heaviest

@@ -58,17 +58,17 @@ func TestPlanByHand(t *testing.T) {
 		{"operations", p.Dif.Operations, 236 * 2560},
 		{"entries", p.Dif.Entries, 236 * 768},
 
-		// Two collectives of 6 rounds, and 7 of AGREE and 3 of a broadcast in each of the
+		// A collective of 6 rounds, and 7 of AGREE and 3 of a broadcast in each of the
 		// 23 iterations. A tree of 8 nodes has 7 edges.
-		{"rounds of the start", p.Dif.Init.Rounds, 6 + 6 + (7+3)*23},
-		{"messages of the start", p.Dif.Init.Messages, 14 + 14 + (7*24+7)*23},
-		{"bytes of the start", p.Dif.Init.Bytes, 8 * (14*6 + 14*4 + 23*(7*24*32+7*36))},
+		{"rounds of the start", p.Dif.Init.Rounds, 6 + (7+3)*23},
+		{"messages of the start", p.Dif.Init.Messages, 14 + (7*24+7)*23},
+		{"bytes of the start", p.Dif.Init.Bytes, 8 * (14*(6+4) + 23*(7*24*32+7*36))},
 		{"rounds of the iterations", p.Dif.Descent.Rounds, 75},
 		{"bytes of the iterations", p.Dif.Descent.Bytes, 75 * 24 * 8 * 32},
 		// A message of 32 entries takes 1 + 8*8*32/64 = 33 s, one of 36 with 4 singular
 		// values more 37 s.
 		{"seconds of the iterations", p.Dif.Descent.Communication, 75 * 33},
-		{"seconds in all", p.Dif.Total.Communication, 75*33 + 6*(1+6) + 6*(1+4) + 161*33 + 69*37},
+		{"seconds in all", p.Dif.Total.Communication, 75*33 + 6*(1+6+4) + 161*33 + 69*37},
 		// Two tasks a node of 5*8*4 multiply-adds each, at 100 a second.
 		{"computation", p.Dif.Total.Computation, (23 + 15) * 3.2},
 		{"unknowns", p.Unknowns, (8 + 16 - 4) * 4 / 16},
@@ -170,7 +170,7 @@ func TestPlanTrafficIsThatOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPlan(t, in)
-	problem, err := s.Problem(1, 1)
+	problem, err := s.Problem(t.Context(), 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

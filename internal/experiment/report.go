@@ -100,6 +100,7 @@ func (r *report) table(t text.Table) { r.printf("\n%s\n", t.Markdown()) }
 // picture writes a figure to a file and shows it on the page.
 func (r *report) picture(name, alt string, f *chart.Figure) error {
 	r.printf("\n![%s](%s/%s.svg)\n", alt, figuresDir, name)
+	f.Title = alt
 	return writeImage(filepath.Join(r.out, figuresDir, name+".svg"), f.SVG)
 }
 
@@ -255,4 +256,13 @@ func orInf(v *float64) float64 {
 		return math.Inf(1)
 	}
 	return *v
+}
+
+// writeImage writes an image that a function draws.
+func writeImage(path string, draw func() ([]byte, error)) error {
+	image, err := draw()
+	if err != nil {
+		return fmt.Errorf("cannot draw %s: %w", path, err)
+	}
+	return atomicfile.WriteFile(path, image)
 }

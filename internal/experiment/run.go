@@ -50,7 +50,7 @@ func (r *Run) Do(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	lanes, threads := r.split()
+	lanes, threads := Lanes(r.Workers, r.Last-r.First+1)
 	var next atomic.Int64
 	for range lanes {
 		wg.Go(func() {
@@ -75,13 +75,13 @@ func (r *Run) Do(ctx context.Context) error {
 	return nil
 }
 
-// split returns how many trials run at once, and the threads of each.
-func (r *Run) split() (lanes, threads int) {
-	workers := r.Workers
+// Lanes returns how many of the trials run at once with so many threads (0 stands for
+// GOMAXPROCS), and the threads of each.
+func Lanes(workers, trials int) (lanes, threads int) {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	lanes = max(1, min(workers, r.Last-r.First+1))
+	lanes = max(1, min(workers, trials))
 	return lanes, workers / lanes
 }
 
@@ -90,7 +90,7 @@ func (r *Run) split() (lanes, threads int) {
 func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	s := &r.Setting
 	t := &Trial{Number: number}
-	problem, weights, err := s.draw(number, threads)
+	problem, weights, err := s.draw(ctx, number, threads)
 	if err != nil {
 		return t, fmt.Errorf("trial %d: %w", number, err)
 	}
@@ -116,7 +116,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	s := &r.Setting
 	if c.Method == Pooled {
 		s = s.pooled()
-		one, w, err := s.draw(trial, threads)
+		one, w, err := s.draw(ctx, trial, threads)
 		if err != nil {
 			return err
 		}

@@ -79,9 +79,9 @@ func TestRun(t *testing.T) {
 		if last.Rounds-start.Rounds != 60*want.rounds || last.Messages-start.Messages != 60*want.messages || last.Bytes-start.Bytes != 60*want.messages*8*20*2 {
 			t.Errorf("%s: from %+v to %+v after 60 iterations", c.Method, start, last)
 		}
-		// Before them, two sums of 6 and of 4 numbers, and 20 power iterations with 6 rounds
+		// Before them, a maximum and sum of 6 and 4 numbers together, and 20 power iterations with 6 rounds
 		// and a broadcast of a basis and 2 singular values.
-		if start.Rounds != int64(2*plan.SumRounds+20*(6+plan.BroadcastRounds)) || start.Messages != 2*2*5+20*(6*2*edges+5) ||
+		if start.Rounds != int64(plan.SumRounds+20*(6+plan.BroadcastRounds)) || start.Messages != 2*5+20*(6*2*edges+5) ||
 			start.Bytes != 8*(2*5*(6+4)+20*(6*2*edges*40+5*42)) {
 			t.Errorf("%s: the initialisation took %+v", c.Method, start)
 		}

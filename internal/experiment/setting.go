@@ -224,13 +224,17 @@ func (s *Setting) Network(weights *topology.Weights, trial int) (*consensus.Netw
 
 // Problem returns the data of a trial, drawn by the given number of threads, with
 // the Gaussian start of the power iteration.
-func (s *Setting) Problem(trial, workers int) (*difalt.Problem, error) {
-	p, err := s.Synthetic().Generate(s.Nodes, derive(s.Seed, trial, forData), workers)
+func (s *Setting) Problem(ctx context.Context, trial, workers int) (*difalt.Problem, error) {
+	p, err := s.Synthetic().Generate(ctx, s.Nodes, derive(s.Seed, trial, forData), workers)
 	if err != nil {
 		return nil, err
 	}
-	p.Start = gaussian(s.Features, s.Rank, stream(derive(s.Seed, trial, forStart), 0))
+	p.Start = s.start(trial)
 	return p, nil
+}
+
+func (s *Setting) start(trial int) *kernel.Basis {
+	return gaussian(s.Features, s.Rank, stream(derive(s.Seed, trial, forStart), 0))
 }
 
 // Options returns the options of a trial, without a method, a step and an agreement.
@@ -253,19 +257,19 @@ func (s *Setting) preconditioner() (difalt.Preconditioner, error) {
 }
 
 // draw returns the problem of a trial and its mixing weights.
-func (s *Setting) draw(trial, workers int) (*difalt.Problem, *topology.Weights, error) {
+func (s *Setting) draw(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, error) {
 	weights, err := s.Mixing(trial)
 	if err != nil {
 		return nil, nil, err
 	}
-	problem, err := s.Problem(trial, workers)
+	problem, err := s.Problem(ctx, trial, workers)
 	return problem, weights, err
 }
 
 // Start returns the problem of a trial with the initial estimate of the paper's methods
 // in U0, and the mixing weights.
 func (s *Setting) Start(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, error) {
-	problem, weights, err := s.draw(trial, workers)
+	problem, weights, err := s.draw(ctx, trial, workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -293,7 +297,7 @@ func (s *Setting) pooled() *Setting {
 // node: the minimiser of the pooled data.
 func (s *Setting) minimiser(ctx context.Context, trial, workers int) (*kernel.Basis, error) {
 	one := s.pooled()
-	p, weights, err := one.draw(trial, workers)
+	p, weights, err := one.draw(ctx, trial, workers)
 	if err != nil {
 		return nil, err
 	}

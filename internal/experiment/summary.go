@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/measure"
 )
 
@@ -34,6 +35,9 @@ type MethodSummary struct {
 	Messages float64 `json:"messages"`
 	Bytes    float64 `json:"bytes"`
 	Seconds  float64 `json:"seconds"`
+	// Communication is the modelled part of Seconds, Computation the measured one.
+	Communication float64 `json:"communication_seconds"`
+	Computation   float64 `json:"computation_seconds"`
 	// Diverged counts the trials that ended early with an estimate that was not finite.
 	Diverged int `json:"diverged_trials"`
 }
@@ -59,10 +63,46 @@ type Reached struct {
 // Summarize condenses trials, of which there must be at least one.
 func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 	sum := &Summary{Setting: *s, Trials: len(trials), Machine: machine}
+	modelled := map[string][]float64{}
+	for i := range trials {
+		for k := range trials[i].Curves {
+			if c := &trials[i].Curves[k]; len(c.Rows) > 0 {
+				modelled[c.Method] = append(modelled[c.Method], s.communication(trials[i].Number, c))
+			}
+		}
+	}
 	for _, curves := range byMethod(trials) {
-		sum.Methods = append(sum.Methods, summarize(curves))
+		m := summarize(curves)
+		m.Communication = median(modelled[m.Method])
+		m.Computation = median(measured(curves, modelled[m.Method]))
+		sum.Methods = append(sum.Methods, m)
 	}
 	return sum
+}
+
+// communication returns the modelled seconds of a curve, which holds the sum of them and
+// the measured ones: the model's random delays are drawn again as they were in the run.
+func (s *Setting) communication(trial int, c *Curve) float64 {
+	traffic := func(r *Row) consensus.Traffic {
+		return consensus.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
+	}
+	before := traffic(&c.Rows[0])
+	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
+	for i := range c.Rows {
+		clock.advance(traffic(&c.Rows[i]).Minus(before))
+	}
+	iterations := clock.seconds
+	clock.before, clock.seconds = consensus.Traffic{}, 0
+	return iterations + clock.advance(before)
+}
+
+// measured returns the seconds of the curves without the modelled ones.
+func measured(curves []*Curve, modelled []float64) []float64 {
+	out := make([]float64, len(curves))
+	for i, c := range curves {
+		out[i] = max(0, c.Rows[len(c.Rows)-1].Seconds-modelled[i])
+	}
+	return out
 }
 
 // byMethod gathers the curves of each method over the trials, in the order of the

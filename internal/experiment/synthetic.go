@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,8 +67,17 @@ func atLeast(least int, named ...any) error {
 // Generate draws a problem and deals its tasks to the nodes in contiguous blocks
 // whose lengths differ by at most one. The tasks depend on the seed, but neither
 // on the number of nodes nor on the number of threads that draw them (0 stands
-// for GOMAXPROCS).
-func (s Synthetic) Generate(nodes int, seed uint64, workers int) (*difalt.Problem, error) {
+// for GOMAXPROCS). When the context ends it returns its error.
+func (s Synthetic) Generate(ctx context.Context, nodes int, seed uint64, workers int) (*difalt.Problem, error) {
+	hosted := make([]int, max(nodes, 0))
+	for g := range hosted {
+		hosted[g] = g
+	}
+	return s.generate(ctx, nodes, hosted, seed, workers)
+}
+
+// generate is Generate for some of the nodes.
+func (s Synthetic) generate(ctx context.Context, nodes int, hosted []int, seed uint64, workers int) (*difalt.Problem, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -76,26 +86,26 @@ func (s Synthetic) Generate(nodes int, seed uint64, workers int) (*difalt.Proble
 	}
 	truth := gaussianBasis(s.Features, s.Rank, stream(seed, 0))
 	b := s.coefficients(stream(seed, 1))
-	p := &difalt.Problem{Nodes: make([]*kernel.Tasks, nodes), Truth: truth}
+	p := &difalt.Problem{Nodes: make([]*kernel.Tasks, len(hosted)), Truth: truth}
 
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	slots := make(chan struct{}, workers)
 	var wg sync.WaitGroup
-	for g := range nodes {
+	for i, g := range hosted {
 		slots <- struct{}{}
 		wg.Go(func() {
-			p.Nodes[g] = s.node(g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, seed, truth, b)
+			p.Nodes[i] = s.node(ctx, g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, seed, truth, b)
 			<-slots
 		})
 	}
 	wg.Wait()
-	return p, nil
+	return p, ctx.Err()
 }
 
 // node draws tasks lo to hi.
-func (s Synthetic) node(lo, hi int, seed uint64, truth *kernel.Basis, b []float64) *kernel.Tasks {
+func (s Synthetic) node(ctx context.Context, lo, hi int, seed uint64, truth *kernel.Basis, b []float64) *kernel.Tasks {
 	samples := make([]int, hi-lo)
 	for i := range samples {
 		samples[i] = s.Samples
@@ -103,7 +113,7 @@ func (s Synthetic) node(lo, hi int, seed uint64, truth *kernel.Basis, b []float6
 	build := kernel.NewBuilder(s.Features, samples, kernel.Float64)
 	x := make([]float64, s.Features)
 	theta := make([]float64, s.Features)
-	for t := lo; t < hi; t++ {
+	for t := lo; t < hi && ctx.Err() == nil; t++ {
 		clear(theta)
 		for j, bj := range b[t*s.Rank:][:s.Rank] {
 			for k, u := range truth.Col(j) {

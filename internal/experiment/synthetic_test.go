@@ -12,7 +12,7 @@ import (
 
 func generate(t *testing.T, s Synthetic, nodes int, seed uint64, workers int) *difalt.Problem {
 	t.Helper()
-	p, err := s.Generate(nodes, seed, workers)
+	p, err := s.Generate(t.Context(), nodes, seed, workers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestSyntheticErrors(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		if _, err := s.Generate(12, 1, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := s.Generate(t.Context(), 12, 1, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not mention %q", err, want)
 		}
 	}

@@ -62,3 +62,34 @@ func TestJitterStreams(t *testing.T) {
 		t.Error("other seeds or methods give the same jitter")
 	}
 }
+
+// The network's seconds of a curve are its rounds by the formula, plus the random delays
+// of the run; the rest of its seconds was measured.
+func TestCommunication(t *testing.T) {
+	s := small()
+	s.Iterations, s.Methods = 5, []string{"dif", "dgd"}
+	for _, jitter := range []time.Duration{0, 10 * time.Hour} {
+		s.Time.Jitter = jitter
+		trials := runTrials(t, s, 1, 2, 1)
+		for _, trial := range trials {
+			for i := range trial.Curves {
+				c := &trial.Curves[i]
+				plain := 0.0
+				var rounds, messages, bytes int64
+				for _, row := range c.Rows {
+					if n := row.Rounds - rounds; n > 0 {
+						plain += float64(n) * s.Time.Message(float64(row.Bytes-bytes)/float64(row.Messages-messages))
+					}
+					rounds, messages, bytes = row.Rounds, row.Messages, row.Bytes
+				}
+				got, all := s.communication(trial.Number, c), c.Rows[len(c.Rows)-1].Seconds
+				if jitter == 0 && math.Abs(got-plain) > 1e-9*plain || got < plain*(1-1e-9) || got > plain+float64(rounds)*jitter.Seconds()+1e-9 || got > all {
+					t.Errorf("jitter %v, %s: %v s of network, want %v or more, of %v in all", jitter, c.Method, got, plain, all)
+				}
+				if jitter > 0 && got < all*(1-1e-3) { // delays of weeks hide all computing
+					t.Errorf("%s: %v s are not of the network", c.Method, all-got)
+				}
+			}
+		}
+	}
+}

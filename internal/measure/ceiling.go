@@ -65,6 +65,15 @@ func (c *Ceiling) sweep(read func(worker int)) time.Duration {
 // whichever was faster when c was made.
 func (c *Ceiling) Read() { c.pool.Run(c.read) }
 
+// Arithmetic returns a function that does so many floating-point operations at the peak
+// of multiply-adds, as many on each worker, up to a few hundred.
+func Arithmetic(pool *kernel.Pool, flops float64) func() {
+	rounds := int(math.Ceil(flops / float64(pool.Workers()) / ceiling.MultiplyAdd(1)))
+	out := make([]slot, pool.Workers())
+	run := func(w int) { out[w].value = ceiling.MultiplyAdd(rounds) }
+	return func() { pool.Run(run) }
+}
+
 // MultiplyAdd multiplies and adds in registers on all workers and returns the
 // number of floating-point operations.
 func (c *Ceiling) MultiplyAdd() (flops float64) {

@@ -7,25 +7,52 @@ import "github.com/difalt/difalt/kernel"
 type Iteration struct {
 	*Ceiling
 	executor *kernel.Executor
+	groups   []*kernel.Group
 	u        []*kernel.Basis
 }
 
 // NewIteration returns the iteration of a problem whose tasks were packed.
 func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
 	it := new(Iteration)
-	var groups []*kernel.Group
 	for _, tasks := range nodes {
-		groups = append(groups, kernel.NewGroup(tasks, p.Rank))
+		it.groups = append(it.groups, kernel.NewGroup(tasks, p.Rank))
 		it.u = append(it.u, p.U.Clone()) // every node has its own
 	}
 	pool := kernel.NewPool(workers)
-	it.executor = kernel.NewExecutor(pool, groups)
+	it.executor = kernel.NewExecutor(pool, it.groups)
 	it.Ceiling = NewCeiling(pool, nodes...)
 	return it
 }
 
 // Step takes one iteration over all tasks: the least squares and the gradients.
 func (it *Iteration) Step() { it.executor.Step(it.u, 0) }
+
+// Settle takes iterations until the kernel has chosen how to prefetch, and returns what.
+func (it *Iteration) Settle() (schedule string) { return Settle(it.executor, it.Step) }
+
+// Settle calls step, which is one of an executor, until that has chosen its schedule for
+// such steps, and returns which.
+func Settle(e *kernel.Executor, step func()) (schedule string) {
+	for settled := false; !settled; schedule, settled = e.Schedule() {
+		step()
+	}
+	return schedule
+}
+
+// Reduce lets the steps to come read copies of the samples in 16 bits, a little away from
+// an anchor.
+func (it *Iteration) Reduce() {
+	for _, g := range it.groups {
+		g.Reduce()
+		g.Anchor()
+	}
+	it.Step()
+	for _, u := range it.u {
+		for k := range u.Col(0) {
+			u.Col(0)[k] += 1e-3 * float64(k%7)
+		}
+	}
+}
 
 // Close ends the workers.
 func (it *Iteration) Close() { it.pool.Close() }

@@ -124,7 +124,7 @@ func TestPack(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	var rows []Row
-	c := Config{Shapes: []Shape{small}, Storages: []kernel.Storage{kernel.Float32, kernel.Float64}, Workers: []int{1}, Seconds: 1e-3, Seed: 1}
+	c := Config{Shapes: []Shape{small}, Storages: Storages(), Workers: []int{1}, Seconds: 1e-3, Seed: 1}
 	err := Run(t.Context(), c, func(r Row) error {
 		rows = append(rows, r)
 		return nil
@@ -132,8 +132,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 2 || rows[0].Storage != "f32" || rows[1].Storage != "f64" {
-		t.Fatalf("rows are %+v, want one for f32 and one for f64", rows)
+	if len(rows) != 3 || rows[0].Storage != "f64" || rows[1].Storage != "f32" || rows[2].Storage != "f16" {
+		t.Fatalf("rows are %+v, want one for each of f64, f32 and f16", rows)
 	}
 	for _, r := range rows {
 		if want := r.ReadMS / r.IterationMS; r.ReadShare != want || !(r.IterationMS > 0) || !(r.FMAShare > 0) {

@@ -11,8 +11,7 @@ import (
 // bench/results/NAME.json and reported in BENCHMARKS.md.
 type Result struct {
 	Machine Machine      `json:"machine"`
-	Stolen  string       `json:"steal,omitempty"` // share of the processors' time while Rows were measured
-	Rows    []Row        `json:"rows"`
+	Stolen  string       `json:"steal,omitempty"` // share of the processors' time meanwhile
 	Peers   []Comparison `json:"peers"`
 }
 
@@ -21,8 +20,12 @@ type Comparison struct {
 	Shape   string     `json:"shape"`
 	Threads int        `json:"threads"`
 	ReadMS  float64    `json:"read_ms"` // streaming read of X
+	FMAMS   float64    `json:"fma_ms"`  // the arithmetic at the peak of multiply-adds
 	Peers   []PeerTime `json:"peers"`
 }
+
+// RoofMS is the roofline: the longer of the two times below which no peer can come.
+func (c Comparison) RoofMS() float64 { return max(c.ReadMS, c.FMAMS) }
 
 // A PeerTime is the time of one peer. Ratio is to the default build of difalt in
 // the same turns. If Absent is not empty the peer was not measured, and why.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,47 +16,67 @@ import (
 // A Row is one measurement of the iteration over all tasks.
 type Row struct {
 	Shape   string `json:"shape"`
-	Storage string `json:"storage"` // "f64" or "f32"
+	Storage string `json:"storage"` // "f64", "f32" or "f16"
 	Kernel  string `json:"kernel"`
 	Workers int    `json:"workers"`
 	// IterationMS is the time of an iteration, ReadMS that of a streaming read of as
-	// many bytes as X has, both in milliseconds and medians of one run.
+	// many bytes as X has (for f16, as the X in float64 of which it is a copy), both in
+	// milliseconds and medians of one run.
 	IterationMS float64 `json:"iteration_ms"`
 	ReadMS      float64 `json:"read_ms"`
 	// ReadShare is ReadMS / IterationMS, FMAShare the share of the peak of fused
-	// multiply-adds of so many workers.
+	// multiply-adds of so many workers, measured in the same turns.
 	ReadShare float64 `json:"read_share"`
 	FMAShare  float64 `json:"fma_share"`
+	// Schedule is how the kernel prefetched; see kernel.Executor.
+	Schedule string `json:"schedule,omitempty"`
 	// Allocs is the number of heap allocations in an iteration.
 	Allocs float64 `json:"allocs"`
+}
+
+// RoofShare is the share of the roofline: no iteration takes less time than the read of
+// the samples, nor than the arithmetic at its peak. Limit says which of the two is longer.
+func (r Row) RoofShare() float64 { return max(r.ReadShare, r.FMAShare) }
+
+// Limit is "read" or "fma".
+func (r Row) Limit() string {
+	if r.FMAShare > r.ReadShare {
+		return "fma"
+	}
+	return "read"
 }
 
 // Config says what Run measures.
 type Config struct {
 	Shapes   []Shape
-	Storages []kernel.Storage
+	Storages []Storage
 	Workers  []int
 	Seconds  float64 // of measuring, for each row
 	Seed     uint64
 }
 
-// StorageName returns the short name of a storage: f64 or f32.
-func StorageName(s kernel.Storage) string {
-	return strings.Replace(s.String(), "float", "f", 1)
+// A Storage is what an iteration reads.
+type Storage struct {
+	Name   string // "f64", "f32" or "f16"
+	Tasks  kernel.Storage
+	Reduce bool // to a copy in 16 bits: an iteration between two anchors of mixed precision
 }
 
-// ParseStorages returns the storages of a comma-separated list of f64 and f32.
-func ParseStorages(list string) ([]kernel.Storage, error) {
-	var storages []kernel.Storage
+// Storages returns all of them.
+func Storages() []Storage {
+	return []Storage{{"f64", kernel.Float64, false}, {"f32", kernel.Float32, false}, {"f16", kernel.Float64, true}}
+}
+
+// ParseStorages returns the storages of a comma-separated list of f64, f32 and f16.
+func ParseStorages(list string) ([]Storage, error) {
+	var storages []Storage
 	for name := range strings.SplitSeq(list, ",") {
-		switch strings.TrimSpace(name) {
-		case "f64":
-			storages = append(storages, kernel.Float64)
-		case "f32":
-			storages = append(storages, kernel.Float32)
-		default:
-			return nil, fmt.Errorf("unknown storage %q: want a list of f64,f32", name)
+		name = strings.TrimSpace(name)
+		k := slices.IndexFunc(Storages(), func(s Storage) bool { return s.Name == name })
+		if k < 0 {
+			return nil, fmt.Errorf("unknown storage %q: want a list of f64,f32,f16", name)
 		}
+		storages = append(storages, Storages()[k])
 	}
 	return storages, nil
 }
@@ -83,9 +104,9 @@ func Run(ctx context.Context, c Config, emit func(Row) error) error {
 	for _, shape := range c.Shapes {
 		problem := NewProblem(shape, c.Seed)
 		for _, storage := range c.Storages {
-			nodes := problem.Pack(1, storage)
+			nodes := problem.Pack(1, storage.Tasks)
 			for _, workers := range c.Workers {
-				row, err := measureRow(ctx, problem, nodes, workers, c.Seconds)
+				row, err := measureRow(ctx, problem, nodes, storage, workers, c.Seconds)
 				if err != nil {
 					return err
 				}
@@ -98,15 +119,19 @@ func Run(ctx context.Context, c Config, emit func(Row) error) error {
 	return nil
 }
 
-func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, workers int, seconds float64) (Row, error) {
+func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, storage Storage, workers int, seconds float64) (Row, error) {
 	row := Row{
 		Shape:   p.Name,
-		Storage: StorageName(nodes[0].Storage()),
+		Storage: storage.Name,
 		Kernel:  kernel.Info().Kernel,
 		Workers: workers,
 	}
 	it := NewIteration(p, nodes, workers)
 	defer it.Close()
+	if storage.Reduce {
+		it.Reduce()
+	}
+	row.Schedule = it.Settle()
 	length := time.Duration(seconds * float64(time.Second))
 	flops := 0.0
 	ms, err := InTurns(ctx, length, it.Step, it.Read, func() { flops = it.MultiplyAdd() })

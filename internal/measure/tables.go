@@ -7,21 +7,22 @@ import (
 	"github.com/difalt/difalt/internal/text"
 )
 
-// PeerTable is the table of ratios, and of shares of the streaming read, in Markdown: a
-// row for each peer, a column for each comparison.
+// PeerTable is the table of ratios, and of the reference's share of the roofline, in
+// Markdown: a row for each peer, a column for each comparison.
 func PeerTable(all []Comparison) string {
-	head, read := []string{"peer"}, []string{"streaming read of X"}
+	head, read, fma := []string{"peer"}, []string{"streaming read of X"}, []string{"arithmetic at peak"}
 	var names []string
 	for _, c := range all {
 		head = append(head, fmt.Sprintf("%s, %d", c.Shape, c.Threads))
 		read = append(read, fmt.Sprintf("%.3f ms", c.ReadMS))
+		fma = append(fma, fmt.Sprintf("%.3f ms", c.FMAMS))
 		for _, p := range c.Peers {
 			if !slices.Contains(names, p.Name) {
 				names = append(names, p.Name)
 			}
 		}
 	}
-	rows := [][]string{head, read}
+	rows := [][]string{head, read, fma}
 	for i, name := range names {
 		row := []string{name}
 		for _, c := range all {
@@ -29,9 +30,8 @@ func PeerTable(all []Comparison) string {
 			if p := c.Peer(name); p.MS > 0 {
 				cell = fmt.Sprintf("%.2f", p.Ratio)
 				if i == 0 { // the reference
-					cell = fmt.Sprintf("%.3f ms", p.MS)
+					cell = fmt.Sprintf("%.3f ms (%.0f %%)", p.MS, 100*c.RoofMS()/p.MS)
 				}
-				cell += fmt.Sprintf(" (%.0f %%)", 100*c.ReadMS/p.MS)
 			}
 			row = append(row, cell)
 		}

@@ -1,0 +1,172 @@
+package checkpoint
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/experiment"
+)
+
+// state returns the snapshot of a small run after so many iterations.
+func state(t testing.TB, iterations int) *difalt.Snapshot {
+	t.Helper()
+	setting := experiment.Setting{Nodes: 3, Features: 12, Tasks: 9, Samples: 8, Rank: 2, Graph: "ring", Weights: "metropolis", Methods: []string{"accelerated"}, Rounds: 3, Iterations: 50, Seed: 1}
+	w, err := setting.Mixing(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := setting.Problem(t.Context(), 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := difalt.NewSolver(p, net, difalt.Options{Method: difalt.Accelerated, Rank: 2, Rounds: 3, Iterations: 50, Tolerance: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range iterations {
+		if _, err := s.Step(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap, err := s.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// TestRoundTrip: what comes back is what was written, to the bit, also a number that is
+// zero where none could be.
+func TestRoundTrip(t *testing.T) {
+	snap := state(t, 8)
+	zero := math.Copysign(0, -1)
+	snap.Stop.Move, snap.Stop.Best = &zero, nil
+	snap.U[0][3] = 5e-324
+	p, err := Encode(&State{[]Term{{"--rank", "2"}}, snap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Snapshot, snap) || !math.Signbit(*got.Snapshot.Stop.Move) {
+		t.Errorf("got %+v, want %+v", got.Snapshot, snap)
+	}
+	for i := range p { // every byte counts
+		damaged := slices.Clone(p)
+		damaged[i] ^= 1 << (i % 8)
+		if _, err := Decode(damaged); err == nil {
+			t.Fatalf("byte %d of %d is damaged, and nobody sees it", i, len(p))
+		}
+	}
+	for i := range p {
+		if _, err := Decode(p[:i]); err == nil {
+			t.Fatalf("cut off after %d of %d bytes, and nobody sees it", i, len(p))
+		}
+	}
+}
+
+// TestFolder: the last ones are kept, other names are left alone, what is damaged or has
+// another iteration than its name says is told, and what is of other terms is refused.
+func TestFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "deep", "state")
+	var told []string
+	open := func(name string, terms ...Term) (*Folder, []int, error) {
+		told = nil
+		return Open(folder, name, terms, 3, func(s string) { told = append(told, s) })
+	}
+	rank := Term{"--rank", "2"}
+	snap := state(t, 3)
+	for _, name := range []string{"a", "a-b"} {
+		f, list, err := open(name, rank)
+		if err != nil || list != nil {
+			t.Fatalf("%v, %v", list, err)
+		}
+		for i := 1; i <= 5; i++ {
+			snap.Iteration = 10 * i
+			if err := f.Save(snap); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	begun, other := filepath.Join(folder, ".a-000000060.ckpt.77"), filepath.Join(folder, ".a-b-000000060.ckpt.77")
+	for _, path := range []string{begun, other} {
+		if err := os.WriteFile(path, []byte("difalt"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, list, err := open("a", rank)
+	if err != nil || !slices.Equal(list, []int{30, 40, 50}) {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if _, err := os.Stat(begun); err == nil {
+		t.Error("what was begun is still there")
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error("what another node has begun is gone")
+	}
+	if s, err := f.Load(40); err != nil || s.Iteration != 40 {
+		t.Errorf("%v, %v", s, err)
+	}
+	if err := os.Rename(f.file(30), f.file(35)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(f.file(50), 1000); err != nil {
+		t.Fatal(err)
+	}
+	if _, list, err = open("a", rank); err != nil || !slices.Equal(list, []int{40}) || len(told) != 2 || !strings.Contains(told[1], "a-000000050.ckpt: damaged") {
+		t.Errorf("%v, %v, told %q", list, err, told)
+	}
+	for _, x := range []struct {
+		terms []Term
+		want  string
+	}{
+		{[]Term{{"--rank", "3"}}, "--rank was 2, and is 3 now"},
+		{[]Term{rank, {"the data", "x"}}, "it does not know the data, which is x now"},
+	} {
+		if _, _, err := open("a", x.terms...); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v: %v", x.terms, err)
+		}
+	}
+}
+
+// FuzzDecode: no file makes Decode panic, and what it accepts is written again as it was
+// read.
+func FuzzDecode(f *testing.F) {
+	one := 1.0
+	small := &difalt.Snapshot{Version: 3, U: [][]float64{{1, math.NaN()}}, State: []difalt.NodeState{{P: []float64{2}}}, Stop: difalt.StopState{Move: &one}}
+	p, err := Encode(&State{[]Term{{"--rank", "2"}}, small})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(p[header:])
+	f.Add([]byte{0xbb, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte("\xa2eTerms\x9b\x00\x00\x00\x00\x7f\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, err := Decode(sealed(body)) // the checksum would keep everything else out
+		if err != nil {
+			return
+		}
+		again, err := Encode(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(again); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

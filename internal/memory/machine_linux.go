@@ -1,0 +1,80 @@
+package memory
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// machine returns the least of what the system has left, what the control groups of
+// this process leave, and what its limit of addresses leaves.
+func machine() (bytes float64, known bool) {
+	least := func(n float64, ok bool) {
+		if ok && (!known || n < bytes) {
+			bytes, known = max(n, 0), true
+		}
+	}
+	least(field("/proc/meminfo", "MemAvailable:", 1024))
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(parts) < 3:
+		case parts[1] == "": // version 2
+			least(group("/sys/fs/cgroup", parts[2], "memory.max", "memory.current", "inactive_file"))
+		case strings.Contains(","+parts[1]+",", ",memory,"):
+			least(group("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"))
+		}
+	}
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) == nil && limit.Cur < 1<<62 {
+		used, ok := field("/proc/self/status", "VmSize:", 1024)
+		least(float64(limit.Cur)-used, ok)
+	}
+	return bytes, known
+}
+
+// field returns the number after a key of a file of lines such as "MemAvailable: 12 kB".
+func field(file, key string, unit float64) (value float64, ok bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+		if words := strings.Fields(s.Text()); len(words) > 1 && words[0] == key {
+			n, err := strconv.ParseFloat(words[1], 64)
+			return n * unit, err == nil
+		}
+	}
+	return 0, false
+}
+
+// group returns what a control group and those above it leave, of which a container
+// shows at least its own at the root.
+func group(root, name, limitFile, usedFile, cacheKey string) (bytes float64, known bool) {
+	for dir := path.Join(root, name); len(dir) >= len(root); dir = path.Dir(dir) {
+		limit, limited := number(path.Join(dir, limitFile))
+		used, ok := number(path.Join(dir, usedFile))
+		if cache, has := field(path.Join(dir, "memory.stat"), cacheKey, 1); has {
+			used -= cache // which makes room for whoever asks
+		}
+		if limited && ok && limit < 1<<60 && (!known || limit-used < bytes) {
+			bytes, known = limit-used, true
+		}
+	}
+	return bytes, known
+}
+
+// number returns the number that a file holds; "max" is none.
+func number(file string) (float64, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return n, err == nil
+}

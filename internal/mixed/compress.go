@@ -1,0 +1,77 @@
+// Package mixed has the arithmetic of one task in a linear mixed model, for those who fit
+// such models and for those who add tasks to them.
+package mixed
+
+import (
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// A Task is what a Gaussian model needs of the rows of one: as many rows as there
+// are, or as features if those are fewer, with the same Z'Z and Z'y.
+type Task struct {
+	Z    []float64 // m x w
+	Y    []float64 // m
+	Rest float64   // y'y less that of Y
+}
+
+// blockRows is the number of rows that are turned into a triangle at once.
+const blockRows = 256
+
+// A Compressor collects the rows of one task after another, of w features and, last, the target.
+// Rows are read once: what follows takes as long for a million of them as for a few.
+type Compressor struct {
+	w         int
+	rows      []float64
+	n, seen   int // rows held, and seen
+	tau, work []float64
+}
+
+// NewCompressor returns one for w features.
+func NewCompressor(w int) *Compressor {
+	return &Compressor{w: w, tau: make([]float64, w+1), work: make([]float64, 64*(w+1))}
+}
+
+// Next returns memory for one more row, of w + 1 entries.
+func (c *Compressor) Next() []float64 {
+	s := c.w + 1
+	if c.n == s+blockRows {
+		c.triangle()
+	}
+	c.n++
+	c.seen++
+	if need := c.n * s; need > len(c.rows) {
+		c.rows = append(c.rows, make([]float64, min(max(need, len(c.rows)), (s+blockRows)*s-len(c.rows)))...)
+	}
+	return c.rows[(c.n-1)*s:][:s]
+}
+
+// triangle replaces the rows by the R of their QR factorisation.
+func (c *Compressor) triangle() {
+	s := c.w + 1
+	n := min(c.n, s)
+	lapack64.Geqrf(blas64.General{Rows: c.n, Cols: s, Stride: s, Data: c.rows}, c.tau[:n], c.work, len(c.work))
+	for i := range n {
+		clear(c.rows[i*s : i*s+i])
+	}
+	c.n = n
+}
+
+// Task returns the task of the rows since the last call.
+func (c *Compressor) Task() Task {
+	if c.seen > c.w {
+		c.triangle()
+	}
+	m, s := min(c.n, c.w), c.w+1
+	t := Task{Z: make([]float64, m*c.w), Y: make([]float64, m)}
+	for i := range m {
+		copy(t.Z[i*c.w:][:c.w], c.rows[i*s:])
+		t.Y[i] = c.rows[i*s+c.w]
+	}
+	if c.n > m {
+		rest := c.rows[m*s+c.w]
+		t.Rest = rest * rest
+	}
+	c.n, c.seen = 0, 0
+	return t
+}

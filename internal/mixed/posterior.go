@@ -1,0 +1,161 @@
+package mixed
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A White is a task seen through V^-1/2, V = I + Z S Z' with the covariance S of the deviations.
+type White struct {
+	K, U   []float64 // m x w, m
+	LogDet float64   // of V
+}
+
+// Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
+func (t *Task) Whiten(s []float64, w int) (White, bool) {
+	m := len(t.Y)
+	if m == 0 {
+		return White{}, true
+	}
+	k := White{K: append([]float64(nil), t.Z...), U: append([]float64(nil), t.Y...)}
+	z := blas64.General{Rows: m, Cols: w, Stride: w, Data: t.Z}
+	zs := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
+	v := make([]float64, m*m)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, Square(s, w), 0, zs)
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, zs, z, 0, Square(v, m))
+	for i := range m {
+		v[i*m+i]++
+	}
+	r, ok := lapack64.Potrf(blas64.Symmetric{N: m, Stride: m, Data: v, Uplo: blas.Upper})
+	if !ok {
+		return White{}, false
+	}
+	for i := range m {
+		k.LogDet += 2 * math.Log(v[i*m+i])
+	}
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K})
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: 1, Stride: 1, Data: k.U})
+	return k, true
+}
+
+// Pull returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
+func (k *White) Pull(mean []float64) []float64 {
+	w := len(mean)
+	g := make([]float64, w)
+	for i, u := range k.U {
+		row := k.K[i*w:][:w]
+		floats.AddScaled(g, u-floats.Dot(row, mean), row)
+	}
+	return g
+}
+
+// Gram returns Z'V^-1 Z.
+func (k *White) Gram(w int) []float64 {
+	g := make([]float64, w*w)
+	if m := len(k.U); m > 0 {
+		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K}
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, km, km, 0, Square(g, w))
+	}
+	return g
+}
+
+// A Posterior says what is known about the coefficients of tasks before their own rows.
+type Posterior struct {
+	*Prior
+	Mean  []float64 // w
+	Cover []float64 // its covariance over noise, w x w; zero for a mean that is known
+	S     []float64 // covariance of deviations over noise, w x w
+	Noise float64   // variance
+	// Doubt is the covariance of the loadings, by columns, and of the logarithms of Intercept and
+	// Spread; nil takes them as known.
+	Doubt *mat.SymDense
+}
+
+// Of returns the coefficients of a task by its rows, and their covariance unless
+// that is not wanted: that of a linear mixed model with the error of the mean (Henderson 1975), and
+// to first order what Doubt adds to it (Kackar and Harville 1984). ok is false if rounding
+// leaves no solution.
+func (p *Posterior) Of(t *Task, covariance bool) (theta, cov []float64, ok bool) {
+	w := p.W
+	k, ok := t.Whiten(p.S, w)
+	if !ok {
+		return nil, nil, false
+	}
+	g := k.Pull(p.Mean)
+	theta = append([]float64(nil), p.Mean...)
+	blas64.Gemv(blas.NoTrans, 1, Square(p.S, w), vector(g), 1, vector(theta))
+	if !covariance {
+		return theta, nil, true
+	}
+	q := make([]float64, w*w) // I - S Z'V^-1 Z
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, Square(p.S, w), Square(k.Gram(w), w), 0, Square(q, w))
+	for j := range w {
+		q[j*w+j]++
+	}
+	cov = make([]float64, w*w)
+	blas64.Gemm(blas.NoTrans, blas.Trans, p.Noise, Square(p.S, w), Square(q, w), 0, Square(cov, w))
+	addQuadratic(cov, q, w, p.Cover, w, p.Noise)
+	if p.Doubt != nil {
+		n, _ := p.Doubt.Dims()
+		j := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
+		dense := mat.DenseCopyOf(p.Doubt)
+		addQuadratic(cov, j.Data, w, dense.RawMatrix().Data, n, 1)
+	}
+	return theta, cov, true
+}
+
+// slopes returns d S g by the entries of Doubt, w x n, for g that stays.
+func (p *Posterior) slopes(g []float64, n int) blas64.General {
+	w := p.W
+	out := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
+	for a := range p.Rank {
+		l := p.Column(a)
+		lg := floats.Dot(l, g)
+		for i := range w { // by entry i of column a
+			out.Data[i*n+a*w+i] += lg
+			for j := range w {
+				out.Data[j*n+a*w+i] += l[j] * g[i]
+			}
+		}
+	}
+	for j := range w - 1 {
+		out.Data[j*n+n-1] = p.Spread * g[j]
+	}
+	out.Data[(w-1)*n+n-2] = p.Intercept * g[w-1]
+	return out
+}
+
+// addQuadratic adds factor a m a' to out, with a of rows x n.
+func addQuadratic(out, a []float64, rows int, m []float64, n int, factor float64) {
+	am := blas64.General{Rows: rows, Cols: n, Stride: n, Data: make([]float64, rows*n)}
+	left := blas64.General{Rows: rows, Cols: n, Stride: n, Data: a}
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, left, Square(m, n), 0, am)
+	blas64.Gemm(blas.NoTrans, blas.Trans, factor, am, left, 1, Square(out, rows))
+}
+
+// ForNew returns the posterior for a task that the prior was not estimated with: its deviation
+// from the mean counts with the errors of mean and loadings.
+func (p *Posterior) ForNew() *Posterior {
+	w := p.W
+	n := *p
+	n.S, n.Cover = append([]float64(nil), p.S...), make([]float64, w*w)
+	floats.Add(n.S, p.Cover)
+	if p.Doubt != nil {
+		for a := range p.Rank {
+			for i := range w {
+				for j := range w {
+					n.S[i*w+j] += p.Doubt.At(a*w+i, a*w+j)
+				}
+			}
+		}
+	}
+	return &n
+}
+
+func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }

@@ -1,0 +1,84 @@
+package mixed
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Prior is what tasks have in common. The coefficients of task t, the constant last, are
+// a mean that all share and a deviation of its own,
+//
+//	mean ~ N(0, MeanVariance I), the constant free,
+//	deviation_t ~ N(0, L L' + Spread I + Intercept e e'),
+//
+// with loadings L, I about the features and e about the constant. All variances are in units of
+// that of the noise, so that their inverses are ridges.
+type Prior struct {
+	W, Rank                         int
+	Loadings                        []float64 // L, by columns
+	Intercept, Spread, MeanVariance float64
+}
+
+// Covariance returns that of the deviations, W x W.
+func (p *Prior) Covariance() []float64 {
+	w := p.W
+	s := make([]float64, w*w)
+	if p.Rank > 0 {
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, p.Matrix(), p.Matrix(), 0, Square(s, w))
+	}
+	for j := range w - 1 {
+		s[j*w+j] += p.Spread
+	}
+	s[w*w-1] += p.Intercept
+	return s
+}
+
+// Matrix returns the loadings, transposed: Rank x W.
+func (p *Prior) Matrix() blas64.General {
+	return blas64.General{Rows: p.Rank, Cols: p.W, Stride: max(p.W, 1), Data: p.Loadings}
+}
+
+// Column returns a column of the loadings.
+func (p *Prior) Column(a int) []float64 { return p.Loadings[a*p.W:][:p.W] }
+
+// Clone returns a copy.
+func (p *Prior) Clone() *Prior {
+	c := *p
+	c.Loadings = slices.Clone(p.Loadings)
+	return &c
+}
+
+// Rotate turns the loadings to their principal axes, the largest first: the columns
+// become orthogonal, their largest entries positive, and L L' stays.
+func (p *Prior) Rotate() {
+	if p.Rank == 0 {
+		return
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(p.Rank, p.W, slices.Clone(p.Loadings)), mat.SVDThin) {
+		return
+	}
+	var v mat.Dense
+	svd.VTo(&v)
+	clear(p.Loadings)
+	for a, s := range svd.Values(nil) {
+		column := p.Column(a)
+		mat.Col(column, a, &v)
+		if floats.Max(column) < -floats.Min(column) {
+			s = -s
+		}
+		floats.Scale(s, column)
+	}
+}
+
+// Square returns the n x n matrix of the data.
+func Square(data []float64, n int) blas64.General {
+	return blas64.General{Rows: n, Cols: n, Stride: max(n, 1), Data: data}
+}
+
+// Mass returns tr L L'.
+func (p *Prior) Mass() float64 { return floats.Dot(p.Loadings, p.Loadings) }
