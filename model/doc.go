@@ -3,9 +3,10 @@
 //
 // The target of task t at features x is, with x standardised,
 //
-//	y = x' (mean + U b_t) + noise,
+//	y = x' (mean + deviation_t) + noise,   deviation_t ~ N(0, L L' + spread I + intercept e e'),
 //
-// where all tasks share mean and U, a basis of low rank, and b_t is the task's own. A
+// where all tasks share the mean and the covariance of the deviations, with loadings L of low
+// rank, and the deviation is the task's own ([Parameters.Prior]). A
 // [Model] is a file ([Load], [Model.Save]) that NumPy reads too; it predicts for the
 // tasks that it knows, says how sure it is ([Model.PredictError]), and learns new tasks
 // from few rows ([Model.Adapt]). Package fit trains models.

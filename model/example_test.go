@@ -7,7 +7,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
@@ -45,7 +44,7 @@ func trained() *model.Model {
 	}
 	m, _, err := fit.Fit(context.Background(), table, fit.Config{
 		Network: network,
-		Options: difalt.Options{Rank: 2, Iterations: 500}, Standardize: true, Intercept: true, Ridge: 1e-3,
+		Options: fit.DefaultOptions(0), Starts: 3,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -101,7 +100,7 @@ func ExampleModel_PredictError() {
 			log.Fatal(err)
 		}
 	}
-	adapted, _, err := m.Adapt(few, 0, m.Parameters().Ridge)
+	adapted, err := m.Adapt(few)
 	if err != nil {
 		log.Fatal(err)
 	}

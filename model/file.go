@@ -9,13 +9,13 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/mixed"
 	"github.com/difalt/difalt/internal/npz"
-	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
 
 // Version is the version of the model files that Save writes. Load refuses others.
-const Version = 3
+const Version = 4
 
 const format = "difalt model"
 
@@ -25,10 +25,14 @@ type header struct {
 	Version  int     `json:"version"`
 	Rank     int     `json:"rank"`
 	Method   string  `json:"method"`
-	Ridge    float64 `json:"ridge"`
 	Noise    float64 `json:"noise_variance"`
 	Target   float64 `json:"target_mean"`
+	Unit     float64 `json:"target_scale"`
 	Constant bool    `json:"constant_feature"`
+
+	Intercept float64 `json:"intercept_variance"`
+	Spread    float64 `json:"spread_variance"`
+	Mean      float64 `json:"mean_variance"`
 
 	TaskColumn   string `json:"task_column"`
 	TargetColumn string `json:"target_column"`
@@ -37,25 +41,30 @@ type header struct {
 }
 
 // Save writes the model as an .npz file that NumPy reads without pickle. With L
-// nodes, T tasks, k features of the table, and d = k, or k + 1 with the constant
-// feature of Scaling, it holds
+// nodes, T tasks, k features of the table, d = k, or k + 1 with the constant
+// feature of Scaling, rank r, and w = d, or p + 1 with Parameters.Directions, it holds
 //
-//	U          L x d x r  basis of every node, for standardised features
-//	B          r x T      coefficients
-//	precision  T x r x r  of b_t: A_t'A_t + ridge I, A_t = X_t U
-//	mean       d          coefficients that all tasks share
-//	fill       k          mean over the training rows, in place of missing values
-//	center     k          subtracted from the features
-//	scale      k          then divided by
-//	Theta      k x T      coefficients in the units of the table, and
-//	constant   T          what is added: prediction = x' Theta[:, t] + constant[t]
-//	task       T          names of the tasks, and
-//	node       T          where they live
-//	node_name  L          names of the nodes
-//	feature    k          names of the features
-//	samples    T          training rows of every task
-//	header     1          JSON: format, version, rank, method, ridge, noise_variance,
-//	                      target_mean, constant_feature, task_column, target_column
+//	mean        d          coefficients that all tasks share, for standardised features
+//	loadings    w x r      what tasks differ by, in units of the noise
+//	mean_covariance  w x w of the mean, over the variance of the noise
+//	doubt       n x n      covariance of loadings, by columns, and of the logarithms of the
+//	                       variances of intercept and spread, n = w r + 2; may be missing
+//	directions  p x k      may be missing
+//	theta       T x d      coefficients of every task, for standardised features
+//	covariance  T x w(w+1)/2   of theta, upper triangles by rows; may be missing
+//	fill        k          mean over the training rows, in place of missing values
+//	center      k          subtracted from the features
+//	scale       k          then divided by
+//	Theta       k x T      coefficients in the units of the table, and
+//	constant    T          what is added: prediction = x' Theta[:, t] + constant[t]
+//	task        T          names of the tasks, and
+//	node        T          where they live, -1 if nowhere
+//	node_name   L          names of the nodes
+//	feature     k          names of the features
+//	samples     T          training rows of every task
+//	header      1          JSON: format, version, rank, method, noise_variance, target_mean,
+//	                       target_scale, constant_feature, intercept_variance, spread_variance,
+//	                       mean_variance (over that of the noise), task_column, target_column
 //
 // The file takes its name when it is complete.
 func (m *Model) Save(path string) error {
@@ -65,57 +74,77 @@ func (m *Model) Save(path string) error {
 	}
 	defer f.Close()
 	if err := m.Write(f); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+		return err
 	}
 	return f.Commit()
 }
 
 // Write writes the file that Save describes.
-func (m *Model) Write(out io.Writer) error {
-	p := &m.p
+func (m *Model) Write(to io.Writer) error {
+	p, prior := &m.p, &m.p.Prior
 	text, err := json.Marshal(header{
-		Format: format, Version: Version, Rank: m.rank, Method: p.Method, Ridge: p.Ridge, Noise: p.NoiseVariance,
-		Target: p.Scaling.Target, Constant: p.Scaling.Constant, TaskColumn: p.TaskColumn, TargetColumn: p.TargetColumn,
-		Categorical: categoricals(&p.Schema),
+		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method, Noise: prior.Noise,
+		Target: p.Scaling.Target, Unit: p.Scaling.TargetScale, Constant: p.Scaling.Constant,
+		Intercept: prior.Intercept, Spread: prior.Spread, Mean: prior.MeanVariance,
+		TaskColumn: p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema),
 	})
 	if err != nil {
 		return err
 	}
-	l, t, k, d := len(p.Nodes), len(p.Tasks), len(m.features), p.Scaling.Width()
-	w := npz.NewWriter(out)
-	w.Strings("header", []int{1}, []string{string(text)})
-	w.Floats("U", []int{l, d, m.rank}, false, func(put func(float64)) {
-		for _, u := range p.U {
-			for i := range d {
-				for j := range m.rank {
-					put(u.At(i, j))
-				}
-			}
-		}
-	})
-	transposed := func(name string, rows int, data []float64) {
-		w.Floats(name, []int{rows, t}, false, func(put func(float64)) {
-			for i := range rows {
-				for j := range t {
-					put(data[j*rows+i])
+	t, k, d, w := len(p.Tasks), len(m.features), p.Scaling.Width(), m.width()
+	out := npz.NewWriter(to)
+	out.Strings("header", []int{1}, []string{string(text)})
+	out.Float64s("mean", []int{d}, p.Mean)
+	if prior.Rank > 0 {
+		out.Floats("loadings", []int{w, prior.Rank}, false, func(put func(float64)) {
+			for i := range w {
+				for a := range prior.Rank {
+					put(prior.Column(a)[i])
 				}
 			}
 		})
 	}
-	transposed("B", m.rank, p.B)
-	w.Float64s("precision", []int{t, m.rank, m.rank}, p.Precision)
-	w.Float64s("mean", []int{d}, p.Mean)
-	w.Float64s("fill", []int{k}, p.Scaling.Fill)
-	w.Float64s("center", []int{k}, p.Scaling.Center)
-	w.Float64s("scale", []int{k}, p.Scaling.Scale)
-	transposed("Theta", k, m.theta)
-	w.Float64s("constant", []int{t}, m.bias)
-	w.Strings("task", []int{t}, p.Tasks)
-	w.Ints("node", p.NodeOf)
-	w.Strings("node_name", []int{l}, p.Nodes)
-	w.Strings("feature", []int{k}, m.features)
-	w.Ints("samples", p.Samples)
-	return w.Close()
+	out.Float64s("mean_covariance", []int{w, w}, prior.Cover)
+	if prior.Doubt != nil {
+		n, _ := prior.Doubt.Dims()
+		out.Floats("doubt", []int{n, n}, false, func(put func(float64)) {
+			for i := range n {
+				for j := range n {
+					put(prior.Doubt.At(i, j))
+				}
+			}
+		})
+	}
+	if p.Directions != nil {
+		out.Float64s("directions", []int{w - 1, k}, p.Directions)
+	}
+	out.Float64s("theta", []int{t, d}, p.Theta)
+	if p.Covariance != nil {
+		out.Float64s("covariance", []int{t, w * (w + 1) / 2}, p.Covariance)
+	}
+	out.Float64s("fill", []int{k}, p.Scaling.Fill)
+	out.Float64s("center", []int{k}, p.Scaling.Center)
+	out.Float64s("scale", []int{k}, p.Scaling.Scale)
+	constant := make([]float64, t)
+	out.Floats("Theta", []int{k, t}, false, func(put func(float64)) {
+		for i := range k {
+			for j := range t {
+				v := m.theta[j*k+i]
+				put(v)
+				constant[j] -= v * p.Scaling.Center[i]
+			}
+		}
+	})
+	for j, b := range m.bias {
+		constant[j] += b
+	}
+	out.Float64s("constant", []int{t}, constant)
+	out.Strings("task", []int{t}, p.Tasks)
+	out.Ints("node", p.NodeOf)
+	out.Strings("node_name", []int{len(p.Nodes)}, p.Nodes)
+	out.Strings("feature", []int{k}, m.features)
+	out.Ints("samples", p.Samples)
+	return out.Close()
 }
 
 // MarshalBinary returns the file that Save writes. It implements
@@ -133,7 +162,7 @@ func (m *Model) MarshalBinary() ([]byte, error) {
 // so. m must not be in use, and must be the zero Model: models are immutable. It
 // implements encoding.BinaryUnmarshaler and does not keep data.
 func (m *Model) UnmarshalBinary(data []byte) error {
-	if m.rank != 0 {
+	if m.index != nil {
 		return errors.New("models are immutable: UnmarshalBinary needs a new one")
 	}
 	r, err := npz.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -172,34 +201,54 @@ func read(r *npz.Reader) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Rank < 1 {
+	if h.Rank < 0 {
 		return nil, fmt.Errorf("the model's header has rank %d", h.Rank)
 	}
-	p := Parameters{Method: h.Method, Ridge: h.Ridge, NoiseVariance: h.Noise, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn}
+	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn}
 	s := &p.Scaling
-	s.Target, s.Constant = h.Target, h.Constant
+	s.Target, s.TargetScale, s.Constant = h.Target, h.Unit, h.Constant
 	in := &loader{r: r}
 	features := in.names("feature")
 	p.Tasks, p.Nodes = in.names("task"), in.names("node_name")
-	k, t, l := len(features), len(p.Tasks), len(p.Nodes)
+	k, t := len(features), len(p.Tasks)
 	s.Fill, s.Center, s.Scale = in.floats("fill", k), in.floats("center", k), in.floats("scale", k)
 	d := s.Width()
-	p.Mean = in.floats("mean", d)
+	w := d
+	if r.Has("directions") {
+		if a := in.array("directions", -1, k); a != nil {
+			w = a.Shape[0] + 1
+		}
+		p.Directions = in.floats("directions", w-1, k)
+	}
+	p.Mean, p.Theta = in.floats("mean", d), in.floats("theta", t, d)
 	p.NodeOf, p.Samples = in.ints("node", t), in.ints("samples", t)
-	p.Precision = in.floats("precision", t, h.Rank, h.Rank)
-	u, b := in.floats("U", l, d, h.Rank), in.floats("B", h.Rank, t)
+	prior := &mixed.Prior{W: w, Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean}
+	if h.Rank > 0 {
+		rows := in.floats("loadings", w, h.Rank)
+		prior.Loadings = make([]float64, len(rows))
+		for i, v := range rows {
+			prior.Loadings[i%h.Rank*w+i/h.Rank] = v
+		}
+	}
+	p.Prior = mixed.Posterior{Prior: prior, Noise: h.Noise, Cover: in.floats("mean_covariance", w, w)}
+	if n := w*h.Rank + 2; r.Has("doubt") {
+		if doubt := in.floats("doubt", n, n); doubt != nil {
+			p.Prior.Doubt = mat.NewSymDense(n, nil)
+			for i := range n {
+				for j := i; j < n; j++ {
+					p.Prior.Doubt.SetSym(i, j, doubt[i*n+j])
+				}
+			}
+		}
+	}
+	if r.Has("covariance") {
+		p.Covariance = in.floats("covariance", t, w*(w+1)/2)
+	}
 	if in.err != nil {
 		return nil, in.err
 	}
 	if p.Schema, err = schemaOf(features, h.Categorical); err != nil {
 		return nil, err
-	}
-	for g := range l {
-		p.U = append(p.U, kernel.BasisOf(mat.NewDense(d, h.Rank, u[g*d*h.Rank:][:d*h.Rank])))
-	}
-	p.B = make([]float64, len(b))
-	for i, v := range b {
-		p.B[i%t*h.Rank+i/t] = v
 	}
 	return New(p)
 }

@@ -5,41 +5,46 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/internal/mixed"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
 // ConstantFeature is the name of the feature that Scaling.Constant adds.
 const ConstantFeature = "(intercept)"
 
-// Parameters are all that a Model consists of, for L nodes, T tasks and d scaled
-// features.
+// Parameters are all that a Model consists of, for L nodes, T tasks, d scaled
+// features, and w = d, or p + 1 with Directions.
 type Parameters struct {
-	Method                   string // that trained the model
+	Method                   string // that found the representation
 	Schema                   Schema
 	TaskColumn, TargetColumn string // of the table it was trained on; empty if they had no names
 	Scaling                  Scaling
-	Mean                     []float64       // d coefficients that all tasks share
-	Nodes                    []string        // names
-	U                        []*kernel.Basis // of every node, d x r
-	Tasks                    []string        // names
-	NodeOf                   []int           // node of every task
-	Samples                  []int           // training rows of every task
-	B                        []float64       // b_t = B[t*r : (t+1)*r]
-	Precision                []float64       // A_t'A_t + ridge I, A_t = X_t U: r x r for every task
-	Ridge                    float64         // on b_t
-	NoiseVariance            float64         // 0 if it is not known
+	// Directions, p x (d - 1) by rows, are an orthonormal basis of what the training rows
+	// say about the features, where these are too many; nil keeps them all. Prior and
+	// Covariance are about coefficients along it.
+	Directions []float64
+	// Prior says what tasks have in common, and how much they differ: what is known about a
+	// task without rows.
+	Prior   mixed.Posterior
+	Mean    []float64 // d coefficients that all tasks share
+	Nodes   []string  // names
+	Tasks   []string  // names
+	NodeOf  []int     // node of every task, -1 for those that were added later
+	Samples []int     // training rows of every task
+	Theta   []float64 // T x d, coefficients of every task
+	// Covariance has the upper triangle of that of the coefficients of every task, by rows,
+	// T x w(w+1)/2; nil if it is not known.
+	Covariance []float64
 }
 
 // A Model predicts the target of known tasks. It is immutable, and safe for
 // concurrent use.
 type Model struct {
 	p        Parameters
-	rank     int
 	features []string // of the table, without an added constant
-	chol     []float64
 	index    map[string]int
-	// In the units of the table: prediction = x' theta_t + bias_t.
+	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
 	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k features
 	bias  []float64
 }
@@ -60,38 +65,49 @@ func New(p Parameters) (*Model, error) {
 		}
 		m.index[name] = t
 	}
+	m.complete()
 	m.unscale()
-	m.factor()
 	return m, nil
 }
 
-// check checks the lengths of the parameters, and sets the rank.
+// width is the number of coefficients along Directions, and the constant.
+func (m *Model) width() int { return m.p.Prior.W }
+
+// check checks the lengths of the parameters.
 func (m *Model) check() error {
 	p := &m.p
-	if len(p.U) == 0 {
-		return fmt.Errorf("the model has no bases")
+	if p.Prior.Prior == nil {
+		return fmt.Errorf("the model has no prior")
 	}
-	d := p.Scaling.Width()
-	for g, u := range p.U {
-		rows, r := u.Dims()
-		if g == 0 {
-			m.rank = r
-		}
-		if rows != d || r != m.rank {
-			return fmt.Errorf("the basis of node %d is %d x %d: want %d x %d", g, rows, r, d, m.rank)
-		}
+	d, w := p.Scaling.Width(), p.Prior.W
+	k, t, r := len(m.features), len(p.Tasks), p.Prior.Rank
+	directions, covariances := 0, 0
+	switch {
+	case p.Directions != nil && p.Scaling.Constant:
+		directions = (w - 1) * (d - 1)
+	case w != d:
+		return fmt.Errorf("the model has %d coefficients for %d features", w, d)
 	}
-	k, t, r := len(m.features), len(p.Tasks), m.rank
+	if p.Covariance != nil {
+		covariances = t * w * (w + 1) / 2
+	}
 	for _, c := range []struct {
 		what      string
 		got, want int
 	}{
 		{"fill", len(p.Scaling.Fill), k}, {"center", len(p.Scaling.Center), k}, {"scale", len(p.Scaling.Scale), k},
-		{"mean", len(p.Mean), d}, {"node_name", len(p.Nodes), len(p.U)}, {"node", len(p.NodeOf), t},
-		{"samples", len(p.Samples), t}, {"B", len(p.B), t * r}, {"precision", len(p.Precision), t * r * r},
+		{"directions", len(p.Directions), directions},
+		{"mean", len(p.Mean), d}, {"node", len(p.NodeOf), t}, {"samples", len(p.Samples), t}, {"theta", len(p.Theta), t * d},
+		{"covariance", len(p.Covariance), covariances}, {"loadings", len(p.Prior.Loadings), w * r},
+		{"mean_covariance", len(p.Prior.Cover), w * w},
 	} {
 		if c.got != c.want {
 			return fmt.Errorf("array %q has %d entries: want %d", c.what, c.got, c.want)
+		}
+	}
+	if p.Prior.Doubt != nil {
+		if n, _ := p.Prior.Doubt.Dims(); n != w*r+2 {
+			return fmt.Errorf("array %q is of order %d: want %d", "doubt", n, w*r+2)
 		}
 	}
 	for i, s := range p.Scaling.Scale {
@@ -100,39 +116,45 @@ func (m *Model) check() error {
 		}
 	}
 	for i, g := range p.NodeOf {
-		if g < 0 || g >= len(p.U) {
-			return fmt.Errorf("array %q: entry %d is %d: want 0 to %d", "node", i, g, len(p.U)-1)
+		if g < -1 || g >= len(p.Nodes) {
+			return fmt.Errorf("array %q: entry %d is %d: want -1 to %d", "node", i, g, len(p.Nodes)-1)
 		}
 	}
-	if !(p.Ridge >= 0) || !(p.NoiseVariance >= 0) {
-		return fmt.Errorf("the model has ridge %v and noise variance %v", p.Ridge, p.NoiseVariance)
+	for _, v := range []float64{p.Prior.Intercept, p.Prior.Spread, p.Prior.MeanVariance, p.Prior.Noise} {
+		if !(v >= 0) {
+			return fmt.Errorf("a variance of the model is %v", v)
+		}
+	}
+	if !(p.Scaling.TargetScale > 0) {
+		return fmt.Errorf("the unit of the target is %v", p.Scaling.TargetScale)
 	}
 	return nil
+}
+
+// complete computes what the prior consists of for those who add tasks.
+func (m *Model) complete() {
+	p := &m.p.Prior
+	p.Mean = m.p.Mean
+	if m.p.Directions != nil {
+		p.Mean, _ = m.project(m.p.Mean)
+	}
+	p.S = p.Covariance()
 }
 
 // unscale computes the coefficients in the units of the table.
 func (m *Model) unscale() {
 	p, s, k := &m.p, &m.p.Scaling, len(m.features)
+	d := s.Width()
 	m.theta, m.bias = make([]float64, len(p.Tasks)*k), make([]float64, len(p.Tasks))
-	scaled := make([]float64, s.Width())
 	for t := range p.Tasks {
-		copy(scaled, p.Mean)
-		u := p.U[p.NodeOf[t]]
-		for j, b := range p.B[t*m.rank:][:m.rank] {
-			for i, v := range u.Col(j) {
-				scaled[i] += v * b
-			}
-		}
-		bias := s.Target
+		scaled := p.Theta[t*d:][:d]
+		m.bias[t] = s.Target
 		if s.Constant {
-			bias += scaled[k]
+			m.bias[t] += scaled[k] * s.TargetScale
 		}
-		theta := m.theta[t*k:][:k]
-		for i := range theta {
-			theta[i] = scaled[i] / s.Scale[i]
-			bias -= theta[i] * s.Center[i]
+		for i := range k {
+			m.theta[t*k+i] = scaled[i] / s.Scale[i] * s.TargetScale
 		}
-		m.bias[t] = bias
 	}
 }
 
@@ -147,22 +169,10 @@ func (m *Model) Features() []string { return m.features }
 // Tasks returns the names of the tasks. The slice aliases the model.
 func (m *Model) Tasks() []string { return m.p.Tasks }
 
-// Rank returns r.
-func (m *Model) Rank() int { return m.rank }
+// Rank returns that of the representation; 0 if tasks share none.
+func (m *Model) Rank() int { return m.p.Prior.Rank }
 
-// NodeIndex returns the number of the node of the given name; the empty name stands
-// for the first node.
-func (m *Model) NodeIndex(name string) (int, error) {
-	if name == "" {
-		return 0, nil
-	}
-	if g := slices.Index(m.p.Nodes, name); g >= 0 {
-		return g, nil
-	}
-	return 0, fmt.Errorf("the model has no node %q: its nodes are %q", name, m.p.Nodes)
-}
-
-// ScaledFeatures returns the names of the rows of U, mean and Loadings: the features,
+// ScaledFeatures returns the names of the rows of mean and Loadings: the features,
 // and ConstantFeature if the model has added it.
 func (m *Model) ScaledFeatures() []string {
 	names := slices.Clone(m.features)
@@ -180,50 +190,52 @@ func (m *Model) Coefficients(task string) (theta []float64, constant float64, er
 		return nil, 0, unknownTask(task)
 	}
 	k := len(m.features)
-	return m.theta[t*k:][:k:k], m.bias[t], nil
+	theta, constant = m.theta[t*k:][:k:k], m.bias[t]
+	for i, v := range theta {
+		constant -= v * m.p.Scaling.Center[i]
+	}
+	return theta, constant, nil
 }
 
 // Loadings returns what tasks differ by: the columns of a d x r matrix are the
-// principal axes of the deviations U b_t, in the standardised features, with the
-// added constant, if there is one, last, scaled to the root mean square of the
-// deviations along them. values are the singular values of the deviations. The
-// largest entry of every column is positive.
+// principal axes of the deviations of low rank, in the standardised features, with the
+// added constant, if there is one, last, scaled to the standard deviation of the
+// deviations along them, in the unit of the target. values are these standard deviations.
 func (m *Model) Loadings() (loadings *mat.Dense, values []float64) {
-	values, v := axes(m.p.B, m.rank)
-	loadings = new(mat.Dense)
-	loadings.Mul(m.p.U[0], v)
-	for j, s := range values {
-		scale := s / math.Sqrt(float64(len(m.p.Tasks)))
-		col := mat.Col(nil, j, loadings)
-		at := 0
-		for i, x := range col {
-			if math.Abs(x) > math.Abs(col[at]) {
-				at = i
-			}
-		}
-		if col[at] < 0 {
-			scale = -scale
-		}
-		for i, x := range col {
-			loadings.Set(i, j, scale*x)
-		}
+	p, d := &m.p.Prior, m.p.Scaling.Width()
+	if p.Rank == 0 {
+		return nil, nil
+	}
+	loadings = mat.NewDense(d, p.Rank, nil)
+	unit := math.Sqrt(p.Noise) * m.p.Scaling.TargetScale
+	for a := range p.Rank {
+		column := m.expand(p.Column(a))
+		floats.Scale(unit, column)
+		loadings.SetCol(a, column)
+		values = append(values, floats.Norm(column, 2))
 	}
 	return loadings, values
 }
 
-// axes returns the singular values of the matrix whose columns are the b_t, in
-// descending order, and its left singular vectors (r x r): the principal axes within
-// the subspace.
-func axes(b []float64, r int) ([]float64, *mat.Dense) {
-	var svd mat.SVD
-	values, v := make([]float64, r), mat.NewDense(r, r, nil)
-	for j := range r {
-		v.Set(j, j, 1)
+// expand returns coefficients of all scaled features from those along Directions.
+func (m *Model) expand(theta []float64) []float64 {
+	if m.p.Directions == nil {
+		return slices.Clone(theta)
 	}
-	if len(b) == 0 || !svd.Factorize(mat.NewDense(len(b)/r, r, b), mat.SVDFullV) {
-		return values, v
+	k, p := len(m.features), m.width()-1
+	out := make([]float64, k+1)
+	for j, v := range theta[:p] {
+		floats.AddScaled(out[:k], v, m.p.Directions[j*k:][:k])
 	}
-	copy(values, svd.Values(nil))
-	svd.VTo(v)
-	return values, v
+	out[k] = theta[p]
+	return out
+}
+
+// Spread returns the standard deviations, in the unit of the target, of what tasks differ by
+// beside the representation: of their constants, and of every other coefficient, for
+// standardised features.
+func (m *Model) Spread() (intercept, others float64) {
+	p := &m.p.Prior
+	unit := math.Sqrt(p.Noise) * m.p.Scaling.TargetScale
+	return unit * math.Sqrt(p.Intercept), unit * math.Sqrt(p.Spread)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/internal/text"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A Table is rows of samples, as a *dataset.Table of package dataset is.
@@ -57,7 +56,12 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 }
 
 func (m *Model) predict(t int, x []float64) float64 {
-	return m.bias[t] + floats.Dot(x, m.theta[t*len(x):][:len(x)])
+	y := m.bias[t]
+	center := m.p.Scaling.Center
+	for i, v := range m.theta[t*len(x):][:len(x)] {
+		y += v * (x[i] - center[i])
+	}
+	return y
 }
 
 // FillMissing puts, in place of every NaN among features x of one row, the mean of

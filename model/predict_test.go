@@ -4,14 +4,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// A prediction is target mean + (standardised x, 1)' (mean + U b), by dense algebra.
+// A prediction is target mean + (standardised x, 1)' theta, by dense algebra.
 func TestPredict(t *testing.T) {
 	m := testModel(t)
 	p := m.Parameters()
@@ -36,10 +35,7 @@ func TestPredict(t *testing.T) {
 			z.SetVec(j, (x[j]-p.Scaling.Center[j])/p.Scaling.Scale[j])
 		}
 		z.SetVec(4, 1)
-		var theta mat.VecDense
-		theta.MulVec(p.U[p.NodeOf[k]], mat.NewVecDense(3, p.B[3*k:3*k+3]))
-		theta.AddVec(&theta, mat.NewVecDense(5, p.Mean))
-		want := p.Scaling.Target + mat.Dot(z, &theta)
+		want := p.Scaling.Target + p.Scaling.TargetScale*mat.Dot(z, mat.NewVecDense(5, p.Theta[5*k:5*k+5]))
 		got, err := m.Predict(task, x)
 		if err != nil || math.Abs(got-want) > 1e-12*(1+math.Abs(want)) || all[i] != got {
 			t.Fatalf("row %d: %v and %v, %v, want %v", i, got, all[i], err, want)
@@ -114,73 +110,92 @@ func TestPredictConcurrently(t *testing.T) {
 	check(t, m.PredictBatch(dst, tasks, x), `row 2: the model does not know task "nobody"`)
 }
 
-// New tasks whose theta is mean + U b are recovered from as many rows as the rank, and
-// the old ones stay what they are.
-func TestAdapt(t *testing.T) {
-	m := testModel(t)
-	p := m.Parameters()
+// Coefficients of a new task, and their covariance, are those of the joint normal distribution, by dense
+// algebra: given all rows, with what the model knows as the prior.
+func TestAdaptIsThePosterior(t *testing.T) {
+	p := testParameters(t)
+	p.Prior.Doubt = nil
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := rand.New(rand.NewPCG(2, 2))
-	// The new tasks are copies of old ones of node 1 under other names.
-	few := newRows(m)
-	for _, old := range []string{"6", "8"} {
-		theta, constant, err := m.Coefficients(old)
+	for _, n := range []int{1, 3, 9, 700} { // also more rows than a compressor holds
+		rows := newRows(m)
+		rows.add(r, "new", n, []float64{1, 2, 3, 4}, 5, 1)
+		a, err := m.Adapt(rows)
 		if err != nil {
 			t.Fatal(err)
 		}
-		few.add(r, "like "+old, 3, theta, constant, 0)
-	}
-	a, singular, err := m.Adapt(few, 1, 0)
-	if err != nil || singular != nil {
-		t.Fatal(err, singular)
-	}
-	q := a.Parameters()
-	if len(a.Tasks()) != 17 || len(m.Tasks()) != 15 || q.NodeOf[15] != 1 || q.Samples[16] != 3 {
-		t.Errorf("%d tasks, node %d, %d rows", len(a.Tasks()), q.NodeOf[15], q.Samples[16])
-	}
-	for _, task := range append([]string{"like 6", "like 8"}, p.Tasks...) {
-		got, constant, err := a.Coefficients(task)
-		if err != nil {
+		// (S^-1 + Z'Z)^-1, S = L L' + spread + intercept + covariance of the mean.
+		prior := mat.NewDense(5, 5, nil)
+		l := mat.NewDense(2, 5, p.Prior.Loadings)
+		prior.Mul(l.T(), l)
+		prior.Add(prior, mat.NewDense(5, 5, p.Prior.Cover))
+		for j := range 4 {
+			prior.Set(j, j, prior.At(j, j)+p.Prior.Spread)
+		}
+		prior.Set(4, 4, prior.At(4, 4)+p.Prior.Intercept)
+		z, e := mat.NewDense(n, 5, nil), mat.NewVecDense(n, nil)
+		for i, x := range rows.x {
+			row := z.RawRowView(i)
+			copy(row, x)
+			p.Scaling.Apply(row)
+			e.SetVec(i, (rows.y[i]-7)/4-mat.Dot(mat.NewVecDense(5, row), mat.NewVecDense(5, p.Mean)))
+		}
+		var precision, cov mat.Dense
+		if err := precision.Inverse(prior); err != nil {
 			t.Fatal(err)
 		}
-		want, wantConstant, _ := m.Coefficients(strings.TrimPrefix(task, "like "))
-		checkClose(t, "task "+task, append([]float64{constant}, got...), append([]float64{wantConstant}, want...))
+		var gram mat.Dense
+		gram.Mul(z.T(), z)
+		precision.Add(&precision, &gram)
+		if err := cov.Inverse(&precision); err != nil {
+			t.Fatal(err)
+		}
+		var right, theta mat.VecDense
+		right.MulVec(z.T(), e)
+		theta.MulVec(&cov, &right)
+		theta.AddVec(&theta, mat.NewVecDense(5, p.Mean))
+		q := a.Parameters()
+		checkClose(t, "coefficients", q.Theta[75:], theta.RawVector().Data)
+		last := mat.NewVecDense(5, z.RawRowView(n-1))
+		_, got, err := a.PredictError("new", rows.x[n-1])
+		checkClose(t, "standard error", []float64{got}, []float64{4 * math.Sqrt(0.3*mat.Inner(last, &cov, last))})
+		if err != nil || len(a.Tasks()) != 16 || len(m.Tasks()) != 15 || q.NodeOf[15] != -1 || q.Samples[15] != n {
+			t.Errorf("%v, %d tasks, node %d, %d rows", err, len(a.Tasks()), q.NodeOf[15], q.Samples[15])
+		}
+		_, err = a.Adapt(rows)
+		check(t, err, `knows task "new" already`)
+		rows.x[n-1][2] = math.Inf(1)
+		_, err = m.Adapt(rows)
+		check(t, err, `task "new", row `)
 	}
-	one := newRows(m)
-	one.add(r, "one", 1, make([]float64, 4), 0, 1)
-	if _, singular, err = m.Adapt(one, 0, 0); err != nil || len(singular) != 1 || !strings.Contains(singular[0], `"one" (underdetermined)`) {
-		t.Errorf("one row without ridge: %q, %v", singular, err)
-	}
-	_, _, err = a.Adapt(few, 0, 1)
-	check(t, err, `knows task "like 6" already`)
-	_, _, err = m.Adapt(few, 3, 1)
-	check(t, err, "the model has nodes 0 to 2")
-	_, _, err = m.Adapt(few, 0, -1)
-	check(t, err, "ridge is -1")
-	few.x[4][2] = math.Inf(1)
-	_, _, err = m.Adapt(few, 0, 1)
-	check(t, err, `task "like 8", row 4`)
-	_, err = m.NodeIndex("x")
-	check(t, err, `no node "x": its nodes are ["n0" "n1" "n2"]`)
-	if g, err := m.NodeIndex("n2"); g != 2 || err != nil {
-		t.Errorf("node n2 is %d, %v", g, err)
+	x := make([]float64, 4)
+	if n := testing.AllocsPerRun(100, func() { _, _, _ = m.PredictError("3", x) }); n != 0 {
+		t.Errorf("PredictError allocates %v times", n)
 	}
 }
 
 // A service adapts a model before it knows any task.
 func TestModelWithoutTasks(t *testing.T) {
 	p := testParameters(t)
-	p.Tasks, p.NodeOf, p.Samples, p.B, p.Precision = nil, nil, nil, nil, nil
+	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := newRows(m)
 	rows.add(rand.New(rand.NewPCG(1, 1)), "a", 9, []float64{1, 2, 3, 4}, 5, 0.1)
-	a, _, err := m.Adapt(rows, 2, 0.1)
+	a, err := m.Adapt(rows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if y, err := a.PredictTable(rows); err != nil || math.IsNaN(y[8]) {
 		t.Errorf("predictions %v, %v", y, err)
+	}
+	_, e, err := a.PredictError("a", rows.x[0])
+	if err != nil || !math.IsNaN(e) {
+		t.Errorf("standard error %v, %v", e, err)
 	}
 }

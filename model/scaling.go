@@ -6,8 +6,9 @@ import "math"
 type Scaling struct {
 	Fill          []float64 // in place of missing features, NaN
 	Center, Scale []float64 // of the table's features: z = (x - center) / scale
-	Target        float64   // subtracted from the target
-	Constant      bool      // a feature that is always 1 comes last
+	// The target less Target, over TargetScale, a power of two.
+	Target, TargetScale float64
+	Constant            bool // a feature that is always 1 comes last
 }
 
 // Width is the number of scaled features d: those of the table, and the constant.
@@ -22,11 +23,19 @@ func (s *Scaling) Width() int {
 func (s *Scaling) Apply(z []float64) {
 	s.fillMissing(z[:len(s.Fill)])
 	for j, c := range s.Center {
-		z[j] = (z[j] - c) / s.Scale[j]
+		z[j] = scaled(z[j], c, s.Scale[j])
 	}
 	if s.Constant {
 		z[len(s.Center)] = 1
 	}
+}
+
+// scaled returns (x - center) / scale, where x - center may be too large for a number.
+func scaled(x, center, scale float64) float64 {
+	if d := x - center; !math.IsInf(d, 0) {
+		return d / scale
+	}
+	return x/scale - center/scale
 }
 
 // fillMissing puts the fill in place of every NaN of x, a row of the table, and

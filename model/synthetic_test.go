@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/internal/mixed"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -41,11 +41,10 @@ func (m *memory) add(r *rand.Rand, task string, n int, theta []float64, constant
 	}
 }
 
-// testParameters are those of 3 nodes with 15 tasks of 4 features and rank 3, among them
-// random orthonormal bases that differ between the nodes by little.
+// testParameters are those of 3 nodes with 15 tasks of 4 features and rank 2.
 func testParameters(t testing.TB) Parameters {
 	t.Helper()
-	const d, rank, nodes, tasks = 5, 3, 3, 15
+	const d, rank, nodes, tasks = 5, 2, 3, 15
 	r := rand.New(rand.NewPCG(5, 6))
 	normal := func(n int) []float64 {
 		v := make([]float64, n)
@@ -54,33 +53,40 @@ func testParameters(t testing.TB) Parameters {
 		}
 		return v
 	}
+	covariance := func(n int) *mat.SymDense {
+		var c mat.SymDense
+		c.SymOuterK(0.01, mat.NewDense(n, n, normal(n*n)))
+		return &c
+	}
 	p := Parameters{
 		Method: "dif", Schema: Schema{Columns: []string{"f0", "f1", "f2", "f3"}}, TaskColumn: "site", TargetColumn: "score",
-		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, Constant: true},
-		Mean:    normal(d), Ridge: 0.4, NoiseVariance: 0.3,
+		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, TargetScale: 4, Constant: true},
+		Mean:    normal(d),
+		Prior: mixed.Posterior{
+			Prior: &mixed.Prior{W: d, Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, MeanVariance: 2},
+			Cover: mat.DenseCopyOf(covariance(d)).RawMatrix().Data, Noise: 0.3, Doubt: mat.NewSymDense(d*rank+2, nil),
+		},
 	}
-	base := normal(d * rank)
+	doubt := covariance(d*rank + 2)
+	for i := range d*rank + 2 {
+		for j := i; j < d*rank+2; j++ {
+			p.Prior.Doubt.SetSym(i, j, doubt.At(i, j))
+		}
+	}
 	for g := range nodes {
 		p.Nodes = append(p.Nodes, fmt.Sprint("n", g))
-		m := mat.NewDense(d, rank, nil)
-		for i, v := range base {
-			m.Set(i/rank, i%rank, v+.01*r.NormFloat64())
-		}
-		var qr mat.QR
-		qr.Factorize(m)
-		var q mat.Dense
-		qr.QTo(&q)
-		p.U = append(p.U, kernel.BasisOf(q.Slice(0, d, 0, rank).(*mat.Dense)))
 	}
 	for k := range tasks {
 		p.Tasks = append(p.Tasks, fmt.Sprint(k))
 		p.NodeOf = append(p.NodeOf, k*nodes/tasks)
 		p.Samples = append(p.Samples, 10+k)
-		p.B = append(p.B, normal(rank)...)
-		a := mat.NewDense(6, rank, normal(6*rank))
-		var g mat.Dense
-		g.Mul(a.T(), a)
-		p.Precision = append(p.Precision, g.RawMatrix().Data...)
+		p.Theta = append(p.Theta, normal(d)...)
+		c := covariance(d)
+		for i := range d {
+			for j := i; j < d; j++ {
+				p.Covariance = append(p.Covariance, c.At(i, j))
+			}
+		}
 	}
 	return p
 }
