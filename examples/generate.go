@@ -1,8 +1,9 @@
 //go:build ignore
 
-// Generate writes the example tables clinics.csv and new-clinics.csv: patients of
+// Generate writes the example tables: clinics.csv and new-clinics.csv with patients of
 // many clinics, whose score depends on eight measurements in a way that differs
-// from clinic to clinic along two directions. Run it with
+// from clinic to clinic along two directions; and waiting.csv with patients of the first
+// clinics whose scores, in outcomes.csv, come later. Run it with
 //
 //	go run generate.go
 package main
@@ -39,39 +40,75 @@ var features = []feature{
 
 const noise = 4.0
 
-func main() {
-	rng := rand.New(rand.NewPCG(2024, 1))
-	write("clinics.csv", rng, 1, 40, func() int { return 8 + rng.IntN(23) })
-	write("new-clinics.csv", rng, 41, 43, func() int { return 6 })
+// A clinic is what one has of its own.
+type clinic struct {
+	name  string
+	level float64
+	b     [2]float64
 }
 
-// write writes the patients of the clinics first to last.
-func write(path string, rng *rand.Rand, first, last int, patients func() int) {
+func main() {
+	rng := rand.New(rand.NewPCG(2024, 1))
+	known := treated(rng, "clinics.csv", 1, 40, func() int { return 8 + rng.IntN(23) })
+	treated(rng, "new-clinics.csv", 41, 43, func() int { return 6 })
+	waiting(rand.New(rand.NewPCG(2024, 2)), known)
+}
+
+// treated writes the patients of the clinics first to last, with their scores.
+func treated(rng *rand.Rand, path string, first, last int, patients func() int) (clinics []clinic) {
+	rows := [][]string{header("score")}
+	for i := first; i <= last; i++ {
+		c := clinic{fmt.Sprintf("C%02d", i), 60 + 4*rng.NormFloat64(), [2]float64{rng.NormFloat64(), rng.NormFloat64()}}
+		clinics = append(clinics, c)
+		for patient := range patients() {
+			row, score := c.patient(rng, patient+1)
+			rows = append(rows, append(row, score))
+		}
+	}
+	write(path, rows)
+	return clinics
+}
+
+// waiting writes three more patients of every clinic, and their scores apart.
+func waiting(rng *rand.Rand, clinics []clinic) {
+	rows, scores := [][]string{header()}, [][]string{{"clinic", "patient", "score"}}
+	for _, c := range clinics {
+		for patient := range 3 {
+			row, score := c.patient(rng, 101+patient)
+			rows = append(rows, row)
+			scores = append(scores, []string{row[0], row[1], score})
+		}
+	}
+	write("waiting.csv", rows)
+	write("outcomes.csv", scores)
+}
+
+func header(more ...string) []string {
+	names := []string{"clinic", "patient"}
+	for _, k := range features {
+		names = append(names, k.name)
+	}
+	return append(names, more...)
+}
+
+// patient draws a patient: the row without the score, and the score.
+func (c clinic) patient(rng *rand.Rand, number int) (row []string, score string) {
+	row = []string{c.name, strconv.Itoa(number)}
+	y := c.level + noise*rng.NormFloat64()
+	for _, k := range features {
+		z := rng.NormFloat64()
+		y += z * (k.effect + c.b[0]*k.directions[0] + c.b[1]*k.directions[1])
+		row = append(row, strconv.FormatFloat(k.mean+k.deviation*z, 'f', 1, 64))
+	}
+	return row, strconv.FormatFloat(y, 'f', 1, 64)
+}
+
+func write(path string, rows [][]string) {
 	f, err := os.Create(path)
 	if err != nil {
 		log.Fatal(err)
 	}
-	w := csv.NewWriter(f)
-	header := []string{"clinic", "patient"}
-	for _, k := range features {
-		header = append(header, k.name)
-	}
-	rows := [][]string{append(header, "score")}
-	for clinic := first; clinic <= last; clinic++ {
-		level := 60 + 4*rng.NormFloat64()
-		b := [2]float64{rng.NormFloat64(), rng.NormFloat64()}
-		for patient := range patients() {
-			row := []string{fmt.Sprintf("C%02d", clinic), strconv.Itoa(patient + 1)}
-			score := level + noise*rng.NormFloat64()
-			for _, k := range features {
-				z := rng.NormFloat64()
-				score += z * (k.effect + b[0]*k.directions[0] + b[1]*k.directions[1])
-				row = append(row, strconv.FormatFloat(k.mean+k.deviation*z, 'f', 1, 64))
-			}
-			rows = append(rows, append(row, strconv.FormatFloat(score, 'f', 1, 64)))
-		}
-	}
-	if err := w.WriteAll(rows); err != nil {
+	if err := csv.NewWriter(f).WriteAll(rows); err != nil {
 		log.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -32,6 +32,15 @@ func (a *assembly) zeros(n int) [][]float64 {
 // at all nodes. A context that has ended at one node ends the sum at all of them: the
 // nodes count along who wants to leave, so that nobody waits for one that has left.
 func (a *assembly) sum(ctx context.Context, z [][]float64) ([]float64, error) {
+	return a.meet(ctx, z, a.net.Sum)
+}
+
+// max is as sum, with the largest in place of the sum.
+func (a *assembly) max(ctx context.Context, z [][]float64) ([]float64, error) {
+	return a.meet(ctx, z, a.net.Max)
+}
+
+func (a *assembly) meet(ctx context.Context, z [][]float64, how func(context.Context, [][]float64) error) ([]float64, error) {
 	leave := 0.0
 	if ctx.Err() != nil {
 		leave = 1
@@ -39,7 +48,7 @@ func (a *assembly) sum(ctx context.Context, z [][]float64) ([]float64, error) {
 	for i := range z {
 		z[i] = append(z[i], leave)
 	}
-	if err := a.net.Sum(context.WithoutCancel(ctx), z); err != nil {
+	if err := how(context.WithoutCancel(ctx), z); err != nil {
 		return nil, err
 	}
 	a.net.Commit()
@@ -50,10 +59,12 @@ func (a *assembly) sum(ctx context.Context, z [][]float64) ([]float64, error) {
 	case leave > 0:
 		return nil, ctx.Err()
 	}
-	return nil, errLeft
+	return nil, ErrLeft
 }
 
-var errLeft = errors.New("another node has ended the fit")
+// ErrLeft is what Fit returns when the context of another node has ended before there was
+// a model.
+var ErrLeft = errors.New("another node has ended the fit")
 
 const (
 	word     = 6       // bytes in a number: an integer below 2^48

@@ -1,14 +1,17 @@
 package fit
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/model"
 )
 
 // Config says how Fit trains. Missing features, which tables have that were read with
@@ -18,50 +21,41 @@ import (
 type Config struct {
 	// Network is where the nodes meet. It must not be used by anybody else meanwhile.
 	Network *consensus.Network
-	// Options of the algorithm; see DefaultOptions. Its Ridge is ignored, and its Observer,
-	// Tolerance and StopAtNoise are about the final run only.
+	// Options of the algorithm; see DefaultOptions. Its Rank and Ridge are ignored, and its
+	// Observer, Tolerance and StopAtNoise are about the final run only.
 	Options difalt.Options
 	// Train[i] says whether row i is for training, and the others are held out; nil
 	// trains on all rows.
 	Train []bool
-	// NoMean leaves out the coefficients that all tasks share, those of pooled ridge
-	// regression: the plain model theta_t = U b_t.
-	NoMean bool
-	// Standardize centres and scales every feature to unit variance on the training
-	// rows, and centres the target. Constant features stay as they are.
-	Standardize bool
-	// Intercept gives every task a constant of its own, by adding a feature that is
-	// always 1, unless the table has a feature that is constant and not zero.
-	Intercept bool
-	// Tune chooses the rank, 1 to Options.Rank, the strength of the shared mean and
-	// that of the ridge on b_t by cross-validation on the training rows; those of every
-	// eighth task if there are many thousands of them and 256 MiB of features.
-	Tune bool
-	// Ridge is the strength of the ridge on b_t, during the iterations and after:
-	// b_t = argmin |X_t U b - y_t|^2 + Ridge |b|^2. TuneRidge chooses it by
-	// cross-validation instead, at the rank Options.Rank.
-	Ridge     float64
-	TuneRidge bool
+	// Weights[i] says how much row i counts: as if its noise had a variance of 1 over that, but
+	// for a factor that all have in common. nil is the same for all.
+	Weights []float64
+	// Rank of the representation: 0 leaves it to the evidence, and -1 stands for none.
+	Rank int
+	// Intercept, Ridge and MeanRidge are those of Candidate where they are known; nil leaves
+	// them to the evidence.
+	Intercept, Ridge, MeanRidge *float64
+	// Continue is a model from which strengths and loadings start, when rows were added. What is
+	// found is the same, sooner.
+	Continue *model.Model
+	// Plain runs the algorithm on the rows as they are, with Rank and Ridge on b_t as given, or
+	// 0: no scaling, mean, or intercepts, and nothing to compare it with.
+	Plain bool
 	// Auto leaves method, rounds and agreement to difalt.Auto.
 	Auto bool
 	// Starts is the number of starts to choose from, 1 by default: the spectral one, and
 	// random ones. All but the one of the lowest objective are given up early. There is
 	// no choice when U0 or Start is given.
 	Starts int
-	// Folds is the number of folds of the cross-validation, 5 by default.
+	// Folds is the number of folds of the cross-validation of the simpler methods that the model is
+	// compared with, 5 by default.
 	Folds int
-	// Baselines asks for pooled ridge and one ridge a task in the report.
-	Baselines bool
-	// Spectrum asks for Report.Spectrum. Every node then sends the sum of b_t b_t' over
-	// its tasks, and with Tune the algorithm runs once more.
-	Spectrum bool
-	// Release lets Fit give the memory of the table's features back before the final
-	// run: X of the table must not be called any more.
-	Release bool
-	// U0, Start and Truth are as in difalt.Problem. They need d rows, including that
-	// of an added constant feature.
+	// U0, Start and Truth of a plain fit are as in difalt.Problem.
 	U0           []*kernel.Basis
 	Start, Truth *kernel.Basis
+	// Drive, if not nil, takes the place of Solver.Run in the final run, so that it can be
+	// restored from a snapshot, and snapshots be taken. All processes must do the same.
+	Drive func(ctx context.Context, s *difalt.Solver) (*difalt.Result, error)
 	// TaskColumn and TargetColumn are remembered in the model, so that other tables can
 	// be read with the same columns.
 	TaskColumn, TargetColumn string
@@ -78,11 +72,24 @@ func (c *Config) check(t *dataset.Table) error {
 	if c.Train != nil && len(c.Train) != t.Rows() {
 		return fmt.Errorf("the choice of training rows has %d entries for %d rows", len(c.Train), t.Rows())
 	}
+	if c.Weights != nil && len(c.Weights) != t.Rows() {
+		return fmt.Errorf("there are %d weights for %d rows", len(c.Weights), t.Rows())
+	}
+	for i, w := range c.Weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("the weight of row %d is %v: must be finite and not negative", i, w)
+		}
+	}
 	if n := len(c.Network.Hosted()); n != len(t.Nodes()) {
 		return fmt.Errorf("the table has %d nodes, but %d nodes of the network live here", len(t.Nodes()), n)
 	}
-	if !(c.Ridge >= 0) || math.IsInf(c.Ridge, 0) {
-		return fmt.Errorf("the ridge is %v: must be finite and not negative", c.Ridge)
+	for _, r := range []struct {
+		what  string
+		value *float64
+	}{{"the ridge on intercepts", c.Intercept}, {"the ridge", c.Ridge}, {"the ridge on the mean", c.MeanRidge}} {
+		if r.value != nil && !(*r.value >= 0) {
+			return fmt.Errorf("%s is %v: must not be negative", r.what, *r.value)
+		}
 	}
 	if c.Starts < 0 {
 		return fmt.Errorf("the number of starts is %d: must not be negative", c.Starts)
@@ -90,10 +97,36 @@ func (c *Config) check(t *dataset.Table) error {
 	if c.Folds < 0 || c.Folds == 1 {
 		return fmt.Errorf("the number of folds is %d: want at least 2", c.Folds)
 	}
-	if c.Tune && (c.U0 != nil || c.Start != nil) {
-		return errors.New("the rank cannot be chosen when U0 or Start, which have one, are given")
+	if n := len(t.Features()) + 1; c.Rank < -1 || c.Rank > n || c.Plain && (c.Rank < 1 || c.Rank == n) {
+		return fmt.Errorf("the rank is %d: there are %d features", c.Rank, n-1)
 	}
-	return c.Options.Validate()
+	if c.Plain && c.Ridge != nil && math.IsInf(*c.Ridge, 0) {
+		return errors.New("the ridge is infinite: a plain fit has nothing else")
+	}
+	if !c.Plain && (c.U0 != nil || c.Start != nil || c.Truth != nil) {
+		return errors.New("U0, Start and Truth are for a plain fit")
+	}
+	if c.Plain && c.Weights != nil {
+		return errors.New("a plain fit has no weights")
+	}
+	o := c.Options
+	o.Rank, o.Ridge = max(c.Rank, 1), 0
+	return o.Validate()
+}
+
+// known returns the variances that the ridges stand for.
+func (c *Config) known() known {
+	variance := func(ridge *float64) float64 {
+		if ridge == nil {
+			return math.NaN()
+		}
+		return min(1 / *ridge, mostStrength)
+	}
+	k := known{variance(c.Intercept), variance(c.Ridge), variance(c.MeanRidge)}
+	if c.MeanRidge != nil {
+		k.mean = max(k.mean, leastStrength)
+	}
+	return k
 }
 
 // terms are what all processes must have agreed on: the columns, and how to train.
@@ -116,19 +149,38 @@ func (c *Config) terms(t *dataset.Table) []term {
 		value any
 	}{
 		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
-		{"the method", o.Method}, {"the rank", o.Rank}, {"the seed", o.Seed},
+		{"the method", o.Method}, {"the rank", c.Rank}, {"the seed", o.Seed},
 		{"the number of iterations", o.Iterations}, {"the number of rounds", o.Rounds},
 		{"the number of rounds in the initialisation", o.InitRounds}, {"the number of power iterations", o.PowerIterations},
 		{"the step", o.Step}, {"the scaled step", o.ScaledStep}, {"the tolerance", o.Tolerance},
 		{"the choice to stop at the noise", o.StopAtNoise}, {"the preconditioner", o.Preconditioner}, {"the memory", o.Memory}, {"the number of starts", c.Starts}, {"the choice of auto", c.Auto},
 		{"the agreement", o.Agreement}, {"the choice to normalise tasks", o.NormalizeTasks},
-		{"the choice of no mean", c.NoMean}, {"the choice to standardise", c.Standardize}, {"the choice of an intercept", c.Intercept},
-		{"the choice to tune", c.Tune}, {"the ridge", c.Ridge}, {"the choice to tune the ridge", c.TuneRidge},
-		{"the number of folds", c.Folds}, {"the choice of baselines", c.Baselines}, {"the choice of a spectrum", c.Spectrum},
+		{"the choice of a plain fit", c.Plain}, {"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)},
+		{"the ridge on the mean", value(c.MeanRidge)}, {"the choice of weights", c.Weights != nil},
+		{"the number of folds", c.Folds}, {"the model to continue", fingerprint(c.Continue)},
 	} {
 		terms = append(terms, term{s.what, fmt.Sprint(s.value)})
 	}
 	return terms
+}
+
+// value returns what a pointer points to, or "auto".
+func value(v *float64) string {
+	if v == nil {
+		return "auto"
+	}
+	return fmt.Sprint(*v)
+}
+
+// fingerprint tells the loadings and strengths of models apart.
+func fingerprint(m *model.Model) string {
+	if m == nil {
+		return "none"
+	}
+	p := m.Parameters().Prior.Prior
+	hash := fnv.New64a()
+	fmt.Fprint(hash, p.Loadings, p.Intercept, p.Spread, p.MeanVariance)
+	return fmt.Sprintf("%x", hash.Sum64())
 }
 
 const defaultFolds = 5

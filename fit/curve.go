@@ -18,10 +18,6 @@ type CurveConfig struct {
 	Samples []int
 	// Repeats is the number of random choices of training rows, 5 by default.
 	Repeats int
-	// Node is the node whose basis the new tasks use.
-	Node int
-	// Ridge is the strength of the ridge on b_t; nil takes that of the model.
-	Ridge *float64
 	// Seed of the choices.
 	Seed uint64
 	// Workers is the number of threads; 0 means GOMAXPROCS.
@@ -32,10 +28,10 @@ type CurveConfig struct {
 // number of rows of each: of the model adapted to them, of its shared mean, which is
 // pooled ridge regression on the tasks it was trained on, and of one ridge
 // regression per task, of the strength that cross-validation on the same training
-// rows chooses.
+// rows chooses, and of the mean of the task's training rows.
 type CurvePoint struct {
-	Samples              int
-	Ours, Pooled, Single Errors
+	Samples                    int
+	Ours, Pooled, Single, Mean Errors
 }
 
 // LearningCurve measures how well a model does on tasks that it has never seen,
@@ -46,10 +42,7 @@ type CurvePoint struct {
 // rows, for a model without a shared mean.
 func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []CurvePoint, leftOut []string, err error) {
 	p := m.Parameters()
-	if c.Ridge == nil {
-		c.Ridge = &p.Ridge
-	}
-	if _, _, err := m.Adapt(t, c.Node, *c.Ridge); err != nil {
+	if _, err := m.Adapt(t); err != nil {
 		return nil, nil, err // what is wrong with the table is so with all of its parts
 	}
 	if err := c.complete(t); err != nil {
@@ -68,7 +61,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 		return nil, nil, fmt.Errorf("no task has more than %d rows, so that some remain to be held out", most)
 	}
 	// What it has learned before does not matter here, and takes time to carry along.
-	p.Tasks, p.NodeOf, p.Samples, p.B, p.Precision = nil, nil, nil, nil, nil
+	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
 	if l.model, err = model.New(p); err != nil {
 		return nil, nil, err
 	}
@@ -80,9 +73,9 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 	shared := slices.ContainsFunc(p.Mean, func(v float64) bool { return v != 0 })
 	for i, n := range c.Samples {
 		s := &l.sums[i]
-		p := CurvePoint{Samples: n, Ours: s.ours.errors(s.spread), Single: s.single.errors(s.spread)}
+		p := CurvePoint{Samples: n, Ours: s.ours.errors(s.spread, 1), Single: s.single.errors(s.spread, 1), Mean: s.mean.errors(s.spread, 1)}
 		if shared {
-			p.Pooled = s.pooled.errors(s.spread)
+			p.Pooled = s.pooled.errors(s.spread, 1)
 		}
 		points = append(points, p)
 	}
@@ -127,8 +120,8 @@ type curve struct {
 
 // curveSums are the errors at one number of rows.
 type curveSums struct {
-	ours, pooled, single tally
-	spread               float64
+	ours, pooled, single, mean tally
+	spread                     float64
 }
 
 // A part is some rows of a table, as a table of its own.
@@ -174,7 +167,7 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 	for _, k := range l.tasks {
 		train.rows = append(train.rows, rows[k][:n]...)
 	}
-	adapted, _, err := l.model.Adapt(train, l.c.Node, *l.c.Ridge)
+	adapted, err := l.model.Adapt(train)
 	if err != nil {
 		return err
 	}
@@ -183,20 +176,27 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 		return err
 	}
 	d := l.design(train.rows, held.rows)
-	z := make([]float64, d.Width())
-	for i, y := range predicted {
-		s.ours.add(held.Y(i) - y)
-		s.pooled.add(d.row(z, held.rows[i]) - floats.Dot(z, l.mean))
-	}
-	grid, workers := decades(-2, 6, d.unitOf(d.squares(l.tasks))), workersFor(l.c.Workers)
+	workers := workersFor(l.c.Workers)
+	grid := decades(-2, 6, 1)
 	sum := make([]float64, len(grid)+1)
 	for _, errors := range d.singleErrors(l.tasks, grid, workers) {
 		floats.Add(sum, errors)
 	}
-	for _, k := range d.singleFit(sum, grid, workers).tallies {
-		s.single.rows += k[1].rows
-		s.single.squares += k[1].squares
-		s.single.absolute += k[1].absolute
+	ridge, _ := bestSingle(sum, grid, 1)
+	single := d.singles(l.tasks, ridge, workers)
+	mean := make([]float64, len(d.rows))
+	for _, i := range train.rows {
+		mean[l.t.Task(i)] += l.t.Y(i) / float64(n)
+	}
+	z := make([]float64, d.width())
+	for i, y := range predicted {
+		row := held.rows[i]
+		k, target := l.t.Task(row), held.Y(i)
+		s.ours.add(target - y)
+		scaled := d.row(z, row)
+		s.pooled.add((scaled - floats.Dot(z[:len(l.mean)], l.mean)) * d.TargetScale)
+		s.single.add((scaled - floats.Dot(z, single[k])) * d.TargetScale)
+		s.mean.add(target - mean[k])
 	}
 	return nil
 }
@@ -208,6 +208,7 @@ func (l *curve) design(train, held []int) *design {
 		Scaling: l.scaling, t: l.t, train: make([]bool, l.t.Rows()), fold: make([]int, l.t.Rows()),
 		rows: make([][]int, len(l.t.Tasks())), folds: max(2, min(defaultFolds, n)), total: len(train),
 	}
+	d.Constant = true // for the single regressions, whatever the model has
 	for i := range d.fold {
 		d.fold[i] = -1
 	}

@@ -74,19 +74,19 @@ func TestFewShotIsNearTheOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := testConfig(t, 4, r)
-		c.NoMean, c.Standardize, c.Intercept, c.TuneRidge, c.Baselines = true, false, false, false, false
+		c.Plain = true
 		c.Options.Iterations = 400
 		m, _ := fit(t, tab, c)
 		few := p.table(t, "new", 400, 2*r)
-		a, singular, err := m.Adapt(few, 1, m.Parameters().Ridge)
-		if err != nil || singular != nil {
-			t.Fatal(err, singular)
+		a, err := m.Adapt(few)
+		if err != nil {
+			t.Fatal(err)
 		}
 		all := make([]int, 400)
 		for k := range all {
 			all[k] = k
 		}
-		b, _, err := difalt.Adapt(p.truth, few.Pack(dataset.Layout{all}, nil, d, nil)[0], m.Parameters().Ridge)
+		b, _, err := difalt.Adapt(p.truth, few.Pack(dataset.Layout{all}, nil, d, nil)[0], 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestLearningCurve(t *testing.T) {
 		k.add(t, fresh, fmt.Sprint("new", i), 24+i%3)
 	}
 	k.add(t, fresh, "short", 4)
-	points, leftOut, err := LearningCurve(m, fresh, CurveConfig{Seed: 3, Node: 1})
+	points, leftOut, err := LearningCurve(m, fresh, CurveConfig{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +142,11 @@ func TestLearningCurve(t *testing.T) {
 			t.Error("the shared mean depends on the samples")
 		}
 	}
+	for _, p := range points { // never worse than what needs no model
+		if p.Ours.RMSE > p.Mean.RMSE || p.Ours.RMSE > p.Single.RMSE {
+			t.Errorf("after %d samples: %+v", p.Samples, p)
+		}
+	}
 	last := points[len(points)-1]
 	if last.Ours.RMSE > 0.6*last.Pooled.RMSE || last.Ours.RMSE > 0.8*last.Single.RMSE || last.Ours.RMSE > points[0].Ours.RMSE {
 		t.Errorf("after 8 samples: %+v", last)
@@ -153,8 +158,7 @@ func TestLearningCurveIsAdapt(t *testing.T) {
 	m, k, _ := testModel(t)
 	fresh := emptyTable(t, 4)
 	k.add(t, fresh, "new", 9)
-	ridge := 0.3
-	points, _, err := LearningCurve(m, fresh, CurveConfig{Samples: []int{8}, Repeats: 40, Ridge: &ridge, Node: 2})
+	points, _, err := LearningCurve(m, fresh, CurveConfig{Samples: []int{8}, Repeats: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +174,7 @@ func TestLearningCurveIsAdapt(t *testing.T) {
 				}
 			}
 		}
-		a, _, err := m.Adapt(rest, 2, ridge)
+		a, err := m.Adapt(rest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +184,7 @@ func TestLearningCurveIsAdapt(t *testing.T) {
 	if mae := points[0].Ours.MAE; points[0].Ours.Rows != 40 || mae < minimum(known) || mae > -minimum(negative(known)) {
 		t.Errorf("mean error %v of %v", points[0].Ours, known)
 	}
-	single, _, err := LearningCurve(m, fresh, CurveConfig{Samples: []int{8}, Repeats: 1, Ridge: &ridge, Node: 2})
+	single, _, err := LearningCurve(m, fresh, CurveConfig{Samples: []int{8}, Repeats: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,13 +224,11 @@ func TestLearningCurveErrors(t *testing.T) {
 		{tab, CurveConfig{}, `knows task "0" already`},
 		{emptyTable(t, 3), CurveConfig{}, "the table has the features"},
 		{emptyTable(t, 4), CurveConfig{}, "the table has no rows"},
-		{fresh, CurveConfig{Node: 5}, "nodes 0 to 2"},
 		{fresh, CurveConfig{Repeats: -1}, "repeats is -1"},
 		{fresh, CurveConfig{Workers: -1}, "workers is -1"},
 		{fresh, CurveConfig{Samples: []int{3, 2}}, "[3 2]: want ascending"},
 		{fresh, CurveConfig{Samples: []int{0}}, "want ascending numbers from 1"},
 		{fresh, CurveConfig{Samples: []int{9}}, "no task has more than 9 rows"},
-		{fresh, CurveConfig{Ridge: new(float64)}, ""},
 	} {
 		_, _, err := LearningCurve(m, c.table, c.config)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/mixed"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
@@ -21,7 +22,14 @@ type design struct {
 	train  []bool
 	fold   []int // of every training row; -1 for the others
 	folds  int
-	total  int // training rows of all nodes
+	total  int       // training rows of all nodes
+	weight []float64 // of every row, 1 in the mean over training rows; nil is 1 for all
+	// directions, p x features row by row, are orthonormal: what the fit works on in place
+	// of more features than it can; nil keeps them all. See reduce.
+	directions []float64
+	settled    bool // all training targets are equal
+	// Features that do not vary, and that look like numbers of rows.
+	constant, ids []int
 }
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
@@ -99,134 +107,228 @@ func (d *design) eachTraining(tasks []int, visit func(i int)) {
 
 // scaleBy chooses the scaling from the moments that the nodes agree on.
 func (d *design) scaleBy(ctx context.Context, c *Config) error {
-	mean, deviation, target, err := d.moments(ctx)
+	m, err := d.moments(ctx, c.Weights, c.TargetColumn)
 	if err != nil {
 		return err
 	}
-	d.Fill = mean
-	d.Center, d.Scale = make([]float64, len(mean)), make([]float64, len(mean))
-	d.Constant = c.Intercept
-	for j := range mean {
+	k := len(m.mean) - 1
+	d.Fill = m.mean[:k:k]
+	d.Center, d.Scale = make([]float64, k), make([]float64, k)
+	d.Target, d.TargetScale, d.Constant = 0, 1, !c.Plain
+	for j := range d.Scale {
 		d.Scale[j] = 1
-		// Rounding leaves a constant column a deviation of this order.
-		isConstant := deviation[j] <= 1e-12*math.Abs(mean[j])
-		if isConstant && mean[j] != 0 {
-			d.Constant = false
-		}
-		if c.Standardize && !isConstant {
-			d.Center[j], d.Scale[j] = mean[j], deviation[j]
+	}
+	if c.Plain {
+		return nil
+	}
+	for j, v := range m.deviation[:k] {
+		d.Center[j] = m.mean[j]
+		if m.constant(j) {
+			d.constant = append(d.constant, j)
+		} else {
+			d.Scale[j] = v
 		}
 	}
-	if c.Standardize {
-		d.Target = target
+	if d.ids, err = d.findIDs(ctx); err != nil {
+		return err
+	}
+	d.Target = m.mean[k]
+	if d.settled = m.constant(k); !d.settled {
+		_, e := math.Frexp(m.deviation[k])
+		d.TargetScale = math.Ldexp(1, e)
 	}
 	return nil
 }
 
-// moments returns mean and standard deviation of the features, and the mean of the
-// target, over the training rows of all nodes. The nodes meet twice: for the sums
-// that the means are made of, and for the squares of what differs from the means,
-// which keeps the digits that the sum of squares less the square of the sum loses.
-// Missing features do not count for the mean, and have it as their value.
-func (d *design) moments(ctx context.Context) (mean, deviation []float64, target float64, err error) {
+// moments are mean and standard deviation of the features and, last, of the target.
+type moments struct{ mean, deviation []float64 }
+
+// constant reports whether a column differs by no more than rounding.
+func (m *moments) constant(j int) bool { return m.deviation[j] <= 0x1p-49*math.Abs(m.mean[j]) }
+
+// moments returns those of the training rows of all nodes. Missing features do not count
+// for the mean, and have it as their value. The nodes meet three times: for the powers of two
+// near the largest values, so that no square is out of range; for the sums that the
+// means are made of; and for sums of what differs from these means, and of its squares. The
+// last keep the digits that the sum of squares less the square of the sum loses,
+// and mend the means themselves.
+func (d *design) moments(ctx context.Context, weights []float64, target string) (*moments, error) {
 	k := len(d.t.Features())
-	x := make([]float64, k)
-	z := d.zeros(2*k + 2) // sums, numbers of values, sum of the target, rows
-	for g, s := range z {
-		d.eachTraining(d.layout[g], func(i int) {
-			for j, v := range d.t.X(x, i) {
-				if !math.IsNaN(v) {
-					s[j] += v
-					s[k+j]++
-				}
-			}
-			s[2*k] += d.t.Y(i)
-			s[2*k+1]++
-		})
+	unit, err := d.units(ctx)
+	if err != nil {
+		return nil, err
 	}
+	for j, v := range unit {
+		if v >= 0x1p1023 { // a difference of two of them is out of range
+			return nil, fmt.Errorf("column %q has values beyond %.3g: divide it by a power of ten", append(d.t.Features()[:k:k], target)[j], v)
+		}
+	}
+	// Sums, and weights of the values; then weights and numbers of rows.
+	z := d.zeros(2*k + 4)
+	x := make([]float64, k+1)
+	d.eachWeighted(weights, func(g, i int, w float64) {
+		s := z[g]
+		for j, v := range d.unscaled(x, i, unit) {
+			if !math.IsNaN(v) {
+				s[j] += w * v
+				s[k+1+j] += w
+			}
+		}
+		s[2*k+2] += w
+		s[2*k+3]++
+	})
 	sums, err := d.sum(ctx, z)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	n := sums[2*k+1]
+	n := sums[2*k+3]
 	if n == 0 {
-		return nil, nil, 0, errors.New("there are no training rows")
+		return nil, errors.New("there are no training rows")
+	}
+	if !(sums[2*k+2] > 0) {
+		return nil, errors.New("the weights of all training rows are 0")
 	}
 	d.total = int(n)
-	mean = make([]float64, k)
-	for j := range mean {
-		count := sums[k+j]
-		if count == 0 {
-			return nil, nil, 0, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
+	d.setWeights(weights, n/sums[2*k+2])
+	m := &moments{mean: make([]float64, k+1), deviation: make([]float64, k+1)}
+	for j := range m.mean {
+		if sums[k+1+j] == 0 {
+			return nil, noValue(d.t.Features()[j])
 		}
-		mean[j] = sums[j] / count
+		m.mean[j] = sums[j] / sums[k+1+j]
 	}
-	target = sums[2*k] / n
-	z = d.zeros(k)
+	z = d.zeros(2 * (k + 1))
+	d.eachWeighted(weights, func(g, i int, w float64) {
+		for j, v := range d.unscaled(x, i, unit) {
+			if !math.IsNaN(v) {
+				v -= m.mean[j]
+				z[g][j] += w * v
+				z[g][k+1+j] += w * v * v
+			}
+		}
+	})
+	again, err := d.sum(ctx, z)
+	if err != nil {
+		return nil, err
+	}
+	for j := range m.mean {
+		shift := again[j] / sums[k+1+j]
+		m.mean[j] = (m.mean[j] + shift) * unit[j]
+		m.deviation[j] = math.Sqrt(max(again[k+1+j]-again[j]*shift, 0)/sums[2*k+2]) * unit[j]
+	}
+	return m, nil
+}
+
+// units returns powers of two near the largest absolute value of every feature and,
+// last, of the target, over the training rows of all nodes.
+func (d *design) units(ctx context.Context) ([]float64, error) {
+	k := len(d.t.Features())
+	z := d.zeros(k + 1)
+	x := make([]float64, k)
 	for g, s := range z {
 		d.eachTraining(d.layout[g], func(i int) {
 			for j, v := range d.t.X(x, i) {
-				if !math.IsNaN(v) {
-					s[j] += (v - mean[j]) * (v - mean[j])
+				if v = math.Abs(v); v > s[j] { // not NaN
+					s[j] = v
 				}
 			}
+			s[k] = max(s[k], math.Abs(d.t.Y(i)))
+		})
+		for j, v := range s {
+			s[j] = powerOfTwo(v)
+		}
+	}
+	return d.max(ctx, z)
+}
+
+// powerOfTwo returns the largest that is not above v, and 1 for 0.
+func powerOfTwo(v float64) float64 {
+	if v == 0 {
+		return 0x1p-1074
+	}
+	_, e := math.Frexp(v)
+	return math.Ldexp(1, e-1)
+}
+
+// unscaled sets x to the features and the target of a row in their units.
+func (d *design) unscaled(x []float64, i int, unit []float64) []float64 {
+	k := len(x) - 1
+	d.t.X(x[:k], i)
+	x[k] = d.t.Y(i)
+	for j := range x {
+		x[j] /= unit[j]
+	}
+	return x
+}
+
+// eachWeighted calls visit for every training row of every node, with its weight as it was
+// given.
+func (d *design) eachWeighted(weights []float64, visit func(g, i int, w float64)) {
+	for g, tasks := range d.layout {
+		d.eachTraining(tasks, func(i int) {
+			w := 1.0
+			if weights != nil {
+				w = weights[i]
+			}
+			visit(g, i, w)
 		})
 	}
-	if sums, err = d.sum(ctx, z); err != nil {
-		return nil, nil, 0, err
-	}
-	deviation = make([]float64, k)
-	for j := range deviation {
-		deviation[j] = math.Sqrt(max(sums[j], 0) / n)
-	}
-	return mean, deviation, target, nil
 }
 
-// row sets z to the scaled features of a row and returns its scaled target.
-func (d *design) row(z []float64, i int) float64 {
-	d.t.X(z[:len(d.Center)], i)
-	d.Apply(z)
-	return d.t.Y(i) - d.Target
-}
-
-// unit is the mean square of a feature over the training rows of all nodes:
-// strengths in its multiples mean the same whatever the units of the features.
-func (d *design) unit(ctx context.Context) (float64, error) {
-	z := d.zeros(1)
-	for g, tasks := range d.layout {
-		z[g][0] = d.squares(tasks)
+func (d *design) setWeights(weights []float64, factor float64) {
+	if weights == nil {
+		return
 	}
-	sum, err := d.sum(ctx, z)
-	if err != nil {
-		return 0, err
+	d.weight = make([]float64, len(weights))
+	for i, w := range weights {
+		d.weight[i] = w * factor
 	}
-	return d.unitOf(sum[0]), nil
 }
 
-// squares returns the sum of the squares of the scaled features of some tasks.
-func (d *design) squares(tasks []int) (sum float64) {
-	row := make([]float64, d.Width())
-	d.eachTraining(tasks, func(i int) {
-		d.row(row, i)
-		sum += floats.Dot(row, row)
-	})
-	return sum
-}
-
-// unitOf turns the squares of all training rows into the unit.
-func (d *design) unitOf(squares float64) float64 {
-	if squares == 0 {
+// weightOf is the weight of a row.
+func (d *design) weightOf(i int) float64 {
+	if d.weight == nil {
 		return 1
 	}
-	return squares / float64(d.total*d.Width())
+	return d.weight[i]
 }
 
-// without returns the training rows that are not in a fold; fold -1 leaves out
-// none.
-func (d *design) without(fold int) []bool {
-	rows := make([]bool, len(d.train))
-	for i, on := range d.train {
-		rows[i] = on && (fold < 0 || d.fold[i] != fold)
+// scaledTarget returns that of a row.
+func (d *design) scaledTarget(i int) float64 { return (d.t.Y(i) - d.Target) / d.TargetScale }
+
+// width is the number of entries of row.
+func (d *design) width() int {
+	if d.directions == nil {
+		return d.Width()
 	}
-	return rows
+	return len(d.directions)/len(d.Center) + 1
+}
+
+func noValue(column string) error {
+	return fmt.Errorf("column %q has no value in the training rows: leave it out", column)
+}
+
+// compress returns the tasks of every node, weighted.
+func (d *design) compress(workers int) [][]mixed.Task {
+	out := make([][]mixed.Task, len(d.layout))
+	w := d.width()
+	compressors := make([]*mixed.Compressor, workers)
+	for g, tasks := range d.layout {
+		out[g] = make([]mixed.Task, len(tasks))
+		parallel(workers, len(tasks), func(worker, at int) {
+			if compressors[worker] == nil {
+				compressors[worker] = mixed.NewCompressor(w)
+			}
+			c := compressors[worker]
+			d.eachTraining(tasks[at:at+1], func(i int) {
+				row := c.Next()
+				row[w] = d.row(row[:w], i)
+				if d.weight != nil {
+					floats.Scale(math.Sqrt(d.weight[i]), row)
+				}
+			})
+			out[g][at] = c.Task()
+		})
+	}
+	return out
 }

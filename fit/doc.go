@@ -2,19 +2,27 @@
 //
 // [Fit] models the target of task t as
 //
-//	y = x' theta_t + noise,   theta_t = mean + U b_t,
+//	y = z' (mean + deviation_t) + noise,   deviation_t ~ N(0, L L' + spread I + intercept e e')
 //
-// with features standardised on the training rows, a coefficient vector mean that
-// all tasks share (pooled ridge regression, or zero), a basis U of low rank for
-// how tasks differ, found by package difalt on the residuals, and coefficients b_t
-// of each task's own, held back by a ridge. The rank and all strengths are chosen by
-// cross-validation on training rows. The result is a model of package model.
+// with features standardised on the training rows and a constant, about which e is; a coefficient
+// vector mean that all tasks share, held back by a ridge; and loadings L of low rank in
+// directions that package difalt finds. So there are one regression for all tasks, shrunken
+// intercepts, one ridge a task, and whatever is between them. The strengths are those of the largest
+// restricted likelihood (empirical Bayes), and the rank is the first after which another does not pay,
+// by Laplace's approximation of the evidence, in which loadings have a prior of their own. There is no
+// cross-validation but for the simpler methods that the model is compared with on held-out rows.
 //
-// U is a local minimiser of sum_t min_b |y_t - X_t U b|^2 + ridge |b|^2 from the best of a
-// few starts; with [DefaultOptions] to a distance of 1e-5. Steps are by the inverse of the
-// Gram matrix on which the nodes agree for the shared mean, so that collinear columns do
-// not slow them down ([difalt.Problem.Moments]). Runs of the cross-validation start where
-// others have ended, and end well below what noise leaves open.
+// Rows are read once: a task of more rows than features becomes a triangle with the same Z'Z and
+// Z'y. Every step of the climb to the largest likelihood is two sums over the nodes, of about
+// w squared over two and w r numbers for w coefficients.
+//
+// The directions start at a local minimiser of sum_t min_b |y_t - X_t U b|^2 + ridge |b|^2, seen
+// through the random intercepts, from the best of a few starts; with [DefaultOptions] to a
+// distance of 1e-5. From there the climb turns them by the same gradient with the uncertainty of the
+// coefficients added. Steps are by the inverse of the Gram matrix on which the nodes agree, so
+// that collinear columns do not slow them down ([difalt.Problem.Moments]).
+//
+// [Config.Plain] runs the algorithm as it is instead.
 //
 // Missing features take the mean of their column over the training rows of all nodes.
 //
@@ -32,8 +40,8 @@
 // the nodes; hashes of the names of tasks, and of columns, levels and settings, whose
 // text follows only if they differ; and sums over the node's own rows, which are added
 // up along a tree of the graph: numbers of rows and values, first and second moments of
-// the features and the mean of the target for the scaling, a Gram matrix for each fold
-// for the shared mean, and squared errors for the cross-validation and the report. The
+// the features and the target for the scaling, a Gram matrix for each fold for pooled ridge
+// regression and one for each step of the climb, and squared errors for the report. The
 // next node on the way to the root of the tree sees the sum over those that are behind.
 // A sum over a single row is that row, a Gram matrix of few rows tells them up to a
 // rotation, and sums of b_t b_t' over few tasks tell these coefficients up to one:

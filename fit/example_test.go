@@ -45,14 +45,13 @@ func Example() {
 	}
 	m, report, err := fit.Fit(context.Background(), table, fit.Config{
 		Network: network,
-		Options: fit.DefaultOptions(3), Starts: 3,
-		Train: train, Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
+		Options: fit.DefaultOptions(0), Starts: 3, Train: train,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, s := range report.Scores {
-		fmt.Printf("%-22s explained variance %.1f\n", s.Method, s.Test.ExplainedVariance)
+		fmt.Printf("%-28s explained variance %.1f\n", s.Method, s.Test.ExplainedVariance)
 	}
 	patient := []float64{61, 74, 130, 102, 68, 8, 22, 4}
 	score, err := m.Predict("C07", patient)
@@ -63,9 +62,11 @@ func Example() {
 	_, err = m.Predict("C99", patient)
 	fmt.Println(err)
 	// Output:
-	// shared representation  explained variance 0.7
-	// pooled ridge           explained variance 0.2
-	// one ridge per task     explained variance 0.6
+	// shared representation        explained variance 0.7
+	// pooled ridge with intercepts explained variance 0.3
+	// pooled ridge                 explained variance 0.2
+	// one ridge per task           explained variance 0.6
+	// mean of the task             explained variance 0.1
 	// predicted a score: true
 	// the model does not know task "C99": add it with adapt
 }

@@ -82,17 +82,16 @@ func (f *fitter) disclosed(g int) (flags byte) {
 			}
 		}
 	})
-	grams := !c.NoMean || c.Baselines
-	folds := grams || c.Tune || c.TuneRidge
+	grams := !c.Plain // and folds
 	for i, counts := range n {
-		if i < d.folds && !folds {
+		if i < d.folds && !grams {
 			continue
 		}
 		for j, k := range counts {
 			if k == 1 {
 				flags |= ofRows
 			}
-			if j == 0 && k > 1 && k < d.Width() && i < d.folds && grams {
+			if j == 0 && k > 1 && k < d.width() && i < d.folds && grams {
 				flags |= ofGrams
 			}
 		}
@@ -109,8 +108,11 @@ func (f *fitter) disclosed(g int) (flags byte) {
 		flags |= ofRows
 	}
 	tasks := len(d.layout[g])
-	searches := c.Tune || c.TuneRidge || c.Starts > 1 // all of which stop by such sums
-	if (c.Options.SendsCoefficientGrams() || c.Spectrum || searches) && tasks < c.Options.Rank || grams && tasks == 1 {
+	rank, sends := c.Rank, c.Options.SendsCoefficientGrams() || c.Starts > 1 // all of which stop by such sums
+	if !c.Plain {
+		rank, sends = f.mostRank, true
+	}
+	if sends && tasks < rank || grams && tasks == 1 {
 		flags |= ofCoefficients
 	}
 	return flags

@@ -42,17 +42,6 @@ func TestDecentralisedEqualsPooled(t *testing.T) {
 		checkClose(t, "means", d.Center, mean)
 		checkClose(t, "deviations", d.Scale, square)
 		checkClose(t, "mean of the target", []float64{d.Target}, []float64{target})
-		p, err := d.fitPooled(t.Context(), []float64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, y := d.rowsWhere(func(int) bool { return true })
-		checkClose(t, "shared mean", p.theta(-1, 1), denseRidge(t, a, y, 1))
-		unit, err := d.unit(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkClose(t, "unit", []float64{unit}, []float64{1})
 	}
 }
 
@@ -75,23 +64,19 @@ func TestExposed(t *testing.T) {
 	if !reflect.DeepEqual(r.Exposed, want) {
 		t.Errorf("exposed are %+v, want %+v", r.Exposed, want)
 	}
-	c.NoMean, c.TuneRidge, c.Baselines = true, false, false
-	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
-		t.Errorf("exposed are %+v without folds", r.Exposed)
-	}
+	c.Plain, c.Starts = true, 1
 	c.Train = slices.Repeat([]bool{true}, tab.Rows())
 	c.Train[25] = false // of b
+	c.Options, c.Rank = difalt.Options{Iterations: 200, Seed: 1, Tolerance: -1}, 2
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{Rows: []string{`"1"`}}) {
 		t.Errorf("exposed are %+v with a single row held out", r.Exposed)
 	}
 	c.Train = nil
-	c.Options, c.Starts = difalt.Options{Rank: 2, Iterations: 200, Seed: 1, Tolerance: -1}, 1
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{}) {
 		t.Errorf("exposed are %+v without sums of b b'", r.Exposed)
 	}
 	for name, change := range map[string]func(c *Config){
 		"judged":   func(c *Config) { c.Options.Tolerance = 0 },
-		"spectrum": func(c *Config) { c.Spectrum = true },
 		"search":   func(c *Config) { c.Starts = 2 },
 		"scaled":   func(c *Config) { c.Options.Method = difalt.ScaledDiffusion },
 		"tracking": func(c *Config) { c.Options.Method = difalt.GradientTracking },

@@ -36,7 +36,7 @@ func leaving(t *testing.T, s sites, over func(consensus.Transport) consensus.Tra
 			return nil, err
 		}
 		c := testConfig(t, 4, 2)
-		c.Network, c.Tune, c.Folds, c.Spectrum, c.Options.Iterations, c.Options.Rounds = net, true, 2, true, 6, 2
+		c.Network, c.Folds, c.Options.Iterations, c.Options.Rounds = net, 2, 6, 2
 		if c.Train, err = split(tab); err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func TestPeerDies(t *testing.T) {
 // error, in it with the model as far as it got.
 func TestLeaveTogether(t *testing.T) {
 	s := newSites(5)
-	for _, stage := range []string{"pooled ridge", "cross-validation", "iterations"} {
+	for _, stage := range []string{"baselines", "rank", "iterations"} {
 		out, failed := leaving(t, s, func(end consensus.Transport) consensus.Transport { return end }, func(node int, c *Config) context.Context {
 			if node != 1 {
 				return t.Context()

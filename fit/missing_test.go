@@ -140,52 +140,52 @@ func assigned(t *testing.T, tab *dataset.Table, nodes int) *dataset.Table {
 // somebody has put the means of the training rows before.
 func TestMissingAreMeansOfTrainingRows(t *testing.T) {
 	h, new := newHoled(1, "", 16, 20), newHoled(2, "new", 4, 9)
-	for _, standardize := range []bool{true, false} {
-		tab := h.table(t, 4, nil)
-		c := testConfig(t, 4, 2)
-		c.Standardize, c.Options.Iterations = standardize, 30
-		var err error
-		if c.Train, err = tab.Split(dataset.Split{TestFraction: 0.25, Seed: 3}); err != nil {
-			t.Fatal(err)
-		}
-		mean := h.means(c.Train)
-		m, r := fit(t, tab, c)
-		want, wantReport := fit(t, h.filled(t, 4, mean), c)
-		for _, task := range tab.Tasks() {
-			theta, bias, _ := m.Coefficients(task)
-			wantTheta, wantBias, _ := want.Coefficients(task)
-			checkClose(t, "coefficients", append([]float64{bias}, theta...), append([]float64{wantBias}, wantTheta...))
-		}
-		checkClose(t, "mean of training rows", m.Parameters().Scaling.Fill, mean[:])
-		for i, s := range r.Scores {
-			w := wantReport.Scores[i]
-			checkClose(t, s.Method, []float64{s.Ridge, s.Train.RMSE, s.Test.RMSE, s.Test.MAE}, []float64{w.Ridge, w.Train.RMSE, w.Test.RMSE, w.Test.MAE})
-		}
-		if r.Exposed.Rows != nil {
-			t.Errorf("exposed are %v", r.Exposed)
-		}
-		checkSamePredictions(t, m, tab, want, h.filled(t, 4, mean))
-
-		holes, full := new.table(t, 1, schemaOf(m)), new.filled(t, 1, mean)
-		a, _, err := m.Adapt(holes, 0, 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, _, err := want.Adapt(full, 0, 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkSamePredictions(t, a, holes, b, full)
-		got, _, err := LearningCurve(m, holes, CurveConfig{Samples: []int{3}, Repeats: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		curve, _, err := LearningCurve(want, full, CurveConfig{Samples: []int{3}, Repeats: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkClose(t, "curve", []float64{got[0].Ours.RMSE, got[0].Single.RMSE}, []float64{curve[0].Ours.RMSE, curve[0].Single.RMSE})
+	tab := h.table(t, 4, nil)
+	c := testConfig(t, 4, 2)
+	c.Rank, c.Options.Iterations = -1, 30
+	ridge := 3.0 // a climb would end a little elsewhere
+	c.Intercept, c.Ridge, c.MeanRidge = &ridge, &ridge, &ridge
+	var err error
+	if c.Train, err = tab.Split(dataset.Split{TestFraction: 0.25, Seed: 3}); err != nil {
+		t.Fatal(err)
 	}
+	mean := h.means(c.Train)
+	m, r := fit(t, tab, c)
+	want, wantReport := fit(t, h.filled(t, 4, mean), c)
+	for _, task := range tab.Tasks() {
+		theta, bias, _ := m.Coefficients(task)
+		wantTheta, wantBias, _ := want.Coefficients(task)
+		checkClose(t, "coefficients", append([]float64{bias}, theta...), append([]float64{wantBias}, wantTheta...))
+	}
+	checkClose(t, "mean of training rows", m.Parameters().Scaling.Fill, mean[:])
+	for i, s := range r.Scores {
+		w := wantReport.Scores[i]
+		checkClose(t, s.Method, []float64{s.Ridge, s.Train.RMSE, s.Test.RMSE, s.Test.MAE}, []float64{w.Ridge, w.Train.RMSE, w.Test.RMSE, w.Test.MAE})
+	}
+	if r.Exposed.Rows != nil {
+		t.Errorf("exposed are %v", r.Exposed)
+	}
+	checkSamePredictions(t, m, tab, want, h.filled(t, 4, mean))
+
+	holes, full := new.table(t, 1, schemaOf(m)), new.filled(t, 1, mean)
+	a, err := m.Adapt(holes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := want.Adapt(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSamePredictions(t, a, holes, b, full)
+	got, _, err := LearningCurve(m, holes, CurveConfig{Samples: []int{3}, Repeats: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve, _, err := LearningCurve(want, full, CurveConfig{Samples: []int{3}, Repeats: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkClose(t, "curve", []float64{got[0].Ours.RMSE, got[0].Single.RMSE}, []float64{curve[0].Ours.RMSE, curve[0].Single.RMSE})
 }
 
 // checkSamePredictions compares the predictions of two models, also for rows that

@@ -72,7 +72,7 @@ func TestNothingPrivateLeavesANode(t *testing.T) {
 			tables[net.Hosted()[0]] = tab
 			mu.Unlock()
 			c := testConfig(t, 4, 2)
-			c.Network, c.Tune, c.Folds, c.Options.Iterations, c.Options.Rounds = net, true, 2, 4, 2
+			c.Network, c.Rank, c.Folds, c.Options.Iterations, c.Options.Rounds = net, 0, 2, 4, 2
 			if c.Options.Method = method; method != difalt.Accelerated {
 				c.Options.Agreement = consensus.Agreement{}
 			}
@@ -115,10 +115,10 @@ func private(m *model.Model, tab *dataset.Table) map[uint64]string {
 			}
 		}
 		keep("target", tab.Y(i))
-		keep("scaled target", tab.Y(i)-p.Scaling.Target)
-		keep("residual", tab.Y(i)-p.Scaling.Target-floats.Dot(x, p.Mean))
+		keep("scaled target", (tab.Y(i)-p.Scaling.Target)/p.Scaling.TargetScale)
+		keep("residual", (tab.Y(i)-p.Scaling.Target)/p.Scaling.TargetScale-floats.Dot(x, p.Mean))
 	}
-	for _, v := range p.B {
+	for _, v := range p.Theta {
 		keep("coefficient", v)
 	}
 	return secrets

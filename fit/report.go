@@ -12,27 +12,21 @@ import (
 // cross-validation.
 type Tried struct{ Ridge, RMSE float64 }
 
-// Errors that differ by less than rounding, relative to them, are equal.
-const rounding = 1e-9
-
-// smallest returns the index of the smallest error, the last of those within a part of it.
-func smallest(rmse []float64, within float64) int {
-	least := slices.Min(rmse)
-	for g := len(rmse) - 1; g > 0; g-- {
-		if rmse[g] <= least*(1+within) {
-			return g
+// best returns the strength of smallest error, the larger one of those that are equal but for
+// rounding.
+func best(tried []Tried) float64 {
+	least := slices.MinFunc(tried, func(a, b Tried) int {
+		if a.RMSE < b.RMSE {
+			return -1
+		}
+		return 1
+	})
+	for i := len(tried) - 1; i > 0; i-- {
+		if tried[i].RMSE <= least.RMSE*(1+1e-9) {
+			return tried[i].Ridge
 		}
 	}
-	return 0
-}
-
-// best returns the strength of smallest error, the larger one of equals.
-func best(tried []Tried) float64 {
-	rmse := make([]float64, len(tried))
-	for i, t := range tried {
-		rmse[i] = t.RMSE
-	}
-	return tried[smallest(rmse, rounding)].Ridge
+	return tried[0].Ridge
 }
 
 // Errors are those of predictions on a set of rows.
@@ -51,18 +45,11 @@ type Errors struct {
 type Score struct {
 	Method string
 	// Ridge is the strength that was used, and Tried what cross-validation compared;
-	// nothing if it was given, or if the table of Report.Tried has it.
+	// nothing where it was chosen otherwise.
 	Ridge       float64
 	Tried       []Tried
 	Train, Test Errors
 }
-
-// Names of the methods in a Report.
-const (
-	Ours   = "shared representation"
-	Pooled = "pooled ridge"
-	Single = "one ridge per task"
-)
 
 // A TaskScore is how well the methods do on the rows of one task, in the order of
 // Report.Scores. Explained variance is relative to the mean of the task.
@@ -71,35 +58,35 @@ type TaskScore struct {
 	Train, Test []Errors
 }
 
-// A Report says how a Fit went. Scores, choices and Traffic are about all nodes; Tasks,
+// A Report says how a Fit went. Scores, choices, Notes and Traffic are about all nodes; Tasks,
 // FewRows, Singular and Result about those that live in this process.
 type Report struct {
-	// Scores of ours and, if asked for, of the baselines. Test errors are of no rows
-	// when none were held out.
+	// Scores of the model, and of what it is compared with: Ours, Shrunken, Pooled, Single and
+	// TaskMean. Test errors are of no rows when none were held out.
 	Scores []Score
 	// Tasks has the same for every task of this process.
 	Tasks []TaskScore
-	// Chosen is the setting of the final run, and Tried what cross-validation compared
-	// it with, by rank, mean strength and ridge; nothing if all was given.
+	// Verdict says what that amounts to.
+	Verdict Verdict
+	// Chosen is the model, and Tried what it was compared with by evidence.
 	Chosen Candidate
 	Tried  []Candidate
-	// TunedTasks is the number of tasks that take part in cross-validation, but for that
-	// of pooled ridge: a part of AllTasks, those of all nodes, when there are many
-	// thousands with large tables.
-	TunedTasks, AllTasks int
-	// Spectrum holds the singular values of the coefficients b_t of all tasks, at the
-	// largest rank that was tried, if Config.Spectrum asks for them.
-	Spectrum []float64
-	// Result of the final run, and the Options, as Config.Auto has chosen them.
+	// Converged says that the algorithm and the strengths have.
+	Converged bool
+	// Notes are sentences that a user should read: strengths at the end of their range,
+	// columns that look wrong.
+	Notes []string
+	// Result of the final run; nil for a model of rank 0, which has none. Options are as
+	// Config.Auto has chosen them.
 	Result  *difalt.Result
 	Options difalt.Options
 	// FewRows are the tasks with fewer training rows than the rank, and Singular
 	// those whose least squares had no unique solution, so that b_t is the one of
-	// minimum norm.
+	// minimum norm. A plain fit has them.
 	FewRows, Singular []string
 	// Exposed are the nodes about which more can be told than sums over many rows.
 	Exposed Exposed
-	// Folds of the cross-validation.
+	// Folds of the cross-validation of the baselines.
 	Folds int
 	// Traffic is all that Fit sent between the nodes.
 	Traffic consensus.Traffic
@@ -122,14 +109,14 @@ func (t *tally) add(e float64) {
 	t.absolute += math.Abs(e)
 }
 
-// errors turns a tally into errors; spread is sum (y - mean of y)^2 of the set.
-func (t *tally) errors(spread float64) Errors {
+// errors turns a tally into errors in a unit; spread is sum (y - mean of y)^2 of the set.
+func (t *tally) errors(spread, unit float64) Errors {
 	nan := math.NaN()
 	n := t.rows
 	if n == 0 {
 		return Errors{RMSE: nan, MAE: nan, ExplainedVariance: nan}
 	}
-	e := Errors{Rows: int(n), RMSE: math.Sqrt(t.squares / n), MAE: t.absolute / n, ExplainedVariance: nan}
+	e := Errors{Rows: int(n), RMSE: math.Sqrt(t.squares/n) * unit, MAE: t.absolute / n * unit, ExplainedVariance: nan}
 	if spread > 0 {
 		e.ExplainedVariance = 1 - t.squares/spread
 	}

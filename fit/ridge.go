@@ -27,25 +27,25 @@ func decades(lo, hi int, unit float64) []float64 {
 // gram is what ridge regression needs of a set of rows: Z'Z, Z'y and y'y. Grams of
 // disjoint sets add up.
 type gram struct {
-	zz   *mat.SymDense
-	zy   []float64
-	yy   float64
-	n    int
-	buf  *mat.Dense // rows not yet in zz
-	fill int
+	zz *mat.SymDense
+	zy []float64
+	yy float64
+	// The sum of the weights of the rows.
+	weights float64
+	buf     *mat.Dense // rows not yet in zz
+	fill    int
 }
 
 func newGram(width int) *gram {
 	return &gram{zz: mat.NewSymDense(width, nil), zy: make([]float64, width), buf: mat.NewDense(256, width, nil)}
 }
 
-func (g *gram) add(z []float64, y float64) {
-	g.buf.SetRow(g.fill, z)
-	for j, v := range z {
-		g.zy[j] += v * y
-	}
-	g.yy += y * y
-	g.n++
+func (g *gram) add(z []float64, y, weight float64) {
+	row := g.buf.RawRowView(g.fill)
+	floats.ScaleTo(row, math.Sqrt(weight), z)
+	floats.AddScaled(g.zy, weight*y, z)
+	g.yy += weight * y * y
+	g.weights += weight
 	if g.fill++; g.fill == g.buf.RawMatrix().Rows {
 		g.flush()
 	}
@@ -70,14 +70,37 @@ func (g *gram) minus(a, b *gram) {
 			g.zz.SetSym(i, j, a.zz.At(i, j)-b.zz.At(i, j))
 		}
 	}
-	g.yy, g.n = a.yy-b.yy, a.n-b.n
+	g.yy, g.weights = a.yy-b.yy, a.weights-b.weights
 }
 
-// solve returns theta = argmin |Z theta - y|^2 + ridge |theta|^2, or nil if rounding
-// leaves Z'Z + ridge I without a Cholesky factor.
+// solve returns theta = argmin |Z theta - y|^2 + ridge |theta|^2 but for its last entry, the
+// constant, which is free; or nil if rounding leaves it without a Cholesky factor.
 func (g *gram) solve(ridge float64) []float64 {
+	// About the means: those of Z and y are the last row of Z'Z, and entry of Z'y.
+	w := len(g.zy)
+	n := g.zz.At(w-1, w-1)
+	if n == 0 {
+		return make([]float64, w)
+	}
+	centred := mat.NewSymDense(max(w-1, 1), nil)
+	right := make([]float64, w-1)
+	for i := range w - 1 {
+		mean := g.zz.At(i, w-1) / n
+		right[i] = g.zy[i] - mean*g.zy[w-1]
+		for j := i; j < w-1; j++ {
+			centred.SetSym(i, j, g.zz.At(i, j)-mean*g.zz.At(j, w-1))
+		}
+	}
 	var s ridgeSolver
-	return s.solve(g.zz.RawSymmetric(), g.zy, ridge)
+	x := s.solve(centred.RawSymmetric(), right, ridge)
+	if x == nil {
+		return nil
+	}
+	theta := append(append([]float64(nil), x...), g.zy[w-1]/n)
+	for i, v := range x {
+		theta[w-1] -= v * g.zz.At(i, w-1) / n
+	}
+	return theta
 }
 
 // A ridgeSolver solves systems with a symmetric matrix and a ridge, in memory that it
@@ -119,7 +142,7 @@ func (g *gram) squared(theta []float64) float64 {
 func (g *gram) pack(out []float64) {
 	g.flush()
 	n := copy(out, g.zy)
-	out[n], out[n+1] = g.yy, float64(g.n)
+	out[n], out[n+1] = g.yy, g.weights
 	at := n + 2
 	for i := range g.zy {
 		for j := i; j < len(g.zy); j++ {
@@ -131,7 +154,7 @@ func (g *gram) pack(out []float64) {
 
 func (g *gram) unpack(in []float64) {
 	n := copy(g.zy, in)
-	g.yy, g.n = in[n], int(in[n+1])
+	g.yy, g.weights = in[n], in[n+1]
 	at := n + 2
 	for i := range g.zy {
 		for j := i; j < len(g.zy); j++ {
@@ -147,19 +170,23 @@ func packed(width int) int { return width*(width+1)/2 + width + 2 }
 // foldGrams returns the Gram matrices of the rows of every fold, and of all
 // training rows: sums over the nodes of their own.
 func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err error) {
-	w := d.Width()
+	w := d.width()
 	all = newGram(w)
+	own := make([][]*gram, len(d.layout)) // of every node and fold
 	row := make([]float64, w)
-	for f := range d.folds {
+	for g, tasks := range d.layout {
+		for range d.folds {
+			own[g] = append(own[g], newGram(w))
+		}
+		d.eachTraining(tasks, func(i int) {
+			y := d.row(row, i)
+			own[g][d.fold[i]].add(row, y, d.weightOf(i))
+		})
+	}
+	for fold := range d.folds {
 		z := d.zeros(packed(w))
 		for g := range z {
-			own := newGram(w)
-			d.eachTraining(d.layout[g], func(i int) {
-				if d.fold[i] == f {
-					own.add(row, d.row(row, i))
-				}
-			})
-			own.pack(z[g])
+			own[g][fold].pack(z[g])
 		}
 		sum, err := d.sum(ctx, z)
 		if err != nil {
@@ -170,56 +197,81 @@ func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err e
 		folds = append(folds, g)
 		all.zz.AddSym(all.zz, g.zz)
 		all.yy += g.yy
-		all.n += g.n
-		for j, v := range g.zy {
-			all.zy[j] += v
-		}
+		all.weights += g.weights
+		floats.Add(all.zy, g.zy)
 	}
 	return folds, all, nil
 }
 
-// pooled is one ridge regression for all tasks, of any strength.
+// pooled is one ridge regression for all tasks.
 type pooled struct {
-	all   *gram
-	rest  []*gram // of the training rows outside of each fold
+	theta []float64
 	ridge float64 // chosen by cross-validation
+	unit  float64 // mean square of a feature
 	tried []Tried
 }
 
-// fitPooled chooses the strength from the grid.
-func (d *design) fitPooled(ctx context.Context, grid []float64) (*pooled, error) {
-	p := &pooled{}
-	folds, all, err := d.foldGrams(ctx)
+// fitPooled chooses the strength by cross-validation.
+func (f *fitter) fitPooled(ctx context.Context) (*pooled, error) {
+	folds, all, err := f.foldGrams(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.all = all
-	for _, g := range folds {
-		rest := newGram(len(all.zy))
-		rest.minus(all, g)
-		p.rest = append(p.rest, rest)
+	w := f.width()
+	p := &pooled{}
+	for j := range w - 1 {
+		p.unit += all.zz.At(j, j) / (all.weights * float64(w-1))
 	}
-	for _, ridge := range grid {
-		sum := 0.0
-		for k, g := range folds {
-			if theta := p.rest[k].solve(ridge); theta != nil {
-				sum += g.squared(theta)
+	if p.unit == 0 {
+		p.unit = 1
+	}
+	grid := decades(-2, 6, p.unit)
+	sums := make([]float64, len(grid))
+	rest := newGram(w)
+	for _, g := range folds {
+		rest.minus(all, g)
+		for k, ridge := range grid {
+			if theta := rest.solve(ridge); theta != nil {
+				sums[k] += g.squared(theta)
 			} else {
-				sum = math.Inf(1)
+				sums[k] = math.Inf(1)
 			}
 		}
-		p.tried = append(p.tried, Tried{ridge, math.Sqrt(sum / float64(all.n))})
+	}
+	for k, ridge := range grid {
+		p.tried = append(p.tried, Tried{ridge, math.Sqrt(sums[k]/all.weights) * f.TargetScale})
 	}
 	p.ridge = best(p.tried)
+	p.theta = all.solve(p.ridge)
+	f.dependent = all.dependent()
 	return p, nil
 }
 
-// theta returns the coefficients of a strength, of the training rows outside of a
-// fold; -1 is no fold. The strength must be one whose error is finite.
-func (p *pooled) theta(fold int, ridge float64) []float64 {
-	g := p.all
-	if fold >= 0 {
-		g = p.rest[fold]
+// dependent returns the features that are combinations of those before them, to rounding, by
+// pivots of the Cholesky factorisation of their correlations.
+func (g *gram) dependent() (list []int) {
+	k := len(g.zy) - 1
+	a := mat.NewSymDense(k, nil)
+	for i := range k {
+		for j := i; j < k; j++ {
+			if s := math.Sqrt(g.zz.At(i, i) * g.zz.At(j, j)); s > 0 {
+				a.SetSym(i, j, g.zz.At(i, j)/s)
+			}
+		}
 	}
-	return g.solve(ridge)
+	for j := range k {
+		if pivot := a.At(j, j); pivot <= 1e-12 {
+			if g.zz.At(j, j) > 0 {
+				list = append(list, j)
+			}
+			continue
+		}
+		for i := j + 1; i < k; i++ {
+			l := a.At(j, i) / a.At(j, j)
+			for m := i; m < k; m++ {
+				a.SetSym(i, m, a.At(i, m)-l*a.At(j, m))
+			}
+		}
+	}
+	return list
 }

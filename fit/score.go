@@ -2,65 +2,33 @@ package fit
 
 import (
 	"context"
-	"fmt"
+	"math"
 
-	"github.com/difalt/difalt/internal/text"
-	"github.com/difalt/difalt/kernel/lsq"
-	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
 
-// score fills in the report.
-func (f *fitter) score(ctx context.Context, fitted *model.Model) error {
-	r, m := f.report, fitted.Parameters()
-	p := make([]float64, fitted.Rank())
-	ours := f.tally(func(g, k int, z []float64, y float64) float64 {
-		project(p, z, m.U[g])
-		return y - floats.Dot(p, m.B[k*len(p):][:len(p)])
+// score compares methods on the rows of all nodes.
+func (f *fitter) score(ctx context.Context, methods []method) error {
+	tallies := make([][][2]tally, len(methods)) // by method, task and set
+	for m := range tallies {
+		tallies[m] = make([][2]tally, len(f.rows))
+	}
+	z := make([]float64, f.width())
+	f.eachRow(func(_, i int) {
+		k, s := f.t.Task(i), set(f.train[i])
+		y := f.row(z, i)
+		for m := range methods {
+			tallies[m][k][s].add(y - floats.Dot(z, methods[m].theta[k]))
+		}
 	})
-	tallies := [][][2]tally{ours} // by method, task and set
-	r.Scores = []Score{{Method: Ours, Ridge: m.Ridge}}
-	if f.c.Baselines {
-		theta := f.pooled.theta(-1, f.pooled.ridge)
-		tallies = append(tallies, f.tally(func(_, _ int, z []float64, y float64) float64 {
-			return y + floats.Dot(z, m.Mean) - floats.Dot(z, theta)
-		}), f.single.tallies)
-		r.Scores = append(r.Scores, Score{Method: Pooled, Ridge: f.pooled.ridge, Tried: f.pooled.tried},
-			Score{Method: Single, Ridge: f.single.ridge, Tried: f.single.tried})
+	for _, m := range methods {
+		f.report.Scores = append(f.report.Scores, Score{Method: m.name, Ridge: m.ridge, Tried: m.tried})
 	}
 	if err := f.scoreAll(ctx, tallies); err != nil {
 		return err
 	}
 	f.scoreTasks(tallies)
-	for g, tasks := range f.layout {
-		for i, k := range tasks {
-			name := f.t.Tasks()[k]
-			if m.Samples[k] < len(p) {
-				r.FewRows = append(r.FewRows, fmt.Sprintf("%q (%s)", name, text.Plural(m.Samples[k], "row")))
-			}
-			if r.Result.Tasks[g][i] != lsq.OK {
-				r.Singular = append(r.Singular, fmt.Sprintf("%q (%v)", name, r.Result.Tasks[g][i]))
-			}
-		}
-	}
-	return nil
-}
-
-// tally sums the errors of all tasks. residual returns that of a packed row of task k
-// on node g.
-func (f *fitter) tally(residual func(g, k int, z []float64, y float64) float64) [][2]tally {
-	tallies := make([][2]tally, len(f.rows))
-	row := make([]float64, f.Width())
-	for s, nodes := range f.packed {
-		for g, tasks := range f.layout {
-			for i, k := range tasks {
-				for at, y := range nodes[g].Y(i) {
-					tallies[k][s].add(residual(g, k, nodes[g].Row(row, i, at), y))
-				}
-			}
-		}
-	}
-	return tallies
+	return f.judge(ctx, tallies)
 }
 
 // scoreAll sets the errors over all tasks. The nodes meet for the means of the
@@ -70,17 +38,17 @@ func (f *fitter) scoreAll(ctx context.Context, tallies [][][2]tally) error {
 	f.eachRow(func(g, i int) {
 		s := set(f.train[i])
 		z[g][s]++
-		z[g][2+s] += f.t.Y(i)
+		z[g][2+s] += f.scaledTarget(i)
 	})
 	sum, err := f.sum(ctx, z)
 	if err != nil {
 		return err
 	}
-	mean := [2]float64{sum[2] / sum[0], sum[3] / sum[1]}
+	mean := [2]float64{sum[2] / sum[0], sum[3] / max(sum[1], 1)}
 	z = f.zeros(2 + 6*len(tallies))
 	f.eachRow(func(g, i int) {
 		s := set(f.train[i])
-		e := f.t.Y(i) - mean[s]
+		e := f.scaledTarget(i) - mean[s]
 		z[g][s] += e * e
 	})
 	for g, tasks := range f.layout {
@@ -101,7 +69,8 @@ func (f *fitter) scoreAll(ctx context.Context, tallies [][][2]tally) error {
 	for m := range tallies {
 		at := sum[2+6*m:]
 		train, test := tally{at[0], at[1], at[2]}, tally{at[3], at[4], at[5]}
-		f.report.Scores[m].Train, f.report.Scores[m].Test = train.errors(sum[0]), test.errors(sum[1])
+		s := &f.report.Scores[m]
+		s.Train, s.Test = train.errors(sum[0], f.TargetScale), test.errors(sum[1], f.TargetScale)
 	}
 	return nil
 }
@@ -124,18 +93,44 @@ func (f *fitter) scoreTasks(tallies [][][2]tally) {
 		var n, mean, spread [2]float64
 		for _, i := range rows {
 			n[set(f.train[i])]++
-			mean[set(f.train[i])] += f.t.Y(i)
+			mean[set(f.train[i])] += f.scaledTarget(i)
 		}
 		for _, i := range rows {
 			s := set(f.train[i])
-			e := f.t.Y(i) - mean[s]/n[s]
+			e := f.scaledTarget(i) - mean[s]/n[s]
 			spread[s] += e * e
 		}
 		t := TaskScore{Task: f.t.Tasks()[k], Node: f.t.Nodes()[f.t.Node(k)]}
 		for m := range tallies {
-			t.Train = append(t.Train, tallies[m][k][0].errors(spread[0]))
-			t.Test = append(t.Test, tallies[m][k][1].errors(spread[1]))
+			t.Train = append(t.Train, tallies[m][k][0].errors(spread[0], f.TargetScale))
+			t.Test = append(t.Test, tallies[m][k][1].errors(spread[1], f.TargetScale))
 		}
 		f.report.Tasks[k] = t
 	}
+}
+
+// differences returns the sums, over the tasks of all nodes with held-out rows, of the squared
+// error of method m less that of the first on them, of its square, and the number of these tasks.
+func (f *fitter) differences(ctx context.Context, tallies [][][2]tally) (sum []float64, err error) {
+	z := f.zeros(3 * len(tallies))
+	for g, tasks := range f.layout {
+		for _, k := range tasks {
+			for m := range tallies {
+				if tallies[0][k][1].rows == 0 {
+					continue
+				}
+				d := tallies[m][k][1].squares - tallies[0][k][1].squares
+				z[g][3*m] += d
+				z[g][3*m+1] += d * d
+				z[g][3*m+2]++
+			}
+		}
+	}
+	return f.sum(ctx, z)
+}
+
+// relative turns a difference of squared errors into one of root mean square errors, as a part of
+// the larger: 1 - sqrt(ours / other).
+func relative(difference, other float64) float64 {
+	return 1 - math.Sqrt(max(1-difference/other, 0))
 }

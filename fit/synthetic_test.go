@@ -101,10 +101,7 @@ func testConfig(t testing.TB, nodes, rank int) Config {
 	}
 	o := DefaultOptions(rank)
 	o.Iterations, o.Seed, o.Workers = 200, 1, 1
-	return Config{
-		Network: network(t, w), Options: o, Starts: 3,
-		Standardize: true, Intercept: true, TuneRidge: true, Baselines: true,
-	}
+	return Config{Network: network(t, w), Options: o, Starts: 3, Rank: rank}
 }
 
 func fit(t testing.TB, tab *dataset.Table, c Config) (*model.Model, *Report) {

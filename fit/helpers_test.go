@@ -1,0 +1,51 @@
+package fit
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// densePosterior returns the expected targets of all rows given all targets, by the joint normal
+// distribution of rows (Gaussian process regression), with ridges on intercepts, deviations and
+// mean, and a constant that is free.
+func densePosterior(z [][]float64, y []float64, task func(i int) int, ridges [3]float64) []float64 {
+	n, k := len(y), len(z[0])-1
+	signal, all := mat.NewSymDense(n, nil), mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			dot := floats.Dot(z[i][:k], z[j][:k])
+			v := 1e7 + dot/ridges[2]
+			if task(i) == task(j) {
+				v += 1/ridges[0] + dot/ridges[1]
+			}
+			signal.SetSym(i, j, v)
+			if i == j {
+				v++
+			}
+			all.SetSym(i, j, v)
+		}
+	}
+	var c mat.Cholesky
+	c.Factorize(all)
+	var weights, out mat.VecDense
+	if err := c.SolveVecTo(&weights, mat.NewVecDense(n, y)); err != nil {
+		panic(err)
+	}
+	out.MulVec(signal, &weights)
+	return out.RawVector().Data
+}
+
+func checkClose(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d entries, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if !(math.Abs(got[i]-want[i]) <= 1e-6*(1+math.Abs(want[i]))) {
+			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}

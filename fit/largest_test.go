@@ -1,0 +1,49 @@
+package fit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/topology"
+)
+
+// No frame of a fit is longer than LargestMessage says: with wide tables, whose Gram matrices and
+// information are large; with several loadings, whose information is joint; and with more
+// features than rows.
+func TestLargestMessage(t *testing.T) {
+	w := weights(t, "ring", 3, topology.Metropolis)
+	for _, c := range []struct{ features, rank, rows int }{{270, 2, 24}, {56, 7, 24}, {1200, 0, 4}} {
+		_, taps := tapped(t, w, func(net *consensus.Network) (*outcome, error) {
+			g := net.Hosted()[0]
+			tab, x := emptyTable(t, c.features), make([]float64, c.features)
+			for task := range 4 {
+				rng := rand.New(rand.NewPCG(uint64(g), uint64(task)))
+				slope := rng.NormFloat64()
+				for range c.rows {
+					for j := range x {
+						x[j] = rng.NormFloat64()
+					}
+					if err := tab.Append(fmt.Sprint(g, task), "", x, x[0]*slope+x[1]+rng.NormFloat64()); err != nil {
+						return nil, err
+					}
+				}
+			}
+			tab.AssignNode(fmt.Sprint(g))
+			config := testConfig(t, 3, c.rank)
+			config.Network, config.Starts = net, 1
+			m, r, err := Fit(t.Context(), tab, config)
+			return &outcome{m, r}, err
+		})
+		longest := 0
+		for _, p := range taps {
+			for _, f := range p.frames {
+				longest = max(longest, len(f))
+			}
+		}
+		if most := consensus.HeaderLen + 8*(1+LargestMessage(c.features, c.rank)); longest > most {
+			t.Errorf("%+v: a frame of %d bytes, at most %d were announced", c, longest, most)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package fit
+
+import (
+	"context"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// mostFeatures is the number of features up to which a fit works on them as they are, if there are
+// rows enough, and mostDirections how many take their place beyond: its cost grows with the
+// square.
+const mostFeatures, mostDirections = 1000, 100
+
+// largestSums is how many numbers the sums of reduce may have at all nodes together.
+const largestSums = 1 << 25
+
+// reduce replaces the features by fewer directions where there are more features than rows, or
+// more than mostDirections and half of the rows: by an orthonormal basis of the rows of
+// all nodes, or of the leading part of it. A ridge does not see the difference, since coefficients
+// across the rows are zero. No matrix of features by features is made: random
+// combinations of the rows span their space, those of few rows exactly, and of many
+// after two power iterations (Halko, Martinsson and Tropp 2011). The sums are of
+// features by directions.
+func (d *design) reduce(ctx context.Context, seed uint64) error {
+	k := len(d.Center)
+	if k <= d.total && k <= mostFeatures {
+		return nil
+	}
+	p := min(d.total, k, mostDirections, max(largestSums/(k*d.net.Len()), 16))
+	var r *rand.Rand
+	task := -1
+	q, err := d.sumRows(ctx, k, p, func(i int, _, c []float64) {
+		if task != d.t.Task(i) { // the same combinations of a task's rows, wherever it lives
+			task = d.t.Task(i)
+			hash := fnv.New64a()
+			hash.Write([]byte(d.t.Tasks()[task]))
+			r = rand.New(rand.NewPCG(seed, hash.Sum64()))
+		}
+		for j := range c {
+			c[j] = r.NormFloat64()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	powers := 0
+	if p < d.total {
+		powers = 2
+	}
+	for range powers {
+		basis := orthonormal(q, p)
+		p = len(basis) / k
+		q, err = d.sumRows(ctx, k, p, func(_ int, z, c []float64) {
+			blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: len(c), Cols: k, Stride: k, Data: basis}, vector(z), 0, vector(c))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	d.directions = orthonormal(q, p)
+	return nil
+}
+
+// sumRows returns the p x k sum over all training rows z of c z', with the c of a row
+// as combine sets it.
+func (d *design) sumRows(ctx context.Context, k, p int, combine func(i int, z, c []float64)) ([]float64, error) {
+	z := d.zeros(p * k)
+	row, c := make([]float64, k+1), make([]float64, p)
+	for g, s := range z {
+		d.eachTraining(d.layout[g], func(i int) {
+			d.fullRow(row, i)
+			combine(i, row[:k], c)
+			blas64.Ger(1, vector(c), vector(row[:k]), blas64.General{Rows: p, Cols: k, Stride: k, Data: s})
+		})
+	}
+	return d.sum(ctx, z)
+}
+
+// orthonormal returns an orthonormal basis of the p rows of q, without those that
+// depend on others.
+func orthonormal(q []float64, p int) []float64 {
+	k := len(q) / p
+	// The eigenvectors of q q' turn q into its principal directions.
+	gram := blas64.Symmetric{N: p, Stride: p, Data: make([]float64, p*p), Uplo: blas.Upper}
+	for pass := range 2 { // once more, for what rounding has left
+		rows := blas64.General{Rows: p, Cols: k, Stride: k, Data: q}
+		gram.N, gram.Stride = p, p
+		blas64.Syrk(blas.NoTrans, 1, rows, 0, gram)
+		trace := 0.0
+		for i := range p {
+			trace = max(trace, gram.Data[i*p+i])
+		}
+		values := make([]float64, p)
+		work := make([]float64, 64*p+8)
+		lapack64.Syev(lapack.EVCompute, gram, values, work, len(work))
+		next := make([]float64, 0, p*k)
+		for i := p - 1; i >= 0; i-- {
+			if !(values[i] > 1e-13*trace*float64(1-pass)+1e-300) {
+				continue
+			}
+			row := make([]float64, k)
+			column := blas64.Vector{N: p, Inc: p, Data: gram.Data[i:]}
+			blas64.Gemv(blas.Trans, 1/math.Sqrt(values[i]), rows, column, 0, vector(row))
+			next = append(next, row...)
+		}
+		q, p = next, len(next)/k
+	}
+	return q
+}
+
+// fullRow sets z to the scaled features of a row and returns its scaled target.
+func (d *design) fullRow(z []float64, i int) float64 {
+	d.t.X(z[:len(d.Center)], i)
+	d.Apply(z)
+	return d.scaledTarget(i)
+}
+
+// row sets z, of width entries, to the scaled features of a row, by directions if the design is
+// reduced, and the constant, and returns its scaled target.
+func (d *design) row(z []float64, i int) float64 {
+	if d.directions == nil {
+		return d.fullRow(z, i)
+	}
+	k, p := len(d.Center), d.width()-1
+	full := make([]float64, k+1)
+	y := d.fullRow(full, i)
+	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: p, Cols: k, Stride: k, Data: d.directions}, vector(full[:k]), 0, vector(z[:p]))
+	z[p] = full[k]
+	return y
+}
+
+// expand returns coefficients of all features from those of row.
+func (d *design) expand(theta []float64) []float64 {
+	if d.directions == nil {
+		return theta
+	}
+	k, p := len(d.Center), d.width()-1
+	out := make([]float64, k+1)
+	for j, v := range theta[:p] {
+		floats.AddScaled(out[:k], v, d.directions[j*k:][:k])
+	}
+	out[k] = theta[p]
+	return out
+}
+
+func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
