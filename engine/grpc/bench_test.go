@@ -17,7 +17,7 @@ import (
 // TLS on TCP written by hand, which moves the same bytes and has no reconnection, no
 // deadline and no checksum.
 func BenchmarkRound(b *testing.B) {
-	for _, nodes := range []int{4} {
+	for _, nodes := range []int{4, 8} {
 		for _, size := range []int{19 << 10, 1 << 20} {
 			p := newParty(b, "ring", nodes)
 			b.Run(fmt.Sprintf("nodes=%d/bytes=%d/tls", nodes, size), func(b *testing.B) { b.ReportAllocs(); benchmarkTLS(b, p, size) })

@@ -21,19 +21,23 @@ import (
 type Cluster struct {
 	Version int `json:"version"` // of the file, 1
 	// Run tells this network from all others. Epoch grows when its nodes or edges change.
-	Run   string      `json:"run"` // 16 hexadecimal digits
-	Epoch uint32      `json:"epoch"`
-	Rule  string      `json:"weights"` // of mixing, a name that topology.ParseRule knows
-	Edges [][2]int    `json:"edges"`   // by the numbers of the nodes, in Nodes from 0
-	Nodes []NodeEntry `json:"nodes"`
+	Run   string   `json:"run"` // 16 hexadecimal digits
+	Epoch uint32   `json:"epoch"`
+	Rule  string   `json:"weights"` // of mixing, a name that topology.ParseRule knows
+	Edges [][2]int `json:"edges"`   // by the numbers of the nodes, in Nodes from 0
+	// Authority has certificates in PEM, of whom may say who a node is that has no pins:
+	// the one whose name is among the DNS names of its certificate.
+	Authority string      `json:"authority,omitempty"`
+	Nodes     []NodeEntry `json:"nodes"`
 }
 
 // A NodeEntry is a node in cluster.json.
 type NodeEntry struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // host:port
-	// Pins of the keys that the node may show: one, and two while it changes its key.
-	Pins []Pin `json:"keys"`
+	// Pins of the keys that the node may show: one, and two while it changes its key; none
+	// if Cluster.Authority says who it is.
+	Pins []Pin `json:"keys,omitempty"`
 }
 
 // A Pin is the SHA-256 of the 32 bytes of an Ed25519 public key, "sha256:" and base64.
@@ -95,9 +99,12 @@ func (c *Cluster) Check() error {
 	if n := len(c.Nodes); n < 2 || n > maxNodes {
 		return fmt.Errorf("%d nodes: want 2 to %d", n, maxNodes)
 	}
+	if _, err := c.roots(); err != nil {
+		return err
+	}
 	names, addresses, pins := map[string]int{}, map[string]int{}, map[Pin]int{}
 	for i, node := range c.Nodes {
-		if err := node.check(); err != nil {
+		if err := node.check(c.Authority != ""); err != nil {
 			return fmt.Errorf("node %d (%q): %w", i, node.Name, err)
 		}
 		if j, twice := names[node.Name]; twice {
@@ -118,15 +125,15 @@ func (c *Cluster) Check() error {
 	return err
 }
 
-func (n *NodeEntry) check() error {
+func (n *NodeEntry) check(authority bool) error {
 	if !nodeName.MatchString(n.Name) {
 		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
 	}
 	if host, port, err := net.SplitHostPort(n.Address); err != nil || host == "" || port == "" {
 		return fmt.Errorf("address is %q: want host:port", n.Address)
 	}
-	if len(n.Pins) == 0 {
-		return errors.New("it has no key")
+	if len(n.Pins) == 0 && !authority {
+		return errors.New("it has no key, and there is no authority")
 	}
 	for _, pin := range n.Pins {
 		if len(pin) <= len(pinPrefix) || pin[:len(pinPrefix)] != pinPrefix {
@@ -181,10 +188,10 @@ func (c *Cluster) label(i int) string {
 	return fmt.Sprintf("node %d (%q)", i, c.Nodes[i].Name)
 }
 
-// terms are what neighbours must agree on about the cluster, beyond run and epoch.
+// Terms are what neighbours must agree on about the cluster, beyond run and epoch.
 // Addresses and keys may differ: names resolve differently from place to place, and
 // keys are changed at one node after the other.
-func (c *Cluster) terms() []Term {
+func (c *Cluster) Terms() []Term {
 	var names []string
 	for _, n := range c.Nodes {
 		names = append(names, n.Name)

@@ -43,19 +43,13 @@ var description = rpc.ServiceDesc{
 
 // serve starts the server.
 func (t *Transport) serve(own tls.Certificate, l net.Listener) {
-	config := tlsConfig(t.cluster, own, nil)
-	config.GetConfigForClient = func(from *tls.ClientHelloInfo) (*tls.Config, error) {
-		c := tlsConfig(t.cluster, own, func(i int, pin Pin) error {
-			if i >= 0 {
-				return nil
-			}
-			err := fmt.Errorf("%v has key %s, which is that of no node of the cluster", from.Conn.RemoteAddr(), pin)
-			t.o.Report("refused: " + err.Error())
-			return err
-		})
+	config := &tls.Config{GetConfigForClient: func(from *tls.ClientHelloInfo) (*tls.Config, error) {
+		c := tlsConfig(t.cluster, own, func(err error) {
+			t.o.Report(fmt.Sprintf("refused: %v: %v", from.Conn.RemoteAddr(), err))
+		}, func(int) error { return nil })
 		c.NextProtos = []string{"h2"}
 		return c, nil
-	}
+	}}
 	t.server = rpc.NewServer(
 		rpc.Creds(credentials.NewTLS(config)),
 		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
@@ -80,8 +74,8 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 	if !ok {
 		return status.Error(codes.Unauthenticated, "no TLS")
 	}
-	i, _, err := t.cluster.identify(info.State)
-	if err != nil || i < 0 {
+	i, err := t.cluster.identify(info.State.PeerCertificates)
+	if err != nil {
 		return status.Error(codes.Unauthenticated, "not a node of the cluster")
 	}
 	var e *edge
@@ -100,24 +94,31 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 
 // welcome speaks with a neighbour that has shown the right key.
 func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
-	their, err := t.firstWords(e, s)
+	their, err := t.firstWords(s)
 	if err != nil {
 		return err
 	}
 	own := t.greeting(e)
+	differs, apart := t.cluster.disagree(own, their), error(nil)
+	if differs == nil && !own.Probe && !their.Probe {
+		apart = t.admit(e, their)
+		own = t.greeting(e) // with what the session that has ended here has brought
+	}
 	if err := sendJSON(s, own); err != nil {
 		return err
 	}
-	if err := t.cluster.disagree(own, their); err != nil {
-		t.o.Report("refused: " + err.Error())
+	switch {
+	case differs != nil:
+		t.o.Report("refused: " + differs.Error())
 		if !their.Probe {
-			t.refuse(e, err)
+			t.refuse(e, differs)
 		}
-		return status.Error(codes.FailedPrecondition, err.Error())
-	}
-	if own.Probe || their.Probe {
+		return status.Error(codes.FailedPrecondition, differs.Error())
+	case apart != nil:
+		return status.Error(codes.Unavailable, apart.Error())
+	case own.Probe || their.Probe:
 		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
-		t.answered(e, own)
+		t.answered(e, own, their)
 		return nil
 	}
 	err = t.talk(t.ctx, e, s, their)
@@ -126,7 +127,7 @@ func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
 }
 
 // firstWords returns what the other end says first, when it may begin.
-func (t *Transport) firstWords(e *edge, s rpc.ServerStream) (*hello, error) {
+func (t *Transport) firstWords(s rpc.ServerStream) (*hello, error) {
 	type heard struct {
 		h   *hello
 		err error
@@ -143,12 +144,6 @@ func (t *Transport) firstWords(e *edge, s rpc.ServerStream) (*hello, error) {
 		if x.err != nil {
 			return nil, status.Error(codes.InvalidArgument, x.err.Error())
 		}
-		if !x.h.Probe {
-			if err := t.admit(e, x.h.Instance); err != nil {
-				t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.label(e.peer), err))
-				return nil, status.Error(codes.Unavailable, err.Error())
-			}
-		}
 		return x.h, nil
 	case <-timer.C:
 		return nil, status.Error(codes.DeadlineExceeded, "no greeting")
@@ -158,7 +153,10 @@ func (t *Transport) firstWords(e *edge, s rpc.ServerStream) (*hello, error) {
 }
 
 // answered notes the end of a question.
-func (t *Transport) answered(e *edge, own *hello) {
+func (t *Transport) answered(e *edge, own, their *hello) {
+	if their.Failed != nil {
+		t.hearFailure(e, their.Failed)
+	}
 	if own.Probe {
 		t.mu.Lock()
 		e.met = true
@@ -208,16 +206,11 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	defer cancel()
 	address := t.cluster.Nodes[e.peer].Address
 	var stranger atomic.Pointer[refusal] // what is wrong with the key at the other end
-	config := tlsConfig(t.cluster, own, func(i int, pin Pin) error {
+	config := tlsConfig(t.cluster, own, func(err error) { stranger.Store(&refusal{address + ": " + err.Error()}) }, func(i int) error {
 		if i == e.peer {
 			return nil
 		}
-		who := "of no node of the cluster"
-		if i >= 0 {
-			who = "that of " + t.cluster.label(i)
-		}
-		stranger.Store(&refusal{fmt.Sprintf("%s has key %s, which is %s", address, pin, who)})
-		return stranger.Load()
+		return fmt.Errorf("it has the key of %s", t.cluster.label(i))
 	})
 	conn, err := rpc.NewClient("passthrough:///"+address,
 		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(),
@@ -262,13 +255,11 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 		return err
 	}
 	if own.Probe || their.Probe {
-		t.answered(e, own)
+		t.answered(e, own, their)
 		_ = s.CloseSend()
 		return errors.Join(s.RecvMsg(&bytesMessage{}), errors.New("it only asks who is there"))
 	}
-	if t.admit(e, their.Instance) != nil {
-		err := errors.New("it has been started again, and has lost its state")
-		t.fail(e, consensus.Closed, err)
+	if err := t.admit(e, their); err != nil {
 		return err
 	}
 	return t.talk(ctx, e, s, their)

@@ -33,7 +33,9 @@ type edge struct {
 	bye      bool  // the neighbour sends no more
 	acked    bool  // it has all that was sent
 	ackDue   bool
-	waitDue  bool // the neighbour should hear that this node waits
+	waitDue  bool  // the neighbour should hear that this node waits
+	waitsFor []int // what it has said of itself in this round
+	stats    EdgeStats
 }
 
 // tell wakes the goroutine that sends.
@@ -92,30 +94,50 @@ func (e *edge) because() error {
 	return e.why
 }
 
-// deliver takes a frame that has come whole. It returns what can be filled next.
-func (t *Transport) deliver(e *edge, p []byte) ([]byte, error) {
+// room returns memory for frame seq, of which the beginning has come: where the last but
+// one was, which nobody reads any more if this one is due. Otherwise it returns nil.
+func (t *Transport) room(e *edge, seq uint64) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if seq != e.next || seq > t.ahead() {
+		return nil
+	}
+	p := e.got[seq%2]
+	e.got[seq%2] = nil
+	return p[:0]
+}
+
+// ahead is the last frame that may come: one round ahead, without which the caller's
+// frames are safe. t.mu is held.
+func (t *Transport) ahead() uint64 {
+	if t.begun {
+		return t.seq + 1
+	}
+	return 0
+}
+
+// deliver takes a frame that has come whole.
+func (t *Transport) deliver(e *edge, p []byte) error {
 	if err := consensus.CheckFrame(p); err != nil {
-		return p, &violation{consensus.Corrupt, err}
+		return &violation{consensus.Corrupt, err}
 	}
 	seq := consensus.FrameSeq(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limit := uint64(0) // of one round ahead, without which the caller's frames are safe
-	if t.begun {
-		limit = t.seq + 1
-	}
 	switch {
 	case seq < e.next:
-		return p[:0], nil // sent again, but not lost
-	case seq > e.next || seq > limit:
-		return p, &violation{consensus.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
+		return nil // sent again, but not lost
+	case seq > e.next || seq > t.ahead():
+		return &violation{consensus.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
 	}
-	p, e.got[seq%2] = e.got[seq%2][:0], p
+	e.stats.Received += int64(len(p))
+	e.got[seq%2] = p
 	e.next++
+	e.waitsFor = nil
 	if seq == t.seq {
 		t.notify()
 	}
-	return p, nil
+	return nil
 }
 
 // A violation is what an honest peer does not do: trying again does not help.
@@ -139,6 +161,7 @@ func (t *Transport) take(e *edge, n *note) {
 		if !slices.Contains(n.WaitsFor, t.node) {
 			e.silent = 0
 		}
+		e.waitsFor = n.WaitsFor
 		return
 	}
 	e.bye, e.ackDue = true, true
@@ -154,13 +177,17 @@ func (t *Transport) farewellOf(e *edge, r *reason) error {
 	if r == nil {
 		return e.failed(e.next, consensus.Closed, errors.New("it has ended"))
 	}
-	err := e.failed(e.next, r.Kind, fmt.Errorf("%s", r.Text))
+	text := errors.New(r.Text)
+	if r.Gone {
+		text = gone("%w", text)
+	}
+	err := e.failed(e.next, r.Kind, text)
 	switch {
 	case r.Node == t.node:
-		err.Kind, err.Err = consensus.Closed, fmt.Errorf("it has left because of this node: %s", r.Text)
+		err.Kind, err.Err = consensus.Closed, fmt.Errorf("it has left because of this node: %w", text)
 	case r.Node != e.peer && r.Node >= 0 && r.Node < len(t.cluster.Nodes):
 		err.Peer = r.Node
-		err.Err = fmt.Errorf("%s (so says %s)", r.Text, t.cluster.label(e.peer))
+		err.Err = fmt.Errorf("%w (so says %s)", text, t.cluster.label(e.peer))
 	}
 	return err
 }

@@ -116,7 +116,7 @@ func TestGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		// As if it was killed: without a farewell.
-		list[victim].once.Do(func() { list[victim].cancel(); list[victim].server.Stop() })
+		list[victim].kill()
 		began := time.Now()
 		err := list[1-victim].Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1))
 		peerError(t, "gone", err, victim, consensus.Closed, "out of reach for 500ms")
@@ -125,7 +125,7 @@ func TestGone(t *testing.T) {
 		}
 		l := must[net.Listener](t)(net.Listen("tcp", p.c.Nodes[victim].Address))
 		o.JoinTimeout = 700 * time.Millisecond
-		again := must[*Transport](t)(New(p.c, p.keys[victim], l, o))
+		again := must[*Transport](t)(New(p.c, p.id(victim), l, o))
 		err = again.Join(t.Context())
 		var peer *consensus.PeerError
 		if !errors.As(err, &peer) || peer.Peer != 1-victim {
@@ -139,7 +139,7 @@ func TestGone(t *testing.T) {
 func TestRestartBeforeStart(t *testing.T) {
 	for _, first := range []int{0, 2} { // one that is dialled, one that dials
 		p := newParty(t, "path", 3)
-		a := must[*Transport](t)(New(p.c, p.keys[first], p.listeners[first], quick()))
+		a := must[*Transport](t)(New(p.c, p.id(first), p.listeners[first], quick()))
 		b := p.transport(t, 1, quick())
 		if err := a.Join(t.Context()); err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestImpostors(t *testing.T) {
 	try := func(c *Cluster, key ed25519.PrivateKey) error {
 		o := quick()
 		o.JoinTimeout, o.Linger = time.Second, 50*time.Millisecond
-		tr := must[*Transport](t)(New(c, key, must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), o))
+		tr := must[*Transport](t)(New(c, must2(NewIdentity(c, key)), must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), o))
 		defer func() { tr.Leave(errors.New("over")) }()
 		return tr.Join(t.Context())
 	}
@@ -196,8 +196,8 @@ func TestImpostors(t *testing.T) {
 		{"stranger", func(c *Cluster) { c.Nodes[2].Pins = []Pin{pin} }, stranger, 1, consensus.Refused, "refuses the key", string(pin) + ", which is that of no node"},
 		{"wrong edge", func(c *Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, consensus.Refused, "not on an edge", `node 2 ("c") at 127.0.0.1`},
 		{"second process", func(*Cluster) {}, p.keys[2], 1, consensus.Closed, "another process", `node 2 ("c"): another process`},
-		{"epoch", func(c *Cluster) { c.Epoch = 9 }, p.keys[2], 1, consensus.Closed, "another process", "another process"},
-		{"wrong server", func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, consensus.Refused, `which is that of node 0 ("a")`, ""},
+		{"epoch", func(c *Cluster) { c.Epoch = 9 }, p.keys[2], 1, consensus.Refused, "the epoch is", "the epoch is 9"},
+		{"wrong server", func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, consensus.Refused, `it has the key of node 0 ("a")`, ""},
 	} {
 		c := p.changed(x.change)
 		if x.what == "wrong server" {

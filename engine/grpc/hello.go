@@ -29,8 +29,14 @@ type hello struct {
 	To       int    `json:"to"`
 	Instance string `json:"instance"` // another one every time that a process starts
 	Next     uint64 `json:"next"`     // sequence number of the first frame that has not come
-	Probe    bool   `json:"probe,omitempty"`
-	Terms    []Term `json:"terms"`
+	// Knows is the instance at the other end that this one has been connected with, and
+	// Begun says whether frames have been exchanged with it.
+	Knows string `json:"knows,omitempty"`
+	Begun bool   `json:"begun,omitempty"`
+	Probe bool   `json:"probe,omitempty"`
+	// Failed is why a node that only asks cannot take part.
+	Failed *reason `json:"failed,omitempty"`
+	Terms  []Term  `json:"terms"`
 }
 
 // A note is what is said between frames.
@@ -49,6 +55,7 @@ type reason struct {
 	Node int            `json:"node"`
 	Kind consensus.Kind `json:"kind"`
 	Text string         `json:"text"`
+	Gone bool           `json:"gone,omitempty"` // see ErrGone
 }
 
 // parseHello returns what p says.
@@ -59,6 +66,9 @@ func parseHello(p []byte) (*hello, error) {
 	}
 	if len(h.Instance) == 0 || len(h.Instance) > 64 {
 		return nil, errors.New("not a greeting: no instance")
+	}
+	if h.Failed != nil {
+		h.Failed.Text = shorten(h.Failed.Text)
 	}
 	return h, nil
 }
@@ -123,7 +133,7 @@ func (c *Cluster) disagree(own, their *hello) error {
 	for _, t := range their.Terms {
 		theirs[t.What] = t.Value
 	}
-	fixed := len(c.terms())
+	fixed := len(c.Terms())
 	for k, t := range own.Terms {
 		if k >= fixed && (own.Probe || their.Probe) {
 			break // who only asks has not been told how to train

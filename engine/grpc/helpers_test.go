@@ -55,6 +55,9 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 	return p
 }
 
+// id is the identity of a node.
+func (p *party) id(i int) *Identity { return must2(NewIdentity(p.c, p.keys[i])) }
+
 // changed returns a copy of the cluster of p with a change.
 func (p *party) changed(change func(c *Cluster)) *Cluster {
 	c := *p.c
@@ -88,7 +91,7 @@ func quick() Options {
 }
 
 func (p *party) transport(t testing.TB, i int, o Options) *Transport {
-	tr := must[*Transport](t)(New(p.c, p.keys[i], p.listeners[i], o))
+	tr := must[*Transport](t)(New(p.c, p.id(i), p.listeners[i], o))
 	t.Cleanup(func() { tr.Leave(errors.New("test is over")) })
 	return tr
 }

@@ -11,8 +11,10 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -29,14 +31,11 @@ func NewKey() (ed25519.PrivateKey, []byte, error) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ReadKey reads a key file. It refuses one that other users of the machine may read.
+// ReadKey reads a key file. It refuses one that other users of the machine may read, but
+// for the group of a file that belongs to root.
 func ReadKey(path string) (ed25519.PrivateKey, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := private(path); err != nil {
 		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		return nil, fmt.Errorf("%s: others may read this key (mode %#o): chmod 600", path, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -57,13 +56,30 @@ func ReadKey(path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
+// private returns an error if other users of the machine may read a file; those of the
+// group of a file of root may.
+func private(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	others := fs.FileMode(0o077)
+	if lent(info) {
+		others = 0o037
+	}
+	if info.Mode().Perm()&others != 0 && os.PathSeparator == '/' {
+		return fmt.Errorf("%s: others may read this key (mode %#o): chmod 600", path, info.Mode().Perm())
+	}
+	return nil
+}
+
 // PinOf returns the pin of a public key.
 func PinOf(key ed25519.PublicKey) Pin {
 	hash := sha256.Sum256(key)
 	return Pin(pinPrefix + base64.RawStdEncoding.EncodeToString(hash[:]))
 }
 
-// certificate returns what TLS wants around a key. Nothing in it matters but the key:
+// certificate returns what TLS wants around a pinned key. Nothing in it matters but the key:
 // who may talk, and until when, is what cluster.json says.
 func certificate(key ed25519.PrivateKey) (tls.Certificate, error) {
 	template := &x509.Certificate{
@@ -75,31 +91,133 @@ func certificate(key ed25519.PrivateKey) (tls.Certificate, error) {
 }
 
 // tlsConfig is that of both ends. TLS 1.3 proves that the other end has the key that it
-// shows; check says whether it may be that of node i, which is -1 for a stranger.
-func tlsConfig(c *Cluster, own tls.Certificate, check func(i int, pin Pin) error) *tls.Config {
+// shows; check says whether it may be node i. A stranger has been refused before.
+func tlsConfig(c *Cluster, own tls.Certificate, refuse func(error), check func(i int) error) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own},
 		ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
-		InsecureSkipVerify: true, // of names and authorities, which have no say: see VerifyConnection
+		InsecureSkipVerify: true, // VerifyConnection does it
 		VerifyConnection: func(s tls.ConnectionState) error {
-			i, pin, err := c.identify(s)
-			if err != nil {
-				return err
+			i, err := c.identify(s.PeerCertificates)
+			if err == nil {
+				err = check(i)
 			}
-			return check(i, pin)
+			if err != nil {
+				refuse(err)
+			}
+			return err
 		},
 	}
 }
 
-// identify returns which node is at the other end of a connection, -1 for a stranger.
-func (c *Cluster) identify(s tls.ConnectionState) (int, Pin, error) {
-	if len(s.PeerCertificates) == 0 {
-		return -1, "", errors.New("no key was shown")
+// identify returns which node shows a certificate and those behind it, or an error that
+// says why it is none.
+func (c *Cluster) identify(chain []*x509.Certificate) (int, error) {
+	if len(chain) == 0 {
+		return -1, errors.New("no key was shown")
 	}
-	key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
-	if !ok {
-		return -1, "", fmt.Errorf("a key of type %T was shown: want Ed25519", s.PeerCertificates[0].PublicKey)
+	leaf := chain[0]
+	key, pinned := leaf.PublicKey.(ed25519.PublicKey)
+	if pinned {
+		if i := c.NodeOf(PinOf(key)); i >= 0 {
+			return i, nil
+		}
 	}
-	pin := PinOf(key)
-	return c.NodeOf(pin), pin, nil
+	switch {
+	case c.Authority != "":
+		return c.certified(chain)
+	case !pinned:
+		return -1, fmt.Errorf("it has a key of type %T: want Ed25519", leaf.PublicKey)
+	}
+	return -1, fmt.Errorf("it has key %s, which is that of no node of the cluster", PinOf(key))
+}
+
+// certified returns the node without pins whose name the authority has put into a
+// certificate.
+func (c *Cluster) certified(chain []*x509.Certificate) (int, error) {
+	roots, err := c.roots()
+	if err != nil {
+		return -1, err
+	}
+	between := x509.NewCertPool()
+	for _, cert := range chain[1:] {
+		between.AddCert(cert)
+	}
+	if _, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		return -1, fmt.Errorf("its certificate for %q: %w", chain[0].DNSNames, err)
+	}
+	for i, n := range c.Nodes {
+		if len(n.Pins) == 0 && slices.Contains(chain[0].DNSNames, n.Name) {
+			return i, nil
+		}
+	}
+	return -1, fmt.Errorf("it has a certificate for %q, which is the name of no node without a key in the cluster", chain[0].DNSNames)
+}
+
+// roots returns the authority, nil if there is none.
+func (c *Cluster) roots() (*x509.CertPool, error) {
+	if c.Authority == "" {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(c.Authority)) {
+		return nil, errors.New("authority: no certificate in PEM")
+	}
+	return roots, nil
+}
+
+// An Identity is by what a node shows who it is.
+type Identity struct {
+	node int
+	own  tls.Certificate
+}
+
+// Node returns the number of the node.
+func (id *Identity) Node() int { return id.node }
+
+// ReadIdentity reads the key of a node and, unless its path is empty, the certificate that
+// an authority has given it. It returns an error if they are those of no node of c.
+func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
+	if cert == "" {
+		k, err := ReadKey(key)
+		if err != nil {
+			return nil, err
+		}
+		id, err := NewIdentity(c, k)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		return id, nil
+	}
+	if err := private(key); err != nil {
+		return nil, err
+	}
+	own, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", cert, key, err)
+	}
+	var chain []*x509.Certificate
+	for _, der := range own.Certificate {
+		parsed, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cert, err)
+		}
+		chain = append(chain, parsed)
+	}
+	node, err := c.identify(chain)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cert, err)
+	}
+	return &Identity{node, own}, nil
+}
+
+// NewIdentity returns that of the node that may show a key.
+func NewIdentity(c *Cluster, key ed25519.PrivateKey) (*Identity, error) {
+	pin := PinOf(key.Public().(ed25519.PublicKey))
+	node := c.NodeOf(pin)
+	if node < 0 {
+		return nil, fmt.Errorf("key %s is that of no node of the cluster", pin)
+	}
+	own, err := certificate(key)
+	return &Identity{node, own}, err
 }

@@ -34,10 +34,14 @@ const helloTimeout = 10 * time.Second
 func (t *Transport) greeting(e *edge) *hello {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return &hello{
+	h := &hello{
 		Version: protocolVersion, Run: t.cluster.Run, Epoch: t.cluster.Epoch, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.next, Probe: t.o.Probe, Terms: t.terms,
+		Instance: t.instance, Next: e.next, Knows: e.instance, Begun: e.begun(), Probe: t.o.Probe, Terms: t.terms,
 	}
+	if t.o.Failed != nil {
+		h.Failed = t.reason
+	}
+	return h
 }
 
 func sendJSON(s stream, v any) error {
@@ -54,23 +58,6 @@ func receiveHello(s stream) (*hello, error) {
 		return nil, err
 	}
 	return parseHello(m.p)
-}
-
-// errBusy is what a process hears that is not the one with which the run began.
-var errBusy = errors.New("another process of this node is, or was, in this run, which cannot be entered again")
-
-// admit ends a session that is still there, so that a new one can begin. It returns
-// errBusy if frames have been exchanged with another process of that node.
-func (t *Transport) admit(e *edge, instance string) error {
-	t.mu.Lock()
-	begun := e.handed > 0 || e.next > 0
-	if begun && e.instance != instance {
-		t.mu.Unlock()
-		return errBusy
-	}
-	t.mu.Unlock()
-	t.settle(e)
-	return nil
 }
 
 // settle ends what is left of the last session.
@@ -93,6 +80,10 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 		t.mu.Unlock()
 		return errors.New("two connections at once")
 	}
+	if err := e.compare(t.instance, their); err != nil { // it may have begun meanwhile
+		t.mu.Unlock()
+		return err
+	}
 	if their.Next > e.handed || their.Next+2 < e.handed {
 		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.handed)
 		t.mu.Unlock()
@@ -105,6 +96,7 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 	}
 	e.session, e.last, e.met, e.instance, e.why = ses, ses, true, their.Instance, nil
 	e.acked = false
+	e.stats.Connections++
 	e.tell()
 	t.mu.Unlock()
 	t.notify()
@@ -147,6 +139,9 @@ func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error 
 		case frame != nil:
 			err = sendFrame(s, frame)
 			pos++
+			t.mu.Lock()
+			e.stats.Sent += int64(len(frame))
+			t.mu.Unlock()
 		default:
 			select {
 			case <-e.news:
@@ -198,7 +193,7 @@ func sendFrame(s stream, p []byte) error {
 
 // receive takes what comes until the stream ends.
 func (t *Transport) receive(e *edge, s stream) error {
-	var m bytesMessage
+	var m, frame bytesMessage
 	for {
 		m.p = m.p[:0]
 		if err := s.RecvMsg(&m); err != nil {
@@ -219,12 +214,18 @@ func (t *Transport) receive(e *edge, s stream) error {
 		if err != nil {
 			return &violation{consensus.Corrupt, err}
 		}
-		for len(m.p) < due {
-			if err := s.RecvMsg(&m); err != nil {
+		frame.p = append(t.room(e, consensus.FrameSeq(m.p)), m.p...)
+		for len(frame.p) < due {
+			if cap(frame.p) < due && 2*len(frame.p) >= due { // never much more than has come
+				p := make([]byte, len(frame.p), due)
+				copy(p, frame.p)
+				frame.p = p
+			}
+			if err := s.RecvMsg(&frame); err != nil {
 				return ended(err)
 			}
 		}
-		if m.p, err = t.deliver(e, m.p); err != nil {
+		if err := t.deliver(e, frame.p); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -37,6 +36,9 @@ type Options struct {
 	// Probe only asks the neighbours whether they can be reached and agree on the
 	// cluster. Join returns when all have answered; there is nothing to exchange.
 	Probe bool
+	// Failed, with Probe, is why this node cannot take part: New and Leave tell the
+	// neighbours that are waiting for it.
+	Failed error
 	// Report is called, from several goroutines, with what an operator should know:
 	// a neighbour came or was lost, or why it cannot be reached. Nil is silent.
 	Report func(text string)
@@ -92,27 +94,23 @@ type Transport struct {
 	waiting time.Time
 }
 
-// New returns the transport of the node that has key, which listens on l from now on
-// and dials its neighbours. It returns an error if the key is not in the cluster.
-func New(c *Cluster, key ed25519.PrivateKey, l net.Listener, o Options) (*Transport, error) {
+// New returns the transport of a node, which listens on l from now on and dials its
+// neighbours.
+func New(c *Cluster, id *Identity, l net.Listener, o Options) (*Transport, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
-	}
-	node := c.NodeOf(PinOf(key.Public().(ed25519.PublicKey)))
-	if node < 0 {
-		return nil, fmt.Errorf("key %s is that of no node of the cluster", PinOf(key.Public().(ed25519.PublicKey)))
 	}
 	w, err := c.Weights()
 	if err != nil {
 		return nil, err
 	}
-	own, err := certificate(key)
-	if err != nil {
-		return nil, err
-	}
+	node, own := id.node, id.own
 	o.defaults()
 	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1)}
-	t.terms = append(c.terms(), o.Terms...)
+	t.terms = append(c.Terms(), o.Terms...)
+	if o.Failed != nil {
+		t.reason = reasonOf(o.Failed, node)
+	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for _, link := range consensus.Links(w.Graph(), t.hosted) {
 		t.edges = append(t.edges, &edge{peer: link.Peer, news: make(chan struct{}, 1)})
@@ -178,9 +176,9 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, _ time.Duration) *consensus.PeerError {
 		switch {
 		case e.lost >= t.o.RejoinTimeout:
-			return e.failed(seq, consensus.Closed, fmt.Errorf("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
+			return e.failed(seq, consensus.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
 		case e.silent >= t.o.RoundTimeout:
-			return e.failed(seq, consensus.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+			return e.failed(seq, consensus.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
 		}
 		return nil
 	})
@@ -238,6 +236,7 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 		}
 		ready = false
 		e.silent += passed
+		e.stats.Waited += passed
 		if e.session != nil {
 			e.lost = 0
 		} else {
@@ -256,30 +255,13 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 		return true, nil
 	}
 	t.waiting = time.Now().Add(-waited)
-	if period := max(t.o.RoundTimeout/8, tick); t.begun && waited/period != (waited-passed)/period {
+	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); waited/period != (waited-passed)/period {
 		for _, e := range t.edges {
 			e.waitDue = true
 			e.tell()
 		}
 	}
 	return false, nil
-}
-
-// Waiting returns the neighbours for which Join or Exchange has been waiting, and since
-// when; none if it does not wait. It may be called at any time.
-func (t *Transport) Waiting() (peers []int, since time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.awaited(), t.waiting
-}
-
-func (t *Transport) awaited() (peers []int) {
-	for _, e := range t.edges {
-		if !t.waiting.IsZero() && (!t.begun && !t.joined(e) || t.begun && e.next <= t.seq) {
-			peers = append(peers, e.peer)
-		}
-	}
-	return peers
 }
 
 // Close is Leave(nil).
@@ -320,7 +302,7 @@ func (t *Transport) Leave(why error) {
 
 // reasonOf returns what the neighbours are told about an error at a node.
 func reasonOf(err error, node int) *reason {
-	r := &reason{Node: node, Kind: consensus.Closed, Text: shorten(err.Error())}
+	r := &reason{Node: node, Kind: consensus.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, ErrGone)}
 	var peer *consensus.PeerError
 	if errors.As(err, &peer) {
 		r.Node, r.Kind, r.Text = peer.Peer, peer.Kind, ""
@@ -356,7 +338,7 @@ func (t *Transport) farewell(failed bool) {
 			return e.met && !e.bye && e.err == nil
 		})
 		t.mu.Unlock()
-		if !left || t.o.Probe {
+		if !left || t.o.Probe && t.o.Failed == nil {
 			return
 		}
 		select {

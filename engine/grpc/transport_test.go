@@ -253,7 +253,7 @@ func TestHealth(t *testing.T) {
 	ask := func(key ed25519.PrivateKey) (string, error) {
 		own := must2(certificate(key))
 		conn := must2(rpc.NewClient("passthrough:///"+p.c.Nodes[0].Address, rpc.WithNoProxy(),
-			rpc.WithTransportCredentials(credentials.NewTLS(tlsConfig(p.c, own, func(int, Pin) error { return nil })))))
+			rpc.WithTransportCredentials(credentials.NewTLS(tlsConfig(p.c, own, func(error) {}, func(int) error { return nil })))))
 		defer conn.Close()
 		r, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
 		return r.GetStatus().String(), err

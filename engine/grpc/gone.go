@@ -1,0 +1,77 @@
+package grpc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// ErrGone is what an error of Join or Exchange wraps, at all nodes, when a node is gone
+// but may come back: it is out of reach or silent, it has been started again, or it left
+// with an error that wraps ErrGone. Whoever has kept the state of the run can close the
+// transport and join with a new one.
+var ErrGone = errors.New("it may come back")
+
+// A goneError says why a node is gone.
+type goneError struct{ err error }
+
+func gone(format string, args ...any) error { return &goneError{fmt.Errorf(format, args...)} }
+
+func (g *goneError) Error() string   { return g.err.Error() }
+func (g *goneError) Unwrap() []error { return []error{g.err, ErrGone} }
+
+var (
+	errAgain = &goneError{errors.New("it has been started again, and has lost its state")}
+	// What a process hears that is not the one with which the run began, and the other
+	// way round.
+	errBusy  = errors.New("another process of this node is in this run, which cannot be entered again")
+	errStale = errors.New("it is still in a run with another process of this node")
+)
+
+// A run begins with the first exchange. From then on both ends must be the processes
+// that they were: compare returns why those that say own and their cannot go on
+// together. Transport.mu is held.
+func (e *edge) compare(instance string, their *hello) error {
+	switch begun := e.begun(); {
+	case begun && e.instance != their.Instance && e.session != nil:
+		return errBusy
+	case begun && e.instance != their.Instance:
+		return errAgain
+	case their.Begun && their.Knows != instance:
+		return errStale
+	}
+	return nil
+}
+
+// begun reports whether a frame has been exchanged, or is to be.
+func (e *edge) begun() bool { return e.handed > 0 || e.next > 0 }
+
+// admit ends a session that is still there, so that a new one can begin with the process
+// that has greeted, or returns why there can be none. If that is that the process has
+// lost the state of a run that has begun, the edge has failed.
+func (t *Transport) admit(e *edge, their *hello) error {
+	t.mu.Lock()
+	err := e.compare(t.instance, their)
+	t.mu.Unlock()
+	switch err {
+	case nil:
+		t.settle(e)
+	case errAgain:
+		t.fail(e, consensus.Closed, err)
+	case errBusy:
+		t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.label(e.peer), err))
+	}
+	return err
+}
+
+// hearFailure takes it that a node cannot take part, unless it is connected: then that
+// is another process.
+func (t *Transport) hearFailure(e *edge, r *reason) {
+	t.mu.Lock()
+	if e.session == nil && e.err == nil {
+		e.err = t.farewellOf(e, r)
+	}
+	t.mu.Unlock()
+	t.notify()
+}

@@ -1,0 +1,64 @@
+package grpc
+
+import "time"
+
+// Stats is what a transport has done so far.
+type Stats struct {
+	Rounds uint64 // begun, or done
+	Edges  []EdgeStats
+}
+
+// EdgeStats is what a transport has done on an edge.
+type EdgeStats struct {
+	Peer           int
+	Connected      bool
+	Connections    int           // made; all but the first because one broke
+	Sent, Received int64         // bytes of frames, with those that were sent again
+	Waited         time.Duration // for this neighbour, alone or with others
+}
+
+// Stats may be called at any time.
+func (t *Transport) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var s Stats
+	if t.begun {
+		s.Rounds = t.seq + 1
+	}
+	for _, e := range t.edges {
+		own := e.stats
+		own.Peer, own.Connected = e.peer, e.session != nil
+		s.Edges = append(s.Edges, own)
+	}
+	return s
+}
+
+// Waiting returns the neighbours for which Join or Exchange has been waiting, and since
+// when; none if it does not wait. It may be called at any time.
+func (t *Transport) Waiting() (peers []int, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.awaited(), t.waiting
+}
+
+func (t *Transport) awaited() (peers []int) {
+	for _, e := range t.edges {
+		if !t.waiting.IsZero() && (!t.begun && !t.joined(e) || t.begun && e.next <= t.seq) {
+			peers = append(peers, e.peer)
+		}
+	}
+	return peers
+}
+
+// Beyond returns for whom a neighbour that is waited for says that it waits itself;
+// nothing if it has not said so in this round.
+func (t *Transport) Beyond(peer int) []int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.edges {
+		if e.peer == peer {
+			return e.waitsFor
+		}
+	}
+	return nil
+}
