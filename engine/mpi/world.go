@@ -1,0 +1,210 @@
+//go:build mpi
+
+package mpi
+
+/*
+#include "bridge.h"
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// A Term is something about which all nodes must say the same before they begin.
+type Term struct {
+	What  string `json:"what"` // as in "WHAT is 3 at node 1, but 2 here"
+	Value string `json:"value"`
+}
+
+// A World is the processes that a launcher has started together. It serves one
+// goroutine at a time.
+type World struct {
+	rank, size int
+	pending    bool         // a transport waits for somebody
+	keep       []*Transport // memory that MPI may still write to
+}
+
+var world *World
+
+// Init joins the other processes of the job. It is called once in a process; Leave ends
+// what it began. Without a launcher the process is alone, with rank 0 of 1.
+func Init() (*World, error) {
+	if world != nil {
+		return nil, errors.New("mpi: Init was called before")
+	}
+	if err := check(C.difalt_init()); err != nil {
+		return nil, fmt.Errorf("mpi: MPI_Init_thread: %w", err)
+	}
+	world = &World{rank: int(C.difalt_rank()), size: int(C.difalt_size())}
+	return world, nil
+}
+
+// Rank returns the number of this process, which is that of the node that it hosts.
+func (w *World) Rank() int { return w.rank }
+
+// Size returns how many processes there are.
+func (w *World) Size() int { return w.size }
+
+// check returns the error that MPI means by a code.
+func check(code C.int) error {
+	if code == C.MPI_SUCCESS {
+		return nil
+	}
+	var text [C.MPI_MAX_ERROR_STRING]C.char
+	var n C.int
+	C.MPI_Error_string(code, &text[0], &n)
+	return errors.New(C.GoStringN(&text[0], n))
+}
+
+// Waiting is by asking again and again, at once at first, since the others are about to
+// answer, and then less and less often, so that who computes has the processors.
+const (
+	tries   = 20 // of a call from Go
+	eager   = 2 * time.Millisecond
+	laziest = time.Millisecond
+	tick    = 100 * time.Millisecond // what a pause of this process counts at most
+)
+
+var errLate = errors.New("late")
+
+// wait waits until n requests are complete. It returns ctx.Err(), errLate, or what MPI
+// says of request number open; then it can be called again. idle is called now and then.
+func wait(ctx context.Context, n int, requests *C.MPI_Request, patience time.Duration, idle func(waited time.Duration)) (open int, err error) {
+	var waited time.Duration
+	last := time.Now()
+	for {
+		var at C.int
+		code := C.difalt_test(C.int(n), requests, tries, &at)
+		if err := check(code); err != nil || int(at) == n {
+			return int(at), err
+		}
+		if err := ctx.Err(); err != nil {
+			return int(at), err
+		}
+		now := time.Now()
+		waited, last = waited+min(now.Sub(last), tick), now
+		if waited < eager {
+			continue
+		}
+		if waited >= patience {
+			return int(at), errLate
+		}
+		if idle != nil {
+			idle(waited)
+		}
+		time.Sleep(min(waited/32, laziest))
+	}
+}
+
+// A hello is what every process says to all.
+type hello struct {
+	Version int    `json:"version"`
+	Trouble string `json:"trouble,omitempty"`
+	Terms   []Term `json:"terms"`
+}
+
+const protocolVersion = 1
+
+// agree returns an error unless all processes say the same. All return at the same time.
+func (w *World) agree(ctx context.Context, own hello, patience time.Duration) error {
+	all, err := w.gather(ctx, own, patience)
+	if err != nil {
+		return err
+	}
+	differs := func(rank int, what string, there, here any) error {
+		return &consensus.PeerError{Peer: rank, Kind: consensus.Refused, Err: fmt.Errorf("%s is %v at node %d, but %v here", what, there, rank, here)}
+	}
+	for rank, h := range all {
+		if h.Trouble != "" && rank != w.rank {
+			return &consensus.PeerError{Peer: rank, Kind: consensus.Closed, Err: errors.New(h.Trouble)}
+		}
+	}
+	for rank, h := range all {
+		if h.Version != own.Version {
+			return differs(rank, "the version of the protocol", h.Version, own.Version)
+		}
+		for _, t := range own.Terms {
+			k := slices.IndexFunc(h.Terms, func(u Term) bool { return u.What == t.What })
+			if k < 0 {
+				return differs(rank, t.What, "unknown", t.Value)
+			}
+			if h.Terms[k].Value != t.Value {
+				return differs(rank, t.What, h.Terms[k].Value, t.Value)
+			}
+		}
+		if len(h.Terms) != len(own.Terms) {
+			return differs(rank, "the number of terms", len(h.Terms), len(own.Terms))
+		}
+	}
+	return nil
+}
+
+// gather returns what all processes say.
+func (w *World) gather(ctx context.Context, own hello, patience time.Duration) ([]hello, error) {
+	text, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	collect := func(code C.int, r *C.MPI_Request) error {
+		err := check(code)
+		if err == nil {
+			_, err = wait(ctx, 1, r, patience, nil)
+		}
+		if w.pending = err != nil; errors.Is(err, errLate) {
+			err = fmt.Errorf("mpi: not all of the %d processes are there after %v", w.size, patience)
+		}
+		return err
+	}
+	// What MPI may still write to after an error is never freed.
+	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
+	lengths := unsafe.Slice((*C.int)(C.calloc(C.size_t(2*w.size+1), C.sizeof_int)), 2*w.size+1)
+	counts, at, mine := lengths[:w.size], lengths[w.size:2*w.size], &lengths[2*w.size]
+	*mine = C.int(len(text))
+	if err := collect(C.difalt_gather(unsafe.Pointer(mine), C.sizeof_int, unsafe.Pointer(&counts[0]), request), request); err != nil {
+		return nil, err
+	}
+	total := C.int(0)
+	for k, n := range counts {
+		at[k] = total
+		total += n
+	}
+	texts := unsafe.Slice((*byte)(C.malloc(C.size_t(total))), total)
+	if err := collect(C.difalt_gatherv(C.CBytes(text), *mine, unsafe.Pointer(&texts[0]), &counts[0], &at[0], request), request); err != nil {
+		return nil, err
+	}
+	all := make([]hello, w.size)
+	for k := range all {
+		if err := json.Unmarshal(texts[at[k]:][:counts[k]], &all[k]); err != nil {
+			return nil, &consensus.PeerError{Peer: k, Kind: consensus.Protocol, Err: fmt.Errorf("not a greeting: %w", err)}
+		}
+	}
+	return all, nil
+}
+
+// Leave ends MPI in this process, which is about to exit with the given code. If all
+// others leave too within patience that is all. Otherwise, since nobody else would be
+// told, it ends the job: the other processes with it, and this one. So everything that
+// is to be said must have been said.
+func (w *World) Leave(code int, patience time.Duration) {
+	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
+	err := check(C.difalt_barrier(request))
+	if err == nil && !w.pending {
+		_, err = wait(context.Background(), 1, request, patience, nil)
+	}
+	if err == nil && !w.pending {
+		err = check(C.MPI_Finalize())
+	}
+	if err != nil || w.pending {
+		C.difalt_abort(C.int(max(code, 1)))
+	}
+}
