@@ -1,47 +1,46 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/text"
 )
 
 // learningCurve measures and writes the curve.
-func (f *adaptFlags) learningCurve(stdout io.Writer, ridge float64) error {
-	m, t, node, err := f.read()
+func (f *adaptFlags) learningCurve(ctx context.Context, stdout, stderr io.Writer, files *files) error {
+	if err := files.checkFolder("learning-curve", f.curve); err != nil {
+		return err
+	}
+	m, t, err := f.read(ctx, stderr)
 	if err != nil {
 		return err
 	}
-	config := fit.CurveConfig{Node: node, Seed: 1}
-	if f.ridge != "" {
-		config.Ridge = &ridge
-	}
-	points, leftOut, err := fit.LearningCurve(m, t, config)
+	points, leftOut, err := fit.LearningCurve(m, t, fit.CurveConfig{Seed: 1})
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.data, err)
 	}
-	files := map[string][]byte{"learning-curve.csv": curveCSV(points)}
-	if err := addImages(files, "learning-curve", curveFigure(points)); err != nil {
+	content := map[string][]byte{"learning-curve.csv": curveCSV(points)}
+	if err := addImages(content, "learning-curve", curveFigure(points)); err != nil {
 		return err
 	}
-	if err := writeFolder(f.curve, files); err != nil {
-		return fmt.Errorf("--learning-curve: %w", err)
+	if err := files.writeFolder("learning-curve", f.curve, content); err != nil {
+		return err
 	}
-	rows := text.Table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "ours EV", "pooled EV", "single EV"}}
+	rows := text.Table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "mean RMSE", "ours EV", "pooled EV", "single EV"}}
 	for _, p := range points {
-		rows = append(rows, []string{strconv.Itoa(p.Samples), absent(p.Ours, p.Ours.RMSE), absent(p.Pooled, p.Pooled.RMSE), absent(p.Single, p.Single.RMSE),
+		rows = append(rows, []string{strconv.Itoa(p.Samples), absent(p.Ours, p.Ours.RMSE), absent(p.Pooled, p.Pooled.RMSE), absent(p.Single, p.Single.RMSE), absent(p.Mean, p.Mean.RMSE),
 			absent(p.Ours, p.Ours.ExplainedVariance), absent(p.Pooled, p.Pooled.ExplainedVariance), absent(p.Single, p.Single.ExplainedVariance)})
 	}
 	rows.Write(stdout)
 	fmt.Fprintf(stdout, `
 Errors on held-out rows of %s that the model has not seen, after training on
-so many rows of each. pooled: the model's shared mean; single: one ridge a task.
+so many rows of each. pooled: the model's shared mean; single: one ridge a task;
+mean: of its training rows.
 `, text.Plural(len(t.Tasks())-len(leftOut), "task"))
 	reportMissing(stdout, t)
 	if len(leftOut) > 0 {
@@ -63,26 +62,12 @@ func absent(e fit.Errors, v float64) string {
 func curveCSV(points []fit.CurvePoint) []byte {
 	out := [][]string{append([]string{"samples", "method"}, errorColumns...)}
 	for _, p := range points {
-		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single} {
+		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
 			if e.Rows > 0 {
-				name := []string{fit.Ours, fit.Pooled, fit.Single}[i]
+				name := []string{fit.Ours, fit.Pooled, fit.Single, fit.TaskMean}[i]
 				out = append(out, append([]string{strconv.Itoa(p.Samples), name}, errorCells(e)...))
 			}
 		}
 	}
 	return asCSV(out)
-}
-
-// writeFolder writes files into a folder, which it makes if need be. Every file
-// takes its name when it is complete.
-func writeFolder(dir string, files map[string][]byte) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	for name, content := range files {
-		if err := atomicfile.WriteFile(filepath.Join(dir, name), content); err != nil {
-			return err
-		}
-	}
-	return nil
 }

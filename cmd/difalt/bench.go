@@ -13,17 +13,20 @@ import (
 )
 
 const benchHelp = `bench times one iteration over all tasks (least squares and gradient) of seeded
-data, in turns with a streaming read of as many bytes as the samples have. Every
-iteration must read the samples once, so the read is a floor; its share of the
-iteration says how close to the limit of the machine this is.
+data, in turns with a streaming read of as many bytes as the samples have and with
+multiply-adds in registers. Every iteration must read the samples once and do its
+arithmetic, so the longer of the two is a floor (the roofline): its share of the
+iteration says how close to the limit of the machine this is, and limit which of the
+two that is. The schedule is how the kernel chose to prefetch, by measuring.
 
 Shapes (tasks, samples, features, rank):
 `
 
-const benchExamples = `  difalt bench                                 a minute, without the shape of 1 GB
+const benchExamples = `  difalt bench                               a minute, without the shape of 1 GB
   difalt bench --shapes wide --workers 1,2
   difalt bench --json >> bench.jsonl
-  DIFALT_KERNEL=avx2 difalt bench              another kernel`
+  DIFALT_KERNEL=avx2 difalt bench              another kernel
+  DIFALT_SCHEDULE=none difalt bench            another schedule; info lists them`
 
 // newBenchCommand returns "difalt bench".
 func newBenchCommand() *cobra.Command {
@@ -76,7 +79,7 @@ func newBenchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&shapes, "shapes", "paper1,paper2,many", "shapes to measure")
 	f.StringVar(&workers, "workers", defaultWorkers(), "numbers of workers")
-	f.StringVar(&storages, "storage", "f64,f32", "storages of the samples: f64, f32")
+	f.StringVar(&storages, "storage", "f64,f32,f16", "what is read: samples in f64 or f32, or a copy in 16 bits as --mixed-precision does between anchors (f16)")
 	f.Float64Var(&seconds, "seconds", 3, "time to measure each row")
 	f.Uint64Var(&seed, "seed", 1, "seed of the data")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object a row")
@@ -101,11 +104,12 @@ func printTable(w io.Writer) func(measure.Row) error {
 	return func(r measure.Row) error {
 		if first {
 			first = false
-			fmt.Fprintf(w, "%-8s %-7s %-8s %7s %10s %10s %7s %7s %7s\n",
-				"shape", "storage", "kernel", "workers", "iteration", "read", "of read", "of fma", "allocs")
+			fmt.Fprintf(w, "%-8s %-7s %-8s %7s %10s %10s %7s %7s %7s %5s %-12s %6s\n",
+				"shape", "storage", "kernel", "workers", "iteration", "read", "of read", "of fma", "of roof", "limit", "schedule", "allocs")
 		}
-		_, err := fmt.Fprintf(w, "%-8s %-7s %-8s %7d %7.3f ms %7.3f ms %6.0f%% %6.0f%% %7.0f\n",
-			r.Shape, r.Storage, r.Kernel, r.Workers, r.IterationMS, r.ReadMS, 100*r.ReadShare, 100*r.FMAShare, r.Allocs)
+		_, err := fmt.Fprintf(w, "%-8s %-7s %-8s %7d %7.3f ms %7.3f ms %6.0f%% %6.0f%% %6.0f%% %5s %-12s %6.0f\n",
+			r.Shape, r.Storage, r.Kernel, r.Workers, r.IterationMS, r.ReadMS, 100*r.ReadShare, 100*r.FMAShare,
+			100*r.RoofShare(), r.Limit(), r.Schedule, r.Allocs)
 		return err
 	}
 }

@@ -34,7 +34,7 @@ func TestBenchJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"shape", "storage", "kernel", "workers", "iteration_ms", "read_ms", "read_share", "fma_share", "allocs"} {
+		for _, name := range []string{"shape", "storage", "kernel", "workers", "iteration_ms", "read_ms", "read_share", "fma_share", "schedule", "allocs"} {
 			if _, ok := fields[name]; !ok {
 				t.Errorf("row has no %q: %s", name, line)
 			}
@@ -69,7 +69,7 @@ func TestBenchTable(t *testing.T) {
 func TestBenchBadFlags(t *testing.T) {
 	for _, test := range []struct{ flag, value, want string }{
 		{"--shapes", "huge", `--shapes: unknown shape "huge": want a list of paper1,paper2,many,wide`},
-		{"--storage", "f16", `--storage: unknown storage "f16": want a list of f64,f32`},
+		{"--storage", "f8", `--storage: unknown storage "f8": want a list of f64,f32,f16`},
 		{"--workers", "0", `--workers: "0" is not a positive number`},
 		{"--workers", "100000", "--workers: 100000 workers: this process may use"},
 		{"--seconds", "-1", "--seconds is -1: must be positive"},

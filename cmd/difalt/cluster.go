@@ -35,7 +35,7 @@ func newClusterCommand() *cobra.Command {
 		Long: clusterHelp, Example: clusterExamples, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterKeyCommand())
+	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterHealthCommand(), newClusterKeyCommand())
 	return cmd
 }
 
@@ -43,6 +43,7 @@ func newClusterCommand() *cobra.Command {
 type clusterFlags struct {
 	nodes                  []string
 	graph, weights, folder string
+	authority              string
 	seed                   uint64
 	epoch                  uint32
 }
@@ -60,6 +61,7 @@ func newClusterNewCommand() *cobra.Command {
 	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of a random graph")
 	s.Uint32Var(&f.epoch, "epoch", 1, "number of this version of the network: nodes of another one are refused")
+	s.StringVar(&f.authority, "authority", "", "make no keys: a node is who has a certificate for its name from one of those in `FILE`, in PEM")
 	s.StringVar(&f.folder, "out", "", "write cluster.json and NAME.key to the folder `DIR` (required)")
 	return cmd
 }
@@ -81,10 +83,23 @@ func (f *clusterFlags) run(stdout io.Writer) error {
 		return usagef("--nodes, --graph and --weights: %w", err)
 	}
 	c.Epoch = f.epoch
+	if f.authority != "" {
+		text, err := os.ReadFile(f.authority)
+		if err != nil {
+			return fmt.Errorf("--authority: %w", err)
+		}
+		for i := range c.Nodes {
+			c.Nodes[i].Pins = nil
+		}
+		c.Authority, keys, names = string(text), nil, nil
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("--authority: %s: %w", f.authority, err)
+		}
+	}
 	if err := writeCluster(f.folder, c, keys); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: %d nodes, %d edges, run %s, epoch %d\n", filepath.Join(f.folder, clusterFile), len(names), graph.Edges(), c.Run, c.Epoch)
+	fmt.Fprintf(stdout, "%s: %d nodes, %d edges, run %s, epoch %d\n", filepath.Join(f.folder, clusterFile), len(c.Nodes), graph.Edges(), c.Run, c.Epoch)
 	for _, name := range names {
 		fmt.Fprintf(stdout, "%s: for %s only\n", filepath.Join(f.folder, name+".key"), name)
 	}
@@ -144,8 +159,8 @@ func writeCluster(folder string, c *engine.Cluster, keys [][]byte) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("--out: %s exists: nodes that have it would not talk to those of another", path)
 	}
-	for i, node := range c.Nodes {
-		if err := writeKey(filepath.Join(folder, node.Name+".key"), keys[i]); err != nil {
+	for i, key := range keys {
+		if err := writeKey(filepath.Join(folder, c.Nodes[i].Name+".key"), key); err != nil {
 			return fmt.Errorf("--out: %w", err)
 		}
 	}
@@ -224,7 +239,7 @@ neighbour cannot be reached or disagrees.`,
 	cmd.Flags().SortFlags = false
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.add(set)
-	for _, name := range []string{"cluster", "key", "listen", "join-timeout"} {
+	for _, name := range []string{"cluster", "key", "cert", "listen", "join-timeout"} {
 		cmd.Flags().AddFlag(set.Lookup(name))
 	}
 	return cmd

@@ -5,85 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-const fitHelp = `Learn what many small regression tasks share, from a table of their samples.
+const fitHelp = `Learn what many small regression tasks share, from a table: a row is a sample
+of the task in --task, --target is to be predicted, all else are features.
 
-Every row is a sample of the task that the column --task names; --target is what
-to predict, and all other columns are features: numbers, or levels in the columns
-that --categorical names. Several files that match a pattern are one node each,
-unless --node or --nodes says otherwise. The model is
+  target = features' (shared mean + task's deviation) + task's intercept + noise
 
-  target = features' (shared mean + U b_task) + noise,
+Deviations are of low rank, full rank, both or none, as makes the training rows
+most likely. Held-out rows compare it with simpler models. Several files are
+a node each; nodes send sums over their rows, never a row. A problem file (.npz)
+runs the algorithm of the paper as it is. Ctrl-C keeps the model as it is then.`
 
-with a basis U of rank r that all tasks share and that nodes find together by
-exchanging their estimates of it. Part of the rows is held out, and a
-table compares the errors with those of one ridge regression for all tasks and of
-one for each. The strengths of all ridges are chosen by the same cross-validation
-on training rows; --tune chooses the rank and the strength of the mean as well.
-
-U is found by the accelerated method, from the best of a few starts, until it is within
---tolerance of a minimiser; a fit that does not get there says so first. The nodes add
-up their steps along a tree of the graph, which is exact; with --agree plain or chebyshev
-they talk to their neighbours only, in coded differences, and send several times as much.
-
-Scaling, shared mean and errors are sums over the nodes too: a node sends sums over
-its own rows (moments, Gram matrices of its folds, squared errors), never a row. Of
-few rows or tasks such sums tell more than they should; a warning names the nodes.
-
-Missing values (empty, NA, NaN, null, None) are an error that counts them by column,
-unless --missing says drop (leave their rows out) or mean: a missing feature then
-becomes the mean of its column over the training rows of all nodes, which the model
-remembers, and a missing level the shares of all levels. Rows without task, node or
-target are left out by both.
-
-A problem file (.npz) holds samples, and possibly network, start and truth, as
-"difalt simulate --export" writes them. It runs the algorithm of the paper as it
-is: no mean, no scaling, no ridge, all rows. With U0 in the file, other programs
-can follow the same iterates in --trace. Weights of the file are used unless
---graph or --weights is given; --weights alone applies to the file's graph.
-
-Ctrl-C ends the iterations and keeps the model as far as it got.`
-
-const fitExamples = `  # patients of 40 clinics (examples/clinics.csv in the sources): compare, and keep the model
-  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
-      --model clinics-model.npz
-
-  # few samples: train on 6 rows of each clinic, test on the others
-  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
-      --train-rows-per-task 6
-
-  # choose everything by cross-validation, and make a page with figures
-  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
-      --tune --report report
-
-  # bring your own table: leave out some columns; each task lives where a column says
-  difalt fit --data sales.csv --task store --target revenue --drop date,comment --node region
-
-  # one file a site: each is a node, and no row leaves it
-  difalt fit --data 'site-*.csv' --task store --target revenue --categorical region
-
-  # all rows for training, four nodes in a ring
-  difalt fit --data sales.csv --task store --target revenue --drop date,comment \
-      --test-fraction 0 --nodes 4 --graph ring --model sales-model.npz
-
-  # the paper's algorithm on a problem file, with the curve of every iteration
-  difalt simulate --trials 1 --export problem.npz
-  difalt fit --data problem.npz --rank 4 --iterations 500 --trace trace.csv`
+const fitExamples = `  difalt fit --data examples/clinics.csv --task clinic --target score \
+      --drop patient --model clinics-model.npz --report report
+  difalt fit --data 'site-*.csv' --task store --target revenue --missing mean`
 
 func newFitCommand() *cobra.Command {
-	flags := newFitFlags()
+	flags, all := newFitFlags(), false
 	cmd := &cobra.Command{
 		Use:     "fit --data FILE",
 		Short:   "Train a shared representation on a table or a problem file",
@@ -91,6 +43,9 @@ func newFitCommand() *cobra.Command {
 		Example: fitExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				return cmd.Help()
+			}
 			if err := flags.resolve(); err != nil {
 				return err
 			}
@@ -99,7 +54,33 @@ func newFitCommand() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(flags.set)
+	cmd.Flags().BoolVar(&all, "help-all", false, "help with all flags, also those that are rarely used")
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helpInSections(cmd.OutOrStdout(), cmd, all) })
 	return cmd
+}
+
+// commonFlags of fit come first in its help, with what they mean.
+var commonFlags = []string{
+	"data", "task", "target", "drop", "categorical", "missing", "model", "report", "json", "test-fraction", "train-rows-per-task", "holdout",
+	"sample-weights", "rank", "ridge", "intercept", "continue", "node", "nodes", "seed", "help", "help-all",
+}
+
+// helpInSections prints the help of fit: common flags, on a page, and then the others if all are
+// wanted.
+func helpInSections(w io.Writer, cmd *cobra.Command, all bool) {
+	common, rare := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	common.SortFlags, rare.SortFlags = false, false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(commonFlags, f.Name) {
+			common.AddFlag(f)
+		} else {
+			rare.AddFlag(f)
+		}
+	})
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n\nFlags:\n%s", cmd.Long, cmd.UseLine(), cmd.Example, common.FlagUsagesWrapped(80))
+	if all {
+		fmt.Fprintf(w, "\nRarely used:\n%s", rare.FlagUsagesWrapped(80))
+	}
 }
 
 // run fits: the report goes to stdout, progress to stderr.
@@ -109,7 +90,8 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer out.close()
-	in, err := f.read()
+	stdout = out.textOutput(stdout, stderr)
+	in, err := f.read(ctx, stderr)
 	if err != nil {
 		return err
 	}
@@ -121,8 +103,10 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	describeFit(stdout, f.data, in.Table, c)
-	reportMissing(stdout, in.Table)
+	if !f.json {
+		f.describe(stdout, in.Table, c)
+		reportMissing(stdout, in.Table)
+	}
 	trace := &trace{}
 	if out.trace != nil || f.report != "" {
 		c.Options.Observer = trace.observe
@@ -135,51 +119,59 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.data, err)
 	}
 	trace.curve.Method = m.Parameters().Method
 	if err := out.write(m, trace); err != nil {
 		return err
 	}
 	if f.report != "" {
-		files, err := f.reportFiles(in.Table, m, report, c, trace)
+		files, err := f.reportFiles(in.Table, m, report, trace)
 		if err != nil {
 			return err
 		}
-		if err := writeFolder(f.report, files); err != nil {
-			return fmt.Errorf("--report: %w", err)
+		if err := out.writeFolder("report", f.report, files); err != nil {
+			return err
 		}
 	}
-	printReport(stdout, report, c)
-	f.printFiles(stdout)
-	if report.Result.Status == difalt.Canceled {
+	if err := out.commit(); err != nil {
+		return err
+	}
+	if f.json {
+		if err := printResult(stdout, in.Table, m, report); err != nil {
+			return err
+		}
+	} else {
+		printReport(stdout, report, c)
+		f.printFiles(stdout)
+	}
+	if report.Result != nil && report.Result.Status == difalt.Canceled {
 		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.options.Iterations)}
 	}
 	return nil
 }
 
 // outputs are the files that fit writes; nil where none is asked for.
-type outputs struct{ trace, model *atomicfile.File }
+type outputs struct {
+	files
+	trace, model *atomicfile.File
+}
 
 // openOutputs opens the files before the work begins.
 func (f *fitFlags) openOutputs() (out *outputs, err error) {
 	out = &outputs{}
-	if f.trace != "" {
-		if out.trace, err = atomicfile.Create(f.trace); err != nil {
-			return nil, fmt.Errorf("--trace: %w", err)
-		}
+	if err = out.reads("data", f.data); err == nil && f.trace != "" {
+		out.trace, err = out.create("trace", f.trace)
 	}
-	if f.model != "" {
-		if out.model, err = atomicfile.Create(f.model); err != nil {
-			out.close()
-			return nil, fmt.Errorf("--model: %w", err)
-		}
+	if err == nil && f.model != "" {
+		out.model, err = out.create("model", f.model)
 	}
-	if f.report != "" {
-		if err := os.MkdirAll(f.report, 0o777); err != nil {
-			out.close()
-			return nil, fmt.Errorf("--report: %w", err)
-		}
+	if err == nil && f.report != "" {
+		err = out.checkFolder("report", f.report)
+	}
+	if err != nil {
+		out.close()
+		return nil, err
 	}
 	return out, nil
 }
@@ -192,12 +184,14 @@ func (o *outputs) close() {
 	}
 }
 
+// write writes the files; they take their names with commit, when all that may fail is
+// done.
 func (o *outputs) write(m *model.Model, t *trace) error {
 	if o.trace != nil {
 		if _, err := o.trace.Write(t.csv()); err != nil {
 			return err
 		}
-		if err := o.trace.Commit(); err != nil {
+		if err := o.trace.Finish(); err != nil {
 			return err
 		}
 	}
@@ -207,12 +201,23 @@ func (o *outputs) write(m *model.Model, t *trace) error {
 	if err := m.Write(o.model); err != nil {
 		return err
 	}
-	return o.model.Commit()
+	return o.model.Finish()
+}
+
+func (o *outputs) commit() error {
+	for _, f := range []*atomicfile.File{o.trace, o.model} {
+		if f != nil {
+			if err := f.Commit(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // read reads the data and puts the tasks on nodes.
-func (f *fitFlags) read() (*dataset.ProblemFile, error) {
-	in, err := readData(f.data, f.columns)
+func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*dataset.ProblemFile, error) {
+	in, err := readData(ctx, stderr, f.data, f.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -244,6 +249,9 @@ func (f *fitFlags) read() (*dataset.ProblemFile, error) {
 // network returns the network of the flags or of the file.
 func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) {
 	given := f.set.Changed
+	if err := experiment.CheckNodes(len(in.Table.Nodes())); err != nil {
+		return nil, err
+	}
 	var graph *topology.Graph
 	var err error
 	switch {
@@ -275,45 +283,79 @@ func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) 
 
 // config returns what fit.Fit wants.
 func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (*fit.Config, error) {
-	t := in.Table
-	o := f.options
-	var err error
-	if f.tune && (len(in.U0) > 0 || in.Start != nil) {
-		return nil, usagef("--tune chooses the rank, but %s holds a start (U0 or Ustart), which has one: leave out --tune or the start", f.data)
-	}
-	if o.Rank, err = f.rankFor(in); err != nil {
-		return nil, err
-	}
-	train, err := t.Split(f.split)
+	c, err := f.tableConfig(in.Table)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", f.data, err)
 	}
-	return &fit.Config{
-		Network: network, Options: o, Train: train, Spectrum: f.report != "",
-		NoMean: f.mean == "none", Standardize: f.standardize, Intercept: f.intercept,
-		Auto: f.auto, Starts: f.starts, Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
-		U0: in.U0, Start: in.Start, Truth: in.Truth,
-		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
-	}, nil
+	c.Network, c.U0, c.Start, c.Truth = network, in.U0, in.Start, in.Truth
+	if f.isProblemFormat {
+		c.Plain = true
+		if c.Rank, err = f.rankFor(in); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
-// rankFor returns the rank that the flag or the file says.
-func (f *fitFlags) rankFor(in *dataset.ProblemFile) (int, error) {
-	features, tasks := len(in.Table.Features()), len(in.Table.Tasks())
-	rank := f.rank
-	if !f.set.Changed("rank") {
-		rank = min(3, features, tasks)
-		if f.tune {
-			rank = min(5, features, tasks)
+// tableConfig returns what fit.Fit wants of a table, whose columns about rows it takes.
+func (f *fitFlags) tableConfig(t *dataset.Table) (*fit.Config, error) {
+	c := &fit.Config{
+		Options: f.options, Auto: f.auto, Starts: f.starts, Folds: f.folds,
+		Rank: f.rankValue, Intercept: f.ridgeValues[0], Ridge: f.ridgeValues[1], MeanRidge: f.ridgeValues[2],
+		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
+	}
+	var err error
+	if f.rowWeights != "" {
+		if c.Weights, err = t.Take(f.rowWeights); err != nil {
+			return nil, usagef("--sample-weights: %w", err)
 		}
+	}
+	if f.continued != "" {
+		if c.Continue, err = model.Load(f.continued); err != nil {
+			return nil, fmt.Errorf("--continue: %w", err)
+		}
+	}
+	if err := checkSizes(f.folds, f.starts, f.options.Workers, t.Rows()); err != nil {
+		return nil, err
+	}
+	if n := len(t.Features()); c.Rank > n {
+		return nil, usagef("--rank is %d: there are %d features", c.Rank, n)
+	}
+	if f.holdout == "" {
+		if c.Train, err = t.Split(f.split); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.data, err)
+		}
+		return c, nil
+	}
+	held, err := t.Take(f.holdout)
+	if err != nil {
+		return nil, usagef("--holdout: %w", err)
+	}
+	c.Train = make([]bool, len(held))
+	for i, v := range held {
+		if v != 0 && v != 1 {
+			return nil, usagef("--holdout: column %q has %v in row %d: want 0 or 1", f.holdout, v, i)
+		}
+		c.Train[i] = v == 0
+	}
+	return c, nil
+}
+
+// rankFor returns the rank of the algorithm for a problem file: that of the flag, or of what the
+// file holds, or 3.
+func (f *fitFlags) rankFor(in *dataset.ProblemFile) (int, error) {
+	most := min(len(in.Table.Features()), len(in.Table.Tasks()))
+	rank := f.rankValue
+	if rank == 0 {
+		rank = min(3, most)
 		for _, u := range append([]*kernel.Basis{in.Truth, in.Start}, in.U0...) {
 			if u != nil {
 				_, rank = u.Dims()
 			}
 		}
 	}
-	if rank > min(features, tasks) {
-		return 0, usagef("--rank is %d: want at most min(features, tasks) = min(%d, %d)", rank, features, tasks)
+	if rank > most {
+		return 0, usagef("--rank is %d: want at most min(features, tasks) = min(%d, %d)", rank, len(in.Table.Features()), len(in.Table.Tasks()))
 	}
 	return rank, nil
 }

@@ -26,11 +26,12 @@ func curveFigure(points []fit.CurvePoint) *chart.Figure {
 		{Name: fit.Ours, Style: dotted(chart.Blue)},
 		{Name: fit.Pooled, Style: dotted(chart.Orange)},
 		{Name: fit.Single, Style: dotted(chart.Green)},
+		{Name: fit.TaskMean, Style: dotted(chart.Gray)},
 	}
 	var x []float64
 	for _, p := range points {
 		x = append(x, float64(p.Samples))
-		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single} {
+		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
 			v := e.RMSE
 			if e.Rows == 0 {
 				v = math.NaN()
@@ -44,64 +45,53 @@ func curveFigure(points []fit.CurvePoint) *chart.Figure {
 	})
 }
 
-// tuningFigure shows the error in cross-validation against the ridge, a line for each
-// rank at the mean strength that suits it best.
-func tuningFigure(r *fit.Report) *chart.Figure {
-	p := chart.Panel{X: chart.Axis{Label: "Ridge on the coefficients of a task", Log: true}}
-	colors := []chart.Color{chart.Sky, chart.Green, chart.Orange, chart.Pink, chart.Red}
-	lowest := math.Inf(1)
-	for _, b := range bestOfTrials(r.Tried) {
-		lowest = min(lowest, b.RMSE)
-	}
-	for i, b := range bestOfRanks(r.Tried) {
-		s := chart.Series{Name: fmt.Sprintf("rank %d", b.Rank), Style: line(colors[i%len(colors)])}
-		for _, t := range r.Tried {
-			// Far worse ones would press the others together.
-			if t.Rank == b.Rank && t.MeanRidge == b.MeanRidge && t.RMSE < 1.25*lowest {
-				s.X, s.Y = append(s.X, t.Ridge), append(s.Y, t.RMSE)
-			}
+// evidenceFigure shows the evidence of every rank.
+func evidenceFigure(r *fit.Report) *chart.Figure {
+	all := chart.Series{Name: "tasks differ in all features", Style: dotted(chart.Blue)}
+	level := chart.Series{Name: "in their intercepts only", Style: chart.Style{Color: chart.Orange, Dot: 3.2}}
+	for _, c := range r.Tried {
+		s := &all
+		if math.IsInf(c.Ridge, 1) {
+			s = &level
 		}
-		p.Series = append(p.Series, s)
+		s.X, s.Y = append(s.X, float64(c.Rank)), append(s.Y, c.Evidence)
 	}
-	p.Series = append(p.Series, chart.Series{Name: "chosen", Style: dotted(chart.Blue), X: []float64{r.Chosen.Ridge}, Y: []float64{r.Chosen.RMSE}})
-	return reportFigure("RMSE in cross-validation", p)
-}
-
-// bestOfRanks returns the candidate of smallest error at every rank.
-func bestOfRanks(tried []fit.Candidate) []fit.Candidate {
-	var out []fit.Candidate
-	for _, t := range tried {
-		n := len(out)
-		switch {
-		case n == 0 || out[n-1].Rank != t.Rank:
-			out = append(out, t)
-		case t.RMSE < out[n-1].RMSE:
-			out[n-1] = t
-		}
-	}
-	return out
+	return reportFigure("Log evidence", chart.Panel{
+		X:      chart.Axis{Label: "Rank", Marks: chart.MarkAll(all.X)},
+		Series: []chart.Series{all, level},
+	})
 }
 
 // convergenceFigure shows what is left of the objective's fall, the disagreement of
-// the nodes, and the distance to the truth where it is known.
+// the nodes, and the distance to the truth where it is known; nil where the run has started
+// so near its end that there is no fall to show.
 func convergenceFigure(t *trace) *chart.Figure {
 	series := []chart.Series{
-		{Name: "objective, relative to the last", Style: line(chart.Blue)},
+		{Name: "objective, relative to the least", Style: line(chart.Blue)},
 		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
 		{Name: "distance to the truth", Style: line(chart.Green)},
 	}
 	rows := t.curve.Rows
-	last := rows[len(rows)-1].Objective
+	if len(rows) == 0 {
+		return nil
+	}
+	least := math.Inf(1)
+	for _, r := range rows {
+		least = min(least, r.Objective)
+	}
 	for k, r := range rows {
 		if k == 0 {
 			r.Disagreement = 0 // but for rounding: all nodes start from one estimate
 		}
-		for i, v := range []float64{(r.Objective - last) / math.Abs(last), r.Disagreement, r.SDMax} {
+		for i, v := range []float64{(r.Objective - least) / math.Abs(least), r.Disagreement, r.SDMax} {
 			if !(v > 0) { // a logarithmic axis has no place for it
 				v = math.NaN()
 			}
 			series[i].X, series[i].Y = append(series[i].X, float64(r.Iteration)), append(series[i].Y, v)
 		}
+	}
+	if !(rows[0].Objective-least > 1e-6*math.Abs(least)) {
+		return nil
 	}
 	return reportFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
 }
@@ -133,20 +123,15 @@ func tasksFigure(r *fit.Report) *chart.Figure {
 	return reportFigure("RMSE on its "+set, p)
 }
 
-// spectrumFigure shows the singular values of the coefficients, those of the chosen
-// rank in full colour.
-func spectrumFigure(r *fit.Report) *chart.Figure {
+// axesFigure shows how much tasks differ along every axis of the representation.
+func axesFigure(r *fit.Report) *chart.Figure {
 	var x []float64
-	for i := range r.Spectrum {
+	for i := range r.Chosen.Axes {
 		x = append(x, float64(i+1))
 	}
-	n := min(r.Chosen.Rank, len(x))
-	return reportFigure("Singular value of the deviations", chart.Panel{
-		X: chart.Axis{Label: "Axis", Min: 0.4, Max: float64(len(x)) + 0.6, Marks: chart.MarkAll(x)},
-		Y: chart.Axis{Zero: true},
-		Series: []chart.Series{
-			{X: x[:n], Y: r.Spectrum[:n], Style: chart.Style{Color: chart.Blue, Bar: 0.5}},
-			{X: x[n:], Y: r.Spectrum[n:], Style: chart.Style{Color: chart.Gray.Faint(120), Bar: 0.5}},
-		},
+	return reportFigure("Standard deviation", chart.Panel{
+		X:      chart.Axis{Label: "Axis", Min: 0.4, Max: float64(len(x)) + 0.6, Marks: chart.MarkAll(x)},
+		Y:      chart.Axis{Zero: true},
+		Series: []chart.Series{{X: x, Y: r.Chosen.Axes, Style: chart.Style{Color: chart.Blue, Bar: 0.5}}},
 	})
 }

@@ -20,65 +20,71 @@ type fitFlags struct {
 	set                        *pflag.FlagSet
 	data, trace, model, report string
 	columns                    dataset.TableOptions
-	nodes, rank                int
+	nodes                      int
 	graph, weights             string
 	method, agree, compress    string
-	step, ridge, mean          string
-	auto                       bool
+	step, rank                 string
+	ridges                     [3]string // --intercept, --ridge, --mean-ridge
+	rowWeights, holdout        string
+	continued                  string
+	auto, json                 bool
 	starts                     int
-	standardize, intercept     bool
-	baselines, tune            bool
 	input                      inputFlags
 	split                      dataset.Split
 	folds                      int
 	options                    difalt.Options
 	rule                       topology.Rule
-	ridgeValue                 float64 // if not tuneRidge
-	tuneRidge, isProblemFormat bool
+	rankValue                  int         // 0 for auto
+	ridgeValues                [3]*float64 // nil for auto
+	isProblemFormat            bool
 }
+
+// The flags of fitFlags.ridges.
+var ridgeFlags = [3]string{"intercept", "ridge", "mean-ridge"}
 
 func newFitFlags() *fitFlags {
 	f := &fitFlags{set: pflag.NewFlagSet("fit", pflag.ContinueOnError), options: fit.DefaultOptions(0)}
 	s, o := f.set, &f.options
 	s.SortFlags = false
 	s.StringVar(&f.data, "data", "", dataUsage)
-	s.StringVar(&f.columns.Task, "task", "", "`COLUMN` that says which task a row belongs to (required for a table)")
-	s.StringVar(&f.columns.Target, "target", "", "`COLUMN` to predict (required for a table)")
-	s.StringSliceVar(&f.columns.Drop, "drop", nil, "columns to leave out, `LIST`; all others are features")
-	s.StringSliceVar(&f.columns.Categorical, "categorical", nil, "feature columns that hold levels, `LIST`: one feature a level")
-	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that says on which node a task lives")
-	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes, in blocks (default 10, or one a task if there are fewer, or one a file if there are several)")
-	f.input.add(s)
-	s.BoolVar(&f.tune, "tune", false, "choose rank, mean strength and ridge by cross-validation on the training rows")
-	s.IntVar(&f.rank, "rank", 0, "rank r of the representation (default 3; for a problem file that of its U0, Ustart or Ustar); with --tune the largest to try (default 5)")
-	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
-	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
-	s.StringVar(&f.method, "method", "", "`NAME`: "+strings.Join(methodNames(), ", ")+" (default accelerated, and accelerated-tracking with --agree plain or chebyshev or --compress; problem file: dif)")
-	s.BoolVar(&f.auto, "auto", false, "leave method, rounds, step, --agree and --compress to the program")
-	s.StringVar(&f.agree, "agree", "", "`KIND` of averaging: tree (exact sums along a tree), plain, chebyshev (fewer rounds on poorly connected graphs) (default tree for accelerated, else plain)")
-	s.StringVar(&f.compress, "compress", "", "code messages as `KIND`: none, float32, int8, int4 (default int8 with --agree and no --method, else none)")
-	s.IntVar(&f.starts, "starts", 3, "starts to choose from: the spectral one, and random ones, given up early but for the best (problem file: 1)")
-	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration, T_con; none along a tree")
-	s.IntVar(&o.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
-	s.IntVar(&o.PowerIterations, "power-iterations", o.PowerIterations, "power iterations of the initialisation, T_pm (problem file: 30)")
-	s.IntVar(&o.Iterations, "iterations", o.Iterations, "iterations, T_GD")
-	s.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "stop when the estimated distance to the minimiser of the data, a subspace distance, is less (problem file: 1e-10; with --trace, or negative: run all iterations)")
-	s.StringVar(&f.step, "step", "auto", "step size eta, `NUMBER` or auto: from the initialisation")
-	s.BoolVar(&o.NormalizeTasks, "normalize-tasks", false, "divide the targets of every task by their root mean square, when some are a hundred times larger than others; a task of noise then counts as much as any")
-	s.StringVar(&f.ridge, "ridge", "auto", "ridge on the coefficients of a task, `NUMBER` or auto: by cross-validation (problem file: 0)")
-	s.StringVar(&f.mean, "mean", "shared", "coefficients that all tasks share, `KIND`: shared (pooled ridge), none (problem file: none)")
-	s.BoolVar(&f.standardize, "standardize", true, "centre and scale features, and centre the target (problem file: false)")
-	s.BoolVar(&f.intercept, "intercept", true, "give every task a constant of its own, unless a feature is constant (problem file: false)")
-	s.Float64Var(&f.split.TestFraction, "test-fraction", 0.25, "share of the rows of every task to hold out (problem file: 0)")
-	s.IntVar(&f.split.TestRows, "test-rows-per-task", 0, "hold out `N` rows of every task instead")
-	s.IntVar(&f.split.TrainRows, "train-rows-per-task", 0, "train on `N` rows of every task instead, and hold out the others")
-	s.IntVar(&f.folds, "folds", 5, "folds of the cross-validation, within the training rows of every task")
-	s.BoolVar(&f.baselines, "baselines", true, "compare with pooled ridge and one ridge per task (problem file: false)")
-	s.Uint64Var(&o.Seed, "seed", 1, "seed of the held-out rows, the folds, the graph and the start")
-	s.IntVar(&o.Workers, "workers", 0, "threads (default all processors)")
-	s.StringVar(&f.trace, "trace", "", "write the state after every iteration to `FILE`.csv")
+	s.StringVar(&f.columns.Task, "task", "", "`COLUMN` that names the task of a row (required)")
+	s.StringVar(&f.columns.Target, "target", "", "`COLUMN` to predict (required)")
+	s.StringSliceVar(&f.columns.Drop, "drop", nil, "columns to leave out, `LIST`")
+	s.StringSliceVar(&f.columns.Categorical, "categorical", nil, "columns that hold levels, `LIST`")
 	s.StringVar(&f.model, "model", "", "write the model to `FILE`.npz")
-	s.StringVar(&f.report, "report", "", "write a page with figures (index.html), and tables for every task and all that --tune tried, to the folder `DIR`")
+	s.StringVar(&f.report, "report", "", "write a page with figures and tables to `DIR`")
+	s.BoolVar(&f.json, "json", false, "print the result as JSON")
+	s.Float64Var(&f.split.TestFraction, "test-fraction", 0.25, "share of every task's rows to hold out")
+	s.IntVar(&f.split.TestRows, "test-rows-per-task", 0, "hold out `N` rows of every task instead")
+	s.IntVar(&f.split.TrainRows, "train-rows-per-task", 0, "train on `N` rows of every task instead")
+	s.StringVar(&f.holdout, "holdout", "", "hold out the rows with 1 in `COLUMN` instead")
+	s.StringVar(&f.rowWeights, "sample-weights", "", "`COLUMN` that says how much a row counts")
+	s.StringVar(&f.rank, "rank", "auto", "rank of the representation, `N`, or auto")
+	s.StringVar(&f.ridges[0], ridgeFlags[0], "auto", "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none")
+	s.StringVar(&f.ridges[1], ridgeFlags[1], "auto", "ridge on tasks' other deviations, `NUMBER`")
+	s.StringVar(&f.ridges[2], ridgeFlags[2], "auto", "ridge on what tasks share, `NUMBER`")
+	s.StringVar(&f.continued, "continue", "", "start from the model `FILE`.npz")
+	f.input.add(s)
+	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that names the node where a task lives")
+	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes (default 10 or one a file)")
+	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND` of network; see difalt simulate --help")
+	s.StringVar(&f.weights, "weights", "metropolis", "`KIND` of mixing weights")
+	s.Uint64Var(&o.Seed, "seed", 1, "seed of everything that is random")
+	s.IntVar(&o.Workers, "workers", 0, "threads (default all processors)")
+	s.StringVar(&f.trace, "trace", "", "write every iteration to `FILE`.csv")
+	s.IntVar(&f.folds, "folds", 5, "folds for the ridges of the simpler methods")
+	s.StringVar(&f.method, "method", "", "`NAME` of the algorithm (default accelerated)")
+	s.BoolVar(&f.auto, "auto", false, "leave method and agreement to the program")
+	s.StringVar(&f.agree, "agree", "", "tree, plain or chebyshev, `KIND`")
+	s.StringVar(&f.compress, "compress", "", "none, float32, int16, int8 or int4, `KIND`")
+	s.IntVar(&f.starts, "starts", 3, "starts of the algorithm to choose from")
+	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration")
+	s.IntVar(&o.InitRounds, "init-rounds", 0, "the same in the initialisation")
+	s.IntVar(&o.PowerIterations, "power-iterations", o.PowerIterations, "power iterations of the initialisation")
+	s.IntVar(&o.Iterations, "iterations", o.Iterations, "iterations, at most")
+	s.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "stop when U is so near its best; negative: never")
+	s.StringVar(&f.step, "step", "auto", "step size eta, `NUMBER`")
+	s.BoolVar(&o.NormalizeTasks, "normalize-tasks", false, "divide tasks by their root mean square")
 	return f
 }
 
@@ -99,22 +105,29 @@ func (f *fitFlags) resolve() (err error) {
 	if f.rule, err = topology.ParseRule(f.weights); err != nil {
 		return usagef("--weights: %w", err)
 	}
-	if f.mean != "shared" && f.mean != "none" {
-		return usagef("--mean is %q: want shared or none", f.mean)
-	}
 	if f.step != "auto" {
 		if f.options.Step, err = strconv.ParseFloat(f.step, 64); err != nil || !(f.options.Step > 0) || math.IsInf(f.options.Step, 0) {
 			return usagef("--step is %q: want auto or a positive number", f.step)
 		}
 	}
-	if f.tune && f.set.Changed("ridge") {
-		return usagef("--tune chooses the ridge: leave out --ridge")
-	}
-	f.tuneRidge = f.ridge == "auto"
-	if !f.tuneRidge {
-		if f.ridgeValue, err = strconv.ParseFloat(f.ridge, 64); err != nil || !(f.ridgeValue >= 0) || math.IsInf(f.ridgeValue, 0) {
-			return usagef("--ridge is %q: want auto or a number that is not negative", f.ridge)
+	if f.rank != "auto" {
+		n, err := strconv.Atoi(f.rank)
+		if err != nil || n < 0 || n == 0 && f.isProblemFormat {
+			return usagef("--rank is %q: want auto or a number, 0 for no representation", f.rank)
 		}
+		if f.rankValue = n; n == 0 {
+			f.rankValue = -1
+		}
+	}
+	for k, name := range ridgeFlags {
+		if f.ridges[k] == "auto" {
+			continue
+		}
+		v, err := strconv.ParseFloat(f.ridges[k], 64)
+		if err != nil || !(v >= 0) {
+			return usagef("--%s is %q: want auto or a number that is not negative", name, f.ridges[k])
+		}
+		f.ridgeValues[k] = &v
 	}
 	f.split.Seed = f.options.Seed
 	return nil
@@ -167,11 +180,16 @@ func (f *fitFlags) resolveMethod() (err error) {
 // resolveFormat sets the defaults that depend on the kind of file.
 func (f *fitFlags) resolveFormat() error {
 	given := f.set.Changed
-	if given("test-rows-per-task") && given("train-rows-per-task") ||
-		given("test-fraction") && (given("test-rows-per-task") || given("train-rows-per-task")) {
-		return usagef("only one of --test-fraction, --test-rows-per-task and --train-rows-per-task may be given")
+	splits := 0
+	for _, name := range []string{"test-fraction", "test-rows-per-task", "train-rows-per-task", "holdout"} {
+		if given(name) {
+			splits++
+		}
 	}
-	if given("test-rows-per-task") || given("train-rows-per-task") {
+	if splits > 1 {
+		return usagef("only one of --test-fraction, --test-rows-per-task, --train-rows-per-task and --holdout may be given")
+	}
+	if splits == 1 && !given("test-fraction") {
 		f.split.TestFraction = 0
 	}
 	if f.isProblemFormat = isProblem(f.data); !f.isProblemFormat {
@@ -183,13 +201,13 @@ func (f *fitFlags) resolveFormat() error {
 		}
 		return f.input.resolve(&f.columns)
 	}
-	for _, name := range []string{"task", "target", "node", "drop", "categorical", "delimiter", "no-header", "missing", "float32"} {
+	for _, name := range []string{"task", "target", "node", "drop", "categorical", "delimiter", "decimal", "thousands", "dates", "no-header", "missing", "float32", "intercept", "mean-ridge", "holdout", "sample-weights", "continue"} {
 		if given(name) {
 			return usagef("--%s is for tables, but %s is a problem file", name, f.data)
 		}
 	}
 	for name, value := range map[string]string{
-		"ridge": "0", "mean": "none", "standardize": "false", "intercept": "false", "test-fraction": "0", "baselines": "false",
+		"ridge": "0", "test-fraction": "0",
 		"method": "dif", "starts": "1", "power-iterations": "30", "tolerance": "0",
 	} {
 		if !given(name) {
@@ -209,7 +227,7 @@ func (f *fitFlags) checkRanges() error {
 		value int
 		least int
 	}{
-		{"nodes", f.nodes, 1}, {"rank", f.rank, 1}, {"rounds", o.Rounds, 1}, {"init-rounds", o.InitRounds, 1},
+		{"nodes", f.nodes, 1}, {"rounds", o.Rounds, 1}, {"init-rounds", o.InitRounds, 1},
 		{"power-iterations", o.PowerIterations, 1}, {"iterations", o.Iterations, 1}, {"starts", f.starts, 1}, {"workers", o.Workers, 0},
 		{"test-rows-per-task", f.split.TestRows, 1}, {"train-rows-per-task", f.split.TrainRows, 1}, {"folds", f.folds, 2},
 	} {

@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
 )
 
 //go:embed fit_page.html
@@ -63,8 +65,8 @@ type cell struct {
 }
 
 // reportFiles returns the files of --report by name.
-func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Report, c *fit.Config, t *trace) (map[string][]byte, error) {
-	p := f.newPage(m, r, c)
+func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Report, t *trace) (map[string][]byte, error) {
+	p := f.newPage(m, r)
 	if s := filled(data); s != "" {
 		p.Notes = append(p.Notes, s)
 	}
@@ -74,21 +76,29 @@ func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Repor
 		image *chart.Figure
 	}{
 		{figure{Title: "Error per task", Text: "Every task has a dot for each of two methods, above the number of its rows."}, tasksFigure(r)},
-		{figure{Title: "Convergence", Text: "How far the objective, the sum of squared errors on training rows, is above its last value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most."}, convergenceFigure(t)},
-		{figure{Title: "Singular values behind the rank", Text: fmt.Sprintf("How much tasks differ along each axis. Coloured: the rank %d that was used.", r.Chosen.Rank)}, spectrumFigure(r)},
 	}
-	if c.Tune {
-		tuning := tuningFigure(r)
+	add := func(title, words string, image *chart.Figure) {
 		charts = append(charts, struct {
 			figure
 			image *chart.Figure
-		}{figure{Title: "Error against the ridge", Text: fmt.Sprintf("%d-fold cross-validation within the training rows of every task, a line for each rank.", r.Folds)}, tuning})
-		if err := addImages(files, "tuning", tuning); err != nil {
+		}{figure{Title: title, Text: words}, image})
+	}
+	if image := convergenceFigure(t); image != nil {
+		add("Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", image)
+	}
+	if len(r.Chosen.Axes) > 0 {
+		add("What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), axesFigure(r))
+	}
+	if len(r.Tried) > 1 {
+		evidence := evidenceFigure(r)
+		add("Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation.", evidence)
+		if err := addImages(files, "evidence", evidence); err != nil {
 			return nil, err
 		}
-		files["tuning.csv"] = tuningCSV(r)
+		files["evidence.csv"] = evidenceCSV(r)
 	}
 	for _, ch := range charts {
+		ch.image.Title, ch.image.Text = ch.Title, ch.Text
 		svg, err := ch.image.SVG()
 		if err != nil {
 			return nil, err
@@ -116,7 +126,7 @@ func addImages(files map[string][]byte, name string, f *chart.Figure) (err error
 	return err
 }
 
-func (f *fitFlags) newPage(m *model.Model, r *fit.Report, c *fit.Config) *page {
+func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
 	train, test := r.Scores[0].Train.Rows, r.Scores[0].Test.Rows
 	target := m.Parameters().TargetColumn
 	if target == "" {
@@ -130,21 +140,20 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report, c *fit.Config) *page {
 			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(len(m.Features()))},
 			{"training rows", strconv.Itoa(train)}, {"held-out rows", strconv.Itoa(test)},
 			{"nodes", strconv.Itoa(len(m.Parameters().Nodes))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
-			{"ridge", short(r.Chosen.Ridge)}, {"noise", short(m.Noise())},
-			{"iterations", strconv.Itoa(r.Result.Iterations)}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
+			{"noise", short(m.Noise())}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
 		},
-		Scores: [][]string{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV", "ridge"}},
-		Gain:   gain(r),
+		Scores: [][]string{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}},
+		Gain:   strings.ReplaceAll(r.Verdict.Text, " %", "\u00a0%"),
 	}
 	for _, s := range r.Scores {
 		p.Scores = append(p.Scores, []string{s.Method, decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance),
-			decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance), short(s.Ridge)})
+			decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance)})
 	}
-	if c.Tune {
-		p.Tried = [][]string{{"rank", "mean strength", "best ridge", "RMSE"}}
-		for i, b := range bestOfTrials(r.Tried) {
-			p.Tried = append(p.Tried, []string{strconv.Itoa(b.Rank), short(b.MeanRidge), short(b.Ridge), decimal(b.RMSE)})
-			if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
+	if len(r.Tried) > 0 {
+		p.Tried = [][]string{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on the mean"}}
+		for i, b := range r.Tried {
+			p.Tried = append(p.Tried, candidateCells(&b))
+			if b.Rank == r.Chosen.Rank && math.IsInf(b.Ridge, 1) == math.IsInf(r.Chosen.Ridge, 1) {
 				p.Chosen = i + 1
 			}
 		}
@@ -154,18 +163,10 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report, c *fit.Config) *page {
 	return p
 }
 
-// gain compares the held-out errors in words.
-func gain(r *fit.Report) string {
-	if len(r.Scores) < 3 || r.Scores[0].Test.Rows == 0 {
-		return ""
-	}
-	ours, pooled, single := r.Scores[0].Test, r.Scores[1].Test, r.Scores[2].Test
-	return fmt.Sprintf("On %d held-out rows the shared representation explains %.1f\u00a0%% of the variance; one model for all tasks explains %.1f\u00a0%%, and a model of its own for each task %.1f\u00a0%%.",
-		ours.Rows, 100*ours.ExplainedVariance, 100*pooled.ExplainedVariance, 100*single.ExplainedVariance)
-}
-
 func (p *page) addNotes(r *fit.Report) {
-	p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Result.Status))
+	if r.Result != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Result.Status))
+	}
 	p.Notes = append(p.Notes, notes(r)...)
 }
 
@@ -175,7 +176,8 @@ const mostFeatures = 40
 // addLoadings shows the features by how much the tasks differ in them.
 func (p *page) addLoadings(m *model.Model) {
 	loadings, values := m.Loadings()
-	names, mean := m.ScaledFeatures(), m.Parameters().Mean
+	names, mean := m.ScaledFeatures(), slices.Clone(m.Parameters().Mean)
+	floats.Scale(m.Parameters().Scaling.TargetScale, mean)
 	size := make([]float64, len(names))
 	order := make([]int, len(names))
 	longest := make([]float64, 1+len(values))
@@ -264,10 +266,10 @@ func scoresCSV(r *fit.Report) []byte {
 	return asCSV(out)
 }
 
-func tuningCSV(r *fit.Report) []byte {
-	out := [][]string{{"rank", "mean_ridge", "ridge", "rmse"}}
+func evidenceCSV(r *fit.Report) []byte {
+	out := [][]string{{"rank", "log_evidence", "intercept_ridge", "ridge", "mean_ridge"}}
 	for _, t := range r.Tried {
-		out = append(out, []string{strconv.Itoa(t.Rank), number(t.MeanRidge), number(t.Ridge), number(t.RMSE)})
+		out = append(out, []string{strconv.Itoa(t.Rank), number(t.Evidence), number(t.Intercept), number(t.Ridge), number(t.MeanRidge)})
 	}
 	return asCSV(out)
 }

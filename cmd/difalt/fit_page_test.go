@@ -47,9 +47,9 @@ func cellNumber(t *testing.T, row map[string]string, column string) float64 {
 // add up to one another.
 func TestReport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "report")
-	fitClinics(t, "--tune", "--train-rows-per-task", "8", "--rank", "3", "--iterations", "60", "--report", dir)
+	fitClinics(t, "--train-rows-per-task", "8", "--iterations", "60", "--report", dir)
 	text := string(readFile(t, dir, "index.html"))
-	for _, want := range []string{"Predicting score", "<svg", "viewBox", "Error per task", "Convergence", "Singular values", "Error against the ridge",
+	for _, want := range []string{"Predicting score", "<svg", "viewBox", "Error per task", "Convergence", "What tasks differ by", "Evidence for the rank",
 		"pressure", "glucose", model.ConstantFeature, "axis 1", "</html>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
@@ -69,8 +69,8 @@ func TestReport(t *testing.T) {
 		squares[row["method"]+row["set"]] += n * rmse * rmse
 	}
 	scores := records(t, filepath.Join(dir, "scores.csv"))
-	if len(scores) != 6 {
-		t.Errorf("%d scores, want those of 3 methods on 2 sets", len(scores))
+	if len(scores) != 10 {
+		t.Errorf("%d scores, want those of 5 methods on 2 sets", len(scores))
 	}
 	for _, row := range scores {
 		n, rmse := cellNumber(t, row, "rows"), cellNumber(t, row, "rmse")
@@ -78,10 +78,10 @@ func TestReport(t *testing.T) {
 			t.Errorf("%v: squared errors of the tasks are %v, of all %v", row, got, n*rmse*rmse)
 		}
 	}
-	if tried := records(t, filepath.Join(dir, "tuning.csv")); len(tried) != 3*3*13 {
-		t.Errorf("%d candidates, want 3 ranks x 3 means x 13 strengths", len(tried))
+	if tried := records(t, filepath.Join(dir, "evidence.csv")); len(tried) < 4 || tried[1]["log_evidence"] != "0" {
+		t.Errorf("candidates are %v", tried)
 	}
-	checkPicture(t, filepath.Join(dir, "tuning"))
+	checkPicture(t, filepath.Join(dir, "evidence"))
 }
 
 // checkPicture asserts that name.png and name.svg are images.
@@ -115,11 +115,8 @@ func TestPlainReport(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	text := string(readFile(t, report, "index.html"))
-	if strings.Count(text, "<svg") != 3 || !strings.Contains(text, "distance to the truth") || strings.Contains(text, "NaN") {
+	if strings.Count(text, "<svg") != 2 || !strings.Contains(text, "distance to the truth") || strings.Contains(text, "NaN") {
 		t.Error("the page of a problem file is not right")
-	}
-	if _, stderr, code := difaltCommand(t, "fit", "--data", problem, "--tune"); code != exitUsage || !strings.Contains(stderr, "p.npz holds a start (U0 or Ustart)") {
-		t.Errorf("tuning with a start: exit code %d, %q", code, stderr)
 	}
 	if _, stderr, code := difaltCommand(t, "fit", "--data", problem, "--rank", "2", "--report", problem); code == 0 || !strings.Contains(stderr, "--report: ") {
 		t.Errorf("a report into a file: %q", stderr)
@@ -127,7 +124,7 @@ func TestPlainReport(t *testing.T) {
 }
 
 func TestLearningCurveCommand(t *testing.T) {
-	path, _ := fitClinics(t, "--iterations", "60", "--baselines=false", "--ridge", "3")
+	path, _ := fitClinics(t, "--iterations", "60", "--rank", "2")
 	dir := filepath.Join(t.TempDir(), "curve")
 	args := []string{"adapt", "--model", path, "--data", newClinics, "--learning-curve", dir}
 	stdout, stderr, code := difaltCommand(t, args...)
@@ -136,7 +133,7 @@ func TestLearningCurveCommand(t *testing.T) {
 	}
 	rows := records(t, filepath.Join(dir, "learning-curve.csv"))
 	// 6 rows a clinic: 1, 2, 3 to train on, and 3 of each to test on, 5 times.
-	if len(rows) != 9 || rows[0]["samples"] != "1" || rows[8]["samples"] != "3" || rows[0]["rows"] != strconv.Itoa(5*3*3) {
+	if len(rows) != 12 || rows[0]["samples"] != "1" || rows[11]["samples"] != "3" || rows[0]["rows"] != strconv.Itoa(5*3*3) {
 		t.Errorf("the curve is %v", rows)
 	}
 	if !strings.Contains(stdout, "3 tasks that the model has not seen") || !strings.Contains(stdout, "ours RMSE") {
@@ -150,7 +147,7 @@ func TestLearningCurveCommand(t *testing.T) {
 }
 
 func TestPredictStandardErrors(t *testing.T) {
-	path, _ := fitClinics(t, "--iterations", "60", "--baselines=false", "--ridge", "3")
+	path, _ := fitClinics(t, "--iterations", "60", "--rank", "2")
 	out := filepath.Join(t.TempDir(), "p.csv")
 	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out, "--standard-errors"); code != 0 {
 		t.Fatal(stderr)
@@ -172,12 +169,12 @@ func TestPredictStandardErrors(t *testing.T) {
 }
 
 func TestModelShow(t *testing.T) {
-	path, _ := fitClinics(t, "--iterations", "30", "--baselines=false", "--ridge", "3")
+	path, _ := fitClinics(t, "--iterations", "30", "--rank", "2")
 	stdout, stderr, code := difaltCommand(t, "model", "show", path)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"version 3, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 3", "pressure", model.ConstantFeature, "Singular values"} {
+	for _, want := range []string{"version 4, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 2", "pressure", model.ConstantFeature, "Standard deviations"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}

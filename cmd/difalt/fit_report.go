@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
@@ -13,6 +14,7 @@ import (
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/dustin/go-humanize"
 )
 
 // A trace collects the states of a run.
@@ -48,8 +50,8 @@ func (s *stages) show(stage string, done, total int) {
 
 func (s *stages) close() { s.bar.Close() }
 
-// describeFit says in words what is going to be fitted.
-func describeFit(w io.Writer, path string, t *dataset.Table, c *fit.Config) {
+// describe says in words what is going to be fitted.
+func (f *fitFlags) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 	train := 0
 	for _, on := range c.Train {
 		if on {
@@ -57,12 +59,16 @@ func describeFit(w io.Writer, path string, t *dataset.Table, c *fit.Config) {
 		}
 	}
 	fmt.Fprintf(w, "%s: %d tasks, %d features, %d rows for training, %d held out\n",
-		path, len(t.Tasks()), len(t.Features()), train, t.Rows()-train)
-	rank := fmt.Sprintf("rank %d", c.Options.Rank)
-	if c.Tune {
-		rank = fmt.Sprintf("rank 1 to %d", c.Options.Rank)
+		f.data, len(t.Tasks()), len(t.Features()), train, t.Rows()-train)
+	rank := "rank by evidence"
+	if c.Rank > 0 {
+		rank = fmt.Sprintf("rank %d", c.Rank)
 	}
-	fmt.Fprintf(w, "%s, graph %v, %s, %s\n\n", text.Plural(len(t.Nodes()), "node"), c.Network.Weights(), rank, how(c))
+	graph := fmt.Sprintf("on %s of %s", graphWords(f.graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
+	if f.isProblemFormat { // which may have weights of its own
+		graph = fmt.Sprintf("with %v", c.Network.Weights())
+	}
+	fmt.Fprintf(w, "%s %s; %s, %s\n\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
 }
 
 // how says by which method the nodes agree, and how.
@@ -77,19 +83,29 @@ func how(c *fit.Config) string {
 	}
 }
 
-// printUnconverged says so, before anything else, if the run has not converged.
-func printUnconverged(w io.Writer, r *difalt.Result) {
-	if r.Status == difalt.IterationLimit && !math.IsNaN(r.Residual) {
-		fmt.Fprintf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.\n\n", r.Iterations, r.Residual)
+// printUnconverged says so, before anything else, if the fit has not converged.
+func printUnconverged(w io.Writer, r *fit.Report) {
+	switch {
+	case r.Converged:
+	case r.Result != nil && r.Result.Status == difalt.IterationLimit && !math.IsNaN(r.Result.Residual):
+		fmt.Fprintf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.\n\n", r.Result.Iterations, r.Result.Residual)
+	case r.Result != nil && r.Result.Status == difalt.IterationLimit:
+	default:
+		fmt.Fprint(w, "Not converged: strengths may be off.\n\n")
 	}
 }
 
 // printReport prints errors and what a user should know about the run.
 func printReport(w io.Writer, r *fit.Report, c *fit.Config) {
-	printUnconverged(w, r.Result)
-	t := text.Table{{"", "ridge", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
+	printUnconverged(w, r)
+	if r.Verdict.Text != "" && !c.Plain {
+		// A number stays with its per cent sign.
+		whole := strings.ReplaceAll(r.Verdict.Text, " %", "\x00%")
+		fmt.Fprintln(w, strings.ReplaceAll(text.Wrap(whole, 80), "\x00", " ")+"\n")
+	}
+	t := text.Table{{"", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
 	for _, s := range r.Scores {
-		t = append(t, []string{s.Method, short(s.Ridge), decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
+		t = append(t, []string{s.Method, decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
 			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
 	}
 	t.Write(w)
@@ -97,24 +113,22 @@ func printReport(w io.Writer, r *fit.Report, c *fit.Config) {
 EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
 all training rows or all held-out rows.
 `)
-	if c.Tune || c.TuneRidge || c.Baselines {
-		fmt.Fprintf(w, "Ridge strengths by %d-fold cross-validation on the training rows.\n", r.Folds)
-		if r.TunedTasks < r.AllTasks {
-			fmt.Fprintf(w, "%d of the %d tasks took part in it, and all in that of pooled ridge.\n", r.TunedTasks, r.AllTasks)
+	printChoice(w, r, c)
+	if res := r.Result; res != nil {
+		sent := res.Last.Traffic.Plus(res.InitTraffic)
+		fmt.Fprintf(w, "%s: %d iterations, step %s; the nodes sent %s in them, %s in all.\n",
+			res.Status, res.Iterations, short(res.Step), humanize.Bytes(uint64(sent.Bytes)), humanize.Bytes(uint64(r.Traffic.Bytes)))
+		if !math.IsNaN(res.Last.SDFirst) {
+			fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", res.Last.SDFirst, res.Last.SDMax)
 		}
+		if !math.IsNaN(res.Residual) {
+			fmt.Fprintf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.\n", res.Residual, res.StatisticalError)
+		}
+	} else {
+		fmt.Fprintf(w, "The nodes sent %s in all.\n", humanize.Bytes(uint64(r.Traffic.Bytes)))
 	}
-	printTuning(w, r, c)
-	sent := r.Result.Last.Traffic.Plus(r.Result.InitTraffic)
-	fmt.Fprintf(w, "%s: %d iterations, step %s, %.1f MB sent between the nodes, %.1f MB in all.\n",
-		r.Result.Status, r.Result.Iterations, short(r.Result.Step), float64(sent.Bytes)/1e6, float64(r.Traffic.Bytes)/1e6)
 	if c.Auto {
 		fmt.Fprintf(w, "Chosen: method %v, %d rounds of %v an iteration.\n", r.Options.Method, r.Options.Rounds, r.Options.Agreement)
-	}
-	if !math.IsNaN(r.Result.Last.SDFirst) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.Result.Last.SDFirst, r.Result.Last.SDMax)
-	}
-	if res := r.Result; !math.IsNaN(res.Residual) {
-		fmt.Fprintf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.\n", res.Residual, res.StatisticalError)
 	}
 	for _, note := range notes(r) {
 		fmt.Fprintln(w, note)
@@ -123,6 +137,7 @@ all training rows or all held-out rows.
 
 // notes are sentences about the nodes and tasks that a user should know of.
 func notes(r *fit.Report) (list []string) {
+	list = append(list, r.Notes...)
 	for _, n := range []struct {
 		what  string
 		names []string
@@ -140,42 +155,39 @@ func notes(r *fit.Report) (list []string) {
 	return list
 }
 
-// printTuning prints the best ridge at every rank and mean strength that was tried.
-func printTuning(w io.Writer, r *fit.Report, c *fit.Config) {
-	if !c.Tune {
+// printChoice prints the models that were compared.
+func printChoice(w io.Writer, r *fit.Report, c *fit.Config) {
+	if c.Plain {
 		return
 	}
-	t := text.Table{{"rank", "mean strength", "best ridge", "cross-validation RMSE", ""}}
-	for _, b := range bestOfTrials(r.Tried) {
+	t := text.Table{{"rank", "log evidence", "ridge on intercepts", "on slopes", "on the mean", ""}}
+	for _, b := range r.Tried {
 		mark := ""
-		if b.Rank == r.Chosen.Rank && b.MeanRidge == r.Chosen.MeanRidge {
+		if b.Rank == r.Chosen.Rank && math.IsInf(b.Ridge, 1) == math.IsInf(r.Chosen.Ridge, 1) {
 			mark = "chosen"
 		}
-		mean := short(b.MeanRidge)
-		if c.NoMean {
-			mean = "-"
-		}
-		t = append(t, []string{strconv.Itoa(b.Rank), mean, short(b.Ridge), decimal(b.RMSE), mark})
+		t = append(t, append(candidateCells(&b), mark))
 	}
 	fmt.Fprintln(w)
 	t.Write(w)
 	fmt.Fprintln(w)
 }
 
-// bestOfTrials returns the candidate of smallest error at every rank and mean
-// strength, in the order in which they were tried.
-func bestOfTrials(tried []fit.Candidate) []fit.Candidate {
-	var out []fit.Candidate
-	for _, t := range tried {
-		n := len(out)
-		switch {
-		case n == 0 || out[n-1].Rank != t.Rank || out[n-1].MeanRidge != t.MeanRidge:
-			out = append(out, t)
-		case t.RMSE < out[n-1].RMSE:
-			out[n-1] = t
-		}
+// candidateCells are a model that was compared: what it is, its evidence and its ridges.
+func candidateCells(c *fit.Candidate) []string {
+	rank := strconv.Itoa(c.Rank)
+	if math.IsInf(c.Ridge, 1) {
+		rank += ", intercepts only"
 	}
-	return out
+	cells := []string{rank, fmt.Sprintf("%+.1f", c.Evidence)}
+	for _, v := range []float64{c.Intercept, c.Ridge, c.MeanRidge} {
+		text := short(v)
+		if math.IsInf(v, 1) {
+			text = "inf" // as its flag says it
+		}
+		cells = append(cells, text)
+	}
+	return cells
 }
 
 func (f *fitFlags) printFiles(w io.Writer) {

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/spf13/pflag"
 )
 
 // TestHelpNamesWhatIsAccepted parses every codec and polynomial that the help of a
@@ -31,5 +35,44 @@ func TestHelpNamesWhatIsAccepted(t *testing.T) {
 	}
 	if seen < 8 {
 		t.Errorf("only %d names of codecs in the help of all commands", seen)
+	}
+}
+
+// The help of a command fits in a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	for _, name := range []string{"", "fit", "fit --help-all", "describe", "predict", "adapt", "plan", "simulate", "results", "bench", "info", "model"} {
+		stdout, _, code := difaltCommand(t, append(strings.Fields(name), "--help")...)
+		if code != 0 || stdout == "" {
+			t.Errorf("%s --help: exit code %d", name, code)
+		}
+		for line := range strings.Lines(stdout) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s --help: a line of %d: %s", name, n, line)
+			}
+		}
+	}
+}
+
+// The help of fit is a page of 60 lines; --help-all has every flag.
+func TestHelpOfFit(t *testing.T) {
+	page, _, code := difaltCommand(t, "fit", "--help")
+	all, _, codeAll := difaltCommand(t, "fit", "--help-all")
+	if n := strings.Count(page, "\n"); code != 0 || codeAll != 0 || n > 60 || !strings.Contains(page, "--help-all") {
+		t.Errorf("exit codes %d and %d, a page of %d lines", code, codeAll, n)
+	}
+	newFitFlags().set.VisitAll(func(f *pflag.Flag) {
+		if !regexp.MustCompile(`(?m)^ .*--` + f.Name + `\b`).MatchString(all) {
+			t.Errorf("--help-all has no --%s", f.Name)
+		}
+	})
+}
+
+// What the help says about exit codes is what there is.
+func TestHelpNamesExitCodes(t *testing.T) {
+	stdout, _, _ := difaltCommand(t, "--help")
+	for _, code := range []int{exitFailure, exitUsage, exitPeer, exitDiverged, exitInterrupted, exitTerminated} {
+		if !regexp.MustCompile(fmt.Sprintf(`\b%d\b`, code)).MatchString(stdout) {
+			t.Errorf("exit code %d is not there", code)
+		}
 	}
 }

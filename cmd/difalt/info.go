@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -19,7 +20,12 @@ func newInfoCommand() *cobra.Command {
 		Use:   "info",
 		Short: "Show versions, processor and the kernel in use",
 		Long: `Show what computes on this machine: versions, processor, and the kernel that
-was chosen for it. The environment variable DIFALT_KERNEL forces another one.`,
+was chosen for it. The environment variable DIFALT_KERNEL forces another one, and
+DIFALT_SCHEDULE one of the schedules, by which the kernel asks memory for samples ahead
+of their use: shareK (K eighths of a task in the first of its two passes, the rest in
+the second), x2 (in twice as many streams), -64k (not more than that ahead), nearK (for
+ranks of 13 and more: K features ahead in the same rows), rows-64k and none. Schedules
+change speed, and no bit of a result.`,
 		Example: `  difalt info
   DIFALT_KERNEL=generic difalt info`,
 		Args: noArguments,
@@ -58,6 +64,8 @@ func facts() []fact {
 		{"kernel", k.Kernel},
 		{"available", strings.Join(k.Available, " ")},
 		{"build", k.Build},
+		{"schedule", cmp.Or(k.Schedule, "measured in the first iterations of a run")},
+		{"schedules", cmp.Or(strings.Join(k.Schedules, " "), "no choice with this kernel")},
 		{"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
 	}
 	if k.Library != "" {

@@ -119,7 +119,8 @@ func TestMissingMean(t *testing.T) {
 func TestInputUsageErrors(t *testing.T) {
 	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
 	for _, c := range []struct{ flag, value, want string }{
-		{"--delimiter", "", `--delimiter is ""`},
+		{"--decimal", ";", `the decimal mark is ';': want '.' or ','; say which with --decimal . or --decimal ,`},
+		{"--dates", "ydm", `the order of dates is "ydm"`},
 		{"--delimiter", ",,", `--delimiter is ",,"`},
 		{"--missing", "median", `--missing is "median": want refuse, drop or mean`},
 	} {

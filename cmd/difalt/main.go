@@ -8,57 +8,161 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
 
 // Exit codes other than 0.
 const (
-	exitFailure     = 1
-	exitUsage       = 2
+	exitFailure     = 1   // a file, its content, memory or a disk is not as needed
+	exitUsage       = 2   // the command line is wrong
 	exitPeer        = 3   // another node of the network has failed, or refuses this one
+	exitDiverged    = 4   // the iterations diverged
 	exitInterrupted = 130 // as shells report a program that SIGINT ended
+	exitTerminated  = 143 // and one that SIGTERM ended
 )
 
 func main() {
 	kernel.UseOpenBLAS()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default comes back, so that a second one ends a
-	// program that does not stop by itself.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// errTerminated is the cause of a context that SIGTERM ended.
+var errTerminated = errors.New("terminated")
+
+// untilSignal returns a context that ends with SIGINT or SIGTERM. After the first signal
+// the default comes back, so that a second one ends a program that does not stop by
+// itself.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		if s == syscall.SIGTERM {
+			cancel(errTerminated)
+			return
+		}
+		cancel(nil)
+	}()
+	return ctx
 }
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &checkedWriter{out: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
+		err = out.err
+	}
+	var told *toldError
+	if errors.As(err, &told) {
+		return told.code
+	}
+	return complain(ctx, stderr, err)
+}
+
+// complain says what went wrong, if anything did, and returns the exit code for it.
+func complain(ctx context.Context, stderr io.Writer, err error) int {
+	if err == nil {
 		return 0
 	}
-	// Errors of package difalt carry the same prefix.
-	fmt.Fprintf(stderr, "difalt: %s\n", strings.TrimPrefix(err.Error(), "difalt: "))
+	fmt.Fprintf(stderr, "difalt: %s\n", sentence(err))
+	return exitCode(ctx, err)
+}
+
+// sentence returns the message of an error as one line that a terminal can show. Errors
+// of package difalt carry the prefix that messages of the program begin with.
+func sentence(err error) string {
+	s := strings.TrimPrefix(err.Error(), "difalt: ")
+	s = strings.ReplaceAll(s, ": difalt: ", ": ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// exitCode returns the exit code for an error of a command.
+func exitCode(ctx context.Context, err error) int {
 	var usage *usageError
 	var peer *consensus.PeerError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errTerminated):
+		return exitTerminated
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &peer):
 		return exitPeer
+	case errors.Is(err, difalt.ErrDiverged):
+		return exitDiverged
 	}
 	return exitFailure
 }
+
+// A checkedWriter remembers the first error of the writer behind it: a report that
+// nobody can read is a failure, wherever it is printed.
+type checkedWriter struct {
+	out io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(b []byte) (int, error) {
+	n, err := w.out.Write(b)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("cannot write to the standard output: %w", pathless(err))
+	}
+	return n, err
+}
+
+// pathless strips operation and path from an error about a file.
+func pathless(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// untilCanceled does work that does not watch the context. When that ends, the work is
+// left behind: the program ends, too.
+func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T, err error) {
+	done := make(chan struct{})
+	var late T
+	var lateErr error
+	go func() {
+		defer close(done)
+		late, lateErr = work()
+	}()
+	select {
+	case <-done:
+		return late, lateErr
+	case <-ctx.Done():
+		return result, &interruptedError{"interrupted: nothing was written"}
+	}
+}
+
+// A toldError has been reported.
+type toldError struct{ code int }
+
+func (e *toldError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // A usageError is a mistake in the command line: it ends the program with
 // exitUsage.
@@ -80,3 +184,10 @@ func flagError(f *pflag.FlagSet, err error) error {
 	}
 	return &usageError{err}
 }
+
+// An interruptedError says what Ctrl-C left.
+type interruptedError struct{ text string }
+
+func (e *interruptedError) Error() string { return e.text }
+
+func (e *interruptedError) Unwrap() error { return context.Canceled }

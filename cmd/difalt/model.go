@@ -45,7 +45,7 @@ func newModelCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := model.Load(args[0])
+			m, err := loadModel(args[0])
 			if err != nil {
 				return err
 			}
@@ -79,19 +79,17 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	}
 	line("features", "%d%s", len(m.Features()), constant)
 	line("rank", "%d", m.Rank())
-	line("ridge", "%s", short(p.Ridge))
-	if noise := m.Noise(); noise > 0 {
-		line("noise", "%s, standard deviation in the unit of the target", short(noise))
-	} else {
-		line("noise", "not known: too few training rows")
-	}
+	line("noise", "%s, standard deviation in the unit of the target", short(m.Noise()))
+	intercept, others := m.Spread()
+	line("intercepts", "differ by %s between tasks, beside the axes", short(intercept))
+	line("slopes", "differ by %s for every standardised feature, beside the axes", short(others))
 	loadings, values := m.Loadings()
 	rows := text.Table{{"feature", "mean"}}
 	for j := range values {
 		rows[0] = append(rows[0], fmt.Sprintf("axis %d", j+1))
 	}
 	for i, name := range m.ScaledFeatures() {
-		row := []string{name, decimal(p.Mean[i])}
+		row := []string{name, decimal(p.Mean[i] * p.Scaling.TargetScale)}
 		for j := range values {
 			row = append(row, decimal(loadings.At(i, j)))
 		}
@@ -99,11 +97,15 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	}
 	fmt.Fprintf(w, "\nWhat tasks share (mean) and differ by (axes), for standardised features, in the\nunit of the target:\n\n")
 	rows.Write(w)
+	if len(values) == 0 {
+		fmt.Fprintf(w, "\nTasks share no axes.\n")
+		return
+	}
 	shown := make([]string, len(values))
 	for j, v := range values {
 		shown[j] = short(v)
 	}
-	fmt.Fprintf(w, "\nSingular values of the deviations: %s.\n", strings.Join(shown, ", "))
+	fmt.Fprintf(w, "\nStandard deviations along the axes: %s.\n", strings.Join(shown, ", "))
 }
 
 // trainingRows says how many rows the tasks were trained on.

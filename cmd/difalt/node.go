@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,9 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/difalt"
 	engine "github.com/difalt/difalt/engine/grpc"
 	"github.com/difalt/difalt/fit"
 	"github.com/spf13/cobra"
@@ -35,44 +31,61 @@ A neighbour that cannot be reached is dialled again and again, and the log says 
 connection that breaks is made again, and nothing is lost. SIGTERM or Ctrl-C ends the
 training at all nodes together, in the same iteration: all write what they have.
 
+With --checkpoint, given to all nodes, each keeps its state every so many iterations. A
+node that was killed is started again by the same command; the others wait for it, and all
+go on from the last iteration that everybody has, with the same bits. SIGTERM then makes
+all keep their state: the node ends, and the others wait for it.
+
 The exit code is 0 when all went well, 1 when this node failed, 2 for a mistake in the
-command line, 3 when another node failed or refuses this one, and 130 when the training
-was interrupted. A node that fails tells the others, which end with 3 and its name.`
+command line, 3 when another node failed or refuses this one, 130 when the training was
+interrupted, here or at another node, and 143 when this process got SIGTERM. A node that
+fails tells the others, which end with 3 and its name.`
 
 const nodeExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c=host-c:7001 --out keys
   difalt node --cluster keys/cluster.json --key keys/a.key --data mine.csv \
-      --task clinic --target score --drop patient --model mine.npz      (on a; likewise on b and c)`
+      --task clinic --target score --drop patient --model mine.npz      (on a; likewise on b and c)
+
+  mpirun -np 4 difalt node --engine mpi --data 'site-%d.csv' --model 'm-%d.npz' \
+      --task clinic --target score --drop patient      (on one site; %d is the number of the process)`
 
 // nodeFlags are the flags of node: those of fit that concern one node, and who it is.
 type nodeFlags struct {
 	*fitFlags
-	member   memberFlags
-	log      string
-	every    time.Duration
-	untilEOF bool
-	set      *pflag.FlagSet
+	member     memberFlags
+	checkpoint checkpointFlags
+	metrics    string
+	engine     string
+	log        string
+	every      time.Duration
+	stay       bool
+	untilEOF   bool
+	set        *pflag.FlagSet
 }
 
-// The network is in cluster.json; a page needs all tasks.
-var notForNodes = map[string]bool{"graph": true, "weights": true, "node": true, "nodes": true, "report": true}
+// A page needs all tasks.
+var notForNodes = map[string]bool{"node": true, "nodes": true, "report": true}
 
 // sharedFlags are those that must be the same at all nodes, beyond what the tables say.
 var sharedFlags = []string{
-	"task", "target", "tune", "rank", "auto", "method", "agree", "compress", "starts", "rounds", "init-rounds", "power-iterations", "iterations", "tolerance",
-	"step", "normalize-tasks", "ridge", "mean", "standardize", "intercept", "folds", "baselines", "seed",
+	"task", "target", "rank", "auto", "method", "agree", "compress", "starts", "rounds", "init-rounds", "power-iterations", "iterations", "tolerance",
+	"step", "normalize-tasks", "intercept", "ridge", "mean-ridge", "folds", "seed",
 }
 
 func newNodeFlags() *nodeFlags {
 	f := &nodeFlags{fitFlags: newFitFlags(), set: pflag.NewFlagSet("node", pflag.ContinueOnError)}
 	f.set.SortFlags = false
 	f.member.add(f.set)
+	f.checkpoint.add(f.set)
+	f.set.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus on `ADDRESS`, at /metrics, and /healthz and /readyz")
 	f.fitFlags.set.VisitAll(func(flag *pflag.Flag) {
 		if !notForNodes[flag.Name] {
 			f.set.AddFlag(flag)
 		}
 	})
+	f.set.StringVar(&f.engine, "engine", "grpc", "what carries messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)")
 	f.set.StringVar(&f.log, "log", "text", "how to log, to standard error: text or json")
 	f.set.DurationVar(&f.every, "log-every", 5*time.Second, "how often to log how far the training is, `TIME`")
+	f.set.BoolVar(&f.stay, "stay", false, "when all is done, wait for SIGTERM: where a process that ends is started again")
 	f.set.BoolVar(&f.untilEOF, "until-eof", false, "leave when standard input ends")
 	_ = f.set.MarkHidden("until-eof")
 	return f
@@ -87,6 +100,9 @@ func newNodeCommand() *cobra.Command {
 			if err := flags.resolve(); err != nil {
 				return err
 			}
+			if err := flags.checkEngine(); err != nil {
+				return err
+			}
 			ctx := cmd.Context()
 			if flags.untilEOF {
 				var cancel context.CancelFunc
@@ -97,6 +113,9 @@ func newNodeCommand() *cobra.Command {
 					_, _ = io.Copy(io.Discard, os.Stdin)
 					cancel()
 				}()
+			}
+			if flags.engine == "mpi" {
+				return flags.runMPI(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			return flags.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -120,7 +139,7 @@ func (f *nodeFlags) resolve() error {
 		return usagef("--log-every is %v: must be positive", f.every)
 	}
 	f.options.Agreement.RoundByRound = true
-	return nil
+	return f.checkpoint.check(f.set.Changed)
 }
 
 // run trains: the report goes to stdout, the log to stderr.
@@ -129,128 +148,52 @@ func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	node, _, err := f.member.identify(cluster)
+	id, err := f.member.identify(cluster)
 	if err != nil {
 		return err
 	}
-	out, err := f.openOutputs()
-	if err != nil {
-		return err
-	}
-	defer out.close()
-	t, err := readFiles(f.data, f.columns)
-	if err != nil {
-		return err
-	}
-	t.AssignNode(cluster.Nodes[node].Name)
-	c, err := f.config(t)
-	if err != nil {
-		return err
-	}
-	reportMissing(stdout, t)
-	log := newNodeLog(stderr, f.log)
-	m, err := f.member.start(cluster, engine.Options{Terms: f.terms(c), Report: func(s string) { log.Info(s) }})
-	if err != nil {
-		return err
-	}
-	trace := &trace{}
-	if out.trace != nil {
-		c.Options.Observer = trace.observe
-	}
-	status := &nodeStatus{log: log, member: m}
-	c.Progress = status.progress
-	stop := status.watch(f.every)
-	defer stop()
-	err = f.train(ctx, m, t, c, out, trace, stdout)
-	switch {
-	case err == nil:
-		err = m.transport.Close()
-	case errors.Is(err, context.Canceled):
-		m.transport.Leave(errors.New("interrupted"))
-	default:
-		m.transport.Leave(err)
-	}
-	return m.explain(err)
+	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node(), stdout: stdout, log: newNodeLog(stderr, f.log)}
+	r.start = func(o engine.Options) (*member, error) { return f.member.start(cluster, o) }
+	return r.run(ctx)
 }
 
-// train joins the others, fits, and writes the results.
-func (f *nodeFlags) train(ctx context.Context, m *member, t *dataset.Table, c *fit.Config, out *outputs, trace *trace, stdout io.Writer) error {
-	if err := m.transport.Join(ctx); err != nil {
-		if errors.Is(err, context.Canceled) {
-			return &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
+// run trains with the nodes to which start connects.
+func (r *nodeRun) run(ctx context.Context) (err error) {
+	if r.out, err = r.openOutputs(); err != nil {
+		return err
+	}
+	defer r.out.close()
+	r.status = &nodeStatus{log: r.log, name: r.cluster.Nodes[r.node].Name}
+	if r.metrics != "" {
+		stop, err := serveMetrics(r.metrics, r.status)
+		if err != nil {
+			return fmt.Errorf("--metrics: %w", err)
 		}
+		defer stop()
+	}
+	if err := r.watched(ctx); err != nil || !r.stay {
 		return err
 	}
-	w, err := m.cluster.Weights()
-	if err != nil {
-		return err
-	}
-	if c.Network, err = consensus.New(w, m.transport); err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v, rank %d\n\n",
-		f.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w, c.Options.Rank)
-	fitted, report, err := fit.Fit(ctx, t, *c)
-	if errors.Is(err, context.Canceled) {
-		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
-	}
-	if err != nil {
-		return err
-	}
-	trace.curve.Method = fitted.Parameters().Method
-	if err := out.write(fitted, trace); err != nil {
-		return err
-	}
-	printReport(stdout, report, c)
-	f.printFiles(stdout)
-	if report.Result.Status == difalt.Canceled {
-		// The others know, and have what they need: there is nothing to tell them.
-		_ = m.transport.Close()
-		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.options.Iterations)}
-	}
+	r.log.Info("done, waits to be ended")
+	<-ctx.Done()
 	return nil
 }
 
-// config returns what fit.Fit wants, but for the network. Defaults must not depend on
-// how many tasks this node has.
-func (f *nodeFlags) config(t *dataset.Table) (*fit.Config, error) {
-	o := f.options
-	o.Rank = f.rank
-	if !f.set.Changed("rank") {
-		o.Rank = 3
-		if f.tune {
-			o.Rank = 5
-		}
-		o.Rank = min(o.Rank, len(t.Features()))
-	}
-	if o.Rank > len(t.Features()) {
-		return nil, usagef("--rank is %d: there are %d features", o.Rank, len(t.Features()))
-	}
-	train, err := t.Split(f.split)
-	if err != nil {
-		return nil, err
-	}
-	return &fit.Config{
-		Options: o, Train: train,
-		NoMean: f.mean == "none", Standardize: f.standardize, Intercept: f.intercept,
-		Auto: f.auto, Starts: f.starts, Tune: f.tune, Ridge: f.ridgeValue, TuneRidge: f.tuneRidge, Folds: f.folds, Baselines: f.baselines, Release: true,
-		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
-	}, nil
+func (r *nodeRun) watched(ctx context.Context) error {
+	defer r.status.watch(r.every)()
+	return r.train(ctx)
 }
 
 // terms are what neighbours compare when they connect. Fit compares the columns.
 func (f *nodeFlags) terms(c *fit.Config) (terms []engine.Term) {
 	for _, name := range sharedFlags {
 		value := f.set.Lookup(name).Value.String()
-		switch name {
-		case "rank":
-			value = fmt.Sprint(c.Options.Rank)
-		case "tolerance":
+		if name == "tolerance" {
 			value = fmt.Sprint(c.Options.Tolerance) // --trace has a say in it
 		}
 		terms = append(terms, engine.Term{What: "--" + name, Value: value})
 	}
-	return terms
+	return append(terms, f.checkpoint.term())
 }
 
 // newNodeLog returns the log of a node.

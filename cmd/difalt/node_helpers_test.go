@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-
 	"fmt"
 	"net"
 	"os"
@@ -145,7 +144,7 @@ func federate(t *testing.T, graph string, through func(address string) string) *
 			t.Fatal(err)
 		}
 		f.listen = append(f.listen, l.Addr().String())
-		l.Close()
+		defer l.Close() // when all have a port of their own
 		address := f.listen[len(f.listen)-1]
 		if through != nil {
 			address = through(address)
@@ -221,7 +220,7 @@ func load(t *testing.T, path string) *model.Model {
 func (f *federation) sameBits(t *testing.T, what string, whole *model.Model) {
 	t.Helper()
 	all, tasks := whole.Parameters(), 0
-	r := whole.Rank()
+	d := all.Scaling.Width()
 	at := map[string]int{}
 	for k, task := range all.Tasks {
 		at[task] = k
@@ -231,8 +230,8 @@ func (f *federation) sameBits(t *testing.T, what string, whole *model.Model) {
 		p := m.Parameters()
 		type shared struct{ a, b any }
 		for part, x := range map[string]shared{
-			"node": {p.Nodes, all.Nodes[i : i+1]}, "U": {p.U[0].Data(), all.U[i].Data()}, "mean": {p.Mean, all.Mean},
-			"scaling": {p.Scaling, all.Scaling}, "ridge and noise": {[]float64{p.Ridge, p.NoiseVariance}, []float64{all.Ridge, all.NoiseVariance}},
+			"node": {p.Nodes, all.Nodes[i : i+1]}, "prior": {p.Prior, all.Prior}, "mean": {p.Mean, all.Mean},
+			"scaling": {p.Scaling, all.Scaling},
 		} {
 			if !reflect.DeepEqual(x.a, x.b) {
 				t.Errorf("%s: %s: %s differs from that in one process: %v, want %v", what, name, part, x.a, x.b)
@@ -240,7 +239,7 @@ func (f *federation) sameBits(t *testing.T, what string, whole *model.Model) {
 		}
 		for k, task := range p.Tasks {
 			j := at[task]
-			if !reflect.DeepEqual(p.B[k*r:][:r], all.B[j*r:][:r]) || !reflect.DeepEqual(p.Precision[k*r*r:][:r*r], all.Precision[j*r*r:][:r*r]) {
+			if !reflect.DeepEqual(p.Theta[k*d:][:d], all.Theta[j*d:][:d]) {
 				t.Errorf("%s: %s: task %s differs from that in one process", what, name, task)
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net"
@@ -17,14 +16,17 @@ import (
 
 // memberFlags say which node of which network this process is.
 type memberFlags struct {
-	cluster, key, listen   string
+	cluster, key, cert     string
+	listen                 string
 	listenFD               int
+	inherited              *os.File // listenFD, once it has been used
 	joining, round, rejoin time.Duration
 }
 
 func (f *memberFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.cluster, "cluster", "", "`FILE` that says who the nodes are: cluster.json (required)")
 	s.StringVar(&f.key, "key", "", "`FILE` with the key of this node, which says which of them it is (required)")
+	s.StringVar(&f.cert, "cert", "", "`FILE` with the certificate for that key, where cluster.json has an authority and no key of this node")
 	s.StringVar(&f.listen, "listen", "", "`ADDRESS` to listen on (default: that of the node in cluster.json)")
 	s.IntVar(&f.listenFD, "listen-fd", 0, "use the listening socket that is open as this file")
 	_ = s.MarkHidden("listen-fd")
@@ -64,34 +66,44 @@ func (f *memberFlags) readCluster() (*engine.Cluster, error) {
 type member struct {
 	cluster   *engine.Cluster
 	node      int
-	transport *engine.Transport
+	transport nodeTransport
+	trained   bool // all that the others need has been sent
+}
+
+// A nodeTransport is what an engine offers to a node.
+type nodeTransport interface {
+	consensus.Transport
+	Join(ctx context.Context) error
+	Waiting() (peers []int, since time.Time)
+	Beyond(peer int) []int
+	Stats() engine.Stats
+	Leave(why error)
 }
 
 func (m *member) name() string { return m.cluster.Nodes[m.node].Name }
 
-// identify returns which node the key is that of.
-func (f *memberFlags) identify(c *engine.Cluster) (int, ed25519.PrivateKey, error) {
+// identify returns who this process is.
+func (f *memberFlags) identify(c *engine.Cluster) (*engine.Identity, error) {
 	if f.key == "" {
-		return 0, nil, usagef("--key is missing: need the key of a node")
+		return nil, usagef("--key is missing: need the key of a node")
 	}
-	key, err := engine.ReadKey(f.key)
-	if err != nil {
-		return 0, nil, fmt.Errorf("--key: %w", err)
+	id, err := engine.ReadIdentity(c, f.key, f.cert)
+	switch {
+	case err != nil && f.cert != "":
+		return nil, fmt.Errorf("--cert and --key: %w", err)
+	case err != nil:
+		return nil, fmt.Errorf("--key: %w", err)
 	}
-	pin := engine.PinOf(key.Public().(ed25519.PublicKey))
-	node := c.NodeOf(pin)
-	if node < 0 {
-		return 0, nil, fmt.Errorf("--key: %s is the key %s, which is that of no node in %s", f.key, pin, f.cluster)
-	}
-	return node, key, nil
+	return id, nil
 }
 
 // open listens where the node should.
 func (f *memberFlags) open(address string) (net.Listener, error) {
 	if f.listenFD > 0 {
-		file := os.NewFile(uintptr(f.listenFD), "listener")
-		defer file.Close()
-		return net.FileListener(file)
+		if f.inherited == nil {
+			f.inherited = os.NewFile(uintptr(f.listenFD), "listener")
+		}
+		return net.FileListener(f.inherited)
 	}
 	if f.listen != "" {
 		address = f.listen
@@ -125,20 +137,20 @@ func (f *memberFlags) start(c *engine.Cluster, o engine.Options) (*member, error
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	node, key, err := f.identify(c)
+	id, err := f.identify(c)
 	if err != nil {
 		return nil, err
 	}
-	l, err := f.open(c.Nodes[node].Address)
+	l, err := f.open(c.Nodes[id.Node()].Address)
 	if err != nil {
 		return nil, err
 	}
 	o.JoinTimeout, o.RoundTimeout, o.RejoinTimeout = f.joining, f.round, f.rejoin
-	t, err := engine.New(c, key, l, o)
+	t, err := engine.New(c, id, l, o)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &member{c, node, t}, nil
+	return &member{cluster: c, node: id.Node(), transport: t}, nil
 }
 
 // explain puts the failure of another node into words.

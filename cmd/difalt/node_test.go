@@ -22,10 +22,10 @@ func TestNodesSameBits(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1"},
-		{"--method", "dif", "--compress", "int8", "--tune", "--folds", "2", "--rank", "2", "--iterations", "8"},
-		{"--method", "dec", "--agree", "chebyshev", "--baselines=false"},
-		{"--method", "altgdmin", "--mean", "none", "--ridge", "2"},
-		{"--method", "dgd", "--compress", "float32", "--standardize=false"},
+		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
+		{"--method", "dec", "--agree", "chebyshev"},
+		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf"},
+		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
 	} {
 		what := strings.Join(flags, " ")
 		f := federate(t, "path", nil)
@@ -85,7 +85,7 @@ func TestUpEnds(t *testing.T) {
 	}
 	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
 	_ = list[1].cmd.Process.Kill()
-	if code := list[0].code(t, 20*time.Second); code != exitInterrupted || !strings.Contains(list[0].err.String(), "difalt: interrupted after") {
+	if code := list[0].code(t, 20*time.Second); code != exitTerminated || !strings.Contains(list[0].err.String(), "difalt: interrupted after") {
 		t.Errorf("exit code %d: %s", code, tail(list[0]))
 	}
 	for i, f := range folders {
@@ -104,7 +104,7 @@ func TestUpEnds(t *testing.T) {
 }
 
 // long are flags of a training that does not end by itself.
-var long = []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--ridge", "2", "--baselines=false", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
+var long = []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--ridge", "2", "--rank", "2", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
 
 // training waits until all nodes are in the iterations.
 func training(t *testing.T, list []*process) {
@@ -198,7 +198,11 @@ func TestTerminated(t *testing.T) {
 	for i, p := range list {
 		code := p.code(t, 10*time.Second)
 		m := after.FindStringSubmatch(p.err.String())
-		if code != exitInterrupted || m == nil {
+		want := exitInterrupted
+		if i == 0 {
+			want = exitTerminated
+		}
+		if code != want || m == nil {
 			t.Fatalf("%s ends with %d: %s", nodeNames[i], code, tail(p))
 		}
 		iterations = append(iterations, m[1])
@@ -212,7 +216,7 @@ func TestTerminated(t *testing.T) {
 	alone := launch(t, federate(t, "path", nil).arguments(0)...)
 	alone.said(t, "stage=joining")
 	_ = alone.cmd.Process.Signal(syscall.SIGTERM)
-	if code := alone.code(t, 5*time.Second); code != exitInterrupted || !strings.Contains(alone.err.String(), "waiting for the neighbours") {
+	if code := alone.code(t, 5*time.Second); code != exitTerminated || !strings.Contains(alone.err.String(), "waiting for the neighbours") {
 		t.Errorf("alone: exit code %d: %s", code, tail(alone))
 	}
 }

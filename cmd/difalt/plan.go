@@ -18,15 +18,17 @@ With kappa the condition number of the true coefficients, mu their incoherence a
 gamma the second largest eigenvalue modulus of the mixing weights, Theorem 1 of the
 paper takes
 
-  T_pm       = C kappa^2 (log d + log kappa)                        power iterations
-  T_con,init = C (log L + log d + log r + log kappa) / log(1/gamma) rounds in each
+  T_pm       = C kappa^2 (log d + log kappa)                 power iterations
+  T_con,init = C (log L + log d + log r + log kappa) / log(1/gamma)
+                                                              rounds in each
   T_GD       = C kappa^2 log(1/epsilon)                             iterations
-  T_con,GD   = C (log L + log r + log kappa) / log(1/gamma)         rounds in each
+  T_con,GD   = C (log L + log r + log kappa) / log(1/gamma)   rounds in each
   n T       >= C kappa^6 mu^2 (d+T) r (kappa^2 r + log(1/epsilon))  samples
 
 and Dec-AltGDmin needs averages as accurate as its result, in both of its phases:
 
-  T_con      = C (log L + log d + log kappa + kappa^2 log(1/epsilon)) / log(1/gamma)
+  T_con      = C (log L + log d + log kappa + kappa^2 log(1/epsilon))
+                 / log(1/gamma)
 
 The theory leaves the constants C open. By default they are what simulations near
 the paper's settings measured (see docs/theory.md, which also says where the
@@ -35,7 +37,7 @@ formulas are far off); --constants unit takes them as 1.`
 const planExamples = `  # the network and data of figure 1 of the paper, to a distance of 1e-10
   difalt plan --features 600 --tasks 600 --kappa 1.2 --weights equal
 
-  # the same on a ring: Dec-AltGDmin pays for poor connections, Dif-AltGDmin less
+  # the same on a ring: Dec-AltGDmin pays for poor connections, the other less
   difalt plan --features 600 --tasks 600 --kappa 1.2 --graph ring
 
   # all that is known of the network is its gamma and 4 neighbours a node
@@ -67,7 +69,11 @@ func newPlanCommand() *cobra.Command {
 		Example: planExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			plan, network, err := flags.plan()
+			var network string
+			plan, err := untilCanceled(cmd.Context(), func() (plan *experiment.Plan, err error) {
+				plan, network, err = flags.plan()
+				return plan, err
+			})
 			if err != nil {
 				return err
 			}
@@ -144,7 +150,7 @@ func (f *planFlags) network() (string, error) {
 			}
 		}
 		in.Links = in.Nodes * in.MaxDegree
-		words := fmt.Sprintf("%s, gamma %.3g", text.Plural(in.Nodes, "node"), in.Gamma)
+		words := fmt.Sprintf("%s on a network with gamma %.3g", text.Plural(in.Nodes, "node"), in.Gamma)
 		if in.MaxDegree > 0 {
 			words += ", " + text.Plural(in.MaxDegree, "neighbour") + " each"
 		}
@@ -156,12 +162,17 @@ func (f *planFlags) network() (string, error) {
 	if in.Nodes < 1 {
 		return "", usagef("--nodes is %d: need at least 1", in.Nodes)
 	}
+	if err := experiment.CheckNodes(in.Nodes); err != nil {
+		return "", fmt.Errorf("%w; --gamma takes the place of a graph", err)
+	}
 	setting := experiment.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
 	weights, err := setting.Mixing(1) // that of the first trial of simulate
 	if err != nil {
 		return "", flagError(f.set, err)
 	}
-	return weights.String(), in.SetNetwork(weights)
+	words := fmt.Sprintf("%s on %s of %s, %s weights, gamma %.3g",
+		text.Plural(in.Nodes, "node"), graphWords(f.graph), text.Plural(weights.Graph().Edges(), "edge"), f.weights, weights.Gamma())
+	return words, in.SetNetwork(weights)
 }
 
 func writePlanJSON(w io.Writer, p *experiment.Plan) error {

@@ -12,7 +12,7 @@ import (
 func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error {
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
-	fmt.Fprintf(w, "%s of %s, %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g\n\n",
+	fmt.Fprintf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g\n\n",
 		text.Plural(in.Tasks, "task"), text.Plural(in.Samples, "sample"), in.Features, in.Rank, in.Kappa, in.Mu, in.Epsilon)
 
 	t := text.Table{{"", "Dif-AltGDmin", "Dec-AltGDmin"}}
@@ -30,8 +30,8 @@ func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error
 		row("messages", func(m *experiment.MethodPlan) string { return whole(m.Total.Messages) })
 		row("MB sent", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Bytes/1e6) })
 	}
-	row("seconds of communication", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Communication) })
-	row("seconds of computation", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.3g", m.Total.Computation) })
+	row("seconds of network, modelled", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Communication) })
+	row("seconds of computing, modelled", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.3g", m.Total.Computation) })
 	row("operations of eq. (4)", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.2g", m.Operations) })
 	t.Write(w)
 
@@ -39,8 +39,8 @@ func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error
 	fmt.Fprintf(w, `
 Theorem 1 with constants %s: C = %g of T_pm, %g of T_con,init, %g of T_GD,
 %g of T_con,GD, %g of T_con of Dec-AltGDmin, %g of n T.
-Communication at %v; computation of the node with the
-most tasks. Eq. (4) counts the arithmetic of all nodes once a round.
+Network: %v; computing: that of the node with the
+most tasks. Nothing was measured. Eq. (4) counts the arithmetic of all nodes once a round.
 `, constants, c.Power, c.InitRounds, c.Iterations, c.Rounds, c.DecRounds, c.Samples, in.Time)
 	return nil
 }

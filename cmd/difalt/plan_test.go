@@ -14,9 +14,9 @@ func TestPlan(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	for _, want := range []string{"metropolis weights on ring (8 nodes, 8 edges), gamma 0.8", "40 tasks of 20 samples, 50 features, rank 3",
+	for _, want := range []string{"8 nodes on a ring of 8 edges, metropolis weights, gamma 0.8", "40 tasks of 20 samples with 50 features, rank 3",
 		"Dif-AltGDmin", "Dec-AltGDmin", "T_pm", "T_con,init", "T_GD", "T_con,GD", "largest gamma", "messages", "MB sent",
-		"seconds of communication", "Theorem 1 asks for", "constants measured"} {
+		"seconds of network, modelled", "Theorem 1 asks for", "constants measured"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output does not mention %q:\n%s", want, stdout)
 		}

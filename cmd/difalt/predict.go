@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/atomicfile"
@@ -23,25 +26,30 @@ knows; "difalt adapt" adds others. With --missing mean, missing features are the
 of the rows that the model was trained on. The output has one line a row, in the order of
 the table: the task and the prediction.
 
-With --standard-errors there are two more columns. stderr is the standard error of the
-prediction, as far as it comes from the coefficients of the task, which few training
-rows leave uncertain (the posterior by the ridge and the noise of the training
-rows); sample_stderr adds the noise: a single target is within 1.96 of them of the
-prediction in 95 of 100 cases. Both are empty for tasks without unique
-coefficients.`
+With --standard-errors there are two more columns. stderr is the standard error of
+the expected target: what the training rows of the task leave open about its
+coefficients, and what those of all tasks leave open about what tasks share.
+sample_stderr adds the noise: a single target is within 1.96 of them of the
+prediction in 95 of 100 cases. Both are empty where the model does not know these
+errors: one that is very large, or made from a problem file.`
 
 const predictExamples = `  # train on three quarters of the rows, predict all of them
-  difalt fit --data examples/clinics.csv --task clinic --target score --drop patient \
-      --model clinics-model.npz
-  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv
+  difalt fit --data examples/clinics.csv --task clinic --target score \
+      --drop patient --model clinics-model.npz
+  difalt predict --model clinics-model.npz --data examples/clinics.csv \
+      --out predictions.csv
 
   # and say how sure each prediction is
-  difalt predict --model clinics-model.npz --data examples/clinics.csv --out predictions.csv --standard-errors`
+  difalt predict --model clinics-model.npz --data examples/clinics.csv \
+      --out predictions.csv --standard-errors
+
+  # in a pipe
+  zcat new.csv.gz | difalt predict --model m.npz --data - --out - | head`
 
 // predictFlags are the flags of predict.
 type predictFlags struct {
 	model, data, task, out string
-	standardError          bool
+	standardError, safe    bool
 	input                  inputFlags
 }
 
@@ -57,7 +65,7 @@ func newPredictCommand() *cobra.Command {
 			if err := needFlags(cmd, "model", "data", "out"); err != nil {
 				return err
 			}
-			return f.run(cmd.OutOrStdout())
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -67,6 +75,7 @@ func newPredictCommand() *cobra.Command {
 	f.input.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
 	cmd.Flags().BoolVar(&f.standardError, "standard-errors", false, "add columns with standard errors")
+	cmd.Flags().BoolVar(&f.safe, "spreadsheet-safe", false, "put an apostrophe before names of tasks that a spreadsheet would take for a formula")
 	return cmd
 }
 
@@ -80,24 +89,36 @@ func needFlags(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-func (f *predictFlags) run(stdout io.Writer) error {
-	out, err := atomicfile.Create(f.out)
+func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	var paths files
+	if err := errors.Join(paths.reads("model", f.model), paths.reads("data", f.data)); err != nil {
+		return err
+	}
+	out, err := paths.create("out", f.out)
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return err
 	}
 	defer out.Close()
-	m, t, err := readForModel(f.model, f.data, f.task, f.input)
+	stdout = paths.textOutput(stdout, stderr)
+	m, err := loadModel(f.model)
+	if err != nil {
+		return err
+	}
+	t, err := readTable(ctx, stderr, m, f.data, f.task, "", f.input)
 	if err != nil {
 		return err
 	}
 	if f.standardError && m.Noise() == 0 {
 		return fmt.Errorf("%s: --standard-errors needs the noise, which too few training rows have left unknown", f.model)
 	}
-	y, err := m.PredictTable(t)
+	_, err = untilCanceled(ctx, func() (struct{}, error) {
+		y, err := m.PredictTable(t)
+		if err != nil {
+			return struct{}{}, fmt.Errorf("%s: %w", f.data, err)
+		}
+		return struct{}{}, f.writePredictions(out, m, t, y)
+	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.data, err)
-	}
-	if err := writePredictions(out, m, t, y, f.standardError); err != nil {
 		return err
 	}
 	if err := out.Commit(); err != nil {
@@ -108,19 +129,9 @@ func (f *predictFlags) run(stdout io.Writer) error {
 	return nil
 }
 
-// readForModel loads a model and a table with the model's features, without targets.
-func readForModel(modelPath, dataPath, task string, in inputFlags) (*model.Model, *dataset.Table, error) {
-	m, err := model.Load(modelPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	t, err := readTable(m, dataPath, task, "", in)
-	return m, t, err
-}
-
 // readTable reads a table with the model's features; target is the column of targets,
 // or empty to read none.
-func readTable(m *model.Model, path, task, target string, flags inputFlags) (*dataset.Table, error) {
+func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task, target string, flags inputFlags) (*dataset.Table, error) {
 	if task == "" {
 		task = m.Parameters().TaskColumn
 	}
@@ -132,7 +143,7 @@ func readTable(m *model.Model, path, task, target string, flags inputFlags) (*da
 	if err := flags.resolve(&o); err != nil {
 		return nil, err
 	}
-	in, err := readData(path, o)
+	in, err := readData(ctx, stderr, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +151,11 @@ func readTable(m *model.Model, path, task, target string, flags inputFlags) (*da
 }
 
 // writePredictions writes a line for every row, with standard errors if asked to.
-func writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y []float64, standardError bool) error {
+func (f *predictFlags) writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y []float64) error {
 	buf := bufio.NewWriterSize(out, 1<<16)
 	w := csv.NewWriter(buf)
 	record := []string{"task", "prediction"}
-	if standardError {
+	if f.standardError {
 		record = append(record, "stderr", "sample_stderr")
 	}
 	if err := w.Write(record); err != nil {
@@ -154,7 +165,10 @@ func writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y 
 	for i, v := range y {
 		task := t.Tasks()[t.Task(i)]
 		record = append(record[:0], task, number(v))
-		if standardError {
+		if f.safe {
+			record[0] = withoutFormula(task)
+		}
+		if f.standardError {
 			m.FillMissing(t.X(x, i))
 			_, e, err := m.PredictError(task, x)
 			if err != nil {
@@ -171,6 +185,18 @@ func writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y 
 		return err
 	}
 	return buf.Flush()
+}
+
+// withoutFormula returns a cell that no spreadsheet takes for a formula: those that begin
+// like one, but are no numbers, get an apostrophe in front, which says text.
+func withoutFormula(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return cell
+	}
+	return "'" + cell
 }
 
 // number returns a number for a CSV file, empty for NaN.

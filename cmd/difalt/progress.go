@@ -4,25 +4,28 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
-// plainInterval is how often progress is reported where there is no terminal.
-const plainInterval = 5 * time.Second
+// How often progress is reported: on a terminal, and elsewhere.
+const (
+	barInterval   = 100 * time.Millisecond
+	plainInterval = 5 * time.Second
+)
 
 // A progress reports how far a command is: a bar with rate and remaining time on
 // a terminal, a plain line now and then elsewhere. Its methods may be called from
 // several goroutines. A nil progress reports nothing.
 type progress struct {
-	bar *progressbar.ProgressBar // nil where there is no terminal
-
 	mu          sync.Mutex
 	out         io.Writer
-	what        string
+	width       func() int // of the terminal, nil where there is none
+	what, unit  string
 	done, total int64
 	start, last time.Time
 }
@@ -31,21 +34,16 @@ type progress struct {
 // is what is counted, in the form "it" of "20 it/s".
 func newProgress(out io.Writer, what, unit string, total int64) *progress {
 	now := time.Now()
-	p := &progress{out: out, what: what, total: total, start: now, last: now}
-	if !isTerminal(out) {
-		return p
+	p := &progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
+	if f, ok := out.(*os.File); ok && isTerminal(out) {
+		p.width = func() int {
+			columns, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0
+			}
+			return columns
+		}
 	}
-	p.bar = progressbar.NewOptions64(p.total,
-		progressbar.OptionSetWriter(out),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString(unit),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionFullWidth(),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetTheme(progressbar.ThemeUnicode),
-	)
 	return p
 }
 
@@ -54,28 +52,55 @@ func (p *progress) Add(n int64) {
 	if p == nil {
 		return
 	}
-	if p.bar != nil {
-		_ = p.bar.Add64(n) // a terminal that cannot show the bar is no reason to stop
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += n
+	interval := plainInterval
+	if p.width != nil {
+		interval = barInterval
+	}
 	now := time.Now()
-	if p.done >= p.total || now.Sub(p.last) < plainInterval {
+	if p.done < 1 || p.done >= p.total || now.Sub(p.last) < interval {
 		return
 	}
 	p.last = now
 	spent := now.Sub(p.start)
-	left := time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done))
-	fmt.Fprintf(p.out, "%s: %d %%, %s left\n", p.what, 100*p.done/p.total, left.Round(time.Second))
+	left := time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done)).Round(time.Second)
+	if p.width == nil {
+		fmt.Fprintf(p.out, "%s: %d %%, %s left\n", p.what, 100*p.done/p.total, left)
+		return
+	}
+	rate := strconv.FormatFloat(float64(p.done)/spent.Seconds(), 'f', 0, 64)
+	if p.done < 100*int64(spent.Seconds()) {
+		rate = fmt.Sprintf("%.2g", float64(p.done)/spent.Seconds())
+	}
+	// A terminal that cannot show the bar is no reason to stop.
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, float64(p.done)/float64(p.total), fmt.Sprintf("%s %s/s, %s left", rate, p.unit, left)))
+}
+
+// barLine returns a line shorter than the terminal is wide: what is done, the share of
+// it, a bar, and more, of which narrow terminals leave out the last ones. It is ASCII,
+// which every font has.
+func barLine(width int, what string, share float64, more string) string {
+	line := fmt.Sprintf("%s %3.0f %%", what, 100*share)
+	bar := min(width-1-len(line)-len(more)-len("  []  "), 60)
+	if bar < 5 {
+		bar, more = min(width-1-len(line)-len(" []"), 60), ""
+	}
+	if bar >= 5 {
+		full := int(share * float64(bar))
+		line += " [" + strings.Repeat("#", full) + strings.Repeat(".", bar-full) + "] " + more
+	}
+	line = strings.TrimRight(line, " ")
+	return line[:max(0, min(len(line), width-1))]
 }
 
 // Close removes the bar. Lines of other output may follow.
 func (p *progress) Close() {
-	if p != nil && p.bar != nil {
-		_ = p.bar.Clear()
-		_ = p.bar.Exit()
+	if p != nil && p.width != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
 

@@ -16,9 +16,10 @@ and curves.csv; the traces are not needed.
 
 The page is results.md, in Markdown, with figures in the sub-folder figures.`
 
-const resultsExamples = `  # the paper's figures, shortened to 5 trials, with both of its choices of weights
+const resultsExamples = `  # the paper's figures, shortened to 5 trials, with both kinds of weights
   difalt simulate --preset all --trials 5 --out runs/equal
-  difalt simulate --preset all --trials 5 --weights metropolis --out runs/metropolis
+  difalt simulate --preset all --trials 5 --weights metropolis \
+      --out runs/metropolis
   difalt results --from runs --out docs`
 
 func newResultsCommand() *cobra.Command {

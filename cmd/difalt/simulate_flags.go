@@ -49,9 +49,9 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.Memory, "memory", 0, "changes that the accelerated methods remember (default 7, without preconditioner 10)")
 	f.set.StringVar(&s.Preconditioner, "preconditioner", "", "`KIND` of step in the accelerated methods: scaled, none (no sums of b b' are sent) (default scaled)")
 	f.set.StringVar(&s.Reference, "reference", "", "measure distances from the `KIND`: truth, or pooled, the minimiser for the data of all nodes (default truth)")
-	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a float32 copy of the samples, corrected to the digits of float64")
-	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs), tree (exact sums along a tree) (default plain)")
-	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int8, int4 (default none)")
+	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a copy of the samples in 16 bits; the result has the digits of float64")
+	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs), tree (sums along a tree, exact without --compress) (default plain)")
+	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int16, int8, int4 (default none)")
 	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7; with scaled steps to 0.5 and from 10 rounds on (default 0, all speak)")
 	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
 	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")
@@ -62,6 +62,7 @@ func newSimulateFlags() *simulateFlags {
 	f.set.Float64Var(&s.Noise, "noise", s.Noise, "standard deviation of the noise on y (default 0)")
 	f.set.Float64Var(&s.Kappa, "kappa", s.Kappa, "condition number of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)")
 	f.time.add(f.set)
+	f.engine.add(f.set)
 	f.set.StringVar(&f.out, "out", "difalt-out", "output folder `DIR` (a preset's default is difalt-out/NAME)")
 	f.set.StringVar(&f.export, "export", "", "write the problem of trial 1 to `FILE`.npz as well")
 	f.set.BoolVar(&f.resume, "resume", true, "go on from the trials of the same settings in the output folder")
@@ -128,6 +129,9 @@ func (f *simulateFlags) one() (*simulation, error) {
 			return nil, usagef("--%s is %d: need at least %d", c.name, c.value, c.least)
 		}
 	}
+	if s.workers > maxWorkers {
+		return nil, usagef("--workers is %d: want at most %d", s.workers, maxWorkers)
+	}
 	if s.out == "" {
 		return nil, usagef("--out is empty: need a folder")
 	}
@@ -137,12 +141,19 @@ func (f *simulateFlags) one() (*simulation, error) {
 		}
 		s.setting.Methods = []string{experiment.Auto}
 	}
+	if err := s.engine.check(given, &s.setting); err != nil {
+		return nil, err
+	}
 	// With so few rounds as the iteration can do with, the start would be a poor one.
 	if !given("init-rounds") && (s.setting.Name == "" || given("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
 	var err error
 	if s.setting.Time, err = f.time.model(f.set); err != nil {
+		return nil, err
+	}
+	lanes, _ := experiment.Lanes(s.workers, s.trials)
+	if err := s.setting.CheckMemory(s.trials, lanes); err != nil {
 		return nil, err
 	}
 	if err := s.setting.Validate(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/experiment"
@@ -17,42 +18,63 @@ func describe(w io.Writer, s *experiment.Setting) {
 	if s.Name != "" {
 		fmt.Fprintf(w, "%s: ", s.Name)
 	}
-	how := fmt.Sprintf("%d rounds an iteration, %s", s.Rounds, s.AgreementText())
+	how := fmt.Sprintf("%s of averaging an iteration, %s", text.Plural(s.Rounds, "round"), s.AgreementText())
 	switch {
 	case slices.Equal(s.Methods, []string{experiment.Auto}):
 		how = "rounds and messages as Auto chooses"
 	case s.Agree == consensus.Tree.String():
-		how = "sums along a tree"
+		how = "exact sums along a tree"
 	}
-	fmt.Fprintf(w, "%d nodes, graph %s, %s weights, %s\n", s.Nodes, s.Graph, s.Weights, how)
-	data := "noiseless"
+	graph := graphWords(s.Graph)
+	if _, of, ok := strings.Cut(s.Graph, ":"); ok {
+		if strings.HasPrefix(s.Graph, "er:") {
+			of = "edge probability " + of
+		}
+		graph += fmt.Sprintf(" (%s)", of)
+	}
+	fmt.Fprintf(w, "%s on %s, %s weights,\n%s\n", text.Plural(s.Nodes, "node"), graph, s.Weights, how)
+	data := "no noise"
 	if s.Noise > 0 {
-		data = fmt.Sprintf("noise %g", s.Noise)
+		data = fmt.Sprintf("noise of %g", s.Noise)
 	}
 	if s.Kappa > 0 {
 		data += fmt.Sprintf(", condition number %g", s.Kappa)
 	}
-	fmt.Fprintf(w, "%d tasks of %d samples, %d features, rank %d, %s, seed %d\n\n", s.Tasks, s.Samples, s.Features, s.Rank, data, s.Seed)
+	fmt.Fprintf(w, "%s of %s with %s, rank %d, %s, seed %d\n\n", text.Plural(s.Tasks, "task"), text.Plural(s.Samples, "sample"), text.Plural(s.Features, "feature"), s.Rank, data, s.Seed)
+}
+
+// graphWords says what kind of graph a specification such as er:0.5 is.
+func graphWords(spec string) string {
+	kind, _, _ := strings.Cut(spec, ":")
+	switch kind {
+	case "er":
+		return "a random graph"
+	case "complete":
+		return "a complete graph"
+	case "exponential":
+		return "an exponential graph"
+	}
+	return "a " + kind
 }
 
 // report prints what it took each method, and where the files are.
 func report(w io.Writer, sum *experiment.Summary, folder *experiment.Folder) error {
-	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "seconds"}}
+	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "network", "computing"}}
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
 		for _, target := range []float64{1e-6, 1e-10} {
 			row = append(row, iterationsTo(&m, target))
 		}
-		row = append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f", m.Seconds))
+		row = append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f s", m.Communication), fmt.Sprintf("%.2f s", m.Computation))
 		t = append(t, row)
 	}
 	t.Write(w)
 	fmt.Fprintf(w, `
-%s. distance: subspace distance of node 0 after %d iterations; to 1e-6,
-1e-10: iterations until it is that small; seconds: of computation and of
-communication at %s.
+%s. distance: subspace distance of node 0 after %s;
+to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
+%s; computing: measured, of the slowest node.
 
-`, medians(sum.Trials), sum.Setting.Iterations, sum.Setting.Time)
+`, medians(sum.Trials), text.Plural(sum.Setting.Iterations, "iteration"), sum.Setting.Time)
 	_, err := fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
 		filepath.Clean(folder.Path(experiment.FigureFile+".png")), filepath.Clean(folder.Path(experiment.TraceFile)), filepath.Clean(folder.Path(experiment.SummaryFile)))
 	return err

@@ -184,11 +184,11 @@ func TestSimulateInterrupted(t *testing.T) {
 		}
 	}()
 	var out, err bytes.Buffer
-	args := append([]string{"simulate", "--out", dir, "--trials", "1000000"}, tiny...)
+	args := append([]string{"simulate", "--out", dir, "--trials", "100000"}, tiny...)
 	if code := run(ctx, args, &out, &err); code != exitInterrupted {
 		t.Fatalf("exit code %d: %s", code, err.String())
 	}
-	if !strings.Contains(err.String(), "interrupted") || !strings.Contains(err.String(), "of 1000000 trials") {
+	if !strings.Contains(err.String(), "interrupted") || !strings.Contains(err.String(), "of 100000 trials") {
 		t.Errorf("message is %q", err.String())
 	}
 	trials, e := experiment.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))

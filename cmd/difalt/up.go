@@ -28,7 +28,9 @@ away. The models have the same bits as those of "difalt node" on as many machine
 
 A line a process says how far it is; under them is for which node all others wait. The
 report is that of the first node: the errors are those of all nodes, the tasks its own.
-With --model m.npz node a writes m-a.npz. Ctrl-C ends the training at all nodes together.`
+With --model m.npz node a writes m-a.npz. Ctrl-C ends the training at all nodes together.
+With --checkpoint a process that is killed is started again, and when up itself has ended
+the same command goes on from where all nodes can.`
 
 const upExamples = `  difalt up --data 'site-*.csv' --task clinic --target score --drop patient --model m.npz
   difalt up -n 4 --data 'site-*.csv' --task clinic --target score --graph path --agree plain --compress int8`
@@ -42,7 +44,7 @@ type upFlags struct {
 
 // Flags of node that up gives, or that have another meaning there.
 var notForUp = map[string]bool{
-	"cluster": true, "key": true, "listen": true, "listen-fd": true, "log": true, "log-every": true, "until-eof": true, "trace": true,
+	"engine": true, "cluster": true, "key": true, "cert": true, "listen": true, "listen-fd": true, "log": true, "log-every": true, "until-eof": true, "trace": true, "metrics": true, "stay": true,
 }
 
 func newUpCommand() *cobra.Command {
@@ -54,9 +56,6 @@ func newUpCommand() *cobra.Command {
 			f.set.AddFlag(flag)
 		}
 	})
-	for _, name := range []string{"graph", "weights"} {
-		f.set.AddFlag(f.fitFlags.set.Lookup(name))
-	}
 	cmd := &cobra.Command{
 		Use: "up --data PATTERN", Short: "Train on this machine with one process a file", Long: upHelp, Example: upExamples, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -124,14 +123,16 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	board := newBoard(stderr, names)
 	var children []*child
 	for i, name := range names {
-		ch, err := f.launch(folder, name, paths[i], len(names), listeners[i], board.of(i))
-		if err != nil {
+		ch := &child{name: name, arguments: f.arguments(folder, name, paths[i], len(names)), listener: listeners[i], line: board.of(i)}
+		if f.checkpoint.dir != "" {
+			ch.revivals = maxRevivals
+		}
+		if err := ch.launch(); err != nil {
 			stopAll(children)
 			return fmt.Errorf("node %q: %w", name, err)
 		}
 		children = append(children, ch)
 	}
-	closeAll(listeners) // the processes have their own
 	board.show(ctx, children)
 	return f.outcome(ctx, stdout, children)
 }
@@ -164,37 +165,52 @@ func closeAll(files []*os.File) {
 
 // A child is the process of a node.
 type child struct {
-	name   string
-	cmd    *exec.Cmd
-	stdin  io.Closer // the process leaves when it ends, also if this one is killed
-	stdout bytes.Buffer
-	read   sync.WaitGroup // of its log
-	line   *boardLine
-	err    error
+	name      string
+	arguments []string
+	listener  *os.File // stays open, so that nobody else gets the port
+	revivals  int      // how often it may still be started again
+	cmd       *exec.Cmd
+	stdin     io.Closer // the process leaves when it ends, also if this one is killed
+	stdout    bytes.Buffer
+	read      sync.WaitGroup // of its log
+	line      *boardLine
+	err       error
 }
 
+// maxRevivals is how often a process that was killed is started again.
+const maxRevivals = 5
+
 // launch starts the process of a node.
-func (f *upFlags) launch(folder, name, path string, nodes int, l *os.File, line *boardLine) (*child, error) {
+func (c *child) launch() error {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &child{name: name, line: line}
-	c.cmd = exec.Command(self, f.arguments(folder, name, path, nodes)...)
-	c.cmd.ExtraFiles = []*os.File{l}
+	c.stdout.Reset()
+	c.cmd = exec.Command(self, c.arguments...)
+	c.cmd.ExtraFiles = []*os.File{c.listener}
 	c.cmd.Stdout = &c.stdout
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
 	log, err := c.cmd.StderrPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	c.read.Go(func() { line.follow(log) })
-	return c, nil
+	c.read.Go(func() { c.line.follow(log) })
+	return nil
+}
+
+// revive starts a process again that a signal has ended, if it has kept its state.
+func (c *child) revive() bool {
+	if c.revivals == 0 || c.err == nil || c.cmd.ProcessState.Exited() {
+		return false
+	}
+	c.revivals--
+	return c.launch() == nil
 }
 
 // arguments returns the command line of a node.
@@ -205,7 +221,7 @@ func (f *upFlags) arguments(folder, name, path string, nodes int) []string {
 	}
 	f.nodeFlags.set.VisitAll(func(flag *pflag.Flag) {
 		switch {
-		case !flag.Changed || flag.Name == "data":
+		case !flag.Changed || flag.Name == "data" || flag.Name == "graph" || flag.Name == "weights": // in cluster.json
 		case flag.Name == "model":
 			args = append(args, "--model="+modelOf(f.model, name))
 		default:
@@ -247,23 +263,26 @@ func stopAll(children []*child) {
 // patience is how long processes that were asked to leave may take for it.
 const patience = 30 * time.Second
 
-// wait waits for a process, and ends it when it has been asked to leave and does not.
+// wait waits for a process, and for those that take its place; it ends it when it has been
+// asked to leave and does not.
 func (c *child) wait(ctx context.Context, done chan<- *child) {
-	ended := make(chan struct{})
-	go func() {
-		c.read.Wait()
-		c.err = c.cmd.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		c.stdin.Close()
+	for again := true; again; again = ctx.Err() == nil && c.revive() {
+		ended := make(chan struct{})
+		go func() {
+			c.read.Wait()
+			c.err = c.cmd.Wait()
+			close(ended)
+		}()
 		select {
 		case <-ended:
-		case <-time.After(patience):
-			_ = c.cmd.Process.Kill()
-			<-ended
+		case <-ctx.Done():
+			c.stdin.Close()
+			select {
+			case <-ended:
+			case <-time.After(patience):
+				_ = c.cmd.Process.Kill()
+				<-ended
+			}
 		}
 	}
 	done <- c

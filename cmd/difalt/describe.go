@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/spf13/cobra"
+)
+
+const describeHelp = `Say what a table holds before training on it: columns with their types, missing
+values, ranges and levels; the tasks and their rows; and what is suspicious:
+
+  columns that are constant, or constant but for rounding
+  columns that look like identifiers, or are text of a row's own
+  columns that are the same as another, or an exact linear combination of others
+  columns that vary little around a large value, so that digits are lost
+  text among numbers, rows of other lengths, names that are there twice
+
+It reads CSV (also gzip, zstd), Parquet and .npy, and goes on where fit would stop.
+Combinations are looked for in a random sample of 2000 rows.`
+
+const describeExamples = `  difalt describe examples/clinics.csv --task clinic --target score
+
+  # for a program
+  difalt describe sales.parquet --json`
+
+func newDescribeCommand() *cobra.Command {
+	var o dataset.TableOptions
+	var input inputFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "describe FILE",
+		Short:   "Say what a table holds, and what is suspicious about it",
+		Long:    describeHelp,
+		Example: describeExamples,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s takes one table, but got %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := input.resolve(&o); err != nil {
+				return err
+			}
+			d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], o) })
+			if err != nil {
+				return withHint(err)
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), d)
+			}
+			printDescription(cmd.OutOrStdout(), d)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.Task, "task", "", "`COLUMN` of tasks, to count them and their rows")
+	f.StringVar(&o.Target, "target", "", "`COLUMN` to predict")
+	input.addText(f)
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// writeJSON prints a value as JSON for a program.
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", b)
+	return err
+}
+
+// shownColumns is how many columns a terminal shows; --json has all.
+const shownColumns = 60
+
+func printDescription(w io.Writer, d *dataset.Description) {
+	assumed := ""
+	if d.Assumed != "" {
+		assumed = "; " + d.Assumed
+	}
+	fmt.Fprintf(w, "%s: %s, %s%s\n\n", d.File, text.Plural(d.Rows, "row"), text.Plural(len(d.Columns), "column"), assumed)
+	rows := text.Table{{"column", "type", "missing", "distinct", "smallest", "largest", "mean", "sd"}}
+	var levels []string
+	for _, c := range d.Columns[:min(len(d.Columns), shownColumns)] {
+		distinct := strconv.Itoa(c.Distinct)
+		if c.AtLeast {
+			distinct = "> " + distinct
+		}
+		cell := func(v *float64) string {
+			switch {
+			case v == nil:
+				return ""
+			case c.Type == "date":
+				return dayOf(*v)
+			}
+			return strconv.FormatFloat(*v, 'g', 6, 64)
+		}
+		row := []string{printable(c.Name, 24), c.Type, strconv.Itoa(c.Missing), distinct, cell(c.Min), cell(c.Max), cell(c.Mean), ""}
+		if c.SD != nil {
+			row[7] = strconv.FormatFloat(*c.SD, 'g', 3, 64)
+		}
+		rows = append(rows, row)
+		if c.Levels != nil {
+			levels = append(levels, levelsOf(&c))
+		}
+	}
+	rows.Write(w)
+	if n := len(d.Columns) - shownColumns; n > 0 {
+		fmt.Fprintf(w, "and %s (--json has all)\n", text.Plural(n, "more column"))
+	}
+	if levels != nil {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(levels, "\n"))
+	}
+	if t := d.Tasks; t != nil {
+		fmt.Fprintf(w, "\n%s in %s, of %d to %d rows (median %d).\n", text.Plural(t.Tasks, "task"), printable(t.Column, 40), t.Min, t.Max, t.Median)
+	}
+	if len(d.Remarks) == 0 {
+		fmt.Fprintln(w, "\nNothing suspicious was found.")
+		return
+	}
+	fmt.Fprintln(w, "\nLook at:")
+	for _, remark := range d.Remarks[:min(len(d.Remarks), shownColumns)] {
+		fmt.Fprintf(w, "  %s\n", remark)
+	}
+	if n := len(d.Remarks) - shownColumns; n > 0 {
+		fmt.Fprintf(w, "  and %s (--json has all)\n", text.Plural(n, "more remark"))
+	}
+}
+
+// levelsOf says how often the most frequent texts of a column are there.
+func levelsOf(c *dataset.ColumnDescription) string {
+	var list []string
+	for _, l := range c.Levels {
+		list = append(list, fmt.Sprintf("%s (%d)", printable(l.Name, 24), l.Rows))
+	}
+	more := ""
+	if n := c.Distinct - len(c.Levels); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%s: %s%s", printable(c.Name, 24), strings.Join(list, ", "), more)
+}
+
+// dayOf prints days since 1970-01-01 as a date, if that has four digits of years.
+func dayOf(days float64) string {
+	if days < -719_000 || days > 2_900_000 {
+		return strconv.FormatFloat(days, 'g', 6, 64)
+	}
+	return time.Unix(int64(days*86_400), 0).UTC().Format(time.DateOnly)
+}
+
+// printable shortens a name, and quotes it if a terminal could not show it.
+func printable(s string, most int) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) || s == "" {
+		s = strconv.Quote(s)
+	}
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return s
+}

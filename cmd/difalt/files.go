@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/model"
+)
+
+// stdio is the name of the standard input or output in place of a file.
+const stdio = atomicfile.Stdout
+
+// files are what a command reads and writes. No output is a file that is read, or
+// another output, by whatever name, symbolic or hard link.
+type files struct {
+	known []knownFile
+}
+
+// A knownFile is a file of a flag. info is nil if it does not exist yet.
+type knownFile struct {
+	flag, path string
+	info       fs.FileInfo
+	written    bool
+}
+
+// reads adds the files that match a pattern or have that name, and refuses a second
+// standard input. What cannot be found is left for the reader to complain.
+func (f *files) reads(flag, pattern string) error {
+	if pattern == stdio {
+		for _, k := range f.known {
+			if k.path == stdio && !k.written {
+				return usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
+			}
+		}
+		info, _ := os.Stdin.Stat()
+		f.known = append(f.known, knownFile{flag: flag, path: stdio, info: info})
+		return nil
+	}
+	paths := []string{pattern}
+	if _, err := os.Stat(pattern); err != nil {
+		paths, _ = filepath.Glob(pattern)
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			f.known = append(f.known, knownFile{flag: flag, path: path, info: info})
+		}
+	}
+	return nil
+}
+
+// create starts an output. It takes its name with Commit.
+func (f *files) create(flag, path string) (*atomicfile.File, error) {
+	if err := f.claim(flag, path); err != nil {
+		return nil, err
+	}
+	if path == stdio && isTerminal(os.Stdout) && flag == "model" {
+		return nil, usagef("--%s is the terminal: a model is no text, so send the output to a file or a program", flag)
+	}
+	out, err := atomicfile.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return out, nil
+}
+
+// claim refuses a path that is read or written already.
+func (f *files) claim(flag, path string) error {
+	info, _ := os.Stat(path)
+	if path == stdio {
+		info = nil // the standard output is never read
+	}
+	if info != nil && !info.Mode().IsRegular() {
+		return nil // devices and pipes lose nothing
+	}
+	for _, k := range f.known {
+		switch same := samePath(k, path, info); {
+		case same && k.written:
+			return usagef("--%s and --%s would both write %s", k.flag, flag, path)
+		case same:
+			return usagef("--%s would overwrite %s, which --%s reads: name another file", flag, path, k.flag)
+		}
+	}
+	f.known = append(f.known, knownFile{flag: flag, path: path, info: info, written: true})
+	return nil
+}
+
+// samePath reports whether a path, whose file has the given info if there is one, is a
+// known file.
+func samePath(k knownFile, path string, info fs.FileInfo) bool {
+	if k.path == stdio && !k.written { // what was redirected to the standard input
+		return info != nil && k.info != nil && os.SameFile(k.info, info)
+	}
+	if k.path == stdio || path == stdio {
+		return k.path == path
+	}
+	if info != nil && k.info != nil {
+		return os.SameFile(k.info, info)
+	}
+	if filepath.Base(k.path) != filepath.Base(path) {
+		return false
+	}
+	a, errA := os.Stat(filepath.Dir(k.path))
+	b, errB := os.Stat(filepath.Dir(path))
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// checkFolder fails if files cannot be written to a folder, before long work begins.
+func (f *files) checkFolder(flag, dir string) error {
+	if err := atomicfile.CheckFolder(dir); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+// writeFolder writes files into a folder, all or none, and makes it if need be.
+func (f *files) writeFolder(flag, dir string, content map[string][]byte) error {
+	for name := range content {
+		if err := f.claim(flag, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	if err := atomicfile.WriteFolder(dir, content); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+// textOutput returns where text for people goes: not among the content of a file that
+// is the standard output.
+func (f *files) textOutput(stdout, stderr io.Writer) io.Writer {
+	for _, k := range f.known {
+		if k.written && k.path == stdio {
+			return stderr
+		}
+	}
+	return stdout
+}
+
+// loadModel reads a model from a file or the standard input.
+func loadModel(path string) (*model.Model, error) {
+	if path != stdio {
+		return model.Load(path)
+	}
+	text, err := io.ReadAll(os.Stdin)
+	m := &model.Model{}
+	if err == nil {
+		err = m.UnmarshalBinary(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the standard input: %w", err)
+	}
+	return m, nil
+}

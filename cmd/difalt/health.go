@@ -1,0 +1,49 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newClusterHealthCommand() *cobra.Command {
+	f := &memberFlags{}
+	var address string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "health --cluster FILE --key FILE", Short: "Ask whether a node is there, with all its neighbours", Args: noArguments,
+		Long: `Ask the node that has the key, over grpc.health.v1, whether it is there and has found all
+its neighbours: for health checks of containers. The exit code is 0 if so, and 1 if not.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := f.readCluster()
+			if err != nil {
+				return err
+			}
+			id, err := f.identify(c)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			if err := engine.Ready(ctx, c, id, cmp.Or(address, c.Nodes[id.Node()].Address)); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", c.Nodes[id.Node()].Name)
+			return nil
+		},
+	}
+	cmd.Flags().SortFlags = false
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(set)
+	for _, name := range []string{"cluster", "key", "cert"} {
+		cmd.Flags().AddFlag(set.Lookup(name))
+	}
+	cmd.Flags().StringVar(&address, "address", "", "`ADDRESS` to ask (default: that of the node in cluster.json)")
+	cmd.Flags().DurationVar(&timeout, "timeout", 4*time.Second, "how long to wait for the answer, `TIME`")
+	return cmd
+}

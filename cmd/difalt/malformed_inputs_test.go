@@ -1,0 +1,325 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// malformedSources are good files to spoil.
+type malformedSources struct {
+	table, model, problem []byte
+	parquet, npy          [][]byte
+}
+
+func newMalformedSources(t *testing.T) *malformedSources {
+	dir := t.TempDir()
+	problem := filepath.Join(dir, "p.npz")
+	if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8",
+		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"), "--export", problem); code != 0 {
+		t.Fatal(stderr)
+	}
+	s := &malformedSources{problem: readFile(t, problem)}
+	s.table = smallTable(rand.New(rand.NewPCG(1, 2)), 6, 8, 3)
+	if err := os.WriteFile(filepath.Join(dir, "t.csv"), s.table, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	model := filepath.Join(dir, "m.npz")
+	if _, stderr, code := difaltCommand(t, "fit", "--data", filepath.Join(dir, "t.csv"), "--task", "t", "--target", "y", "--rank", "1", "--iterations", "3", "--tolerance", "-1", "--model", model); code != 0 {
+		t.Fatal(stderr)
+	}
+	s.model = readFile(t, model)
+	for _, pattern := range []string{"*.parquet", "*.npy"} {
+		paths, _ := filepath.Glob(filepath.Join("../../dataset/testdata", pattern))
+		for _, path := range paths {
+			if strings.HasSuffix(path, "y") {
+				s.npy = append(s.npy, readFile(t, path))
+			} else {
+				s.parquet = append(s.parquet, readFile(t, path))
+			}
+		}
+	}
+	if len(s.parquet) < 2 || len(s.npy) < 2 {
+		t.Fatal("the files of package dataset are not there")
+	}
+	return s
+}
+
+// smallTable returns a table of tasks with columns t, x0, x1, ... and y.
+func smallTable(r *rand.Rand, tasks, rows, features int) []byte {
+	var b bytes.Buffer
+	b.WriteString("t")
+	for j := range features {
+		fmt.Fprintf(&b, ",x%d", j)
+	}
+	b.WriteString(",y\n")
+	for i := range tasks * rows {
+		fmt.Fprintf(&b, "task %d", i%tasks)
+		sum := float64(i % tasks)
+		for j := range features {
+			v := r.NormFloat64()
+			sum += v * float64(j)
+			fmt.Fprintf(&b, ",%.4f", v)
+		}
+		fmt.Fprintf(&b, ",%.4f\n", sum+r.NormFloat64()/10)
+	}
+	return b.Bytes()
+}
+
+// draw returns input number i.
+func (s *malformedSources) draw(r *rand.Rand, i int) *malformedCase {
+	kinds := []func(*rand.Rand) *malformedCase{s.bytesOfCSV, s.cellsOfCSV, s.shapeOfCSV, s.columnsOfCSV, s.damagedParquet, s.damagedArray, s.damagedModel, s.headerOfModel, s.oddFlags, s.oddSizes}
+	return kinds[i%len(kinds)](r)
+}
+
+// pick returns one of a list.
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+// onTable returns a command that reads the table, by one of several commands.
+func (s *malformedSources) onTable(r *rand.Rand, kind, name string, table []byte, more ...string) *malformedCase {
+	c := &malformedCase{kind: kind, files: map[string][]byte{name: table}}
+	input := []string{"--data", name}
+	switch r.IntN(6) {
+	case 0:
+		c.args = append([]string{"predict", "--model", "model.npz", "--out", "out.csv"}, input...)
+	case 1:
+		c.args = append([]string{"adapt", "--model", "model.npz", "--out", "out-model.npz"}, input...)
+	case 2:
+		c.args = append([]string{"describe", name, "--task", "t", "--target", "y"}, more...)
+		return c
+	default:
+		c.args = append([]string{"fit", "--task", "t", "--target", "y", "--iterations", "20", "--model", "out-model.npz"}, input...)
+		c.args = append(c.args, pick(r, []string{}, []string{"--missing", "drop"}, []string{"--missing", "mean"}, []string{"--test-fraction", "0"}, []string{"--float32"}, []string{"--report", "report"})...)
+		c.args = append(c.args, more...)
+		return c
+	}
+	c.files["model.npz"] = s.model
+	return c
+}
+
+// spoil changes some bytes, or cuts, doubles or mixes pieces.
+func spoil(r *rand.Rand, b []byte) []byte {
+	b = slices.Clone(b)
+	for range 1 + r.IntN(4) {
+		if len(b) < 2 {
+			return b
+		}
+		at := r.IntN(len(b))
+		n := min(1+r.IntN(40), len(b)-at)
+		switch r.IntN(6) {
+		case 0:
+			b[at] ^= 1 << r.IntN(8)
+		case 1:
+			b[at] = byte(r.IntN(256))
+		case 2:
+			b = b[:at]
+		case 3:
+			b = slices.Delete(b, at, at+n)
+		case 4:
+			b = slices.Insert(b, at, b[at:at+n]...)
+		case 5:
+			b = slices.Insert(b, at, []byte(pick(r, "\x00", "\"", "\n", "\r", ",,,", "\xff\xfe", "\ufeff", "'", ";", "\t", "é", "\xe9", "=1+1", "-", "1e999"))...)
+		}
+	}
+	return b
+}
+
+// bytesOfCSV spoils the text of a table, before or after packing it.
+func (s *malformedSources) bytesOfCSV(r *rand.Rand) *malformedCase {
+	b, name := s.table, "in.csv"
+	if r.IntN(3) > 0 {
+		b = spoil(r, b)
+	}
+	switch r.IntN(8) {
+	case 0:
+		var out bytes.Buffer
+		w := gzip.NewWriter(&out)
+		_, _ = w.Write(b)
+		_ = w.Close()
+		b, name = out.Bytes(), "in.csv.gz"
+	case 1:
+		w, _ := zstd.NewWriter(nil)
+		b, name = w.EncodeAll(b, nil), "in.csv.zst"
+	case 2:
+		b = utf16Of(string(b), pick[binary.AppendByteOrder](r, binary.LittleEndian, binary.BigEndian), r.IntN(2) == 0)
+	case 3:
+		b = bytes.ReplaceAll(b, []byte("\n"), []byte(pick(r, "\r\n", "\r", "\n\n", "\n\r")))
+	case 4:
+		b = bytes.ReplaceAll(b, []byte(","), []byte(pick(r, ";", "\t", "|", " ", ", ", ",,", ":")))
+	}
+	if r.IntN(3) == 0 {
+		b = spoil(r, b)
+	}
+	return s.onTable(r, "csv", name, b)
+}
+
+func utf16Of(text string, order binary.AppendByteOrder, mark bool) []byte {
+	var b []byte
+	if mark {
+		text = "\ufeff" + text
+	}
+	for _, u := range utf16.Encode([]rune(text)) {
+		b = order.AppendUint16(b, u)
+	}
+	return b
+}
+
+// cellsOfCSV puts odd cells into a table.
+func (s *malformedSources) cellsOfCSV(r *rand.Rand) *malformedCase {
+	odd := []string{
+		"", " ", "NA", "nan", "-inf", "Infinity", "1e308", "-1e308", "1e-320", "1e400", "1e154", "-1e200", "0x10", "1_000", "1,5", "\"1,5\"", "1.234,5", "\"1,234\"",
+		"1 000", "1'000", "--1", "+", "1e", "1e5e5", ".", "-.", "2024-01-31", "31.01.2024", "01/02/2024", "2024-02-30", "true", "north", "=cmd", "\"", "\"\"", "'",
+		"\"a\nb\"", "\"never ends", strings.Repeat("9", 400), strings.Repeat("a", 70_000), "\x00", "\xe9", "½", "1.0000000000000001", "1000000000000000.25", "9007199254740993", "-0",
+	}
+	lines := strings.Split(strings.TrimSpace(string(s.table)), "\n")
+	all := r.IntN(3) == 0 // of one column
+	column, cell := r.IntN(5), pick(r, odd...)
+	for i := 1; i < len(lines); i++ {
+		if !all && r.IntN(len(lines)) > 2 {
+			continue
+		}
+		cells := strings.Split(lines[i], ",")
+		if !all {
+			column, cell = r.IntN(5), pick(r, odd...)
+		}
+		cells[column] = cell
+		lines[i] = strings.Join(cells, ",")
+	}
+	return s.onTable(r, "cells", "in.csv", []byte(strings.Join(lines, "\n")))
+}
+
+// shapeOfCSV makes tables of unusual sizes, and values of unusual sizes.
+func (s *malformedSources) shapeOfCSV(r *rand.Rand) *malformedCase {
+	tasks, rows, features := pick(r, 1, 2, 3, 12, 300), pick(r, 1, 2, 3, 5, 30), pick(r, 1, 2, 8, 60)
+	if r.IntN(8) == 0 {
+		tasks, rows, features = 4, 5, pick(r, 500, 1500)
+	}
+	b := smallTable(r, tasks, rows, features)
+	scale := pick(r, 1.0, 1, 1e-300, 1e-160, 1e100, 1e153, 1e155, 1e300, 1e-20)
+	offset := pick(r, 0.0, 0, 1e15, 1e9, -1e200)
+	column := r.IntN(features + 1)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	constant := r.IntN(4) == 0
+	for i := 1; i < len(lines); i++ {
+		cells := strings.Split(lines[i], ",")
+		var v float64
+		_, _ = fmt.Sscan(cells[1+column], &v)
+		if constant {
+			v = 1
+		}
+		v = v*scale + offset
+		if !math.IsInf(v, 0) {
+			cells[1+column] = fmt.Sprintf("%.17g", v)
+		}
+		lines[i] = strings.Join(cells, ",")
+	}
+	return s.onTable(r, "shape", "in.csv", []byte(strings.Join(lines, "\n")+"\n"), pick(r, []string{}, []string{}, []string{"--ridge", "1"}, []string{"--rank", "1"}, []string{"--nodes", "1"})...)
+}
+
+// columnsOfCSV gives columns odd names and roles.
+func (s *malformedSources) columnsOfCSV(r *rand.Rand) *malformedCase {
+	names := []string{"", " ", "t", "y", "x0", "=HYPERLINK(1)", "a,b", "\"a,b\"", "\"two\nlines\"", strings.Repeat("n", 5000), "\xff", "名前", "x0 ", "1", "NA", "c0", "</script>", "\x1b[31mred", "%s%d", "../../x"}
+	header, rest, _ := strings.Cut(string(s.table), "\n")
+	cells := strings.Split(header, ",")
+	for range 1 + r.IntN(2) {
+		cells[r.IntN(len(cells))] = pick(r, names...)
+	}
+	text := strings.Join(cells, ",") + "\n" + rest
+	if r.IntN(4) == 0 {
+		text = rest
+	}
+	more := pick(r, []string{}, []string{"--drop", "x0"}, []string{"--drop", "nothing"}, []string{"--categorical", "x1"}, []string{"--categorical", "t"}, []string{"--no-header"}, []string{"--delimiter", pick(r, ";", "tab", "", ",,", "1", "é")},
+		[]string{"--decimal", pick(r, ",", ".", ";")}, []string{"--thousands", pick(r, ",", ".", "space", "x")}, []string{"--dates", pick(r, "dmy", "ymd", "x")})
+	c := s.onTable(r, "columns", "in.csv", []byte(text))
+	if c.args[0] == "fit" {
+		c.args = append(c.args, more...)
+	}
+	return c
+}
+
+func (s *malformedSources) damagedParquet(r *rand.Rand) *malformedCase {
+	b := pick(r, s.parquet...)
+	if r.IntN(8) > 0 {
+		b = spoil(r, b)
+	}
+	c := &malformedCase{kind: "parquet", files: map[string][]byte{"in.parquet": b}}
+	if r.IntN(4) == 0 {
+		c.args = []string{"describe", "in.parquet"}
+		return c
+	}
+	c.args = append([]string{"fit", "--data", "in.parquet", "--task", pick(r, "id", "site", "when", "y"), "--target", pick(r, "y", "y", "b"), "--rank", "1", "--iterations", "5", "--model", "out-model.npz"},
+		pick(r, []string{"--drop", "list,when,site,time"}, []string{"--drop", "list,time"}, []string{"--missing", "drop"}, []string{"--drop", "list", "--categorical", "site", "--missing", "mean"}, []string{"--drop", "time", "--missing", "mean"})...)
+	return c
+}
+
+func (s *malformedSources) damagedArray(r *rand.Rand) *malformedCase {
+	if r.IntN(2) == 0 {
+		return &malformedCase{"npy", []string{"fit", "--data", "in.npy", "--task", "c0", "--target", pick(r, "c1", "c3", "c9"), "--rank", "1", "--iterations", "5"}, map[string][]byte{"in.npy": spoil(r, pick(r, s.npy...))}}
+	}
+	return &malformedCase{"npz", []string{"fit", "--data", "in.npz", "--iterations", "5", "--trace", "out.csv"}, map[string][]byte{"in.npz": spoil(r, pick(r, s.problem, s.problem, s.model))}}
+}
+
+func (s *malformedSources) damagedModel(r *rand.Rand) *malformedCase {
+	return s.onModel(r, spoil(r, pick(r, s.model, s.model, s.problem, s.table)))
+}
+
+func (s *malformedSources) onModel(r *rand.Rand, model []byte) *malformedCase {
+	c := &malformedCase{kind: "model", files: map[string][]byte{"model.npz": model}}
+	switch r.IntN(3) {
+	case 0:
+		c.args = []string{"model", "show", "model.npz"}
+	case 1:
+		c.args = append([]string{"predict", "--model", "model.npz", "--data", "in.csv", "--out", "out.csv"}, pick(r, []string{}, []string{"--standard-errors"})...)
+		c.files["in.csv"] = s.table
+	case 2:
+		c.args = append([]string{"adapt", "--model", "model.npz", "--data", "in.csv"}, pick(r, []string{"--out", "out-model.npz"}, []string{"--learning-curve", "curve"})...)
+		c.files["in.csv"] = bytes.ReplaceAll(s.table, []byte("task"), []byte("new"))
+	}
+	return c
+}
+
+// headerOfModel changes numbers and names of a model, and keeps its checksums right by
+// leaving them out: the arrays are stored, and NumPy's zip files may lack them.
+func (s *malformedSources) headerOfModel(r *rand.Rand) *malformedCase {
+	b := slices.Clone(s.model)
+	// The header's text is UTF-32.
+	for _, change := range [][2]string{{`"rank":1`, `"rank":9`}, {`"ridge":`, `"fidge":`}, {`"version":`, `"fersion":`}, {`"noise_variance":`, `"noise_varianxe":`}, {`"constant_feature":true`, `"constant_feature":"1" `}, {`'shape': (6,`, `'shape': (7,`}, {`'<f8'`, `'<f4'`}, {`'<f8'`, `'>f8'`}, {"task 1", "task 2"}, {"False", "True "}} {
+		if r.IntN(4) > 0 {
+			continue
+		}
+		for _, wide := range []bool{false, true} {
+			old, now := []byte(change[0]), []byte(change[1])
+			if wide {
+				old, now = utf32(change[0]), utf32(change[1])
+			}
+			if i := bytes.Index(b, old); i >= 0 {
+				copy(b[i:], now)
+			}
+		}
+	}
+	return s.onModel(r, withoutChecksums(b, r))
+}
+
+func utf32(s string) []byte {
+	var b []byte
+	for _, c := range s {
+		b = binary.LittleEndian.AppendUint32(b, uint32(c))
+	}
+	return b
+}
+
+func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,164 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var malformedCases = flag.Int("malformed", 120, "how many malformed or unusual inputs to try")
+
+// How long a process may take for an input of a few kilobytes, and how many kB of
+// addresses, as ulimit wants it.
+const malformedTime = 20 * time.Second
+
+var malformedKB = "2097152"
+
+// A malformedCase is a command line with the files that it reads, by name.
+type malformedCase struct {
+	kind  string
+	args  []string // names of files stand for their paths
+	files map[string][]byte
+}
+
+// Malformed and unusual inputs, drawn from a seed: each process ends in time and memory,
+// without a panic, and if it fails, with one sentence that names a file or a flag. What
+// it says that it has written is complete.
+func TestMalformed(t *testing.T) {
+	n := *malformedCases
+	if testing.Short() {
+		n = min(n, 30)
+	}
+	models := newMalformedSources(t)
+	var mu sync.Mutex
+	ends := map[string]int{}
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for i := range n {
+		c := models.draw(rand.New(rand.NewPCG(uint64(i), 15)), i)
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			dir := t.TempDir()
+			end, problem := c.run(t.Context(), dir)
+			mu.Lock()
+			defer mu.Unlock()
+			ends[fmt.Sprintf("%-8s %s", c.kind, end)]++
+			if problem != "" {
+				t.Errorf("input %d, %s %q: %s", i, c.kind, c.args, problem)
+			}
+		})
+	}
+	running.Wait()
+	for _, end := range sortedKeys(ends) {
+		t.Logf("%s: %d", end, ends[end])
+	}
+}
+
+// run runs the case in a folder. It returns how the process ended, and what is wrong with
+// that, if anything.
+func (c *malformedCase) run(ctx context.Context, dir string) (end, problem string) {
+	for name, content := range c.files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			return "", err.Error()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, malformedTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -v %s; exec "$0" "$@"`, malformedKB), os.Args[0]}, c.args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), asCommand+"=1", "DIFALT_MEMORY=2GB")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", err.Error()
+	}
+	code := cmd.ProcessState.ExitCode()
+	end = fmt.Sprintf("exit %d", code)
+	said := stderr.String()
+	switch {
+	case ctx.Err() != nil:
+		return end, fmt.Sprintf("not done after %v", malformedTime)
+	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 || code > exitDiverged:
+		return end, fmt.Sprintf("exit code %d: %.600s", code, said)
+	case code == 0:
+		return end, c.checkOutputs(dir)
+	}
+	return end, c.checkMessage(said)
+}
+
+// checkMessage says what is wrong with what a failed process has said.
+func (c *malformedCase) checkMessage(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	last := lines[len(lines)-1]
+	switch {
+	case !strings.HasPrefix(last, "difalt: ") || strings.Count(said, "difalt: ") != 1:
+		return fmt.Sprintf("not one sentence: %.600q", said)
+	case len(last) > 1200:
+		return fmt.Sprintf("a sentence of %d bytes: %.600q", len(last), last)
+	case strings.ContainsFunc(last, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fmt.Sprintf("a sentence with control characters: %.600q", last)
+	}
+	if strings.Contains(last, "--") || strings.Contains(last, "command") || strings.Contains(last, "arguments") {
+		return ""
+	}
+	named := append(slices.Collect(maps.Keys(c.files)), "DIFALT_MEMORY")
+	for _, arg := range c.args {
+		if _, value, ok := strings.Cut(arg, "="); ok && value != "" {
+			named = append(named, value)
+		}
+	}
+	for _, name := range named {
+		if strings.Contains(last, name) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("names neither a file nor a flag: %.600q", last)
+}
+
+// checkOutputs says what is wrong with the files that a process has written.
+func (c *malformedCase) checkOutputs(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err.Error()
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") {
+			return "leaves " + name
+		}
+		if _, input := c.files[name]; input || e.IsDir() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err.Error()
+		}
+		if lower := strings.ToLower(string(content)); strings.HasSuffix(name, ".csv") && (strings.Contains(lower, ",nan") || strings.Contains(lower, "inf\n")) {
+			return fmt.Sprintf("%s holds numbers that are none", name)
+		}
+		if strings.HasPrefix(name, "out-model") {
+			if _, err := loadModel(filepath.Join(dir, name)); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/checkpoint"
+	"github.com/spf13/pflag"
+)
+
+// checkpointFlags say whether and where a node keeps its state.
+type checkpointFlags struct {
+	dir   string
+	every int
+}
+
+func (f *checkpointFlags) add(s *pflag.FlagSet) {
+	s.StringVar(&f.dir, "checkpoint", "", "keep the state of the training in the folder `DIR`, and go on from there")
+	s.IntVar(&f.every, "every", 10, "iterations between two checkpoints, `K`")
+}
+
+func (f *checkpointFlags) check(given func(string) bool) error {
+	switch {
+	case f.every < 1:
+		return usagef("--every is %d: need at least 1", f.every)
+	case f.dir == "" && given("every"):
+		return usagef("--every needs --checkpoint")
+	}
+	return nil
+}
+
+// term is what neighbours compare: all keep checkpoints of the same iterations, or none.
+func (f *checkpointFlags) term() engine.Term {
+	value := "no checkpoints"
+	if f.dir != "" {
+		value = fmt.Sprint(f.every)
+	}
+	return engine.Term{What: "--every", Value: value}
+}
+
+// A keeper keeps the state of a node during the final run of a fit.
+type keeper struct {
+	folder     *checkpoint.Folder
+	iterations []int // that can be restored
+	every      int
+	net        *consensus.Network
+	log        *slog.Logger
+	saved      int // checkpoints, by all attempts of this process
+}
+
+// dataFlags are those that say how tables are read and divided, beyond sharedFlags.
+var dataFlags = []string{
+	"drop", "categorical", "delimiter", "no-header", "missing", "float32", "test-fraction", "test-rows-per-task", "train-rows-per-task",
+}
+
+// open opens the checkpoints of a node. They are of the same options, data, nodes and
+// edges, or refused; keys, addresses, the run and the epoch may change.
+func (k *keeper) open(f *nodeFlags, c *engine.Cluster, node int, options []engine.Term) error {
+	w, err := c.Weights()
+	if err != nil {
+		return err
+	}
+	sum, err := digest(f.data)
+	if err != nil {
+		return err
+	}
+	terms := []checkpoint.Term{{What: "the node", Value: c.Nodes[node].Name}}
+	for _, t := range slices.Concat(c.Terms(), options) {
+		terms = append(terms, checkpoint.Term(t))
+	}
+	for _, name := range dataFlags {
+		terms = append(terms, checkpoint.Term{What: "--" + name, Value: f.set.Lookup(name).Value.String()})
+	}
+	terms = append(terms, checkpoint.Term{What: "the SHA-256 of the data", Value: sum})
+	// Nodes are never further apart in rounds than in hops, and an iteration has a round or
+	// more. One file more is for the iteration at which all were interrupted, and one for
+	// the node that was killed while it wrote.
+	keep := (w.Graph().Diameter()+f.checkpoint.every-1)/f.checkpoint.every + 3
+	k.every = f.checkpoint.every
+	k.folder, k.iterations, err = checkpoint.Open(f.checkpoint.dir, c.Nodes[node].Name, terms, keep, func(s string) {
+		k.log.Warn("a checkpoint cannot be used", "why", s)
+	})
+	if err != nil {
+		return fmt.Errorf("--checkpoint: %w", err)
+	}
+	return nil
+}
+
+// digest returns the SHA-256 of the files that match a pattern, one after the other.
+func digest(pattern string) (string, error) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		paths = []string{pattern}
+	}
+	h := sha256.New()
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(h, f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+// agree returns the largest iteration that all nodes can restore, 0 if there is none.
+func (k *keeper) agree(ctx context.Context) (int, error) {
+	for limit := math.MaxInt32; ; {
+		own := 0
+		for _, i := range k.iterations {
+			if i <= limit {
+				own = max(own, i)
+			}
+		}
+		z := [][]float64{{float64(own), -float64(own)}}
+		if err := k.net.Max(ctx, z); err != nil {
+			return 0, err
+		}
+		k.net.Commit()
+		most, least := int(z[0][0]), int(-z[0][1])
+		if most == least || least <= 0 {
+			return least, nil
+		}
+		limit = least
+	}
+}
+
+// drive runs the final run from where all nodes can take it up, and keeps its state. If a
+// context has ended, here or at another node, it saves the state, which is of the same
+// iteration at all nodes, and returns an error that wraps engine.ErrGone.
+func (k *keeper) drive(ctx context.Context, s *difalt.Solver) (*difalt.Result, error) {
+	at, err := k.agree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at > 0 {
+		snap, err := k.folder.Load(at)
+		if err == nil {
+			err = s.Restore(snap)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--checkpoint: iteration %d: %w", at, err)
+		}
+		k.log.Info("goes on from a checkpoint", "iteration", at)
+	}
+	for {
+		status, err := s.Step(ctx)
+		at++
+		switch {
+		case ctx.Err() != nil || status != difalt.Running:
+			return k.end(ctx, s) // also if the others have still to be told
+		case err != nil:
+			return nil, err
+		}
+		if at%k.every == 0 {
+			if err := k.save(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func (k *keeper) end(ctx context.Context, s *difalt.Solver) (*difalt.Result, error) {
+	res, err := s.Run(ctx)
+	if err != nil || res.Status != difalt.Canceled {
+		return res, err
+	}
+	if err := k.save(context.WithoutCancel(ctx), s); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("interrupted after %d iterations: %w", res.Iterations, engine.ErrGone)
+}
+
+func (k *keeper) save(ctx context.Context, s *difalt.Solver) error {
+	snap, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if snap.Iteration == 0 {
+		return nil // that is where a run without a checkpoint begins
+	}
+	if err := k.folder.Save(snap); err != nil {
+		return fmt.Errorf("--checkpoint: %w", err)
+	}
+	k.saved++
+	return nil
+}
+
+// mayComeBack reports whether all others find the same as err, and can join anew.
+func mayComeBack(err error) bool {
+	return errors.Is(err, engine.ErrGone) || errors.Is(err, fit.ErrLeft)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// serveMetrics serves the figures of a node until stop is called.
+func serveMetrics(address string, s *nodeStatus) (stop func(), err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !s.ready() {
+			http.Error(w, "not all neighbours are connected", http.StatusServiceUnavailable)
+		}
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("--metrics", "why", err.Error())
+		}
+	}()
+	return func() { _ = server.Close(); <-done }, nil
+}
+
+// ready reports whether all neighbours are connected.
+func (s *nodeStatus) ready() bool {
+	s.mu.Lock()
+	m := s.member
+	s.mu.Unlock()
+	if m == nil {
+		return false
+	}
+	for _, e := range m.transport.Stats().Edges {
+		if !e.Connected {
+			return false
+		}
+	}
+	return true
+}
+
+// What a node tells Prometheus. Totals begin anew when it joins anew, as counters may.
+var (
+	descJoins       = prometheus.NewDesc("difalt_joins_total", "How often this process has joined the others.", nil, nil)
+	descStage       = prometheus.NewDesc("difalt_stage", "1, with what the node is doing.", []string{"stage"}, nil)
+	descDone        = prometheus.NewDesc("difalt_stage_done", "How much of the stage is done: iterations in the stage iterations.", nil, nil)
+	descTotal       = prometheus.NewDesc("difalt_stage_total", "How much there is to do in the stage at most.", nil, nil)
+	descIterations  = prometheus.NewDesc("difalt_iterations", "Iterations of the final run that are done.", nil, nil)
+	descObjective   = prometheus.NewDesc("difalt_objective", "Squared error on the training rows of this node, in the final run.", nil, nil)
+	descRounds      = prometheus.NewDesc("difalt_rounds_total", "Rounds of messages.", nil, nil)
+	descConnected   = prometheus.NewDesc("difalt_neighbor_connected", "1 if the neighbour is connected.", []string{"neighbor"}, nil)
+	descConnections = prometheus.NewDesc("difalt_neighbor_connections_total", "Connections made; all but the first because one broke.", []string{"neighbor"}, nil)
+	descSent        = prometheus.NewDesc("difalt_neighbor_sent_bytes_total", "Bytes of frames sent, with those sent again.", []string{"neighbor"}, nil)
+	descReceived    = prometheus.NewDesc("difalt_neighbor_received_bytes_total", "Bytes of frames received.", []string{"neighbor"}, nil)
+	descWaited      = prometheus.NewDesc("difalt_neighbor_wait_seconds_total", "Time spent waiting for the neighbour, alone or with others.", []string{"neighbor"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s *nodeStatus) Describe(c chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, c) }
+
+// Collect implements prometheus.Collector.
+func (s *nodeStatus) Collect(c chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		c <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	s.mu.Lock()
+	m, stage, done, total, attempts, rec := s.member, s.stage, s.done, s.total, s.attempts, s.record
+	s.mu.Unlock()
+	counter(descJoins, float64(attempts))
+	gauge(descIterations, float64(rec.Iteration))
+	if !math.IsNaN(rec.Objective) {
+		gauge(descObjective, rec.Objective)
+	}
+	if m == nil {
+		gauge(descStage, 1, "reading")
+		return
+	}
+	gauge(descStage, 1, stage)
+	gauge(descDone, float64(done))
+	gauge(descTotal, float64(total))
+	stats := m.transport.Stats()
+	counter(descRounds, float64(stats.Rounds))
+	for _, e := range stats.Edges {
+		name, connected := m.cluster.Nodes[e.Peer].Name, 0.0
+		if e.Connected {
+			connected = 1
+		}
+		gauge(descConnected, connected, name)
+		counter(descConnections, float64(e.Connections), name)
+		counter(descSent, float64(e.Sent), name)
+		counter(descReceived, float64(e.Received), name)
+		counter(descWaited, e.Waited.Seconds(), name)
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/fit"
+)
+
+// A nodeRun is a process that trains with others: once, or with checkpoints again and
+// again, whenever one of them has been away.
+type nodeRun struct {
+	*nodeFlags
+	cluster *engine.Cluster
+	node    int
+	start   func(engine.Options) (*member, error) // begins to connect to the others
+	once    bool                                  // who has been away cannot come back
+	out     *outputs
+	stdout  io.Writer
+	log     *slog.Logger
+	status  *nodeStatus
+	keeper  *keeper // nil without checkpoints
+	told    bool    // what is about to be done
+}
+
+// idleAttempts is how often in turn a node may join anew without a checkpoint having been
+// written: a neighbour that always fails at the same place would keep all waiting for ever.
+const idleAttempts = 10
+
+// train trains until it is done, has failed, or is told to stop.
+func (r *nodeRun) train(ctx context.Context) error {
+	if r.checkpoint.dir != "" {
+		r.keeper = &keeper{log: r.log}
+	}
+	for idle := 0; ; {
+		before := 0
+		if r.keeper != nil {
+			before = r.keeper.saved
+		}
+		err := r.attempt(ctx)
+		if r.once || r.keeper == nil || ctx.Err() != nil || !mayComeBack(err) {
+			return err
+		}
+		if idle++; r.keeper.saved > before {
+			idle = 0
+		}
+		if idle == idleAttempts {
+			return fmt.Errorf("joined %d times in turn without coming to a checkpoint: %w", idle, err)
+		}
+		r.log.Info("joins anew", "why", err.Error())
+	}
+}
+
+// attempt reads the data, joins the others and trains with them. The transport says what
+// came of it to the others before attempt returns.
+func (r *nodeRun) attempt(ctx context.Context) error {
+	t, c, err := r.prepare()
+	if err != nil {
+		return r.excuse(err)
+	}
+	m, err := r.start(engine.Options{Terms: r.terms(c), MaxFrame: longestFrame(len(t.Features()), c.Rank), Report: func(s string) { r.log.Info(s) }})
+	if err != nil {
+		return err
+	}
+	trace := &trace{}
+	c.Options.Observer = func(rec *difalt.Record) error {
+		r.status.observe(rec)
+		if r.out.trace != nil {
+			return trace.observe(rec)
+		}
+		return nil
+	}
+	c.Progress = r.status.progress
+	r.status.begin(m)
+	err = r.join(ctx, m, t, c, trace)
+	switch {
+	case err == nil:
+		err = m.transport.Close()
+	case r.keeper != nil && (ctx.Err() != nil || errors.Is(err, fit.ErrLeft)):
+		m.transport.Leave(fmt.Errorf("interrupted: %w", engine.ErrGone))
+	case errors.Is(err, context.Canceled):
+		m.transport.Leave(errors.New("interrupted"))
+	default:
+		m.transport.Leave(err)
+	}
+	if r.keeper != nil && ctx.Err() != nil && err != nil {
+		return &interruptedError{"interrupted: the same command goes on from the checkpoints in " + r.checkpoint.dir}
+	}
+	return m.explain(err)
+}
+
+// longestFrame bounds the memory that a neighbour can make this node set aside.
+func longestFrame(features, rank int) int {
+	return consensus.HeaderLen + 8*(1+fit.LargestMessage(features, rank)) // and how they are coded
+}
+
+// excuse tells the others that this node cannot take part.
+func (r *nodeRun) excuse(err error) error {
+	if m, failed := r.start(engine.Options{Probe: true, Failed: err}); failed == nil {
+		m.transport.Leave(err)
+	}
+	return err
+}
+
+// prepare reads what this node has.
+func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
+	t, err := readFiles(r.data, r.columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.AssignNode(r.cluster.Nodes[r.node].Name)
+	c, err := r.tableConfig(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.keeper != nil {
+		if err := r.keeper.open(r.nodeFlags, r.cluster, r.node, r.terms(c)); err != nil {
+			return nil, nil, err
+		}
+		c.Drive = r.keeper.drive
+	}
+	if !r.told {
+		reportMissing(r.stdout, t)
+		for _, a := range t.Assumptions() {
+			r.log.Info("read", "file", a.File, "assumed", a.Text)
+		}
+	}
+	return t, c, nil
+}
+
+// join joins the others, fits, and writes the results.
+func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.Config, trace *trace) error {
+	if err := m.transport.Join(ctx); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
+		}
+		return err
+	}
+	w, err := m.cluster.Weights()
+	if err != nil {
+		return err
+	}
+	if c.Network, err = consensus.New(w, m.transport); err != nil {
+		return err
+	}
+	if r.keeper != nil {
+		r.keeper.net = c.Network
+	}
+	if !r.told {
+		r.told = true
+		fmt.Fprintf(r.stdout, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
+			r.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)
+	}
+	fitted, report, err := fit.Fit(ctx, t, *c)
+	if errors.Is(err, context.Canceled) {
+		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
+	}
+	if err != nil {
+		return err
+	}
+	m.trained = true
+	trace.curve.Method = fitted.Parameters().Method
+	if err = r.out.write(fitted, trace); err == nil {
+		err = r.out.commit()
+	}
+	if err != nil {
+		return err
+	}
+	if r.json {
+		if err := printResult(r.stdout, t, fitted, report); err != nil {
+			return err
+		}
+	} else {
+		printReport(r.stdout, report, c)
+		r.printFiles(r.stdout)
+	}
+	if report.Result != nil && report.Result.Status == difalt.Canceled {
+		// The others know, and have what they need: there is nothing to tell them.
+		_ = m.transport.Close()
+		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, r.options.Iterations)}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/spf13/pflag"
+)
+
+// engineFlags let simulate measure what it models: with a real process for every node.
+type engineFlags struct {
+	name      string
+	processes int
+	delay     time.Duration
+}
+
+func (f *engineFlags) add(s *pflag.FlagSet) {
+	s.StringVar(&f.name, "engine", "", "measure the execution time as well, with a process for every node over the engine `NAME`: grpc (default: it is modelled only)")
+	s.IntVar(&f.processes, "processes", 0, "number of these processes, and of nodes, `N` (default --nodes)")
+	s.DurationVar(&f.delay, "link-delay", 0, "hold back what these processes send each other for so long, `TIME` each way")
+}
+
+// check checks the flags against each other, and sets the number of nodes.
+func (f *engineFlags) check(given func(string) bool, s *experiment.Setting) error {
+	switch {
+	case f.name == "" && (given("processes") || given("link-delay")):
+		return usagef("--processes and --link-delay need --engine grpc")
+	case f.name == "":
+		return nil
+	case f.name != "grpc":
+		return usagef("--engine is %q: want grpc", f.name)
+	case f.delay < 0:
+		return usagef("--link-delay is %v: must not be negative", f.delay)
+	case given("processes") && f.processes < 2:
+		return usagef("--processes is %d: need at least 2", f.processes)
+	case given("processes") && given("nodes") && f.processes != s.Nodes:
+		return usagef("--processes is %d, but --nodes %d: a process is a node", f.processes, s.Nodes)
+	case given("processes"):
+		s.Nodes = f.processes
+	}
+	for _, m := range s.Methods {
+		if _, err := difalt.ParseMethod(m); err != nil {
+			return usagef("--engine runs methods over a network, not %s", m)
+		}
+	}
+	return nil
+}
+
+// measure runs all methods of all trials with a process a node, checks that they come to
+// the bits of one process, and writes the times beside those of the model.
+func (s *simulation) measure(ctx context.Context, folder *experiment.Folder, trials []experiment.Trial, stdout io.Writer) error {
+	csv := []byte(experiment.MeasuredHeader + "\n")
+	table := text.Table{{"method", "trial", "rounds", "measured seconds", "in the iterations", "modelled seconds"}}
+	for _, trial := range trials {
+		for _, curve := range trial.Curves {
+			rows, err := s.measureCurve(ctx, trial.Number, curve.Method)
+			if err != nil {
+				return fmt.Errorf("--engine %s: trial %d, method %s: %w", s.engine.name, trial.Number, curve.Method, err)
+			}
+			for i := range rows {
+				if i < len(curve.Rows) {
+					rows[i].Modelled = curve.Rows[i].Seconds
+				}
+			}
+			csv = experiment.AppendMeasured(csv, curve.Method, trial.Number, rows)
+			first, last := rows[0], rows[len(rows)-1]
+			table = append(table, []string{curve.Method, strconv.Itoa(trial.Number), strconv.FormatInt(last.Rounds, 10),
+				fmt.Sprintf("%.2f", last.Seconds), fmt.Sprintf("%.2f", last.Seconds-first.Seconds), fmt.Sprintf("%.2f", last.Modelled)})
+		}
+	}
+	if err := atomicfile.WriteFile(folder.Path(experiment.MeasuredFile), csv); err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout)
+	table.Write(stdout)
+	_, err := fmt.Fprintf(stdout, `
+%d processes over %s, with the bits of one process; links held back for %v each way.
+Rounds and seconds are from when all were ready, the initialisation included.
+
+measured %s
+`, s.setting.Nodes, s.engine.name, s.engine.delay, filepath.Clean(folder.Path(experiment.MeasuredFile)))
+	return err
+}
+
+// measureCurve runs one method of a trial: of every row the seconds of the slowest node.
+func (s *simulation) measureCurve(ctx context.Context, trial int, method string) ([]experiment.MeasuredRow, error) {
+	want, err := s.setting.Over(ctx, trial, method, nil, s.workers, func() {}, nil)
+	if err != nil {
+		return nil, err
+	}
+	curves, err := s.spread(ctx, &nodeTask{s.setting, trial, method})
+	if err != nil {
+		return nil, err
+	}
+	rows := curves[0].Rows
+	for i, c := range curves {
+		if c.Basis != want[i] || len(c.Rows) != len(rows) {
+			return nil, fmt.Errorf("node %d comes to other bits than in one process", i)
+		}
+		for k, r := range c.Rows {
+			rows[k].SDMax, rows[k].Seconds = max(rows[k].SDMax, r.SDMax), max(rows[k].Seconds, r.Seconds)
+		}
+	}
+	return rows, nil
+}
+
+// spread gives a task to a process for every node, and returns their answers.
+func (s *simulation) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, error) {
+	weights, err := s.setting.Mixing(task.Trial)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "difalt-simulate-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	listeners, addresses, err := loopback(s.setting.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(listeners)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.engine.delay > 0 {
+		for i := range addresses {
+			if addresses[i], err = holdBack(ctx, addresses[i], s.engine.delay); err != nil {
+				return nil, err
+			}
+		}
+	}
+	names := make([]string, len(addresses))
+	for i := range names {
+		names[i] = "n" + strconv.Itoa(i)
+	}
+	c, keys, err := newCluster(names, addresses, weights.Graph(), s.setting.Weights)
+	if err == nil {
+		err = writeCluster(folder, c, keys)
+	}
+	if err != nil {
+		return nil, err
+	}
+	curves, errs := make([]nodeCurve, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			if errs[i] = ask(ctx, task, &curves[i], folder, name, listeners[i]); errs[i] != nil {
+				cancel() // the others would wait for it
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+	}
+	return curves, errors.Join(errs...)
+}
+
+// ask starts the process of a node, and waits for its answer.
+func ask(ctx context.Context, task *nodeTask, answer *nodeCurve, folder, name string, l *os.File) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "simulate-node", "--cluster", filepath.Join(folder, clusterFile), "--key", filepath.Join(folder, name+".key"), "--listen-fd", "3")
+	cmd.ExtraFiles = []*os.File{l}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = json.NewEncoder(stdin).Encode(task)
+	if err := errors.Join(cmd.Wait(), err); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("process of node %s: %w: %s", name, err, errs.String())
+	}
+	return json.Unmarshal(out.Bytes(), answer)
+}

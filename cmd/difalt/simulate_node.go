@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"time"
+
+	"github.com/difalt/difalt/difalt"
+	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/internal/experiment"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A nodeTask is what simulate asks the process of a node to do.
+type nodeTask struct {
+	Setting experiment.Setting
+	Trial   int
+	Method  string
+}
+
+// A nodeCurve is what it answers.
+type nodeCurve struct {
+	Basis string // its hash
+	Rows  []experiment.MeasuredRow
+}
+
+// newSimulateNodeCommand returns the command that simulate --engine starts for each node.
+// It reads a nodeTask from standard input, and ends when that does.
+func newSimulateNodeCommand() *cobra.Command {
+	f := &memberFlags{}
+	cmd := &cobra.Command{
+		Use: "simulate-node", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := f.readCluster()
+			if err != nil {
+				return err
+			}
+			var task nodeTask
+			if err := json.NewDecoder(os.Stdin).Decode(&task); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			go func() {
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				cancel()
+			}()
+			m, err := f.join(ctx, c, engine.Options{})
+			if err != nil {
+				return err
+			}
+			curve, err := task.run(ctx, m)
+			m.transport.Leave(err)
+			if err != nil {
+				return m.explain(err)
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(curve)
+		},
+	}
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(set)
+	cmd.Flags().AddFlagSet(set)
+	return cmd
+}
+
+func (t *nodeTask) run(ctx context.Context, m *member) (*nodeCurve, error) {
+	curve := &nodeCurve{}
+	var began time.Time
+	bases, err := t.Setting.Over(ctx, t.Trial, t.Method, m.transport, 1, func() { began = time.Now() }, func(r *difalt.Record) error {
+		curve.Rows = append(curve.Rows, experiment.MeasuredRow{
+			Iteration: r.Iteration, SDMax: r.SDMax, Rounds: int64(m.transport.Stats().Rounds), Seconds: time.Since(began).Seconds(),
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	curve.Basis = bases[0]
+	return curve, nil
+}

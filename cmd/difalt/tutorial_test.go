@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTutorial runs the commands of docs/tutorial.md as they stand there, in its order,
+// and asserts that what it computes from predictions is what the page says.
+func TestTutorial(t *testing.T) {
+	content, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(content)
+	for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(page, -1) {
+		if _, err := os.Stat(filepath.Join("../../docs", link[1])); err != nil {
+			t.Errorf("the tutorial has a link to nothing: %v", err)
+		}
+	}
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(examples, "examples"); err != nil {
+		t.Skip(err)
+	}
+	ours, scripts := 0, 0
+	for _, block := range codeBlocks(page) {
+		switch first, _, _ := strings.Cut(block, " "); first {
+		case "difalt":
+			for command := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+				ours++
+				if stdout, stderr, code := difaltCommand(t, strings.Fields(command)[1:]...); code != 0 || stdout == "" {
+					t.Errorf("%s: exit code %d: %s", command, code, stderr)
+				}
+			}
+		case "awk", "for":
+			scripts++
+			runScript(t, block, page)
+		}
+	}
+	if ours < 8 || scripts < 2 {
+		t.Errorf("found only %d commands and %d scripts in the tutorial", ours, scripts)
+	}
+}
+
+// codeBlocks returns the indented blocks of a page, without the indent.
+func codeBlocks(page string) (blocks []string) {
+	for part := range strings.SplitSeq(page, "\n\n") {
+		if lines, ok := strings.CutPrefix(part, "    "); ok {
+			blocks = append(blocks, strings.ReplaceAll(lines, "\n    ", "\n"))
+		}
+	}
+	return blocks
+}
+
+// runScript runs a script of awk's, where there is one, and looks for what it prints.
+func runScript(t *testing.T, script, page string) {
+	t.Helper()
+	for _, program := range []string{"sh", "awk", "paste"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Logf("not run: %v", err)
+			return
+		}
+	}
+	out, err := exec.Command("sh", "-c", script).CombinedOutput()
+	if err != nil || len(out) == 0 {
+		t.Errorf("%s: %v: %s", script, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(page, "    "+line) {
+			t.Errorf("the tutorial does not say %q", line)
+		}
+	}
+}
