@@ -4,6 +4,13 @@
 #	docker run --rm difalt
 #	docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/out:/out" difalt simulate --out /out
 #	docker run --rm difalt bench
+#	docker run -v "$PWD/cluster.json:/etc/difalt/cluster.json:ro" -v "$PWD/a.key:/etc/difalt/node.key:ro" \
+#	    --user "$(id -u):$(id -g)" -v "$PWD/data:/data" -p 7001:7001 difalt node \
+#	    --cluster /etc/difalt/cluster.json --key /etc/difalt/node.key --listen :7001 \
+#	    --data /data/table.csv --task clinic --target score --drop patient --model /data/model.npz
+#
+# docs/network.md has more on nodes in containers. One is healthy when all its neighbours
+# are there; what is not a node has no health.
 #
 # BUILD is any Debian or Ubuntu image with Go 1.26 in the path or in
 # /usr/local/go. RUN can be empty, since the program needs nothing from it.
@@ -32,5 +39,7 @@ FROM ${RUN}
 COPY --from=build /image /
 WORKDIR /out
 USER 65532:65532
+HEALTHCHECK --start-period=10m --interval=30s --timeout=5s \
+    CMD ["/usr/local/bin/difalt", "cluster", "health", "--cluster", "/etc/difalt/cluster.json", "--key", "/etc/difalt/node.key"]
 ENTRYPOINT ["/usr/local/bin/difalt"]
 CMD ["--help"]
