@@ -46,14 +46,16 @@ func perOp(b *testing.B) float64 { return float64(b.Elapsed().Nanoseconds()) / f
 func reportBytes(b *testing.B, bytes int) { b.ReportMetric(float64(bytes)/perOp(b), "GB/s") }
 
 // report adds the rate of an operation of so many flops, and its share of the
-// ceiling.
-func report(b *testing.B, flops float64, c *measure.Ceiling) {
+// ceiling in per cent, which it returns.
+func report(b *testing.B, flops float64, c *measure.Ceiling) float64 {
 	ns := perOp(b)
 	b.ReportMetric(flops/ns, "GFLOP/s")
 	var peak float64
 	ms := times(b, func() { peak = c.MultiplyAdd() })
-	b.ReportMetric(100*flops/ns/(peak/ms/1e6), "%fma")
+	share := 100 * flops / ns / (peak / ms / 1e6)
+	b.ReportMetric(share, "%fma")
 	b.ReportAllocs()
+	return share
 }
 
 // times returns the median time of a call of f in five turns, in milliseconds.
@@ -69,31 +71,39 @@ func times(b *testing.B, f func()) float64 {
 func BenchmarkIteration(b *testing.B) {
 	for _, shape := range shapes() {
 		p := measure.NewProblem(shape, seed)
-		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-			name := fmt.Sprintf("shape=%s/storage=%s/kernel=%s", shape.Name, measure.StorageName(storage), kernel.Info().Kernel)
+		for _, storage := range measure.Storages() {
+			name := fmt.Sprintf("shape=%s/storage=%s/kernel=%s", shape.Name, storage.Name, kernel.Info().Kernel)
 			b.Run(name, func(b *testing.B) {
-				nodes := p.Pack(1, storage)
+				nodes := p.Pack(1, storage.Tasks)
 				for _, w := range workers() {
-					b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { iteration(b, p, nodes, w) })
+					b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { iteration(b, p, nodes, storage, w) })
 				}
 			})
 		}
 	}
 }
 
-func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, workers int) {
+func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage measure.Storage, workers int) {
 	it := measure.NewIteration(p, nodes, workers)
 	defer it.Close()
-	it.Step()
+	if storage.Reduce {
+		it.Reduce()
+	}
+	b.Logf("schedule %s", it.Settle())
 	read := times(b, it.Read)
 	for b.Loop() {
 		it.Step()
 	}
 	ns := perOp(b)
 	read = (read + times(b, it.Read)) / 2
-	b.ReportMetric(100*read*1e6/ns, "%read")
-	report(b, p.Flops(), it.Ceiling)
-	reportBytes(b, nodes[0].Bytes())
+	share := 100 * read * 1e6 / ns
+	b.ReportMetric(share, "%read")
+	b.ReportMetric(max(share, report(b, p.Flops(), it.Ceiling)), "%roof")
+	bytes := nodes[0].Bytes()
+	if storage.Reduce {
+		bytes /= 4
+	}
+	reportBytes(b, bytes)
 }
 
 // BenchmarkSolver is an iteration of the whole algorithm: the step of every node,
@@ -173,6 +183,7 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	}
 	it := measure.NewIteration(p, nodes, o.Workers)
 	defer it.Close()
+	it.Settle()
 	ms, err := measure.InTurns(ctx, 0, whole, it.Step)
 	if err != nil {
 		b.Fatal(err)
@@ -211,7 +222,7 @@ func BenchmarkFigure1(b *testing.B) {
 	const nodes = 20
 	ctx := context.Background()
 	data := experiment.Synthetic{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
-	p, err := data.Generate(nodes, seed, 0)
+	p, err := data.Generate(ctx, nodes, seed, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

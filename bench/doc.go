@@ -12,6 +12,7 @@
 //	         in the same process, over the time of the iteration
 //	%fma     GFLOP/s over the machine's peak of fused multiply-adds with as many
 //	         workers
+//	%roof    the larger of the two: the share of the roofline
 //
 // DIFALT_KERNEL selects another kernel. Package internal/measure does the same
 // for "difalt bench"; bench/peers compares with other languages and libraries.

@@ -27,11 +27,15 @@ type peer struct {
 	pinned bool
 }
 
-// The peers that every batch contains: the floor, and what the others are
+// The peers that every batch contains: the floors, and what the others are
 // measured against.
+var always = []string{readFloor: "streaming read", fmaFloor: "arithmetic at peak", reference: "difalt"}
+
+// Where they are in the catalog.
 const (
-	floorName     = "streaming read"
-	referenceName = "difalt"
+	readFloor = iota
+	fmaFloor
+	reference
 )
 
 // catalog returns all peers in the order of the table.
@@ -40,27 +44,21 @@ func catalog() []peer {
 	oneThread := func(int) []string {
 		return append(systemOpenBLAS(0), "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL")
 	}
-	tier := func(name string) func(int) []string {
-		return func(int) []string { return []string{"DIFALT_KERNEL=" + name} }
-	}
 	ours := goProgram("ours")
 	return []peer{
-		{name: floorName, build: ours, variant: "read"},
-		{name: referenceName, build: ours},
+		{name: always[readFloor], build: ours, variant: "read"},
+		{name: always[fmaFloor], build: ours, variant: "fma"},
+		{name: always[reference], build: ours},
 		{name: "difalt, float32 storage", build: ours, variant: "float32"},
-		{name: "difalt, kernel avx2", build: ours, env: tier("avx2")},
-		{name: "difalt, kernel generic", build: ours, env: tier("generic")},
-		{name: "C, OpenBLAS per task", build: cOpenBLAS, variant: "task", env: oneThread},
-		{name: "C, OpenBLAS per task, batched", build: cOpenBLAS, variant: "batched", env: oneThread},
-		{name: "C, OpenBLAS stacked", build: cOpenBLAS, variant: "stacked", env: systemOpenBLAS},
-		{name: "C, MKL per task", build: cMKL, variant: "task", env: oneThread},
-		{name: "C, MKL stacked", build: cMKL, variant: "stacked"},
+		{name: "difalt, 16 bits between anchors", build: ours, variant: "reduced"},
+		{name: "difalt, kernel openblas", build: oursOpenBLAS, env: func(n int) []string { return append(systemOpenBLAS(n), "DIFALT_KERNEL=openblas") }},
+		{name: "C, OpenBLAS batched", build: cOpenBLAS, env: oneThread},
+		{name: "C, MKL batched", build: cMKL, env: oneThread},
 		{name: "C++, Eigen", build: eigen},
 		{name: "NumPy", build: python("numpy_peer.py", "numpy")},
 		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
 		{name: "Numba", build: python("numba_peer.py", "numba")},
 		{name: "gonum", build: goProgram("gonum")},
-		{name: "netlib", build: netlib, env: oneThread},
 	}
 }
 
@@ -81,9 +79,10 @@ func goProgram(name string) func(*builder) ([]string, error) {
 	}
 }
 
-func netlib(b *builder) ([]string, error) {
-	env := []string{"CGO_ENABLED=1", "CGO_LDFLAGS=" + cmp.Or(os.Getenv("CGO_LDFLAGS"), "-lopenblas -llapacke")}
-	return b.compile("netlib", b.root, env, "go", "build", "-tags", "netlib", "-o", b.out("netlib"), "./bench/peers/gonum")
+// oursOpenBLAS is this project's kernel with OpenBLAS.
+func oursOpenBLAS(b *builder) ([]string, error) {
+	const name = "ours-openblas"
+	return b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "build", "-tags", "openblas", "-o", b.out(name), "./bench/peers/ours")
 }
 
 var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}

@@ -59,15 +59,16 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--only: %w", err)
 	}
-	// The floor and the reference are part of every comparison.
+	// The floors and the reference are part of every comparison.
 	peers := slices.DeleteFunc(catalog(), func(p peer) bool {
-		return p.name != floorName && p.name != referenceName && !pattern.MatchString(p.name)
+		return !slices.Contains(always, p.name) && !pattern.MatchString(p.name)
 	})
 	b, err := newBuilder()
 	if err != nil {
 		return err
 	}
 	var all []measure.Comparison
+	stolen := measure.Stolen()
 	for _, shape := range shapes {
 		r := &runner{builder: b, peers: peers, shape: shape, seconds: *seconds}
 		comparisons, err := r.compare(ctx, threads)
@@ -86,6 +87,9 @@ func run(ctx context.Context) error {
 	path, err := measure.Update(filepath.Join(b.root, "bench", "results"), *store, func(r *measure.Result) {
 		for _, c := range all {
 			r.SetComparison(c)
+		}
+		if share, ok := stolen(); ok {
+			r.Stolen = fmt.Sprintf("%.1f %%", 100*share)
 		}
 	})
 	if err == nil {

@@ -57,7 +57,7 @@ func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
 // together they run in batches, each with the reference, to which ratios are.
 func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, error) {
 	c := &measure.Comparison{Shape: r.shape.Name, Threads: n}
-	references, others := r.peers[:2], r.peers[2:]
+	references, others := r.peers[:len(always)], r.peers[len(always):]
 	size := len(others)
 	if free := available(); free > 0 {
 		// Interpreters and compilers take some hundred megabytes besides the samples,
@@ -74,17 +74,17 @@ func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, err
 			return nil, err
 		}
 		if first {
-			c.ReadMS = times[0].MS
-			c.Peers = times[1:]
+			c.ReadMS, c.FMAMS = times[readFloor].MS, times[fmaFloor].MS
+			c.Peers = times[reference:]
 		} else {
-			c.Peers = append(c.Peers, times[2:]...)
+			c.Peers = append(c.Peers, times[len(always):]...)
 		}
 	}
 	return c, nil
 }
 
-// batch starts, checks and times peers, of which the first two are the floor and
-// the reference.
+// batch starts, checks and times peers, of which the first are the floors and the
+// reference.
 func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.PeerTime, error) {
 	times := make([]measure.PeerTime, len(peers))
 	running := make([]*process, len(peers))
@@ -104,7 +104,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.Peer
 		times[i].Name = p.name
 		k, err := r.ready(p, n, &want)
 		if err != nil {
-			if i < 2 {
+			if i < len(always) {
 				return nil, fmt.Errorf("%s: %w", p.name, err)
 			}
 			times[i].Absent = err.Error()
@@ -118,7 +118,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.Peer
 		return nil, err
 	}
 	for i := range times {
-		times[i].Ratio = times[i].MS / times[1].MS
+		times[i].Ratio = times[i].MS / times[reference].MS
 	}
 	return times, nil
 }
@@ -131,7 +131,7 @@ func (r *runner) ready(p peer, n int, want **protocol.Answer) (*process, error) 
 		return nil, err
 	}
 	k, err := start(p, command, r.problem(), n)
-	if err != nil || p.name == floorName {
+	if err != nil || p.name == always[readFloor] || p.name == always[fmaFloor] {
 		return k, err
 	}
 	err = r.check(k, want)

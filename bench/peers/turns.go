@@ -68,7 +68,7 @@ func (r *runner) inTurns(ctx context.Context, running []*process, times []measur
 			times[i].MS = measure.Median(turns[i])
 		}
 	}
-	for i, k := range running[:2] {
+	for i, k := range running[:len(always)] {
 		if k == nil {
 			return fmt.Errorf("%s: %s", times[i].Name, times[i].Absent)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -10,8 +11,7 @@ import (
 
 func sample() *measure.Result {
 	r := &measure.Result{Machine: measure.Machine{Name: "box", CPU: "a processor", Cores: 2, Date: "2026-01-02"}}
-	r.Rows = []measure.Row{{Shape: "paper1", Storage: "f64", Kernel: "avx2", Workers: 2, IterationMS: 4, ReadMS: 3, ReadShare: 0.75, FMAShare: 0.25}}
-	r.Peers = []measure.Comparison{{Shape: "paper1", Threads: 1, ReadMS: 3, Peers: []measure.PeerTime{
+	r.Peers = []measure.Comparison{{Shape: "paper1", Threads: 1, ReadMS: 3, FMAMS: 3.2, Peers: []measure.PeerTime{
 		{Name: "difalt", Version: "difalt, kernel avx2", MS: 4, Ratio: 1},
 		{Name: "slow", Version: "Slow 1.0", MS: 10, Ratio: 2.5},
 		{Name: "gone", Absent: "not installed"},
@@ -26,17 +26,34 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## box",
-		"| processor | a processor |",
-		"| peers | Slow 1.0 |",
-		"| paper1 | f64 | avx2 | 2 | 4.000 | 3.000 | 0.75 | 0.25 | 0 |",
+		"a processor; 2 cores;",
+		"2026-01-02; steal time unknown; Slow 1.0.",
+		"![Share of the roofline](bench/results/box.svg)",
+		"| arithmetic at peak | 3.200 ms |",
 		"| streaming read of X | 3.000 ms |",
-		"| difalt | 4.000 ms (75 %) |",
-		"| slow | 2.50 (30 %) |",
+		"| difalt | 4.000 ms (80 %) |",
+		"| slow | 2.50 |",
 		"| gone | absent |",
 		"| gone | paper1, 1 | not installed |",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("page has no %q:\n%s", want, out.String())
 		}
+	}
+}
+
+// The bar of difalt is as high as its share of the roofline, and peers that were not
+// measured are not drawn.
+func TestPicture(t *testing.T) {
+	all := sample().Peers
+	if got := share(all[0], "difalt"); got != 0.8 {
+		t.Errorf("share of difalt is %v, want .8", got)
+	}
+	if got := share(all[0], "gone"); !math.IsNaN(got) {
+		t.Errorf("share of a peer without a time is %v", got)
+	}
+	svg, err := picture(all)
+	if err != nil || !bytes.Contains(svg, []byte("paper1, 1")) {
+		t.Errorf("no picture of paper1: %v", err)
 	}
 }

@@ -5,12 +5,13 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/internal/measure"
-	"github.com/difalt/difalt/internal/text"
 )
 
 //go:embed BENCHMARKS.md.tmpl
@@ -20,7 +21,6 @@ var page string
 func write(w io.Writer, results []*measure.Result) error {
 	t, err := template.New("BENCHMARKS.md").Funcs(template.FuncMap{
 		"details": details,
-		"ceiling": ceilingTable,
 		"peers":   measure.PeerTable,
 		"absent":  measure.AbsentTable,
 		"shapes":  measure.Shapes,
@@ -32,37 +32,56 @@ func write(w io.Writer, results []*measure.Result) error {
 	return t.Execute(w, results)
 }
 
-// details is the table of experiment details.
+// details is the line of experiment details.
 func details(r *measure.Result) string {
 	m := r.Machine
-	rows := [][]string{{"", ""}}
-	for _, d := range [][2]string{
-		{"processor", m.CPU}, {"cores used", fmt.Sprint(m.Cores)}, {"caches", m.Caches}, {"memory", m.Memory},
-		{"system", m.System}, {"transparent huge pages", m.HugePage}, {"kernel of difalt", m.Kernel},
-		{"its last change", m.Commit}, {"Go", m.Go}, {"C and C++", m.Compiler + ", -O3 -march=native"}, {"date", m.Date},
-		{"steal time", r.Stolen},
-	} {
-		rows = append(rows, []string{d[0], cmp.Or(d[1], "unknown")})
+	list := []string{
+		m.CPU, fmt.Sprintf("%d cores", m.Cores), m.Caches, m.Memory, m.System, "huge pages " + cmp.Or(m.HugePage, "unknown"),
+		fmt.Sprintf("kernel %s of %s", m.Kernel, m.Commit), m.Go, m.Compiler + " -O3 -march=native", m.Date,
+		"steal time " + cmp.Or(r.Stolen, "unknown"),
 	}
-	var versions []string
 	for _, c := range r.Peers {
 		for _, p := range c.Peers {
-			if p.Version != "" && !strings.HasPrefix(p.Version, "difalt") && !slices.Contains(versions, p.Version) {
-				versions = append(versions, p.Version)
+			if p.Version != "" && !strings.HasPrefix(p.Version, "difalt") && !slices.Contains(list, p.Version) {
+				list = append(list, p.Version)
 			}
 		}
 	}
-	return text.Table(append(rows, []string{"peers", cmp.Or(strings.Join(versions, ", "), "not measured")})).Markdown()
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), "; ") + "."
 }
 
-// ceilingTable is the table of difalt's own measurements.
-func ceilingTable(r *measure.Result) string {
-	rows := [][]string{{"shape", "storage", "kernel", "workers", "iteration, ms", "read, ms", "share of read", "share of FMA peak", "allocations"}}
-	for _, m := range r.Rows {
-		rows = append(rows, []string{
-			m.Shape, m.Storage, m.Kernel, fmt.Sprint(m.Workers), fmt.Sprintf("%.3f", m.IterationMS), fmt.Sprintf("%.3f", m.ReadMS),
-			fmt.Sprintf("%.2f", m.ReadShare), fmt.Sprintf("%.2f", m.FMAShare), fmt.Sprintf("%.0f", m.Allocs),
-		})
+// dots are the peers that the picture shows beside difalt, and how.
+var dots = []struct {
+	peer  string
+	color chart.Color
+}{
+	{"C, OpenBLAS batched", chart.Orange}, {"C++, Eigen", chart.Pink}, {"JAX", chart.Green}, {"NumPy", chart.Black},
+}
+
+// picture draws the shares of the roofline that difalt and some peers reach.
+func picture(all []measure.Comparison) ([]byte, error) {
+	p := chart.Panel{X: chart.Axis{Min: -0.5, Max: float64(len(all)) - 0.5}, Y: chart.Axis{Max: 1}}
+	ours := chart.Series{Name: "difalt", Style: chart.Style{Color: chart.Sky, Bar: 0.6}}
+	for i, c := range all {
+		p.X.Marks = append(p.X.Marks, chart.Mark{Value: float64(i), Label: fmt.Sprintf("%s, %d", c.Shape, c.Threads)})
+		ours.X, ours.Y = append(ours.X, float64(i)), append(ours.Y, share(c, "difalt"))
 	}
-	return text.Table(rows).Markdown()
+	p.Series = append(p.Series, ours)
+	for _, d := range dots {
+		s := chart.Series{Name: d.peer, Style: chart.Style{Color: d.color, Dot: 3}}
+		for i, c := range all {
+			s.X, s.Y = append(s.X, float64(i)), append(s.Y, share(c, d.peer))
+		}
+		p.Series = append(p.Series, s)
+	}
+	f := &chart.Figure{Panels: []chart.Panel{p}, Legend: true, Y: "Share of the roofline", Caption: "Shape, threads"}
+	return f.SVG()
+}
+
+// share is the share of the roofline that a peer reaches; not a number if it was not measured.
+func share(c measure.Comparison, peer string) float64 {
+	if ms := c.Peer(peer).MS; ms > 0 {
+		return c.RoofMS() / ms
+	}
+	return math.NaN()
 }

@@ -1,11 +1,7 @@
-// One iteration over all tasks with BLAS and LAPACK from C, column-major:
-//
-//	task     tasks one after the other, so that X_t is still in cache when the
-//	         gradient needs it; preallocated; OpenMP threads share the tasks
-//	batched  the same with the two tricks of difalt that need no kernel: samples on
-//	         huge pages, and the gradient updated for eight tasks at once
-//	stacked  all tasks in one matrix product; threads are the library's
-//
+// One iteration over all tasks with BLAS and LAPACK from C, column-major: tasks one after
+// the other, so that X_t is still in cache when the gradient needs it, with the two tricks
+// of difalt that need no kernel: samples on huge pages, and the gradient updated for eight
+// tasks at once. All memory is allocated once; OpenMP threads share the tasks.
 // The library (OpenBLAS or MKL) is whatever it is linked with.
 #include "protocol.h"
 #include <omp.h>
@@ -28,8 +24,7 @@ char *openblas_get_corename(void);
 static const int one = 1;
 static const double zero = 0, plus = 1, minus = -1;
 
-enum { BATCH = 8 };
-static int batch = 1; // tasks whose X_t' e_t are added to the gradient as one product
+enum { BATCH = 8 }; // tasks whose X_t' e_t are added to the gradient as one product
 
 // A scratch is the memory of one thread, allocated once.
 typedef struct {
@@ -39,7 +34,6 @@ typedef struct {
 
 static scratch *scratches;
 static int threads;
-static double *all, *weighted; // stacked: X U and e_i b', N x r
 
 static scratch new_scratch(const problem *p) {
 	scratch s;
@@ -56,11 +50,10 @@ static scratch new_scratch(const problem *p) {
 }
 
 // solve computes b = A^+ y and e = A b - y.
-static void solve(const problem *p, scratch *s, const double *a, int lda, const double *y, double *b) {
+static void solve(const problem *p, scratch *s, const double *a, const double *y, double *b) {
 	const int n = (int)p->n, r = (int)p->r;
 	int info;
-	for (int j = 0; j < r; j++)
-		memcpy(s->qr + j * n, a + (int64_t)j * lda, (size_t)n * 8);
+	memcpy(s->qr, a, (size_t)(p->n * p->r) * 8);
 	memcpy(s->c, y, (size_t)n * 8);
 	memcpy(s->e, y, (size_t)n * 8);
 	dgeqrf_(&n, &r, s->qr, &n, s->tau, s->work, &s->lwork, &info);
@@ -69,7 +62,7 @@ static void solve(const problem *p, scratch *s, const double *a, int lda, const 
 	if (info != 0)
 		fail("singular task");
 	memcpy(b, s->c, (size_t)r * 8);
-	dgemv_("N", &n, &r, &plus, a, &lda, b, &one, &minus, s->e, &one);
+	dgemv_("N", &n, &r, &plus, a, &n, b, &one, &minus, s->e, &one);
 }
 
 static void tasks(const problem *p, scratch *s, int64_t lo, int64_t hi, double *b) {
@@ -79,9 +72,9 @@ static void tasks(const problem *p, scratch *s, int64_t lo, int64_t hi, double *
 	for (int64_t t = lo; t < hi; t++) {
 		const double *x = p->x + t * p->n * p->d; // X_t' by columns, d x n
 		dgemm_("T", "N", &n, &r, &d, &plus, x, &d, p->u, &d, &zero, s->a, &n);
-		solve(p, s, s->a, n, p->y + t * n, b + t * r);
+		solve(p, s, s->a, p->y + t * n, b + t * r);
 		dgemv_("N", &d, &n, &plus, x, &d, s->e, &one, &zero, s->v + held * p->d, &one);
-		if (++held == batch || t == hi - 1) {
+		if (++held == BATCH || t == hi - 1) {
 			dgemm_("N", "T", &d, &r, &held, &plus, s->v, &d, b + (t + 1 - held) * r, &r, &plus, s->g, &d);
 			held = 0;
 		}
@@ -100,26 +93,9 @@ static void iterate_tasks(const problem *p, double *g, double *b) {
 			g[i] += scratches[w].g[i];
 }
 
-static void iterate_stacked(const problem *p, double *g, double *b) {
-	const int rows = (int)(p->tasks * p->n), d = (int)p->d, r = (int)p->r;
-	dgemm_("T", "N", &rows, &r, &d, &plus, p->x, &d, p->u, &d, &zero, all, &rows);
-	for (int64_t t = 0; t < p->tasks; t++) {
-		double *bt = b + t * r;
-		solve(p, scratches, all + t * p->n, rows, p->y + t * p->n, bt);
-		for (int j = 0; j < r; j++)
-			for (int64_t i = 0; i < p->n; i++)
-				weighted[(int64_t)j * rows + t * p->n + i] = scratches->e[i] * bt[j];
-	}
-	dgemm_("N", "N", &d, &r, &rows, &plus, p->x, &d, weighted, &rows, &zero, g, &d);
-}
-
 int main(int argc, char **argv) {
-	if (argc != 4)
-		fail("usage: peer PROBLEM THREADS task|batched|stacked");
-	if (strcmp(argv[3], "batched") == 0)
-		batch = BATCH;
-	else
-		huge_pages = 0;
+	if (argc != 3)
+		fail("usage: peer PROBLEM THREADS");
 	problem p = load(argv[1]);
 	threads = atoi(argv[2]);
 	scratches = malloc((size_t)threads * sizeof *scratches);
@@ -130,12 +106,6 @@ int main(int argc, char **argv) {
 	// The processor that it takes this one for says what it is worth.
 	snprintf(version, sizeof version, "%s (%s)", VERSION, openblas_get_corename());
 #endif
-	if (strcmp(argv[3], "stacked") == 0) {
-		all = allocate(p.tasks * p.n * p.r);
-		weighted = allocate(p.tasks * p.n * p.r);
-		serve(&p, version, iterate_stacked);
-	} else {
-		serve(&p, version, iterate_tasks);
-	}
+	serve(&p, version, iterate_tasks);
 	return 0;
 }

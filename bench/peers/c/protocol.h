@@ -26,10 +26,7 @@ static void fail(const char *what) {
 	exit(1);
 }
 
-static int huge_pages = 1;
-
-// allocate returns count zeros, on huge pages if asked to and where the system
-// offers them.
+// allocate returns count zeros, on huge pages where the system offers them.
 static double *allocate(int64_t count) {
 	const size_t huge = (size_t)2 << 20;
 	size_t bytes = ((size_t)count * sizeof(double) + huge - 1) / huge * huge;
@@ -37,8 +34,7 @@ static double *allocate(int64_t count) {
 	if (posix_memalign(&p, huge, bytes) != 0)
 		fail("out of memory");
 #ifdef MADV_HUGEPAGE
-	if (huge_pages)
-		madvise(p, bytes, MADV_HUGEPAGE);
+	madvise(p, bytes, MADV_HUGEPAGE);
 #endif
 	memset(p, 0, bytes);
 	return (double *)p;

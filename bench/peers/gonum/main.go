@@ -1,6 +1,5 @@
 // Command gonum is the iteration as a careful Go programmer writes it on blas64 and
-// lapack64, with all memory allocated once. With -tags netlib it runs over the C
-// library that cgo links, by gonum.org/v1/netlib, and otherwise on gonum's own code.
+// lapack64, with all memory allocated once.
 package main
 
 import (
@@ -12,11 +11,8 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// library is the module whose BLAS and LAPACK are in use.
-var library = "gonum"
-
 func main() {
-	version := library + " " + protocol.ModuleVersion("gonum.org/v1/"+library)
+	version := "gonum " + protocol.ModuleVersion("gonum.org/v1/gonum")
 	protocol.Main(version, func(p *protocol.Problem, threads int, _ string) (iterate, export func(*protocol.Answer), err error) {
 		return newIteration(p, threads).iterate, nil, nil
 	})

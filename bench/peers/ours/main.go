@@ -1,6 +1,7 @@
 // Command ours is this project's kernel as a peer. Its variant float32 stores X in
-// single precision, read is the streaming read of X that bounds every peer from
-// below (it has no answer), and "" is the default.
+// single precision, reduced reads a copy in 16 bits as between two anchors, read is the streaming read of X and fma the arithmetic at the peak of
+// multiply-adds, which bound every peer from below (they have no answer), and "" is the
+// default.
 package main
 
 import (
@@ -29,7 +30,7 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 	defer debug.FreeOSMemory()
 	pool := kernel.NewPool(threads)
 	switch variant {
-	case "", "float32":
+	case "", "float32", "reduced":
 		storage := kernel.Float64
 		if variant == "float32" {
 			storage = kernel.Float32
@@ -38,6 +39,12 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 		executor := kernel.NewExecutor(pool, []*kernel.Group{group})
 		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
 		iterate = func(*protocol.Answer) { executor.Step(u, 0) }
+		if variant == "reduced" { // the anchor is the basis itself, so that the answer is exact
+			group.Reduce()
+			group.Anchor()
+			executor.Step(u, 0)
+		}
+		measure.Settle(executor, func() { executor.Step(u, 0) })
 		export = func(a *protocol.Answer) {
 			copy(a.B, group.B)
 			mat.NewDense(p.D, p.R, a.Grad).Copy(group.Grad)
@@ -46,8 +53,12 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 	case "read":
 		ceiling := measure.NewCeiling(pool, pack(p, kernel.Float64))
 		return func(*protocol.Answer) { ceiling.Read() }, nil, nil
+	case "fma":
+		shape := measure.Shape{Tasks: p.Tasks, Samples: p.N, Features: p.D, Rank: p.R}
+		arithmetic := measure.Arithmetic(pool, shape.Flops())
+		return func(*protocol.Answer) { arithmetic() }, nil, nil
 	}
-	return nil, nil, fmt.Errorf("variant %q: want float32 or read", variant)
+	return nil, nil, fmt.Errorf("variant %q: want float32, reduced, read or fma", variant)
 }
 
 // pack copies the samples into the kernel's layout and releases the originals.
