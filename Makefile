@@ -4,6 +4,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 OUT ?= out
+RUNS ?= 20
 TRIALS ?= 5
 
 # What a CPU tier or a build tag can change beside the kernel: tested once in full, by
@@ -15,11 +16,12 @@ TIERED = ./kernel/... ./consensus/... ./difalt/...
 # library.
 WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
 WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
+WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 CHECKS = check-format check-modules check-vet check-static check-generated \
-	test-default test-purego test-openblas test-tiers test-race test-arm64
+	test-default test-purego test-openblas test-mpi test-tiers test-race test-arm64 test-deploy
 
-.PHONY: help setup build test $(CHECKS) fuzz bench bench-peers benchmarks figures docker clean
+.PHONY: help setup build test $(CHECKS) malformed fuzz faults bench bench-network bench-peers benchmarks figures accuracy docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -45,12 +47,14 @@ check-vet: ## go vet for every build
 	$(GO) vet ./...
 	$(GO) vet -tags purego $(TIERED)
 	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./...
+	$(WITH_MPI) $(GO) vet -tags mpi ./engine/... ./cmd/...
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) vet $(TIERED)
 
 check-static: ## staticcheck for every build
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(STATICCHECK) -tags purego $(TIERED)
 	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel/... ./cgo/...
+	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./engine/... ./cmd/...
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
@@ -68,6 +72,10 @@ test-openblas: ## what computes, OpenBLAS where it is faster, and then everywher
 	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -count=1 -tags openblas ./kernel/...
 	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -short -count=1 -tags openblas $(ABOVE)
 
+test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes under mpirun
+	$(WITH_MPI) $(GO) test -tags mpi ./engine/mpi
+	$(WITH_MPI) $(GO) test -tags mpi -run MPI ./cmd/difalt
+
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(ABOVE)
 
@@ -77,23 +85,40 @@ test-race: ## race detector
 test-arm64: ## build for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh
 
+test-deploy: ## the files in deploy, by the types and loaders of those who read them, and their commands
+	@./scripts/have.sh shellcheck shellcheck deploy/slurm/difalt.sbatch
+	@cd deploy/check && if $(GO) mod download; then $(GO) vet ./... && $(GO) test -count=1 ./...; \
+	else echo "skip: the modules of deploy/check cannot be had"; fi
+
+malformed: ## 1,000 malformed and unusual inputs, each in a process of 2 GB and 20 s
+	$(GO) test ./cmd/difalt -count=1 -v -run 'TestMalformed$$' -malformed 1000
+
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
+faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs root, ip, nft and tc
+	$(GO) run ./engine/grpc/faults -runs $(RUNS)
+
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
+
+bench-network: ## rounds over gRPC beside TLS by hand, and over MPI beside a C program
+	./scripts/network.sh
 
 bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
 	./bench/peers/setup.sh
 	$(GO) run ./bench/peers $(FLAGS)
 
-benchmarks: ## measure this machine and the peers, and write BENCHMARKS.md
+benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 	$(MAKE) bench-peers FLAGS="-store auto"
-	$(GO) run ./bench/report -measure auto
+	$(GO) run ./bench/report
 
 figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)
 	./bin/difalt simulate --preset all --trials $(TRIALS) --out $(OUT)
 	./bin/difalt results --from $(OUT) --out $(OUT)
+
+accuracy: build ## docs/accuracy.md: fit beside others on many tables, School from SCHOOL=FILE (Python)
+	./scripts/accuracy/run.sh $(SCHOOL)
 
 docker: ## the container image difalt
 	docker build -t difalt .

@@ -1,5 +1,5 @@
 #!/bin/sh
-# have.sh NEED             succeeds if this machine has NEED: cc, openblas or qemu
+# have.sh NEED             succeeds if this machine has NEED: cc, openblas, mpi, qemu or shellcheck
 # have.sh NEED COMMAND...  runs the command if so, and otherwise says that it is skipped
 set -eu
 
@@ -13,11 +13,14 @@ has() {
 	case $1 in
 	cc) compiles stdlib.h ;;
 	openblas) compiles cblas.h && { [ "$(uname)" = Darwin ] || compiles lapacke.h; } ;;
+	mpi) # a wrapper adds its flags to what is not only checked
+		command -v mpirun >/dev/null && echo "#include <mpi.h>" | mpicc -xc -c -o /dev/null - 2>/dev/null ;;
 	qemu) # not needed where arm64 is native
 		case $(uname -m) in
 		arm64 | aarch64) ;;
 		*) command -v qemu-aarch64 >/dev/null ;;
 		esac ;;
+	shellcheck) command -v shellcheck >/dev/null ;;
 	*) echo "have.sh: $1 is unknown" >&2 && exit 2 ;;
 	esac
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ours is the name of difalt fit among the methods.
+const ours = "difalt fit"
+
+// resultHeader are the columns of a file of results, as peers.py writes them too.
+var resultHeader = []string{"table", "seed", "method", "rmse", "ev", "seconds", "note"}
+
+// fitTables fits every table of a folder with the defaults, and writes the errors on
+// the rows held out.
+func fitTables(args []string) error {
+	flags := flag.NewFlagSet("fit", flag.ExitOnError)
+	tables := flags.String("tables", "", "the folder of tables")
+	program := flags.String("difalt", "bin/difalt", "the program")
+	out := flags.String("out", "", "the file of results")
+	only := flags.String("only", "", "names of tables, with commas (default all)")
+	flags.Parse(args)
+	paths, err := filepath.Glob(filepath.Join(*tables, "*.train.csv"))
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("no tables in %q: %w", *tables, fs.ErrNotExist)
+	}
+	rows := [][]string{resultHeader}
+	for _, path := range paths {
+		base := strings.TrimSuffix(path, ".train.csv")
+		name, seed, ok := cutLast(filepath.Base(base), "-")
+		if !ok || *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
+			continue
+		}
+		row := []string{name, seed, ours}
+		if e, err := fitTable(*program, path, base+".test.csv"); err != nil {
+			lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+			row = append(row, "", "", "", lines[len(lines)-1])
+		} else {
+			row = append(row, number(e.rmse), number(e.ev), strconv.FormatFloat(e.seconds, 'f', 3, 64), e.note)
+		}
+		rows = append(rows, row)
+		fmt.Println(strings.Join(row, "\t"))
+	}
+	return writeCSV(*out, rows)
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+func cutLast(s, separator string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+type outcome struct {
+	rmse, ev, seconds float64
+	note              string
+}
+
+// warned matches what fit says first when it did not converge.
+var warned = regexp.MustCompile(`(?i)not converged|did not converge|diverged`)
+
+// fitTable trains on one file and judges on another.
+func fitTable(program, train, test string) (*outcome, error) {
+	dir, err := os.MkdirTemp("", "accuracy-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	model := filepath.Join(dir, "model.npz")
+	begin := time.Now()
+	said, err := difalt(program, "fit", "--data", train, "--task", taskColumn, "--target", targetColumn,
+		"--test-fraction", "0", "--model", model)
+	if err != nil {
+		return nil, err
+	}
+	e := &outcome{seconds: time.Since(begin).Seconds(), note: warned.FindString(said)}
+	predictions, err := predict(program, model, test, dir)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := readCSV(test)
+	if err != nil {
+		return nil, err
+	}
+	var y, p []float64
+	for i, row := range rows[1:] {
+		v, err := strconv.ParseFloat(row[len(row)-1], 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", test, err)
+		}
+		y, p = append(y, v), append(p, predictions[i].y)
+	}
+	e.rmse, e.ev = judge(y, p)
+	return e, nil
+}
+
+// judge returns the root mean square error of predictions, and the variance explained.
+func judge(y, p []float64) (rmse, ev float64) {
+	mean, n := 0.0, float64(len(y))
+	for _, v := range y {
+		mean += v / n
+	}
+	errors, spread := 0.0, 0.0
+	for i, v := range y {
+		errors += (v - p[i]) * (v - p[i]) / n
+		spread += (v - mean) * (v - mean) / n
+	}
+	return math.Sqrt(errors), 1 - errors/spread
+}
+
+// difalt runs the program and returns what it said.
+func difalt(program string, args ...string) (string, error) {
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// A prediction is one with the standard errors of the expected target and of a single
+// one: NaN if the program gave none.
+type prediction struct{ y, mean, single float64 }
+
+// predict returns the predictions of a model for all rows of a table.
+func predict(program, model, table, dir string) ([]prediction, error) {
+	path := filepath.Join(dir, "predictions.csv")
+	if _, err := difalt(program, "predict", "--model", model, "--data", table, "--out", path, "--standard-errors"); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	at := map[string]int{}
+	for j, name := range rows[0] {
+		at[name] = j
+	}
+	for _, name := range []string{"prediction", "stderr", "sample_stderr"} {
+		if _, ok := at[name]; !ok {
+			return nil, fmt.Errorf("%s has no column %q: it has %q", path, name, slices.Sorted(maps.Keys(at)))
+		}
+	}
+	out := make([]prediction, len(rows)-1)
+	for i, row := range rows[1:] {
+		for name, v := range map[string]*float64{"prediction": &out[i].y, "stderr": &out[i].mean, "sample_stderr": &out[i].single} {
+			cell := row[at[name]]
+			if *v = math.NaN(); cell == "" {
+				continue
+			}
+			if *v, err = strconv.ParseFloat(cell, 64); err != nil {
+				return nil, fmt.Errorf("%s, row %d: %w", path, i+1, err)
+			}
+		}
+	}
+	return out, nil
+}
