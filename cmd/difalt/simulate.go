@@ -122,46 +122,60 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = folder.Close(false) }() // where nothing else has
 	if folder.Differs != "" {
 		fmt.Fprintf(stderr, "%s holds a run with %s: the first trial of this one will move it to %s\n", s.out, folder.Differs, folder.Path("previous"))
 	}
 	if s.export != "" {
 		if err := s.exportProblem(ctx); err != nil {
-			return errors.Join(err, folder.Close())
+			return err
 		}
 	}
 	describe(stdout, &s.setting)
 	runErr := s.compute(ctx, folder, stderr)
-	trials := folder.Done
-	if err := folder.Close(); err != nil {
+	interrupted := errors.Is(runErr, context.Canceled)
+	if runErr == nil || interrupted {
+		if err := s.results(folder, stdout); err != nil {
+			runErr, interrupted = err, false
+		}
+	}
+	switch done := len(folder.Done); {
+	case interrupted && done == 0:
+		return &interruptedError{"interrupted before the first trial was done: nothing was written"}
+	case interrupted:
+		return s.interrupted(done)
+	case runErr != nil && done == 0:
+		return runErr
+	case runErr != nil:
+		return fmt.Errorf("%w; %s holds %d of %d trials: the same command goes on from there", runErr, s.out, done, s.trials)
+	}
+	if s.engine.name == "" {
+		return nil
+	}
+	err = s.measure(ctx, folder, folder.Done, stdout)
+	if errors.Is(err, context.Canceled) {
+		return s.interrupted(len(folder.Done))
+	}
+	return err
+}
+
+func (s *simulation) interrupted(done int) error {
+	return &interruptedError{fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there", s.out, done, s.trials)}
+}
+
+// results writes and reports what the trials of a folder amount to.
+func (s *simulation) results(folder *experiment.Folder, stdout io.Writer) error {
+	if len(folder.Done) == 0 {
+		return nil
+	}
+	sum := experiment.Summarize(&s.setting, folder.Done, machine())
+	if err := folder.WriteResults(&s.setting, sum, folder.Done); err != nil {
 		return err
 	}
-	if runErr != nil && !errors.Is(runErr, context.Canceled) {
-		return runErr
+	if err := folder.Close(true); err != nil {
+		return err
 	}
-	if len(trials) > 0 {
-		sum := experiment.Summarize(&s.setting, trials, machine())
-		if err := folder.WriteResults(&s.setting, sum, trials); err != nil {
-			return err
-		}
-		if err := report(stdout, sum, folder); err != nil {
-			return err
-		}
-		if s.engine.name != "" && runErr == nil {
-			runErr = s.measure(ctx, folder, trials, stdout)
-		}
-	}
-	if runErr != nil && !errors.Is(runErr, context.Canceled) {
-		return runErr
-	}
-	switch {
-	case runErr != nil && len(trials) == 0:
-		return &interruptedError{"interrupted before the first trial was done: nothing was written"}
-	case runErr != nil:
-		return &interruptedError{fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there",
-			s.out, len(folder.Done), s.trials)}
-	}
-	return nil
+	return report(stdout, sum, folder)
 }
 
 // compute runs the trials that the folder does not hold.

@@ -30,8 +30,9 @@ const (
 type Folder struct {
 	dir     string
 	setting *Setting
-	part    *os.File // nil until there is a trial to write
-	failed  bool     // a trial could not be written
+	part    *os.File // nil until there is a trial
+	size    int64    // of the part
+	unnamed bool     // Done are those of a part that was left
 	// Done are the trials that the folder holds: 1, 2, ... without a gap.
 	Done []Trial
 	// Differs describes in what a previous run in this folder differs; it goes to the
@@ -63,23 +64,35 @@ func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
 // Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
-// Add appends a finished trial to the trace.
-func (f *Folder) Add(t *Trial) error {
-	if f.part == nil {
-		if err := f.begin(); err != nil {
-			return fmt.Errorf("cannot write to the output folder: %w", err)
-		}
-	}
+// Add appends a finished trial to the trace. After an error the folder holds the trials
+// before it.
+func (f *Folder) Add(t *Trial) (err error) {
 	f.Done = append(f.Done, *t)
-	return f.write(t)
+	if f.part == nil {
+		err = f.begin()
+	} else {
+		err = f.append(t.AppendCSV(nil))
+	}
+	if err != nil {
+		f.Done = f.Done[:len(f.Done)-1]
+	}
+	return err
 }
 
-// Close gives the trace its final name, if a trial was added and all could be written.
-func (f *Folder) Close() error {
+// Close gives the trace its final name if it has trials that no run has finished. Unless
+// this one is done, it leaves them under another name, from which the same run goes on.
+func (f *Folder) Close(done bool) error {
+	if f.part == nil && f.unnamed && done {
+		if err := f.begin(); err != nil {
+			return err
+		}
+	}
 	if f.part == nil {
 		return nil
 	}
-	if err := f.part.Close(); err != nil || f.failed {
+	part := f.part
+	f.part = nil
+	if err := errors.Join(part.Sync(), part.Close()); err != nil || !done {
 		return err
 	}
 	return os.Rename(f.Path(partFile), f.Path(TraceFile))
@@ -106,44 +119,62 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	return atomicfile.WriteFolder(f.dir, files)
 }
 
-func (f *Folder) write(t *Trial) error {
-	_, err := f.part.Write(t.AppendCSV(nil))
-	f.failed = f.failed || err != nil
-	return err
+// append adds to the part all of a text or, if the disk is full, nothing.
+func (f *Folder) append(text []byte) error {
+	n, err := f.part.Write(text)
+	if err != nil {
+		_ = f.part.Truncate(f.size) // or else whoever reads it drops the trial that is cut
+		return fmt.Errorf("cannot %w", err)
+	}
+	f.size += int64(n)
+	return nil
 }
 
-// begin writes the setting and the trace so far, after moving away what another run
-// left.
+// begin writes the setting and the trace. When both are on the disk they take the place of
+// what another run left, which moves away.
 func (f *Folder) begin() error {
-	text, err := json.MarshalIndent(f.setting, "", "  ")
+	setting, err := json.MarshalIndent(f.setting, "", "  ")
 	if err != nil {
 		return err
 	}
+	trace := []byte(TraceHeader + "\n")
+	for i := range f.Done {
+		trace = f.Done[i].AppendCSV(trace)
+	}
 	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return err
+	}
+	var files []*atomicfile.File
+	for _, x := range []struct {
+		name string
+		text []byte
+	}{{partFile, trace}, {SettingsFile, append(setting, '\n')}} {
+		file, err := atomicfile.Create(f.Path(x.name))
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if _, err := file.Write(x.text); err != nil {
+			return err
+		}
+		if err := file.Finish(); err != nil {
+			return err
+		}
+		files = append(files, file)
 	}
 	if f.Differs != "" {
 		if err := f.moveAway(); err != nil {
 			return err
 		}
 	}
-	// The part is complete before it replaces another one with as many trials.
-	next := f.Path(partFile + ".tmp")
-	if f.part, err = os.Create(next); err != nil {
-		return err
-	}
-	if _, err := f.part.WriteString(TraceHeader + "\n"); err != nil {
-		return err
-	}
-	for i := range f.Done {
-		if err := f.write(&f.Done[i]); err != nil {
+	for _, file := range files {
+		if err := file.Commit(); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(next, f.Path(partFile)); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(f.Path(SettingsFile), append(text, '\n'))
+	f.size = int64(len(trace))
+	f.part, err = os.OpenFile(f.Path(partFile), os.O_WRONLY|os.O_APPEND, 0)
+	return err
 }
 
 // compare says in which parameter the folder's setting differs, or nothing if it
@@ -194,7 +225,7 @@ func (f *Folder) moveAway() error {
 }
 
 // load reads the trials done, from the trace or from the part that a killed run
-// left, whichever has more.
+// left, whichever has more, or is newer.
 func (f *Folder) load(s *Setting) error {
 	for _, name := range []string{TraceFile, partFile} {
 		file, err := os.Open(f.Path(name))
@@ -209,8 +240,8 @@ func (f *Folder) load(s *Setting) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path(name), err)
 		}
-		if done := complete(trials, s); len(done) > len(f.Done) {
-			f.Done = done
+		if done := complete(trials, s); len(done) > 0 && len(done) >= len(f.Done) {
+			f.Done, f.unnamed = done, name == partFile
 		}
 	}
 	return nil
