@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -83,34 +83,13 @@ func wrapHelp(cmd *cobra.Command) {
 	paragraphs := strings.Split(cmd.Long, "\n\n")
 	for i, p := range paragraphs {
 		if !strings.HasPrefix(p, " ") && !strings.Contains(p, "\n ") { // lists stay
-			paragraphs[i] = fill(p, helpWidth)
+			paragraphs[i] = text.Wrap(p, helpWidth)
 		}
 	}
 	cmd.Long = strings.Join(paragraphs, "\n\n")
 	for _, c := range cmd.Commands() {
 		wrapHelp(c)
 	}
-}
-
-// fill breaks a text into lines of at most so many characters.
-func fill(text string, width int) string {
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > width:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
 }
 
 // formerNames lets flags be given by the names that they had before, too.
