@@ -21,6 +21,7 @@ func runBench(t *testing.T, args ...string) (string, error) {
 }
 
 func TestBenchJSON(t *testing.T) {
+	inFull(t)
 	out, err := runBench(t, "--shapes", "paper2", "--workers", "1", "--storage", "f64,f32", "--seconds", "1e-3", "--json")
 	if err != nil {
 		t.Fatal(err)

@@ -63,6 +63,7 @@ func clinicModel(t *testing.T) string {
 
 // A report that nobody can read is a failure, of every command.
 func TestFullStandardOutput(t *testing.T) {
+	inFull(t)
 	model := clinicModel(t)
 	for _, args := range [][]string{
 		{"info"}, {"plan"}, {"plan", "--json"}, {"help"}, {"model", "show", model}, {"--version"},
@@ -80,6 +81,7 @@ func TestFullStandardOutput(t *testing.T) {
 
 // Tables and models come from the standard input and go to the standard output.
 func TestStandardStreams(t *testing.T) {
+	inFull(t)
 	model := clinicModel(t)
 	path := filepath.Join(t.TempDir(), "p.csv")
 	if _, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", clinics, "--out", path); code != 0 {
@@ -121,6 +123,7 @@ func TestStandardStreams(t *testing.T) {
 
 // No output is an input, whatever its name, nor another output.
 func TestOutputsAreNotInputs(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	copyFile := func(from, to string) {

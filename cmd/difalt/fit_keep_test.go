@@ -11,6 +11,7 @@ import (
 // A run that diverges replaces nothing that a good one has written: model, trace and
 // page stay what they were, the exit code says so, and no other file remains.
 func TestDivergedFitKeepsFiles(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	args := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient",
 		"--iterations", "40", "--ridge", "3", "--method", "dif",
@@ -66,6 +67,7 @@ func folder(t *testing.T, dir string) map[string][]byte {
 
 // Flags keep the names that they had.
 func TestFormerNames(t *testing.T) {
+	inFull(t)
 	path, out1 := fitClinics(t, "--iterations", "20", "--ridge", "3", "--methods", "scaled")
 	if !strings.Contains(out1, "Estimated subspace distance") {
 		t.Errorf("the report does not say how far U may be from the best:\n%s", out1)

@@ -142,12 +142,8 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
 			{"nodes", strconv.Itoa(len(m.Parameters().Nodes))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
 			{"noise", short(m.Noise())}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
 		},
-		Scores: [][]string{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}},
+		Scores: scoresTable(r),
 		Gain:   strings.ReplaceAll(r.Verdict.Text, " %", "\u00a0%"),
-	}
-	for _, s := range r.Scores {
-		p.Scores = append(p.Scores, []string{s.Method, decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance),
-			decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance)})
 	}
 	if len(r.Tried) > 0 {
 		p.Tried = [][]string{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on the mean"}}

@@ -46,6 +46,7 @@ func cellNumber(t *testing.T, row map[string]string, column string) float64 {
 // The page must be whole, need no network, and name every feature; the tables must
 // add up to one another.
 func TestReport(t *testing.T) {
+	inFull(t)
 	dir := filepath.Join(t.TempDir(), "a", "report")
 	fitClinics(t, "--train-rows-per-task", "8", "--iterations", "60", "--report", dir)
 	text := string(readFile(t, dir, "index.html"))
@@ -105,6 +106,7 @@ func checkPicture(t *testing.T, name string) {
 
 // Without anything held out or tuned, and of a problem file, there is a page too.
 func TestPlainReport(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	problem, report := filepath.Join(dir, "p.npz"), filepath.Join(dir, "r")
 	if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "3", "--features", "12", "--tasks", "9", "--samples", "10", "--rank", "2",
@@ -124,6 +126,7 @@ func TestPlainReport(t *testing.T) {
 }
 
 func TestLearningCurveCommand(t *testing.T) {
+	inFull(t)
 	path, _ := fitClinics(t, "--iterations", "60", "--rank", "2")
 	dir := filepath.Join(t.TempDir(), "curve")
 	args := []string{"adapt", "--model", path, "--data", newClinics, "--learning-curve", dir}
@@ -136,7 +139,7 @@ func TestLearningCurveCommand(t *testing.T) {
 	if len(rows) != 12 || rows[0]["samples"] != "1" || rows[11]["samples"] != "3" || rows[0]["rows"] != strconv.Itoa(5*3*3) {
 		t.Errorf("the curve is %v", rows)
 	}
-	if !strings.Contains(stdout, "3 tasks that the model has not seen") || !strings.Contains(stdout, "ours RMSE") {
+	if !strings.Contains(stdout, "3 tasks that the model has not seen") || !strings.Contains(stdout, "rows of a    ours") {
 		t.Errorf("output %q", stdout)
 	}
 	checkPicture(t, filepath.Join(dir, "learning-curve"))
@@ -147,6 +150,7 @@ func TestLearningCurveCommand(t *testing.T) {
 }
 
 func TestPredictStandardErrors(t *testing.T) {
+	inFull(t)
 	path, _ := fitClinics(t, "--iterations", "60", "--rank", "2")
 	out := filepath.Join(t.TempDir(), "p.csv")
 	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out, "--standard-errors"); code != 0 {
@@ -169,6 +173,7 @@ func TestPredictStandardErrors(t *testing.T) {
 }
 
 func TestModelShow(t *testing.T) {
+	inFull(t)
 	path, _ := fitClinics(t, "--iterations", "30", "--rank", "2")
 	stdout, stderr, code := difaltCommand(t, "model", "show", path)
 	if code != 0 {

@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
@@ -68,7 +68,12 @@ func (f *fitFlags) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 	if f.isProblemFormat { // which may have weights of its own
 		graph = fmt.Sprintf("with %v", c.Network.Weights())
 	}
-	fmt.Fprintf(w, "%s %s; %s, %s\n\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
+	fmt.Fprintf(w, "%s %s\n%s; %s\n\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
+}
+
+// sayf prints a sentence in lines that fit into a terminal.
+func sayf(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), 80))
 }
 
 // how says by which method the nodes agree, and how.
@@ -88,7 +93,8 @@ func printUnconverged(w io.Writer, r *fit.Report) {
 	switch {
 	case r.Converged:
 	case r.Result != nil && r.Result.Status == difalt.IterationLimit && !math.IsNaN(r.Result.Residual):
-		fmt.Fprintf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.\n\n", r.Result.Iterations, r.Result.Residual)
+		sayf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.", r.Result.Iterations, r.Result.Residual)
+		fmt.Fprintln(w)
 	case r.Result != nil && r.Result.Status == difalt.IterationLimit:
 	default:
 		fmt.Fprint(w, "Not converged: strengths may be off.\n\n")
@@ -99,40 +105,51 @@ func printUnconverged(w io.Writer, r *fit.Report) {
 func printReport(w io.Writer, r *fit.Report, c *fit.Config) {
 	printUnconverged(w, r)
 	if r.Verdict.Text != "" && !c.Plain {
-		// A number stays with its per cent sign.
-		whole := strings.ReplaceAll(r.Verdict.Text, " %", "\x00%")
-		fmt.Fprintln(w, strings.ReplaceAll(text.Wrap(whole, 80), "\x00", " ")+"\n")
+		sayf(w, "%s", r.Verdict.Text)
+		fmt.Fprintln(w)
 	}
-	t := text.Table{{"", "train RMSE", "train EV", "held-out RMSE", "held-out MAE", "held-out EV"}}
-	for _, s := range r.Scores {
-		t = append(t, []string{s.Method, decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance),
-			decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance)})
+	scoresTable(r).Write(w)
+	rows := "training rows"
+	if r.Scores[0].Test.Rows > 0 {
+		rows = "held-out or all training rows"
 	}
-	t.Write(w)
-	fmt.Fprint(w, `
-EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over
-all training rows or all held-out rows.
-`)
+	fmt.Fprintln(w)
+	sayf(w, "EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over all %s.", rows)
 	printChoice(w, r, c)
 	if res := r.Result; res != nil {
 		sent := res.Last.Traffic.Plus(res.InitTraffic)
-		fmt.Fprintf(w, "%s: %d iterations, step %s; the nodes sent %s in them, %s in all.\n",
+		fmt.Fprintf(w, "%s: %d iterations, step %s\nThe nodes sent %s in the iterations, %s in all.\n",
 			res.Status, res.Iterations, short(res.Step), humanize.Bytes(uint64(sent.Bytes)), humanize.Bytes(uint64(r.Traffic.Bytes)))
 		if !math.IsNaN(res.Last.SDFirst) {
 			fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", res.Last.SDFirst, res.Last.SDMax)
 		}
 		if !math.IsNaN(res.Residual) {
-			fmt.Fprintf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.\n", res.Residual, res.StatisticalError)
+			sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.", res.Residual, res.StatisticalError)
 		}
 	} else {
 		fmt.Fprintf(w, "The nodes sent %s in all.\n", humanize.Bytes(uint64(r.Traffic.Bytes)))
 	}
 	if c.Auto {
-		fmt.Fprintf(w, "Chosen: method %v, %d rounds of %v an iteration.\n", r.Options.Method, r.Options.Rounds, r.Options.Agreement)
+		sayf(w, "Chosen: method %v, %d rounds of %v an iteration.", r.Options.Method, r.Options.Rounds, r.Options.Agreement)
 	}
 	for _, note := range notes(r) {
-		fmt.Fprintln(w, note)
+		sayf(w, "%s", note)
 	}
+}
+
+// scoresTable has the errors of the methods, on held-out rows only where there are some.
+func scoresTable(r *fit.Report) text.Table {
+	t := text.Table{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}}
+	for _, s := range r.Scores {
+		t = append(t, []string{s.Method, decimal(s.Test.RMSE), decimal(s.Test.MAE), decimal(s.Test.ExplainedVariance),
+			decimal(s.Train.RMSE), decimal(s.Train.ExplainedVariance)})
+	}
+	if r.Scores[0].Test.Rows == 0 {
+		for i := range t {
+			t[i] = slices.Delete(t[i], 1, 4)
+		}
+	}
+	return t
 }
 
 // notes are sentences about the nodes and tasks that a user should know of.
@@ -160,7 +177,7 @@ func printChoice(w io.Writer, r *fit.Report, c *fit.Config) {
 	if c.Plain {
 		return
 	}
-	t := text.Table{{"rank", "log evidence", "ridge on intercepts", "on slopes", "on the mean", ""}}
+	t := text.Table{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on mean", ""}}
 	for _, b := range r.Tried {
 		mark := ""
 		if b.Rank == r.Chosen.Rank && math.IsInf(b.Ridge, 1) == math.IsInf(r.Chosen.Ridge, 1) {

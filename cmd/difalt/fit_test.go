@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/experiment"
+	"github.com/dustin/go-humanize"
 )
 
 const (
@@ -34,7 +36,7 @@ func fitClinics(t *testing.T, args ...string) (path, stdout string) {
 func TestFitPredictAdapt(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.csv")
 	path, stdout := fitClinics(t, "--trace", trace, "--iterations", "200")
-	for _, want := range []string{"40 tasks, 8 features", "shared representation", "pooled ridge", "one ridge per task", "held-out EV", "log evidence", "200 iterations", trace, path} {
+	for _, want := range []string{"40 tasks, 8 features", "shared representation", "pooled ridge", "one ridge per task", "held-out  held-out  held-out", "log", "evidence", "200 iterations", trace, path} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}
@@ -134,6 +136,7 @@ func checkTrace(t *testing.T, path, method string, rows int) {
 // Every method runs on an exported problem, from the start and with the weights of
 // the file, and the right ones recover the truth.
 func TestFitProblemFile(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	problem, trace := filepath.Join(dir, "p.npz"), filepath.Join(dir, "t.csv")
 	_, stderr, code := difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "40", "--samples", "20", "--rank", "2",
@@ -266,6 +269,7 @@ func TestFitDataErrors(t *testing.T) {
 
 // The result has numbers where numbers belong, in words and as JSON.
 func TestFitReport(t *testing.T) {
+	inFull(t)
 	_, stdout := fitClinics(t, "--train-rows-per-task", "8", "--json")
 	var r struct {
 		Verdict   string
@@ -297,11 +301,77 @@ func TestFitReport(t *testing.T) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}
 	}
+	if strings.Contains(stdout, "MAE") || strings.Contains(stdout, "held-out or") {
+		t.Errorf("columns of held-out rows, and there are none:\n%s", stdout)
+	}
+}
+
+// The terminal and --json say the same numbers, and no line is wider than a terminal.
+func TestFitSaysTheSame(t *testing.T) {
+	inFull(t)
+	for _, flags := range [][]string{
+		{"--rank", "2", "--iterations", "30"}, {"--test-fraction", "0"},
+		{"--rank", "2", "--iterations", "30", "--method", "accelerated-tracking", "--compress", "int8"},
+	} {
+		_, words := fitClinics(t, flags...)
+		_, text := fitClinics(t, append(flags, "--json")...)
+		var r struct {
+			Verdict, Status, Method, Agreement string
+			Iterations                         int
+			Step, Residual                     float64
+			Statistical                        float64 `json:"statistical_error"`
+			Bytes                              uint64
+			In                                 uint64 `json:"iteration_bytes"`
+			Methods                            []struct {
+				Name    string
+				Train   jsonTestErrors
+				HeldOut jsonTestErrors `json:"held_out"`
+			}
+			Candidates []struct {
+				Rank     int
+				Evidence float64 `json:"log_evidence"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{r.Verdict, "method " + r.Method, fmt.Sprintf("%s: %d iterations, step %s The nodes sent %s in the iterations, %s in all.",
+			r.Status, r.Iterations, short(r.Step), humanize.Bytes(r.In), humanize.Bytes(r.Bytes)),
+			fmt.Sprintf("training rows: %.2g; noise leaves %.2g", r.Residual, r.Statistical)}
+		for _, m := range r.Methods {
+			row := m.Name
+			if m.HeldOut.Rows > 0 {
+				row += " " + decimal(m.HeldOut.RMSE) + " " + decimal(m.HeldOut.MAE) + " " + decimal(m.HeldOut.Explained)
+			}
+			want = append(want, row+" "+decimal(m.Train.RMSE)+" "+decimal(m.Train.Explained))
+		}
+		for _, c := range r.Candidates {
+			want = append(want, fmt.Sprintf("%+.1f", c.Evidence))
+		}
+		got := strings.Join(strings.Fields(words), " ")
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("%q: the terminal does not say %q:\n%s", flags, part, words)
+			}
+		}
+		for line := range strings.Lines(words) {
+			if !strings.Contains(line, "/") && len(line) > 81 {
+				t.Errorf("%q: a line of %d characters: %s", flags, len(line)-1, line)
+			}
+		}
+	}
+}
+
+type jsonTestErrors struct {
+	Rows      int
+	RMSE, MAE float64
+	Explained float64 `json:"explained_variance"`
 }
 
 // How nodes agree changes what is sent, not what is found; the default sends below 2 MB.
 // What has not converged is said in the first line of the results.
 func TestFitAgreements(t *testing.T) {
+	inFull(t)
 	sent := regexp.MustCompile(`([0-9.]+) MB in all`)
 	for _, c := range []struct{ flags, want string }{
 		{"", "method accelerated, sums along a tree"},
@@ -330,6 +400,7 @@ func TestFitAgreements(t *testing.T) {
 }
 
 func TestPredictionsAreCSV(t *testing.T) {
+	inFull(t)
 	path, _ := fitClinics(t, "--iterations", "5", "--rank", "1")
 	out := filepath.Join(t.TempDir(), "p.csv")
 	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out); code != 0 {

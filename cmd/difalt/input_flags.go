@@ -90,7 +90,7 @@ func reportMissing(w io.Writer, t *dataset.Table) {
 		fmt.Fprintf(w, "%s left out for missing values.\n", text.Plural(n, "row"))
 	}
 	if s := filled(t); s != "" {
-		fmt.Fprintln(w, s)
+		sayf(w, "%s", s)
 	}
 }
 
@@ -201,6 +201,6 @@ func reportAssumed(w io.Writer, t *dataset.Table) {
 		if n := len(names) - 1; n > 0 {
 			who += fmt.Sprintf(" and %s", text.Plural(n, "other file"))
 		}
-		fmt.Fprintf(w, "read %s: %s\n", who, assumed)
+		sayf(w, "read %s: %s", who, assumed)
 	}
 }

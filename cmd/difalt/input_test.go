@@ -73,6 +73,7 @@ func TestFitSeveralFiles(t *testing.T) {
 
 // Missing features become means in fit, predict and adapt, and all of them say so.
 func TestMissingMean(t *testing.T) {
+	inFull(t)
 	dir := writeSites(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.WriteFile(path("new.csv"), []byte("store;region;price;revenue\nnew;;4;7\nnew;south;;9\nnew;north;1;\n"), 0o666); err != nil {

@@ -7,6 +7,23 @@ import (
 	"testing"
 )
 
+// inFull skips a test that runs with all others in the default build. What remains with -short,
+// and the race detector, is about goroutines and signals.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped with -short: go test runs it")
+	}
+}
+
+// firstOf returns all cases of a test, and with -short the first.
+func firstOf[T any](cases []T) []T {
+	if testing.Short() {
+		return cases[:1]
+	}
+	return cases
+}
+
 // difaltCommand runs a command line and returns its output and exit code.
 func difaltCommand(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()

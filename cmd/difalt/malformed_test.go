@@ -40,10 +40,8 @@ type malformedCase struct {
 // without a panic, and if it fails, with one sentence that names a file or a flag. What
 // it says that it has written is complete.
 func TestMalformed(t *testing.T) {
+	inFull(t)
 	n := *malformedCases
-	if testing.Short() {
-		n = min(n, 30)
-	}
 	models := newMalformedSources(t)
 	var mu sync.Mutex
 	ends := map[string]int{}

@@ -57,18 +57,19 @@ func (f *federation) finish(t *testing.T, what string, list []*process, whole *m
 // interruption. The same when all are, and when the last checkpoints are damaged.
 func TestTakenUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	for k, x := range []struct {
+	type loss struct {
 		signal  syscall.Signal
 		victims []int
 		flags   []string
-	}{
+	}
+	for k, x := range firstOf([]loss{
 		{syscall.SIGKILL, []int{0}, nil},
 		{syscall.SIGTERM, []int{1}, []string{"--iterations", "600", "--method", "accelerated-tracking"}},
 		{syscall.SIGKILL, []int{2}, []string{"--method", "accelerated", "--compress", "none", "--agree", "tree"}},
 		{syscall.SIGTERM, []int{2}, nil},
 		{syscall.SIGKILL, []int{0, 1, 2}, []string{"--method", "scaled"}},
 		{syscall.SIGTERM, []int{0, 1, 2}, []string{"--iterations", "600", "--method", "tracking", "--compress", "float32", "--agree", "chebyshev"}},
-	} {
+	}) {
 		signal, victims := x.signal, x.victims
 		f := federate(t, "path", nil)
 		whole := f.whole(t, "path", append(slices.Clone(trainedLong), x.flags...)...)
@@ -117,7 +118,7 @@ func TestTakenUp(t *testing.T) {
 			t.Errorf("the damaged checkpoint is not named: %s", tail(list[1]))
 		}
 		// And once more, when it is over: the same models again.
-		if k == 0 {
+		if k == 0 && !testing.Short() {
 			f.finish(t, "again", f.launch(t, f.kept()...), whole)
 		}
 	}
@@ -126,6 +127,7 @@ func TestTakenUp(t *testing.T) {
 // TestCheckpointsRefused: those of other data or options are refused by the name of what
 // differs, before anything is sent; and the others hear of it.
 func TestCheckpointsRefused(t *testing.T) {
+	inFull(t)
 	f := federate(t, "path", nil)
 	f.finish(t, "first", f.launch(t, f.kept("--iterations", "30")...), f.whole(t, "path", append(slices.Clone(trainedLong), "--iterations", "30")...))
 	for _, x := range []struct {
@@ -160,6 +162,7 @@ func TestCheckpointsRefused(t *testing.T) {
 // TestUpTakenUp: up starts a process again that was killed; and when all of up is told to
 // end, or is killed, the same command goes on.
 func TestUpTakenUp(t *testing.T) {
+	inFull(t)
 	f := &federation{folder: sites(t)}
 	more := []string{"--iterations", "4000"}
 	whole := f.whole(t, "ring", append(slices.Clone(trainedLong), more...)...)

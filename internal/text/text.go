@@ -18,8 +18,10 @@ func Plural(n int, noun string) string {
 // A Table is rows of cells; the first row is the header, the first column names.
 type Table [][]string
 
-// Write prints the table with names to the left and numbers to the right.
+// Write prints the table with names to the left and numbers to the right. The last word
+// of a name of several stands below the others, so that tables fit into a terminal.
 func (t Table) Write(w io.Writer) {
+	t = t.stacked()
 	width := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
@@ -33,6 +35,20 @@ func (t Table) Write(w io.Writer) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
+}
+
+// stacked returns the table with a header of two rows if names have several words.
+func (t Table) stacked() Table {
+	above, below, several := make([]string, len(t[0])), make([]string, len(t[0])), false
+	for i, name := range t[0] {
+		last := strings.LastIndexByte(name, ' ') + 1
+		above[i], below[i] = strings.TrimSpace(name[:last]), name[last:]
+		several = several || last > 0
+	}
+	if !several {
+		return t
+	}
+	return append(Table{above, below}, t[1:]...)
 }
 
 // Markdown returns the table in Markdown, without a last line break.

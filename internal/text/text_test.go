@@ -17,6 +17,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// The last word of a name stands below the others.
+func TestTableOfLongNames(t *testing.T) {
+	var b strings.Builder
+	Table{{"", "held-out RMSE", "steps"}, {"ours", "1.25", "7"}}.Write(&b)
+	if want := "      held-out\n          RMSE  steps\nours      1.25      7\n"; b.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	const all = "äää bb cccc 12 % ddddddddddddd e"
+	for width, want := range map[int]string{
+		100: all, 11: "äää bb cccc\n12 %\nddddddddddddd\ne", 14: "äää bb cccc\n12 %\nddddddddddddd\ne", 16: "äää bb cccc 12 %\nddddddddddddd e",
+	} {
+		if got := Wrap(all, width); got != want {
+			t.Errorf("%d: %q, want %q", width, got, want)
+		}
+	}
+}
+
 func TestPlural(t *testing.T) {
 	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 12: "12 runs"} {
 		if got := Plural(n, "run"); got != want {

@@ -5,8 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Wrap breaks a sentence at spaces into lines of at most so many characters.
+// Wrap breaks a sentence at spaces into lines of at most so many characters. A number
+// stays with its per cent sign.
 func Wrap(s string, width int) string {
+	s = strings.ReplaceAll(s, " %", "\x00%")
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(s) {
@@ -23,5 +25,5 @@ func Wrap(s string, width int) string {
 		b.WriteString(word)
 		column += n
 	}
-	return b.String()
+	return strings.ReplaceAll(b.String(), "\x00", " ")
 }
