@@ -100,7 +100,7 @@ func (f *adaptFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: %s added from %d rows; the model knows %d tasks now\n", f.out, text.Plural(len(t.Tasks()), "task"), t.Rows(), len(adapted.Tasks()))
+	fmt.Fprintf(stdout, "%s: %s added from %s; the model knows %d tasks now\n", nameOf(f.out, "output"), text.Plural(len(t.Tasks()), "task"), text.Plural(t.Rows(), "row"), len(adapted.Tasks()))
 	reportMissing(stdout, t)
 	return nil
 }

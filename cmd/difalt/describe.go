@@ -88,7 +88,8 @@ func printDescription(w io.Writer, d *dataset.Description) {
 	if d.Assumed != "" {
 		assumed = "; " + d.Assumed
 	}
-	fmt.Fprintf(w, "%s: %s, %s%s\n\n", d.File, text.Plural(d.Rows, "row"), text.Plural(len(d.Columns), "column"), assumed)
+	sayf(w, "%s: %s, %s%s", nameOf(d.File, "input"), text.Plural(d.Rows, "row"), text.Plural(len(d.Columns), "column"), assumed)
+	fmt.Fprintln(w)
 	rows := text.Table{{"column", "type", "missing", "distinct", "smallest", "largest", "mean", "sd"}}
 	var levels []string
 	for _, c := range d.Columns[:min(len(d.Columns), shownColumns)] {
@@ -105,9 +106,9 @@ func printDescription(w io.Writer, d *dataset.Description) {
 			}
 			return strconv.FormatFloat(*v, 'g', 6, 64)
 		}
-		row := []string{printable(c.Name, 24), c.Type, strconv.Itoa(c.Missing), distinct, cell(c.Min), cell(c.Max), cell(c.Mean), ""}
-		if c.SD != nil {
-			row[7] = strconv.FormatFloat(*c.SD, 'g', 3, 64)
+		row := []string{printable(c.Name, 24), c.Type, strconv.Itoa(c.Missing), distinct, cell(c.Min), cell(c.Max), "", ""}
+		if c.Mean != nil && c.SD != nil && c.Type != "date" {
+			row[6], row[7] = strconv.FormatFloat(*c.Mean, 'g', 6, 64), short(*c.SD)
 		}
 		rows = append(rows, row)
 		if c.Levels != nil {
@@ -119,10 +120,17 @@ func printDescription(w io.Writer, d *dataset.Description) {
 		fmt.Fprintf(w, "and %s (--json has all)\n", text.Plural(n, "more column"))
 	}
 	if levels != nil {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(levels, "\n"))
+		fmt.Fprintln(w)
+	}
+	for _, list := range levels {
+		sayf(w, "%s", list)
 	}
 	if t := d.Tasks; t != nil {
-		fmt.Fprintf(w, "\n%s in %s, of %d to %d rows (median %d).\n", text.Plural(t.Tasks, "task"), printable(t.Column, 40), t.Min, t.Max, t.Median)
+		rows := fmt.Sprintf("%d to %d rows (median %d)", t.Min, t.Max, t.Median)
+		if t.Min == t.Max {
+			rows = text.Plural(t.Min, "row") + " each"
+		}
+		fmt.Fprintf(w, "\n%s in %s, of %s.\n", text.Plural(t.Tasks, "task"), printable(t.Column, 40), rows)
 	}
 	if len(d.Remarks) == 0 {
 		fmt.Fprintln(w, "\nNothing suspicious was found.")
@@ -130,7 +138,7 @@ func printDescription(w io.Writer, d *dataset.Description) {
 	}
 	fmt.Fprintln(w, "\nLook at:")
 	for _, remark := range d.Remarks[:min(len(d.Remarks), shownColumns)] {
-		fmt.Fprintf(w, "  %s\n", remark)
+		fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(text.Wrap(remark, 76), "\n", "\n    "))
 	}
 	if n := len(d.Remarks) - shownColumns; n > 0 {
 		fmt.Fprintf(w, "  and %s (--json has all)\n", text.Plural(n, "more remark"))

@@ -14,6 +14,14 @@ import (
 // stdio is the name of the standard input or output in place of a file.
 const stdio = atomicfile.Stdout
 
+// nameOf returns a path as messages say it.
+func nameOf(path, direction string) string {
+	if path == stdio {
+		return "the standard " + direction
+	}
+	return path
+}
+
 // files are what a command reads and writes. No output is a file that is read, or
 // another output, by whatever name, symbolic or hard link.
 type files struct {

@@ -106,6 +106,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if !f.json {
 		f.describe(stdout, in.Table, c)
 		reportMissing(stdout, in.Table)
+		fmt.Fprintln(stdout)
 	}
 	trace := &trace{}
 	if out.trace != nil || f.report != "" {

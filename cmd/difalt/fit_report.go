@@ -58,17 +58,20 @@ func (f *fitFlags) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 			train++
 		}
 	}
-	fmt.Fprintf(w, "%s: %d tasks, %d features, %d rows for training, %d held out\n",
-		f.data, len(t.Tasks()), len(t.Features()), train, t.Rows()-train)
+	fmt.Fprintf(w, "%s: %s, %s, %s for training, %d held out\n", nameOf(f.data, "input"),
+		text.Plural(len(t.Tasks()), "task"), text.Plural(len(t.Features()), "feature"), text.Plural(train, "row"), t.Rows()-train)
 	rank := "rank by evidence"
 	if c.Rank > 0 {
 		rank = fmt.Sprintf("rank %d", c.Rank)
 	}
-	graph := fmt.Sprintf("on %s of %s", graphWords(f.graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
-	if f.isProblemFormat { // which may have weights of its own
-		graph = fmt.Sprintf("with %v", c.Network.Weights())
+	graph := fmt.Sprintf(" on %s of %s", graphWords(f.graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
+	switch {
+	case f.isProblemFormat: // which may have weights of its own
+		graph = fmt.Sprintf(" with %v", c.Network.Weights())
+	case len(t.Nodes()) == 1:
+		graph = ""
 	}
-	fmt.Fprintf(w, "%s %s\n%s; %s\n\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
+	fmt.Fprintf(w, "%s%s\n%s; %s\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
 }
 
 // sayf prints a sentence in lines that fit into a terminal.

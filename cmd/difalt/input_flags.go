@@ -194,10 +194,7 @@ func reportAssumed(w io.Writer, t *dataset.Table) {
 	}
 	for _, assumed := range order {
 		names := files[assumed]
-		who := names[0]
-		if who == stdio {
-			who = "the standard input"
-		}
+		who := nameOf(names[0], "input")
 		if n := len(names) - 1; n > 0 {
 			who += fmt.Sprintf(" and %s", text.Plural(n, "other file"))
 		}

@@ -125,7 +125,7 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	reportMissing(stdout, t)
-	fmt.Fprintf(stdout, "%s: predictions for %d rows of %s\n", f.out, t.Rows(), text.Plural(len(t.Tasks()), "task"))
+	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.out, "output"), text.Plural(t.Rows(), "row"), text.Plural(len(t.Tasks()), "task"))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // Plural returns a number of things, the noun with an s unless there is one.
@@ -25,7 +26,7 @@ func (t Table) Write(w io.Writer) {
 	width := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
 	for _, row := range t {

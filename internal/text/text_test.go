@@ -6,13 +6,13 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	table := Table{{"method", "KB"}, {"dif", "1000"}, {"altgdmin", ""}}
+	table := Table{{"method", "KB"}, {"dif", "1000"}, {"åltgdmin", ""}}
 	var b strings.Builder
 	table.Write(&b)
-	if want := "method      KB\ndif       1000\naltgdmin\n"; b.String() != want {
+	if want := "method      KB\ndif       1000\nåltgdmin\n"; b.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
 	}
-	if got, want := table.Markdown(), "| method | KB |\n|---|---|\n| dif | 1000 |\n| altgdmin |  |"; got != want {
+	if got, want := table.Markdown(), "| method | KB |\n|---|---|\n| dif | 1000 |\n| åltgdmin |  |"; got != want {
 		t.Errorf("in Markdown\n%s\nwant\n%s", got, want)
 	}
 }
