@@ -104,12 +104,12 @@ func printTable(w io.Writer) func(measure.Row) error {
 	return func(r measure.Row) error {
 		if first {
 			first = false
-			fmt.Fprintf(w, "%-8s %-7s %-8s %7s %10s %10s %7s %7s %7s %5s %-12s %6s\n",
-				"shape", "storage", "kernel", "workers", "iteration", "read", "of read", "of fma", "of roof", "limit", "schedule", "allocs")
+			fmt.Fprintf(w, "kernel %s\n\n%-8s %-7s %7s %9s %9s %7s %6s %7s %5s %s\n", r.Kernel,
+				"shape", "storage", "workers", "iteration", "read", "of read", "of fma", "of roof", "limit", "schedule")
 		}
-		_, err := fmt.Fprintf(w, "%-8s %-7s %-8s %7d %7.3f ms %7.3f ms %6.0f%% %6.0f%% %6.0f%% %5s %-12s %6.0f\n",
-			r.Shape, r.Storage, r.Kernel, r.Workers, r.IterationMS, r.ReadMS, 100*r.ReadShare, 100*r.FMAShare,
-			100*r.RoofShare(), r.Limit(), r.Schedule, r.Allocs)
+		_, err := fmt.Fprintf(w, "%-8s %-7s %7d %6.2f ms %6.2f ms %6.0f%% %5.0f%% %6.0f%% %5s %s\n",
+			r.Shape, r.Storage, r.Workers, r.IterationMS, r.ReadMS, 100*r.ReadShare, 100*r.FMAShare,
+			100*r.RoofShare(), r.Limit(), r.Schedule)
 		return err
 	}
 }

@@ -62,7 +62,7 @@ func TestBenchTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "shape") || !strings.HasPrefix(lines[1], "paper2") {
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "kernel") || !strings.HasPrefix(lines[2], "shape") || !strings.HasPrefix(lines[3], "paper2") {
 		t.Errorf("want a head and a row of paper2, got\n%s", out)
 	}
 }

@@ -12,8 +12,9 @@ import (
 func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error {
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
-	fmt.Fprintf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g\n\n",
+	sayf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g",
 		text.Plural(in.Tasks, "task"), text.Plural(in.Samples, "sample"), in.Features, in.Rank, in.Kappa, in.Mu, in.Epsilon)
+	fmt.Fprintln(w)
 
 	t := text.Table{{"", "Dif-AltGDmin", "Dec-AltGDmin"}}
 	row := func(name string, value func(*experiment.MethodPlan) string) {
@@ -35,13 +36,11 @@ func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error
 	row("operations of eq. (4)", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.2g", m.Operations) })
 	t.Write(w)
 
-	fmt.Fprintf(w, "\nsamples of a task: %s\n", samplesVerdict(p))
-	fmt.Fprintf(w, `
-Theorem 1 with constants %s: C = %g of T_pm, %g of T_con,init, %g of T_GD,
-%g of T_con,GD, %g of T_con of Dec-AltGDmin, %g of n T.
-Network: %v; computing: that of the node with the
-most tasks. Nothing was measured. Eq. (4) counts the arithmetic of all nodes once a round.
-`, constants, c.Power, c.InitRounds, c.Iterations, c.Rounds, c.DecRounds, c.Samples, in.Time)
+	fmt.Fprintln(w)
+	sayf(w, "samples of a task: %s", samplesVerdict(p))
+	fmt.Fprintln(w)
+	sayf(w, `Theorem 1 with constants %s: C = %g of T_pm, %g of T_con,init, %g of T_GD, %g of T_con,GD, %g of T_con of Dec-AltGDmin, %g of n T.
+Network: %v; computing: that of the node with the most tasks. Nothing was measured. Eq. (4) counts the arithmetic of all nodes once a round.`, constants, c.Power, c.InitRounds, c.Iterations, c.Rounds, c.DecRounds, c.Samples, in.Time)
 	return nil
 }
 
@@ -50,10 +49,10 @@ func samplesVerdict(p *experiment.Plan) string {
 	n := float64(p.Input.Samples)
 	switch {
 	case n < p.Unknowns:
-		return fmt.Sprintf("%d are too few for any method, since a task has %.1f unknowns.\nTheorem 1 asks for %s.",
+		return fmt.Sprintf("%d are too few for any method, since a task has %.1f unknowns. Theorem 1 asks for %s.",
 			p.Input.Samples, p.Unknowns, whole(p.SamplesPerTask))
 	case !p.Enough:
-		return fmt.Sprintf("Theorem 1 asks for %s, and %d are fewer. Simulations needed\nabout twice the unknowns of a task, which has %.1f here.",
+		return fmt.Sprintf("Theorem 1 asks for %s, and %d are fewer. Simulations needed about twice the unknowns of a task, which has %.1f here.",
 			whole(p.SamplesPerTask), p.Input.Samples, p.Unknowns)
 	}
 	return fmt.Sprintf("Theorem 1 asks for %s, and %d are enough.", whole(p.SamplesPerTask), p.Input.Samples)

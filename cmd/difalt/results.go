@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -34,6 +35,7 @@ func newResultsCommand() *cobra.Command {
 			if from == "" {
 				return usagef("--from is missing: need a folder with runs of simulate")
 			}
+			out = cmp.Or(out, from)
 			all, err := experiment.LoadResults(from)
 			if err != nil {
 				return err
@@ -48,6 +50,6 @@ func newResultsCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&from, "from", "", "folder `DIR` with runs of simulate")
-	f.StringVar(&out, "out", "docs", "output folder `DIR`")
+	f.StringVar(&out, "out", "", "output folder `DIR` (default that of --from)")
 	return cmd
 }

@@ -46,6 +46,9 @@ func TestResults(t *testing.T) {
 	if svg := readFile(t, docs, "figures", "fig2-equal.svg"); !strings.Contains(string(svg), "<svg") {
 		t.Error("no figure")
 	}
+	if _, stderr, code := difaltCommand(t, "results", "--from", filepath.Join(base, "runs")); code != 0 || string(readFile(t, base, "runs", "results.md")) != page {
+		t.Errorf("without --out: exit code %d: %s", code, stderr)
+	}
 }
 
 func TestResultsErrors(t *testing.T) {
