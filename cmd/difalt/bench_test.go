@@ -57,6 +57,7 @@ func TestBenchJSON(t *testing.T) {
 }
 
 func TestBenchTable(t *testing.T) {
+	inFull(t)
 	out, err := runBench(t, "--shapes", "paper2", "--workers", "1", "--storage", "f64", "--seconds", "1e-3")
 	if err != nil {
 		t.Fatal(err)

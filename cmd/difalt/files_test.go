@@ -201,20 +201,15 @@ func TestInterruptedWhileReading(t *testing.T) {
 		{syscall.SIGTERM, exitTerminated, []string{"fit", "--data", pipe, "--task", "clinic", "--target", "score", "--model", filepath.Join(dir, "m.npz")}},
 		{syscall.SIGINT, exitInterrupted, []string{"predict", "--data", pipe, "--model", model, "--out", filepath.Join(dir, "p.csv")}},
 		{syscall.SIGTERM, exitTerminated, []string{"adapt", "--data", pipe, "--model", model, "--out", filepath.Join(dir, "m.npz")}},
-		{syscall.SIGTERM, exitTerminated, []string{"simulate", "--samples", "3000", "--out", filepath.Join(dir, "s")}},
 	} {
 		p := launch(t, c.args...)
-		if c.args[0] != "simulate" {
-			w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Close()
-			if _, err := w.WriteString("clinic,score,a\nC1,2,3\n"); err != nil {
-				t.Fatal(err)
-			}
-		} else {
-			time.Sleep(300 * time.Millisecond)
+		w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if _, err := w.WriteString("clinic,score,a\nC1,2,3\n"); err != nil {
+			t.Fatal(err)
 		}
 		_ = p.cmd.Process.Signal(c.signal)
 		if code := p.code(t, 5*time.Second); code != c.code || !strings.Contains(p.err.String(), "interrupted") {
@@ -228,6 +223,7 @@ func TestInterruptedWhileReading(t *testing.T) {
 
 // A page that cannot be written leaves model and trace as they were, too.
 func TestFailedReportKeepsModel(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"m.npz", "t.csv"} {

@@ -180,6 +180,7 @@ func TestFitProblemFile(t *testing.T) {
 }
 
 func TestFitUsageErrors(t *testing.T) {
+	inFull(t)
 	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
 	for _, c := range []struct {
 		args []string

@@ -33,6 +33,7 @@ func difaltCommand(t *testing.T, args ...string) (stdout, stderr string, code in
 }
 
 func TestUsageErrors(t *testing.T) {
+	inFull(t)
 	for _, c := range []struct {
 		args []string
 		want []string

@@ -56,20 +56,20 @@ func (f *federation) finish(t *testing.T, what string, list []*process, whole *m
 // by the same command: the others wait, and all come to the bits of a training without
 // interruption. The same when all are, and when the last checkpoints are damaged.
 func TestTakenUp(t *testing.T) {
+	inFull(t)
 	rng := rand.New(rand.NewPCG(4, 4))
-	type loss struct {
+	for k, x := range []struct {
 		signal  syscall.Signal
 		victims []int
 		flags   []string
-	}
-	for k, x := range firstOf([]loss{
+	}{
 		{syscall.SIGKILL, []int{0}, nil},
 		{syscall.SIGTERM, []int{1}, []string{"--iterations", "600", "--method", "accelerated-tracking"}},
 		{syscall.SIGKILL, []int{2}, []string{"--method", "accelerated", "--compress", "none", "--agree", "tree"}},
 		{syscall.SIGTERM, []int{2}, nil},
 		{syscall.SIGKILL, []int{0, 1, 2}, []string{"--method", "scaled"}},
 		{syscall.SIGTERM, []int{0, 1, 2}, []string{"--iterations", "600", "--method", "tracking", "--compress", "float32", "--agree", "chebyshev"}},
-	}) {
+	} {
 		signal, victims := x.signal, x.victims
 		f := federate(t, "path", nil)
 		whole := f.whole(t, "path", append(slices.Clone(trainedLong), x.flags...)...)
@@ -118,7 +118,7 @@ func TestTakenUp(t *testing.T) {
 			t.Errorf("the damaged checkpoint is not named: %s", tail(list[1]))
 		}
 		// And once more, when it is over: the same models again.
-		if k == 0 && !testing.Short() {
+		if k == 0 {
 			f.finish(t, "again", f.launch(t, f.kept()...), whole)
 		}
 	}

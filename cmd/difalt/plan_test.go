@@ -64,6 +64,7 @@ func TestPlanWithoutGraph(t *testing.T) {
 }
 
 func TestPlanErrorsNameTheFlag(t *testing.T) {
+	inFull(t)
 	for args, want := range map[string]string{
 		"--kappa 0.5":              "--kappa is 0.5",
 		"--epsilon 2":              "--epsilon is 2",

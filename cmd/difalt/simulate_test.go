@@ -116,6 +116,7 @@ func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
 // With compression and failing links, too, results do not depend on workers, and
 // bytes are those of the codes.
 func TestSimulateAgreement(t *testing.T) {
+	inFull(t)
 	base := t.TempDir()
 	flags := []string{"--trials", "3", "--method", "dif,scaled", "--compress", "int4", "--loss", "0.1"}
 	simulate(t, filepath.Join(base, "a"), append(flags, "--workers", "1")...)
@@ -140,6 +141,7 @@ func TestSimulateAgreement(t *testing.T) {
 }
 
 func TestSimulateGoesOn(t *testing.T) {
+	inFull(t)
 	base := t.TempDir()
 	whole, parts := filepath.Join(base, "whole"), filepath.Join(base, "parts")
 	simulate(t, whole, "--trials", "3")
@@ -208,6 +210,7 @@ func TestSimulateInterrupted(t *testing.T) {
 // The exported problem is that of trial 1: from its start and network, the first
 // distance of the trace comes out again.
 func TestSimulateExport(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "problem.npz")
 	simulate(t, dir, "--trials", "1", "--export", file)
