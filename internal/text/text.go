@@ -19,15 +19,17 @@ func Plural(n int, noun string) string {
 // A Table is rows of cells; the first row is the header, the first column names.
 type Table [][]string
 
-// Write prints the table with names to the left and numbers to the right. The last word
-// of a name of several stands below the others, so that tables fit into a terminal.
+// Write prints the table with names to the left and numbers to the right. If it would be
+// wider than a terminal the last word of a name of several stands below the others.
 func (t Table) Write(w io.Writer) {
-	t = t.stacked()
-	width := make([]int, len(t[0]))
-	for _, row := range t {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
+	width := t.widths()
+	sum := -2
+	for _, n := range width {
+		sum += n + 2
+	}
+	if sum > 80 {
+		t = t.stacked()
+		width = t.widths()
 	}
 	for _, row := range t {
 		line := fmt.Sprintf("%-*s", width[0], row[0])
@@ -38,16 +40,22 @@ func (t Table) Write(w io.Writer) {
 	}
 }
 
-// stacked returns the table with a header of two rows if names have several words.
+func (t Table) widths() []int {
+	width := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return width
+}
+
+// stacked returns the table with a header of two rows.
 func (t Table) stacked() Table {
-	above, below, several := make([]string, len(t[0])), make([]string, len(t[0])), false
+	above, below := make([]string, len(t[0])), make([]string, len(t[0]))
 	for i, name := range t[0] {
 		last := strings.LastIndexByte(name, ' ') + 1
 		above[i], below[i] = strings.TrimSpace(name[:last]), name[last:]
-		several = several || last > 0
-	}
-	if !several {
-		return t
 	}
 	return append(Table{above, below}, t[1:]...)
 }

@@ -17,12 +17,17 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The last word of a name stands below the others.
+// Where a table would be wider than a terminal, the last words of names stand below.
 func TestTableOfLongNames(t *testing.T) {
-	var b strings.Builder
-	Table{{"", "held-out RMSE", "steps"}, {"ours", "1.25", "7"}}.Write(&b)
-	if want := "      held-out\n          RMSE  steps\nours      1.25      7\n"; b.String() != want {
-		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	for n, want := range map[int]string{
+		61: strings.Repeat(" ", 61+2) + "held-out RMSE  st\n" + strings.Repeat("m", 61) + strings.Repeat(" ", 2+13-4) + "1.25   7\n",
+		62: strings.Repeat(" ", 62+2) + "held-out\n" + strings.Repeat(" ", 62+2) + "    RMSE  st\n" + strings.Repeat("m", 62) + "      1.25   7\n",
+	} {
+		var b strings.Builder
+		Table{{"", "held-out RMSE", "st"}, {strings.Repeat("m", n), "1.25", "7"}}.Write(&b)
+		if b.String() != want {
+			t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+		}
 	}
 }
 
