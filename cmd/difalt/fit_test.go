@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/experiment"
-	"github.com/dustin/go-humanize"
 )
 
 const (
@@ -305,68 +303,6 @@ func TestFitReport(t *testing.T) {
 	if strings.Contains(stdout, "MAE") || strings.Contains(stdout, "held-out or") {
 		t.Errorf("columns of held-out rows, and there are none:\n%s", stdout)
 	}
-}
-
-// The terminal and --json say the same numbers, and no line is wider than a terminal.
-func TestFitSaysTheSame(t *testing.T) {
-	inFull(t)
-	for _, flags := range [][]string{
-		{"--rank", "2", "--iterations", "30"}, {"--test-fraction", "0"},
-		{"--rank", "2", "--iterations", "30", "--method", "accelerated-tracking", "--compress", "int8"},
-	} {
-		_, words := fitClinics(t, flags...)
-		_, text := fitClinics(t, append(flags, "--json")...)
-		var r struct {
-			Verdict, Status, Method, Agreement string
-			Iterations                         int
-			Step, Residual                     float64
-			Statistical                        float64 `json:"statistical_error"`
-			Bytes                              uint64
-			In                                 uint64 `json:"iteration_bytes"`
-			Methods                            []struct {
-				Name    string
-				Train   jsonTestErrors
-				HeldOut jsonTestErrors `json:"held_out"`
-			}
-			Candidates []struct {
-				Rank     int
-				Evidence float64 `json:"log_evidence"`
-			}
-		}
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			t.Fatal(err)
-		}
-		want := []string{r.Verdict, "method " + r.Method, fmt.Sprintf("%s: %d iterations, step %s The nodes sent %s in the iterations, %s in all.",
-			r.Status, r.Iterations, short(r.Step), humanize.Bytes(r.In), humanize.Bytes(r.Bytes)),
-			fmt.Sprintf("training rows: %.2g; noise leaves %.2g", r.Residual, r.Statistical)}
-		for _, m := range r.Methods {
-			row := m.Name
-			if m.HeldOut.Rows > 0 {
-				row += " " + decimal(m.HeldOut.RMSE) + " " + decimal(m.HeldOut.MAE) + " " + decimal(m.HeldOut.Explained)
-			}
-			want = append(want, row+" "+decimal(m.Train.RMSE)+" "+decimal(m.Train.Explained))
-		}
-		for _, c := range r.Candidates {
-			want = append(want, fmt.Sprintf("%+.1f", c.Evidence))
-		}
-		got := strings.Join(strings.Fields(words), " ")
-		for _, part := range want {
-			if !strings.Contains(got, part) {
-				t.Errorf("%q: the terminal does not say %q:\n%s", flags, part, words)
-			}
-		}
-		for line := range strings.Lines(words) {
-			if !strings.Contains(line, "/") && len(line) > 81 {
-				t.Errorf("%q: a line of %d characters: %s", flags, len(line)-1, line)
-			}
-		}
-	}
-}
-
-type jsonTestErrors struct {
-	Rows      int
-	RMSE, MAE float64
-	Explained float64 `json:"explained_variance"`
 }
 
 // How nodes agree changes what is sent, not what is found; the default sends below 2 MB.
