@@ -143,6 +143,9 @@ func TestCheckpointsRefused(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", x.flags, code, tail(p))
 		}
 	}
+	if err := os.Remove(f.path("state/site-b.done")); err != nil { // or it would not wait
+		t.Fatal(err)
+	}
 	waiting := launch(t, f.arguments(1, f.kept("--iterations", "30")...)...)
 	waiting.said(t, "stage=joining")
 	launch(t, f.arguments(0, f.kept("--iterations", "31")...)...)
