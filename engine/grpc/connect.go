@@ -51,7 +51,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		return c, nil
 	}}
 	t.server = rpc.NewServer(
-		rpc.Creds(credentials.NewTLS(config)),
+		rpc.Creds(credentials.NewTLS(config)), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
@@ -213,7 +213,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return fmt.Errorf("it has the key of %s", t.cluster.label(i))
 	})
 	conn, err := rpc.NewClient("passthrough:///"+address,
-		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(),
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
 	)
