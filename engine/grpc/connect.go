@@ -257,7 +257,11 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 	if own.Probe || their.Probe {
 		t.answered(e, own, their)
 		_ = s.CloseSend()
-		return errors.Join(s.RecvMsg(&bytesMessage{}), errors.New("it only asks who is there"))
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
+		if own.Probe {
+			return nil
+		}
+		return errors.New("it only asks who is there")
 	}
 	if err := t.admit(e, their); err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // stream is what both ends of a gRPC stream have.
@@ -239,8 +241,9 @@ func (t *Transport) receive(e *edge, s stream) error {
 }
 
 func ended(err error) error {
-	if err == io.EOF {
-		return errors.New("it has closed the connection")
+	// The end that was dialled hears no more than that its stream is canceled.
+	if err == io.EOF || status.Code(err) == codes.Canceled {
+		return errors.New("the connection has ended")
 	}
 	return fmt.Errorf("connection lost: %s", plain(err))
 }
