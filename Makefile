@@ -19,7 +19,7 @@ WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 CHECKS = check-format check-modules check-vet check-static check-generated \
-	test-default test-purego test-openblas test-mpi test-tiers test-race test-arm64 test-deploy
+	test-default test-purego test-openblas test-mpi test-tiers test-race test-arm64 test-faults test-deploy
 
 .PHONY: help setup build test $(CHECKS) malformed fuzz faults bench bench-network bench-peers benchmarks figures accuracy docker clean
 
@@ -84,6 +84,9 @@ test-race: ## race detector
 
 test-arm64: ## build for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh
+
+test-faults: ## every fault that does not take long once, in network namespaces; needs root
+	@./scripts/have.sh netns $(GO) run ./engine/grpc/faults -runs 1 -lanes 4 -short
 
 test-deploy: ## the files in deploy, by the types and loaders of those who read them, and their commands
 	@./scripts/have.sh shellcheck shellcheck deploy/slurm/difalt.sbatch

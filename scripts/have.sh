@@ -1,7 +1,9 @@
 #!/bin/sh
-# have.sh NEED             succeeds if this machine has NEED: cc, openblas, mpi, qemu or shellcheck
+# have.sh NEED             succeeds if this machine has NEED: cc, openblas, mpi, qemu, shellcheck, nettools
+#                          (programs for networks of its own) or netns (and may make such networks)
 # have.sh NEED COMMAND...  runs the command if so, and otherwise says that it is skipped
 set -eu
+PATH=$PATH:/usr/sbin:/sbin # where programs for networks are
 
 compiles() {
 	echo "#include <$1>" |
@@ -20,6 +22,9 @@ has() {
 		arm64 | aarch64) ;;
 		*) command -v qemu-aarch64 >/dev/null ;;
 		esac ;;
+	nettools) # of Linux only
+		[ "$(uname)" != Linux ] || { command -v ip && command -v tc && command -v nft; } >/dev/null ;;
+	netns) [ "$(uname)" = Linux ] && has nettools && unshare --net nft add table inet difalt 2>/dev/null ;;
 	shellcheck) command -v shellcheck >/dev/null ;;
 	*) echo "have.sh: $1 is unknown" >&2 && exit 2 ;;
 	esac

@@ -5,6 +5,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 go=${GO:-go}
+# Beside other work a ratio says more about the scheduler than about the engine.
+[ ! -r /proc/loadavg ] || awk -v n="$(getconf _NPROCESSORS_ONLN)" '
+	$1 > n / 2 { printf "note: the load is %s on %d processors: measure again when nothing else runs\n", $1, n }' /proc/loadavg
 $go test -run '^$' -bench Round -benchtime 100x -count 7 ./engine/grpc | awk '
 	function median(list, n, v, i, j, t) {
 		n = split(list, v, " ")

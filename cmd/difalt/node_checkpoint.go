@@ -57,7 +57,9 @@ type keeper struct {
 	every      int
 	net        *consensus.Network
 	log        *slog.Logger
-	saved      int // checkpoints, by all attempts of this process
+	once       bool                // no process can join again
+	saved      int                 // checkpoints, by all attempts of this process
+	outcome    *checkpoint.Outcome // nil before the training is complete
 }
 
 // dataFlags are those that say how tables are read and divided, beyond sharedFlags.
@@ -89,9 +91,11 @@ func (k *keeper) open(f *nodeFlags, c *engine.Cluster, node int, options []engin
 	// the node that was killed while it wrote.
 	keep := (w.Graph().Diameter()+f.checkpoint.every-1)/f.checkpoint.every + 3
 	k.every = f.checkpoint.every
-	k.folder, k.iterations, err = checkpoint.Open(f.checkpoint.dir, c.Nodes[node].Name, terms, keep, func(s string) {
-		k.log.Warn("a checkpoint cannot be used", "why", s)
-	})
+	unusable := func(s string) { k.log.Warn("a checkpoint cannot be used", "why", s) }
+	k.folder, k.iterations, err = checkpoint.Open(f.checkpoint.dir, c.Nodes[node].Name, terms, keep, unusable)
+	if err == nil && !k.once {
+		k.outcome, err = k.folder.Outcome(unusable)
+	}
 	if err != nil {
 		return fmt.Errorf("--checkpoint: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 	engine "github.com/difalt/difalt/engine/grpc"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/topology"
 )
 
 // A nodeRun is a process that trains with others: once, or with checkpoints again and
@@ -27,7 +29,7 @@ type nodeRun struct {
 	log     *slog.Logger
 	status  *nodeStatus
 	keeper  *keeper // nil without checkpoints
-	told    bool    // what is about to be done
+	heading []byte  // what was printed about what is about to be done, nil before
 }
 
 // idleAttempts is how often in turn a node may join anew without a checkpoint having been
@@ -37,7 +39,7 @@ const idleAttempts = 10
 // train trains until it is done, has failed, or is told to stop.
 func (r *nodeRun) train(ctx context.Context) error {
 	if r.checkpoint.dir != "" {
-		r.keeper = &keeper{log: r.log}
+		r.keeper = &keeper{log: r.log, once: r.once}
 	}
 	for idle := 0; ; {
 		before := 0
@@ -64,6 +66,10 @@ func (r *nodeRun) attempt(ctx context.Context) error {
 	t, c, err := r.prepare()
 	if err != nil {
 		return r.excuse(err)
+	}
+	if r.keeper.complete() {
+		r.log.Info("the training is complete: nobody waits for this node", "checkpoint", r.checkpoint.dir)
+		return r.deliver(r.keeper.outcome)
 	}
 	m, err := r.start(engine.Options{Terms: r.terms(c), MaxFrame: longestFrame(len(t.Features()), c.Rank), Report: func(s string) { r.log.Info(s) }})
 	if err != nil {
@@ -126,8 +132,7 @@ func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
 		}
 		c.Drive = r.keeper.drive
 	}
-	if !r.told {
-		reportMissing(r.stdout, t)
+	if r.heading == nil {
 		for _, a := range t.Assumptions() {
 			r.log.Info("read", "file", a.File, "assumed", a.Text)
 		}
@@ -137,7 +142,14 @@ func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
 
 // join joins the others, fits, and writes the results.
 func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.Config, trace *trace) error {
+	own := r.keeper.unsure()
+	if own != nil {
+		r.log.Info("the training is complete here; waits in case that others have lost their part", "join-timeout", r.member.joining.String())
+	}
 	if err := m.transport.Join(ctx); err != nil {
+		if own != nil && nobodyCame(err) {
+			return r.deliver(own)
+		}
 		if errors.Is(err, context.Canceled) {
 			return &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
 		}
@@ -153,10 +165,8 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 	if r.keeper != nil {
 		r.keeper.net = c.Network
 	}
-	if !r.told {
-		r.told = true
-		fmt.Fprintf(r.stdout, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
-			r.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)
+	if err := r.introduce(m, t, w); err != nil {
+		return err
 	}
 	fitted, report, err := fit.Fit(ctx, t, *c)
 	if errors.Is(err, context.Canceled) {
@@ -167,19 +177,15 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 	}
 	m.trained = true
 	trace.curve.Method = fitted.Parameters().Method
-	if err = r.out.write(fitted, trace); err == nil {
-		err = r.out.commit()
+	o, err := r.outcome(t, c, fitted, report, trace)
+	if err == nil && r.keeper != nil {
+		err = r.keeper.finish(ctx, o)
+	}
+	if err == nil {
+		err = r.deliver(o)
 	}
 	if err != nil {
 		return err
-	}
-	if r.json {
-		if err := printResult(r.stdout, t, fitted, report); err != nil {
-			return err
-		}
-	} else {
-		printReport(r.stdout, report, c)
-		r.printFiles(r.stdout)
 	}
 	if report.Result != nil && report.Result.Status == difalt.Canceled {
 		// The others know, and have what they need: there is nothing to tell them.
@@ -187,4 +193,18 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, r.options.Iterations)}
 	}
 	return nil
+}
+
+// introduce prints, once, what is about to be done.
+func (r *nodeRun) introduce(m *member, t *dataset.Table, w *topology.Weights) error {
+	if r.heading != nil {
+		return nil
+	}
+	var b bytes.Buffer
+	reportMissing(&b, t)
+	fmt.Fprintf(&b, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
+		r.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)
+	r.heading = b.Bytes()
+	_, err := r.stdout.Write(r.heading)
+	return err
 }

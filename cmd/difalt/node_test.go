@@ -359,6 +359,9 @@ func TestClusterCheck(t *testing.T) {
 		if code := p.code(t, 20*time.Second); code != 0 || !strings.Contains(p.out.String(), "all neighbours can be reached") {
 			t.Errorf("check of node %d: %d: %s", i+1, code, tail(p))
 		}
+		if strings.Contains(p.err.String(), "EOF") {
+			t.Errorf("check of node %d is well, and says %q", i+1, p.err.String())
+		}
 	}
 	if p := check(2, "300ms"); p.code(t, 10*time.Second) != exitPeer || !strings.Contains(p.err.String(), `node "site-b" has failed`) || !strings.Contains(p.err.String(), "refused") {
 		t.Errorf("nobody there: %s", tail(p))

@@ -3,6 +3,7 @@ package grpc
 import (
 	"fmt"
 
+	"github.com/difalt/difalt/consensus"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 )
@@ -17,8 +18,13 @@ const codecName = "difalt"
 func init() { encoding.RegisterCodecV2(rawCodec{}) }
 
 // bytesMessage is a message of rawCodec: it is sent as it is, and what is received is
-// appended to it.
-type bytesMessage struct{ p []byte }
+// appended to it, or to what room returns, which is given as much of its beginning as a
+// frame's header has: so a frame is copied once, to where it stays.
+type bytesMessage struct {
+	p    []byte
+	room func(head []byte) []byte
+	head [consensus.HeaderLen]byte
+}
 
 // A rawCodec adds nothing to a message. gRPC sends after SendMsg has returned, and no copy
 // is made: see Transport.Exchange for when a frame may change.
@@ -38,6 +44,9 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(*bytesMessage)
 	if !ok {
 		return fmt.Errorf("grpc: a message of type %T", v)
+	}
+	if m.room != nil {
+		m.p = m.room(m.head[:data.CopyTo(m.head[:])])
 	}
 	for _, b := range data {
 		m.p = append(m.p, b.ReadOnlyData()...)

@@ -51,7 +51,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		return c, nil
 	}}
 	t.server = rpc.NewServer(
-		rpc.Creds(credentials.NewTLS(config)),
+		rpc.Creds(credentials.NewTLS(config)), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
@@ -213,7 +213,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return fmt.Errorf("it has the key of %s", t.cluster.label(i))
 	})
 	conn, err := rpc.NewClient("passthrough:///"+address,
-		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(),
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
 	)
@@ -257,7 +257,11 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 	if own.Probe || their.Probe {
 		t.answered(e, own, their)
 		_ = s.CloseSend()
-		return errors.Join(s.RecvMsg(&bytesMessage{}), errors.New("it only asks who is there"))
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
+		if own.Probe {
+			return nil
+		}
+		return errors.New("it only asks who is there")
 	}
 	if err := t.admit(e, their); err != nil {
 		return err

@@ -155,6 +155,39 @@ func TestRestartBeforeStart(t *testing.T) {
 	}
 }
 
+// TestRestartUnheard: the same when its neighbour has begun already, which had not noticed
+// that the first process was gone but has heard nothing from it yet either.
+func TestRestartUnheard(t *testing.T) {
+	for _, first := range []int{0, 1} {
+		p := newParty(t, "path", 2)
+		gone := must[*Transport](t)(New(p.c, p.id(first), p.listeners[first], quick()))
+		stays := p.transport(t, 1-first, quick())
+		if err := errors.Join(each([]*Transport{gone, stays}, func(tr *Transport) error { return tr.Join(t.Context()) })...); err != nil {
+			t.Fatal(err)
+		}
+		exchange := func(tr *Transport, seq uint64) error {
+			return tr.Exchange(t.Context(), seq, [][]byte{frame(t, seq, 8)}, make([][]byte, 1))
+		}
+		ended := make(chan error)
+		go func() { ended <- exchange(stays, 0) }()
+		for stays.Stats().Rounds == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		gone.once.Do(func() { gone.cancel(); gone.server.Stop() })
+		gone.wg.Wait()
+		p.listeners[first] = must[net.Listener](t)(net.Listen("tcp", p.c.Nodes[first].Address))
+		again := p.transport(t, first, quick())
+		if err := errors.Join(again.Join(t.Context()), exchange(again, 0), <-ended); err != nil {
+			t.Fatalf("node %d: %v", first, err)
+		}
+		for _, err := range each([]*Transport{again, stays}, func(tr *Transport) error { return exchange(tr, 1) }) {
+			if err != nil {
+				t.Errorf("node %d: %v", first, err)
+			}
+		}
+	}
+}
+
 // TestImpostors: while a run goes on, strangers, members on the wrong edge, second
 // processes of a node, and nodes of another epoch are refused and named, and the run
 // comes to the same bits.

@@ -3,6 +3,7 @@ package grpc
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,24 @@ func TestKeyErrors(t *testing.T) {
 		}
 		if _, err := ReadKey(path); (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%v, want %q", err, x.want)
+		}
+	}
+}
+
+// TestPrivate: of all modes, owners and users, those that ssh and Postgres take for a
+// private key too: u=rwx at most, and g=r where the file is lent by root.
+func TestPrivate(t *testing.T) {
+	const root, me, somebody = 0, 1000, 1001
+	for mode := range fs.FileMode(0o1000) {
+		text := mode.String() // -rwxrwxrwx
+		group, others := text[4:7], text[7:]
+		for _, user := range []int{root, me} {
+			for _, owner := range []int{root, me, somebody} {
+				want := others == "---" && (group == "---" || group == "r--" && owner == root && user == me)
+				if got := private(mode, owner, user); got != want {
+					t.Errorf("%s of %d for %d: %v, want %v", text, owner, user, got, want)
+				}
+			}
 		}
 	}
 }

@@ -29,8 +29,8 @@ var (
 	errStale = errors.New("it is still in a run with another process of this node")
 )
 
-// A run begins with the first exchange. From then on both ends must be the processes
-// that they were: compare returns why those that say own and their cannot go on
+// A run begins with the first frame that comes. From then on the other end must be the
+// process that it was; before, a new one gets all frames that were sent. compare returns why those that say own and their cannot go on
 // together. Transport.mu is held.
 func (e *edge) compare(instance string, their *hello) error {
 	switch begun := e.begun(); {
@@ -44,8 +44,8 @@ func (e *edge) compare(instance string, their *hello) error {
 	return nil
 }
 
-// begun reports whether a frame has been exchanged, or is to be.
-func (e *edge) begun() bool { return e.handed > 0 || e.next > 0 }
+// begun reports whether a frame has come.
+func (e *edge) begun() bool { return e.next > 0 }
 
 // admit ends a session that is still there, so that a new one can begin with the process
 // that has greeted, or returns why there can be none. If that is that the process has

@@ -30,7 +30,7 @@ type hello struct {
 	Instance string `json:"instance"` // another one every time that a process starts
 	Next     uint64 `json:"next"`     // sequence number of the first frame that has not come
 	// Knows is the instance at the other end that this one has been connected with, and
-	// Begun says whether frames have been exchanged with it.
+	// Begun says whether frames have come from it.
 	Knows string `json:"knows,omitempty"`
 	Begun bool   `json:"begun,omitempty"`
 	Probe bool   `json:"probe,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/big"
 	"os"
@@ -31,13 +32,9 @@ func NewKey() (ed25519.PrivateKey, []byte, error) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ReadKey reads a key file. It refuses one that other users of the machine may read, but
-// for the group of a file that belongs to root.
+// ReadKey reads a key file. It refuses one that others may read or write: see readSecret.
 func ReadKey(path string) (ed25519.PrivateKey, error) {
-	if err := private(path); err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(path)
+	text, err := readSecret(path)
 	if err != nil {
 		return nil, err
 	}
@@ -56,21 +53,31 @@ func ReadKey(path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// private returns an error if other users of the machine may read a file; those of the
-// group of a file of root may.
-func private(path string) error {
-	info, err := os.Stat(path)
+// readSecret reads a file that is private to a user.
+func readSecret(path string) ([]byte, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	others := fs.FileMode(0o077)
-	if lent(info) {
-		others = 0o037
+	defer f.Close()
+	info, err := f.Stat() // of what is read
+	if err != nil {
+		return nil, err
 	}
-	if info.Mode().Perm()&others != 0 && os.PathSeparator == '/' {
-		return fmt.Errorf("%s: others may read this key (mode %#o): chmod 600", path, info.Mode().Perm())
+	if owner, known := ownerOf(info); known && !private(info.Mode(), owner, os.Geteuid()) {
+		return nil, fmt.Errorf("%s: others may read this key or write it (mode %#o): chmod 600", path, info.Mode().Perm())
 	}
-	return nil
+	return io.ReadAll(f)
+}
+
+// private reports whether a file with this mode and owner is for one user only: nobody else
+// may do anything with it. But the group may read one of root, for a user who is not root:
+// there is no other way for that user to read it, and so containers get their secrets.
+func private(mode fs.FileMode, owner, user int) bool {
+	if owner == 0 && user != 0 {
+		return mode.Perm()&0o037 == 0
+	}
+	return mode.Perm()&0o077 == 0
 }
 
 // PinOf returns the pin of a public key.
@@ -189,10 +196,15 @@ func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 		}
 		return id, nil
 	}
-	if err := private(key); err != nil {
+	secret, err := readSecret(key)
+	if err != nil {
 		return nil, err
 	}
-	own, err := tls.LoadX509KeyPair(cert, key)
+	shown, err := os.ReadFile(cert)
+	if err != nil {
+		return nil, err
+	}
+	own, err := tls.X509KeyPair(shown, secret)
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s: %w", cert, key, err)
 	}

@@ -4,4 +4,5 @@ package grpc
 
 import "io/fs"
 
-func lent(fs.FileInfo) bool { return false }
+// ownerOf knows nothing where modes do not say who may read a file.
+func ownerOf(fs.FileInfo) (user int, known bool) { return 0, false }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // stream is what both ends of a gRPC stream have.
@@ -49,7 +51,7 @@ func sendJSON(s stream, v any) error {
 	if err != nil {
 		return err
 	}
-	return s.SendMsg(&bytesMessage{text})
+	return s.SendMsg(&bytesMessage{p: text})
 }
 
 func receiveHello(s stream) (*hello, error) {
@@ -183,7 +185,7 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 func sendFrame(s stream, p []byte) error {
 	for len(p) > 0 {
 		n := min(len(p), chunk)
-		if err := s.SendMsg(&bytesMessage{p[:n]}); err != nil {
+		if err := s.SendMsg(&bytesMessage{p: p[:n]}); err != nil {
 			return err
 		}
 		p = p[n:]
@@ -193,13 +195,20 @@ func sendFrame(s stream, p []byte) error {
 
 // receive takes what comes until the stream ends.
 func (t *Transport) receive(e *edge, s stream) error {
-	var m, frame bytesMessage
+	var frame bytesMessage
+	var words []byte // memory of notes
+	m := bytesMessage{room: func(head []byte) []byte {
+		if len(head) < consensus.HeaderLen || head[0] == '{' {
+			return words[:0]
+		}
+		return t.room(e, consensus.FrameSeq(head))
+	}}
 	for {
-		m.p = m.p[:0]
 		if err := s.RecvMsg(&m); err != nil {
 			return ended(err)
 		}
 		if len(m.p) > 0 && m.p[0] == '{' {
+			words = m.p
 			n, err := parseNote(m.p)
 			if err != nil {
 				return &violation{consensus.Protocol, err}
@@ -214,7 +223,7 @@ func (t *Transport) receive(e *edge, s stream) error {
 		if err != nil {
 			return &violation{consensus.Corrupt, err}
 		}
-		frame.p = append(t.room(e, consensus.FrameSeq(m.p)), m.p...)
+		frame.p = m.p
 		for len(frame.p) < due {
 			if cap(frame.p) < due && 2*len(frame.p) >= due { // never much more than has come
 				p := make([]byte, len(frame.p), due)
@@ -232,8 +241,9 @@ func (t *Transport) receive(e *edge, s stream) error {
 }
 
 func ended(err error) error {
-	if err == io.EOF {
-		return errors.New("it has closed the connection")
+	// The end that was dialled hears no more than that its stream is canceled.
+	if err == io.EOF || status.Code(err) == codes.Canceled {
+		return errors.New("the connection has ended")
 	}
 	return fmt.Errorf("connection lost: %s", plain(err))
 }

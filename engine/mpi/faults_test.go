@@ -27,15 +27,18 @@ func TestFailures(t *testing.T) {
 		"fails":     {"rank 2: disk full"},
 		"killed":    {"rank 2", "signal 9"},
 	} {
-		began := time.Now()
-		text, code := play(t, 4, part)
-		if code == 0 || part != "killed" && code != 1 {
-			t.Errorf("%s: exit code %d: %s", part, code, text)
-		}
-		mentions(t, part, text, wants...)
-		if d := time.Since(began); d > 20*time.Second {
-			t.Errorf("%s: took %v", part, d)
-		}
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			text, code := play(t, 4, part)
+			if code == 0 || part != "killed" && code != 1 {
+				t.Errorf("exit code %d: %s", code, text)
+			}
+			mentions(t, part, text, wants...)
+			if d := time.Since(began); d > 20*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
 	}
 }
 

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "rank %d: %v\n", w.Rank(), err)
 		code = 1
 	}
-	w.Leave(code, 2*time.Second)
+	w.Leave(code, 500*time.Millisecond)
 	os.Exit(code)
 }
 

@@ -31,7 +31,6 @@ type State struct {
 // tells a number that is zero from none.
 const (
 	magic  = "difalt checkpoint 1\n"
-	header = len(magic) + 4
 	suffix = ".ckpt"
 	digits = 9 // of an iteration in the name of a file
 )
@@ -47,27 +46,37 @@ func Encode(s *State) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sealed(body), nil
+	return sealed(magic, body), nil
 }
 
 // sealed returns a file with a body.
-func sealed(body []byte) []byte {
-	p := make([]byte, 0, header+len(body))
+func sealed(magic string, body []byte) []byte {
+	p := make([]byte, 0, len(magic)+4+len(body))
 	p = binary.LittleEndian.AppendUint32(append(p, magic...), crc32.Checksum(body, castagnoli))
 	return append(p, body...)
 }
 
-// Decode returns what the content of a file says, or an error if it is not what Encode
-// has written. Whether the snapshot fits a run is for difalt.Solver.Restore to say.
-func Decode(p []byte) (*State, error) {
+// unsealed returns the body of a file.
+func unsealed(magic string, p []byte) ([]byte, error) {
+	header := len(magic) + 4
 	switch {
 	case len(p) < header || string(p[:len(magic)]) != magic:
 		return nil, errors.New("not a checkpoint of this version")
 	case binary.LittleEndian.Uint32(p[len(magic):]) != crc32.Checksum(p[header:], castagnoli):
 		return nil, errors.New("damaged: another checksum")
 	}
+	return p[header:], nil
+}
+
+// Decode returns what the content of a file says, or an error if it is not what Encode
+// has written. Whether the snapshot fits a run is for difalt.Solver.Restore to say.
+func Decode(p []byte) (*State, error) {
+	body, err := unsealed(magic, p)
+	if err != nil {
+		return nil, err
+	}
 	s := &State{}
-	if err := decoding.Unmarshal(p[header:], s); err != nil {
+	if err := decoding.Unmarshal(body, s); err != nil {
 		return nil, err
 	}
 	if s.Snapshot == nil {
@@ -93,13 +102,15 @@ func Open(path, name string, terms []Term, keep int, report func(text string)) (
 		return nil, nil, err
 	}
 	// What a process that was killed has begun.
-	begun, err := filepath.Glob(filepath.Join(path, "."+name+"-"+strings.Repeat("[0-9]", digits)+suffix+".*"))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, path := range begun {
-		if err := os.Remove(path); err != nil {
+	for _, which := range []string{"-" + strings.Repeat("[0-9]", digits) + suffix, ".done"} {
+		begun, err := filepath.Glob(filepath.Join(path, "."+name+which+".*"))
+		if err != nil {
 			return nil, nil, err
+		}
+		for _, path := range begun {
+			if err := os.Remove(path); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	all, err := f.list()
@@ -168,10 +179,15 @@ func (f *Folder) load(iteration int) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.file(iteration), err)
 	}
-	if text := f.differ(s.Terms); text != "" {
-		return nil, &otherError{fmt.Sprintf("%s: %s; to begin anew, give another folder", f.file(iteration), text)}
+	return s, f.same(f.file(iteration), s.Terms)
+}
+
+// same returns an error that names what is not as it was when a file was written.
+func (f *Folder) same(path string, were []Term) error {
+	if text := f.differ(were); text != "" {
+		return &otherError{fmt.Sprintf("%s: %s; to begin anew, give another folder", path, text)}
 	}
-	return s, nil
+	return nil
 }
 
 // differ returns the first thing that is not as it was.

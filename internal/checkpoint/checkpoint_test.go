@@ -153,11 +153,11 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(p[header:])
+	f.Add(p[len(magic)+4:])
 	f.Add([]byte{0xbb, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte("\xa2eTerms\x9b\x00\x00\x00\x00\x7f\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := Decode(sealed(body)) // the checksum would keep everything else out
+		s, err := Decode(sealed(magic, body)) // the checksum would keep everything else out
 		if err != nil {
 			return
 		}

@@ -55,10 +55,11 @@ func main() {
 	runs := flag.Int("runs", 20, "trials of every fault")
 	lanes := flag.Int("lanes", 3, "trials at once")
 	only := flag.String("only", "", "faults whose names match this expression")
+	short := flag.Bool("short", false, "leave out faults that take long")
 	command := flag.String("difalt", "", "the command to test (default: built here)")
 	table := flag.String("data", "examples/clinics.csv", "the table of the trials")
 	flag.Parse()
-	code, err := run(os.Stdout, *runs, *lanes, *only, *command, *table)
+	code, err := run(os.Stdout, *runs, *lanes, *only, *short, *command, *table)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 	}
@@ -66,7 +67,7 @@ func main() {
 }
 
 // run runs the trials and prints the table. The code is 0 if all went as it must.
-func run(out io.Writer, runs, lanes int, only, command, table string) (code int, err error) {
+func run(out io.Writer, runs, lanes int, only string, short bool, command, table string) (code int, err error) {
 	if err := able(); err != nil {
 		return 1, fmt.Errorf("SKIPPED, which is not passed: %w", err)
 	}
@@ -74,14 +75,14 @@ func run(out io.Writer, runs, lanes int, only, command, table string) (code int,
 	if err != nil {
 		return 2, err
 	}
-	b, err := newBench(command, table)
+	b, err := newBench(command, table, short)
 	if err != nil {
 		return 1, err
 	}
 	defer os.RemoveAll(b.folder)
 	var chosen []*fault
 	for i := range faults {
-		if pattern.MatchString(faults[i].name) {
+		if pattern.MatchString(faults[i].name) && !(short && faults[i].long) {
 			chosen = append(chosen, &faults[i])
 		}
 	}
@@ -93,7 +94,7 @@ func run(out io.Writer, runs, lanes int, only, command, table string) (code int,
 }
 
 // newBench builds the command, and trains once without a fault.
-func newBench(command, table string) (*bench, error) {
+func newBench(command, table string, short bool) (*bench, error) {
 	folder, err := os.MkdirTemp("", "difalt-faults-")
 	if err != nil {
 		return nil, err
@@ -114,7 +115,11 @@ func newBench(command, table string) (*bench, error) {
 	}
 	defer w.end()
 	b.sums = make(map[string][3]string)
-	for _, variant := range [][]string{nil, shortest, shorter, longer} {
+	variants := [][]string{nil, shortest, shorter, longer}
+	if short {
+		variants = variants[:3]
+	}
+	for _, variant := range variants {
 		if err := b.refer(w, variant); err != nil {
 			return nil, err
 		}

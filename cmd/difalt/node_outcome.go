@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/checkpoint"
+	"github.com/difalt/difalt/model"
+)
+
+// outcome returns what a training has come to.
+func (r *nodeRun) outcome(t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) (*checkpoint.Outcome, error) {
+	o := &checkpoint.Outcome{Heading: r.heading}
+	var b bytes.Buffer
+	if r.json {
+		if err := printResult(&b, t, m, report); err != nil {
+			return nil, err
+		}
+	} else {
+		printReport(&b, report, c)
+	}
+	o.Report = b.Bytes()
+	if r.out.trace != nil {
+		o.Trace = trace.csv()
+	}
+	var err error
+	o.Model, err = m.MarshalBinary()
+	return o, err
+}
+
+// deliver writes the files of an outcome, and prints its report.
+func (r *nodeRun) deliver(o *checkpoint.Outcome) error {
+	if r.out.trace != nil && o.Trace == nil {
+		return fmt.Errorf("--trace: the training is complete, and has kept no trace")
+	}
+	for _, x := range []struct {
+		file    *atomicfile.File
+		content []byte
+	}{{r.out.trace, o.Trace}, {r.out.model, o.Model}} {
+		if x.file == nil {
+			continue
+		}
+		if _, err := x.file.Write(x.content); err != nil {
+			return err
+		}
+		if err := x.file.Finish(); err != nil {
+			return err
+		}
+	}
+	if err := r.out.commit(); err != nil {
+		return err
+	}
+	if r.heading == nil {
+		r.heading = o.Heading
+		if _, err := r.stdout.Write(o.Heading); err != nil {
+			return err
+		}
+	}
+	_, err := r.stdout.Write(o.Report)
+	if !r.json {
+		r.printFiles(r.stdout)
+	}
+	return err
+}
+
+// finish keeps an outcome, and returns when all nodes have: nobody can then be in need of
+// this one, and whoever is started again has all that it was about to write.
+func (k *keeper) finish(ctx context.Context, o *checkpoint.Outcome) error {
+	if k.once {
+		return nil
+	}
+	if err := k.folder.Finish(o); err != nil {
+		return fmt.Errorf("--checkpoint: %w", err)
+	}
+	if err := k.net.Max(context.WithoutCancel(ctx), [][]float64{{1}}); err != nil {
+		return err
+	}
+	k.net.Commit()
+	o.Everybody = true
+	if err := k.folder.Finish(o); err != nil {
+		return fmt.Errorf("--checkpoint: %w", err)
+	}
+	return nil
+}
+
+// complete reports whether nobody is in need of this node any more.
+func (k *keeper) complete() bool { return k != nil && k.outcome != nil && k.outcome.Everybody }
+
+// unsure returns the outcome of a node that does not know whether others have theirs.
+func (k *keeper) unsure() *checkpoint.Outcome {
+	if k == nil || k.complete() {
+		return nil
+	}
+	return k.outcome
+}
+
+// nobodyCame reports whether joining has failed because a neighbour is not there.
+func nobodyCame(err error) bool {
+	var peer *consensus.PeerError
+	return errors.As(err, &peer) && peer.Kind != consensus.Refused
+}
