@@ -44,6 +44,9 @@ func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 	case Accelerated:
 		return newAccelerated(s, nil), s.mixer, s.o.Rounds
 	case AcceleratedTracking:
+		if s.o.alike() { // the sum of all gradients is what they get anyway
+			return newAccelerated(s, nil), s.mixer, s.o.Rounds
+		}
 		return newAccelerated(s, newTracker(s, s.o.StopAtNoise)), s.mixer, s.o.Rounds
 	}
 	return newDiffusion(s), s.mixer, s.o.Rounds

@@ -42,7 +42,8 @@ const (
 	// nodes differ and few rounds of Accelerated end between them. With StopAtNoise it is
 	// Accelerated until an estimate of the distance to the minimiser says that what the
 	// responses leave unexplained is mostly noise, since only noise makes a difference, and
-	// tracks from then on, with more rounds where Rounds are too few for that.
+	// tracks from then on, with more rounds where Rounds are too few for that. Along
+	// consensus.Tree it is Accelerated, which ends there too.
 	AcceleratedTracking
 )
 
@@ -99,10 +100,13 @@ func (o *Options) usesStep() bool {
 	return !o.Method.scaled() || o.Method.accelerated() && o.Preconditioner == PreconditionerNone
 }
 
-// common reports whether only residuals from a U that is the same everywhere are sent.
-func (o *Options) common() bool {
-	return o.Method.accelerated() && o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec != nil
+// alike reports whether all nodes of an accelerated method compute with one U.
+func (o *Options) alike() bool {
+	return o.Method.accelerated() && o.Agreement.Polynomial == consensus.Tree
 }
+
+// common reports whether only residuals from that U are sent.
+func (o *Options) common() bool { return o.alike() && o.Agreement.Codec != nil }
 
 func (m Method) accelerated() bool { return m == Accelerated || m == AcceleratedTracking }
 

@@ -1,8 +1,11 @@
 package difalt_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -41,5 +44,31 @@ func TestWarmStart(t *testing.T) {
 	warm := within(curve(t, s.Problem, net, o))
 	if warm >= cold-10 {
 		t.Errorf("%d iterations from the result of before, %d from scratch", warm, cold)
+	}
+}
+
+// TestStartsApart gives every node another start. Along a tree all nodes must compute with
+// one U, and take that of node 0.
+func TestStartsApart(t *testing.T) {
+	const nodes, d, r = 6, 40, 3
+	s := conditioned(1, nodes, d, 90, r, 25, 2)
+	rng := rand.New(rand.NewPCG(1, 80))
+	for range nodes {
+		u := kernel.BasisOf(normal(rng, d, r))
+		u.Orthonormalize(make([]float64, r*r), make([]float64, r))
+		s.U0 = append(s.U0, u)
+	}
+	first := s.U0[1].Clone()
+	for _, a := range []consensus.Agreement{{Polynomial: consensus.Tree}, {Polynomial: consensus.Tree, Codec: consensus.Int8}, {}} {
+		for _, method := range []difalt.Method{difalt.Accelerated, difalt.AcceleratedTracking} {
+			net := network(t, "ring", nodes, topology.Metropolis, 1)
+			res := run(t, s.Problem, net, difalt.Options{Rank: r, Method: method, Agreement: a, Iterations: 100})
+			if res.Status != difalt.Converged || res.Last.SDMax > 3e-10 {
+				t.Errorf("%v, %v: %v at %g", method, a, res.Status, res.Last.SDMax)
+			}
+		}
+	}
+	if !slices.Equal(s.U0[1].Data(), first.Data()) {
+		t.Error("the run has changed the caller's U0")
 	}
 }
