@@ -272,9 +272,15 @@ func (s *Solver) begin(ctx context.Context) error {
 	}
 	s.net.Commit()
 	s.begun = s.net.Traffic()
+	restored := s.initial != nil
 	s.initial = initial
 	if s.groups == nil {
-		return s.build()
+		if err := s.build(); err != nil {
+			return err
+		}
+	}
+	if !restored {
+		initial.Compute = s.spent
 	}
 	return nil
 }

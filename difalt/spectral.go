@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -30,8 +31,10 @@ type Initial struct {
 	NoiseEdge float64
 	// Step is the step size that follows from it, 0.4/(n m SigmaSquared).
 	Step float64
-	// Traffic is what the initialisation sent.
+	// Traffic is what the initialisation sent, and Compute its execution time; see
+	// Record.Compute.
 	Traffic consensus.Traffic
+	Compute time.Duration
 }
 
 // Initialize runs the truncated spectral initialisation (Alg. 2), so that several
@@ -93,6 +96,7 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		NoiseEdge:    s.yy / s.curvature() * width * width * squared,
 		Step:         0.4 / (s.curvature() * sigma) * s.unit.y * s.unit.y,
 		Traffic:      s.net.Traffic().Minus(before),
+		Compute:      s.spent,
 	}, nil
 }
 
@@ -200,9 +204,11 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 // has agreed on with its neighbours, and takes Q and L times the diagonal of R of the
 // paper's node 1, node 0 here, which reach it exactly by whatever way is shortest.
 func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	start := time.Now()
 	if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
 		return err
 	}
+	s.averaged(start)
 	s.each(factor)
 	for i := range z { // line 14
 		pack(sent[i], z[i])
@@ -217,12 +223,19 @@ func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, r
 	return nil
 }
 
+// averaged adds the time since start, which all hosted nodes have spent on averaging.
+func (s *system) averaged(start time.Time) {
+	s.spent += time.Since(start) / time.Duration(len(s.hosted))
+}
+
 // sumProducts makes u of the sum of the products z, which all nodes factor alike. Where
 // the iterations send codes along the tree these do too.
 func (s *system) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	start := time.Now()
 	if err := s.agree(ctx, s.sums, consensus.StreamGradient, z, nil, 1); err != nil {
 		return err
 	}
+	s.averaged(start)
 	s.each(factor)
 	for i := range u {
 		u[i].CopyFrom(z[i])

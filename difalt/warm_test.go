@@ -72,3 +72,36 @@ func TestStartsApart(t *testing.T) {
 		t.Error("the run has changed the caller's U0")
 	}
 }
+
+// TestInitCompute: the time of the initialisation is told apart from that of the
+// iterations, and a restored run has that of the run that it goes on with.
+func TestInitCompute(t *testing.T) {
+	s, net := small(t)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated} {
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 3, Tolerance: -1}
+		first := interrupted(t, s.Problem, net, o, 1)
+		before, err := first.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := first.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if err := second.Restore(snap); err != nil {
+			t.Fatal(err)
+		}
+		after, err := second.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before.InitCompute <= 0 || after.InitCompute != before.InitCompute || before.InitTraffic != after.InitTraffic {
+			t.Errorf("%v: the initialisation took %v and sent %+v, in the restored run %v and %+v", method, before.InitCompute, before.InitTraffic, after.InitCompute, after.InitTraffic)
+		}
+	}
+}
