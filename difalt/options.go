@@ -143,9 +143,10 @@ type Options struct {
 	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
 	// default, but at least 10. The accelerated methods take exact sums instead.
 	InitRounds int
-	// PowerIterations is T_pm, 30 by default and 3 for the accelerated methods: fewer cost
-	// them more iterations where the condition number is large or samples are few, more
-	// help only near the least number of samples with which a task can be learnt at all.
+	// PowerIterations is T_pm, 30 by default. The accelerated methods take two, three or
+	// four, until all Rank directions stand out of the sampling noise: fewer cost them more
+	// iterations where the condition number is large or samples are few, more cost as many
+	// rounds as they spare.
 	PowerIterations int
 	// Step is eta. By default it is 0.4/(n m sigma^2), with n the mean number of
 	// samples of a task, m the mean square of an entry of X (1 in the paper), and
@@ -268,10 +269,9 @@ func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
 	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
-	if o.Method.accelerated() {
-		o.PowerIterations = or(o.PowerIterations, 3)
+	if !o.Method.accelerated() { // which look at what they find
+		o.PowerIterations = or(o.PowerIterations, 30)
 	}
-	o.PowerIterations = or(o.PowerIterations, 30)
 	o.ScaledStep = or(o.ScaledStep, 0.7)
 	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))
 	o.Kappa = or(o.Kappa, 1)
