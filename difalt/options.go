@@ -32,7 +32,8 @@ const (
 	ScaledDiffusion
 	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
 	// gradient in place of the node's own (twice the communication a round). It
-	// allows full steps with little mixing.
+	// allows full steps with little mixing. Along consensus.Tree nothing has to be tracked,
+	// and it is ScaledDiffusion.
 	GradientTracking
 	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
 	// which the nodes agree in the same messages: a third to a tenth of the iterations.
@@ -43,7 +44,7 @@ const (
 	// Accelerated until an estimate of the distance to the minimiser says that what the
 	// responses leave unexplained is mostly noise, since only noise makes a difference, and
 	// tracks from then on, with more rounds where Rounds are too few for that. Along
-	// consensus.Tree it is Accelerated, which ends there too.
+	// consensus.Tree it is Accelerated.
 	AcceleratedTracking
 )
 
