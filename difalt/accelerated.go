@@ -7,7 +7,8 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/blas"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
@@ -58,21 +59,26 @@ type accelerated struct {
 	adapt, extrapolate func(worker int) // stored, so that calling them does not allocate
 }
 
-// An anderson is what a node remembers. Slots of dl and dg are filled in turn; there is
-// one more than the memory, which an iteration writes before it is known to succeed.
+// An anderson is what a node remembers. Slots of dl and dg, columns, are filled in turn;
+// there is one more than the memory, which an iteration writes before it is known to
+// succeed. All columns are used at once, since they come from memory and not from a cache;
+// those that do not count have a coefficient of zero.
 type anderson struct {
-	l, lastL, g, lastG []float64
-	dl, dg             [][]float64
+	l, lastL, g, lastG []float64 // the former two behind the columns of dl
+	dl, dg             blas.Matrix
 	products           []float64 // the row of M that is new, v, |l|^2
 	m                  []float64 // agreed M, by slots
 	norms              []float64 // the agreed |l| of the last iterations
 	norm               float64   // of this one
 	filled, next       int       // slots that count, and the one to write
 	known              bool      // lastL and lastG are
+	swapped            bool      // l is behind lastL
 
-	slots              []int // in use in this iteration, the newest first
+	slots              []int     // in use in this iteration, the newest first
+	inner              []float64 // of the columns of dl with the newest, and with l
 	correction, rr, qr []float64
 	chol, c            []float64 // of solve
+	weights            []float64 // c by slots
 }
 
 const (
@@ -111,15 +117,15 @@ func newAccelerated(s *Solver, t *tracker) *accelerated {
 	size, r, slots := len(s.u[0].Data()), s.o.Rank, m.memory+1
 	for range s.u {
 		n := &anderson{
-			m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
+			m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots), weights: make([]float64, slots),
 			rr: make([]float64, r*r), qr: make([]float64, len(s.qrWork[0])), slots: make([]int, 0, slots), norms: make([]float64, 0, slots),
+			inner: make([]float64, 2*slots),
 		}
-		for _, v := range []*[]float64{&n.l, &n.lastL, &n.g, &n.lastG, &n.correction} {
+		for _, v := range []*[]float64{&n.g, &n.lastG, &n.correction} {
 			*v = make([]float64, size)
 		}
-		for range slots {
-			n.dl, n.dg = append(n.dl, make([]float64, size)), append(n.dg, make([]float64, size))
-		}
+		n.dl, n.dg = columnsOf(size, slots, 2), columnsOf(size, slots, 0)
+		n.l, n.lastL = column(n.dl, slots), column(n.dl, slots+1)
 		m.nodes = append(m.nodes, n)
 		sent := make([]float64, m.entries+2*m.memory+1)
 		n.products = sent[m.entries:]
@@ -133,6 +139,14 @@ func newAccelerated(s *Solver, t *tracker) *accelerated {
 	m.reset()
 	return m
 }
+
+// columnsOf returns a matrix of so many columns, with room for further ones behind it.
+func columnsOf(rows, columns, further int) blas.Matrix {
+	stride := blas.Stride(rows)
+	return blas.Matrix{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, (columns+further)*stride)}
+}
+
+func column(a blas.Matrix, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
 
 func (m *accelerated) combine(ctx context.Context, s *Solver) error {
 	if m.entries > 0 {
@@ -199,12 +213,18 @@ func (m *accelerated) multiply(n *anderson, z, u *kernel.Basis) {
 	if !n.known {
 		return
 	}
-	floats.SubTo(n.dl[n.next], n.l, n.lastL)
+	floats.SubTo(column(n.dl, n.next), n.l, n.lastL)
+	slots := m.memory + 1
+	behind := slots - n.next // l, from the newest
+	if n.swapped {
+		behind++
+	}
+	newest := blas.Matrix{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
+	blas.GemmTN(n.dl, newest, blas.Matrix{Rows: slots, Cols: 2, Stride: slots, Data: n.inner})
 	for a := range min(n.filled+1, m.memory) {
-		slot := (n.next - a + m.memory + 1) % (m.memory + 1)
+		slot := (n.next - a + slots) % slots
 		n.slots = append(n.slots, slot)
-		products[a] = floats.Dot(n.dl[n.next], n.dl[slot])
-		products[m.memory+a] = floats.Dot(n.dl[slot], n.l)
+		products[a], products[m.memory+a] = n.inner[slot], n.inner[slots+slot]
 	}
 }
 
@@ -225,7 +245,7 @@ func (m *accelerated) extrapolateNode(s *Solver, i int) {
 	if !n.known {
 		return
 	}
-	floats.SubTo(n.dg[n.next], n.g, n.lastG)
+	floats.SubTo(column(n.dg, n.next), n.g, n.lastG)
 	slots := m.memory + 1
 	for a, slot := range n.slots {
 		n.m[n.next*slots+slot], n.m[slot*slots+n.next] = products[a], products[a]
@@ -233,12 +253,13 @@ func (m *accelerated) extrapolateNode(s *Solver, i int) {
 	if s.iteration < plainFirst || !n.solve(slots, products[m.memory:]) {
 		return
 	}
-	clear(n.correction)
+	clear(n.weights)
 	for a, slot := range n.slots {
-		floats.AddScaled(n.correction, n.c[a], n.dg[slot])
+		n.weights[slot] = n.c[a]
 	}
+	blas.GemvN(n.dg, n.weights, n.correction)
 	scale := 1.0
-	if length := floats.Norm(n.correction, 2); length > longest*n.norm {
+	if length := math.Sqrt(floats.Dot(n.correction, n.correction)); length > longest*n.norm {
 		scale = longest * n.norm / length
 	}
 	floats.AddScaledTo(z.Data(), n.g, -scale, n.correction)
@@ -258,7 +279,7 @@ func (n *anderson) solve(width int, v []float64) bool {
 	for a := range k {
 		n.chol[a*k+a] += regularization * trace
 	}
-	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: blas.Upper})
+	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: gblas.Upper})
 	if !ok || !(trace > 0) {
 		return false
 	}
@@ -275,6 +296,7 @@ func (m *accelerated) commit(s *Solver) {
 			n.next = (n.next + 1) % (m.memory + 1)
 		}
 		n.l, n.lastL, n.g, n.lastG, n.known = n.lastL, n.l, n.lastG, n.g, true
+		n.swapped = !n.swapped
 		least := math.Inf(1)
 		for _, v := range n.norms {
 			least = min(least, v)
@@ -365,6 +387,8 @@ func (m *accelerated) reset() {
 	m.begun, m.restarts, m.floor = false, 0, 0
 	for _, n := range m.nodes {
 		n.next = 0
+		clear(n.dl.Data) // of a run that has diverged they may not be finite
+		clear(n.dg.Data)
 	}
 }
 
@@ -379,9 +403,9 @@ func (m *accelerated) save(i int) NodeState {
 		Filled: n.filled, Next: n.next, Lowest: known(m.lowest),
 		Safe: slices.Clone(m.safe[i].Data()), Tried: slices.Clone(m.tried[i].Data()),
 	}}
-	for k := range n.dl {
-		state.Anderson.DL = append(state.Anderson.DL, slices.Clone(n.dl[k]))
-		state.Anderson.DG = append(state.Anderson.DG, slices.Clone(n.dg[k]))
+	for k := range n.dl.Cols {
+		state.Anderson.DL = append(state.Anderson.DL, slices.Clone(column(n.dl, k)))
+		state.Anderson.DG = append(state.Anderson.DG, slices.Clone(column(n.dg, k)))
 	}
 	if m.entries > 0 {
 		state.P = slices.Clone(m.scaled.nodes[i].p)
@@ -398,7 +422,7 @@ func (m *accelerated) fits(state *NodeState) bool {
 		return true
 	}
 	a, n, size := state.Anderson, m.nodes[0], len(m.nodes[0].l)
-	if a == nil || len(a.DL) != len(n.dl) || len(a.DG) != len(n.dg) || len(a.M) != len(n.m) || len(a.Norms) > m.memory ||
+	if a == nil || len(a.DL) != n.dl.Cols || len(a.DG) != n.dg.Cols || len(a.M) != len(n.m) || len(a.Norms) > m.memory ||
 		a.Filled < 0 || a.Filled > m.memory || a.Next < 0 || a.Next > m.memory || len(state.P) != m.entries {
 		return false
 	}
@@ -428,9 +452,9 @@ func (m *accelerated) restore(i int, state *NodeState) {
 	copy(n.m, a.M)
 	n.norms = append(n.norms, a.Norms...)
 	n.filled, n.next = a.Filled, a.Next
-	for k := range n.dl {
-		copy(n.dl[k], a.DL[k])
-		copy(n.dg[k], a.DG[k])
+	for k := range n.dl.Cols {
+		copy(column(n.dl, k), a.DL[k])
+		copy(column(n.dg, k), a.DG[k])
 	}
 	copy(m.safe[i].Data(), a.Safe)
 	copy(m.tried[i].Data(), a.Tried)

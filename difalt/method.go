@@ -40,13 +40,22 @@ func (s *Solver) newMethod() (m method, meeting *consensus.Mixer, rounds int) {
 	case ScaledDiffusion:
 		return newScaledDiffusion(s, nil), s.mixer, s.o.Rounds
 	case GradientTracking:
-		return newScaledDiffusion(s, newTracker(s, false)), s.mixer, s.o.Rounds
+		return newScaledDiffusion(s, s.tracker(false)), s.mixer, s.o.Rounds
 	case Accelerated:
 		return newAccelerated(s, nil), s.mixer, s.o.Rounds
 	case AcceleratedTracking:
-		return newAccelerated(s, newTracker(s, s.o.StopAtNoise)), s.mixer, s.o.Rounds
+		return newAccelerated(s, s.tracker(s.o.StopAtNoise)), s.mixer, s.o.Rounds
 	}
 	return newDiffusion(s), s.mixer, s.o.Rounds
+}
+
+// tracker returns what tracks the gradients, or nil along a tree: the sum of all gradients
+// is what the nodes get there, and its mean would not survive codes.
+func (s *Solver) tracker(patient bool) *tracker {
+	if s.o.Agreement.Polynomial == consensus.Tree {
+		return nil
+	}
+	return newTracker(s, patient)
 }
 
 // A guarded method wants to hear the objective of all nodes as soon as it is known, and

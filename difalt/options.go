@@ -32,7 +32,8 @@ const (
 	ScaledDiffusion
 	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
 	// gradient in place of the node's own (twice the communication a round). It
-	// allows full steps with little mixing.
+	// allows full steps with little mixing. Along consensus.Tree nothing has to be tracked,
+	// and it is ScaledDiffusion.
 	GradientTracking
 	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
 	// which the nodes agree in the same messages: a third to a tenth of the iterations.
@@ -42,7 +43,8 @@ const (
 	// nodes differ and few rounds of Accelerated end between them. With StopAtNoise it is
 	// Accelerated until an estimate of the distance to the minimiser says that what the
 	// responses leave unexplained is mostly noise, since only noise makes a difference, and
-	// tracks from then on, with more rounds where Rounds are too few for that.
+	// tracks from then on, with more rounds where Rounds are too few for that. Along
+	// consensus.Tree it is Accelerated.
 	AcceleratedTracking
 )
 
@@ -99,10 +101,13 @@ func (o *Options) usesStep() bool {
 	return !o.Method.scaled() || o.Method.accelerated() && o.Preconditioner == PreconditionerNone
 }
 
-// common reports whether only residuals from a U that is the same everywhere are sent.
-func (o *Options) common() bool {
-	return o.Method.accelerated() && o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec != nil
+// alike reports whether all nodes of an accelerated method compute with one U.
+func (o *Options) alike() bool {
+	return o.Method.accelerated() && o.Agreement.Polynomial == consensus.Tree
 }
+
+// common reports whether only residuals from that U are sent.
+func (o *Options) common() bool { return o.alike() && o.Agreement.Codec != nil }
 
 func (m Method) accelerated() bool { return m == Accelerated || m == AcceleratedTracking }
 
@@ -139,9 +144,10 @@ type Options struct {
 	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
 	// default, but at least 10. The accelerated methods take exact sums instead.
 	InitRounds int
-	// PowerIterations is T_pm, 30 by default and 3 for the accelerated methods: fewer cost
-	// them more iterations where the condition number is large or samples are few, more
-	// help only near the least number of samples with which a task can be learnt at all.
+	// PowerIterations is T_pm, 30 by default. The accelerated methods take two, three or
+	// four, until all Rank directions stand out of the sampling noise: fewer cost them more
+	// iterations where the condition number is large or samples are few, more cost as many
+	// rounds as they spare.
 	PowerIterations int
 	// Step is eta. By default it is 0.4/(n m sigma^2), with n the mean number of
 	// samples of a task, m the mean square of an entry of X (1 in the paper), and
@@ -264,10 +270,9 @@ func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
 	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
-	if o.Method.accelerated() {
-		o.PowerIterations = or(o.PowerIterations, 3)
+	if !o.Method.accelerated() { // which look at what they find
+		o.PowerIterations = or(o.PowerIterations, 30)
 	}
-	o.PowerIterations = or(o.PowerIterations, 30)
 	o.ScaledStep = or(o.ScaledStep, 0.7)
 	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))
 	o.Kappa = or(o.Kappa, 1)

@@ -70,8 +70,8 @@ type Record struct {
 	Objective float64
 	// Traffic of the iterations so far; that of the initialisation is not counted.
 	Traffic consensus.Traffic
-	// Compute is the execution time so far without communication when every node has
-	// its own processor: the largest over the nodes in each iteration, summed.
+	// Compute is the execution time of the iterations so far without communication when
+	// every node has its own processor: the largest over the nodes in each, summed.
 	Compute time.Duration
 	// Singular counts the tasks whose least squares had no unique solution.
 	Singular int
@@ -112,8 +112,10 @@ type Result struct {
 	StatisticalError float64
 	// Last describes the final state.
 	Last Record
-	// InitTraffic is what the initialisation sent.
+	// InitTraffic is what the initialisation sent, and InitCompute its execution time, as
+	// Record.Compute; 0 in a run that was restored from a snapshot of an older version.
 	InitTraffic consensus.Traffic
+	InitCompute time.Duration
 }
 
 // Theta returns theta_t = U_g b_t for task t of hosted node i.
@@ -163,7 +165,7 @@ func (s *Solver) Result() (*Result, error) {
 	groups := s.minimized()
 	res := &Result{
 		Status: s.status, Iterations: s.iteration, U: clone(s.u),
-		Step: s.eta, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, Last: s.record(groups),
+		Step: s.eta, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
 		Residual: s.watch.residual, StatisticalError: s.watch.noise,
 	}
 	for i, g := range groups {

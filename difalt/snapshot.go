@@ -37,7 +37,7 @@ type Snapshot struct {
 	// Step is eta; SigmaSquared is where it came from, or 0.
 	Step, SigmaSquared   float64
 	Traffic, InitTraffic consensus.Traffic
-	Compute              time.Duration
+	Compute, InitCompute time.Duration
 	// Mixer is what the mixer remembers between two iterations, empty if nothing.
 	Mixer []byte `json:",omitempty"`
 	// State[i] is the further state of node Hosted()[i].
@@ -134,7 +134,7 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 		Version: snapshotVersion, Fingerprint: s.fingerprint(), Nodes: slices.Clone(s.hosted),
 		Method: s.o.Method.String(), Iteration: s.iteration, D: d, Rank: r,
 		Step: s.eta, SigmaSquared: s.initial.SigmaSquared,
-		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute,
+		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute, InitCompute: s.initial.Compute,
 		Moved: slices.Clone(s.moved), Stop: s.watch.state(),
 	}
 	for i, u := range s.u {
@@ -187,7 +187,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	}
 	copy(s.moved, snap.Moved)
 	s.watch.restore(&snap.Stop)
-	s.initial = &Initial{U: clone(s.u), SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic}
+	s.initial = &Initial{U: clone(s.u), SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic, Compute: snap.InitCompute}
 	s.status = Running
 	s.anchors = nil
 	for _, cols := range snap.Anchors {

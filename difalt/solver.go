@@ -252,14 +252,14 @@ func (s *Solver) begin(ctx context.Context) error {
 	}
 	initial := s.initial // of a snapshot
 	if initial == nil {
-		initial = &Initial{U: s.p.U0, Step: s.o.Step}
+		initial = &Initial{U: clone(s.p.U0), Step: s.o.Step}
 		if s.p.U0 == nil || s.o.Step == 0 && s.o.usesStep() {
 			var err error
 			if initial, err = s.initialize(ctx); err != nil {
 				return err
 			}
 		}
-		if (s.o.Method == AltGDmin || s.o.common()) && s.p.U0 != nil { // one U for all, node 0's estimate
+		if (s.o.Method == AltGDmin || s.o.alike()) && s.p.U0 != nil { // one U for all, node 0's estimate
 			if err := s.shareFirst(ctx, initial.U); err != nil {
 				return err
 			}
@@ -272,9 +272,15 @@ func (s *Solver) begin(ctx context.Context) error {
 	}
 	s.net.Commit()
 	s.begun = s.net.Traffic()
+	restored := s.initial != nil
 	s.initial = initial
 	if s.groups == nil {
-		return s.build()
+		if err := s.build(); err != nil {
+			return err
+		}
+	}
+	if !restored {
+		initial.Compute = s.spent
 	}
 	return nil
 }
@@ -283,7 +289,6 @@ func (s *Solver) begin(ctx context.Context) error {
 func (s *Solver) shareFirst(ctx context.Context, u []*kernel.Basis) error {
 	z := make([][]float64, len(u))
 	for i := range u {
-		u[i] = u[i].Clone() // it may be the caller's
 		z[i] = u[i].Data()
 	}
 	return s.net.Broadcast(ctx, 0, z)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -30,8 +31,10 @@ type Initial struct {
 	NoiseEdge float64
 	// Step is the step size that follows from it, 0.4/(n m SigmaSquared).
 	Step float64
-	// Traffic is what the initialisation sent.
+	// Traffic is what the initialisation sent, and Compute its execution time; see
+	// Record.Compute.
 	Traffic consensus.Traffic
+	Compute time.Duration
 }
 
 // Initialize runs the truncated spectral initialisation (Alg. 2), so that several
@@ -76,12 +79,10 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 	if s.p.U0 != nil {
 		u = clone(s.p.U0)
 	}
-	s.o.Logger.Debug("spectral initialisation", "sigma_squared", sigma, "power_iterations", iterations)
+	s.o.Logger.Debug("spectral initialisation", "sigma_squared", sigma)
 	if !(sigma > 0) || !finite(sigma) {
 		return nil, fmt.Errorf("difalt: the initialisation estimates sigma_max^2 = %v: are all responses zero? Set Step and U0 to start anyway", sigma)
 	}
-	d, _ := u[0].Dims()
-	width := math.Sqrt(float64(d)) + math.Sqrt(float64(s.tasks))
 	squared := s.unit.coefficient() * s.unit.coefficient()
 	for k := range spectrum {
 		spectrum[k] *= squared
@@ -90,10 +91,17 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		U:            u,
 		SigmaSquared: sigma * squared,
 		Spectrum:     spectrum,
-		NoiseEdge:    s.yy / s.curvature() * width * width * squared,
+		NoiseEdge:    s.noiseEdge() * squared,
 		Step:         0.4 / (s.curvature() * sigma) * s.unit.y * s.unit.y,
 		Traffic:      s.net.Traffic().Minus(before),
+		Compute:      s.spent,
 	}, nil
+}
+
+// noiseEdge is Initial.NoiseEdge in our units.
+func (s *system) noiseEdge() float64 {
+	width := math.Sqrt(float64(s.p.Nodes[0].Features())) + math.Sqrt(float64(s.tasks))
+	return s.yy / s.curvature() * width * width
 }
 
 // Rank returns how many of the estimated singular values stand out of the sampling
@@ -165,7 +173,8 @@ func (s *system) start() []*kernel.Basis {
 // powerIterations runs Alg. 2, lines 10 to 16, on u in place and returns the
 // estimates of the squared singular values, the diagonal of R. The paper's methods
 // agree as the paper says. The accelerated ones add up the products exactly: that
-// takes a few messages up a tree and down again in place of 2 InitRounds rounds.
+// takes a few messages up a tree and down again in place of 2 InitRounds rounds. No
+// number of iterations is until foundAll.
 func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) ([]float64, error) {
 	d, r := u[0].Dims()
 	rr := make([][]float64, len(u))
@@ -187,22 +196,41 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 	if s.o.Method.accelerated() {
 		share = s.sumProducts
 	}
-	for range iterations {
+	done := 0
+	for more := true; more; {
 		s.each(product)
 		if err := share(ctx, z, u, sent, rr, factor); err != nil {
 			return nil, err
 		}
+		if done++; iterations > 0 {
+			more = done < iterations
+		} else {
+			more = !s.foundAll(done, sent[0][d*r:])
+		}
 	}
+	s.o.Logger.Debug("power iterations", "done", done)
 	return sent[0][d*r:], nil
 }
+
+// foundAll reports whether the accelerated methods begin after so many power iterations:
+// when all r directions stand out of the sampling noise, or further ones cost as much as
+// they spare. All nodes decide alike, since they have the same estimates. The first ones
+// are as good as random.
+func (s *system) foundAll(done int, spectrum []float64) bool {
+	return done >= mostPower || done >= leastPower && slices.Min(spectrum) > s.noiseEdge()
+}
+
+const leastPower, mostPower = 2, 4
 
 // shareFactors makes u of the products z as the paper does: every node factors what it
 // has agreed on with its neighbours, and takes Q and L times the diagonal of R of the
 // paper's node 1, node 0 here, which reach it exactly by whatever way is shortest.
 func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	start := time.Now()
 	if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
 		return err
 	}
+	s.averaged(start)
 	s.each(factor)
 	for i := range z { // line 14
 		pack(sent[i], z[i])
@@ -217,12 +245,19 @@ func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, r
 	return nil
 }
 
+// averaged adds the time since start, which all hosted nodes have spent on averaging.
+func (s *system) averaged(start time.Time) {
+	s.spent += time.Since(start) / time.Duration(len(s.hosted))
+}
+
 // sumProducts makes u of the sum of the products z, which all nodes factor alike. Where
 // the iterations send codes along the tree these do too.
 func (s *system) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	start := time.Now()
 	if err := s.agree(ctx, s.sums, consensus.StreamGradient, z, nil, 1); err != nil {
 		return err
 	}
+	s.averaged(start)
 	s.each(factor)
 	for i := range u {
 		u[i].CopyFrom(z[i])

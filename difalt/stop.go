@@ -70,7 +70,10 @@ func newWatch(s *Solver) watch {
 		words: make([]uint8, len(s.u)), p: newScaling(s.o.Rank),
 		candidate: newBases(s), kept: newBases(s), began: make([]float64, len(s.u)),
 	}
-	size := len(w.p.p) + 2 + 2*len(s.u[0].Data())
+	size := len(w.p.p) + 2 + len(s.u[0].Data())
+	if !s.o.alike() { // their bases as well
+		size += len(s.u[0].Data())
+	}
 	for range s.u {
 		w.riding = append(w.riding, make([]float64, 2))
 		w.sums = append(w.sums, make([]float64, size))
@@ -217,7 +220,9 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 		gather(z[:packed], g.B, r, 1)
 		z[packed], z[packed+1] = g.Objective, w.began[i]
 		copy(z[packed+2:], g.Grad.Data())
-		copy(z[packed+2+size:], s.u[i].Data())
+		if !s.o.alike() {
+			copy(z[packed+2+size:], s.u[i].Data())
+		}
 	}
 	if err := s.net.Sum(ctx, w.sums); err != nil {
 		return 0, err
@@ -226,8 +231,11 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 	copy(w.p.p, z[:packed])
 	w.p.invert()
 	objective, w.start = z[packed], z[packed+1]
-	grad, mean := z[packed+2:][:size], z[packed+2+size:]
-	floats.Scale(1/s.nodeCount(), mean)
+	grad, mean := z[packed+2:][:size], s.u[0].Data()
+	if !s.o.alike() {
+		mean = z[packed+2+size:]
+		floats.Scale(1/s.nodeCount(), mean)
+	}
 	stride := size / r
 	column := func(m []float64, j int) []float64 { return m[j*stride:][:stride] }
 	for j := range r { // G <- (I - U U') G
@@ -263,7 +271,7 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 		m.foundNoise(objective)
 	}
 	w.next = s.iteration + w.wait(s, noisy)
-	if !(w.residual <= w.enough(s)) {
+	if !(w.residual <= w.enough(s)) || s.o.alike() {
 		return objective, nil
 	}
 	return objective, w.measureSpread(ctx, s, mean)

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -23,6 +24,8 @@ type system struct {
 	hosted []int
 	pool   *kernel.Pool
 	msgs   []consensus.Message
+	took   []time.Duration // by the hosted nodes, in the present call of each
+	spent  time.Duration   // before the iterations, at the slowest node and on averaging
 
 	// What the nodes agree on before anything else; see meet.
 	met            bool
@@ -93,7 +96,7 @@ func newSystem(p *Problem, net *consensus.Network, o Options) (*system, error) {
 			return nil, err
 		}
 	}
-	s.msgs = make([]consensus.Message, len(s.hosted))
+	s.msgs, s.took = make([]consensus.Message, len(s.hosted)), make([]time.Duration, len(s.hosted))
 	return s, nil
 }
 
@@ -116,10 +119,10 @@ func (s *system) meet(ctx context.Context) error {
 	z := make([][]float64, len(s.hosted))
 	s.unit = units{1, 1}
 	s.scale()
-	for i, k := range s.p.Nodes {
-		x, y := k.MaxAbs()
+	s.each(func(i, _ int) {
+		x, y := s.p.Nodes[i].MaxAbs()
 		z[i] = append([]float64{d, -d, wish, -wish, powerBelow(x), powerBelow(y)}, s.counts(i)...)
-	}
+	})
 	if err := s.net.MaxSum(ctx, 6, z); err != nil {
 		return err
 	}
@@ -303,11 +306,15 @@ func (s *system) set(i, l int) *kernel.Tasks {
 	return s.sets[i][l]
 }
 
-// each calls f(i, worker) for every hosted node i in parallel.
+// each calls f(i, worker) for every hosted node i in parallel, before the iterations, and
+// takes the time of the slowest.
 func (s *system) each(f func(i, worker int)) {
 	s.pool.Run(func(w int) {
 		for i := w; i < len(s.hosted); i += s.pool.Workers() {
+			start := time.Now()
 			f(i, w)
+			s.took[i] = time.Since(start)
 		}
 	})
+	s.spent += slices.Max(s.took)
 }

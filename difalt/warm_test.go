@@ -1,8 +1,11 @@
 package difalt_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -41,5 +44,64 @@ func TestWarmStart(t *testing.T) {
 	warm := within(curve(t, s.Problem, net, o))
 	if warm >= cold-10 {
 		t.Errorf("%d iterations from the result of before, %d from scratch", warm, cold)
+	}
+}
+
+// TestStartsApart gives every node another start. Along a tree the accelerated methods must
+// compute with one U, that of node 0; and what is tracked must not drift by its codes.
+func TestStartsApart(t *testing.T) {
+	const nodes, d, r = 6, 40, 3
+	s := conditioned(1, nodes, d, 90, r, 25, 2)
+	rng := rand.New(rand.NewPCG(1, 80))
+	for range nodes {
+		u := kernel.BasisOf(normal(rng, d, r))
+		u.Orthonormalize(make([]float64, r*r), make([]float64, r))
+		s.U0 = append(s.U0, u)
+	}
+	first := s.U0[1].Clone()
+	for _, a := range []consensus.Agreement{{Polynomial: consensus.Tree}, {Polynomial: consensus.Tree, Codec: consensus.Int8}, {}} {
+		for _, method := range []difalt.Method{difalt.GradientTracking, difalt.Accelerated, difalt.AcceleratedTracking} {
+			net := network(t, "ring", nodes, topology.Metropolis, 1)
+			res := run(t, s.Problem, net, difalt.Options{Rank: r, Method: method, Agreement: a, Iterations: 100})
+			if res.Status != difalt.Converged || res.Last.SDMax > 3e-10 {
+				t.Errorf("%v, %v: %v at %g", method, a, res.Status, res.Last.SDMax)
+			}
+		}
+	}
+	if !slices.Equal(s.U0[1].Data(), first.Data()) {
+		t.Error("the run has changed the caller's U0")
+	}
+}
+
+// TestInitCompute: the time of the initialisation is told apart from that of the
+// iterations, and a restored run has that of the run that it goes on with.
+func TestInitCompute(t *testing.T) {
+	s, net := small(t)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated} {
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 3, Tolerance: -1}
+		first := interrupted(t, s.Problem, net, o, 1)
+		before, err := first.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := first.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := difalt.NewSolver(s.Problem, net, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if err := second.Restore(snap); err != nil {
+			t.Fatal(err)
+		}
+		after, err := second.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before.InitCompute <= 0 || after.InitCompute != before.InitCompute || before.InitTraffic != after.InitTraffic {
+			t.Errorf("%v: the initialisation took %v and sent %+v, in the restored run %v and %+v", method, before.InitCompute, before.InitTraffic, after.InitCompute, after.InitTraffic)
+		}
 	}
 }

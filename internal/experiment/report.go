@@ -46,8 +46,8 @@ Distance is the subspace distance of node 0, the paper's node 1. Numbers are med
 the trials; figures show medians on a band from the 10th to the 90th percentile. Rounds
 and bytes are all that was sent, with headers, given as initialisation + iterations.
 “Arrive” counts the trials that reach 1e-10, and a dash is for what half of them do not
-reach. Seconds are the iterations' measured computation at the slowest node and all
-communication, at %v.
+reach. Seconds are the measured computation at the slowest node and the modelled
+communication, at %v, those of the initialisation included.
 `
 
 // A report is the page that is being written.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
@@ -160,7 +161,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if err != nil {
 		return err
 	}
-	c.begin(chosen.Plus(res.InitTraffic), clock)
+	c.begin(chosen.Plus(res.InitTraffic), res.InitCompute, clock)
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
@@ -168,10 +169,10 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	return nil
 }
 
-// begin adds what was sent before the iterations to all rows.
-func (c *Curve) begin(before consensus.Traffic, clock *clock) {
+// begin adds what was sent and computed before the iterations to all rows.
+func (c *Curve) begin(before consensus.Traffic, computed time.Duration, clock *clock) {
 	clock.before, clock.seconds = consensus.Traffic{}, 0
-	seconds := clock.advance(before)
+	seconds := clock.advance(before) + computed.Seconds()
 	for i := range c.Rows {
 		row := &c.Rows[i]
 		row.Rounds, row.Messages, row.Bytes = row.Rounds+before.Rounds, row.Messages+before.Messages, row.Bytes+before.Bytes

@@ -89,8 +89,9 @@ func TestRun(t *testing.T) {
 		if least := 60 * float64(want.rounds) * 0.00100256; last.Seconds-start.Seconds < least || last.Seconds-start.Seconds > least+60 {
 			t.Errorf("%s: %g s, want at least %g", c.Method, last.Seconds-start.Seconds, least)
 		}
-		if want := 0.001*float64(start.Rounds) + float64(start.Rounds*8*start.Bytes)/float64(start.Messages)/1e9; math.Abs(start.Seconds-want) > 1e-9 {
-			t.Errorf("%s: the initialisation took %g s, want %g", c.Method, start.Seconds, want)
+		least := 0.001*float64(start.Rounds) + float64(start.Rounds*8*start.Bytes)/float64(start.Messages)/1e9
+		if start.Seconds <= least || start.Seconds > least+60 {
+			t.Errorf("%s: the initialisation took %g s, want more than %g", c.Method, start.Seconds, least)
 		}
 	}
 	if end := trials[0].Curves[0].Rows[60].SDFirst; !(end < 0.1*trials[0].Curves[0].Rows[0].SDFirst) {

@@ -30,6 +30,8 @@ type MethodSummary struct {
 	// took with it.
 	InitRounds float64 `json:"init_rounds"`
 	InitBytes  float64 `json:"init_bytes"`
+	// InitSeconds is its part of Seconds.
+	InitSeconds float64 `json:"init_seconds"`
 
 	Rounds   float64 `json:"rounds"`
 	Messages float64 `json:"messages"`
@@ -140,10 +142,11 @@ func summarize(curves []*Curve) MethodSummary {
 	start, end := func(c *Curve) *Row { return &c.Rows[0] }, func(c *Curve) *Row { return &c.Rows[len(c.Rows)-1] }
 	rounds, bytes := func(r *Row) float64 { return float64(r.Rounds) }, func(r *Row) float64 { return float64(r.Bytes) }
 	m.Final = spread(over(end, func(r *Row) float64 { return r.SDFirst }))
-	m.InitRounds, m.InitBytes = median(over(start, rounds)), median(over(start, bytes))
+	seconds := func(r *Row) float64 { return r.Seconds }
+	m.InitRounds, m.InitBytes, m.InitSeconds = median(over(start, rounds)), median(over(start, bytes)), median(over(start, seconds))
 	m.Rounds, m.Bytes = median(over(end, rounds)), median(over(end, bytes))
 	m.Messages = median(over(end, func(r *Row) float64 { return float64(r.Messages) }))
-	m.Seconds = median(over(end, func(r *Row) float64 { return r.Seconds }))
+	m.Seconds = median(over(end, seconds))
 	for _, c := range curves {
 		if c.Diverged {
 			m.Diverged++

@@ -18,7 +18,8 @@ type Row struct {
 	Objective              float64
 	// What was sent so far, by the initialisation too: row 0 has what that has sent.
 	Rounds, Messages, Bytes int64
-	// So far: the iterations' measured computation, and all modelled communication.
+	// So far: measured computation and modelled communication, those of the initialisation
+	// included.
 	Seconds float64
 }
 
