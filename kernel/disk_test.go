@@ -42,8 +42,8 @@ func TestOnDisk(t *testing.T) {
 			{37, 3, 60, 40, 3, 4},
 			{64, 5, 50, 25, 1, 2},
 			{512, 13, 40, 30, 2, 3}, // a stride that gets one more vector, and a packed basis
-			{2049, 4, 9, 64, 2, 2},  // more than one window
-			{4096, 2, 1, 300, 1, 1}, // tasks of more than one window
+			{2049, 4, 5, 64, 2, 2},  // more than one window
+			{4096, 2, 1, 100, 1, 1}, // tasks of more than one window
 		} {
 			for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
 				t.Run(fmt.Sprintf("d=%d/%v", c.d, storage), func(t *testing.T) {
