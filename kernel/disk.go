@@ -13,8 +13,8 @@ type disk struct {
 }
 
 // window is how many bytes of samples are asked for at a time. The system reads one of
-// them while the one before it is computed with. Larger ones take a system that reads far
-// ahead by itself ten times its time, since it then gets memory page by page.
+// them while the one before it is computed with. Larger ones push each other out where
+// there is little memory, and take more of the system's time.
 const window = 2 << 20
 
 // Folder returns the folder where the samples lie in a file, empty for samples in memory.
