@@ -21,7 +21,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 CHECKS = check-format check-modules check-vet check-static check-generated \
 	test-default test-purego test-openblas test-mpi test-tiers test-race test-arm64 test-faults test-deploy
 
-.PHONY: help setup build test $(CHECKS) malformed fuzz faults bench bench-network bench-peers benchmarks figures accuracy docker clean
+.PHONY: help setup build test $(CHECKS) malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures accuracy docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -104,6 +104,9 @@ faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs
 
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
+
+bench-disk: ## samples on disk, in a quarter of the memory, beside samples in memory; needs root and FOLDER, with FLAGS
+	$(GO) run ./bench/disk --folder $(FOLDER) $(FLAGS)
 
 bench-network: ## rounds over gRPC beside TLS by hand, and over MPI beside a C program
 	./scripts/network.sh

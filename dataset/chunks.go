@@ -1,35 +1,71 @@
 package dataset
 
-import "slices"
+import (
+	"runtime"
+	"slices"
+	"unsafe"
 
-// chunkBytes bounds the memory of a chunk.
-const chunkBytes = 4 << 20
+	"github.com/difalt/difalt/internal/scratch"
+)
+
+// chunkBytes and diskBytes bound the size of a chunk in memory and on disk.
+const (
+	chunkBytes = 4 << 20
+	diskBytes  = 64 << 20
+)
 
 // chunks holds rows of a fixed width in pieces: growing never copies what is there,
 // and packing can give it back piece by piece.
 type chunks[T float32 | float64] struct {
-	width int
-	shift int // a chunk has 1<<shift rows
-	rows  int
-	data  [][]T
+	width  int
+	shift  int // a chunk has 1<<shift rows
+	rows   int
+	data   [][]T
+	folder string          // where the chunks are, empty for memory
+	files  []*scratch.File // that hold them there
 }
 
-func newChunks[T float32 | float64](width int) *chunks[T] {
-	c := &chunks[T]{width: width}
-	for (width*8)<<(c.shift+1) <= chunkBytes {
+func newChunks[T float32 | float64](width int, folder string) *chunks[T] {
+	c := &chunks[T]{width: width, folder: folder}
+	most := chunkBytes
+	if folder != "" {
+		most = diskBytes
+	}
+	for (width*8)<<(c.shift+1) <= most {
 		c.shift++
 	}
 	return c
 }
 
+// room returns zeros for so many rows.
+func (c *chunks[T]) room(rows int) ([]T, error) {
+	n := c.width * rows
+	if c.folder == "" {
+		return make([]T, n), nil
+	}
+	var v T
+	f, err := scratch.New(c.folder, n*int(unsafe.Sizeof(v)))
+	if err != nil {
+		return nil, err
+	}
+	c.files = append(c.files, f)
+	if _, single := any(v).(float32); single {
+		return any(f.Float32s()).([]T), nil
+	}
+	return any(f.Float64s()).([]T), nil
+}
+
 // add appends a row.
-func (c *chunks[T]) add(x []float64) {
+func (c *chunks[T]) add(x []float64) error {
 	if c.rows&(1<<c.shift-1) == 0 {
 		var chunk []T
-		if c.rows > 0 { // small tables stay small
-			chunk = make([]T, 0, c.width<<c.shift)
+		if c.rows > 0 || c.folder != "" { // small tables stay small
+			var err error
+			if chunk, err = c.room(1 << c.shift); err != nil {
+				return err
+			}
 		}
-		c.data = append(c.data, chunk)
+		c.data = append(c.data, chunk[:0])
 	}
 	last := slices.Grow(c.data[len(c.data)-1], c.width)
 	n := len(last)
@@ -39,14 +75,20 @@ func (c *chunks[T]) add(x []float64) {
 	}
 	c.data[len(c.data)-1] = last
 	c.rows++
+	return nil
 }
 
 // resize makes room for the given number of rows of zeros.
-func (c *chunks[T]) resize(rows int) {
-	c.data, c.rows = nil, rows
+func (c *chunks[T]) resize(rows int) error {
+	c.data, c.files, c.rows = nil, nil, rows
 	for at := 0; at < rows; at += 1 << c.shift {
-		c.data = append(c.data, make([]T, c.width*min(1<<c.shift, rows-at)))
+		chunk, err := c.room(min(1<<c.shift, rows-at))
+		if err != nil {
+			return err
+		}
+		c.data = append(c.data, chunk)
 	}
+	return nil
 }
 
 func (c *chunks[T]) row(i int) []T {
@@ -59,6 +101,7 @@ func (c *chunks[T]) get(dst []float64, i int) {
 	for j, v := range c.row(i) {
 		dst[j] = float64(v)
 	}
+	runtime.KeepAlive(c)
 }
 
 // put sets a run of entries that starts at entry at, counted along the rows.
@@ -72,12 +115,13 @@ func (c *chunks[T]) put(at int, run []float64) {
 		}
 		at, run = at+n, run[n:]
 	}
+	runtime.KeepAlive(c)
 }
 
 // store is the rows of a table in either storage.
 type store interface {
-	add(x []float64)
-	resize(rows int)
+	add(x []float64) error
+	resize(rows int) error
 	get(dst []float64, i int)
 	put(at int, run []float64)
 }

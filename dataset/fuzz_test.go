@@ -110,7 +110,9 @@ func FuzzReadProblem(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Problem(layout)
+			if _, err := p.Problem(layout); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

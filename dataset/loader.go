@@ -124,7 +124,7 @@ func (l *loader) open(header []string, unit string) (err error) {
 	if l.t != nil {
 		return nil
 	}
-	l.t = newTable(len(l.cols.features), l.cols.target, l.o.Storage)
+	l.t = newTable(len(l.cols.features), l.cols.target, l.o.Storage, l.o.Folder)
 	l.t.schema.Columns = slices.Clone(l.cols.features)
 	l.t.missing = make([]int, len(l.cols.features))
 	for _, c := range l.cols.categories {
@@ -208,8 +208,7 @@ func (l *loader) addRow(b *batch, i int) error {
 	if t.target {
 		t.y = append(t.y, b.y[i])
 	}
-	t.x.add(x)
-	return nil
+	return t.x.add(x)
 }
 
 // join begins the row of a task in the table.

@@ -61,14 +61,19 @@ func (t *Table) Layout() (Layout, error) {
 // the order of the table within a task. rows[i] chooses row i, and nil all rows.
 // For every chosen row, fill sets the features of the packed sample and returns
 // its response; nil copies the row. Rows of tasks that the layout lacks are left out.
-func (t *Table) Pack(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) []*kernel.Tasks {
-	p := t.newPacker(l, rows, features, fill)
+// Samples of a table that is on disk (TableOptions.Folder) are packed there: an error says
+// that it is full.
+func (t *Table) Pack(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) ([]*kernel.Tasks, error) {
+	p, err := t.newPacker(l, rows, features, fill)
+	if err != nil {
+		return nil, err
+	}
 	for i := range t.task {
 		if p.has(i) {
 			p.pack(i)
 		}
 	}
-	return p.tasks()
+	return p.tasks(), nil
 }
 
 // A packer copies rows of a table to the packed tasks of every node.
@@ -85,7 +90,7 @@ type packer struct {
 // A place is a task among the packed tasks of a node.
 type place struct{ node, task int }
 
-func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []float64, row int) float64) *packer {
+func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []float64, row int) float64) (*packer, error) {
 	if fill == nil {
 		fill = func(x []float64, row int) float64 { t.X(x, row); return t.y[row] }
 	}
@@ -103,9 +108,12 @@ func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []flo
 			p.at[k] = place{g, i}
 			samples[i] = n[k]
 		}
-		p.builders[g] = kernel.NewBuilder(features, samples, t.storage)
+		var err error
+		if p.builders[g], err = kernel.NewBuilderOnDisk(t.folder, features, samples, t.storage); err != nil {
+			return nil, err
+		}
 	}
-	return p
+	return p, nil
 }
 
 // has reports whether a row is to be packed.

@@ -31,6 +31,10 @@ type TableOptions struct {
 	Missing Missing
 	// Storage is how features are kept: float64, or float32 in half of the memory.
 	Storage kernel.Storage
+	// Folder keeps features in files in this folder, and in memory only as far as there is
+	// room, for tables larger than memory: see kernel.NewBuilderOnDisk. What is packed of
+	// the table lies there too, a second time. Empty, the default, means memory.
+	Folder string
 	// Delimiter separates the cells of CSV; 0 finds it: comma, semicolon, tab or |.
 	Delimiter rune
 	// Decimal is the decimal mark of CSV, '.' or ','; 0 finds it.

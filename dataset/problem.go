@@ -43,11 +43,15 @@ type ProblemFile struct {
 // truth). The columns of U0 and Ustar must be orthonormal. Errors name the file, the array, its
 // shape and type, and what is wanted. Features keep their storage, float64 or
 // float32.
-func ReadProblem(path string) (f *ProblemFile, err error) {
+func ReadProblem(path string) (f *ProblemFile, err error) { return ReadProblemOnDisk(path, "") }
+
+// ReadProblemOnDisk is ReadProblem for problems larger than memory: features are kept in
+// files in the given folder, as with TableOptions.Folder.
+func ReadProblemOnDisk(path, folder string) (f *ProblemFile, err error) {
 	r, err := npz.Open(path)
 	if err == nil {
 		defer r.Close()
-		f, err = readProblem(r)
+		f, err = readProblem(r, folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -57,7 +61,7 @@ func ReadProblem(path string) (f *ProblemFile, err error) {
 
 var problemArrays = []string{"X", "y", "task", "node", "feature", "weights", "adjacency", "U0", "Ustart", "Ustar"}
 
-func readProblem(r *npz.Reader) (*ProblemFile, error) {
+func readProblem(r *npz.Reader, folder string) (*ProblemFile, error) {
 	known := map[string]bool{}
 	for _, name := range problemArrays {
 		known[name] = true
@@ -90,20 +94,20 @@ func readProblem(r *npz.Reader) (*ProblemFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Table, err = fillTable(x, y, features, task, tasks); err != nil {
+	if f.Table, err = fillTable(x, y, features, task, tasks, folder); err != nil {
 		return nil, err
 	}
 	return f, f.readNetwork(r)
 }
 
 // fillTable makes the table of a problem.
-func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks []string) (*Table, error) {
+func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks []string, folder string) (*Table, error) {
 	d := len(features)
 	storage := kernel.Float64
 	if x.Float32() {
 		storage = kernel.Float32
 	}
-	t, err := NewTable(features, true, storage)
+	t, err := namedTable(features, true, storage, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,9 @@ func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks [
 			return nil, fmt.Errorf("array %q: entry %d is %v", "y", i, y[i])
 		}
 	}
-	t.x.resize(len(task))
+	if err := t.x.resize(len(task)); err != nil {
+		return nil, err
+	}
 	err = x.Each(func(at int, run []float64) error {
 		for k, v := range run {
 			if !finite(v) {
@@ -217,11 +223,12 @@ func checkOrthonormal(name string, u *kernel.Basis) error {
 }
 
 // Problem packs all samples, without any scaling, for the nodes of the layout.
-func (f *ProblemFile) Problem(l Layout) *difalt.Problem {
-	return &difalt.Problem{
-		Nodes: f.Table.Pack(l, nil, len(f.Table.features), nil),
-		U0:    f.U0, Start: f.Start, Truth: f.Truth,
+func (f *ProblemFile) Problem(l Layout) (*difalt.Problem, error) {
+	nodes, err := f.Table.Pack(l, nil, len(f.Table.features), nil)
+	if err != nil {
+		return nil, err
 	}
+	return &difalt.Problem{Nodes: nodes, U0: f.U0, Start: f.Start, Truth: f.Truth}, nil
 }
 
 // readFloats reads an array of numbers of the given shape.

@@ -108,7 +108,10 @@ func TestProblemRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := f.Problem(layout)
+		q, err := f.Problem(layout)
+		if err != nil {
+			t.Fatal(err)
+		}
 		a, b := make([]float64, 3), make([]float64, 3)
 		for g, want := range p.Nodes {
 			got := q.Nodes[g]
@@ -194,7 +197,7 @@ func readBytes(b []byte) (*ProblemFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readProblem(r)
+	return readProblem(r, "")
 }
 
 func TestReadProblemErrors(t *testing.T) {

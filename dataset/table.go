@@ -19,8 +19,9 @@ type Table struct {
 	schema   model.Schema
 	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
-	kept     []int // features of the stored columns that Take has left, nil for all
-	width    int   // features before Take
+	folder   string // where features are in files, empty for memory
+	kept     []int  // features of the stored columns that Take has left, nil for all
+	width    int    // features before Take
 	x        store
 	missing  []int // rows without a value, of every feature column; nil if never counted
 	dropped  int
@@ -40,6 +41,11 @@ type Table struct {
 // NewTable returns an empty table with the given features, whose entries are kept
 // as float64 or float32. The rows have targets if target is set.
 func NewTable(features []string, target bool, storage kernel.Storage) (*Table, error) {
+	return namedTable(features, target, storage, "")
+}
+
+// namedTable is NewTable in a folder.
+func namedTable(features []string, target bool, storage kernel.Storage, folder string) (*Table, error) {
 	if len(features) == 0 {
 		return nil, fmt.Errorf("the table has no feature columns")
 	}
@@ -50,19 +56,19 @@ func NewTable(features []string, target bool, storage kernel.Storage) (*Table, e
 		}
 		seen[f] = true
 	}
-	t := newTable(len(features), target, storage)
+	t := newTable(len(features), target, storage, folder)
 	t.schema.Columns = slices.Clone(features)
 	t.features = t.schema.Columns
 	return t, nil
 }
 
 // newTable returns a table without names of features.
-func newTable(width int, target bool, storage kernel.Storage) *Table {
-	t := &Table{storage: storage, target: target, taskIndex: map[string]int{}, nodeIndex: map[string]int{}}
+func newTable(width int, target bool, storage kernel.Storage, folder string) *Table {
+	t := &Table{storage: storage, folder: folder, target: target, taskIndex: map[string]int{}, nodeIndex: map[string]int{}}
 	if storage == kernel.Float32 {
-		t.x = newChunks[float32](width)
+		t.x = newChunks[float32](width, folder)
 	} else {
-		t.x = newChunks[float64](width)
+		t.x = newChunks[float64](width, folder)
 	}
 	return t
 }
@@ -95,8 +101,7 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 	if t.target {
 		t.y = append(t.y, y)
 	}
-	t.x.add(x)
-	return nil
+	return t.x.add(x)
 }
 
 // join begins a row of a task. row is its number in its file, and line that of its

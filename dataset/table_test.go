@@ -77,11 +77,14 @@ func TestPack(t *testing.T) {
 	for i := range rows {
 		rows[i] = i != 1 // leaves out the second row of t0
 	}
-	nodes := tab.Pack(layout, rows, 2, func(x []float64, i int) float64 {
+	nodes, err := tab.Pack(layout, rows, 2, func(x []float64, i int) float64 {
 		tab.X(x[:1], i)
 		x[1] = 7
 		return 2 * tab.Y(i)
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	x := make([]float64, 2)
 	for g, tasks := range layout {
 		for i, k := range tasks {

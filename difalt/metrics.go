@@ -162,6 +162,11 @@ func (s *Solver) record(groups []*kernel.Group) Record {
 			}
 		}
 	}
+	for _, g := range s.groups {
+		if g.Anchored {
+			rec.Anchors++
+		}
+	}
 	rec.Damped, rec.Regularized = s.method.shortened()
 	return rec
 }

@@ -75,6 +75,10 @@ type Record struct {
 	Compute time.Duration
 	// Singular counts the tasks whose least squares had no unique solution.
 	Singular int
+	// Anchors counts the hosted nodes that read their samples themselves in the iteration
+	// that begins with this state, and not their copies in 16 bits; 0 without
+	// Options.MixedPrecision.
+	Anchors int
 	// Regularized counts the nodes whose scaling matrix P was too close to singular in
 	// the last iteration, and Damped those that have shortened their step since their
 	// moves turned to and fro. Both are for ScaledDiffusion and GradientTracking.

@@ -118,7 +118,9 @@ func (s *system) meet(ctx context.Context) error {
 	d, wish := float64(s.p.Nodes[0].Features()), s.wish()
 	z := make([][]float64, len(s.hosted))
 	s.unit = units{1, 1}
-	s.scale()
+	if err := s.scale(); err != nil {
+		return err
+	}
 	s.each(func(i, _ int) {
 		x, y := s.p.Nodes[i].MaxAbs()
 		z[i] = append([]float64{d, -d, wish, -wish, powerBelow(x), powerBelow(y)}, s.counts(i)...)
@@ -138,7 +140,9 @@ func (s *system) meet(ctx context.Context) error {
 	}
 	if unit != s.unit { // data far from 1 have to be added up once more
 		s.unit = unit
-		s.scale()
+		if err := s.scale(); err != nil {
+			return err
+		}
 		for i := range z {
 			z[i] = s.counts(i)
 		}
@@ -193,10 +197,10 @@ func (s *system) options() string {
 }
 
 // scale brings the data into our units.
-func (s *system) scale() {
+func (s *system) scale() error {
 	s.nodes, s.rms = slices.Clone(s.p.Nodes), nil
 	if s.unit == (units{1, 1}) && !s.o.NormalizeTasks {
-		return
+		return nil
 	}
 	s.rms = make([][]float64, len(s.nodes))
 	for i, k := range s.nodes {
@@ -207,10 +211,15 @@ func (s *system) scale() {
 			s.rms[i][t] = s.normalize(y[len(y)-k.Samples(t):])
 		}
 		s.nodes[i] = k.WithResponses(y)
-		if s.unit.x != 1 { // X is immutable and shared, so that other units need a copy
-			s.nodes[i] = repack(s.nodes[i], s.unit.x)
+		if s.unit.x == 1 {
+			continue
+		}
+		var err error // X is immutable and shared, so that other units need a copy
+		if s.nodes[i], err = repack(s.nodes[i], s.unit.x); err != nil {
+			return &DataError{s.hosted[i], -1, -1, err.Error()}
 		}
 	}
+	return nil
 }
 
 // normalize brings the responses of a task from the user's units to ours, and returns
@@ -226,13 +235,16 @@ func (s *system) normalize(y []float64) float64 {
 	return 1
 }
 
-// repack returns tasks with X times a unit.
-func repack(k *kernel.Tasks, unit float64) *kernel.Tasks {
+// repack returns tasks with X times a unit, on disk if those of k are.
+func repack(k *kernel.Tasks, unit float64) (*kernel.Tasks, error) {
 	rows := make([]int, k.Len())
 	for t := range rows {
 		rows[t] = k.Samples(t)
 	}
-	b := kernel.NewBuilder(k.Features(), rows, k.Storage())
+	b, err := kernel.NewBuilderOnDisk(k.Folder(), k.Features(), rows, k.Storage())
+	if err != nil {
+		return nil, err
+	}
 	x := make([]float64, k.Features())
 	for t, n := range rows {
 		for i := range n {
@@ -240,7 +252,7 @@ func repack(k *kernel.Tasks, unit float64) *kernel.Tasks {
 			b.SetRow(t, i, x, k.Y(t)[i])
 		}
 	}
-	return b.Tasks()
+	return b.Tasks(), nil
 }
 
 // agree runs AGREE (Alg. 1) on the bases and scalars of the hosted nodes; either

@@ -86,7 +86,11 @@ func TestFewShotIsNearTheOracle(t *testing.T) {
 		for k := range all {
 			all[k] = k
 		}
-		b, _, err := difalt.Adapt(p.truth, few.Pack(dataset.Layout{all}, nil, d, nil)[0], 0)
+		packed, err := few.Pack(dataset.Layout{all}, nil, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _, err := difalt.Adapt(p.truth, packed[0], 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,15 +25,16 @@ func (f *fitter) plain(ctx context.Context) (*model.Model, error) {
 		ridge = *f.c.Ridge
 	}
 	f.c.Options.Rank = f.c.Rank
-	p := &difalt.Problem{
-		Nodes: f.t.Pack(f.layout, f.train, f.width(), f.row), U0: f.c.U0, Start: f.c.Start, Truth: f.c.Truth,
+	nodes, err := f.t.Pack(f.layout, f.train, f.width(), f.row)
+	if err != nil {
+		return nil, err
 	}
+	p := &difalt.Problem{Nodes: nodes, U0: f.c.U0, Start: f.c.Start, Truth: f.c.Truth}
 	if err := f.auto(ctx, p); err != nil {
 		return nil, err
 	}
 	if p.U0 == nil && p.Start == nil && f.c.Starts > 1 {
 		f.progress("starts", 0, 1)
-		var err error
 		if p.U0, err = f.search(ctx, p, f.c.Rank, ridge); err != nil {
 			return nil, err
 		}

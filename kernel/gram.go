@@ -11,6 +11,7 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
 		panic(badRow)
 	}
+	defer t.keep()
 	x := t.samples(task, 1, nil)
 	x.mulTransposed(v, e)
 }
@@ -30,6 +31,7 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 		panic(badGroup)
 	}
 	clear(g.data)
+	defer t.keep()
 	ws.begin()
 	ws.load(u)
 	for task := range t.rows {

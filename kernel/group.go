@@ -20,6 +20,8 @@ type Group struct {
 	Grad *Basis
 	// Objective is sum_t |X_t U b_t - y_t|^2 over the samples of the gradient.
 	Objective float64
+	// Anchored says that the last step was an anchor (Anchor).
+	Anchored bool
 	// Elapsed is the processor time that the last step took for this group.
 	Elapsed time.Duration
 
@@ -70,7 +72,7 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
 		panic(badGroup)
 	}
-	g.fit, g.grad, g.reduced, g.anchoring = fit, grad, nil, false
+	g.fit, g.grad, g.reduced, g.anchoring, g.Anchored = fit, grad, nil, false, false
 }
 
 // Tasks returns the tasks whose least squares the group solves.
@@ -100,7 +102,7 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 
 // arrive ends a step: its basis becomes the anchor if the step was one.
 func (g *Group) arrive(u *Basis) {
-	if g.anchoring {
+	if g.Anchored = g.anchoring; g.Anchored {
 		g.reduced.anchor.CopyFrom(u)
 		g.anchoring = false
 	}

@@ -111,6 +111,7 @@ func (h *reduced) copy(t *Tasks, step int) bool {
 	h.z = unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
 	fits := true
 	for task, n := range t.rows {
+		t.ahead(task)
 		for i := range n {
 			row := h.z[(h.first[task]+i)*h.stride:]
 			var squares float64

@@ -25,6 +25,7 @@ type hints struct {
 
 // samples returns the rows of a task.
 func (t *Tasks) samples(task, r int, by *tile.Schedule) samples {
+	t.ahead(task)
 	return t.slice(task, 0, t.rows[task], r, by)
 }
 

@@ -5,6 +5,7 @@ import "github.com/difalt/difalt/kernel/internal/tile"
 // MaxAbs returns the largest absolute values of the features and of the responses, 0
 // if there are none and NaN if one of them is NaN.
 func (t *Tasks) MaxAbs() (x, y float64) {
+	defer t.keep()
 	for task := range t.rows {
 		if t.storage == Float32 {
 			x = max(x, tile.MaxAbs(rowsOf(t, t.x32, task)))
@@ -20,6 +21,7 @@ func (t *Tasks) MaxAbs() (x, y float64) {
 // (yScale y)^2 over all responses. With the inverses of what MaxAbs returns, or powers
 // of two near them, for scales nothing overflows.
 func (t *Tasks) SquareSums(xScale, yScale float64) (x, y float64) {
+	defer t.keep()
 	for task := range t.rows {
 		if t.storage == Float32 {
 			x += squareSum(rowsOf(t, t.x32, task), t.stride, xScale)
@@ -33,6 +35,7 @@ func (t *Tasks) SquareSums(xScale, yScale float64) (x, y float64) {
 
 // rowsOf returns the samples of a task out of x, the samples of all, with their padding.
 func rowsOf[F tile.Float](t *Tasks, x []F, task int) []F {
+	t.ahead(task)
 	return x[t.first[task]*t.stride:][:t.rows[task]*t.stride]
 }
 

@@ -18,6 +18,7 @@ func (t *Tasks) Sweep(part, parts int, four bool) float64 {
 	if part < 0 || part >= parts {
 		panic(badPart)
 	}
+	defer t.keep()
 	x := t.x64
 	if t.storage == Float32 {
 		x = unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(t.x32))), len(t.x32)/2)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -39,7 +38,7 @@ func (s Storage) size() int {
 }
 
 // Tasks is the data of one node: regression tasks t with n_t samples of d
-// features each, X_t (n_t x d) and y_t (n_t), packed into one allocation. n_t may
+// features each, X_t (n_t x d) and y_t (n_t), packed into one allocation or file (NewBuilderOnDisk). n_t may
 // differ between tasks and may be zero. Rows are padded with zeros and start on
 // cache lines, so that the tiles need no tails along d.
 //
@@ -50,112 +49,11 @@ type Tasks struct {
 	x64       []float64 // rows of all tasks one after the other, if storage is Float64
 	x32       []float32 // the same, if it is Float32
 	y         []float64
+	disk      *disk // where the rows are, nil for memory
 	first     []int // first row of task t
 	rows      []int // n_t
 	total     int
 	maxRows   int
-}
-
-// A Builder packs tasks row by row, so that a table can be streamed into place.
-type Builder struct{ t *Tasks }
-
-// NewBuilder starts Tasks of the given number of features, with samples[t] rows
-// for task t. Rows that SetRow never sets stay zero.
-func NewBuilder(features int, samples []int, storage Storage) *Builder {
-	if features <= 0 {
-		panic(badTasks)
-	}
-	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage}
-	t.first = make([]int, len(samples))
-	t.rows = append([]int(nil), samples...)
-	total := 0
-	for i, n := range samples {
-		if n < 0 {
-			panic(badTasks)
-		}
-		t.first[i] = total
-		total += n
-	}
-	t.count()
-	t.y = make([]float64, total)
-	switch storage {
-	case Float64:
-		t.x64 = alignedFloat64(total * t.stride)
-	case Float32:
-		// float32 rows keep the padding of float64 rows and are at least half a
-		// cache line apart.
-		t.x32 = alignedFloat32(total * t.stride)
-	default:
-		panic(badStorage)
-	}
-	return &Builder{t}
-}
-
-// SetRow copies sample i of task t: its features x and its response y.
-func (b *Builder) SetRow(t, i int, x []float64, y float64) {
-	k := b.t
-	if k == nil {
-		panic(builderDone)
-	}
-	k.checkIndex(t, i)
-	if len(x) != k.d {
-		panic(badRow)
-	}
-	row := k.first[t] + i
-	k.y[row] = y
-	if k.storage == Float64 {
-		copy(k.x64[row*k.stride:], x)
-		return
-	}
-	dst := k.x32[row*k.stride:][:k.d]
-	for j, v := range x {
-		dst[j] = float32(v)
-	}
-}
-
-// SetTask copies all samples of task t: the n_t x d matrix x and the n_t responses y.
-// A *mat.Dense, or what else shows its rows by RawMatrix, is read in place, whatever its
-// stride: blas64.General goes in by SetRawMatrix of a mat.Dense. x may be nil if
-// n_t = 0.
-func (b *Builder) SetTask(t int, x mat.Matrix, y []float64) {
-	k := b.t
-	if k == nil {
-		panic(builderDone)
-	}
-	if uint(t) >= uint(len(k.rows)) {
-		panic(badIndex)
-	}
-	n := k.rows[t]
-	if len(y) != n {
-		panic(badResponses)
-	}
-	if n == 0 && x == nil {
-		return
-	}
-	if rows, d := x.Dims(); rows != n || n > 0 && d != k.d {
-		panic(badRow)
-	}
-	if raw, ok := x.(mat.RawMatrixer); ok {
-		m := raw.RawMatrix()
-		for i := range n {
-			b.SetRow(t, i, m.Data[i*m.Stride:][:k.d], y[i])
-		}
-		return
-	}
-	row := make([]float64, k.d)
-	for i := range n {
-		b.SetRow(t, i, mat.Row(row, i, x), y[i])
-	}
-}
-
-// Tasks returns the packed tasks. The builder must not be used afterwards.
-func (b *Builder) Tasks() *Tasks {
-	t := b.t
-	if t == nil {
-		panic(builderDone)
-	}
-	b.t = nil
-	return t
 }
 
 // NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t); see
@@ -204,6 +102,10 @@ func (t *Tasks) Row(dst []float64, task, i int) []float64 {
 	if len(dst) != t.d {
 		panic(badRow)
 	}
+	if i == 0 {
+		t.ahead(task)
+	}
+	defer t.keep()
 	at := (t.first[task] + i) * t.stride
 	if t.storage == Float64 {
 		copy(dst, t.x64[at:])

@@ -108,11 +108,15 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		reportMissing(stdout, in.Table)
 		fmt.Fprintln(stdout)
 	}
-	trace := &trace{}
-	if out.trace != nil || f.report != "" {
+	trace, bar := &trace{}, &stages{out: stderr}
+	switch traced := out.trace != nil || f.report != ""; {
+	case traced && c.Options.MixedPrecision:
+		c.Options.Observer = func(r *difalt.Record) error { return errors.Join(bar.observe(r), trace.observe(r)) }
+	case traced:
 		c.Options.Observer = trace.observe
+	case c.Options.MixedPrecision:
+		c.Options.Observer = bar.observe
 	}
-	bar := &stages{out: stderr}
 	c.Progress = bar.show
 	m, report, err := fit.Fit(ctx, in.Table, *c)
 	bar.close()

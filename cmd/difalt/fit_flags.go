@@ -65,6 +65,7 @@ func newFitFlags() *fitFlags {
 	s.StringVar(&f.ridges[2], ridgeFlags[2], "auto", "ridge on what tasks share, `NUMBER`")
 	s.StringVar(&f.continued, "continue", "", "start from the model `FILE`.npz")
 	f.input.add(s)
+	s.StringVar(&f.columns.Folder, "samples-on-disk", "", "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted by copies in 16 bits")
 	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that names the node where a task lives")
 	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes (default 10 or one a file)")
 	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND` of network; see difalt simulate --help")
@@ -206,6 +207,7 @@ func (f *fitFlags) resolveFormat() error {
 			return usagef("--%s is for tables, but %s is a problem file", name, f.data)
 		}
 	}
+	f.options.MixedPrecision = f.columns.Folder != ""
 	for name, value := range map[string]string{
 		"ridge": "0", "test-fraction": "0",
 		"method": "dif", "starts": "1", "power-iterations": "30", "tolerance": "0",

@@ -32,10 +32,11 @@ func (t *trace) csv() []byte {
 
 // stages shows the progress of work that has several stages.
 type stages struct {
-	out   io.Writer
-	stage string
-	done  int
-	bar   *progress
+	out     io.Writer
+	stage   string
+	done    int
+	bar     *progress
+	anchors int // iterations that read the samples themselves
 }
 
 func (s *stages) show(stage string, done, total int) {
@@ -46,6 +47,15 @@ func (s *stages) show(stage string, done, total int) {
 	}
 	s.bar.Add(int64(done - s.done))
 	s.done = done
+}
+
+// observe shows which iterations are anchors.
+func (s *stages) observe(r *difalt.Record) error {
+	if r.Anchors > 0 {
+		s.anchors++
+		s.bar.Note(fmt.Sprintf("%s (the last in iteration %d)", text.Plural(s.anchors, "anchor"), r.Iteration))
+	}
+	return nil
 }
 
 func (s *stages) close() { s.bar.Close() }

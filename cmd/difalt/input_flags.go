@@ -116,7 +116,7 @@ func filled(t *dataset.Table) string {
 func readData(ctx context.Context, stderr io.Writer, path string, o dataset.TableOptions) (*dataset.ProblemFile, error) {
 	return untilCanceled(ctx, func() (*dataset.ProblemFile, error) {
 		if isProblem(path) {
-			return dataset.ReadProblem(path)
+			return dataset.ReadProblemOnDisk(path, o.Folder)
 		}
 		t, err := readFiles(path, o)
 		if err != nil {

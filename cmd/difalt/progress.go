@@ -26,6 +26,7 @@ type progress struct {
 	out         io.Writer
 	width       func() int // of the terminal, nil where there is none
 	what, unit  string
+	note        string // added to the end
 	done, total int64
 	start, last time.Time
 }
@@ -67,7 +68,7 @@ func (p *progress) Add(n int64) {
 	spent := now.Sub(p.start)
 	left := time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done)).Round(time.Second)
 	if p.width == nil {
-		fmt.Fprintf(p.out, "%s: %d %%, %s left\n", p.what, 100*p.done/p.total, left)
+		fmt.Fprintf(p.out, "%s: %d %%, %s left%s\n", p.what, 100*p.done/p.total, left, p.note)
 		return
 	}
 	rate := strconv.FormatFloat(float64(p.done)/spent.Seconds(), 'f', 0, 64)
@@ -75,7 +76,17 @@ func (p *progress) Add(n int64) {
 		rate = fmt.Sprintf("%.2g", float64(p.done)/spent.Seconds())
 	}
 	// A terminal that cannot show the bar is no reason to stop.
-	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, float64(p.done)/float64(p.total), fmt.Sprintf("%s %s/s, %s left", rate, p.unit, left)))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, float64(p.done)/float64(p.total), fmt.Sprintf("%s %s/s, %s left%s", rate, p.unit, left, p.note)))
+}
+
+// Note adds a text to what is reported from now on.
+func (p *progress) Note(text string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note = ", " + text
 }
 
 // barLine returns a line shorter than the terminal is wide: what is done, the share of

@@ -50,6 +50,7 @@ func newSimulateFlags() *simulateFlags {
 	f.set.StringVar(&s.Preconditioner, "preconditioner", "", "`KIND` of step in the accelerated methods: scaled, none (no sums of b b' are sent) (default scaled)")
 	f.set.StringVar(&s.Reference, "reference", "", "measure distances from the `KIND`: truth, or pooled, the minimiser for the data of all nodes (default truth)")
 	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a copy of the samples in 16 bits; the result has the digits of float64")
+	f.set.StringVar(&s.Folder, "samples-on-disk", "", "keep the samples in files in `DIR`, for problems larger than memory; implies --mixed-precision, which takes a quarter of the memory")
 	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs), tree (sums along a tree, exact without --compress) (default plain)")
 	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int16, int8, int4 (default none)")
 	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7; with scaled steps to 0.5 and from 10 rounds on (default 0, all speak)")
@@ -140,6 +141,12 @@ func (f *simulateFlags) one() (*simulation, error) {
 			return nil, usagef("--auto chooses the method: drop it or --method (which knows %q too)", experiment.Auto)
 		}
 		s.setting.Methods = []string{experiment.Auto}
+	}
+	if s.setting.Folder != "" {
+		if s.engine.name != "" || given("mixed-precision") && !s.setting.MixedPrecision {
+			return nil, usagef("--samples-on-disk takes --mixed-precision and one process: drop --mixed-precision=false and --engine")
+		}
+		s.setting.MixedPrecision = true
 	}
 	if err := s.engine.check(given, &s.setting); err != nil {
 		return nil, err

@@ -200,6 +200,9 @@ func differences(s, other *Setting) string {
 	var found []string
 	v, w := reflect.ValueOf(s).Elem(), reflect.ValueOf(other).Elem()
 	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("json") == "-" {
+			continue // it changes no result
+		}
 		if value := v.Field(i).Interface(); !reflect.DeepEqual(value, w.Field(i).Interface()) {
 			found = append(found, fmt.Sprintf("%s = %v", v.Type().Field(i).Tag.Get("json"), value))
 		}

@@ -45,6 +45,8 @@ type Setting struct {
 	Memory         int     `json:"memory"`          // likewise
 	Preconditioner string  `json:"preconditioner"`  // as difalt.ParsePreconditioner reads it, or "" for scaled
 	MixedPrecision bool    `json:"mixed_precision"` // as in difalt.Options
+	// Folder keeps samples in files there, and needs MixedPrecision; it changes no result.
+	Folder string `json:"-"`
 
 	// How nodes agree in the iterations; the zero values are the paper's AGREE.
 	Agree    string  `json:"agree"`    // as consensus.ParsePolynomial reads it, or "" for plain
@@ -72,7 +74,7 @@ const (
 func (s *Setting) Synthetic() Synthetic {
 	return Synthetic{
 		Features: s.Features, Tasks: s.Tasks, Samples: s.Samples, Rank: s.Rank,
-		Noise: s.Noise, Kappa: s.Kappa,
+		Noise: s.Noise, Kappa: s.Kappa, Folder: s.Folder,
 	}
 }
 

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,6 +34,8 @@ type Synthetic struct {
 	// B* = Sigma V' instead, V the orthonormal factor of a T x r Gaussian matrix and
 	// the singular values evenly spaced from sqrt(T) down to sqrt(T)/Kappa.
 	Kappa float64
+	// Folder keeps X in files there; see kernel.NewBuilderOnDisk. Empty means memory.
+	Folder string
 }
 
 // Validate returns an error that names the first parameter out of range.
@@ -93,24 +96,28 @@ func (s Synthetic) generate(ctx context.Context, nodes int, hosted []int, seed u
 	}
 	slots := make(chan struct{}, workers)
 	var wg sync.WaitGroup
+	errs := make([]error, len(hosted))
 	for i, g := range hosted {
 		slots <- struct{}{}
 		wg.Go(func() {
-			p.Nodes[i] = s.node(ctx, g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, seed, truth, b)
+			p.Nodes[i], errs[i] = s.node(ctx, g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, seed, truth, b)
 			<-slots
 		})
 	}
 	wg.Wait()
-	return p, ctx.Err()
+	return p, errors.Join(append(errs, ctx.Err())...)
 }
 
 // node draws tasks lo to hi.
-func (s Synthetic) node(ctx context.Context, lo, hi int, seed uint64, truth *kernel.Basis, b []float64) *kernel.Tasks {
+func (s Synthetic) node(ctx context.Context, lo, hi int, seed uint64, truth *kernel.Basis, b []float64) (*kernel.Tasks, error) {
 	samples := make([]int, hi-lo)
 	for i := range samples {
 		samples[i] = s.Samples
 	}
-	build := kernel.NewBuilder(s.Features, samples, kernel.Float64)
+	build, err := kernel.NewBuilderOnDisk(s.Folder, s.Features, samples, kernel.Float64)
+	if err != nil {
+		return nil, err
+	}
 	x := make([]float64, s.Features)
 	theta := make([]float64, s.Features)
 	for t := lo; t < hi && ctx.Err() == nil; t++ {
@@ -132,7 +139,7 @@ func (s Synthetic) node(ctx context.Context, lo, hi int, seed uint64, truth *ker
 			build.SetRow(t-lo, i, x, y)
 		}
 	}
-	return build.Tasks()
+	return build.Tasks(), nil
 }
 
 // coefficients returns b_t = b[t*r : (t+1)*r].

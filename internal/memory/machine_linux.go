@@ -25,9 +25,9 @@ func machine() (bytes float64, known bool) {
 		switch {
 		case len(parts) < 3:
 		case parts[1] == "": // version 2
-			least(group("/sys/fs/cgroup", parts[2], "memory.max", "memory.current", "inactive_file"))
+			least(group("/sys/fs/cgroup", parts[2], "memory.max", "memory.current", "inactive_file", "active_file"))
 		case strings.Contains(","+parts[1]+",", ",memory,"):
-			least(group("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"))
+			least(group("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"))
 		}
 	}
 	var limit syscall.Rlimit
@@ -54,13 +54,15 @@ func field(file, key string, unit float64) (value float64, ok bool) {
 }
 
 // group returns what a control group and those above it leave, of which a container
-// shows at least its own at the root.
-func group(root, name, limitFile, usedFile, cacheKey string) (bytes float64, known bool) {
+// shows at least its own at the root. Pages of files make room for whoever asks: what else
+// is used counts.
+func group(root, name, limitFile, usedFile string, files ...string) (bytes float64, known bool) {
 	for dir := path.Join(root, name); len(dir) >= len(root); dir = path.Dir(dir) {
 		limit, limited := number(path.Join(dir, limitFile))
 		used, ok := number(path.Join(dir, usedFile))
-		if cache, has := field(path.Join(dir, "memory.stat"), cacheKey, 1); has {
-			used -= cache // which makes room for whoever asks
+		for _, key := range files {
+			pages, _ := field(path.Join(dir, "memory.stat"), key, 1)
+			used -= pages
 		}
 		if limited && ok && limit < 1<<60 && (!known || limit-used < bytes) {
 			bytes, known = limit-used, true

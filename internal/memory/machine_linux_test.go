@@ -14,7 +14,7 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, text := range map[string]string{
-		"a/memory.max": "1000\n", "a/memory.current": "950\n", "a/memory.stat": "anon 3\ninactive_file 50\n",
+		"a/memory.max": "1000\n", "a/memory.current": "950\n", "a/memory.stat": "anon 3\ninactive_file 30\nactive_file 20\n",
 		"a/b/memory.max": "max\n", "a/b/memory.current": "5\n",
 		"memory.max": "5000\n", "memory.current": "1000\n",
 	} {
@@ -23,11 +23,11 @@ func TestGroup(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]float64{"/a/b": 100, "/a": 100, "/": 4000, "/c": 4000} {
-		if got, ok := group(root, name, "memory.max", "memory.current", "inactive_file"); !ok || got != want {
+		if got, ok := group(root, name, "memory.max", "memory.current", "inactive_file", "active_file"); !ok || got != want {
 			t.Errorf("%s: %v %v, want %v", name, got, ok, want)
 		}
 	}
-	if got, ok := group(dir, "/", "memory.max", "memory.current", "inactive_file"); ok {
+	if got, ok := group(dir, "/", "memory.max", "memory.current", "inactive_file", "active_file"); ok {
 		t.Errorf("%v bytes where there is no limit", got)
 	}
 }

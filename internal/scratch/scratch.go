@@ -1,0 +1,56 @@
+// Package scratch has memory that lies in a file without a name: what does not fit in the
+// machine's memory the system writes to disk, and reads again when it is asked for.
+package scratch
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// ErrMemory is in the chain of the error about a folder whose files are in memory.
+var ErrMemory = errors.New("its files are in memory, not on a disk")
+
+// A File is so many bytes of a file that has no name any more: it vanishes with the
+// process, however that ends, or when nobody refers to the File. Its memory must not be
+// used longer than the File is referred to (runtime.KeepAlive).
+type File struct{ data []byte }
+
+// New makes a file of n bytes, all zero, in a folder. It reserves all of the disk space
+// first, so that a disk that is full is an error here and nowhere later.
+func New(folder string, n int) (*File, error) {
+	data, err := reserve(folder, n)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot hold %d bytes of samples: %w", folder, n, err)
+	}
+	f := &File{data}
+	if n > 0 {
+		runtime.AddCleanup(f, release, data)
+	}
+	return f, nil
+}
+
+// Float64s returns the memory as so many numbers, and Float32s likewise.
+func (f *File) Float64s() []float64 {
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(f.data))), len(f.data)/8)
+}
+
+func (f *File) Float32s() []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(f.data))), len(f.data)/4)
+}
+
+// Seal makes the memory read only.
+func (f *File) Seal() {
+	if len(f.data) > 0 {
+		seal(f.data)
+	}
+}
+
+// Ahead asks the system to read bytes lo to hi, cut to those that there are. It does not
+// wait for them.
+func (f *File) Ahead(lo, hi int) {
+	if hi = min(hi, len(f.data)); lo < hi {
+		ahead(f.data[lo:hi])
+	}
+}

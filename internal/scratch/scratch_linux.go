@@ -1,0 +1,51 @@
+package scratch
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// Kinds of file systems that keep files in memory.
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6
+)
+
+func checkFolder(folder string) error {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return err
+	}
+	if kind := uint32(s.Type); kind == tmpfs || kind == ramfs {
+		return ErrMemory
+	}
+	return nil
+}
+
+// allocate gives a file n bytes of disk space.
+func allocate(f *os.File, n int64) error {
+	for {
+		switch err := syscall.Fallocate(int(f.Fd()), 0, 0, n); {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EOPNOTSUPP), errors.Is(err, syscall.ENOSYS):
+			return fill(f, n)
+		default:
+			return err
+		}
+	}
+}
+
+// sequential says that the memory is read from its beginning to its end: pages then make
+// room for others before anything else does.
+func sequential(data []byte) { _ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) }
+
+func seal(data []byte) { _ = syscall.Mprotect(data, syscall.PROT_READ) }
+
+// ahead asks for all pages of which some bytes are in data.
+func ahead(data []byte) {
+	start := unsafe.Pointer(unsafe.SliceData(data))
+	lead := uintptr(start) & uintptr(os.Getpagesize()-1)
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(start)-lead, uintptr(len(data))+lead, syscall.MADV_WILLNEED)
+}

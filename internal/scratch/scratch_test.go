@@ -1,0 +1,105 @@
+package scratch_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/internal/scratch"
+	"github.com/difalt/difalt/internal/scratch/scratchtest"
+)
+
+// TestFile holds what is written, and leaves no name in its folder.
+func TestFile(t *testing.T) {
+	folder := scratchtest.Folder(t)
+	const n = 3<<20 + 8
+	f, err := scratch.New(folder, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := os.ReadDir(folder); err != nil || len(names) > 0 {
+		t.Errorf("the folder holds %v, %v: want nothing", names, err)
+	}
+	x := f.Float64s()
+	if len(x) != n/8 || len(f.Float32s()) != n/4 {
+		t.Fatalf("%d and %d numbers in %d bytes", len(x), len(f.Float32s()), n)
+	}
+	for i := range x {
+		if x[i] != 0 {
+			t.Fatalf("entry %d is %v in a new file", i, x[i])
+		}
+		x[i] = float64(i)
+	}
+	f.Seal()
+	f.Ahead(0, 10)
+	f.Ahead(5000, 2<<20)
+	f.Ahead(n, n+1)
+	for i, v := range x {
+		if v != float64(i) {
+			t.Fatalf("entry %d is %v", i, v)
+		}
+	}
+	runtime.KeepAlive(f)
+	if f, err := scratch.New(folder, 0); err != nil || len(f.Float64s()) != 0 {
+		t.Errorf("a file of no bytes: %v", err)
+	}
+}
+
+// TestFileIsReleased: mappings do not outlive those who refer to them.
+func TestFileIsReleased(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc/self/maps")
+	}
+	folder := scratchtest.Folder(t)
+	mapped := func() bool {
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(maps), folder)
+	}
+	f, err := scratch.New(folder, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mapped() {
+		t.Error("the file is not mapped")
+	}
+	runtime.KeepAlive(f)
+	f = nil
+	for range 100 {
+		runtime.GC()
+		if !mapped() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the file is still mapped")
+}
+
+func TestFileRefuses(t *testing.T) {
+	folder := scratchtest.Folder(t)
+	for name, c := range map[string]struct {
+		folder string
+		bytes  int
+	}{
+		"larger than any disk": {folder, 1 << 60},
+		"no such folder":       {filepath.Join(folder, "none"), 1},
+	} {
+		if _, err := scratch.New(c.folder, c.bytes); err == nil || !strings.Contains(err.Error(), c.folder) {
+			t.Errorf("%s: error %v, want one that names the folder", name, err)
+		}
+	}
+	if names, err := os.ReadDir(folder); err != nil || len(names) > 0 {
+		t.Errorf("the folder holds %v, %v: want nothing", names, err)
+	}
+	if _, err := os.Stat("/dev/shm"); runtime.GOOS == "linux" && err == nil {
+		if _, err := scratch.New("/dev/shm", 1); !errors.Is(err, scratch.ErrMemory) {
+			t.Errorf("a folder in memory: %v", err)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package kernel
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/internal/scratch"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Builder packs tasks row by row, so that a table can be streamed into place.
+type Builder struct{ t *Tasks }
+
+// NewBuilder starts Tasks of the given number of features, with samples[t] rows
+// for task t. Rows that SetRow never sets stay zero.
+func NewBuilder(features int, samples []int, storage Storage) *Builder {
+	b := newBuilder(features, samples, storage)
+	t := b.t
+	if n := len(t.y) * t.stride; storage == Float32 {
+		// float32 rows keep the padding of float64 rows and are at least half a
+		// cache line apart.
+		t.x32 = alignedFloat32(n)
+	} else {
+		t.x64 = alignedFloat64(n)
+	}
+	return b
+}
+
+// NewBuilderOnDisk is NewBuilder for samples that lie in a file in the given folder, and in
+// memory only as far as there is room: for problems larger than memory that are reduced
+// (Group.Reduce) and read again by anchors only. All that is done with such Tasks is the
+// same, bit by bit. The file takes Tasks.Bytes of disk space, which is reserved at once: a
+// disk that is full is an error here. It has no name; it vanishes with the process,
+// however that ends, or when nobody refers to the Tasks any more. A folder whose files are
+// in memory is refused, and so are systems other than Linux, macOS and BSD. As with all
+// memory that is mapped, the process ends if the disk fails under it.
+//
+// An empty folder stands for memory.
+func NewBuilderOnDisk(folder string, features int, samples []int, storage Storage) (*Builder, error) {
+	if folder == "" {
+		return NewBuilder(features, samples, storage), nil
+	}
+	b := newBuilder(features, samples, storage)
+	t := b.t
+	f, err := scratch.New(folder, t.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
+	}
+	t.disk = &disk{f, folder}
+	if storage == Float32 {
+		t.x32 = f.Float32s()
+	} else {
+		t.x64 = f.Float64s()
+	}
+	return b, nil
+}
+
+// newBuilder returns a builder without room for samples.
+func newBuilder(features int, samples []int, storage Storage) *Builder {
+	if features <= 0 {
+		panic(badTasks)
+	}
+	if storage != Float64 && storage != Float32 {
+		panic(badStorage)
+	}
+	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage}
+	t.first = make([]int, len(samples))
+	t.rows = append([]int(nil), samples...)
+	total := 0
+	for i, n := range samples {
+		if n < 0 {
+			panic(badTasks)
+		}
+		t.first[i] = total
+		total += n
+	}
+	t.count()
+	t.y = make([]float64, total)
+	return &Builder{t}
+}
+
+// SetRow copies sample i of task t: its features x and its response y.
+func (b *Builder) SetRow(t, i int, x []float64, y float64) {
+	k := b.t
+	if k == nil {
+		panic(builderDone)
+	}
+	k.checkIndex(t, i)
+	if len(x) != k.d {
+		panic(badRow)
+	}
+	row := k.first[t] + i
+	k.y[row] = y
+	if k.storage == Float64 {
+		copy(k.x64[row*k.stride:], x)
+		return
+	}
+	dst := k.x32[row*k.stride:][:k.d]
+	for j, v := range x {
+		dst[j] = float32(v)
+	}
+}
+
+// SetTask copies all samples of task t: the n_t x d matrix x and the n_t responses y.
+// A *mat.Dense, or what else shows its rows by RawMatrix, is read in place, whatever its
+// stride: blas64.General goes in by SetRawMatrix of a mat.Dense. x may be nil if
+// n_t = 0.
+func (b *Builder) SetTask(t int, x mat.Matrix, y []float64) {
+	k := b.t
+	if k == nil {
+		panic(builderDone)
+	}
+	if uint(t) >= uint(len(k.rows)) {
+		panic(badIndex)
+	}
+	n := k.rows[t]
+	if len(y) != n {
+		panic(badResponses)
+	}
+	if n == 0 && x == nil {
+		return
+	}
+	if rows, d := x.Dims(); rows != n || n > 0 && d != k.d {
+		panic(badRow)
+	}
+	if raw, ok := x.(mat.RawMatrixer); ok {
+		m := raw.RawMatrix()
+		for i := range n {
+			b.SetRow(t, i, m.Data[i*m.Stride:][:k.d], y[i])
+		}
+		return
+	}
+	row := make([]float64, k.d)
+	for i := range n {
+		b.SetRow(t, i, mat.Row(row, i, x), y[i])
+	}
+}
+
+// Tasks returns the packed tasks. The builder must not be used afterwards.
+func (b *Builder) Tasks() *Tasks {
+	t := b.t
+	if t == nil {
+		panic(builderDone)
+	}
+	b.t = nil
+	t.seal()
+	return t
+}
