@@ -70,7 +70,10 @@ type Posterior struct {
 	Mean  []float64 // w
 	Cover []float64 // its covariance over noise, w x w; zero for a mean that is known
 	S     []float64 // covariance of deviations over noise, w x w
-	Noise float64   // variance
+	Noise float64   // variance that the others are in units of: that of all tasks, unless they differ
+	Known float64   // degrees of freedom to which it is; 0 if that is not known
+	// Unlike says how tasks differ by their noise; zero if they do not.
+	Unlike Noise
 	// Doubt is the covariance of the loadings, by columns, and of the logarithms of Intercept and
 	// Spread; nil takes them as known.
 	Doubt *mat.SymDense
