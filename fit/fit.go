@@ -180,9 +180,22 @@ func (f *fitter) finish(ctx context.Context, c *contender, none *point) error {
 	if err != nil {
 		return err
 	}
-	c.point = pt
 	f.report.Converged = converged && res.Status == difalt.Converged
-	return nil
+	c.point, err = f.lengthen(ctx, pt)
+	return err
+}
+
+// lengthen sets the lengths of the loadings to those of the largest likelihood: their prior has as many entries to a length as
+// there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
+// that the directions stay.
+func (f *fitter) lengthen(ctx context.Context, pt *point) (*point, error) {
+	pt.Rotate()
+	long, _, err := f.evidence.maximize(ctx, pt.Prior, nil, f.c.known(), nil, closely, stepsMost)
+	if err != nil {
+		return nil, err
+	}
+	long.scale = pt.scale
+	return long, nil
 }
 
 // posterior returns what is known about coefficients: of all tasks together, and of every hosted
