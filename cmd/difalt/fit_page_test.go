@@ -162,8 +162,9 @@ func TestPredictStandardErrors(t *testing.T) {
 	}
 	for _, row := range rows {
 		e, sample := cellNumber(t, row, "stderr"), cellNumber(t, row, "sample_stderr")
-		if !(e > 0) || math.Abs(sample*sample-e*e-m.Noise()*m.Noise()) > 1e-9*sample*sample {
-			t.Fatalf("row %v, noise %v", row, m.Noise())
+		noise, err := m.TaskNoise(row["task"])
+		if err != nil || !(e > 0) || math.Abs(sample*sample-e*e-noise*noise) > 1e-9*sample*sample {
+			t.Fatalf("row %v, noise %v, %v", row, noise, err)
 		}
 	}
 }
