@@ -47,8 +47,8 @@ const explained = `
 const times = `
 ## Seconds
 
-Medians over the seeds, cross-validation included; the others on one thread, ` + "`fit`" + ` on
-as many as there are, each beside other work on two processors: to the order of magnitude.
+Medians over the seeds, cross-validation included: the others on one thread; ` + "`fit`" + ` on two processors that
+had some twenty other jobs to do. With less beside it, it took about a tenth of what is shown here.
 
 `
 
