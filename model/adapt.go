@@ -28,6 +28,7 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	prior := p.Prior.ForNew()
 	p.Theta, p.Covariance = slices.Clone(p.Theta), slices.Clone(p.Covariance)
 	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
+	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.Unlike.Freedom > 0)
 	w := m.width()
 	for k := range tasks {
 		weighed, noise, freedom, ok := prior.Settle(&tasks[k])
@@ -38,7 +39,7 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 		if !ok {
 			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[k])
 		}
-		if p.Noise != nil {
+		if own {
 			p.Noise, p.Freedom = append(p.Noise, noise), append(p.Freedom, freedom)
 		}
 		p.Theta = append(p.Theta, m.expand(theta)...)
