@@ -10,8 +10,8 @@ import (
 )
 
 // Intervals of 95 % cover expected targets, and targets, of known tasks and of new ones that were
-// adapted from few rows, in 92 to 98.5 of 100 cases: means over simulated tables of the model's own form.
-// They are a little too wide where a dozen tasks say little about the representation.
+// adapted from few rows, in 92.5 to 97.5 of 100 cases: means over simulated tables of the model's own form, whose standard
+// errors are about half a percent.
 func TestCoverage(t *testing.T) {
 	for _, s := range []struct{ tasks, features, rows, tables int }{{40, 8, 20, 8}, {12, 20, 30, 12}, {100, 6, 10, 8}} {
 		var known, response, fresh rate
@@ -43,7 +43,7 @@ func TestCoverage(t *testing.T) {
 		}
 		t.Logf("%+v: known %.3f, responses %.3f, new %.3f", s, known.share(), response.share(), fresh.share())
 		for what, r := range map[string]rate{"known tasks": known, "responses": response, "new tasks": fresh} {
-			if r.share() < 0.92 || r.share() > 0.985 {
+			if r.share() < 0.925 || r.share() > 0.975 {
 				t.Errorf("%+v: intervals of %s cover %.3f", s, what, r.share())
 			}
 		}

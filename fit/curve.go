@@ -61,7 +61,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 		return nil, nil, fmt.Errorf("no task has more than %d rows, so that some remain to be held out", most)
 	}
 	// What it has learned before does not matter here, and takes time to carry along.
-	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
+	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance, p.Noise, p.Freedom = nil, nil, nil, nil, nil, nil, nil
 	if l.model, err = model.New(p); err != nil {
 		return nil, nil, err
 	}

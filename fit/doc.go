@@ -12,6 +12,10 @@
 // by Laplace's approximation of the evidence, in which loadings have a prior of their own. There is no
 // cross-validation but for the simpler methods that the model is compared with on held-out rows.
 //
+// Where the evidence says that tasks differ by their noise, each has a variance of its own, shrunken by a
+// scaled inverse chi-square distribution whose degrees of freedom are estimated (Smyth 2004, Linear models and empirical
+// Bayes methods, Stat. Appl. Genet. Mol. Biol. 3), and its rows count accordingly. Where it does not, nothing changes.
+//
 // Rows are read once: a task of more rows than features becomes a triangle with the same Z'Z and
 // Z'y. Every step of the climb to the largest likelihood is two sums over the nodes, of about
 // w squared over two and w r numbers for w coefficients.

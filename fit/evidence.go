@@ -17,11 +17,14 @@ import (
 // worked on where it lives; what goes over the network are sums over all tasks of a node.
 type evidence struct {
 	*assembly
-	tasks   [][]mixed.Task // of every hosted node
+	tasks   [][]mixed.Task // of every hosted node, weighed
+	weight  [][]float64    // by these; nil are 1
 	count   float64        // tasks of all nodes
 	w       int
 	total   float64 // rows of all nodes
 	workers int
+	// The sum over all rows of the logarithms of the weights of their tasks.
+	logWeights float64
 }
 
 // noiseFloor is the least variance of the noise, as a part of that of the target: an exact
@@ -77,6 +80,7 @@ func (e *evidence) at(ctx context.Context, p *mixed.Prior) (*point, error) {
 		return nil, err
 	}
 	pt.solve(sum, w, e.total)
+	pt.value -= e.logWeights
 	return pt, nil
 }
 

@@ -49,16 +49,19 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 // A fitter holds what the steps of Fit share.
 type fitter struct {
 	*design
-	c          *Config
-	evidence   *evidence
-	report     *Report
-	shrunken   *point          // see fitShrunken
-	whitened   *difalt.Problem // what bases are found for
-	step       float64         // eta, of the first run
-	mostRank   int             // that was tried
-	levels     *contender      // of intercepts only; nil where strengths are given
-	contenders []*contender    // the best of rank 0, and of every rank after it up to the best
-	outliers   int             // training rows far off
+	c        *Config
+	evidence *evidence
+	noises   *noises // of the model
+	// The least and the largest standard deviation of the noise of a task; 0 if all have the same.
+	quietest, loudest float64
+	report            *Report
+	shrunken          *point          // see fitShrunken
+	whitened          *difalt.Problem // what bases are found for
+	step              float64         // eta, of the first run
+	mostRank          int             // that was tried
+	levels            *contender      // of intercepts only; nil where strengths are given
+	contenders        []*contender    // the best of rank 0, and of every rank after it up to the best
+	outliers          int             // training rows far off
 	// What the evidence chooses with them where it is more than without.
 	carried *contender
 	// Features that are combinations of others.
@@ -86,17 +89,24 @@ func (f *fitter) fit(ctx context.Context) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if chosen, err = f.soberly(ctx, chosen, none); err != nil {
+	others, err := f.baselines(ctx) // which do not weigh tasks
+	if err != nil {
+		return nil, err
+	}
+	var outliers []int
+	if outliers, f.outliers, err = f.outlying(ctx, none); err != nil {
+		return nil, err
+	}
+	if chosen, none, err = f.weigh(ctx, chosen, none); err != nil {
+		return nil, err
+	}
+	if chosen, err = f.soberly(ctx, chosen, outliers); err != nil {
 		return nil, err
 	}
 	for _, c := range f.report.Tried {
 		f.mostRank = max(f.mostRank, c.Rank)
 	}
 	if err := f.findExposed(ctx); err != nil {
-		return nil, err
-	}
-	others, err := f.baselines(ctx)
-	if err != nil {
 		return nil, err
 	}
 	if err := f.finish(ctx, chosen, none); err != nil {
@@ -170,9 +180,22 @@ func (f *fitter) finish(ctx context.Context, c *contender, none *point) error {
 	if err != nil {
 		return err
 	}
-	c.point = pt
 	f.report.Converged = converged && res.Status == difalt.Converged
-	return nil
+	c.point, err = f.lengthen(ctx, pt)
+	return err
+}
+
+// lengthen sets the lengths of the loadings to those of the largest likelihood: their prior has as many entries to a length as
+// there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
+// that the directions stay.
+func (f *fitter) lengthen(ctx context.Context, pt *point) (*point, error) {
+	pt.Rotate()
+	long, _, err := f.evidence.maximize(ctx, pt.Prior, nil, f.c.known(), nil, closely, stepsMost)
+	if err != nil {
+		return nil, err
+	}
+	long.scale = pt.scale
+	return long, nil
 }
 
 // posterior returns what is known about coefficients: of all tasks together, and of every hosted
@@ -187,7 +210,17 @@ func (f *fitter) posterior(ctx context.Context, pt *point) (*mixed.Posterior, []
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.noises, err = f.evidence.noises(ctx, pt); err != nil {
+		return nil, nil, err
+	}
 	p := pt.given()
+	p.Known = f.noises.total
+	if f.evidence.weight != nil && f.noises.Freedom > 0 {
+		p.Unlike = f.noises.Noise
+		if err := f.rangeOfNoise(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	p.Doubt = uncertainty(info, pt.scale, pt.W)
 	theta, err := f.coefficients(p)
 	return p, theta, err
@@ -216,6 +249,7 @@ func (f *fitter) model(p *mixed.Posterior, theta [][]float64) (*model.Model, err
 	out.Directions = f.directions
 	out.Mean = f.expand(p.Mean)
 	out.Prior = *p
+	f.ownNoise(&out)
 	keep := f.evidence.count*float64(w*(w+1)/2) <= mostCovariances
 	for k := range tasks {
 		out.Theta = append(out.Theta, f.expand(theta[k])...)

@@ -37,12 +37,13 @@ type climb struct {
 
 // maximize returns the point of the largest evidence that is found from a prior, and whether
 // the climb has ended there. scale[a] is the variance of the entries of column a of the loadings:
-// a prior of them in its turn, which keeps columns from following noise. The climb ends when three steps gained less than tolerance in -2 log
+// a prior of them in its turn, which keeps columns from following noise; nil leaves their directions as they
+// are, and climbs by their lengths alone, without a prior. The climb ends when three steps gained less than tolerance in -2 log
 // likelihood, or after so many steps.
 func (e *evidence) maximize(ctx context.Context, start *mixed.Prior, scale []float64, fix known, units []float64, tolerance float64, steps int) (*point, bool, error) {
 	c := &climb{evidence: e, ctx: ctx, start: start, prior: scale, known: fix, lowest: math.Inf(1)}
 	c.scale = math.Sqrt(e.count / 2)
-	if start.Rank > 0 {
+	if start.Rank > 0 && scale != nil {
 		c.units = unitsOf(units, e.w)
 	}
 	x := c.variables(start)
@@ -97,7 +98,12 @@ func unitsOf(gram []float64, w int) *blas64.Triangular {
 
 // variables of a prior.
 func (c *climb) variables(p *mixed.Prior) []float64 {
-	x := append([]float64(nil), p.Loadings...)
+	var x []float64
+	if c.prior != nil {
+		x = append(x, p.Loadings...)
+	} else {
+		x = make([]float64, p.Rank) // logarithms of the lengths over those of the start
+	}
 	if c.units != nil {
 		for a := range p.Rank {
 			blas64.Trmv(blas.NoTrans, *c.units, vector(x[a*c.w:][:c.w]))
@@ -119,7 +125,14 @@ func (c *climb) free(k int) bool {
 // prior of variables.
 func (c *climb) priorOf(x []float64) *mixed.Prior {
 	p := c.start.Clone()
-	n := copy(p.Loadings, x)
+	n := p.Rank
+	if c.prior != nil {
+		n = copy(p.Loadings, x)
+	} else {
+		for a := range p.Rank {
+			floats.Scale(math.Exp(math.Min(math.Max(x[a]/c.scale, -5), 5)), p.Column(a))
+		}
+	}
 	if c.units != nil {
 		for a := range p.Rank {
 			blas64.Trsv(blas.NoTrans, *c.units, vector(p.Column(a)))
@@ -190,7 +203,14 @@ func (c *climb) slope(dst, x []float64) {
 			blas64.Trsv(blas.Trans, *c.units, vector(loadings[a*c.w:][:c.w]))
 		}
 	}
-	n := copy(dst, loadings)
+	n := pt.Rank
+	if c.prior != nil {
+		n = copy(dst, loadings)
+	} else {
+		for a := range n {
+			dst[a] = floats.Dot(loadings[a*c.w:][:c.w], pt.Column(a)) / c.scale
+		}
+	}
 	for k, v := range logs {
 		if c.free(k) {
 			dst[n] = v / c.scale

@@ -22,6 +22,9 @@ func (f *fitter) note() {
 	if f.outliers > 0 {
 		add("Training rows more than %d standard deviations from what is expected of them: %d. Are their targets right?", farOut, f.outliers)
 	}
+	if f.loudest > 0 {
+		add("Tasks differ by their noise: its standard deviation is between %.3g and %.3g. Each has its own, shrunken towards what is usual, and rows count accordingly.", f.quietest, f.loudest)
+	}
 	switch c := f.carried; {
 	case c == nil:
 	case c.Rank > r.Chosen.Rank:

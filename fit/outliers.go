@@ -13,8 +13,8 @@ import (
 const farOut = 10
 
 // outlying returns the training rows of this process that lie far from what a point of rank 0
-// expects of them, in standard deviations by the median, and how many they are at all nodes. Nodes
-// add up how many of their rows have a residual of which size, and nothing else.
+// expects of them, in standard deviations by the median of all rows or, if that is more, of those of
+// their task, and how many they are at all nodes. Nodes add up how many of their rows have a residual of which size, and nothing else.
 func (f *fitter) outlying(ctx context.Context, none *point) (rows []int, total int, err error) {
 	theta, err := f.coefficients(none.given())
 	if err := f.check(ctx, err); err != nil {
@@ -41,40 +41,61 @@ func (f *fitter) outlying(ctx context.Context, none *point) (rows []int, total i
 	for below += sum[0]; below < float64(f.total)/2; below += sum[median] {
 		median++
 	}
-	// Half of a normal distribution lies within 0.6745 deviations.
-	far := farOut / 0.6745 * math.Exp2(lo+float64(median+1)/8)
+	usual := math.Exp2(lo + float64(median+1)/8)
 	n := f.zeros(1)
-	f.eachRow(func(g, i int) {
-		if f.train[i] && residual[i] > far {
-			rows = append(rows, i)
-			n[g][0]++
+	for g, tasks := range f.layout {
+		for _, k := range tasks {
+			own := f.ownMedian(k, residual)
+			f.eachTraining([]int{k}, func(i int) {
+				// Half of a normal distribution lies within 0.6745 deviations.
+				if residual[i] > farOut/0.6745*max(usual, own) {
+					rows = append(rows, i)
+					n[g][0]++
+				}
+			})
 		}
-	})
+	}
 	if sum, err = f.sum(ctx, n); err != nil {
 		return nil, 0, err
 	}
 	return rows, int(sum[0]), nil
 }
 
+// ownMedian returns the median of the residuals of a task, so that what is usual in a task of much noise
+// is no outlier; 0 of fewer than three.
+func (f *fitter) ownMedian(k int, residual []float64) float64 {
+	var own []float64
+	f.eachTraining([]int{k}, func(i int) { own = append(own, residual[i]) })
+	if len(own) < 3 {
+		return 0
+	}
+	slices.Sort(own)
+	return own[(len(own)-1)/2]
+}
+
 // soberly returns the best contender of a rank that the evidence also chooses without outliers. With
 // normal noise a few rows far off look like directions in which tasks differ, and predictions would
 // follow them.
-func (f *fitter) soberly(ctx context.Context, best *contender, none *point) (*contender, error) {
-	rows, total, err := f.outlying(ctx, none)
-	f.outliers = total
-	if err != nil || total == 0 || best == f.levels || f.c.Rank > 0 {
-		return best, err
+func (f *fitter) soberly(ctx context.Context, best *contender, outliers []int) (*contender, error) {
+	if f.outliers == 0 || best == f.levels || f.c.Rank > 0 {
+		return best, nil
 	}
 	d, c := *f.design, *f.c
 	d.train = slices.Clone(f.train)
-	for _, i := range rows {
+	for _, i := range outliers {
 		d.train[i] = false
 	}
-	d.total -= total
+	d.total -= f.outliers
 	c.Auto, c.Continue = false, nil
 	without := &fitter{design: &d, c: &c, report: &Report{}}
 	if err := without.newEvidence(ctx); err != nil {
 		return nil, err
+	}
+	if w := f.evidence.weight; w != nil {
+		var err error
+		if without.evidence, err = without.evidence.weighed(ctx, w); err != nil {
+			return nil, err
+		}
 	}
 	chosen, _, err := without.choose(ctx)
 	if err != nil {

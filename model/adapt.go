@@ -13,7 +13,8 @@ import (
 // Adapt returns a model that knows the tasks of the table too: their coefficients are the means of
 // their posterior distribution, by their rows and by what the model knows about
 // tasks in general. Of a task with few rows that is near what all tasks share; with
-// many it is their regression. Everything else stays as it is. Missing features
+// many it is their regression. Where tasks differ by their noise, that of the new ones is estimated from their rows
+// and from what is usual. Everything else stays as it is. Missing features
 // are filled in as by FillMissing. A task that the model knows already is an error.
 func (m *Model) Adapt(t Table) (*Model, error) {
 	if err := m.checkNew(t); err != nil {
@@ -26,11 +27,20 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	p := m.p
 	prior := p.Prior.ForNew()
 	p.Theta, p.Covariance = slices.Clone(p.Theta), slices.Clone(p.Covariance)
+	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
+	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.Unlike.Freedom > 0)
 	w := m.width()
 	for k := range tasks {
-		theta, cov, ok := prior.Of(&tasks[k], p.Covariance != nil)
+		weighed, noise, freedom, ok := prior.Settle(&tasks[k])
+		var theta, cov []float64
+		if ok {
+			theta, cov, ok = prior.Of(&weighed, p.Covariance != nil)
+		}
 		if !ok {
 			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[k])
+		}
+		if own {
+			p.Noise, p.Freedom = append(p.Noise, noise), append(p.Freedom, freedom)
 		}
 		p.Theta = append(p.Theta, m.expand(theta)...)
 		if p.Covariance != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Version is the version of the model files that Save writes. Load refuses others.
-const Version = 4
+const Version = 5
 
 const format = "difalt model"
 
@@ -26,6 +26,9 @@ type header struct {
 	Rank     int     `json:"rank"`
 	Method   string  `json:"method"`
 	Noise    float64 `json:"noise_variance"`
+	Known    float64 `json:"noise_known"`
+	Scale    float64 `json:"noise_scale,omitempty"`
+	Freedom  float64 `json:"noise_freedom,omitempty"`
 	Target   float64 `json:"target_mean"`
 	Unit     float64 `json:"target_scale"`
 	Constant bool    `json:"constant_feature"`
@@ -52,6 +55,8 @@ type header struct {
 //	directions  p x k      may be missing
 //	theta       T x d      coefficients of every task, for standardised features
 //	covariance  T x w(w+1)/2   of theta, upper triangles by rows; may be missing
+//	noise       T          variance of the noise of every task, as noise_variance; may be missing, and then
+//	noise_freedom  T       degrees of freedom to which it is known, is too
 //	fill        k          mean over the training rows, in place of missing values
 //	center      k          subtracted from the features
 //	scale       k          then divided by
@@ -62,8 +67,10 @@ type header struct {
 //	node_name   L          names of the nodes
 //	feature     k          names of the features
 //	samples     T          training rows of every task
-//	header      1          JSON: format, version, rank, method, noise_variance, target_mean,
-//	                       target_scale, constant_feature, intercept_variance, spread_variance,
+//	header      1          JSON: format, version, rank, method, noise_variance (of scaled targets),
+//	                       noise_known (degrees of freedom to which it is), noise_scale and
+//	                       noise_freedom (where tasks differ: noise_scale / variance has a
+//	                       chi^2 distribution over its freedom), target_mean, target_scale, constant_feature, intercept_variance, spread_variance,
 //	                       mean_variance (over that of the noise), task_column, target_column
 //
 // The file takes its name when it is complete.
@@ -84,6 +91,7 @@ func (m *Model) Write(to io.Writer) error {
 	p, prior := &m.p, &m.p.Prior
 	text, err := json.Marshal(header{
 		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method, Noise: prior.Noise,
+		Known: prior.Known, Scale: prior.Unlike.Scale, Freedom: prior.Unlike.Freedom,
 		Target: p.Scaling.Target, Unit: p.Scaling.TargetScale, Constant: p.Scaling.Constant,
 		Intercept: prior.Intercept, Spread: prior.Spread, Mean: prior.MeanVariance,
 		TaskColumn: p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema),
@@ -121,6 +129,10 @@ func (m *Model) Write(to io.Writer) error {
 	out.Float64s("theta", []int{t, d}, p.Theta)
 	if p.Covariance != nil {
 		out.Float64s("covariance", []int{t, w * (w + 1) / 2}, p.Covariance)
+	}
+	if p.Noise != nil {
+		out.Float64s("noise", []int{t}, p.Noise)
+		out.Float64s("noise_freedom", []int{t}, p.Freedom)
 	}
 	out.Float64s("fill", []int{k}, p.Scaling.Fill)
 	out.Float64s("center", []int{k}, p.Scaling.Center)
@@ -230,7 +242,11 @@ func read(r *npz.Reader) (*Model, error) {
 			prior.Loadings[i%h.Rank*w+i/h.Rank] = v
 		}
 	}
-	p.Prior = mixed.Posterior{Prior: prior, Noise: h.Noise, Cover: in.floats("mean_covariance", w, w)}
+	if r.Has("noise") {
+		p.Noise, p.Freedom = in.floats("noise", t), in.floats("noise_freedom", t)
+	}
+	unlike := mixed.Noise{Scale: h.Scale, Freedom: h.Freedom}
+	p.Prior = mixed.Posterior{Prior: prior, Noise: h.Noise, Known: h.Known, Unlike: unlike, Cover: in.floats("mean_covariance", w, w)}
 	if n := w*h.Rank + 2; r.Has("doubt") {
 		if doubt := in.floats("doubt", n, n); doubt != nil {
 			p.Prior.Doubt = mat.NewSymDense(n, nil)

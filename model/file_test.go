@@ -101,13 +101,13 @@ func TestLoadErrors(t *testing.T) {
 		check(t, err, c.want)
 	}
 	for text, want := range map[string]string{
-		`{"format":"difalt model","version":5}`: "has version 5: this program reads version 4; a newer difalt wrote it",
-		`{"format":"difalt model","version":3}`: "has version 3: this program reads version 4; train the model again",
+		`{"format":"difalt model","version":6}`: "has version 6: this program reads version 5; a newer difalt wrote it",
+		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 5; train the model again",
 		`{"format":"other"}`:                    "not a model file: its header is",
 		`nonsense`:                              "not a model file: its header is",
-		`{"format":"difalt model","version":4,"rank":-1,"method":"dif"}`:                     "rank -1",
-		`{"format":"difalt model","version":4,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
-		`{"format":"difalt model","version":4,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
+		`{"format":"difalt model","version":5,"rank":-1,"method":"dif"}`:                     "rank -1",
+		`{"format":"difalt model","version":5,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
+		`{"format":"difalt model","version":5,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
 	} {
 		var buf bytes.Buffer
 		w := npz.NewWriter(&buf)

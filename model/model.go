@@ -33,6 +33,9 @@ type Parameters struct {
 	NodeOf  []int     // node of every task, -1 for those that were added later
 	Samples []int     // training rows of every task
 	Theta   []float64 // T x d, coefficients of every task
+	// Noise is the variance of the noise of every task, in the units of Prior.Noise, and Freedom to how many
+	// degrees of freedom it is known; nil if it is Prior.Noise for all.
+	Noise, Freedom []float64
 	// Covariance has the upper triangle of that of the coefficients of every task, by rows,
 	// T x w(w+1)/2; nil if it is not known.
 	Covariance []float64
@@ -47,6 +50,7 @@ type Model struct {
 	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
 	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k features
 	bias  []float64
+	noise []float64 // see TaskNoise
 }
 
 // New returns the model of the given parameters. The model keeps their slices, which
@@ -81,7 +85,7 @@ func (m *Model) check() error {
 	}
 	d, w := p.Scaling.Width(), p.Prior.W
 	k, t, r := len(m.features), len(p.Tasks), p.Prior.Rank
-	directions, covariances := 0, 0
+	directions, covariances, noises := 0, 0, 0
 	switch {
 	case p.Directions != nil && p.Scaling.Constant:
 		directions = (w - 1) * (d - 1)
@@ -91,6 +95,9 @@ func (m *Model) check() error {
 	if p.Covariance != nil {
 		covariances = t * w * (w + 1) / 2
 	}
+	if p.Noise != nil {
+		noises = t
+	}
 	for _, c := range []struct {
 		what      string
 		got, want int
@@ -98,7 +105,8 @@ func (m *Model) check() error {
 		{"fill", len(p.Scaling.Fill), k}, {"center", len(p.Scaling.Center), k}, {"scale", len(p.Scaling.Scale), k},
 		{"directions", len(p.Directions), directions},
 		{"mean", len(p.Mean), d}, {"node", len(p.NodeOf), t}, {"samples", len(p.Samples), t}, {"theta", len(p.Theta), t * d},
-		{"covariance", len(p.Covariance), covariances}, {"loadings", len(p.Prior.Loadings), w * r},
+		{"covariance", len(p.Covariance), covariances}, {"noise", len(p.Noise), noises}, {"noise_freedom", len(p.Freedom), noises},
+		{"loadings", len(p.Prior.Loadings), w * r},
 		{"mean_covariance", len(p.Prior.Cover), w * w},
 	} {
 		if c.got != c.want {
@@ -120,7 +128,9 @@ func (m *Model) check() error {
 			return fmt.Errorf("array %q: entry %d is %d: want -1 to %d", "node", i, g, len(p.Nodes)-1)
 		}
 	}
-	for _, v := range []float64{p.Prior.Intercept, p.Prior.Spread, p.Prior.MeanVariance, p.Prior.Noise} {
+	prior := &p.Prior
+	for _, v := range slices.Concat(p.Noise, p.Freedom, []float64{prior.Intercept, prior.Spread, prior.MeanVariance,
+		prior.Noise, prior.Known, prior.Unlike.Scale, prior.Unlike.Freedom}) {
 		if !(v >= 0) {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
@@ -139,6 +149,14 @@ func (m *Model) complete() {
 		p.Mean, _ = m.project(m.p.Mean)
 	}
 	p.S = p.Covariance()
+	m.noise = make([]float64, len(m.p.Tasks))
+	for t := range m.noise {
+		v, freedom := p.Noise, p.Known
+		if m.p.Noise != nil {
+			v, freedom = m.p.Noise[t], m.p.Freedom[t]
+		}
+		m.noise[t] = math.Sqrt(v) * mixed.Interval95(freedom) * m.p.Scaling.TargetScale
+	}
 }
 
 // unscale computes the coefficients in the units of the table.

@@ -10,8 +10,25 @@ import (
 )
 
 // Noise returns the standard deviation of the noise of a single target about its
-// expected value, in the unit of the target.
-func (m *Model) Noise() float64 { return math.Sqrt(m.p.Prior.Noise) * m.p.Scaling.TargetScale }
+// expected value, in the unit of the target: the usual one where tasks differ by it.
+func (m *Model) Noise() float64 {
+	v := m.p.Prior.Noise
+	if u := m.p.Prior.Unlike; u.Freedom > 0 {
+		v = u.Scale
+	}
+	return math.Sqrt(v) * m.p.Scaling.TargetScale
+}
+
+// TaskNoise returns the standard deviation of the noise of a task, in the unit of the target, with what is
+// not known about it: 95 of 100 targets lie within 1.96 of it of their expected value, as by
+// Student's t about an estimate. An unknown task is an error.
+func (m *Model) TaskNoise(task string) (float64, error) {
+	t, ok := m.index[task]
+	if !ok {
+		return 0, unknownTask(task)
+	}
+	return m.noise[t], nil
+}
 
 // stackWidth is the largest number of features for which PredictError does not allocate.
 const stackWidth = 64
@@ -22,7 +39,7 @@ const stackWidth = 64
 // error of what tasks share, and to first order that of representation and strengths.
 // It says how far the prediction may be from the expected target;
 // a single target also has noise, so that its standard deviation about the prediction is
-// sqrt(standardError^2 + Noise^2). The standard error is NaN where the covariance of
+// sqrt(standardError^2 + TaskNoise^2). The standard error is NaN where the covariance of
 // coefficients is not known.
 func (m *Model) PredictError(task string, x []float64) (y, standardError float64, err error) {
 	y, err = m.Predict(task, x)

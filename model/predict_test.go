@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/difalt/difalt/internal/mixed"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -198,4 +199,43 @@ func TestModelWithoutTasks(t *testing.T) {
 	if err != nil || !math.IsNaN(e) {
 		t.Errorf("standard error %v, %v", e, err)
 	}
+}
+
+// Where tasks differ by their noise, a new one has that of its rows, with some of what is usual: of many
+// rows the first, of one the second; and a model keeps both in its file.
+func TestAdaptEstimatesTheNoise(t *testing.T) {
+	p := testParameters(t)
+	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
+	p.Prior.Unlike = mixed.Noise{Scale: 0.1, Freedom: 6}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := newRows(m)
+	r := rand.New(rand.NewPCG(4, 4))
+	rows.add(r, "quiet", 400, []float64{1, 2, 3, 4}, 5, 0.5)
+	rows.add(r, "noisy", 400, []float64{1, 2, 3, 4}, 5, 6)
+	rows.add(r, "short", 1, []float64{1, 2, 3, 4}, 5, 1)
+	a, err := m.Adapt(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := a.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read Model
+	if err := read.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	// The 97.5 % quantile of Student's t with 6 or 7 degrees of freedom is 2.45 or 2.36; that of the normal one 1.96.
+	usual := 4 * math.Sqrt(0.1)
+	for task, want := range map[string][2]float64{"quiet": {0.45, 0.58}, "noisy": {5.5, 6.5}, "short": {usual * 1.05, usual * 1.5}} {
+		got, err := a.TaskNoise(task)
+		if same, _ := read.TaskNoise(task); err != nil || got != same || got < want[0] || got > want[1] {
+			t.Errorf("%s: %v, read %v (%v), want between %v", task, got, same, err, want)
+		}
+	}
+	_, err = a.TaskNoise("nobody")
+	check(t, err, `does not know task "nobody"`)
 }

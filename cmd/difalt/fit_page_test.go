@@ -166,8 +166,9 @@ func TestPredictStandardErrors(t *testing.T) {
 	}
 	for _, row := range rows {
 		e, sample := cellNumber(t, row, "stderr"), cellNumber(t, row, "sample_stderr")
-		if !(e > 0) || math.Abs(sample*sample-e*e-m.Noise()*m.Noise()) > 1e-9*sample*sample {
-			t.Fatalf("row %v, noise %v", row, m.Noise())
+		noise, err := m.TaskNoise(row["task"])
+		if err != nil || !(e > 0) || math.Abs(sample*sample-e*e-noise*noise) > 1e-9*sample*sample {
+			t.Fatalf("row %v, noise %v, %v", row, noise, err)
 		}
 	}
 }
@@ -179,7 +180,7 @@ func TestModelShow(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"version 4, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 2", "pressure", model.ConstantFeature, "Standard deviations"} {
+	for _, want := range []string{"version 5, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 2", "pressure", model.ConstantFeature, "Standard deviations"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}

@@ -29,7 +29,7 @@ the table: the task and the prediction.
 With --standard-errors there are two more columns. stderr is the standard error of
 the expected target: what the training rows of the task leave open about its
 coefficients, and what those of all tasks leave open about what tasks share.
-sample_stderr adds the noise: a single target is within 1.96 of them of the
+sample_stderr adds the noise of the task: a single target is within 1.96 of them of the
 prediction in 95 of 100 cases. Both are empty where the model does not know these
 errors: one that is very large, or made from a problem file.`
 
@@ -174,7 +174,11 @@ func (f *predictFlags) writePredictions(out *atomicfile.File, m *model.Model, t 
 			if err != nil {
 				return err
 			}
-			record = append(record, number(e), number(math.Hypot(e, m.Noise())))
+			noise, err := m.TaskNoise(task)
+			if err != nil {
+				return err
+			}
+			record = append(record, number(e), number(math.Hypot(e, noise)))
 		}
 		if err := w.Write(record); err != nil {
 			return err

@@ -13,6 +13,7 @@ type Task struct {
 	Z    []float64 // m x w
 	Y    []float64 // m
 	Rest float64   // y'y less that of Y
+	Rows int       // that it was made of
 }
 
 // blockRows is the number of rows that are turned into a triangle at once.
@@ -63,7 +64,7 @@ func (c *Compressor) Task() Task {
 		c.triangle()
 	}
 	m, s := min(c.n, c.w), c.w+1
-	t := Task{Z: make([]float64, m*c.w), Y: make([]float64, m)}
+	t := Task{Z: make([]float64, m*c.w), Y: make([]float64, m), Rows: c.seen}
 	for i := range m {
 		copy(t.Z[i*c.w:][:c.w], c.rows[i*s:])
 		t.Y[i] = c.rows[i*s+c.w]

@@ -70,7 +70,10 @@ type Posterior struct {
 	Mean  []float64 // w
 	Cover []float64 // its covariance over noise, w x w; zero for a mean that is known
 	S     []float64 // covariance of deviations over noise, w x w
-	Noise float64   // variance
+	Noise float64   // variance that the others are in units of: that of all tasks, unless they differ
+	Known float64   // degrees of freedom to which it is; 0 if that is not known
+	// Unlike says how tasks differ by their noise; zero if they do not.
+	Unlike Noise
 	// Doubt is the covariance of the loadings, by columns, and of the logarithms of Intercept and
 	// Spread; nil takes them as known.
 	Doubt *mat.SymDense
@@ -78,8 +81,8 @@ type Posterior struct {
 
 // Of returns the coefficients of a task by its rows, and their covariance unless
 // that is not wanted: that of a linear mixed model with the error of the mean (Henderson 1975), and
-// to first order what Doubt adds to it (Kackar and Harville 1984). ok is false if rounding
-// leaves no solution.
+// to first order what Doubt adds to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
+// rest is too small by as much again (Prasad and Rao 1990). ok is false if rounding leaves no solution.
 func (p *Posterior) Of(t *Task, covariance bool) (theta, cov []float64, ok bool) {
 	w := p.W
 	k, ok := t.Whiten(p.S, w)
@@ -105,7 +108,7 @@ func (p *Posterior) Of(t *Task, covariance bool) (theta, cov []float64, ok bool)
 		j := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
 		dense := mat.DenseCopyOf(p.Doubt)
-		addQuadratic(cov, j.Data, w, dense.RawMatrix().Data, n, 1)
+		addQuadratic(cov, j.Data, w, dense.RawMatrix().Data, n, 2)
 	}
 	return theta, cov, true
 }

@@ -18,7 +18,8 @@ type shape struct {
 	rank, clusters  int     // low rank_t lies in so many directions, or is one of so many vectors
 	low             float64 // of low rank_t
 	noise           float64
-	heavy           bool // noise has Student's t distribution with 3 degrees of freedom
+	uneven          float64 // standard deviation of the logarithm of a task's own noise, about that of noise
+	heavy           bool    // noise has Student's t distribution with 3 degrees of freedom
 }
 
 // heldRows is the number of rows of a task held out of drawn tables: many, so that
@@ -35,8 +36,8 @@ type population struct {
 
 // A task is what one task has of its own.
 type task struct {
-	level  float64
-	slopes []float64
+	level, noise float64
+	slopes       []float64
 }
 
 func (s shape) population(rng *rand.Rand) *population {
@@ -56,7 +57,7 @@ func (p *population) normals(n int, deviation float64) []float64 {
 }
 
 func (p *population) task() task {
-	t := task{level: 3 + p.intercept*p.rng.NormFloat64(), slopes: p.normals(p.features, p.slopes)}
+	t := task{level: 3 + p.intercept*p.rng.NormFloat64(), noise: p.noise, slopes: p.normals(p.features, p.slopes)}
 	b := p.normals(p.rank, 1)
 	for i := range b {
 		b[i] /= math.Sqrt(float64(p.rank))
@@ -70,6 +71,9 @@ func (p *population) task() task {
 		for i, v := range b {
 			t.slopes[j] += v * p.directions[i*p.features+j]
 		}
+	}
+	if p.uneven > 0 {
+		t.noise *= math.Exp(p.uneven * p.rng.NormFloat64())
 	}
 	p.drawn++
 	return t
@@ -95,7 +99,7 @@ func (p *population) sample(t task) (x []float64, mean, y float64) {
 		}
 		e /= math.Sqrt(square / 3)
 	}
-	return x, mean, mean + p.noise*e
+	return x, mean, mean + t.noise*e
 }
 
 // generate draws a table.

@@ -77,6 +77,12 @@ var generated = []struct {
 	{"tiny", shape{tasks: 8, train: 6, features: 3, intercept: 1, shared: 0.6, slopes: 0.3, noise: 1}.generate},
 	{"unbalanced", shape{tasks: 40, train: 1, most: 500, features: 6, intercept: 1, shared: 0.5, rank: 1, low: 0.6, noise: 1.5}.generate},
 	{"trend", trend},
+	{"uneven-mild", shape{tasks: 50, train: 25, features: 8, intercept: 1, shared: 0.4, rank: 1, low: 0.5, noise: 1, uneven: 0.3}.generate},
+	{"uneven-levels", shape{tasks: 60, train: 10, features: 6, intercept: 1, shared: 0.4, noise: 1, uneven: 1}.generate},
+	{"uneven-slopes", shape{tasks: 40, train: 40, features: 6, intercept: 1, shared: 0.4, slopes: 0.4, noise: 1, uneven: 0.7}.generate},
+	{"uneven-short", shape{tasks: 80, train: 14, features: 16, intercept: 1, shared: 0.3, rank: 2, low: 0.5, noise: 1, uneven: 0.7}.generate},
+	{"uneven-middle", shape{tasks: 60, train: 20, features: 10, intercept: 1, shared: 0.4, rank: 2, low: 0.5, noise: 1, uneven: 0.7}.generate},
+	{"uneven-long", shape{tasks: 40, train: 60, features: 12, intercept: 1, shared: 0.3, rank: 2, low: 0.5, noise: 1, uneven: 1}.generate},
 }
 
 // trend draws yearly measurements of people who start and grow differently: a person's

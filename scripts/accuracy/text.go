@@ -21,8 +21,9 @@ The others are each task's mean; ridge regression on all rows; the same with an 
 for each task that is shrunk by a strength of its own; one ridge regression a task with a free intercept
 (strength by task, or one for all: the better on the held-out rows is shown); linear mixed models with random
 intercepts, also with a random slope of the first feature or of all (statsmodels; the best that ended
-within 60 s is shown); and boosted trees with the task as a category. All choose their
-strengths by leave-one-out, or restricted maximum likelihood, on the rows for training.
+within 60 s of processor time is shown); and boosted trees with the task as a category. All choose their
+strengths by leave-one-out, or restricted maximum likelihood, on the rows for training. The tables named uneven have
+seeds 71 to 75, and so have the intervals below; the others 1 to 5.
 
 The numbers are root mean square errors on held-out rows divided by that of **the best of
 the others for the same seed**, medians over the seeds; below 1 is better than all of them. "Best of
@@ -46,8 +47,8 @@ const explained = `
 const times = `
 ## Seconds
 
-Medians over the seeds, cross-validation included; the others on one thread, ` + "`fit`" + ` on
-as many as there are, each beside other work on two processors: to the order of magnitude.
+Medians over the seeds, cross-validation included: the others on one thread; ` + "`fit`" + ` on two processors that
+had some twenty other jobs to do. With less beside it, it took about a tenth of what is shown here.
 
 `
 
@@ -57,7 +58,8 @@ const covered = `
 How many of the 95 % intervals of ` + "`predict --standard-errors`" + ` (1.96 standard errors to both sides) hold what they
 should, in percent, on drawn data: the expected target (how sure is the mean?) and a single target
 (where will the next row be?), for tasks of the table that was fitted and for new ones that ` + "`adapt`" + ` added from few rows.
-For these also the RMSE of predictions of single targets, whose noise is 1, and that of each task's mean.
+For these also the RMSE of predictions of single targets, whose noise is 1, and that of each task's mean. Twelve tasks do not always
+show that they differ in two directions: where fewer are found, intervals are too narrow.
 
 `
 

@@ -1,0 +1,137 @@
+package mixed
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Noise says how the variance v of the noise differs between tasks,
+//
+//	Scale / v ~ chi^2(Freedom) / Freedom,
+//
+// as in Smyth (2004). A Freedom of 0 stands for infinitely many: v is Scale for all.
+type Noise struct{ Scale, Freedom float64 }
+
+// A Scatter is what the rows of a task say about the variance v of its noise: as much as
+// Freedom independent residuals of mean square Square would. Its likelihood is
+//
+//	v^(-Freedom/2) exp(-Freedom Square / 2 v).
+type Scatter struct{ Freedom, Square float64 }
+
+// Posterior returns the variance of the noise of a task by its scatter, 1 over the mean of 1/v, and to how
+// many degrees of freedom it is known.
+func (n Noise) Posterior(s Scatter) (variance, freedom float64) {
+	if n.Freedom == 0 {
+		return n.Scale, math.Inf(1)
+	}
+	freedom = n.Freedom + s.Freedom
+	return (n.Freedom*n.Scale + s.Freedom*s.Square) / freedom, freedom
+}
+
+// Normal95 is the 97.5 % quantile of the normal distribution.
+const Normal95 = 1.959963984540054
+
+// Interval95 is the 97.5 % quantile of Student's t over Normal95: 95 % lie within Normal95 times it of estimated
+// standard deviations. A freedom of 0 stands for infinitely many degrees.
+func Interval95(freedom float64) float64 {
+	if freedom == 0 || freedom > 1e6 {
+		return 1
+	}
+	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975) / Normal95
+}
+
+// Likelihood returns the logarithm of that of a scatter, v integrated out, with its
+// first and second derivatives by the logarithm of Scale.
+func (n Noise) Likelihood(s Scatter) (value, slope, curvature float64) {
+	d, dq := s.Freedom, s.Freedom*s.Square
+	if n.Freedom == 0 {
+		value = -d/2*math.Log(n.Scale) - dq/(2*n.Scale)
+		return value, (dq/n.Scale - d) / 2, -dq / (2 * n.Scale)
+	}
+	f := n.Freedom
+	prior, both := f*n.Scale, f*n.Scale+dq
+	gamma, _ := math.Lgamma((f + d) / 2)
+	less, _ := math.Lgamma(f / 2)
+	value = gamma - less + f/2*math.Log(prior/2) - (f+d)/2*math.Log(both/2)
+	return value, f/2 - (f+d)/2*prior/both, -(f + d) / 2 * prior * dq / (both * both)
+}
+
+// Weigh returns the task with its rows weighed.
+func (t *Task) Weigh(weight float64) Task {
+	out := Task{Z: append([]float64(nil), t.Z...), Y: append([]float64(nil), t.Y...), Rest: t.Rest * weight, Rows: t.Rows}
+	floats.Scale(math.Sqrt(weight), out.Z)
+	floats.Scale(math.Sqrt(weight), out.Y)
+	return out
+}
+
+// Scatter returns what the rows of a task say about the variance of its noise, near that with which the task was
+// whitened to k. With H = V^-1 of all of them and the residual e = H (y - Z mean), the derivatives of their
+// log likelihood by log v are
+//
+//	(e'e / v - tr H) / 2,  and, expected, -tr H^2 / 2:
+//
+// the square e'e / tr H is that of Henderson's residuals by their degrees of freedom, where the first is
+// zero, and the Freedom gives the second.
+func (t *Task) Scatter(k *White, mean, s []float64) Scatter {
+	m, w := len(t.Y), len(mean)
+	rest := float64(t.Rows - m)
+	trace, squares := rest, rest
+	g := k.Pull(mean)
+	deviation := make([]float64, w)
+	square := t.Rest
+	if m > 0 {
+		blas64.Gemv(blas.NoTrans, 1, Square(s, w), vector(g), 0, vector(deviation))
+		for i, y := range t.Y {
+			row := t.Z[i*w:][:w]
+			e := y - floats.Dot(row, mean) - floats.Dot(row, deviation)
+			square += e * e
+		}
+		// I - K S K' has the eigenvalues of V^-1.
+		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K}
+		ks := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
+		h := Square(make([]float64, m*m), m)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, km, Square(s, w), 0, ks)
+		blas64.Gemm(blas.NoTrans, blas.Trans, -1, ks, km, 0, h)
+		for i := range m {
+			h.Data[i*m+i]++
+			trace += h.Data[i*m+i]
+		}
+		squares += floats.Dot(h.Data, h.Data)
+	}
+	if trace == 0 {
+		return Scatter{}
+	}
+	return Scatter{squares, square / trace}
+}
+
+// noiseRounds is how often the variance of the noise of a task and its coefficients follow one another.
+const noiseRounds = 20
+
+// Settle returns the task weighed by its own noise, the variance of that, and to how many degrees of freedom
+// it is known (0 if that is not known); ok is false if rounding leaves no solution.
+func (p *Posterior) Settle(t *Task) (weighed Task, variance, freedom float64, ok bool) {
+	if p.Unlike.Freedom == 0 {
+		return *t, p.Noise, p.Known, true
+	}
+	weight := p.Noise / p.Unlike.Scale
+	for range noiseRounds {
+		weighed = t.Weigh(weight)
+		k, ok := weighed.Whiten(p.S, p.W)
+		if !ok {
+			return weighed, 0, 0, false
+		}
+		s := weighed.Scatter(&k, p.Mean, p.S)
+		s.Square /= weight
+		variance, freedom = p.Unlike.Posterior(s)
+		last := weight
+		weight = p.Noise / variance
+		if math.Abs(math.Log(weight/last)) < 1e-3 {
+			break
+		}
+	}
+	return weighed, variance, freedom, true
+}
