@@ -88,10 +88,29 @@ func (f *fitter) words() string {
 		s = append(s, fmt.Sprintf("On held-out rows %s has an RMSE %s below that of the best simpler method, %s%s.", ours, percent(gain), v.Other, interval))
 	case v.High < 0:
 		s = append(s, fmt.Sprintf("On held-out rows a simpler method, %s, has an RMSE %s below that of %s%s: use it.", v.Other, percent(gain), ours, interval))
-	default:
+	case max(-low, high) <= alike:
 		s = append(s, fmt.Sprintf("On held-out rows %s is as good as %s: their RMSE differs by %s%s.", v.Other, ours, percent(math.Abs(gain)), interval))
+	default: // also where there is a single task, and no interval
+		s = append(s, fmt.Sprintf("The held-out rows do not tell whether %s or %s is better: the RMSE of the former is %s.", ours, v.Other, versus(gain, low, high)))
 	}
 	return strings.Join(append(s, f.explanation()...), " ")
+}
+
+// alike is by what part of each other two RMSE may differ, with their interval, and still count as the same.
+const alike = 0.05
+
+// versus says by what part an RMSE is below another, or above it.
+func versus(gain, low, high float64) string {
+	side := func(v float64) string {
+		if v < 0 {
+			return percent(-v) + " above"
+		}
+		return percent(v) + " below"
+	}
+	if math.IsNaN(low) {
+		return side(gain) + " the latter's"
+	}
+	return fmt.Sprintf("%s the latter's (95 %% interval %s to %s)", side(gain), side(low), side(high))
 }
 
 // explanation says what the choice of the model means.
