@@ -13,6 +13,7 @@ import (
 // adapted from few rows, in 92.5 to 97.5 of 100 cases: means over simulated tables of the model's own form, whose standard
 // errors are about half a percent.
 func TestCoverage(t *testing.T) {
+	inFull(t)
 	for _, s := range []struct{ tasks, features, rows, tables int }{{40, 8, 20, 8}, {12, 20, 30, 12}, {100, 6, 10, 8}} {
 		var known, response, fresh rate
 		for seed := range uint64(s.tables) {

@@ -49,3 +49,11 @@ func checkClose(t *testing.T, what string, got, want []float64) {
 		}
 	}
 }
+
+// inFull skips with -short what takes long and does not depend on tags or tiers, nor on goroutines.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long; run without -short")
+	}
+}

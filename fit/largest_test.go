@@ -13,8 +13,9 @@ import (
 // information are large; with several loadings, whose information is joint; and with more
 // features than rows.
 func TestLargestMessage(t *testing.T) {
+	inFull(t)
 	w := weights(t, "ring", 3, topology.Metropolis)
-	for _, c := range []struct{ features, rank, rows int }{{270, 2, 24}, {56, 7, 24}, {1200, 0, 4}} {
+	for _, c := range []struct{ features, rank, rows int }{{205, 2, 24}, {56, 7, 24}, {1200, 0, 4}} {
 		_, taps := tapped(t, w, func(net *consensus.Network) (*outcome, error) {
 			g := net.Hosted()[0]
 			tab, x := emptyTable(t, c.features), make([]float64, c.features)

@@ -57,6 +57,7 @@ func (w *world) errorOf(t *testing.T, tab *dataset.Table, c Config) float64 {
 // Where tasks differ by their noise, a fit is nearly as good as one that is told the variances, and their noise is known to
 // what the rows say; where they do not, it is that of equal noise, to the last bit.
 func TestNoiseOfTasks(t *testing.T) {
+	inFull(t)
 	for seed := range uint64(3) {
 		w, noise := newWorld(seed, 6), map[string]float64{}
 		tab, weights := w.uneven(t, "t", 40, 24, 0.8, noise)
@@ -97,6 +98,7 @@ func TestNoiseOfTasks(t *testing.T) {
 // 95 % intervals of single targets hold them in quiet tasks and in noisy ones, and in new ones, in 91 to 98 of 100 cases: the
 // noise here is lognormal, and the prior is not.
 func TestNoiseCoverage(t *testing.T) {
+	inFull(t)
 	hits := map[string]*rate{}
 	for seed := range uint64(6) {
 		w, noise := newWorld(seed+50, 5), map[string]float64{}

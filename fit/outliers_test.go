@@ -22,6 +22,7 @@ func spoilt(t *testing.T, tab *dataset.Table, rows int, seed uint64) *dataset.Ta
 // One target in a hundred far off, in tasks that differ by their level alone, is no reason for a
 // representation; and where there is one, such rows do not take it away. The report counts them.
 func TestOutliersMakeNoRank(t *testing.T) {
+	inFull(t)
 	for seed := range uint64(4) {
 		k := newTruth(seed, 8, 1)
 		for j := range k.v {
