@@ -77,6 +77,7 @@ func TestAcceleratedBehaviour(t *testing.T) {
 // node with all of them finds: with few rounds diffusion ends between the nodes'
 // minimisers, and says so; tracking ends at it.
 func TestTrackingUnderNoise(t *testing.T) {
+	inFull(t)
 	codec, err := consensus.ParseCodec("int8")
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +115,7 @@ func TestTrackingUnderNoise(t *testing.T) {
 // TestUnevenLoads has nodes of 1 to 80 tasks, and one node with coefficients ten times
 // as large, where everything without acceleration stalls.
 func TestUnevenLoads(t *testing.T) {
+	inFull(t)
 	codec, err := consensus.ParseCodec("int8")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 // condition number must not matter. Medians over three seeds agree within three
 // iterations and a tenth.
 func TestScaledBehaviour(t *testing.T) {
+	inFull(t)
 	for _, c := range []struct {
 		kappa, step float64
 		rounds      int
@@ -40,6 +41,7 @@ func TestScaledBehaviour(t *testing.T) {
 // the nodes drive one another around the solution: the damping must find a step
 // that converges. Tracking the gradient needs two rounds for the full step.
 func TestLittleMixing(t *testing.T) {
+	inFull(t)
 	for _, kappa := range []float64{1.5, 10} {
 		scaled := iterationsTo(t, kappa, difalt.Options{Method: difalt.ScaledDiffusion, Rounds: 1})
 		if scaled[2] < 0 || scaled[2] > 240 {
@@ -86,6 +88,7 @@ func iterationsTo(t *testing.T, kappa float64, o difalt.Options) [3]int {
 // TestSilence: an event trigger that the scaled and accelerated methods accept costs at
 // most twice the iterations, and spares messages.
 func TestSilence(t *testing.T) {
+	inFull(t)
 	for _, method := range []difalt.Method{difalt.ScaledDiffusion, difalt.GradientTracking, difalt.Accelerated, difalt.AcceleratedTracking} {
 		for seed, graph := range []string{"er:0.5", "ring", "er:0.5", "ring"} {
 			s := conditioned(uint64(seed+1), 10, 60, 100, 3, 25, 3)

@@ -96,6 +96,7 @@ func (v *spied) sensitivities(t *testing.T) (values []float64, free int) {
 // two tasks of four rows it is all but rotations; for one of ten tasks of eight rows, fewer
 // than half even if all messages are known to six digits.
 func TestDetermined(t *testing.T) {
+	inFull(t)
 	o := spyOptions(difalt.ScaledDiffusion, "none", 40)
 	values, free := spy(t, problemFor(2, 4, 8), victim, o).sensitivities(t)
 	if free != 60 || values[free-1] < 1e-6 || values[free] > 1e-7 {

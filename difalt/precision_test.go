@@ -100,6 +100,7 @@ func TestMixedPrecision(t *testing.T) {
 // From a start that knows nothing of the weakest direction, runs find it by chance, with
 // float64 and with a copy; neither takes longer.
 func TestMixedPrecisionFromAPoorStart(t *testing.T) {
+	inFull(t)
 	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
 	took := map[bool]int{}
 	for seed := range uint64(12) {

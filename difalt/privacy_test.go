@@ -192,6 +192,7 @@ func (v *spied) secrets() (rows, coefficients [][]float64) {
 // TestNothingVerbatim looks for data in all bytes that a node sends, and for the same data
 // in bytes to which they have been added.
 func TestNothingVerbatim(t *testing.T) {
+	inFull(t)
 	s := problemFor(3, 30, 30)
 	everyMethod(t, 6, func(t *testing.T, o difalt.Options) {
 		v := spy(t, s, victim, o)

@@ -67,6 +67,7 @@ func TestDivergence(t *testing.T) {
 
 // TestNoFalseDivergence runs what is slow, noisy, started at the solution, or exact.
 func TestNoFalseDivergence(t *testing.T) {
+	inFull(t)
 	s, net := small(t)
 	solved, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2})
 	if err != nil {

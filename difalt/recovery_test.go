@@ -286,6 +286,7 @@ func sameMessages(t *testing.T, a, b haul) (worst float64) {
 // is at least half of their distance for one of them. With a codec that needs the same
 // bits, signs do, in which case all bytes are the same.
 func TestRowsNotDetermined(t *testing.T) {
+	inFull(t)
 	everyMethod(t, 12, func(t *testing.T, o difalt.Options) {
 		for _, tasks := range []int{1, 4} {
 			s := problemFor(tasks, 20, 12)

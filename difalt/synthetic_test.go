@@ -183,3 +183,11 @@ func deal(s *synthetic, counts []int) *synthetic {
 	dealt.rebuild()
 	return dealt
 }
+
+// inFull skips with -short what takes long and is about numbers, not about goroutines.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long; run without -short")
+	}
+}
