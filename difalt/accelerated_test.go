@@ -178,25 +178,11 @@ func TestTrackingWhenNoiseShows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snap, err := interrupted(t, s.Problem, net, o, at).Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := interrupted(t, s.Problem, net, o, at)
 		if net, err = consensus.New(w, nil); err != nil {
 			t.Fatal(err)
 		}
-		second, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer second.Close()
-		if err := second.Restore(snap); err != nil {
-			t.Fatal(err)
-		}
-		got, err := second.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := restored(t, s.Problem, net, o, first)
 		if got.Last.Compute = want.Last.Compute; got.Last != want.Last || got.Status != want.Status {
 			t.Errorf("interrupted in iteration %d: ends as %v at %+v, want %+v", at, got.Status, got.Last, want.Last)
 		}

@@ -204,32 +204,7 @@ func TestCompressedSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer first.Close()
-		for range 17 {
-			if _, err := first.Step(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		snap, err := first.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer second.Close()
-		if err := second.Restore(snap); err != nil {
-			t.Fatal(err)
-		}
-		got, err := second.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := restored(t, s.Problem, net, o, interrupted(t, s.Problem, net, o, 17))
 		want.Last.Compute, got.Last.Compute = 0, 0
 		if got.Last != want.Last {
 			t.Errorf("%v: resumed run ends at %+v, want %+v", method, got.Last, want.Last)

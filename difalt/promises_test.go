@@ -114,6 +114,28 @@ func interrupted(t *testing.T, p *difalt.Problem, net *consensus.Network, o difa
 	return solver
 }
 
+// restored runs another solver from a snapshot of one to its end.
+func restored(t *testing.T, p *difalt.Problem, net *consensus.Network, o difalt.Options, first *difalt.Solver) *difalt.Result {
+	t.Helper()
+	snap, err := first.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := difalt.NewSolver(p, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if err := second.Restore(snap); err != nil {
+		t.Fatal(err)
+	}
+	res, err := second.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
 // TestInterruptedIteration cancels runs in the observer, in the middle of an iteration:
 // whether they go on or are restored from a snapshot, they compute the same bits.
 func TestInterruptedIteration(t *testing.T) {

@@ -84,22 +84,7 @@ func TestInitCompute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snap, err := first.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer second.Close()
-		if err := second.Restore(snap); err != nil {
-			t.Fatal(err)
-		}
-		after, err := second.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := restored(t, s.Problem, net, o, first)
 		if before.InitCompute <= 0 || after.InitCompute != before.InitCompute || before.InitTraffic != after.InitTraffic {
 			t.Errorf("%v: the initialisation took %v and sent %+v, in the restored run %v and %+v", method, before.InitCompute, before.InitTraffic, after.InitCompute, after.InitTraffic)
 		}

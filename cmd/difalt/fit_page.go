@@ -146,7 +146,7 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
 		Gain:   strings.ReplaceAll(r.Verdict.Text, " %", "\u00a0%"),
 	}
 	if len(r.Tried) > 0 {
-		p.Tried = [][]string{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on the mean"}}
+		p.Tried = [][]string{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on mean"}}
 		for i, b := range r.Tried {
 			p.Tried = append(p.Tried, candidateCells(&b))
 			if b.Rank == r.Chosen.Rank && math.IsInf(b.Ridge, 1) == math.IsInf(r.Chosen.Ridge, 1) {

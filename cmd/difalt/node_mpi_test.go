@@ -86,7 +86,7 @@ func TestMPISameBits(t *testing.T) {
 		if code := p.code(t, time.Minute); code != 0 {
 			t.Fatalf("%s: exit code %d: %s", what, code, tail(p))
 		}
-		if n := strings.Count(p.out.String(), "held-out MAE"); n != 1 {
+		if n := strings.Count(p.out.String(), "mean of the task"); n != 1 {
 			t.Errorf("%s: %d reports: %s", what, n, p.out.String())
 		}
 		f.sameBits(t, what, f.whole(t, "ring", flags...))
