@@ -261,7 +261,7 @@ func expect(before, length int) int { return max(length, before/2, consensus.Hea
 
 // await waits for the first n requests.
 func (t *Transport) await(ctx context.Context, n int) error {
-	open, err := wait(ctx, n, t.c.requests, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
+	open, err := t.world.wait(ctx, n, t.c.requests, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
 	t.note(nil, time.Time{})
 	if err == nil || ctx.Err() != nil {
 		return err

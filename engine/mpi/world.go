@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 	"unsafe"
@@ -32,6 +33,7 @@ type World struct {
 	rank, size int
 	pending    bool         // a transport waits for somebody
 	keep       []*Transport // memory that MPI may still write to
+	yielded    time.Time
 }
 
 var world *World
@@ -72,6 +74,7 @@ const (
 	tries   = 20 // of a call from Go
 	eager   = 2 * time.Millisecond
 	laziest = time.Millisecond
+	slice   = 8 * time.Millisecond
 	tick    = 100 * time.Millisecond // what a pause of this process counts at most
 )
 
@@ -79,10 +82,11 @@ var errLate = errors.New("late")
 
 // wait waits until n requests are complete. It returns ctx.Err(), errLate, or what MPI
 // says of request number open; then it can be called again. idle is called now and then.
-func wait(ctx context.Context, n int, requests *C.MPI_Request, patience time.Duration, idle func(waited time.Duration)) (open int, err error) {
+func (w *World) wait(ctx context.Context, n int, requests *C.MPI_Request, patience time.Duration, idle func(waited time.Duration)) (open int, err error) {
 	var waited time.Duration
 	last := time.Now()
 	for {
+		w.yield(last)
 		var at C.int
 		code := C.difalt_test(C.int(n), requests, tries, &at)
 		if err := check(code); err != nil || int(at) == n {
@@ -103,6 +107,16 @@ func wait(ctx context.Context, n int, requests *C.MPI_Request, patience time.Dur
 			idle(waited)
 		}
 		time.Sleep(min(waited/32, laziest))
+	}
+}
+
+// yield lets the scheduler of Go run something else, some time before it would insist: from
+// a goroutine that has run for 10 ms it takes the processor away in every call of C, and that
+// takes longer than a round.
+func (w *World) yield(now time.Time) {
+	if now.Sub(w.yielded) > slice {
+		runtime.Gosched()
+		w.yielded = now
 	}
 }
 
@@ -158,7 +172,7 @@ func (w *World) gather(ctx context.Context, own hello, patience time.Duration) (
 	collect := func(code C.int, r *C.MPI_Request) error {
 		err := check(code)
 		if err == nil {
-			_, err = wait(ctx, 1, r, patience, nil)
+			_, err = w.wait(ctx, 1, r, patience, nil)
 		}
 		if w.pending = err != nil; errors.Is(err, errLate) {
 			err = fmt.Errorf("mpi: not all of the %d processes are there after %v", w.size, patience)
@@ -199,7 +213,7 @@ func (w *World) Leave(code int, patience time.Duration) {
 	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
 	err := check(C.difalt_barrier(request))
 	if err == nil && !w.pending {
-		_, err = wait(context.Background(), 1, request, patience, nil)
+		_, err = w.wait(context.Background(), 1, request, patience, nil)
 	}
 	if err == nil && !w.pending {
 		err = check(C.MPI_Finalize())
