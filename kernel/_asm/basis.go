@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -18,43 +17,41 @@ func basisRows(t isa, cols int) int {
 	return 2
 }
 
-// basisStreams returns how many lines mulBasis prefetches with every eight features of
-// four rows, each from another stream: as many as it reads meanwhile, or a little
-// less. Package tile has the same numbers, and its type prefetch says why.
-func basisStreams(f32 bool) int {
-	if f32 {
-		return 2
-	}
-	return 3
-}
-
-// mulBasis emits A = X U for groups of cols columns each: rows x cols dot
-// products along d at a time, summed at the end.
-func mulBasis(t isa, cols int, f32 bool) {
-	typ, suffix, size := elem(f32)
+// mulBasis emits A = X U for groups of cols columns each, or A = A0 + X U for samples of
+// 16 bits: rows x cols dot products along d at a time, summed at the end.
+func mulBasis(t isa, cols int, x *samples) {
 	height := basisRows(t, cols)
-	signature := fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)", typ)
-	lines := fmt.Sprint(basisStreams(f32))
-	twice := t == avx512 // AVX2 has tiles of two rows, which prefetch every line twice anyway
+	a0, prefetch := "", "apart, pace int"
+	lines := fmt.Sprint(x.basisStreams)
+	if x == samples16 {
+		a0 = "a0 *float64, lda0 int, "
+	}
+	// AVX2 has tiles of two rows, which prefetch every line twice anyway.
+	twice := t == avx512 && x != samples16
 	if twice {
-		signature = strings.TrimSuffix(signature, ")") + ", twice bool)"
+		prefetch += ", twice bool"
 		lines += ", or twice as many,"
 	}
-	text(fmt.Sprintf("mulBasis%s_%dx%d", suffix, height, cols), t, signature,
-		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of 8. "+
-			"It prefetches %s lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.", cols, lines))
+	text(fmt.Sprintf("mulBasis%s_%dx%d", x.suffix, height, cols), t,
+		fmt.Sprintf("func(a *float64, lda int, %sx *%s, ldx int, u *%s, ldu int, n, d, groups int, next uintptr, %s)", a0, x.typ, x.in.typ, prefetch),
+		fmt.Sprintf("works like mulBasis%sGeneric for groups*%d columns, n >= 2, d a multiple of %d. "+
+			"It prefetches %s lines, apart bytes from each other, for every %d features of 4 rows, and moves on by pace bytes.", x.generic, cols, x.step(), lines, x.step()))
 
-	b := basisTile{t: t, cols: cols, f32: f32, size: size}
-	b.ldx = bytesParam("ldx", f32)
-	ldu := bytesParam("ldu", false)
+	b := basisTile{t: t, cols: cols, x: x}
+	b.ldx = bytesParam("ldx", x.size)
+	ldu := bytesParam("ldu", x.in.size)
 	b.us = newRows(GP64(), ldu, cols)
 	b.xs = newRows(GP64(), b.ldx, height)
 	b.pf, b.apart = param("next"), param("apart")
-	b.sum = t.newReducer()
+	if x == samples16 {
+		b.result = newCorrected(t)
+	} else {
+		b.result = &products{t: t, sum: t.newReducer()}
+	}
 
 	b.first = AllocLocal(8)
-	x := param("x")
-	MOVQ(x, b.first)
+	start := param("x")
+	MOVQ(start, b.first)
 
 	b.pace = AllocLocal(16)
 	pace := param("pace")
@@ -71,7 +68,7 @@ func mulBasis(t isa, cols int, f32 bool) {
 	b.emit("", height)
 	Label("twice")
 	b.far = GP64()
-	IMUL3Q(I32(basisStreams(f32)), b.apart, b.far)
+	IMUL3Q(I32(x.basisStreams), b.apart, b.far)
 	ADDQ(b.pf, b.far)
 	b.twice = true
 	b.emit("twice", height)
@@ -118,8 +115,7 @@ func (b basisTile) emit(prefix string, height int) {
 type basisTile struct {
 	t      isa
 	cols   int
-	f32    bool
-	size   int
+	x      *samples
 	ldx    reg.GPVirtual
 	xs, us rows          // running along d
 	pf     reg.GPVirtual // next line to prefetch in the first stream
@@ -127,14 +123,21 @@ type basisTile struct {
 	twice  bool          // twice as many streams, far being the first of the others
 	far    reg.GPVirtual
 	first  Mem // the first row
-	pace   Mem // how far 8 features of 4 and of 2 rows move on
-	sum    reducer
+	pace   Mem // how far a round of 4 and of 2 rows moves on
+	result result
+}
+
+// A result is where a tile stores its sums.
+type result interface {
+	begin()                           // with the first group of columns
+	store(acc [][]vector, height int) // the sums of a group, and move on to the next one
+	move(rows int)                    // on, or back
 }
 
 // back goes back by one row: a row that is left over is taken together with rows
 // that are done already, and the same numbers are stored once more.
 func (b basisTile) back() {
-	SUBQ(Imm(8), mem("a"))
+	b.result.move(-1)
 	SUBQ(b.ldx, mem("x"))
 	INCQ(mem("n"))
 }
@@ -143,8 +146,9 @@ func (b basisTile) back() {
 // next rows.
 func (b basisTile) block(prefix string, height int) {
 	label := func(s string) string { return fmt.Sprintf("%s%s%d", prefix, s, height) }
-	acc := make([][]reg.VecVirtual, b.cols) // by columns
-	u, a := param("u"), param("a")
+	acc := make([][]vector, b.cols) // by columns
+	u := param("u")
+	b.result.begin()
 	left := AllocLocal(8)
 	groups := param("groups")
 	MOVQ(groups, left)
@@ -156,25 +160,25 @@ func (b basisTile) block(prefix string, height int) {
 	MOVQ(mem("x"), b.xs.base)
 	MOVQ(u, b.us.base)
 	k := param("d")
-	SHRQ(U8(3), k)
+	SHRQ(U8(log2(b.x.step())), k)
 	loop(label("dot"), k, func() { b.dots(acc, height) })
-	b.store(acc, height, a, bytesParam("lda", false))
+	b.result.store(acc, height)
 	for range b.cols {
 		ADDQ(b.us.step, u)
 	}
 	DECQ(left)
 	JNZ(LabelRef(label("group")))
-	ADDQ(I32(8*height), mem("a"))
+	b.result.move(height)
 	for range height {
 		ADDQ(b.ldx, mem("x"))
 	}
 	SUBQ(I32(height), mem("n"))
 }
 
-// dots adds the products of eight features, and prefetches its share.
-func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
+// dots adds the products of a round of features, and prefetches its share.
+func (b basisTile) dots(acc [][]vector, height int) {
 	request := func(base reg.GPVirtual) {
-		for i := range basisStreams(b.f32) {
+		for i := range b.x.basisStreams {
 			m := Mem{Base: base}
 			if i > 0 {
 				m.Index, m.Scale = b.apart, uint8(i)
@@ -187,60 +191,72 @@ func (b basisTile) dots(acc [][]reg.VecVirtual, height int) {
 	if b.twice {
 		request(b.far)
 	}
-	for k := 0; k < 8; k += b.t.lanes {
+	in := b.x.in
+	for k := 0; k < b.x.step(); k += in.lanes(b.t) {
 		if height > b.cols { // keep the shorter side in registers
 			u := b.t.vecs(b.cols)
 			for j := range u {
-				VMOVUPD(b.us.at(j, 8*k), u[j])
+				in.move(b.us.at(j, in.size*k), u[j])
 			}
 			for i := range height {
 				x := b.t.vec()
-				b.t.load(b.xs.at(i, b.size*k), x, b.f32)
+				b.x.load(b.xs.at(i, b.x.size*k), x)
 				for j := range u {
-					VFMADD231PD(x, u[j], acc[j][i])
+					in.fma(x, u[j], acc[j][i])
 				}
 			}
 			continue
 		}
 		x := b.t.vecs(height)
 		for i := range x {
-			b.t.load(b.xs.at(i, b.size*k), x[i], b.f32)
+			b.x.load(b.xs.at(i, b.x.size*k), x[i])
 		}
 		for j := range acc {
 			u := b.t.vec()
-			VMOVUPD(b.us.at(j, 8*k), u)
+			in.move(b.us.at(j, in.size*k), u)
 			for i := range x {
-				VFMADD231PD(x[i], u, acc[j][i])
+				in.fma(x[i], u, acc[j][i])
 			}
 		}
 	}
-	ADDQ(I32(8*b.size), b.xs.base)
+	ADDQ(I32(b.x.step()*b.x.size), b.xs.base)
 	ADDQ(Imm(64), b.us.base)
 }
 
-// store writes the sums of all columns of a group and moves a to the next group.
-func (b basisTile) store(acc [][]reg.VecVirtual, height int, a, lda reg.GPVirtual) {
+// products is the result A = X U.
+type products struct {
+	t   isa
+	sum reducer
+	a   reg.GPVirtual // the next column
+}
+
+func (p *products) begin() { p.a = param("a") }
+
+func (p *products) move(rows int) { ADDQ(I32(8*rows), mem("a")) }
+
+func (p *products) store(acc [][]vector, height int) {
+	a, lda := p.a, bytesParam("lda", 8)
 	for j := 0; j < len(acc); {
 		switch {
-		case height == 4 && b.t == avx512 && j+1 < len(acc):
-			s := b.sum.sum8(append(append([]reg.VecVirtual{}, acc[j]...), acc[j+1]...))
+		case height == 4 && p.t == avx512 && j+1 < len(acc):
+			s := p.sum.sum8(append(append([]vector{}, acc[j]...), acc[j+1]...))
 			VMOVUPD(s.AsY(), Mem{Base: a})
 			VEXTRACTF64X4(U8(1), s, Mem{Base: a, Index: lda, Scale: 1})
 			LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
 			j += 2
 		case height == 4:
-			s := b.sum.sum4(acc[j])
+			s := p.sum.sum4(acc[j])
 			VMOVUPD(s.AsY(), Mem{Base: a})
 			ADDQ(lda, a)
 			j++
 		case j+1 < len(acc):
-			s := b.sum.sum4(append(append([]reg.VecVirtual{}, acc[j]...), acc[j+1]...))
+			s := p.sum.sum4(append(append([]vector{}, acc[j]...), acc[j+1]...))
 			VMOVUPD(s.AsX(), Mem{Base: a})
-			extractX(b.t, s.AsY(), Mem{Base: a, Index: lda, Scale: 1})
+			extractX(p.t, s.AsY(), Mem{Base: a, Index: lda, Scale: 1})
 			LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
 			j += 2
 		default:
-			s := b.sum.sum4(acc[j])
+			s := p.sum.sum4(acc[j])
 			VMOVUPD(s.AsX(), Mem{Base: a})
 			ADDQ(lda, a)
 			j++

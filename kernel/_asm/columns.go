@@ -63,7 +63,7 @@ func columnProducts(t isa) {
 	l := newColumnLoop(t)
 	sum := t.newReducer()
 	s, c := param("s"), param("c")
-	ldc := bytesParam("ldc", false)
+	ldc := bytesParam("ldc", 8)
 	cp := newRows(GP64(), ldc, 4)
 	xp := GP64()
 	group := func(n int, label string) {
@@ -100,7 +100,7 @@ func columnUpdate(t isa) {
 		"subtracts f[j] times x from each of cols columns, m >= 1.")
 	l := newColumnLoop(t)
 	f, c := param("f"), param("c")
-	ldc := bytesParam("ldc", false)
+	ldc := bytesParam("ldc", 8)
 	cp := newRows(GP64(), ldc, 4)
 	xp := GP64()
 	eachGroup(func(n int, label string) {

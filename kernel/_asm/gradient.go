@@ -12,16 +12,8 @@ import (
 // of e stay in registers.
 const maxRows = 8
 
-// gradientStreams returns in how many streams mulTransposed prefetches, and moreStreams
-// how many times as many there are if it is to prefetch most of a task. Package tile has
-// the same numbers.
-func gradientStreams(f32 bool) int {
-	if f32 {
-		return 1
-	}
-	return 2
-}
-
+// moreStreams is how many times as many streams mulTransposed prefetches in if it is to
+// prefetch most of a task. Package tile has the same number.
 const moreStreams = 3
 
 // mulTransposed emits g = X' e for count panels of height rows each. A panel is
@@ -29,18 +21,28 @@ const moreStreams = 3
 // only so many streams, and one of them is the prefetch of the next task. Panels
 // are taken from the last one up: the last rows are what mulBasis has just left in
 // the first-level cache.
-func mulTransposed(t isa, f32 bool) {
-	typ, suffix, size := elem(f32)
-	text("mulTransposed"+suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, height, count int, add bool, next uintptr, apart, pace int, more bool)", typ),
-		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of 8, d > 0. "+
-			"It prefetches %d, or %d times as many, lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.", maxRows, gradientStreams(f32), moreStreams))
-	x := param("x")
-	ldx := bytesParam("ldx", f32)
-	e := param("e")
-	p := gradientPanel{t: t, f32: f32, size: size, ldx: ldx, x: x, e: e, g: GP64(), left: GP64()}
-	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
+func mulTransposed(t isa, x *samples) {
+	prefetch, lines := "apart, pace int, more bool", fmt.Sprintf("%d, or %d times as many, lines, apart bytes from each other,", x.gradientStreams, moreStreams)
+	if x == samples16 {
+		prefetch, lines = "pace int", "a line"
+	}
+	text("mulTransposed"+x.suffix, t,
+		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, height, count int, add bool, next uintptr, %[3]s)", x.in.typ, x.typ, prefetch),
+		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of %d, d > 0. "+
+			"It prefetches %s for every %d features of height rows, and moves on by pace bytes.", maxRows, x.step(), lines, x.step()))
+	first := param("x")
+	ldx := bytesParam("ldx", x.size)
+	p := gradientPanel{t: t, x: x, first: first, ldx: ldx, e: param("e"), g: GP64(), left: GP64()}
+	p.pf = param("next")
+	if x != samples16 {
+		p.apart = param("apart")
+	}
+	p.pace = param("pace")
 	p.xs = newRows(GP64(), ldx, maxRows)
+	if x == samples16 {
+		p.panels("")
+		return
+	}
 	CMPB(mem("more"), I8(0))
 	JNE(LabelRef("more"))
 	p.panels("")
@@ -49,7 +51,7 @@ func mulTransposed(t isa, f32 bool) {
 	base := p.pf
 	for i := range p.far {
 		p.far[i] = GP64()
-		LEAQ(Mem{Base: base, Index: p.apart, Scale: uint8(gradientStreams(f32))}, p.far[i])
+		LEAQ(Mem{Base: base, Index: p.apart, Scale: uint8(x.gradientStreams)}, p.far[i])
 		base = p.far[i]
 	}
 	p.panels("more")
@@ -69,18 +71,17 @@ func (p gradientPanel) panels(prefix string) {
 }
 
 type gradientPanel struct {
-	t      isa
-	f32    bool
-	size   int
-	x, ldx reg.GPVirtual   // the panel's first row
-	e      reg.GPVirtual   // its entry of e
-	xs     rows            // running along d
-	g      reg.GPVirtual   // running along the sum
-	pf     reg.GPVirtual   // next line to prefetch in the first stream
-	far    []reg.GPVirtual // the same in the first of as many other streams
-	apart  reg.GPVirtual   // from one stream to the next
-	pace   reg.GPVirtual   // how far 8 features move on
-	left   reg.GPVirtual
+	t          isa
+	x          *samples
+	first, ldx reg.GPVirtual   // the panel's first row
+	e          reg.GPVirtual   // its entry of e
+	xs         rows            // running along d
+	g          reg.GPVirtual   // running along the sum
+	pf         reg.GPVirtual   // next line to prefetch in the first stream
+	far        []reg.GPVirtual // the same in the first of as many other streams
+	apart      reg.GPVirtual   // from one stream to the next
+	pace       reg.GPVirtual   // how far a round moves on
+	left       reg.GPVirtual
 }
 
 // emit emits the loop over panels of one height.
@@ -89,26 +90,17 @@ func (p gradientPanel) emit(prefix string, height int) {
 	Label(label("panel"))
 	es := p.t.vecs(height)
 	for i := range es {
-		VBROADCASTSD(Mem{Base: p.e, Disp: 8 * i}, es[i])
+		p.x.in.broadcast(Mem{Base: p.e, Disp: p.x.in.size * i}, es[i])
 	}
-	MOVQ(p.x, p.xs.base)
+	MOVQ(p.first, p.xs.base)
 	MOVQ(mem("grad"), p.g)
 	MOVQ(mem("d"), p.left)
-	SHRQ(U8(3), p.left)
+	SHRQ(U8(log2(p.x.step())), p.left)
 	features := func(add bool) func() {
 		return func() {
 			p.features(es, add)
-			for _, base := range append([]reg.GPVirtual{p.pf}, p.far...) {
-				for i := range gradientStreams(p.f32) {
-					m := Mem{Base: base}
-					if i > 0 {
-						m.Index, m.Scale = p.apart, uint8(i)
-					}
-					PREFETCHT1(m)
-				}
-				ADDQ(p.pace, base)
-			}
-			ADDQ(I32(8*p.size), p.xs.base)
+			p.request()
+			ADDQ(I32(p.x.step()*p.x.size), p.xs.base)
 			ADDQ(I32(64), p.g)
 		}
 	}
@@ -120,37 +112,51 @@ func (p gradientPanel) emit(prefix string, height int) {
 	Label(label("more"))
 	loop(label("feature"), p.left, features(true))
 	Label(label("next"))
-	SUBQ(I32(8*height), p.e)
+	SUBQ(I32(p.x.in.size*height), p.e)
 	for range height {
-		SUBQ(p.ldx, p.x)
+		SUBQ(p.ldx, p.first)
 	}
 	DECQ(mem("count"))
 	JNZ(LabelRef(label("panel")))
 	JMP(LabelRef(prefix + "end"))
 }
 
-// features sets, or adds to, eight entries of the sum.
+// request prefetches the share of a round.
+func (p gradientPanel) request() {
+	for _, base := range append([]reg.GPVirtual{p.pf}, p.far...) {
+		for i := range p.x.gradientStreams {
+			m := Mem{Base: base}
+			if i > 0 {
+				m.Index, m.Scale = p.apart, uint8(i)
+			}
+			PREFETCHT1(m)
+		}
+		ADDQ(p.pace, base)
+	}
+}
+
+// features sets, or adds to, a round of entries of the sum.
 func (p gradientPanel) features(es []vector, add bool) {
-	for k := 0; k < 8; k += p.t.lanes {
+	in := p.x.in
+	for k := 0; k < p.x.step(); k += in.lanes(p.t) {
 		v := p.t.vec()
 		if add {
-			VMOVUPD(Mem{Base: p.g, Disp: 8 * k}, v)
+			in.move(Mem{Base: p.g, Disp: in.size * k}, v)
 		}
 		for i := range es {
-			src := p.xs.at(i, p.size*k)
-			op := Op(src)
-			if p.f32 {
+			src := Op(p.xs.at(i, p.x.size*k))
+			if p.x.convert != nil {
 				w := p.t.vec()
-				VCVTPS2PD(src, w)
-				op = w
+				p.x.convert(src, w)
+				src = w
 			}
 			if i == 0 && !add {
-				VMULPD(op, es[i], v)
+				in.mul(src, es[i], v)
 			} else {
-				VFMADD231PD(op, es[i], v)
+				in.fma(src, es[i], v)
 			}
 		}
-		VMOVUPD(v, Mem{Base: p.g, Disp: 8 * k})
+		in.move(v, Mem{Base: p.g, Disp: in.size * k})
 	}
 }
 
@@ -161,8 +167,8 @@ func rankUpdate(t isa, m int) {
 		"func(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int)",
 		fmt.Sprintf("works like rankUpdateGeneric for m = %d and d a multiple of 8.", m))
 	g := param("grad")
-	ldg := bytesParam("ldg", false)
-	v := newRows(param("v"), bytesParam("ldv", false), m)
+	ldg := bytesParam("ldg", 8)
+	v := newRows(param("v"), bytesParam("ldv", 8), m)
 	blocks := param("d")
 	SHRQ(U8(log2(t.lanes)), blocks)
 	gp, cols := GP64(), GP64()
@@ -174,7 +180,7 @@ func rankUpdate(t isa, m int) {
 		MOVQ(g, gp)
 		MOVQ(mem("r"), cols)
 		b := param("b")
-		ldb := bytesParam("ldb", false)
+		ldb := bytesParam("ldb", 8)
 		loop("column", cols, func() {
 			c := t.vec()
 			VMOVUPD(Mem{Base: gp}, c)
@@ -203,7 +209,7 @@ func residual(t isa) {
 	text("residual", t, "func(e, a *float64, lda int, b, y *float64, n, r int) float64",
 		"works like residualGeneric for n >= 1, r >= 1.")
 	e, a := param("e"), param("a")
-	lda := bytesParam("lda", false)
+	lda := bytesParam("lda", 8)
 	y := param("y")
 	blocks, tail := param("n"), param("n")
 	m := t.maskFor(tail)

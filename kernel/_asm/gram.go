@@ -14,8 +14,8 @@ func gramProducts(t isa) {
 		"stores the inner products of four columns x_i with each of cols columns c_j in s[j*lds+i], m >= 1. The columns x are ldc apart as well.")
 	l := newColumnLoop(t)
 	sum := t.newReducer()
-	s, lds, c := param("s"), bytesParam("lds", false), param("c")
-	xp := newRows(GP64(), bytesParam("ldc", false), 4)
+	s, lds, c := param("s"), bytesParam("lds", 8), param("c")
+	xp := newRows(GP64(), bytesParam("ldc", 8), 4)
 	cp := xp
 	cp.base = GP64()
 	// block leaves c where it is and moves s on by n columns.
@@ -66,9 +66,9 @@ func solveUpper(t isa) {
 	text("solveUpper", t, "func(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)",
 		"overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.")
 	s := upperSolver{t: t, l: newColumnLoop(t), rows: param("a")}
-	s.a = newRows(GP64(), bytesParam("lda", false), 4)
+	s.a = newRows(GP64(), bytesParam("lda", 8), 4)
 	s.q = GP64()
-	s.r = newRows(GP64(), bytesParam("ldr", false), 4)
+	s.r = newRows(GP64(), bytesParam("ldr", 8), 4)
 	tall := t.lanes / 2
 	Label("talls")
 	CMPQ(mem("m"), I32(tall*t.lanes))

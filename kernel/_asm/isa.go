@@ -46,15 +46,6 @@ func (t isa) zero(v ...reg.VecVirtual) {
 	}
 }
 
-// load loads a vector of samples, which may be stored as float32.
-func (t isa) load(src Mem, dst reg.VecVirtual, f32 bool) {
-	if f32 {
-		VCVTPS2PD(src, dst)
-	} else {
-		VMOVUPD(src, dst)
-	}
-}
-
 // mask limits loads and stores to the first so many lanes of a vector.
 type mask struct {
 	t isa
@@ -151,15 +142,11 @@ func mem(name string) Mem {
 	return b.Addr
 }
 
-// bytesParam loads a parameter that counts float64 (or float32) and scales it to
+// bytesParam loads a parameter that counts entries of so many bytes and scales it to
 // bytes.
-func bytesParam(name string, f32 bool) reg.GPVirtual {
+func bytesParam(name string, size int) reg.GPVirtual {
 	p := param(name)
-	if f32 {
-		SHLQ(U8(2), p)
-	} else {
-		SHLQ(U8(3), p)
-	}
+	SHLQ(U8(log2(size)), p)
 	return p
 }
 
@@ -219,14 +206,6 @@ func (r rows) at(i, disp int) Mem {
 		panic("rows.at")
 	}
 	return m
-}
-
-// elem returns the Go type and the suffix of names for a storage.
-func elem(f32 bool) (typ, suffix string, size int) {
-	if f32 {
-		return "float32", "32", 4
-	}
-	return "float64", "", 8
 }
 
 func text(name string, t isa, signature, doc string) {

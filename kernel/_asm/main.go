@@ -21,20 +21,15 @@ func main() {
 	if t == avx2 {
 		emitMaskTable()
 	}
-	for _, f32 := range []bool{false, true} {
+	for _, x := range []*samples{samples64, samples32, samples16} {
 		for cols := 1; cols <= 6; cols++ {
-			mulBasis(t, cols, f32)
+			mulBasis(t, cols, x)
 		}
-		mulTransposed(t, f32)
+		mulTransposed(t, x)
 	}
-	for cols := 1; cols <= 6; cols++ {
-		mulBasisHalf(t, cols)
-	}
-	mulTransposedHalf(t)
 	addScaled(t)
-	for _, f32 := range []bool{false, true} {
-		halve(t, f32)
-	}
+	halve(t, samples64)
+	halve(t, samples32)
 	for _, m := range []int{8, 4, 2, 1} {
 		rankUpdate(t, m)
 	}

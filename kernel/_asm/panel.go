@@ -30,13 +30,13 @@ func panel(t isa, height int, near bool) {
 		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int)",
 		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
 			"For every %d of the n it prefetches a line of each of as many rows from next on into the %s-level cache, ldnext bytes apart, and moves next on by step bytes.", height, 2*t.lanes, unroll, level))
-	p := panelTile{t: t, c: param("c"), ldc: bytesParam("ldc", false), acc: make([][]vector, height)}
+	p := panelTile{t: t, c: param("c"), ldc: bytesParam("ldc", 8), acc: make([][]vector, height)}
 	for i := range p.acc {
 		p.acc[i] = t.vecs(2)
 	}
 	p.start()
-	p.z, p.ldz = param("z"), bytesParam("ldz", false)
-	p.low = newRows(param("w"), bytesParam("ldw", false), min(height, 8))
+	p.z, p.ldz = param("z"), bytesParam("ldz", 8)
+	p.low = newRows(param("w"), bytesParam("ldw", 8), min(height, 8))
 	p.high = p.low
 	if height > 8 {
 		p.high.base = GP64()
@@ -149,7 +149,7 @@ func widen(t isa) {
 	text("widen", t, "func(dst *float64, ldd int, src *float32, lds, rows, n int)",
 		"copies rows of n float32, n a multiple of 8, n > 0.")
 	dst, src := param("dst"), param("src")
-	ldd, lds := bytesParam("ldd", false), bytesParam("lds", true)
+	ldd, lds := bytesParam("ldd", 8), bytesParam("lds", 4)
 	left, n := param("rows"), param("n")
 	SHRQ(U8(3), n)
 	CMPQ(n, Imm(widenBlock/8))

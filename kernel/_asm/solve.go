@@ -57,7 +57,7 @@ type solver struct {
 func (s *solver) copyIn() {
 	t := s.t
 	src, dst := param("a"), param("work")
-	lda := bytesParam("lda", false)
+	lda := bytesParam("lda", 8)
 	tail, n := param("n"), param("n")
 	m := t.maskFor(tail)
 	// left counts blocks of eight rows; the last one is masked (a full mask would be

@@ -102,7 +102,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -161,7 +161,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -280,7 +280,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -351,7 +351,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -492,7 +492,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -577,7 +577,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -695,7 +695,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -827,7 +827,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -972,7 +972,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -2308,7 +2308,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -2366,7 +2366,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -2484,7 +2484,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -2554,7 +2554,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -2694,7 +2694,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -2778,7 +2778,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -2895,7 +2895,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -3026,7 +3026,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -3170,7 +3170,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -4647,29 +4647,29 @@ moreend:
 // Requires: AVX, F16C, FMA3, MMX+
 TEXT ·mulBasisHalf_4x1_avx2(SB), NOSPLIT, $72-112
 	MOVQ ldx+40(FP), AX
-	ADDQ AX, AX
-	MOVQ ldu+56(FP), DX
-	SHLQ $0x02, DX
+	SHLQ $0x01, AX
+	MOVQ ldu+56(FP), CX
+	SHLQ $0x02, CX
 	LEAQ (AX)(AX*2), SI
 	MOVQ next+88(FP), DI
 	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), CX
-	MOVQ CX, (SP)
-	MOVQ pace+104(FP), CX
-	MOVQ CX, 8(SP)
-	SHRQ $0x01, CX
-	MOVQ CX, 16(SP)
+	MOVQ x+32(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+104(FP), DX
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -4677,7 +4677,7 @@ group4:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+32(FP), BX
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -4685,7 +4685,7 @@ dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        8(SP), DI
-	VMOVUPS     (CX), Y4
+	VMOVUPS     (DX), Y4
 	VCVTPH2PS   (BX), Y5
 	VFMADD231PS Y5, Y4, Y0
 	VCVTPH2PS   (BX)(AX*1), Y5
@@ -4694,7 +4694,7 @@ dot4:
 	VFMADD231PS Y5, Y4, Y2
 	VCVTPH2PS   (BX)(SI*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	VMOVUPS     32(CX), Y4
+	VMOVUPS     32(DX), Y4
 	VCVTPH2PS   16(BX), Y5
 	VFMADD231PS Y5, Y4, Y0
 	VCVTPH2PS   16(BX)(AX*1), Y5
@@ -4704,10 +4704,10 @@ dot4:
 	VCVTPH2PS   16(BX)(SI*1), Y5
 	VFMADD231PS Y5, Y4, Y3
 	ADDQ        $+32, BX
-	ADDQ        $+64, CX
+	ADDQ        $0x40, DX
 	DECQ        R10
 	JNZ         dot4
-	MOVQ        24(SP), CX
+	MOVQ        24(SP), DX
 	MOVQ        32(SP), BX
 	MOVQ        lda+8(FP), R10
 	SHLQ        $0x03, R10
@@ -4730,12 +4730,12 @@ dot4:
 	VHADDPS     Y1, Y0, Y0
 	VCVTPS2PD   X0, Y0
 	VADDPD      (BX), Y0, Y0
-	VMOVUPD     Y0, (CX)
-	ADDQ        R10, CX
+	VMOVUPD     Y0, (DX)
+	ADDQ        R10, DX
 	ADDQ        R11, BX
-	MOVQ        CX, 24(SP)
+	MOVQ        DX, 24(SP)
 	MOVQ        BX, 32(SP)
-	ADDQ        DX, R9
+	ADDQ        CX, R9
 	DECQ        40(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -4750,11 +4750,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -4763,18 +4763,18 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+32(FP), BX
-	MOVQ   SI, CX
+	MOVQ   SI, DX
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
@@ -4782,21 +4782,21 @@ dot2:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        16(SP), DI
-	VMOVUPS     (CX), Y2
+	VMOVUPS     (DX), Y2
 	VCVTPH2PS   (BX), Y3
 	VFMADD231PS Y3, Y2, Y0
 	VCVTPH2PS   (BX)(AX*1), Y3
 	VFMADD231PS Y3, Y2, Y1
-	VMOVUPS     32(CX), Y2
+	VMOVUPS     32(DX), Y2
 	VCVTPH2PS   16(BX), Y3
 	VFMADD231PS Y3, Y2, Y0
 	VCVTPH2PS   16(BX)(AX*1), Y3
 	VFMADD231PS Y3, Y2, Y1
 	ADDQ        $+32, BX
-	ADDQ        $+64, CX
+	ADDQ        $0x40, DX
 	DECQ        R9
 	JNZ         dot2
-	MOVQ        48(SP), CX
+	MOVQ        48(SP), DX
 	MOVQ        56(SP), BX
 	MOVQ        lda+8(FP), R9
 	SHLQ        $0x03, R9
@@ -4812,12 +4812,12 @@ dot2:
 	VHADDPS     Y0, Y0, Y0
 	VCVTPS2PD   X0, X0
 	VADDPD      (BX), X0, X0
-	VMOVUPD     X0, (CX)
-	ADDQ        R9, CX
+	VMOVUPD     X0, (DX)
+	ADDQ        R9, DX
 	ADDQ        R10, BX
-	MOVQ        CX, 48(SP)
+	MOVQ        DX, 48(SP)
 	MOVQ        BX, 56(SP)
-	ADDQ        DX, SI
+	ADDQ        CX, SI
 	DECQ        64(SP)
 	JNZ         group2
 	ADDQ        $+16, a+0(FP)
@@ -4830,8 +4830,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -4844,29 +4844,29 @@ end:
 // Requires: AVX, F16C, FMA3, MMX+
 TEXT ·mulBasisHalf_4x2_avx2(SB), NOSPLIT, $72-112
 	MOVQ ldx+40(FP), AX
-	ADDQ AX, AX
-	MOVQ ldu+56(FP), DX
-	SHLQ $0x02, DX
+	SHLQ $0x01, AX
+	MOVQ ldu+56(FP), CX
+	SHLQ $0x02, CX
 	LEAQ (AX)(AX*2), SI
 	MOVQ next+88(FP), DI
 	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), CX
-	MOVQ CX, (SP)
-	MOVQ pace+104(FP), CX
-	MOVQ CX, 8(SP)
-	SHRQ $0x01, CX
-	MOVQ CX, 16(SP)
+	MOVQ x+32(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+104(FP), DX
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -4878,7 +4878,7 @@ group4:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+32(FP), BX
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -4886,8 +4886,8 @@ dot4:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	ADDQ         8(SP), DI
-	VMOVUPS      (CX), Y8
-	VMOVUPS      (CX)(DX*1), Y9
+	VMOVUPS      (DX), Y8
+	VMOVUPS      (DX)(CX*1), Y9
 	VCVTPH2PS    (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y4
@@ -4900,8 +4900,8 @@ dot4:
 	VCVTPH2PS    (BX)(SI*1), Y10
 	VFMADD231PS  Y10, Y8, Y3
 	VFMADD231PS  Y10, Y9, Y7
-	VMOVUPS      32(CX), Y8
-	VMOVUPS      32(CX)(DX*1), Y9
+	VMOVUPS      32(DX), Y8
+	VMOVUPS      32(DX)(CX*1), Y9
 	VCVTPH2PS    16(BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y4
@@ -4915,10 +4915,10 @@ dot4:
 	VFMADD231PS  Y10, Y8, Y3
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+32, BX
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R10
 	JNZ          dot4
-	MOVQ         24(SP), CX
+	MOVQ         24(SP), DX
 	MOVQ         32(SP), BX
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
@@ -4941,19 +4941,19 @@ dot4:
 	VHADDPS      Y1, Y0, Y0
 	VCVTPS2PD    X0, Y1
 	VADDPD       (BX), Y1, Y1
-	VMOVUPD      Y1, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      Y1, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, BX
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
 	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      Y0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, BX
-	MOVQ         CX, 24(SP)
+	MOVQ         DX, 24(SP)
 	MOVQ         BX, 32(SP)
-	ADDQ         DX, R9
-	ADDQ         DX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         40(SP)
 	JNZ          group4
 	ADDQ         $+32, a+0(FP)
@@ -4968,11 +4968,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -4981,12 +4981,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -4994,7 +4994,7 @@ group2:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+32(FP), BX
-	MOVQ   SI, CX
+	MOVQ   SI, DX
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
@@ -5004,25 +5004,25 @@ dot2:
 	ADDQ         16(SP), DI
 	VCVTPH2PS    (BX), Y4
 	VCVTPH2PS    (BX)(AX*1), Y5
-	VMOVUPS      (CX), Y6
+	VMOVUPS      (DX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VMOVUPS      (CX)(DX*1), Y6
+	VMOVUPS      (DX)(CX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
 	VCVTPH2PS    16(BX), Y4
 	VCVTPH2PS    16(BX)(AX*1), Y5
-	VMOVUPS      32(CX), Y6
+	VMOVUPS      32(DX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VMOVUPS      32(CX)(DX*1), Y6
+	VMOVUPS      32(DX)(CX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         $+32, BX
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R9
 	JNZ          dot2
-	MOVQ         48(SP), CX
+	MOVQ         48(SP), DX
 	MOVQ         56(SP), BX
 	MOVQ         lda+8(FP), R9
 	SHLQ         $0x03, R9
@@ -5038,19 +5038,19 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (BX), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R9, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R9, DX
 	ADDQ         R10, BX
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R9, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R9, DX
 	ADDQ         R10, BX
-	MOVQ         CX, 48(SP)
+	MOVQ         DX, 48(SP)
 	MOVQ         BX, 56(SP)
-	ADDQ         DX, SI
-	ADDQ         DX, SI
+	ADDQ         CX, SI
+	ADDQ         CX, SI
 	DECQ         64(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -5063,8 +5063,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -5077,29 +5077,29 @@ end:
 // Requires: AVX, F16C, FMA3, MMX+
 TEXT ·mulBasisHalf_4x3_avx2(SB), NOSPLIT, $72-112
 	MOVQ ldx+40(FP), AX
-	ADDQ AX, AX
-	MOVQ ldu+56(FP), DX
-	SHLQ $0x02, DX
+	SHLQ $0x01, AX
+	MOVQ ldu+56(FP), CX
+	SHLQ $0x02, CX
 	LEAQ (AX)(AX*2), SI
 	MOVQ next+88(FP), DI
 	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), CX
-	MOVQ CX, (SP)
-	MOVQ pace+104(FP), CX
-	MOVQ CX, 8(SP)
-	SHRQ $0x01, CX
-	MOVQ CX, 16(SP)
+	MOVQ x+32(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+104(FP), DX
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Y0, Y0, Y0
@@ -5115,7 +5115,7 @@ group4:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+32(FP), BX
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -5123,9 +5123,9 @@ dot4:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	ADDQ         8(SP), DI
-	VMOVUPS      (CX), Y12
-	VMOVUPS      (CX)(DX*1), Y13
-	VMOVUPS      (CX)(DX*2), Y14
+	VMOVUPS      (DX), Y12
+	VMOVUPS      (DX)(CX*1), Y13
+	VMOVUPS      (DX)(CX*2), Y14
 	VCVTPH2PS    (BX), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y4
@@ -5142,9 +5142,9 @@ dot4:
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      32(CX), Y12
-	VMOVUPS      32(CX)(DX*1), Y13
-	VMOVUPS      32(CX)(DX*2), Y14
+	VMOVUPS      32(DX), Y12
+	VMOVUPS      32(DX)(CX*1), Y13
+	VMOVUPS      32(DX)(CX*2), Y14
 	VCVTPH2PS    16(BX), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y4
@@ -5162,10 +5162,10 @@ dot4:
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+32, BX
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R10
 	JNZ          dot4
-	MOVQ         24(SP), CX
+	MOVQ         24(SP), DX
 	MOVQ         32(SP), BX
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
@@ -5188,14 +5188,14 @@ dot4:
 	VHADDPS      Y1, Y0, Y0
 	VCVTPS2PD    X0, Y1
 	VADDPD       (BX), Y1, Y1
-	VMOVUPD      Y1, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      Y1, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, BX
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
 	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      Y0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, BX
 	VPERM2F128   $0x20, Y8, Y8, Y0
 	VPERM2F128   $0x31, Y8, Y8, Y1
@@ -5214,14 +5214,14 @@ dot4:
 	VHADDPS      Y1, Y0, Y0
 	VCVTPS2PD    X0, Y0
 	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      Y0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, BX
-	MOVQ         CX, 24(SP)
+	MOVQ         DX, 24(SP)
 	MOVQ         BX, 32(SP)
-	ADDQ         DX, R9
-	ADDQ         DX, R9
-	ADDQ         DX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         40(SP)
 	JNZ          group4
 	ADDQ         $+32, a+0(FP)
@@ -5236,11 +5236,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -5249,12 +5249,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -5264,7 +5264,7 @@ group2:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+32(FP), BX
-	MOVQ   SI, CX
+	MOVQ   SI, DX
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
@@ -5274,31 +5274,31 @@ dot2:
 	ADDQ         16(SP), DI
 	VCVTPH2PS    (BX), Y6
 	VCVTPH2PS    (BX)(AX*1), Y7
-	VMOVUPS      (CX), Y8
+	VMOVUPS      (DX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VMOVUPS      (CX)(DX*1), Y8
+	VMOVUPS      (DX)(CX*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VMOVUPS      (CX)(DX*2), Y8
+	VMOVUPS      (DX)(CX*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
 	VCVTPH2PS    16(BX), Y6
 	VCVTPH2PS    16(BX)(AX*1), Y7
-	VMOVUPS      32(CX), Y8
+	VMOVUPS      32(DX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VMOVUPS      32(CX)(DX*1), Y8
+	VMOVUPS      32(DX)(CX*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VMOVUPS      32(CX)(DX*2), Y8
+	VMOVUPS      32(DX)(CX*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         $+32, BX
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R9
 	JNZ          dot2
-	MOVQ         48(SP), CX
+	MOVQ         48(SP), DX
 	MOVQ         56(SP), BX
 	MOVQ         lda+8(FP), R9
 	SHLQ         $0x03, R9
@@ -5314,14 +5314,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (BX), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R9, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R9, DX
 	ADDQ         R10, BX
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R9, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R9, DX
 	ADDQ         R10, BX
 	VPERM2F128   $0x20, Y4, Y4, Y0
 	VPERM2F128   $0x31, Y4, Y4, Y1
@@ -5333,14 +5333,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X0
 	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R9, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R9, DX
 	ADDQ         R10, BX
-	MOVQ         CX, 48(SP)
+	MOVQ         DX, 48(SP)
 	MOVQ         BX, 56(SP)
-	ADDQ         DX, SI
-	ADDQ         DX, SI
-	ADDQ         DX, SI
+	ADDQ         CX, SI
+	ADDQ         CX, SI
+	ADDQ         CX, SI
 	DECQ         64(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -5353,8 +5353,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -5367,29 +5367,29 @@ end:
 // Requires: AVX, F16C, FMA3, MMX+
 TEXT ·mulBasisHalf_2x4_avx2(SB), NOSPLIT, $48-112
 	MOVQ ldx+40(FP), AX
-	ADDQ AX, AX
-	MOVQ ldu+56(FP), DX
-	SHLQ $0x02, DX
-	LEAQ (DX)(DX*2), BX
+	SHLQ $0x01, AX
+	MOVQ ldu+56(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), BX
 	MOVQ next+88(FP), DI
 	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), CX
-	MOVQ CX, (SP)
-	MOVQ pace+104(FP), CX
-	MOVQ CX, 8(SP)
-	SHRQ $0x01, CX
-	MOVQ CX, 16(SP)
+	MOVQ x+32(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+104(FP), DX
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -5401,7 +5401,7 @@ group2:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+32(FP), SI
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -5411,37 +5411,37 @@ dot2:
 	ADDQ         16(SP), DI
 	VCVTPH2PS    (SI), Y8
 	VCVTPH2PS    (SI)(AX*1), Y9
-	VMOVUPS      (CX), Y10
+	VMOVUPS      (DX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VMOVUPS      (CX)(DX*1), Y10
+	VMOVUPS      (DX)(CX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VMOVUPS      (CX)(DX*2), Y10
+	VMOVUPS      (DX)(CX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VMOVUPS      (CX)(BX*1), Y10
+	VMOVUPS      (DX)(BX*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	VCVTPH2PS    16(SI), Y8
 	VCVTPH2PS    16(SI)(AX*1), Y9
-	VMOVUPS      32(CX), Y10
+	VMOVUPS      32(DX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VMOVUPS      32(CX)(DX*1), Y10
+	VMOVUPS      32(DX)(CX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VMOVUPS      32(CX)(DX*2), Y10
+	VMOVUPS      32(DX)(CX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VMOVUPS      32(CX)(BX*1), Y10
+	VMOVUPS      32(DX)(BX*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         $+32, SI
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R10
 	JNZ          dot2
-	MOVQ         24(SP), CX
+	MOVQ         24(SP), DX
 	MOVQ         32(SP), SI
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
@@ -5457,14 +5457,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VPERM2F128   $0x20, Y6, Y4, Y0
 	VPERM2F128   $0x31, Y6, Y4, Y1
@@ -5476,21 +5476,21 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
-	MOVQ         CX, 24(SP)
+	MOVQ         DX, 24(SP)
 	MOVQ         SI, 32(SP)
-	ADDQ         DX, R9
-	ADDQ         DX, R9
-	ADDQ         DX, R9
-	ADDQ         DX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         40(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -5503,8 +5503,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -5517,29 +5517,29 @@ end:
 // Requires: AVX, F16C, FMA3, MMX+
 TEXT ·mulBasisHalf_2x5_avx2(SB), NOSPLIT, $48-112
 	MOVQ ldx+40(FP), AX
-	ADDQ AX, AX
-	MOVQ ldu+56(FP), DX
-	SHLQ $0x02, DX
-	LEAQ (DX)(DX*2), BX
+	SHLQ $0x01, AX
+	MOVQ ldu+56(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), BX
 	MOVQ next+88(FP), DI
 	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), CX
-	MOVQ CX, (SP)
-	MOVQ pace+104(FP), CX
-	MOVQ CX, 8(SP)
-	SHRQ $0x01, CX
-	MOVQ CX, 16(SP)
+	MOVQ x+32(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+104(FP), DX
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -5553,7 +5553,7 @@ group2:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+32(FP), SI
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -5563,43 +5563,43 @@ dot2:
 	ADDQ         16(SP), DI
 	VCVTPH2PS    (SI), Y10
 	VCVTPH2PS    (SI)(AX*1), Y11
-	VMOVUPS      (CX), Y12
+	VMOVUPS      (DX), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
-	VMOVUPS      (CX)(DX*1), Y12
+	VMOVUPS      (DX)(CX*1), Y12
 	VFMADD231PS  Y10, Y12, Y2
 	VFMADD231PS  Y11, Y12, Y3
-	VMOVUPS      (CX)(DX*2), Y12
+	VMOVUPS      (DX)(CX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VMOVUPS      (CX)(BX*1), Y12
+	VMOVUPS      (DX)(BX*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
-	VMOVUPS      (CX)(DX*4), Y12
+	VMOVUPS      (DX)(CX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	VCVTPH2PS    16(SI), Y10
 	VCVTPH2PS    16(SI)(AX*1), Y11
-	VMOVUPS      32(CX), Y12
+	VMOVUPS      32(DX), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
-	VMOVUPS      32(CX)(DX*1), Y12
+	VMOVUPS      32(DX)(CX*1), Y12
 	VFMADD231PS  Y10, Y12, Y2
 	VFMADD231PS  Y11, Y12, Y3
-	VMOVUPS      32(CX)(DX*2), Y12
+	VMOVUPS      32(DX)(CX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VMOVUPS      32(CX)(BX*1), Y12
+	VMOVUPS      32(DX)(BX*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
-	VMOVUPS      32(CX)(DX*4), Y12
+	VMOVUPS      32(DX)(CX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         $+32, SI
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R10
 	JNZ          dot2
-	MOVQ         24(SP), CX
+	MOVQ         24(SP), DX
 	MOVQ         32(SP), SI
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
@@ -5615,14 +5615,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VPERM2F128   $0x20, Y6, Y4, Y0
 	VPERM2F128   $0x31, Y6, Y4, Y1
@@ -5634,14 +5634,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
 	VPERM2F128   $0x20, Y8, Y8, Y0
 	VPERM2F128   $0x31, Y8, Y8, Y1
@@ -5653,16 +5653,16 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X0
 	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R10, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R10, DX
 	ADDQ         R11, SI
-	MOVQ         CX, 24(SP)
+	MOVQ         DX, 24(SP)
 	MOVQ         SI, 32(SP)
-	ADDQ         DX, R9
-	ADDQ         DX, R9
-	ADDQ         DX, R9
-	ADDQ         DX, R9
-	ADDQ         DX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
 	DECQ         40(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -5675,8 +5675,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -5689,30 +5689,30 @@ end:
 // Requires: AVX, F16C, FMA3, MMX+
 TEXT ·mulBasisHalf_2x6_avx2(SB), NOSPLIT, $48-112
 	MOVQ ldx+40(FP), AX
-	ADDQ AX, AX
-	MOVQ ldu+56(FP), DX
-	SHLQ $0x02, DX
-	LEAQ (DX)(DX*2), BX
-	LEAQ (DX)(DX*4), SI
+	SHLQ $0x01, AX
+	MOVQ ldu+56(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), BX
+	LEAQ (CX)(CX*4), SI
 	MOVQ next+88(FP), R8
 	MOVQ apart+96(FP), R9
-	MOVQ x+32(FP), CX
-	MOVQ CX, (SP)
-	MOVQ pace+104(FP), CX
-	MOVQ CX, 8(SP)
-	SHRQ $0x01, CX
-	MOVQ CX, 16(SP)
+	MOVQ x+32(FP), DX
+	MOVQ DX, (SP)
+	MOVQ pace+104(FP), DX
+	MOVQ DX, 8(SP)
+	SHRQ $0x01, DX
+	MOVQ DX, 16(SP)
 
 twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), R10
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group2:
 	VXORPD Y0, Y0, Y0
@@ -5728,7 +5728,7 @@ group2:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+32(FP), DI
-	MOVQ   R10, CX
+	MOVQ   R10, DX
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
@@ -5738,49 +5738,49 @@ dot2:
 	ADDQ         16(SP), R8
 	VCVTPH2PS    (DI), Y12
 	VCVTPH2PS    (DI)(AX*1), Y13
-	VMOVUPS      (CX), Y14
+	VMOVUPS      (DX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VMOVUPS      (CX)(DX*1), Y14
+	VMOVUPS      (DX)(CX*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VMOVUPS      (CX)(DX*2), Y14
+	VMOVUPS      (DX)(CX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VMOVUPS      (CX)(BX*1), Y14
+	VMOVUPS      (DX)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VMOVUPS      (CX)(DX*4), Y14
+	VMOVUPS      (DX)(CX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VMOVUPS      (CX)(SI*1), Y14
+	VMOVUPS      (DX)(SI*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	VCVTPH2PS    16(DI), Y12
 	VCVTPH2PS    16(DI)(AX*1), Y13
-	VMOVUPS      32(CX), Y14
+	VMOVUPS      32(DX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VMOVUPS      32(CX)(DX*1), Y14
+	VMOVUPS      32(DX)(CX*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VMOVUPS      32(CX)(DX*2), Y14
+	VMOVUPS      32(DX)(CX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VMOVUPS      32(CX)(BX*1), Y14
+	VMOVUPS      32(DX)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VMOVUPS      32(CX)(DX*4), Y14
+	VMOVUPS      32(DX)(CX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VMOVUPS      32(CX)(SI*1), Y14
+	VMOVUPS      32(DX)(SI*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         $+32, DI
-	ADDQ         $+64, CX
+	ADDQ         $0x40, DX
 	DECQ         R11
 	JNZ          dot2
-	MOVQ         24(SP), CX
+	MOVQ         24(SP), DX
 	MOVQ         32(SP), DI
 	MOVQ         lda+8(FP), R11
 	SHLQ         $0x03, R11
@@ -5796,14 +5796,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (DI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R11, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R11, DX
 	ADDQ         R12, DI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (DI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R11, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R11, DX
 	ADDQ         R12, DI
 	VPERM2F128   $0x20, Y6, Y4, Y0
 	VPERM2F128   $0x31, Y6, Y4, Y1
@@ -5815,14 +5815,14 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (DI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R11, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R11, DX
 	ADDQ         R12, DI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (DI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R11, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R11, DX
 	ADDQ         R12, DI
 	VPERM2F128   $0x20, Y10, Y8, Y0
 	VPERM2F128   $0x31, Y10, Y8, Y1
@@ -5834,23 +5834,23 @@ dot2:
 	VHADDPS      Y0, Y0, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (DI), X1, X1
-	VMOVUPD      X1, (CX)
-	ADDQ         R11, CX
+	VMOVUPD      X1, (DX)
+	ADDQ         R11, DX
 	ADDQ         R12, DI
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, X0
 	VADDPD       (DI), X0, X0
-	VMOVUPD      X0, (CX)
-	ADDQ         R11, CX
+	VMOVUPD      X0, (DX)
+	ADDQ         R11, DX
 	ADDQ         R12, DI
-	MOVQ         CX, 24(SP)
+	MOVQ         DX, 24(SP)
 	MOVQ         DI, 32(SP)
-	ADDQ         DX, R10
-	ADDQ         DX, R10
-	ADDQ         DX, R10
-	ADDQ         DX, R10
-	ADDQ         DX, R10
-	ADDQ         DX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
+	ADDQ         CX, R10
 	DECQ         40(SP)
 	JNZ          group2
 	ADDQ         $+16, a+0(FP)
@@ -5863,8 +5863,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -5878,7 +5878,7 @@ end:
 TEXT ·mulTransposedHalf_avx2(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
-	ADDQ CX, CX
+	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
 	MOVQ next+64(FP), DI
 	MOVQ pace+72(FP), R8

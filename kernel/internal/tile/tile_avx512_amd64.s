@@ -96,7 +96,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -155,7 +155,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -241,7 +241,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -304,7 +304,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -425,7 +425,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -495,7 +495,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -601,7 +601,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -675,7 +675,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -820,7 +820,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -906,7 +906,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -1036,7 +1036,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -1126,7 +1126,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -1292,7 +1292,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -1389,7 +1389,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -1539,7 +1539,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -1640,7 +1640,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -1830,7 +1830,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -1943,7 +1943,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -2117,7 +2117,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -2234,7 +2234,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -2445,7 +2445,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -2569,7 +2569,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -2763,7 +2763,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -2891,7 +2891,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -4039,7 +4039,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -4097,7 +4097,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -4181,7 +4181,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -4242,7 +4242,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -4362,7 +4362,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -4431,7 +4431,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -4535,7 +4535,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -4607,7 +4607,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -4751,7 +4751,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -4836,7 +4836,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -4964,7 +4964,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -5052,7 +5052,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -5217,7 +5217,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -5313,7 +5313,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -5461,7 +5461,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -5560,7 +5560,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -5749,7 +5749,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -5861,7 +5861,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -6033,7 +6033,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -6148,7 +6148,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -6358,7 +6358,7 @@ three:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  fours
@@ -6481,7 +6481,7 @@ dot2:
 one:
 	CMPQ n+48(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twos
@@ -6673,7 +6673,7 @@ twicethree:
 	MOVQ x+16(FP), DX
 	CMPQ DX, (SP)
 	JE   twicetwos
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicefours
@@ -6799,7 +6799,7 @@ twicedot2:
 twiceone:
 	CMPQ n+48(FP), $0x00
 	JE   twiceend
-	SUBQ $0x08, a+0(FP)
+	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
 	JMP  twicetwos
@@ -7940,31 +7940,31 @@ moreend:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasisHalf_4x1_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
-	ADDQ  AX, AX
-	MOVQ  ldu+56(FP), DX
-	SHLQ  $0x02, DX
+	SHLQ  $0x01, AX
+	MOVQ  ldu+56(FP), CX
+	SHLQ  $0x02, CX
 	LEAQ  (AX)(AX*2), SI
 	MOVQ  next+88(FP), DI
 	MOVQ  apart+96(FP), R8
-	MOVL  $0x0000ff00, CX
-	KMOVW CX, K1
-	MOVQ  x+32(FP), CX
-	MOVQ  CX, (SP)
-	MOVQ  pace+104(FP), CX
-	MOVQ  CX, 8(SP)
-	SHRQ  $0x01, CX
-	MOVQ  CX, 16(SP)
+	MOVL  $0x0000ff00, DX
+	KMOVW DX, K1
+	MOVQ  x+32(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+104(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -7972,7 +7972,7 @@ group4:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+32(FP), BX
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -7980,7 +7980,7 @@ dot4:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        8(SP), DI
-	VMOVUPS     (CX), Z4
+	VMOVUPS     (DX), Z4
 	VCVTPH2PS   (BX), Z5
 	VFMADD231PS Z5, Z4, Z0
 	VCVTPH2PS   (BX)(AX*1), Z5
@@ -7990,10 +7990,10 @@ dot4:
 	VCVTPH2PS   (BX)(SI*1), Z5
 	VFMADD231PS Z5, Z4, Z3
 	ADDQ        $+32, BX
-	ADDQ        $+64, CX
+	ADDQ        $0x40, DX
 	DECQ        R10
 	JNZ         dot4
-	MOVQ        24(SP), CX
+	MOVQ        24(SP), DX
 	MOVQ        32(SP), BX
 	MOVQ        lda+8(FP), R10
 	SHLQ        $0x03, R10
@@ -8030,12 +8030,12 @@ dot4:
 	VADDPS      Z0, Z1, Z1
 	VCVTPS2PD   X1, Y0
 	VADDPD      (BX), Y0, Y0
-	VMOVUPD     Y0, (CX)
-	ADDQ        R10, CX
+	VMOVUPD     Y0, (DX)
+	ADDQ        R10, DX
 	ADDQ        R11, BX
-	MOVQ        CX, 24(SP)
+	MOVQ        DX, 24(SP)
 	MOVQ        BX, 32(SP)
-	ADDQ        DX, R9
+	ADDQ        CX, R9
 	DECQ        40(SP)
 	JNZ         group4
 	ADDQ        $+32, a+0(FP)
@@ -8050,11 +8050,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -8063,18 +8063,18 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+32(FP), BX
-	MOVQ   SI, CX
+	MOVQ   SI, DX
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
@@ -8082,16 +8082,16 @@ dot2:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        16(SP), DI
-	VMOVUPS     (CX), Z2
+	VMOVUPS     (DX), Z2
 	VCVTPH2PS   (BX), Z3
 	VFMADD231PS Z3, Z2, Z0
 	VCVTPH2PS   (BX)(AX*1), Z3
 	VFMADD231PS Z3, Z2, Z1
 	ADDQ        $+32, BX
-	ADDQ        $+64, CX
+	ADDQ        $0x40, DX
 	DECQ        R9
 	JNZ         dot2
-	MOVQ        48(SP), CX
+	MOVQ        48(SP), DX
 	MOVQ        56(SP), BX
 	MOVQ        lda+8(FP), R9
 	SHLQ        $0x03, R9
@@ -8115,12 +8115,12 @@ dot2:
 	VADDPS      Z1, Z0, Z0
 	VCVTPS2PD   X0, X0
 	VADDPD      (BX), X0, X0
-	VMOVUPD     X0, (CX)
-	ADDQ        R9, CX
+	VMOVUPD     X0, (DX)
+	ADDQ        R9, DX
 	ADDQ        R10, BX
-	MOVQ        CX, 48(SP)
+	MOVQ        DX, 48(SP)
 	MOVQ        BX, 56(SP)
-	ADDQ        DX, SI
+	ADDQ        CX, SI
 	DECQ        64(SP)
 	JNZ         group2
 	ADDQ        $+16, a+0(FP)
@@ -8133,8 +8133,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -8147,31 +8147,31 @@ end:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasisHalf_4x2_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
-	ADDQ  AX, AX
-	MOVQ  ldu+56(FP), DX
-	SHLQ  $0x02, DX
+	SHLQ  $0x01, AX
+	MOVQ  ldu+56(FP), CX
+	SHLQ  $0x02, CX
 	LEAQ  (AX)(AX*2), SI
 	MOVQ  next+88(FP), DI
 	MOVQ  apart+96(FP), R8
-	MOVL  $0x0000ff00, CX
-	KMOVW CX, K1
-	MOVQ  x+32(FP), CX
-	MOVQ  CX, (SP)
-	MOVQ  pace+104(FP), CX
-	MOVQ  CX, 8(SP)
-	SHRQ  $0x01, CX
-	MOVQ  CX, 16(SP)
+	MOVL  $0x0000ff00, DX
+	KMOVW DX, K1
+	MOVQ  x+32(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+104(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -8183,7 +8183,7 @@ group4:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+32(FP), BX
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -8191,8 +8191,8 @@ dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          8(SP), DI
-	VMOVUPS       (CX), Z8
-	VMOVUPS       (CX)(DX*1), Z9
+	VMOVUPS       (DX), Z8
+	VMOVUPS       (DX)(CX*1), Z9
 	VCVTPH2PS     (BX), Z10
 	VFMADD231PS   Z10, Z8, Z0
 	VFMADD231PS   Z10, Z9, Z4
@@ -8206,10 +8206,10 @@ dot4:
 	VFMADD231PS   Z10, Z8, Z3
 	VFMADD231PS   Z10, Z9, Z7
 	ADDQ          $+32, BX
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R10
 	JNZ           dot4
-	MOVQ          24(SP), CX
+	MOVQ          24(SP), DX
 	MOVQ          32(SP), BX
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
@@ -8250,19 +8250,19 @@ dot4:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, Y0
 	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, BX
 	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, BX
-	MOVQ          CX, 24(SP)
+	MOVQ          DX, 24(SP)
 	MOVQ          BX, 32(SP)
-	ADDQ          DX, R9
-	ADDQ          DX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
 	DECQ          40(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -8277,11 +8277,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -8290,12 +8290,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -8303,7 +8303,7 @@ group2:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+32(FP), BX
-	MOVQ   SI, CX
+	MOVQ   SI, DX
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
@@ -8313,17 +8313,17 @@ dot2:
 	ADDQ          16(SP), DI
 	VCVTPH2PS     (BX), Z4
 	VCVTPH2PS     (BX)(AX*1), Z5
-	VMOVUPS       (CX), Z6
+	VMOVUPS       (DX), Z6
 	VFMADD231PS   Z4, Z6, Z0
 	VFMADD231PS   Z5, Z6, Z1
-	VMOVUPS       (CX)(DX*1), Z6
+	VMOVUPS       (DX)(CX*1), Z6
 	VFMADD231PS   Z4, Z6, Z2
 	VFMADD231PS   Z5, Z6, Z3
 	ADDQ          $+32, BX
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R9
 	JNZ           dot2
-	MOVQ          48(SP), CX
+	MOVQ          48(SP), DX
 	MOVQ          56(SP), BX
 	MOVQ          lda+8(FP), R9
 	SHLQ          $0x03, R9
@@ -8349,19 +8349,19 @@ dot2:
 	VADDPS        Z1, Z0, Z0
 	VCVTPS2PD     X0, X1
 	VADDPD        (BX), X1, X1
-	VMOVUPD       X1, (CX)
-	ADDQ          R9, CX
+	VMOVUPD       X1, (DX)
+	ADDQ          R9, DX
 	ADDQ          R10, BX
 	VEXTRACTF32X4 $0x01, Z0, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R9, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R9, DX
 	ADDQ          R10, BX
-	MOVQ          CX, 48(SP)
+	MOVQ          DX, 48(SP)
 	MOVQ          BX, 56(SP)
-	ADDQ          DX, SI
-	ADDQ          DX, SI
+	ADDQ          CX, SI
+	ADDQ          CX, SI
 	DECQ          64(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
@@ -8374,8 +8374,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -8388,31 +8388,31 @@ end:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasisHalf_4x3_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
-	ADDQ  AX, AX
-	MOVQ  ldu+56(FP), DX
-	SHLQ  $0x02, DX
+	SHLQ  $0x01, AX
+	MOVQ  ldu+56(FP), CX
+	SHLQ  $0x02, CX
 	LEAQ  (AX)(AX*2), SI
 	MOVQ  next+88(FP), DI
 	MOVQ  apart+96(FP), R8
-	MOVL  $0x0000ff00, CX
-	KMOVW CX, K1
-	MOVQ  x+32(FP), CX
-	MOVQ  CX, (SP)
-	MOVQ  pace+104(FP), CX
-	MOVQ  CX, 8(SP)
-	SHRQ  $0x01, CX
-	MOVQ  CX, 16(SP)
+	MOVL  $0x0000ff00, DX
+	KMOVW DX, K1
+	MOVQ  x+32(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+104(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -8428,7 +8428,7 @@ group4:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+32(FP), BX
-	MOVQ   R9, CX
+	MOVQ   R9, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -8436,9 +8436,9 @@ dot4:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          8(SP), DI
-	VMOVUPS       (CX), Z12
-	VMOVUPS       (CX)(DX*1), Z13
-	VMOVUPS       (CX)(DX*2), Z14
+	VMOVUPS       (DX), Z12
+	VMOVUPS       (DX)(CX*1), Z13
+	VMOVUPS       (DX)(CX*2), Z14
 	VCVTPH2PS     (BX), Z15
 	VFMADD231PS   Z15, Z12, Z0
 	VFMADD231PS   Z15, Z13, Z4
@@ -8456,10 +8456,10 @@ dot4:
 	VFMADD231PS   Z15, Z13, Z7
 	VFMADD231PS   Z15, Z14, Z11
 	ADDQ          $+32, BX
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R10
 	JNZ           dot4
-	MOVQ          24(SP), CX
+	MOVQ          24(SP), DX
 	MOVQ          32(SP), BX
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
@@ -8508,26 +8508,26 @@ dot4:
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, BX
 	VEXTRACTF32X4 $0x01, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, BX
 	VEXTRACTF32X4 $0x02, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, BX
-	MOVQ          CX, 24(SP)
+	MOVQ          DX, 24(SP)
 	MOVQ          BX, 32(SP)
-	ADDQ          DX, R9
-	ADDQ          DX, R9
-	ADDQ          DX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	ADDQ          CX, R9
 	DECQ          40(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -8542,11 +8542,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -8555,12 +8555,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -8570,7 +8570,7 @@ group2:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+32(FP), BX
-	MOVQ   SI, CX
+	MOVQ   SI, DX
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
@@ -8580,20 +8580,20 @@ dot2:
 	ADDQ          16(SP), DI
 	VCVTPH2PS     (BX), Z6
 	VCVTPH2PS     (BX)(AX*1), Z7
-	VMOVUPS       (CX), Z8
+	VMOVUPS       (DX), Z8
 	VFMADD231PS   Z6, Z8, Z0
 	VFMADD231PS   Z7, Z8, Z1
-	VMOVUPS       (CX)(DX*1), Z8
+	VMOVUPS       (DX)(CX*1), Z8
 	VFMADD231PS   Z6, Z8, Z2
 	VFMADD231PS   Z7, Z8, Z3
-	VMOVUPS       (CX)(DX*2), Z8
+	VMOVUPS       (DX)(CX*2), Z8
 	VFMADD231PS   Z6, Z8, Z4
 	VFMADD231PS   Z7, Z8, Z5
 	ADDQ          $+32, BX
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R9
 	JNZ           dot2
-	MOVQ          48(SP), CX
+	MOVQ          48(SP), DX
 	MOVQ          56(SP), BX
 	MOVQ          lda+8(FP), R9
 	SHLQ          $0x03, R9
@@ -8623,26 +8623,26 @@ dot2:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, X0
 	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R9, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R9, DX
 	ADDQ          R10, BX
 	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R9, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R9, DX
 	ADDQ          R10, BX
 	VEXTRACTF32X4 $0x02, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R9, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R9, DX
 	ADDQ          R10, BX
-	MOVQ          CX, 48(SP)
+	MOVQ          DX, 48(SP)
 	MOVQ          BX, 56(SP)
-	ADDQ          DX, SI
-	ADDQ          DX, SI
-	ADDQ          DX, SI
+	ADDQ          CX, SI
+	ADDQ          CX, SI
+	ADDQ          CX, SI
 	DECQ          64(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
@@ -8655,8 +8655,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -8669,32 +8669,32 @@ end:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasisHalf_4x4_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
-	ADDQ  AX, AX
-	MOVQ  ldu+56(FP), DX
-	SHLQ  $0x02, DX
-	LEAQ  (DX)(DX*2), BX
+	SHLQ  $0x01, AX
+	MOVQ  ldu+56(FP), CX
+	SHLQ  $0x02, CX
+	LEAQ  (CX)(CX*2), BX
 	LEAQ  (AX)(AX*2), DI
 	MOVQ  next+88(FP), R8
 	MOVQ  apart+96(FP), R9
-	MOVL  $0x0000ff00, CX
-	KMOVW CX, K1
-	MOVQ  x+32(FP), CX
-	MOVQ  CX, (SP)
-	MOVQ  pace+104(FP), CX
-	MOVQ  CX, 8(SP)
-	SHRQ  $0x01, CX
-	MOVQ  CX, 16(SP)
+	MOVL  $0x0000ff00, DX
+	KMOVW DX, K1
+	MOVQ  x+32(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+104(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R10
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -8714,7 +8714,7 @@ group4:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+32(FP), SI
-	MOVQ   R10, CX
+	MOVQ   R10, DX
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
@@ -8726,31 +8726,31 @@ dot4:
 	VCVTPH2PS     (SI)(AX*1), Z17
 	VCVTPH2PS     (SI)(AX*2), Z18
 	VCVTPH2PS     (SI)(DI*1), Z19
-	VMOVUPS       (CX), Z20
+	VMOVUPS       (DX), Z20
 	VFMADD231PS   Z16, Z20, Z0
 	VFMADD231PS   Z17, Z20, Z1
 	VFMADD231PS   Z18, Z20, Z2
 	VFMADD231PS   Z19, Z20, Z3
-	VMOVUPS       (CX)(DX*1), Z20
+	VMOVUPS       (DX)(CX*1), Z20
 	VFMADD231PS   Z16, Z20, Z4
 	VFMADD231PS   Z17, Z20, Z5
 	VFMADD231PS   Z18, Z20, Z6
 	VFMADD231PS   Z19, Z20, Z7
-	VMOVUPS       (CX)(DX*2), Z20
+	VMOVUPS       (DX)(CX*2), Z20
 	VFMADD231PS   Z16, Z20, Z8
 	VFMADD231PS   Z17, Z20, Z9
 	VFMADD231PS   Z18, Z20, Z10
 	VFMADD231PS   Z19, Z20, Z11
-	VMOVUPS       (CX)(BX*1), Z20
+	VMOVUPS       (DX)(BX*1), Z20
 	VFMADD231PS   Z16, Z20, Z12
 	VFMADD231PS   Z17, Z20, Z13
 	VFMADD231PS   Z18, Z20, Z14
 	VFMADD231PS   Z19, Z20, Z15
 	ADDQ          $+32, SI
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R11
 	JNZ           dot4
-	MOVQ          24(SP), CX
+	MOVQ          24(SP), DX
 	MOVQ          32(SP), SI
 	MOVQ          lda+8(FP), R11
 	SHLQ          $0x03, R11
@@ -8803,33 +8803,33 @@ dot4:
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VEXTRACTF32X4 $0x01, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VEXTRACTF32X4 $0x02, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VEXTRACTF32X4 $0x03, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
-	MOVQ          CX, 24(SP)
+	MOVQ          DX, 24(SP)
 	MOVQ          SI, 32(SP)
-	ADDQ          DX, R10
-	ADDQ          DX, R10
-	ADDQ          DX, R10
-	ADDQ          DX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          40(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -8844,11 +8844,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -8857,12 +8857,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), DI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -8874,7 +8874,7 @@ group2:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+32(FP), SI
-	MOVQ   DI, CX
+	MOVQ   DI, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -8884,23 +8884,23 @@ dot2:
 	ADDQ          16(SP), R8
 	VCVTPH2PS     (SI), Z8
 	VCVTPH2PS     (SI)(AX*1), Z9
-	VMOVUPS       (CX), Z10
+	VMOVUPS       (DX), Z10
 	VFMADD231PS   Z8, Z10, Z0
 	VFMADD231PS   Z9, Z10, Z1
-	VMOVUPS       (CX)(DX*1), Z10
+	VMOVUPS       (DX)(CX*1), Z10
 	VFMADD231PS   Z8, Z10, Z2
 	VFMADD231PS   Z9, Z10, Z3
-	VMOVUPS       (CX)(DX*2), Z10
+	VMOVUPS       (DX)(CX*2), Z10
 	VFMADD231PS   Z8, Z10, Z4
 	VFMADD231PS   Z9, Z10, Z5
-	VMOVUPS       (CX)(BX*1), Z10
+	VMOVUPS       (DX)(BX*1), Z10
 	VFMADD231PS   Z8, Z10, Z6
 	VFMADD231PS   Z9, Z10, Z7
 	ADDQ          $+32, SI
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R10
 	JNZ           dot2
-	MOVQ          48(SP), CX
+	MOVQ          48(SP), DX
 	MOVQ          56(SP), SI
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
@@ -8932,33 +8932,33 @@ dot2:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VEXTRACTF32X4 $0x02, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VEXTRACTF32X4 $0x03, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
-	MOVQ          CX, 48(SP)
+	MOVQ          DX, 48(SP)
 	MOVQ          SI, 56(SP)
-	ADDQ          DX, DI
-	ADDQ          DX, DI
-	ADDQ          DX, DI
-	ADDQ          DX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
 	DECQ          64(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
@@ -8971,8 +8971,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -8985,32 +8985,32 @@ end:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasisHalf_4x5_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
-	ADDQ  AX, AX
-	MOVQ  ldu+56(FP), DX
-	SHLQ  $0x02, DX
-	LEAQ  (DX)(DX*2), BX
+	SHLQ  $0x01, AX
+	MOVQ  ldu+56(FP), CX
+	SHLQ  $0x02, CX
+	LEAQ  (CX)(CX*2), BX
 	LEAQ  (AX)(AX*2), DI
 	MOVQ  next+88(FP), R8
 	MOVQ  apart+96(FP), R9
-	MOVL  $0x0000ff00, CX
-	KMOVW CX, K1
-	MOVQ  x+32(FP), CX
-	MOVQ  CX, (SP)
-	MOVQ  pace+104(FP), CX
-	MOVQ  CX, 8(SP)
-	SHRQ  $0x01, CX
-	MOVQ  CX, 16(SP)
+	MOVL  $0x0000ff00, DX
+	KMOVW DX, K1
+	MOVQ  x+32(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+104(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R10
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -9034,7 +9034,7 @@ group4:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+32(FP), SI
-	MOVQ   R10, CX
+	MOVQ   R10, DX
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
@@ -9046,36 +9046,36 @@ dot4:
 	VCVTPH2PS     (SI)(AX*1), Z21
 	VCVTPH2PS     (SI)(AX*2), Z22
 	VCVTPH2PS     (SI)(DI*1), Z23
-	VMOVUPS       (CX), Z24
+	VMOVUPS       (DX), Z24
 	VFMADD231PS   Z20, Z24, Z0
 	VFMADD231PS   Z21, Z24, Z1
 	VFMADD231PS   Z22, Z24, Z2
 	VFMADD231PS   Z23, Z24, Z3
-	VMOVUPS       (CX)(DX*1), Z24
+	VMOVUPS       (DX)(CX*1), Z24
 	VFMADD231PS   Z20, Z24, Z4
 	VFMADD231PS   Z21, Z24, Z5
 	VFMADD231PS   Z22, Z24, Z6
 	VFMADD231PS   Z23, Z24, Z7
-	VMOVUPS       (CX)(DX*2), Z24
+	VMOVUPS       (DX)(CX*2), Z24
 	VFMADD231PS   Z20, Z24, Z8
 	VFMADD231PS   Z21, Z24, Z9
 	VFMADD231PS   Z22, Z24, Z10
 	VFMADD231PS   Z23, Z24, Z11
-	VMOVUPS       (CX)(BX*1), Z24
+	VMOVUPS       (DX)(BX*1), Z24
 	VFMADD231PS   Z20, Z24, Z12
 	VFMADD231PS   Z21, Z24, Z13
 	VFMADD231PS   Z22, Z24, Z14
 	VFMADD231PS   Z23, Z24, Z15
-	VMOVUPS       (CX)(DX*4), Z24
+	VMOVUPS       (DX)(CX*4), Z24
 	VFMADD231PS   Z20, Z24, Z16
 	VFMADD231PS   Z21, Z24, Z17
 	VFMADD231PS   Z22, Z24, Z18
 	VFMADD231PS   Z23, Z24, Z19
 	ADDQ          $+32, SI
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R11
 	JNZ           dot4
-	MOVQ          24(SP), CX
+	MOVQ          24(SP), DX
 	MOVQ          32(SP), SI
 	MOVQ          lda+8(FP), R11
 	SHLQ          $0x03, R11
@@ -9128,26 +9128,26 @@ dot4:
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VEXTRACTF32X4 $0x01, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VEXTRACTF32X4 $0x02, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VEXTRACTF32X4 $0x03, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
 	VSHUFF64X2    $0x4e, Z16, Z16, Z0
 	VADDPS        Z16, Z0, Z0
@@ -9180,16 +9180,16 @@ dot4:
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, SI
-	MOVQ          CX, 24(SP)
+	MOVQ          DX, 24(SP)
 	MOVQ          SI, 32(SP)
-	ADDQ          DX, R10
-	ADDQ          DX, R10
-	ADDQ          DX, R10
-	ADDQ          DX, R10
-	ADDQ          DX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          40(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -9204,11 +9204,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -9217,12 +9217,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), DI
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -9236,7 +9236,7 @@ group2:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+32(FP), SI
-	MOVQ   DI, CX
+	MOVQ   DI, DX
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
@@ -9246,26 +9246,26 @@ dot2:
 	ADDQ          16(SP), R8
 	VCVTPH2PS     (SI), Z10
 	VCVTPH2PS     (SI)(AX*1), Z11
-	VMOVUPS       (CX), Z12
+	VMOVUPS       (DX), Z12
 	VFMADD231PS   Z10, Z12, Z0
 	VFMADD231PS   Z11, Z12, Z1
-	VMOVUPS       (CX)(DX*1), Z12
+	VMOVUPS       (DX)(CX*1), Z12
 	VFMADD231PS   Z10, Z12, Z2
 	VFMADD231PS   Z11, Z12, Z3
-	VMOVUPS       (CX)(DX*2), Z12
+	VMOVUPS       (DX)(CX*2), Z12
 	VFMADD231PS   Z10, Z12, Z4
 	VFMADD231PS   Z11, Z12, Z5
-	VMOVUPS       (CX)(BX*1), Z12
+	VMOVUPS       (DX)(BX*1), Z12
 	VFMADD231PS   Z10, Z12, Z6
 	VFMADD231PS   Z11, Z12, Z7
-	VMOVUPS       (CX)(DX*4), Z12
+	VMOVUPS       (DX)(CX*4), Z12
 	VFMADD231PS   Z10, Z12, Z8
 	VFMADD231PS   Z11, Z12, Z9
 	ADDQ          $+32, SI
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R10
 	JNZ           dot2
-	MOVQ          48(SP), CX
+	MOVQ          48(SP), DX
 	MOVQ          56(SP), SI
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
@@ -9297,26 +9297,26 @@ dot2:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VEXTRACTF32X4 $0x02, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VEXTRACTF32X4 $0x03, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
 	VSHUFF64X2    $0x4e, Z8, Z8, Z0
 	VADDPS        Z8, Z0, Z0
@@ -9336,16 +9336,16 @@ dot2:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, X0
 	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R10, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R10, DX
 	ADDQ          R11, SI
-	MOVQ          CX, 48(SP)
+	MOVQ          DX, 48(SP)
 	MOVQ          SI, 56(SP)
-	ADDQ          DX, DI
-	ADDQ          DX, DI
-	ADDQ          DX, DI
-	ADDQ          DX, DI
-	ADDQ          DX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
 	DECQ          64(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
@@ -9358,8 +9358,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -9372,33 +9372,33 @@ end:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasisHalf_4x6_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
-	ADDQ  AX, AX
-	MOVQ  ldu+56(FP), DX
-	SHLQ  $0x02, DX
-	LEAQ  (DX)(DX*2), BX
-	LEAQ  (DX)(DX*4), SI
+	SHLQ  $0x01, AX
+	MOVQ  ldu+56(FP), CX
+	SHLQ  $0x02, CX
+	LEAQ  (CX)(CX*2), BX
+	LEAQ  (CX)(CX*4), SI
 	LEAQ  (AX)(AX*2), R8
 	MOVQ  next+88(FP), R9
 	MOVQ  apart+96(FP), R10
-	MOVL  $0x0000ff00, CX
-	KMOVW CX, K1
-	MOVQ  x+32(FP), CX
-	MOVQ  CX, (SP)
-	MOVQ  pace+104(FP), CX
-	MOVQ  CX, 8(SP)
-	SHRQ  $0x01, CX
-	MOVQ  CX, 16(SP)
+	MOVL  $0x0000ff00, DX
+	KMOVW DX, K1
+	MOVQ  x+32(FP), DX
+	MOVQ  DX, (SP)
+	MOVQ  pace+104(FP), DX
+	MOVQ  DX, 8(SP)
+	SHRQ  $0x01, DX
+	MOVQ  DX, 16(SP)
 
 fours:
 	CMPQ n+64(FP), $0x04
 	JL   three
 	MOVQ u+48(FP), R11
-	MOVQ a+0(FP), CX
-	MOVQ CX, 24(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 32(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 40(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 24(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 32(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 40(SP)
 
 group4:
 	VXORPD Z0, Z0, Z0
@@ -9426,7 +9426,7 @@ group4:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+32(FP), DI
-	MOVQ   R11, CX
+	MOVQ   R11, DX
 	MOVQ   d+72(FP), R12
 	SHRQ   $0x04, R12
 
@@ -9438,41 +9438,41 @@ dot4:
 	VCVTPH2PS     (DI)(AX*1), Z25
 	VCVTPH2PS     (DI)(AX*2), Z26
 	VCVTPH2PS     (DI)(R8*1), Z27
-	VMOVUPS       (CX), Z28
+	VMOVUPS       (DX), Z28
 	VFMADD231PS   Z24, Z28, Z0
 	VFMADD231PS   Z25, Z28, Z1
 	VFMADD231PS   Z26, Z28, Z2
 	VFMADD231PS   Z27, Z28, Z3
-	VMOVUPS       (CX)(DX*1), Z28
+	VMOVUPS       (DX)(CX*1), Z28
 	VFMADD231PS   Z24, Z28, Z4
 	VFMADD231PS   Z25, Z28, Z5
 	VFMADD231PS   Z26, Z28, Z6
 	VFMADD231PS   Z27, Z28, Z7
-	VMOVUPS       (CX)(DX*2), Z28
+	VMOVUPS       (DX)(CX*2), Z28
 	VFMADD231PS   Z24, Z28, Z8
 	VFMADD231PS   Z25, Z28, Z9
 	VFMADD231PS   Z26, Z28, Z10
 	VFMADD231PS   Z27, Z28, Z11
-	VMOVUPS       (CX)(BX*1), Z28
+	VMOVUPS       (DX)(BX*1), Z28
 	VFMADD231PS   Z24, Z28, Z12
 	VFMADD231PS   Z25, Z28, Z13
 	VFMADD231PS   Z26, Z28, Z14
 	VFMADD231PS   Z27, Z28, Z15
-	VMOVUPS       (CX)(DX*4), Z28
+	VMOVUPS       (DX)(CX*4), Z28
 	VFMADD231PS   Z24, Z28, Z16
 	VFMADD231PS   Z25, Z28, Z17
 	VFMADD231PS   Z26, Z28, Z18
 	VFMADD231PS   Z27, Z28, Z19
-	VMOVUPS       (CX)(SI*1), Z28
+	VMOVUPS       (DX)(SI*1), Z28
 	VFMADD231PS   Z24, Z28, Z20
 	VFMADD231PS   Z25, Z28, Z21
 	VFMADD231PS   Z26, Z28, Z22
 	VFMADD231PS   Z27, Z28, Z23
 	ADDQ          $+32, DI
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R12
 	JNZ           dot4
-	MOVQ          24(SP), CX
+	MOVQ          24(SP), DX
 	MOVQ          32(SP), DI
 	MOVQ          lda+8(FP), R12
 	SHLQ          $0x03, R12
@@ -9525,26 +9525,26 @@ dot4:
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R12, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R12, DX
 	ADDQ          R13, DI
 	VEXTRACTF32X4 $0x01, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R12, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R12, DX
 	ADDQ          R13, DI
 	VEXTRACTF32X4 $0x02, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R12, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R12, DX
 	ADDQ          R13, DI
 	VEXTRACTF32X4 $0x03, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R12, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R12, DX
 	ADDQ          R13, DI
 	VSHUFF64X2    $0x4e, Z20, Z16, Z0
 	VMOVAPS       Z20, K1, Z16
@@ -9581,23 +9581,23 @@ dot4:
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R12, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R12, DX
 	ADDQ          R13, DI
 	VEXTRACTF32X4 $0x01, Z2, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (CX)
-	ADDQ          R12, CX
+	VMOVUPD       Y0, (DX)
+	ADDQ          R12, DX
 	ADDQ          R13, DI
-	MOVQ          CX, 24(SP)
+	MOVQ          DX, 24(SP)
 	MOVQ          DI, 32(SP)
-	ADDQ          DX, R11
-	ADDQ          DX, R11
-	ADDQ          DX, R11
-	ADDQ          DX, R11
-	ADDQ          DX, R11
-	ADDQ          DX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
 	DECQ          40(SP)
 	JNZ           group4
 	ADDQ          $+32, a+0(FP)
@@ -9612,11 +9612,11 @@ dot4:
 three:
 	CMPQ n+64(FP), $0x03
 	JNE  twos
-	MOVQ x+32(FP), CX
-	CMPQ CX, (SP)
+	MOVQ x+32(FP), DX
+	CMPQ DX, (SP)
 	JE   twos
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  fours
@@ -9625,12 +9625,12 @@ twos:
 	CMPQ n+64(FP), $0x02
 	JL   one
 	MOVQ u+48(FP), R8
-	MOVQ a+0(FP), CX
-	MOVQ CX, 48(SP)
-	MOVQ a0+16(FP), CX
-	MOVQ CX, 56(SP)
-	MOVQ groups+80(FP), CX
-	MOVQ CX, 64(SP)
+	MOVQ a+0(FP), DX
+	MOVQ DX, 48(SP)
+	MOVQ a0+16(FP), DX
+	MOVQ DX, 56(SP)
+	MOVQ groups+80(FP), DX
+	MOVQ DX, 64(SP)
 
 group2:
 	VXORPD Z0, Z0, Z0
@@ -9646,7 +9646,7 @@ group2:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+32(FP), DI
-	MOVQ   R8, CX
+	MOVQ   R8, DX
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
@@ -9656,29 +9656,29 @@ dot2:
 	ADDQ          16(SP), R9
 	VCVTPH2PS     (DI), Z12
 	VCVTPH2PS     (DI)(AX*1), Z13
-	VMOVUPS       (CX), Z14
+	VMOVUPS       (DX), Z14
 	VFMADD231PS   Z12, Z14, Z0
 	VFMADD231PS   Z13, Z14, Z1
-	VMOVUPS       (CX)(DX*1), Z14
+	VMOVUPS       (DX)(CX*1), Z14
 	VFMADD231PS   Z12, Z14, Z2
 	VFMADD231PS   Z13, Z14, Z3
-	VMOVUPS       (CX)(DX*2), Z14
+	VMOVUPS       (DX)(CX*2), Z14
 	VFMADD231PS   Z12, Z14, Z4
 	VFMADD231PS   Z13, Z14, Z5
-	VMOVUPS       (CX)(BX*1), Z14
+	VMOVUPS       (DX)(BX*1), Z14
 	VFMADD231PS   Z12, Z14, Z6
 	VFMADD231PS   Z13, Z14, Z7
-	VMOVUPS       (CX)(DX*4), Z14
+	VMOVUPS       (DX)(CX*4), Z14
 	VFMADD231PS   Z12, Z14, Z8
 	VFMADD231PS   Z13, Z14, Z9
-	VMOVUPS       (CX)(SI*1), Z14
+	VMOVUPS       (DX)(SI*1), Z14
 	VFMADD231PS   Z12, Z14, Z10
 	VFMADD231PS   Z13, Z14, Z11
 	ADDQ          $+32, DI
-	ADDQ          $+64, CX
+	ADDQ          $0x40, DX
 	DECQ          R11
 	JNZ           dot2
-	MOVQ          48(SP), CX
+	MOVQ          48(SP), DX
 	MOVQ          56(SP), DI
 	MOVQ          lda+8(FP), R11
 	SHLQ          $0x03, R11
@@ -9710,26 +9710,26 @@ dot2:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, X0
 	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, DI
 	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, DI
 	VEXTRACTF32X4 $0x02, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, DI
 	VEXTRACTF32X4 $0x03, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, DI
 	VSHUFF64X2    $0x4e, Z10, Z8, Z0
 	VMOVAPS       Z10, K1, Z8
@@ -9751,23 +9751,23 @@ dot2:
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, X0
 	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, DI
 	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (CX)
-	ADDQ          R11, CX
+	VMOVUPD       X0, (DX)
+	ADDQ          R11, DX
 	ADDQ          R12, DI
-	MOVQ          CX, 48(SP)
+	MOVQ          DX, 48(SP)
 	MOVQ          DI, 56(SP)
-	ADDQ          DX, R8
-	ADDQ          DX, R8
-	ADDQ          DX, R8
-	ADDQ          DX, R8
-	ADDQ          DX, R8
-	ADDQ          DX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
+	ADDQ          CX, R8
 	DECQ          64(SP)
 	JNZ           group2
 	ADDQ          $+16, a+0(FP)
@@ -9780,8 +9780,8 @@ dot2:
 one:
 	CMPQ n+64(FP), $0x00
 	JE   end
-	SUBQ $0x08, a+0(FP)
-	SUBQ $0x08, a0+16(FP)
+	ADDQ $-8, a+0(FP)
+	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
 	JMP  twos
@@ -9795,7 +9795,7 @@ end:
 TEXT ·mulTransposedHalf_avx512(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
-	ADDQ CX, CX
+	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
 	MOVQ next+64(FP), DI
 	MOVQ pace+72(FP), R8

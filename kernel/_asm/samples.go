@@ -1,0 +1,53 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// A number is a type to compute in.
+type number struct {
+	typ                       string
+	size                      int // bytes
+	move, mul, fma, broadcast func(...Op)
+}
+
+var (
+	double = &number{"float64", 8, VMOVUPD, VMULPD, VFMADD231PD, VBROADCASTSD}
+	single = &number{"float32", 4, VMOVUPS, VMULPS, VFMADD231PS, VBROADCASTSS}
+)
+
+// lanes is how many of them are in a vector.
+func (n *number) lanes(t isa) int { return t.bytes() / n.size }
+
+// samples is how samples are stored and multiplied.
+type samples struct {
+	typ             string
+	suffix, generic string // of the names of tiles, and of their definition
+	size            int    // bytes of an entry
+	in              *number
+	convert         func(...Op) // to a vector of numbers, nil if they are some
+	// mulBasis prefetches a line from each of so many streams with every round of four
+	// rows: as many as it reads meanwhile, or a little less. mulTransposed does so with
+	// every round of a panel. Package tile has the same numbers, and its type prefetch
+	// says why.
+	basisStreams, gradientStreams int
+}
+
+var (
+	samples64 = &samples{"float64", "", "", 8, double, nil, 3, 2}
+	samples32 = &samples{"float32", "32", "", 4, double, VCVTPS2PD, 2, 1}
+	samples16 = &samples{"uint16", "Half", "Half", 2, single, VCVTPH2PS, 2, 1}
+)
+
+// step is how many features a round of a loop along d takes: 64 bytes of numbers.
+func (x *samples) step() int { return 64 / x.in.size }
+
+// load loads a vector of samples as numbers.
+func (x *samples) load(src, dst Op) {
+	if x.convert == nil {
+		x.in.move(src, dst)
+	} else {
+		x.convert(src, dst)
+	}
+}
