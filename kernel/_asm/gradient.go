@@ -22,27 +22,15 @@ const moreStreams = 3
 // are taken from the last one up: the last rows are what mulBasis has just left in
 // the first-level cache.
 func mulTransposed(t isa, x *samples) {
-	prefetch, lines := "apart, pace int, more bool", fmt.Sprintf("%d, or %d times as many, lines, apart bytes from each other,", x.gradientStreams, moreStreams)
-	if x == samples16 {
-		prefetch, lines = "pace int", "a line"
-	}
 	text("mulTransposed"+x.suffix, t,
-		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, height, count int, add bool, next uintptr, %[3]s)", x.in.typ, x.typ, prefetch),
-		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of %d, d > 0. "+
-			"It prefetches %s for every %d features of height rows, and moves on by pace bytes.", maxRows, x.step(), lines, x.step()))
+		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, height, count int, add bool, next uintptr, apart, pace int, more bool)", x.in.typ, x.typ),
+		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of %[2]d, d > 0. "+
+			"It prefetches %[3]d, or %[4]d times as many, lines, apart bytes from each other, for every %[2]d features of height rows, and moves on by pace bytes.", maxRows, x.step(), x.gradientStreams, moreStreams))
 	first := param("x")
 	ldx := bytesParam("ldx", x.size)
 	p := gradientPanel{t: t, x: x, first: first, ldx: ldx, e: param("e"), g: GP64(), left: GP64()}
-	p.pf = param("next")
-	if x != samples16 {
-		p.apart = param("apart")
-	}
-	p.pace = param("pace")
+	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	p.xs = newRows(GP64(), ldx, maxRows)
-	if x == samples16 {
-		p.panels("")
-		return
-	}
 	CMPB(mem("more"), I8(0))
 	JNE(LabelRef("more"))
 	p.panels("")

@@ -19,67 +19,25 @@ func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx 
 	}
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t, t0 [2 * maxDots]float64
-		k := newPrefetch(h.Next, bytes, float64(d)/(2*HalfWidth), halfStreams, &x[0])
+		k := basisPrefetch(h, bytes, float64(d)/(2*HalfWidth), &x[0])
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
 			for i := range w {
 				t0[2*i], t0[2*i+1] = a0[(j+i)*lda0], a0[(j+i)*lda0]
 			}
-			halfDots(&t[0], 2, &t0[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
+			dotsHalf(&t[0], 2, &t0[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
 			for i := range w {
 				a[(j+i)*lda] = t[2*i]
 			}
 		}
 		return
 	}
-	width, wide, narrow := groups(r)
 	steps := float64(n*d) / (4 * HalfWidth) // for each group
-	first := bytes * wide / (wide + narrow)
-	k := newPrefetch(h.Next, first, steps*float64(wide), halfStreams, &x[0])
-	halfDots(&a[0], lda, &a0[0], lda0, &x[0], ldx, &u[0], ldu, n, d, width, wide, k)
-	if narrow > 0 {
-		j := wide * width
-		k := newPrefetch(shift(h.Next, first), bytes-first, steps*float64(narrow), halfStreams, &x[0])
-		halfDots(&a[j*lda], lda, &a0[j*lda0], lda0, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, k)
-	}
-}
-
-// halfStreams is the number of streams in which mulBasisHalf prefetches; the generator of
-// the tiles has the same number.
-const halfStreams = 2
-
-// halfDots multiplies groups of width columns each.
-func halfDots(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n, d, width, groups int, k prefetch) {
-	if active == AVX512 {
-		switch width {
-		case 1:
-			mulBasisHalf_4x1_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 2:
-			mulBasisHalf_4x2_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 3:
-			mulBasisHalf_4x3_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 4:
-			mulBasisHalf_4x4_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 5:
-			mulBasisHalf_4x5_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 6:
-			mulBasisHalf_4x6_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	for _, c := range cut(r, bytes) {
+		if c.groups > 0 {
+			k := basisPrefetch(h.skip(c.after), c.bytes, steps*float64(c.groups), &x[0])
+			dotsHalf(&a[c.first*lda], lda, &a0[c.first*lda0], lda0, &x[0], ldx, &u[c.first*ldu], ldu, n, d, c.width, c.groups, k)
 		}
-		return
-	}
-	switch width {
-	case 1:
-		mulBasisHalf_4x1_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 2:
-		mulBasisHalf_4x2_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 3:
-		mulBasisHalf_4x3_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 4:
-		mulBasisHalf_2x4_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 5:
-		mulBasisHalf_2x5_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 6:
-		mulBasisHalf_2x6_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	}
 }
 
@@ -88,24 +46,7 @@ func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, 
 		mulTransposedHalfGeneric(g, x, ldx, e, n, d)
 		return
 	}
-	d = PadHalf(d)
-	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	sum := mulTransposedHalf_avx2
-	if active == AVX512 {
-		sum = mulTransposedHalf_avx512
-	}
-	height, tall, low := panels(n)
-	bytes := 2 * ldx * h.Eighths / 8 // to prefetch, a row
-	if low > 0 {
-		rows := low * (height - 1)
-		i := n - (height - 1)
-		k := newPrefetch(h.Next, rows*bytes, float64(low*d)/HalfWidth, 1, &x[0])
-		sum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, k.next, k.pace)
-		h = h.skip(rows * bytes)
-	}
-	i := height * (tall - 1)
-	k := newPrefetch(h.Next, height*tall*bytes, float64(tall*d)/HalfWidth, 1, &x[0])
-	sum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, low > 0, k.next, k.pace)
+	sumPanels(g, x, ldx, e, n, PadHalf(d), h)
 }
 
 func addScaled(v, w, s []float64, g []float32, n int) {

@@ -6,8 +6,9 @@ import "unsafe"
 
 // A prefetch says which memory a tile brings into the second-level cache while it
 // computes. It is cut into streams of equal length that begin at next, next + apart,
-// next + 2 apart and so on. With every step of eight features the tile prefetches one
-// cache line of each stream; a full step then moves all streams on by pace bytes.
+// next + 2 apart and so on. With every step, of as many features as a cache line holds
+// of the numbers it computes in, the tile prefetches one cache line of each stream; a full
+// step then moves all streams on by pace bytes.
 //
 // Several slow streams are faster than one fast one, because the hardware prefetcher of
 // the second-level cache joins in: it follows every stream and has enough time to fetch
@@ -26,9 +27,9 @@ type prefetch struct {
 }
 
 // newPrefetch returns how to prefetch the given number of bytes from next on in so many
-// steps of eight features. If next is zero there is nothing to prefetch: the tile then
+// steps. If next is zero there is nothing to prefetch: the tile then
 // names the line at here, which is in the cache, over and over.
-func newPrefetch[F any](next uintptr, bytes int, steps float64, streams int, here *F) prefetch {
+func newPrefetch[X any](next uintptr, bytes int, steps float64, streams int, here *X) prefetch {
 	if next == 0 || bytes == 0 {
 		return prefetch{next: uintptr(unsafe.Pointer(here))}
 	}
@@ -37,30 +38,35 @@ func newPrefetch[F any](next uintptr, bytes int, steps float64, streams int, her
 }
 
 // basisStreams and gradientStreams return the numbers of streams of mulBasis and of
-// mulTransposed, unless they use more, for samples of size bytes: eight float32
-// are half as long as eight float64. The generator of the tiles has the same numbers.
+// mulTransposed, unless they use more, for samples of size bytes: what a step reads of
+// float32, and of 16 bits, is half as long as of float64. The generator of the tiles has
+// the same numbers.
 func basisStreams(size uintptr) int {
-	if size == 4 {
-		return 2
-	}
-	return 3
-}
-
-func gradientStreams(size uintptr) int {
-	if size == 4 {
-		return 1
+	if size == 8 {
+		return 3
 	}
 	return 2
 }
+
+func gradientStreams(size uintptr) int {
+	if size == 8 {
+		return 2
+	}
+	return 1
+}
+
+// line is the size of a cache line.
+const line = 64
 
 // moreStreams is how many times as many streams mulTransposed uses where it would have to
 // skip lines otherwise.
 const moreStreams = 3
 
-// basisPrefetch is newPrefetch for mulBasis.
-func basisPrefetch[F Float](h Hint, bytes int, steps float64, here *F) prefetch {
+// basisPrefetch is newPrefetch for mulBasis, and for mulBasisHalf, which has no tiles for
+// twice as many streams.
+func basisPrefetch[X any](h Hint, bytes int, steps float64, here *X) prefetch {
 	streams := basisStreams(unsafe.Sizeof(*here))
-	twice := active == AVX512 && h.Next != 0 && h.Schedule != nil && h.Twice
+	twice := active == AVX512 && unsafe.Sizeof(*here) > 2 && h.Next != 0 && h.Schedule != nil && h.Twice
 	if twice {
 		streams *= 2
 	}
@@ -70,9 +76,9 @@ func basisPrefetch[F Float](h Hint, bytes int, steps float64, here *F) prefetch 
 }
 
 // gradientPrefetch is newPrefetch for mulTransposed.
-func gradientPrefetch[F Float](next uintptr, bytes int, steps float64, here *F) prefetch {
+func gradientPrefetch[X any](next uintptr, bytes int, steps float64, here *X) prefetch {
 	streams := gradientStreams(unsafe.Sizeof(*here))
-	const line, padding = 64, 1.1 // of rows, of which the tiles skip some
+	const padding = 1.1 // of rows, of which the tiles skip some
 	more := next != 0 && float64(bytes) > padding*line*steps*float64(streams)
 	if more {
 		streams *= moreStreams
@@ -97,14 +103,8 @@ func (h Hint) rows(n, bytes int) int {
 
 // skip returns the hint for the samples after those that prefetch so many bytes.
 func (h Hint) skip(bytes int) Hint {
-	h.Next = shift(h.Next, bytes)
-	return h
-}
-
-// shift moves an address by some bytes, except that it leaves zero as it is.
-func shift(next uintptr, bytes int) uintptr {
-	if next == 0 {
-		return 0
+	if h.Next != 0 {
+		h.Next += uintptr(bytes)
 	}
-	return next + uintptr(bytes)
+	return h
 }

@@ -28,21 +28,29 @@ func heights(n int) []int {
 	return h
 }
 
-func testPrefetch[F Float](t *testing.T) {
-	var here F
-	size := int(unsafe.Sizeof(here))
+// layout returns the size of samples X, how many of them a step takes, and their stride.
+func layout[X any](d int) (size, step, ldx int) {
+	if size = int(unsafe.Sizeof(*new(X))); size == 2 {
+		return size, HalfWidth, StrideHalf(d, size)
+	}
+	return size, Width, Stride(d)
+}
+
+func testPrefetch[X any](t *testing.T) {
+	var here X
 	few := basisStreams(unsafe.Sizeof(here))
 	for n := 2; n <= 40; n++ {
 		for _, d := range []int{8, 64, 128, 512, 600} {
+			size, step, ldx := layout[X](d)
+			d = (d + step - 1) / step * step
 			for groups, share := range []int{1: basisShare, 2: 8} {
 				if groups == 0 {
 					continue
 				}
-				ldx := Stride(d)
 				bytes := n * ldx * size * share / 8
 				const start = 1 << 20
 				by := Usual(n*ldx*size, d*size, 1<<30, 1)
-				k := basisPrefetch(Hint{start, share, by}, bytes, float64(groups*n*d)/(4*Width), &here)
+				k := basisPrefetch(Hint{start, share, by}, bytes, float64(groups*n*d)/float64(4*step), &here)
 				streams := few
 				if k.twice {
 					streams *= 2
@@ -50,7 +58,7 @@ func testPrefetch[F Float](t *testing.T) {
 				fetched := make([]bool, bytes/64+1)
 				at := k.next
 				for _, height := range heights(n) {
-					for range groups * d / Width {
+					for range groups * d / step {
 						for s := range streams {
 							line := (int(at) - start + s*k.apart) / 64
 							if line < len(fetched) {
@@ -78,24 +86,26 @@ func testPrefetch[F Float](t *testing.T) {
 func TestPrefetchCoversEveryLine(t *testing.T) {
 	t.Run("float64", testPrefetch[float64])
 	t.Run("float32", testPrefetch[float32])
+	t.Run("16 bits", testPrefetch[uint16])
 }
 
-func testGradientPrefetch[F Float](t *testing.T) {
-	var here F
-	size := int(unsafe.Sizeof(here))
+func testGradientPrefetch[X any](t *testing.T) {
+	var here X
 	for n := 1; n <= 40; n++ {
 		for _, d := range []int{8, 64, 128, 600} {
+			size, step, ldx := layout[X](d)
+			d = (d + step - 1) / step * step
 			for _, eighths := range []int{2, 4, 6} {
-				height, tall, _ := panels(n)
+				p := panelsOf(n)[1]
 				const start = 1 << 20
-				bytes := height * tall * Stride(d) * size * eighths / 8
-				k := gradientPrefetch(start, bytes, float64(tall*d)/Width, &here)
+				bytes := p.height * p.count * ldx * size * eighths / 8
+				k := gradientPrefetch(start, bytes, float64(p.count*d/step), &here)
 				streams := gradientStreams(unsafe.Sizeof(here))
 				if k.more {
 					streams *= moreStreams
 				}
 				fetched := make([]bool, bytes/64+1)
-				for step := range tall * d / Width {
+				for step := range p.count * d / step {
 					for s := range streams {
 						if line := (int(k.next) - start + step*k.pace + s*k.apart) / 64; line < len(fetched) {
 							fetched[line] = true
@@ -108,7 +118,7 @@ func testGradientPrefetch[F Float](t *testing.T) {
 						missed++
 					}
 				}
-				if allowed := 2*height*tall*(Stride(d)-d)*size/64 + bytes/64/10; missed > allowed {
+				if allowed := 2*p.height*p.count*(ldx-d)*size/64 + bytes/64/10; missed > allowed {
 					t.Errorf("n = %d, d = %d, %d/8 of the bytes: %d of %d lines are not prefetched", n, d, eighths, missed, bytes/64)
 				}
 			}
@@ -119,12 +129,13 @@ func testGradientPrefetch[F Float](t *testing.T) {
 func TestGradientPrefetchCoversEveryLine(t *testing.T) {
 	t.Run("float64", testGradientPrefetch[float64])
 	t.Run("float32", testGradientPrefetch[float32])
+	t.Run("16 bits", testGradientPrefetch[uint16])
 }
 
 // The generator of the assembly says how many lines a step prefetches, and so does this
 // package.
 func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
-	function := regexp.MustCompile(`^TEXT ·(mulBasis|mulTransposed)(32)?_`)
+	function := regexp.MustCompile(`^TEXT ·(mulBasis|mulTransposed)(32|Half)?_`)
 	loop := regexp.MustCompile(`^(twice|more)?(dot|first|feature)\d:$`)
 	for _, file := range []string{"tile_avx2_amd64.s", "tile_avx512_amd64.s"} {
 		source, err := os.ReadFile(file)
@@ -142,9 +153,7 @@ func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 				name, at, size = "", "", 8
 				if f := function.FindStringSubmatch(line); f != nil {
 					name = f[1]
-					if f[2] != "" {
-						size = 4
-					}
+					size = map[string]uintptr{"": 8, "32": 4, "Half": 2}[f[2]]
 				}
 			case name == "":
 			case loop.MatchString(line):
@@ -169,7 +178,7 @@ func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 				at = ""
 			}
 		}
-		if loops < 40 {
+		if loops < 120 {
 			t.Errorf("%s: %d loops found", file, loops)
 		}
 	}

@@ -83,6 +83,41 @@ func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d,
 	}
 }
 
+// dotsHalf is dots for samples of 16 bits.
+func dotsHalf(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n, d, width, groups int, k prefetch) {
+	if active == AVX512 {
+		switch width {
+		case 1:
+			mulBasisHalf_4x1_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case 2:
+			mulBasisHalf_4x2_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case 3:
+			mulBasisHalf_4x3_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case 4:
+			mulBasisHalf_4x4_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case 5:
+			mulBasisHalf_4x5_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case 6:
+			mulBasisHalf_4x6_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		}
+		return
+	}
+	switch width {
+	case 1:
+		mulBasisHalf_4x1_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case 2:
+		mulBasisHalf_4x2_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case 3:
+		mulBasisHalf_4x3_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case 4:
+		mulBasisHalf_2x4_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case 5:
+		mulBasisHalf_2x5_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case 6:
+		mulBasisHalf_2x6_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	}
+}
+
 // rankUpdateTile adds the first few of left products, and returns how many.
 func rankUpdateTile(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, left, d, r int) int {
 	wide := active == AVX512
@@ -113,17 +148,31 @@ func rankUpdateTile(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, l
 	return 1
 }
 
-// panelSum adds panels of samples to g.
-func panelSum[F Float](g *float64, x *F, ldx int, e *float64, d, height, count int, add bool, k prefetch) {
-	x64, x32 := (*float64)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(x))
-	switch single := unsafe.Sizeof(*x) == 4; {
-	case single && active == AVX512:
-		mulTransposed32_avx512(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
-	case single:
-		mulTransposed32_avx2(g, x32, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
-	case active == AVX512:
-		mulTransposed_avx512(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
-	default:
-		mulTransposed_avx2(g, x64, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+// panelSum adds panels of samples X to g, in numbers N.
+func panelSum[X, N any](g *N, x *X, ldx int, e *N, d, height, count int, add bool, k prefetch) {
+	wide := active == AVX512
+	g64, e64 := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(e))
+	switch unsafe.Sizeof(*x) {
+	case 8:
+		x := (*float64)(unsafe.Pointer(x))
+		if wide {
+			mulTransposed_avx512(g64, x, ldx, e64, d, height, count, add, k.next, k.apart, k.pace, k.more)
+		} else {
+			mulTransposed_avx2(g64, x, ldx, e64, d, height, count, add, k.next, k.apart, k.pace, k.more)
+		}
+	case 4:
+		x := (*float32)(unsafe.Pointer(x))
+		if wide {
+			mulTransposed32_avx512(g64, x, ldx, e64, d, height, count, add, k.next, k.apart, k.pace, k.more)
+		} else {
+			mulTransposed32_avx2(g64, x, ldx, e64, d, height, count, add, k.next, k.apart, k.pace, k.more)
+		}
+	case 2:
+		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
+		if wide {
+			mulTransposedHalf_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+		} else {
+			mulTransposedHalf_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+		}
 	}
 }

@@ -104,10 +104,10 @@ func mulBasisHalf_2x5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16
 //go:noescape
 func mulBasisHalf_2x6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulTransposedHalf_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 16, d > 0. It prefetches a line for every 16 features of height rows, and moves on by pace bytes.
+// mulTransposedHalf_avx2 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 16 features of height rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulTransposedHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, pace int)
+func mulTransposedHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 
 // addScaled_avx2 works like addScaledGeneric for n a multiple of 8, n > 0.
 //

@@ -19,13 +19,19 @@ func available() []Tier {
 	return t
 }
 
-// groups returns how many groups of width columns, and then how many of one column
-// less, make up r columns.
-func groups(r int) (width, wide, narrow int) {
+// columns are groups of equal width among the columns of a basis, from the given one on.
+// Meanwhile so many bytes are prefetched, after the given number of others.
+type columns struct{ first, width, groups, bytes, after int }
+
+// cut divides r columns into groups of nearly equal width, first the wider ones, which
+// share the bytes to prefetch. There may be no group of the second kind.
+func cut(r, bytes int) [2]columns {
 	n := (r + maxDots - 1) / maxDots
-	width = (r + n - 1) / n
-	narrow = n*width - r
-	return width, n - narrow, narrow
+	width := (r + n - 1) / n
+	narrow := n*width - r
+	wide := n - narrow
+	share := bytes * wide / n
+	return [2]columns{{0, width, wide, share, 0}, {wide * width, width - 1, narrow, bytes - share, share}}
 }
 
 // accelerated reports whether a tier above Generic is in use.
@@ -56,15 +62,12 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 		}
 		return
 	}
-	width, wide, narrow := groups(r)
 	steps := float64(n*d) / (4 * Width) // for each group
-	first := bytes * wide / (wide + narrow)
-	k := basisPrefetch(h, first, steps*float64(wide), &x[0])
-	dots(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, width, wide, k)
-	if narrow > 0 {
-		j := wide * width
-		k := basisPrefetch(h.skip(first), bytes-first, steps*float64(narrow), &x[0])
-		dots(&a[j*lda], lda, &x[0], ldx, &u[j*ldu], ldu, n, d, width-1, narrow, k)
+	for _, c := range cut(r, bytes) {
+		if c.groups > 0 {
+			k := basisPrefetch(h.skip(c.after), c.bytes, steps*float64(c.groups), &x[0])
+			dots(&a[c.first*lda], lda, &x[0], ldx, &u[c.first*ldu], ldu, n, d, c.width, c.groups, k)
+		}
 	}
 }
 
@@ -97,13 +100,17 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 // maxPanel is the largest number of rows of a panel of mulTransposed.
 const maxPanel = 8
 
-// panels cuts n rows into panels of nearly equal height: tall ones of the given
-// height and then low ones of one less.
-func panels(n int) (height, tall, low int) {
+// panels are so many panels of equal height, of which the given row is the first of the last
+// panel.
+type panels struct{ last, height, count int }
+
+// panelsOf cuts n rows into panels of nearly equal height, in the order in which they are
+// taken: the last rows are those of panels of one row less, if there are any.
+func panelsOf(n int) [2]panels {
 	count := (n + maxPanel - 1) / maxPanel
-	height = (n + count - 1) / count
-	low = count*height - n
-	return height, count - low, low
+	height := (n + count - 1) / count
+	low := count*height - n
+	return [2]panels{{n - (height - 1), height - 1, low}, {height * (count - low - 1), height, count - low}}
 }
 
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
@@ -111,21 +118,23 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
 	}
-	d = Pad(d)
+	sumPanels(g, x, ldx, e, n, Pad(d), h)
+}
+
+// sumPanels sets g to X' e for samples X and numbers N.
+func sumPanels[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	height, tall, low := panels(n)
-	below := low > 0
-	bytes := ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch, a row
-	if below {
-		rows := low * (height - 1)
-		i := n - (height - 1)
-		k := gradientPrefetch(h.Next, rows*bytes, float64(low*d)/Width, &x[0])
-		panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height-1, low, false, k)
-		h = h.skip(rows * bytes)
+	bytes := ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8   // to prefetch, a row
+	steps := float64(d) * float64(unsafe.Sizeof(g[0])) / line // of a panel
+	add := false
+	for _, p := range panelsOf(n) {
+		if p.count > 0 {
+			rows := p.count * p.height
+			k := gradientPrefetch(h.Next, rows*bytes, float64(p.count)*steps, &x[0])
+			panelSum(&g[0], &x[p.last*ldx], ldx, &e[p.last], d, p.height, p.count, add, k)
+			h, add = h.skip(rows*bytes), true
+		}
 	}
-	i := height * (tall - 1)
-	k := gradientPrefetch(h.Next, height*tall*bytes, float64(tall*d)/Width, &x[0])
-	panelSum(&g[0], &x[i*ldx], ldx, &e[i], d, height, tall, below, k)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {

@@ -5873,20 +5873,23 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposedHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, pace int)
+// func mulTransposedHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulTransposedHalf_avx2(SB), NOSPLIT, $0-80
+TEXT ·mulTransposedHalf_avx2(SB), NOSPLIT, $0-89
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
 	MOVQ next+64(FP), DI
-	MOVQ pace+72(FP), R8
+	MOVQ apart+72(FP), BX
+	MOVQ pace+80(FP), R8
 	LEAQ (CX)(CX*2), R10
 	LEAQ (CX)(CX*4), R11
 	MOVQ CX, R12
 	SHLQ $0x03, R12
 	SUBQ CX, R12
+	CMPB more+88(FP), $+0
+	JNE  more
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -6574,6 +6577,763 @@ next1:
 	JNZ  panel1
 
 end:
+	VZEROUPPER
+	RET
+
+more:
+	LEAQ (DI)(BX*1), R13
+	LEAQ (R13)(BX*1), R14
+	CMPQ height+40(FP), $+1
+	JEQ  morepanel1
+	CMPQ height+40(FP), $+2
+	JEQ  morepanel2
+	CMPQ height+40(FP), $+3
+	JEQ  morepanel3
+	CMPQ height+40(FP), $+4
+	JEQ  morepanel4
+	CMPQ height+40(FP), $+5
+	JEQ  morepanel5
+	CMPQ height+40(FP), $+6
+	JEQ  morepanel6
+	CMPQ height+40(FP), $+7
+	JEQ  morepanel7
+
+morepanel8:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	VBROADCASTSS 20(DX), Y5
+	VBROADCASTSS 24(DX), Y6
+	VBROADCASTSS 28(DX), Y7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore8
+
+morefirst8:
+	VCVTPH2PS   (R9), Y8
+	VMULPS      Y8, Y0, Y8
+	VCVTPH2PS   (R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   (R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   (R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   (R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   (R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   (R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   (R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (BX)
+	VCVTPH2PS   16(R9), Y8
+	VMULPS      Y8, Y0, Y8
+	VCVTPH2PS   16(R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   16(R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   16(R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   16(R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   16(R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   16(R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   16(R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst8
+	MOVB        $+1, add+56(FP)
+	JMP         morenext8
+
+moremore8:
+morefeature8:
+	VMOVUPS     (BX), Y8
+	VCVTPH2PS   (R9), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VCVTPH2PS   (R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   (R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   (R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   (R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   (R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   (R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   (R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (BX)
+	VMOVUPS     32(BX), Y8
+	VCVTPH2PS   16(R9), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VCVTPH2PS   16(R9)(CX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   16(R9)(CX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   16(R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   16(R9)(CX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   16(R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   16(R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   16(R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature8
+
+morenext8:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel8
+	JMP  moreend
+
+morepanel7:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	VBROADCASTSS 20(DX), Y5
+	VBROADCASTSS 24(DX), Y6
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore7
+
+morefirst7:
+	VCVTPH2PS   (R9), Y7
+	VMULPS      Y7, Y0, Y7
+	VCVTPH2PS   (R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   (R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   (R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   (R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   (R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   (R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, (BX)
+	VCVTPH2PS   16(R9), Y7
+	VMULPS      Y7, Y0, Y7
+	VCVTPH2PS   16(R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   16(R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   16(R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   16(R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   16(R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   16(R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst7
+	MOVB        $+1, add+56(FP)
+	JMP         morenext7
+
+moremore7:
+morefeature7:
+	VMOVUPS     (BX), Y7
+	VCVTPH2PS   (R9), Y8
+	VFMADD231PS Y8, Y0, Y7
+	VCVTPH2PS   (R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   (R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   (R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   (R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   (R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   (R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, (BX)
+	VMOVUPS     32(BX), Y7
+	VCVTPH2PS   16(R9), Y8
+	VFMADD231PS Y8, Y0, Y7
+	VCVTPH2PS   16(R9)(CX*1), Y8
+	VFMADD231PS Y8, Y1, Y7
+	VCVTPH2PS   16(R9)(CX*2), Y8
+	VFMADD231PS Y8, Y2, Y7
+	VCVTPH2PS   16(R9)(R10*1), Y8
+	VFMADD231PS Y8, Y3, Y7
+	VCVTPH2PS   16(R9)(CX*4), Y8
+	VFMADD231PS Y8, Y4, Y7
+	VCVTPH2PS   16(R9)(R11*1), Y8
+	VFMADD231PS Y8, Y5, Y7
+	VCVTPH2PS   16(R9)(R10*2), Y8
+	VFMADD231PS Y8, Y6, Y7
+	VMOVUPS     Y7, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature7
+
+morenext7:
+	SUBQ $+28, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel7
+	JMP  moreend
+
+morepanel6:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	VBROADCASTSS 20(DX), Y5
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore6
+
+morefirst6:
+	VCVTPH2PS   (R9), Y6
+	VMULPS      Y6, Y0, Y6
+	VCVTPH2PS   (R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   (R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   (R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   (R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   (R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, (BX)
+	VCVTPH2PS   16(R9), Y6
+	VMULPS      Y6, Y0, Y6
+	VCVTPH2PS   16(R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   16(R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   16(R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   16(R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   16(R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst6
+	MOVB        $+1, add+56(FP)
+	JMP         morenext6
+
+moremore6:
+morefeature6:
+	VMOVUPS     (BX), Y6
+	VCVTPH2PS   (R9), Y7
+	VFMADD231PS Y7, Y0, Y6
+	VCVTPH2PS   (R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   (R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   (R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   (R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   (R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, (BX)
+	VMOVUPS     32(BX), Y6
+	VCVTPH2PS   16(R9), Y7
+	VFMADD231PS Y7, Y0, Y6
+	VCVTPH2PS   16(R9)(CX*1), Y7
+	VFMADD231PS Y7, Y1, Y6
+	VCVTPH2PS   16(R9)(CX*2), Y7
+	VFMADD231PS Y7, Y2, Y6
+	VCVTPH2PS   16(R9)(R10*1), Y7
+	VFMADD231PS Y7, Y3, Y6
+	VCVTPH2PS   16(R9)(CX*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+	VCVTPH2PS   16(R9)(R11*1), Y7
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature6
+
+morenext6:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel6
+	JMP  moreend
+
+morepanel5:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS 16(DX), Y4
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore5
+
+morefirst5:
+	VCVTPH2PS   (R9), Y5
+	VMULPS      Y5, Y0, Y5
+	VCVTPH2PS   (R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   (R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   (R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   (R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, (BX)
+	VCVTPH2PS   16(R9), Y5
+	VMULPS      Y5, Y0, Y5
+	VCVTPH2PS   16(R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   16(R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   16(R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   16(R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst5
+	MOVB        $+1, add+56(FP)
+	JMP         morenext5
+
+moremore5:
+morefeature5:
+	VMOVUPS     (BX), Y5
+	VCVTPH2PS   (R9), Y6
+	VFMADD231PS Y6, Y0, Y5
+	VCVTPH2PS   (R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   (R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   (R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   (R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, (BX)
+	VMOVUPS     32(BX), Y5
+	VCVTPH2PS   16(R9), Y6
+	VFMADD231PS Y6, Y0, Y5
+	VCVTPH2PS   16(R9)(CX*1), Y6
+	VFMADD231PS Y6, Y1, Y5
+	VCVTPH2PS   16(R9)(CX*2), Y6
+	VFMADD231PS Y6, Y2, Y5
+	VCVTPH2PS   16(R9)(R10*1), Y6
+	VFMADD231PS Y6, Y3, Y5
+	VCVTPH2PS   16(R9)(CX*4), Y6
+	VFMADD231PS Y6, Y4, Y5
+	VMOVUPS     Y5, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature5
+
+morenext5:
+	SUBQ $+20, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel5
+	JMP  moreend
+
+morepanel4:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore4
+
+morefirst4:
+	VCVTPH2PS   (R9), Y4
+	VMULPS      Y4, Y0, Y4
+	VCVTPH2PS   (R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   (R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   (R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (BX)
+	VCVTPH2PS   16(R9), Y4
+	VMULPS      Y4, Y0, Y4
+	VCVTPH2PS   16(R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   16(R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   16(R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst4
+	MOVB        $+1, add+56(FP)
+	JMP         morenext4
+
+moremore4:
+morefeature4:
+	VMOVUPS     (BX), Y4
+	VCVTPH2PS   (R9), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VCVTPH2PS   (R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   (R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   (R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (BX)
+	VMOVUPS     32(BX), Y4
+	VCVTPH2PS   16(R9), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VCVTPH2PS   16(R9)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VCVTPH2PS   16(R9)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VCVTPH2PS   16(R9)(R10*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature4
+
+morenext4:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel4
+	JMP  moreend
+
+morepanel3:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore3
+
+morefirst3:
+	VCVTPH2PS   (R9), Y3
+	VMULPS      Y3, Y0, Y3
+	VCVTPH2PS   (R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   (R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, (BX)
+	VCVTPH2PS   16(R9), Y3
+	VMULPS      Y3, Y0, Y3
+	VCVTPH2PS   16(R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   16(R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst3
+	MOVB        $+1, add+56(FP)
+	JMP         morenext3
+
+moremore3:
+morefeature3:
+	VMOVUPS     (BX), Y3
+	VCVTPH2PS   (R9), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VCVTPH2PS   (R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   (R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, (BX)
+	VMOVUPS     32(BX), Y3
+	VCVTPH2PS   16(R9), Y4
+	VFMADD231PS Y4, Y0, Y3
+	VCVTPH2PS   16(R9)(CX*1), Y4
+	VFMADD231PS Y4, Y1, Y3
+	VCVTPH2PS   16(R9)(CX*2), Y4
+	VFMADD231PS Y4, Y2, Y3
+	VMOVUPS     Y3, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature3
+
+morenext3:
+	SUBQ $+12, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel3
+	JMP  moreend
+
+morepanel2:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore2
+
+morefirst2:
+	VCVTPH2PS   (R9), Y2
+	VMULPS      Y2, Y0, Y2
+	VCVTPH2PS   (R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, (BX)
+	VCVTPH2PS   16(R9), Y2
+	VMULPS      Y2, Y0, Y2
+	VCVTPH2PS   16(R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst2
+	MOVB        $+1, add+56(FP)
+	JMP         morenext2
+
+moremore2:
+morefeature2:
+	VMOVUPS     (BX), Y2
+	VCVTPH2PS   (R9), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VCVTPH2PS   (R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, (BX)
+	VMOVUPS     32(BX), Y2
+	VCVTPH2PS   16(R9), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VCVTPH2PS   16(R9)(CX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature2
+
+morenext2:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel2
+	JMP  moreend
+
+morepanel1:
+	VBROADCASTSS (DX), Y0
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore1
+
+morefirst1:
+	VCVTPH2PS  (R9), Y1
+	VMULPS     Y1, Y0, Y1
+	VMOVUPS    Y1, (BX)
+	VCVTPH2PS  16(R9), Y1
+	VMULPS     Y1, Y0, Y1
+	VMOVUPS    Y1, 32(BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
+	PREFETCHT1 (R13)
+	ADDQ       R8, R13
+	PREFETCHT1 (R14)
+	ADDQ       R8, R14
+	ADDQ       $+32, R9
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        morefirst1
+	MOVB       $+1, add+56(FP)
+	JMP        morenext1
+
+moremore1:
+morefeature1:
+	VMOVUPS     (BX), Y1
+	VCVTPH2PS   (R9), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (BX)
+	VMOVUPS     32(BX), Y1
+	VCVTPH2PS   16(R9), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 32(BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature1
+
+morenext1:
+	SUBQ $+4, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel1
+
+moreend:
 	VZEROUPPER
 	RET
 

@@ -9790,20 +9790,23 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposedHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, pace int)
+// func mulTransposedHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·mulTransposedHalf_avx512(SB), NOSPLIT, $0-80
+TEXT ·mulTransposedHalf_avx512(SB), NOSPLIT, $0-89
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
 	MOVQ next+64(FP), DI
-	MOVQ pace+72(FP), R8
+	MOVQ apart+72(FP), BX
+	MOVQ pace+80(FP), R8
 	LEAQ (CX)(CX*2), R10
 	LEAQ (CX)(CX*4), R11
 	MOVQ CX, R12
 	SHLQ $0x03, R12
 	SUBQ CX, R12
+	CMPB more+88(FP), $+0
+	JNE  more
 	CMPQ height+40(FP), $+1
 	JEQ  panel1
 	CMPQ height+40(FP), $+2
@@ -10323,6 +10326,595 @@ next1:
 	JNZ  panel1
 
 end:
+	VZEROUPPER
+	RET
+
+more:
+	LEAQ (DI)(BX*1), R13
+	LEAQ (R13)(BX*1), R14
+	CMPQ height+40(FP), $+1
+	JEQ  morepanel1
+	CMPQ height+40(FP), $+2
+	JEQ  morepanel2
+	CMPQ height+40(FP), $+3
+	JEQ  morepanel3
+	CMPQ height+40(FP), $+4
+	JEQ  morepanel4
+	CMPQ height+40(FP), $+5
+	JEQ  morepanel5
+	CMPQ height+40(FP), $+6
+	JEQ  morepanel6
+	CMPQ height+40(FP), $+7
+	JEQ  morepanel7
+
+morepanel8:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VBROADCASTSS 24(DX), Z6
+	VBROADCASTSS 28(DX), Z7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore8
+
+morefirst8:
+	VCVTPH2PS   (R9), Z8
+	VMULPS      Z8, Z0, Z8
+	VCVTPH2PS   (R9)(CX*1), Z9
+	VFMADD231PS Z9, Z1, Z8
+	VCVTPH2PS   (R9)(CX*2), Z9
+	VFMADD231PS Z9, Z2, Z8
+	VCVTPH2PS   (R9)(R10*1), Z9
+	VFMADD231PS Z9, Z3, Z8
+	VCVTPH2PS   (R9)(CX*4), Z9
+	VFMADD231PS Z9, Z4, Z8
+	VCVTPH2PS   (R9)(R11*1), Z9
+	VFMADD231PS Z9, Z5, Z8
+	VCVTPH2PS   (R9)(R10*2), Z9
+	VFMADD231PS Z9, Z6, Z8
+	VCVTPH2PS   (R9)(R12*1), Z9
+	VFMADD231PS Z9, Z7, Z8
+	VMOVUPS     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst8
+	MOVB        $+1, add+56(FP)
+	JMP         morenext8
+
+moremore8:
+morefeature8:
+	VMOVUPS     (BX), Z8
+	VCVTPH2PS   (R9), Z9
+	VFMADD231PS Z9, Z0, Z8
+	VCVTPH2PS   (R9)(CX*1), Z9
+	VFMADD231PS Z9, Z1, Z8
+	VCVTPH2PS   (R9)(CX*2), Z9
+	VFMADD231PS Z9, Z2, Z8
+	VCVTPH2PS   (R9)(R10*1), Z9
+	VFMADD231PS Z9, Z3, Z8
+	VCVTPH2PS   (R9)(CX*4), Z9
+	VFMADD231PS Z9, Z4, Z8
+	VCVTPH2PS   (R9)(R11*1), Z9
+	VFMADD231PS Z9, Z5, Z8
+	VCVTPH2PS   (R9)(R10*2), Z9
+	VFMADD231PS Z9, Z6, Z8
+	VCVTPH2PS   (R9)(R12*1), Z9
+	VFMADD231PS Z9, Z7, Z8
+	VMOVUPS     Z8, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature8
+
+morenext8:
+	SUBQ $+32, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel8
+	JMP  moreend
+
+morepanel7:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VBROADCASTSS 24(DX), Z6
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore7
+
+morefirst7:
+	VCVTPH2PS   (R9), Z7
+	VMULPS      Z7, Z0, Z7
+	VCVTPH2PS   (R9)(CX*1), Z8
+	VFMADD231PS Z8, Z1, Z7
+	VCVTPH2PS   (R9)(CX*2), Z8
+	VFMADD231PS Z8, Z2, Z7
+	VCVTPH2PS   (R9)(R10*1), Z8
+	VFMADD231PS Z8, Z3, Z7
+	VCVTPH2PS   (R9)(CX*4), Z8
+	VFMADD231PS Z8, Z4, Z7
+	VCVTPH2PS   (R9)(R11*1), Z8
+	VFMADD231PS Z8, Z5, Z7
+	VCVTPH2PS   (R9)(R10*2), Z8
+	VFMADD231PS Z8, Z6, Z7
+	VMOVUPS     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst7
+	MOVB        $+1, add+56(FP)
+	JMP         morenext7
+
+moremore7:
+morefeature7:
+	VMOVUPS     (BX), Z7
+	VCVTPH2PS   (R9), Z8
+	VFMADD231PS Z8, Z0, Z7
+	VCVTPH2PS   (R9)(CX*1), Z8
+	VFMADD231PS Z8, Z1, Z7
+	VCVTPH2PS   (R9)(CX*2), Z8
+	VFMADD231PS Z8, Z2, Z7
+	VCVTPH2PS   (R9)(R10*1), Z8
+	VFMADD231PS Z8, Z3, Z7
+	VCVTPH2PS   (R9)(CX*4), Z8
+	VFMADD231PS Z8, Z4, Z7
+	VCVTPH2PS   (R9)(R11*1), Z8
+	VFMADD231PS Z8, Z5, Z7
+	VCVTPH2PS   (R9)(R10*2), Z8
+	VFMADD231PS Z8, Z6, Z7
+	VMOVUPS     Z7, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature7
+
+morenext7:
+	SUBQ $+28, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel7
+	JMP  moreend
+
+morepanel6:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore6
+
+morefirst6:
+	VCVTPH2PS   (R9), Z6
+	VMULPS      Z6, Z0, Z6
+	VCVTPH2PS   (R9)(CX*1), Z7
+	VFMADD231PS Z7, Z1, Z6
+	VCVTPH2PS   (R9)(CX*2), Z7
+	VFMADD231PS Z7, Z2, Z6
+	VCVTPH2PS   (R9)(R10*1), Z7
+	VFMADD231PS Z7, Z3, Z6
+	VCVTPH2PS   (R9)(CX*4), Z7
+	VFMADD231PS Z7, Z4, Z6
+	VCVTPH2PS   (R9)(R11*1), Z7
+	VFMADD231PS Z7, Z5, Z6
+	VMOVUPS     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst6
+	MOVB        $+1, add+56(FP)
+	JMP         morenext6
+
+moremore6:
+morefeature6:
+	VMOVUPS     (BX), Z6
+	VCVTPH2PS   (R9), Z7
+	VFMADD231PS Z7, Z0, Z6
+	VCVTPH2PS   (R9)(CX*1), Z7
+	VFMADD231PS Z7, Z1, Z6
+	VCVTPH2PS   (R9)(CX*2), Z7
+	VFMADD231PS Z7, Z2, Z6
+	VCVTPH2PS   (R9)(R10*1), Z7
+	VFMADD231PS Z7, Z3, Z6
+	VCVTPH2PS   (R9)(CX*4), Z7
+	VFMADD231PS Z7, Z4, Z6
+	VCVTPH2PS   (R9)(R11*1), Z7
+	VFMADD231PS Z7, Z5, Z6
+	VMOVUPS     Z6, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature6
+
+morenext6:
+	SUBQ $+24, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel6
+	JMP  moreend
+
+morepanel5:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	VBROADCASTSS 16(DX), Z4
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore5
+
+morefirst5:
+	VCVTPH2PS   (R9), Z5
+	VMULPS      Z5, Z0, Z5
+	VCVTPH2PS   (R9)(CX*1), Z6
+	VFMADD231PS Z6, Z1, Z5
+	VCVTPH2PS   (R9)(CX*2), Z6
+	VFMADD231PS Z6, Z2, Z5
+	VCVTPH2PS   (R9)(R10*1), Z6
+	VFMADD231PS Z6, Z3, Z5
+	VCVTPH2PS   (R9)(CX*4), Z6
+	VFMADD231PS Z6, Z4, Z5
+	VMOVUPS     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst5
+	MOVB        $+1, add+56(FP)
+	JMP         morenext5
+
+moremore5:
+morefeature5:
+	VMOVUPS     (BX), Z5
+	VCVTPH2PS   (R9), Z6
+	VFMADD231PS Z6, Z0, Z5
+	VCVTPH2PS   (R9)(CX*1), Z6
+	VFMADD231PS Z6, Z1, Z5
+	VCVTPH2PS   (R9)(CX*2), Z6
+	VFMADD231PS Z6, Z2, Z5
+	VCVTPH2PS   (R9)(R10*1), Z6
+	VFMADD231PS Z6, Z3, Z5
+	VCVTPH2PS   (R9)(CX*4), Z6
+	VFMADD231PS Z6, Z4, Z5
+	VMOVUPS     Z5, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature5
+
+morenext5:
+	SUBQ $+20, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel5
+	JMP  moreend
+
+morepanel4:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	VBROADCASTSS 12(DX), Z3
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore4
+
+morefirst4:
+	VCVTPH2PS   (R9), Z4
+	VMULPS      Z4, Z0, Z4
+	VCVTPH2PS   (R9)(CX*1), Z5
+	VFMADD231PS Z5, Z1, Z4
+	VCVTPH2PS   (R9)(CX*2), Z5
+	VFMADD231PS Z5, Z2, Z4
+	VCVTPH2PS   (R9)(R10*1), Z5
+	VFMADD231PS Z5, Z3, Z4
+	VMOVUPS     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst4
+	MOVB        $+1, add+56(FP)
+	JMP         morenext4
+
+moremore4:
+morefeature4:
+	VMOVUPS     (BX), Z4
+	VCVTPH2PS   (R9), Z5
+	VFMADD231PS Z5, Z0, Z4
+	VCVTPH2PS   (R9)(CX*1), Z5
+	VFMADD231PS Z5, Z1, Z4
+	VCVTPH2PS   (R9)(CX*2), Z5
+	VFMADD231PS Z5, Z2, Z4
+	VCVTPH2PS   (R9)(R10*1), Z5
+	VFMADD231PS Z5, Z3, Z4
+	VMOVUPS     Z4, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature4
+
+morenext4:
+	SUBQ $+16, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel4
+	JMP  moreend
+
+morepanel3:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	VBROADCASTSS 8(DX), Z2
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore3
+
+morefirst3:
+	VCVTPH2PS   (R9), Z3
+	VMULPS      Z3, Z0, Z3
+	VCVTPH2PS   (R9)(CX*1), Z4
+	VFMADD231PS Z4, Z1, Z3
+	VCVTPH2PS   (R9)(CX*2), Z4
+	VFMADD231PS Z4, Z2, Z3
+	VMOVUPS     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst3
+	MOVB        $+1, add+56(FP)
+	JMP         morenext3
+
+moremore3:
+morefeature3:
+	VMOVUPS     (BX), Z3
+	VCVTPH2PS   (R9), Z4
+	VFMADD231PS Z4, Z0, Z3
+	VCVTPH2PS   (R9)(CX*1), Z4
+	VFMADD231PS Z4, Z1, Z3
+	VCVTPH2PS   (R9)(CX*2), Z4
+	VFMADD231PS Z4, Z2, Z3
+	VMOVUPS     Z3, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature3
+
+morenext3:
+	SUBQ $+12, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel3
+	JMP  moreend
+
+morepanel2:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS 4(DX), Z1
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore2
+
+morefirst2:
+	VCVTPH2PS   (R9), Z2
+	VMULPS      Z2, Z0, Z2
+	VCVTPH2PS   (R9)(CX*1), Z3
+	VFMADD231PS Z3, Z1, Z2
+	VMOVUPS     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefirst2
+	MOVB        $+1, add+56(FP)
+	JMP         morenext2
+
+moremore2:
+morefeature2:
+	VMOVUPS     (BX), Z2
+	VCVTPH2PS   (R9), Z3
+	VFMADD231PS Z3, Z0, Z2
+	VCVTPH2PS   (R9)(CX*1), Z3
+	VFMADD231PS Z3, Z1, Z2
+	VMOVUPS     Z2, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature2
+
+morenext2:
+	SUBQ $+8, DX
+	SUBQ CX, AX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel2
+	JMP  moreend
+
+morepanel1:
+	VBROADCASTSS (DX), Z0
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), BX
+	MOVQ         d+32(FP), SI
+	SHRQ         $0x04, SI
+	CMPB         add+56(FP), $+0
+	JNE          moremore1
+
+morefirst1:
+	VCVTPH2PS  (R9), Z1
+	VMULPS     Z1, Z0, Z1
+	VMOVUPS    Z1, (BX)
+	PREFETCHT1 (DI)
+	ADDQ       R8, DI
+	PREFETCHT1 (R13)
+	ADDQ       R8, R13
+	PREFETCHT1 (R14)
+	ADDQ       R8, R14
+	ADDQ       $+32, R9
+	ADDQ       $+64, BX
+	DECQ       SI
+	JNZ        morefirst1
+	MOVB       $+1, add+56(FP)
+	JMP        morenext1
+
+moremore1:
+morefeature1:
+	VMOVUPS     (BX), Z1
+	VCVTPH2PS   (R9), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, (BX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	PREFETCHT1  (R13)
+	ADDQ        R8, R13
+	PREFETCHT1  (R14)
+	ADDQ        R8, R14
+	ADDQ        $+32, R9
+	ADDQ        $+64, BX
+	DECQ        SI
+	JNZ         morefeature1
+
+morenext1:
+	SUBQ $+4, DX
+	SUBQ CX, AX
+	DECQ count+48(FP)
+	JNZ  morepanel1
+
+moreend:
 	VZEROUPPER
 	RET
 
