@@ -10,7 +10,7 @@
 //
 // Arithmetic is float64, but for the products with samples of 16 bits (half.go), which
 // are float32: twice as many lanes, and errors that count for little where these products
-// are a correction to others. A conversion (VCVTPH2PS) takes the place of a load there,
+// are a correction to others. A conversion (VCVTPH2PS, FCVTL on arm64) takes the place of a load there,
 // one for every four to six multiply-adds in MulBasisHalf, where it hides behind them,
 // and one for each in MulTransposedHalf, which then takes as long as with float64 in the
 // cache. Of the two formats that processors convert while they load, 16-bit integers

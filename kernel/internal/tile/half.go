@@ -6,6 +6,10 @@ import "math"
 // feature has a scale of its own. They are multiplied in float32. Their rows, and the
 // columns and vectors of float32 that go with them, are padded with zeros to a multiple
 // of HalfWidth. No entry is infinite or NaN.
+//
+// As of the other operations, tiers compute the same to rounding, not bit by bit: an entry
+// of MulBasisHalf and of MulTransposedHalf is within n eps sum |x||y| of the exact one, for
+// n terms and the eps of float32. Halve has the same bits everywhere.
 
 // HalfWidth is the number of features that the tiles for samples of 16 bits take at a
 // time.

@@ -79,7 +79,7 @@ func amd64Needs(op, args string) ([]string, error) {
 }
 
 // arm64Base lists what every ARMv8.0 processor has, by Go's mnemonics.
-var arm64Base = set(`ADD ADDS AND B BEQ BGE BGT BHI BHS BLE BLO BLS BLT BNE CBNZ CBZ CMP CSEL FADDD FMADDD FMOVD FMOVQ
+var arm64Base = set(`ADD ADDS AND B BEQ BGE BGT BHI BHS BLE BLO BLS BLT BNE CBNZ CBZ CMP CSEL FADDD FMADDD FMOVD FMOVQ FMOVS
 	FMULD FLDPD FLDPQ FSTPD FSTPQ FSUBD LSL LSR MADD MOVBU MOVD MUL PRFM RET SUB SUBS TBNZ TBZ VADDP VDUP VEOR VEXT
 	VFMLA VFMLS VLD1 VLD1R VMOV VORR VST1 VZIP1 VZIP2`)
 
@@ -94,11 +94,15 @@ var arm64Words = map[string]string{
 	"4FC05000": "FMLS .2D by element 0",
 	"0E617800": "FCVTL .2D",
 	"4E617800": "FCVTL2 .2D",
+	"6E20D400": "FADDP .4S",
+	"4F801000": "FMLA .4S by element 0",
+	"0E217800": "FCVTL .4S",
+	"4E217800": "FCVTL2 .4S",
 }
 
 var (
 	arm64Word     = regexp.MustCompile(`^\$\(0x([0-9A-F]{8})( \| \(m\)<<16)? \| \(n\)<<5 \| \(d\)\)$`)
-	arm64Register = regexp.MustCompile(`^([RFV][0-9]+|ZR)$`)
+	arm64Register = regexp.MustCompile(`^([RFV][0-9]+|ZR|D2|S4)$`) // and types of vectors
 	mnemonic      = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(\.[A-Z]+)?\b`)
 )
 

@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// A basisTile computes a tile of A = X U: some rows, given by the function, times up
-// to 5 columns, over steps of 8 features. After every step it prefetches the line at
-// next, and moves next on by ahead bytes.
-type basisTile[F Float] func(a *float64, lda int, x *F, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+// A basisTile computes a tile of A = X U: some rows of samples X, given by the function,
+// times up to 5 columns of numbers N, over steps of a cache line of these. After every step
+// it prefetches the line at next, and moves next on by ahead bytes.
+type basisTile[X, N any] func(a *float64, lda int, x *X, ldx int, u *N, ldu, columns, steps int, next uintptr, ahead int)
 
 //go:noescape
 func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
@@ -24,15 +24,31 @@ func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 //go:noescape
 func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
-// A rowSum computes up to 4 blocks of 8 entries of X' e. After every row it
-// prefetches the line at next, and moves next on by ahead bytes.
-type rowSum[F Float] func(v *float64, x *F, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+// addBasisHalf_4x5_neon adds a tile to A, and addBasisHalf_1x5_neon likewise.
+//
+//go:noescape
+func addBasisHalf_4x5_neon(a *float64, lda int, x *uint16, ldx int, u *float32, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func addBasisHalf_1x5_neon(a *float64, lda int, x *uint16, ldx int, u *float32, ldu, columns, steps int, next uintptr, ahead int)
+
+// A rowSum computes up to 4 blocks, of a cache line each, of X' e for samples X and numbers
+// N. After every row it prefetches the line at next, and moves next on by ahead bytes.
+type rowSum[X, N any] func(v *N, x *X, ldx int, e *N, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
 func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
 func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+
+//go:noescape
+func mulTransposedHalf_neon(v *float32, x *uint16, ldx int, e *float32, n, blocks int, next uintptr, ahead int)
+
+// addScaled_neon is addScaled for blocks of 8 entries.
+//
+//go:noescape
+func addScaled_neon(v, w, s *float64, grad *float32, blocks int)
 
 // residual_4_neon is residual for blocks of 4 samples.
 //
@@ -62,17 +78,16 @@ func axpys_4_neon(f, x, a *float64, lda, c, m int)
 //go:noescape
 func scale_neon(x *float64, f float64, m int)
 
+// step returns how many numbers N, and so many features, are in a cache line.
+func step[N any]() int { return 64 / int(unsafe.Sizeof(*new(N))) }
+
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
-// of equal width, to within one. It prefetches what Ahead says at an even pace.
-func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
-	if n == 0 || d == 0 || r == 0 {
-		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
-		return
-	}
-	steps := Pad(d) / Width
+// of equal width, to within one, for n, d, r > 0 and d a multiple of a step. It
+// prefetches what Ahead says at an even pace.
+func mulBasisTiles[X, N any](tile4, tile1 basisTile[X, N], a []float64, lda int, x []X, ldx int, u []N, ldu int, n, d, r int, next uintptr) {
+	steps := d / step[N]()
 	blocks := (r + 4) / 5
-	size := int(unsafe.Sizeof(x[0]))
-	ahead := Ahead(r) * Width * size / 8 // for one row
+	ahead := Ahead(r) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}
@@ -93,21 +108,19 @@ func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x [
 	}
 }
 
-// mulTransposedBlocks cuts g into runs of up to 4 blocks of 8 entries, of equal width
-// to within one block, and prefetches half as many bytes from next on as it reads.
-func mulTransposedBlocks[F Float](sum rowSum[F], g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
-	if n == 0 || d == 0 {
-		mulTransposedGeneric(g, x, ldx, e, n, d)
-		return
-	}
-	ahead := Width * int(unsafe.Sizeof(x[0])) / 2 // for one block of one row
+// mulTransposedBlocks cuts g into runs of up to 4 blocks, of equal width to within one
+// block, for n, d > 0 and d a multiple of a step, and prefetches half as many bytes from
+// next on as it reads.
+func mulTransposedBlocks[X, N any](sum rowSum[X, N], g []N, x []X, ldx int, e []N, n, d int, next uintptr) {
+	width := step[N]()
+	ahead := width * int(unsafe.Sizeof(x[0])) / 2 // for one block of one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}
-	blocks, done := Pad(d)/Width, 0
+	blocks, done := d/width, 0
 	for left := (blocks + 3) / 4; left > 0; left-- {
 		c := (blocks - done + left - 1) / left
-		sum(&g[done*Width], &x[done*Width], ldx, &e[0], n, c, next, ahead*c)
+		sum(&g[done*width], &x[done*width], ldx, &e[0], n, c, next, ahead*c)
 		next += uintptr(n * ahead * c)
 		done += c
 	}

@@ -6,15 +6,15 @@ package tile
 func available() []Tier { return []Tier{Generic, NEON} }
 
 func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
-	if active != NEON {
+	if active != NEON || n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 		return
 	}
 	switch x := any(x).(type) {
 	case []float64:
-		mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, h.Next)
+		mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, Pad(d), r, h.Next)
 	case []float32:
-		mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, d, r, h.Next)
+		mulBasisTiles(mulBasis32_4x5_neon, mulBasis32_1x5_neon, a, lda, x, ldx, u, ldu, n, Pad(d), r, h.Next)
 	}
 }
 
@@ -40,15 +40,15 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 }
 
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
-	if active != NEON {
+	if active != NEON || n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
 	}
 	switch x := any(x).(type) {
 	case []float64:
-		mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, d, h.Next)
+		mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, Pad(d), h.Next)
 	case []float32:
-		mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, d, h.Next)
+		mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, Pad(d), h.Next)
 	}
 }
 
