@@ -113,7 +113,7 @@ func TestProgressShowsAnchors(t *testing.T) {
 	s.bar.last = s.bar.last.Add(-plainInterval)
 	s.show("iterations", 4, 100)
 	s.close()
-	if !strings.Contains(out.String(), "2 anchors (the last in iteration 3)") {
+	if !strings.Contains(out.String(), " left, 2 anchors\n") {
 		t.Errorf("progress is %q", out.String())
 	}
 }

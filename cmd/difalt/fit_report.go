@@ -32,11 +32,10 @@ func (t *trace) csv() []byte {
 
 // stages shows the progress of work that has several stages.
 type stages struct {
-	out     io.Writer
-	stage   string
-	done    int
-	bar     *progress
-	anchors int // iterations that read the samples themselves
+	out   io.Writer
+	stage string
+	done  int
+	bar   *progress
 }
 
 func (s *stages) show(stage string, done, total int) {
@@ -49,12 +48,9 @@ func (s *stages) show(stage string, done, total int) {
 	s.done = done
 }
 
-// observe shows which iterations are anchors.
+// observe counts the iterations that are anchors.
 func (s *stages) observe(r *difalt.Record) error {
-	if r.Anchors > 0 {
-		s.anchors++
-		s.bar.Note(fmt.Sprintf("%s (the last in iteration %d)", text.Plural(s.anchors, "anchor"), r.Iteration))
-	}
+	s.bar.Anchors(min(r.Anchors, 1))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/difalt/difalt/internal/text"
 	"golang.org/x/term"
 )
 
@@ -26,7 +27,7 @@ type progress struct {
 	out         io.Writer
 	width       func() int // of the terminal, nil where there is none
 	what, unit  string
-	note        string // added to the end
+	anchors     int // iterations that read the samples themselves
 	done, total int64
 	start, last time.Time
 }
@@ -67,8 +68,12 @@ func (p *progress) Add(n int64) {
 	p.last = now
 	spent := now.Sub(p.start)
 	left := time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done)).Round(time.Second)
+	more := fmt.Sprintf("%s left", left)
+	if p.anchors > 0 {
+		more += ", " + text.Plural(p.anchors, "anchor")
+	}
 	if p.width == nil {
-		fmt.Fprintf(p.out, "%s: %d %%, %s left%s\n", p.what, 100*p.done/p.total, left, p.note)
+		fmt.Fprintf(p.out, "%s: %d %%, %s\n", p.what, 100*p.done/p.total, more)
 		return
 	}
 	rate := strconv.FormatFloat(float64(p.done)/spent.Seconds(), 'f', 0, 64)
@@ -76,17 +81,18 @@ func (p *progress) Add(n int64) {
 		rate = fmt.Sprintf("%.2g", float64(p.done)/spent.Seconds())
 	}
 	// A terminal that cannot show the bar is no reason to stop.
-	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, float64(p.done)/float64(p.total), fmt.Sprintf("%s %s/s, %s left%s", rate, p.unit, left, p.note)))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, float64(p.done)/float64(p.total), fmt.Sprintf("%s %s/s, %s", rate, p.unit, more)))
 }
 
-// Note adds a text to what is reported from now on.
-func (p *progress) Note(text string) {
+// Anchors reports that n more of the iterations have read the samples themselves, and not
+// their copies in 16 bits.
+func (p *progress) Anchors(n int) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.note = ", " + text
+	p.anchors += n
 }
 
 // barLine returns a line shorter than the terminal is wide: what is done, the share of

@@ -193,7 +193,7 @@ func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, std
 	run := experiment.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,
 		Deliver:  folder.Add,
-		Progress: func(n int) { bar.Add(int64(n)) },
+		Progress: func(n, anchors int) { bar.Anchors(anchors); bar.Add(int64(n)) },
 	}
 	return run.Do(ctx)
 }

@@ -29,9 +29,10 @@ type Run struct {
 	// Deliver is called with every finished trial in ascending order, by the goroutine
 	// of Do. An error ends the run.
 	Deliver func(*Trial) error
-	// Progress is called with the number of iterations done since its last call, by
-	// several goroutines. It may be nil.
-	Progress func(iterations int)
+	// Progress is called with the number of iterations done since its last call, and with
+	// that of iterations that read the samples themselves where others read copies in 16
+	// bits (difalt.Record.Anchors), by several goroutines. It may be nil.
+	Progress func(iterations, anchors int)
 }
 
 // Do computes the trials. When the context ends it returns its error.
@@ -148,9 +149,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
 	o.Observer = func(rec *difalt.Record) error {
 		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
-		if rec.Iteration > 0 {
-			r.progress(1)
-		}
+		r.progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
 		return nil
 	}
 	chosen := net.Traffic() // what the choice has sent
@@ -165,7 +164,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
-	r.progress(o.Iterations - res.Iterations)
+	r.progress(o.Iterations-res.Iterations, 0)
 	return nil
 }
 
@@ -180,9 +179,9 @@ func (c *Curve) begin(before consensus.Traffic, computed time.Duration, clock *c
 	}
 }
 
-func (r *Run) progress(iterations int) {
-	if r.Progress != nil && iterations > 0 {
-		r.Progress(iterations)
+func (r *Run) progress(iterations, anchors int) {
+	if r.Progress != nil && iterations+anchors > 0 {
+		r.Progress(iterations, anchors)
 	}
 }
 
