@@ -40,7 +40,7 @@ func (f *File) Float32s() []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(f.data))), len(f.data)/4)
 }
 
-// Seal makes the memory read only.
+// Seal makes the memory read only, on Linux and macOS: writing ends the process then.
 func (f *File) Seal() {
 	if len(f.data) > 0 {
 		seal(f.data)

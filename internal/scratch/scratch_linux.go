@@ -41,8 +41,6 @@ func allocate(f *os.File, n int64) error {
 // room for others before anything else does.
 func sequential(data []byte) { _ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) }
 
-func seal(data []byte) { _ = syscall.Mprotect(data, syscall.PROT_READ) }
-
 // ahead asks for all pages of which some bytes are in data.
 func ahead(data []byte) {
 	start := unsafe.Pointer(unsafe.SliceData(data))

@@ -12,5 +12,4 @@ func reserve(string, int) ([]byte, error) {
 }
 
 func release([]byte) {}
-func seal([]byte)    {}
 func ahead([]byte)   {}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,35 @@ func TestFile(t *testing.T) {
 	if f, err := scratch.New(folder, 0); err != nil || len(f.Float64s()) != 0 {
 		t.Errorf("a file of no bytes: %v", err)
 	}
+}
+
+// TestSealedFile cannot be written.
+func TestSealedFile(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("memory cannot be sealed on this system")
+	}
+	f, err := scratch.New(scratchtest.Folder(t), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := f.Float64s()
+	x[9] = 7
+	f.Seal()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for _, i := range []int{0, 9, len(x) - 1} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("entry %d was written", i)
+				}
+			}()
+			x[i] = 8
+		}()
+	}
+	if x[9] != 7 {
+		t.Errorf("entry 9 is %v", x[9])
+	}
+	runtime.KeepAlive(f)
 }
 
 // TestFileIsReleased: mappings do not outlive those who refer to them.

@@ -1,5 +1,7 @@
 package tile
 
+import "unsafe"
+
 // The exported operations call functions of the same name in lower case, of which
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
@@ -48,7 +50,11 @@ func LongRows(bytes int) bool { return PackRows*bytes > Window }
 // a time.
 func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
-	raceRead(p, 1, PackedLen(d, r)-PackRows*wideDepth, 0)
+	basis := PackedLen(d, r) - PackRows*wideDepth
+	raceRead(p, 1, basis, 0)
+	if unsafe.Sizeof(*new(F)) == 4 {
+		raceWrite(p[basis:], 1, PackRows*wideDepth, 0)
+	}
 	raceWrite(a, r, n, lda)
 	mulPacked(a, lda, x, ldx, p, n, d, r, h)
 }
