@@ -195,7 +195,8 @@ type Options struct {
 	// more, an iteration reads the samples themselves and the next ones start from what it
 	// has found, five or six times in a run of Accelerated: the result has the digits of
 	// float64, after as many iterations. Only these read the samples, which may be on disk
-	// (kernel.NewBuilderOnDisk). It is faster where the kernel is avx2 or avx512.
+	// (kernel.NewBuilderOnDisk). It is faster where the kernel is avx2 or avx512,
+	// and slower than float64 where it is generic.
 	MixedPrecision bool
 	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
 	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then

@@ -18,7 +18,7 @@ const (
 
 // reduce makes the copies.
 func (s *Solver) reduce() {
-	if k := kernel.Info().Kernel; k == "generic" || k == "neon" {
+	if k := kernel.Info().Kernel; k == "generic" {
 		s.o.Logger.Warn("MixedPrecision is slower than float64 on this kernel, which converts samples of 16 bits one by one", "kernel", k)
 	}
 	s.each(func(i, _ int) { s.groups[i].Reduce() })

@@ -78,10 +78,10 @@ func (e *Executor) each(worker int, f func(*Group, *chunk, *Basis, float64, *Wor
 
 // Schedule returns the name of the schedule by which the steps prefetch samples, and
 // whether it is settled. Steps on samples and on their copies in 16 bits (Group.Reduce)
-// have one each; it is that of the last step. If the environment variable DIFALT_SCHEDULE does not force one,
-// the first steps of the first executor of a process for a shape, some twenty, measure a
-// few and keep the fastest; until then it is the one that is usual on most processors.
-// Schedules change the time of a step, and no bit of what it computes.
+// have one each; it is that of the last step. If the environment variable DIFALT_SCHEDULE
+// does not force one, the first steps of the first executor of a process for a shape, some
+// twenty, measure a few and keep the fastest; until then it is the one that is usual on
+// most processors. Schedules change the time of a step, and no bit of what it computes.
 func (e *Executor) Schedule() (name string, settled bool) {
 	if e.tuning.chosen == nil {
 		return usual, e.tuning.settled()

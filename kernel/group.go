@@ -84,9 +84,8 @@ func (g *Group) Tasks() *Tasks { return g.fit }
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// u must not be g.Grad. Step allocates a workspace if ws is nil, and nothing
-// otherwise. An Executor does the same for many
-// groups in parallel, with the same bits.
+// u must not be g.Grad. Step allocates a workspace if ws is nil, and nothing otherwise. An
+// Executor does the same for many groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
 	ws.begin()

@@ -51,9 +51,8 @@ func UseOpenBLAS() bool { return useOpenBLAS() }
 
 // Err returns an error when the environment variable DIFALT_KERNEL asks for a
 // kernel, or DIFALT_SCHEDULE for a schedule, that is unknown, or not available on this
-// machine and build. The default
-// is in use then. A program that lets its users set the variables should call Err
-// once at start and report the error.
+// machine and build. The default is in use then. A program that lets its users set the
+// variables should call Err once at start and report the error.
 func Err() error {
 	if err := tile.Forced(); err != nil && !(build == openBLAS && forcedOpenBLAS()) {
 		return err

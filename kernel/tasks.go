@@ -38,9 +38,9 @@ func (s Storage) size() int {
 }
 
 // Tasks is the data of one node: regression tasks t with n_t samples of d
-// features each, X_t (n_t x d) and y_t (n_t), packed into one allocation or file (NewBuilderOnDisk). n_t may
-// differ between tasks and may be zero. Rows are padded with zeros and start on
-// cache lines, so that the tiles need no tails along d.
+// features each, X_t (n_t x d) and y_t (n_t), packed into one allocation or file
+// (NewBuilderOnDisk). n_t may differ between tasks and may be zero. Rows are padded with
+// zeros and start on cache lines, so that the tiles need no tails along d.
 //
 // Tasks is immutable and may be shared between goroutines and groups.
 type Tasks struct {

@@ -22,7 +22,7 @@ type peer struct {
 	build   func(*builder) ([]string, error)
 	variant string
 	// env returns what the peer needs besides the thread counts of every library.
-	env func(threads int) []string
+	env func() []string
 	// pinned peers can be held to a number of threads by their processors only.
 	pinned bool
 }
@@ -41,8 +41,8 @@ const (
 // catalog returns all peers in the order of the table.
 func catalog() []peer {
 	// The library does one product at a time; OpenMP or goroutines share the tasks.
-	oneThread := func(int) []string {
-		return append(systemOpenBLAS(0), "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL")
+	oneThread := func() []string {
+		return append(systemOpenBLAS(), "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL")
 	}
 	ours := goProgram("ours")
 	return []peer{
@@ -51,7 +51,7 @@ func catalog() []peer {
 		{name: always[reference], build: ours},
 		{name: "difalt, float32 storage", build: ours, variant: "float32"},
 		{name: "difalt, 16 bits between anchors", build: ours, variant: "reduced"},
-		{name: "difalt, kernel openblas", build: oursOpenBLAS, env: func(n int) []string { return append(systemOpenBLAS(n), "DIFALT_KERNEL=openblas") }},
+		{name: "difalt, kernel openblas", build: oursOpenBLAS, env: func() []string { return append(systemOpenBLAS(), "DIFALT_KERNEL=openblas") }},
 		{name: "C, OpenBLAS batched", build: cOpenBLAS, env: oneThread},
 		{name: "C, MKL batched", build: cMKL, env: oneThread},
 		{name: "C++, Eigen", build: eigen},
@@ -65,7 +65,7 @@ func catalog() []peer {
 // systemOpenBLAS returns what the OpenBLAS of the system needs to do its best.
 // Releases older than the processor do not know it and fall back to code of 2004;
 // any AVX-512 processor runs the code for the first of them.
-func systemOpenBLAS(int) []string {
+func systemOpenBLAS() []string {
 	const variable = "OPENBLAS_CORETYPE"
 	if _, set := os.LookupEnv(variable); set || !slices.Contains(kernel.Info().Available, "avx512") {
 		return nil

@@ -49,7 +49,7 @@ func start(p peer, command []string, problem string, threads int) (*process, err
 	k.cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+n, "MKL_NUM_THREADS="+n, "OMP_NUM_THREADS="+n,
 		"NUMBA_NUM_THREADS="+n, "PYTHONDONTWRITEBYTECODE=1")
 	if p.env != nil {
-		k.cmd.Env = append(k.cmd.Env, p.env(threads)...)
+		k.cmd.Env = append(k.cmd.Env, p.env()...)
 	}
 	k.cmd.Stderr = &k.errors
 	var err error

@@ -1,7 +1,7 @@
 // Command ours is this project's kernel as a peer. Its variant float32 stores X in
-// single precision, reduced reads a copy in 16 bits as between two anchors, read is the streaming read of X and fma the arithmetic at the peak of
-// multiply-adds, which bound every peer from below (they have no answer), and "" is the
-// default.
+// single precision, reduced reads a copy in 16 bits as between two anchors, read is the
+// streaming read of X and fma the arithmetic at the peak of multiply-adds, which bound
+// every peer from below (they have no answer), and "" is the default.
 package main
 
 import (

@@ -45,9 +45,8 @@ func LongRows(bytes int) bool { return PackRows*bytes > Window }
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It
 // prefetches as many bytes as x has, or, if the schedule is a near one, the next features
 // of the same rows; h.Next must be where the rows that follow these ones start then. With
-// float32 it
-// uses the end of p, behind the basis, as scratch memory: one p serves one goroutine at
-// a time.
+// float32 it uses the end of p, behind the basis, as scratch memory: one p serves one
+// goroutine at a time.
 func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
 	basis := PackedLen(d, r) - PackRows*wideDepth
