@@ -19,11 +19,12 @@ arithmetic, so the longer of the two is a floor (the roofline): its share of the
 iteration says how close to the limit of the machine this is, and limit which of the
 two that is. The schedule is how the kernel chose to prefetch, by measuring.
 
-Shapes (tasks, samples, features, rank):
+Shapes (tasks, samples, features, rank), or sizes of your own in their place:
 `
 
 const benchExamples = `  difalt bench                               a minute, without the shape of 1 GB
   difalt bench --shapes wide --workers 1,2
+  difalt bench --shapes 2000x40x300x6          your own tasks and sizes
   difalt bench --json >> bench.jsonl
   DIFALT_KERNEL=avx2 difalt bench              another kernel
   DIFALT_SCHEDULE=none difalt bench            another schedule; info lists them`
@@ -64,7 +65,7 @@ func newBenchCommand() *cobra.Command {
 			}
 			emit := printJSON(cmd.OutOrStdout())
 			if !asJSON {
-				emit = printTable(cmd.OutOrStdout())
+				emit = printTable(cmd.OutOrStdout(), c.Shapes)
 			}
 			stolen := measure.Stolen()
 			if err := measure.Run(cmd.Context(), c, emit); err != nil {
@@ -77,7 +78,7 @@ func newBenchCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&shapes, "shapes", "paper1,paper2,many", "shapes to measure")
+	f.StringVar(&shapes, "shapes", "paper1,paper2,many", "shapes to measure: names, or sizes as in 600x30x600x4")
 	f.StringVar(&workers, "workers", defaultWorkers(), "numbers of workers")
 	f.StringVar(&storages, "storage", "f64,f32,f16", "what is read: samples in f64 or f32, or a copy in 16 bits as --mixed-precision does between anchors (f16)")
 	f.Float64Var(&seconds, "seconds", 3, "time to measure each row")
@@ -98,18 +99,30 @@ func printJSON(w io.Writer) func(measure.Row) error {
 	return func(r measure.Row) error { return json.NewEncoder(w).Encode(r) }
 }
 
-// printTable prints rows as they come, in columns of fixed width.
-func printTable(w io.Writer) func(measure.Row) error {
-	first := true
+// printTable prints rows of some shapes as they come, in columns of fixed width.
+func printTable(w io.Writer, shapes []measure.Shape) func(measure.Row) error {
+	first, width := true, 8
+	for _, s := range shapes {
+		width = max(width, len(s.Name))
+	}
 	return func(r measure.Row) error {
 		if first {
 			first = false
-			fmt.Fprintf(w, "kernel %s\n\n%-8s %-7s %7s %9s %9s %7s %6s %7s %5s %s\n", r.Kernel,
-				"shape", "storage", "workers", "iteration", "read", "of read", "of fma", "of roof", "limit", "schedule")
+			fmt.Fprintf(w, "kernel %s\n\n%-*s %-7s %7s %9s %9s %7s %6s %7s %5s %s\n", r.Kernel,
+				width, "shape", "storage", "workers", "iteration", "read", "of read", "of fma", "of roof", "limit", "schedule")
 		}
-		_, err := fmt.Fprintf(w, "%-8s %-7s %7d %6.2f ms %6.2f ms %6.0f%% %5.0f%% %6.0f%% %5s %s\n",
-			r.Shape, r.Storage, r.Workers, r.IterationMS, r.ReadMS, 100*r.ReadShare, 100*r.FMAShare,
+		_, err := fmt.Fprintf(w, "%-*s %-7s %7d %9s %9s %6.0f%% %5.0f%% %6.0f%% %5s %s\n",
+			width, r.Shape, r.Storage, r.Workers, milliseconds(r.IterationMS), milliseconds(r.ReadMS), 100*r.ReadShare, 100*r.FMAShare,
 			100*r.RoofShare(), r.Limit(), r.Schedule)
 		return err
 	}
+}
+
+// milliseconds returns a time with at least two digits.
+func milliseconds(ms float64) string {
+	digits := 2
+	for unit := 0.1; ms < unit && digits < 5; unit /= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f ms", digits, ms)
 }

@@ -58,19 +58,23 @@ func TestBenchJSON(t *testing.T) {
 
 func TestBenchTable(t *testing.T) {
 	inFull(t)
-	out, err := runBench(t, "--shapes", "paper2", "--workers", "1", "--storage", "f64", "--seconds", "1e-3")
+	out, err := runBench(t, "--shapes", "paper2,100x11x37x1", "--workers", "1", "--storage", "f64", "--seconds", "1e-3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[0], "kernel") || !strings.HasPrefix(lines[2], "shape") || !strings.HasPrefix(lines[3], "paper2") {
-		t.Errorf("want a head and a row of paper2, got\n%s", out)
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], "kernel") || !strings.HasPrefix(lines[2], "shape       storage") || !strings.HasPrefix(lines[3], "paper2      f64") || !strings.HasPrefix(lines[4], "100x11x37x1 f64") {
+		t.Errorf("want a head and rows of paper2 and 100x11x37x1, got\n%s", out)
+	}
+	if strings.Contains(out, " 0.00 ms") {
+		t.Errorf("a time without digits:\n%s", out)
 	}
 }
 
 func TestBenchBadFlags(t *testing.T) {
 	for _, test := range []struct{ flag, value, want string }{
 		{"--shapes", "huge", `--shapes: unknown shape "huge": want a list of paper1,paper2,many,wide`},
+		{"--shapes", "9x9x2x3", `--shapes: shape "9x9x2x3": rank 3 is more than the 2 features`},
 		{"--storage", "f8", `--storage: unknown storage "f8": want a list of f64,f32,f16`},
 		{"--workers", "0", `--workers: "0" is not a positive number`},
 		{"--workers", "100000", "--workers: 100000 workers: this process may use"},

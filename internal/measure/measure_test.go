@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -24,8 +25,63 @@ func TestParseShapes(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if _, err := ParseShapes("paper1,"); err == nil || !strings.Contains(err.Error(), `unknown shape ""`) {
-		t.Errorf("an empty name: error %v", err)
+	got, err = ParseShapes("1x3x37x1,paper2")
+	if want := []Shape{{"1x3x37x1", 1, 3, 37, 1}, want[1]}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	for list, want := range map[string]string{
+		"paper1,":           `unknown shape ""`,
+		"3x3x3":             `unknown shape "3x3x3": want a list of paper1,paper2,many,wide, or sizes as in 600x30x600x4`,
+		"1x0x3x2":           `shape "1x0x3x2": "0" is not`,
+		"1x-2x3x2":          `"-2" is not`,
+		"1x2x3x4":           "rank 4 is more than the 3 features",
+		"99999999999x1x1x1": `"99999999999" is not`,
+	} {
+		if _, err := ParseShapes(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", list, err, want)
+		}
+	}
+}
+
+// Every sample, feature and column takes more arithmetic, also where tasks have fewer
+// samples than the basis has columns.
+func TestFlopsGrow(t *testing.T) {
+	for n := 1; n < 50; n++ {
+		for r := 1; r < 50; r++ {
+			f := Shape{"", 2, n, 50, r}.Flops()
+			for _, more := range []Shape{{"", 3, n, 50, r}, {"", 2, n + 1, 50, r}, {"", 2, n, 51, r}, {"", 2, n, 50, r + 1}} {
+				if g := more.Flops(); !(g > f) || !(f > 0) {
+					t.Fatalf("%v takes %v operations, %d samples and rank %d %v", more, g, n, r, f)
+				}
+			}
+		}
+	}
+}
+
+// What cannot fit in memory is refused before anything is drawn.
+func TestRunRefuses(t *testing.T) {
+	t.Setenv(memory.Variable, "1MB")
+	for _, storage := range Storages() {
+		c := Config{Shapes: []Shape{{"huge", 2000000000, 2000000000, 9, 3}}, Storages: []Storage{storage}, Workers: []int{1}}
+		if err := Run(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), "2000000000 tasks of 2000000000 samples with 9 features (huge, "+storage.Name+")") {
+			t.Errorf("%s: error %v", storage.Name, err)
+		}
+	}
+}
+
+// Shapes that nobody has in mind: too few samples for the rank, one feature, one sample.
+func TestRunOddShapes(t *testing.T) {
+	for _, s := range []Shape{{"", 3, 2, 40, 33}, {"", 1, 1, 1, 1}} {
+		c := Config{Shapes: []Shape{s}, Storages: Storages()[2:], Workers: []int{2}, Seconds: 1e-3}
+		err := Run(t.Context(), c, func(r Row) error {
+			if !(r.IterationMS > 0) || !(r.ReadShare > 0) || !(r.FMAShare > 0) || r.FMAShare > 1 || r.Allocs != 0 || r.Schedule == "" {
+				t.Errorf("%v: row %+v", s, r)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

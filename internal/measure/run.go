@@ -102,6 +102,13 @@ func ParseWorkers(list string, processors int) ([]int, error) {
 // to emit, in this order, as they come.
 func Run(ctx context.Context, c Config, emit func(Row) error) error {
 	for _, shape := range c.Shapes {
+		for _, storage := range c.Storages {
+			if err := shape.CheckMemory(storage); err != nil {
+				return err
+			}
+		}
+	}
+	for _, shape := range c.Shapes {
 		problem := NewProblem(shape, c.Seed)
 		for _, storage := range c.Storages {
 			nodes := problem.Pack(1, storage.Tasks)
