@@ -2,6 +2,7 @@ package tile_test
 
 import (
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/kernel/internal/tiertest"
@@ -25,6 +26,15 @@ func ofHalf(h uint16) float64 {
 	}
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
+
+// halfValues are ofHalf of all.
+var halfValues = sync.OnceValue(func() *[1 << 16]float64 {
+	var v [1 << 16]float64
+	for h := range v {
+		v[h] = ofHalf(uint16(h))
+	}
+	return &v
+})
 
 // nearestHalf rounds a number to the nearest binary16, of two to the even one.
 func nearestHalf(v float64) float64 {
@@ -68,7 +78,7 @@ func (o Ops) mulBasisHalf(r *run, s shape) {
 			want := sum{single: true}
 			want.add(a0[j*lda0+i], 1)
 			for k := range tile.PadHalf(s.d) {
-				want.add(ofHalf(x[i*ldx+k]), float64(u[j*ldu+k]))
+				want.add(halfValues()[x[i*ldx+k]], float64(u[j*ldu+k]))
 			}
 			if !r.element("MulBasisHalf", a[j*lda+i], &want, i, j) {
 				return
@@ -88,7 +98,7 @@ func (o Ops) mulTransposedHalf(r *run, s shape) {
 	for k := range g {
 		want := sum{single: true}
 		for i := range s.n {
-			want.add(ofHalf(x[i*ldx+k]), float64(e[i]))
+			want.add(halfValues()[x[i*ldx+k]], float64(e[i]))
 		}
 		if !r.element("MulTransposedHalf", float64(g[k]), &want, k, 0) {
 			return
