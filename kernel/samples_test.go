@@ -16,70 +16,96 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {resident / 2400, 600, 4},
 	} {
 		for _, storage := range []Storage{Float64, Float32} {
+			x := manyRows(shape.n, shape.d, storage)
+			base := uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
+			if storage == Float32 {
+				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
+			}
 			for _, by := range append(tile.Schedules(shape.r), nil) {
 				if by == nil || !by.None && by.Near == 0 {
-					testPrefetch(t, shape.n, shape.d, shape.r, storage, by)
+					name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", shape.n, shape.d, shape.r, storage, by)
+					ahead := 0
+					if tile.Packed(shape.r) > 0 {
+						ahead = tile.PackRows * x.stride * storage.size()
+					}
+					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, func(task int) hints { return x.samples(task, shape.r, by).hints })
 				}
+			}
+		}
+		g := NewGroup(manyRows(shape.n, shape.d, Float64), shape.r)
+		g.Reduce()
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(g.reduced.z)))
+		for _, by := range append(tile.HalfSchedules(), nil) {
+			if by == nil || !by.None {
+				name := fmt.Sprintf("n = %d, d = %d, r = %d, 16 bits, schedule %+v", shape.n, shape.d, shape.r, by)
+				testPrefetch(t, name, base, 2*g.fit.total*g.reduced.stride, 0, shape.n, shape.r, func(task int) hints { return g.reduced.hints(g.fit, task, shape.r, by) })
 			}
 		}
 	}
 }
 
-func testPrefetch(t *testing.T, n, d, r int, storage Storage, by *tile.Schedule) {
-	t.Helper()
-	const tasks = 12
-	rows := make([]int, tasks)
+// prefetched is the number of tasks of manyRows.
+const prefetched = 6
+
+// manyRows returns tasks of n samples each.
+func manyRows(n, d int, storage Storage) *Tasks {
+	rows := make([]int, prefetched)
 	for i := range rows {
 		rows[i] = n
 	}
-	name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", n, d, r, storage, by)
-	x := NewBuilder(d, rows, storage).Tasks()
-	task := n * x.stride * storage.size() // bytes
-	base := uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
-	if storage == Float32 {
-		base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
-	}
-	fetched := make([]uint8, x.Bytes())
+	return NewBuilder(d, rows, storage).Tasks()
+}
+
+// testPrefetch follows what the hints of all tasks ask for, of so many bytes from base on. X U
+// takes the rows of so many bytes at a time, 0 for few.
+func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) hints) {
+	t.Helper()
+	const word = 4 // bytes; all that is asked for has whole ones
+	task := bytes / prefetched
+	fetched := make([]uint8, bytes/word)
 	now, total := 0, 0
 	fetch := func(next uintptr, bytes int) {
 		if next == 0 {
 			return
 		}
+		if (int(next-base)|bytes)%word != 0 {
+			t.Fatalf("%s: %d bytes from byte %d on are no whole words", name, bytes, int(next-base))
+		}
 		total += bytes
-		for i := int(next - base); i < int(next-base)+bytes; i++ {
-			if i < 0 || i >= len(fetched) {
+		for at := int(next - base); at < int(next-base)+bytes; at += word {
+			if at < 0 || at/word >= len(fetched) {
 				continue
 			}
-			if fetched[i]++; i/task < now {
-				t.Fatalf("%s: byte %d of task %d is fetched for in task %d", name, i%task, i/task, now)
+			if fetched[at/word]++; at/task < now {
+				t.Fatalf("%s: byte %d of task %d is fetched for in task %d", name, at%task, at/task, now)
 			}
-			if ahead := i - now*task; ahead > 2*task+tile.Window+tile.PackRows*x.stride*8 {
+			if ahead := at - now*task; ahead > 2*task+tile.Window+tall {
 				t.Fatalf("%s: task %d prefetches what is %d bytes away", name, now, ahead)
 			}
 		}
 	}
-	for now = range tasks {
-		s := x.samples(now, r, by)
-		fetch(s.basisNext.Next, task/8*s.basisNext.Eighths)
-		if tall := tile.PackRows * x.stride * storage.size(); tile.Packed(r) > 0 && s.basisNext.Next != 0 && int(s.basisNext.Next-base) < now*task+min(task, tall) {
+	for now = range prefetched {
+		h := of(now)
+		fetch(h.basisNext.Next, task/8*h.basisNext.Eighths)
+		if tall > 0 && h.basisNext.Next != 0 && int(h.basisNext.Next-base) < now*task+min(task, tall) {
 			t.Fatalf("%s: task %d prefetches rows that are in use already", name, now)
 		}
-		fetch(s.solveNext, tile.SolveAhead(n, r))
-		fetch(s.gradientNext.Next, task/8*s.gradientNext.Eighths)
+		fetch(h.solveNext, tile.SolveAhead(n, r))
+		fetch(h.gradientNext.Next, task/8*h.gradientNext.Eighths)
 	}
 	if task > resident {
 		if total != 0 {
-			t.Errorf("%s: a task of %d bytes prefetches %d", name, task, total/tasks)
+			t.Errorf("%s: a task of %d bytes prefetches %d", name, task, total/prefetched)
 		}
 		return
 	}
-	for i := 2 * task; i < len(fetched); i++ {
+	for i := 2 * task / word; i < len(fetched); i++ {
 		if fetched[i] == 0 {
-			t.Fatalf("%s: nothing prefetches byte %d of task %d", name, i%task, i/task)
+			t.Fatalf("%s: nothing prefetches byte %d of task %d", name, i*word%task, i*word/task)
 		}
 	}
-	if solve := tile.SolveAhead(n, r); total > tasks*(task+solve) {
-		t.Errorf("%s: %d bytes are fetched for, want at most %d", name, total, tasks*(task+solve))
+	if solve := tile.SolveAhead(n, r); total > prefetched*(task+solve) {
+		t.Errorf("%s: %d bytes are fetched for, want at most %d", name, total, prefetched*(task+solve))
 	}
 }
 
