@@ -20,22 +20,34 @@ const (
 	response
 	name
 	dated // a feature whose cells are dates
+	about // a number about the row, before findAbout
 )
 
-// The first names of a row are its task and its node; levels follow.
+// The first names of a row are its task, its node and its group; levels follow.
 const (
 	taskName = iota
 	nodeName
+	groupName
 	levelNames
+)
+
+// Numbers about a row: its weight, its mark and its time.
+const (
+	weightOf = iota
+	markOf
+	timeOf
+	numbersAbout
 )
 
 // columns maps the columns of a file to their meaning.
 type columns struct {
 	header     []string
-	features   []string   // columns of the features
-	categories []category // those that are categorical
-	roles      []role     // of every column
-	names      int        // names of a row
+	features   []string          // columns of the features
+	categories []category        // those that are categorical
+	roles      []role            // of every column
+	names      int               // names of a row
+	stored     int               // numbers of a row: those of features, and after them those about the row
+	about      [numbersAbout]int // which of them they are, -1 for none
 	target     bool
 }
 
@@ -77,7 +89,7 @@ func findColumns(header []string, o *TableOptions) (*columns, error) {
 			return nil, err
 		}
 		if c.roles[i].kind != ignored {
-			return nil, fmt.Errorf("column %q cannot be a feature: it is task, target or node, or a feature already", column)
+			return nil, fmt.Errorf("column %q cannot be a feature: it is something else, or a feature already", column)
 		}
 		c.roles[i] = role{feature, j}
 		if slices.Contains(categorical, column) {
@@ -95,7 +107,34 @@ func findColumns(header []string, o *TableOptions) (*columns, error) {
 		}
 	}
 	c.names = levelNames + len(c.categories)
-	return c, nil
+	return c, c.findAbout(index, o)
+}
+
+// findAbout stores the numbers about rows after those of the features, but for a time that is
+// one of these.
+func (c *columns) findAbout(index map[string]int, o *TableOptions) error {
+	c.stored = len(c.features)
+	for k, column := range o.numbersAbout() {
+		c.about[k] = -1
+		if column == "" {
+			continue
+		}
+		r := &c.roles[index[column]]
+		switch r.kind {
+		case name:
+			return fmt.Errorf("column %q cannot be both the time and a categorical feature", column)
+		case ignored, about:
+			*r = role{feature, c.stored}
+			c.stored++
+		}
+		c.about[k] = r.at
+	}
+	return nil
+}
+
+// numbersAbout returns the columns of numbers about rows.
+func (o *TableOptions) numbersAbout() [numbersAbout]string {
+	return [...]string{weightOf: o.Weight, markOf: o.Holdout, timeOf: o.Time}
 }
 
 // categorical returns the names of the categorical columns.
@@ -130,8 +169,9 @@ func (c *columns) index(header []string) (map[string]int, error) {
 	return index, nil
 }
 
-// findNamed finds task, target and node, and checks the columns to drop.
+// findNamed finds the columns that are no features, and checks those to drop.
 func (c *columns) findNamed(index map[string]int, o *TableOptions) error {
+	used := map[int]string{}
 	for _, want := range []struct {
 		what, name string
 		role       role
@@ -140,6 +180,10 @@ func (c *columns) findNamed(index map[string]int, o *TableOptions) error {
 		{"task", o.Task, role{name, taskName}, false},
 		{"target", o.Target, role{kind: response}, true},
 		{"node", o.Node, role{name, nodeName}, true},
+		{"group", o.Group, role{name, groupName}, true},
+		{"weight", o.Weight, role{kind: about}, true},
+		{"mark of held-out rows", o.Holdout, role{kind: about}, true},
+		{"time", o.Time, role{}, true}, // which may be a feature
 	} {
 		if want.optional && want.name == "" {
 			continue
@@ -149,9 +193,9 @@ func (c *columns) findNamed(index map[string]int, o *TableOptions) error {
 			return err
 		}
 		if c.roles[i].kind != ignored {
-			return fmt.Errorf("task, target and node must be different columns: they are %q, %q and %q", o.Task, o.Target, o.Node)
+			return fmt.Errorf("column %q cannot be both the %s and the %s", want.name, used[i], want.what)
 		}
-		c.roles[i] = want.role
+		c.roles[i], used[i] = want.role, want.what
 	}
 	c.target = o.Target != ""
 	for _, name := range o.Drop {

@@ -57,7 +57,7 @@ func malformedTexts() []malformed {
 		text("duplicate.csv", "t,a,a,y\nx,1,2,3\n", "line 1", `columns 2 and 3 are both named "a"`),
 		text("unnamed.csv", "t,,y\nx,1,2\n", "line 1", "column 2 has no name"),
 		text("latin1-header.csv", "t,gr\xf6\xdfe,y\nx,1,2\n", "line 1: column 2", "UTF-8"),
-		text("same-role.csv", "t,a,y\nx,1,2\n", "must be different columns").with(func(o *dataset.TableOptions) { o.Target = "t" }),
+		text("same-role.csv", "t,a,y\nx,1,2\n", "cannot be both the task and the target").with(func(o *dataset.TableOptions) { o.Target = "t" }),
 		text("text.csv", "t,a,y\nx,1,2\nx,one,2\n", "line 3", `column "a"`, `"one" is not a number`),
 		text("text-target.csv", "t,a,y\nx,1,high\n", "line 2", `column "y"`, `"high" is not a number`),
 		text("long-text.csv", "t,a,y\nx,"+strings.Repeat("z", 5000)+",2\n", "line 2", `column "a"`, `zzz..." is not a number`),

@@ -70,7 +70,7 @@ func TestReadCSVErrors(t *testing.T) {
 		{"missing node", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "y", Node: "n"}, []string{`no column "n" for the node`}},
 		{"missing drop", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "y", Drop: []string{"q"}}, []string{`no column "q" for the columns to drop`}},
 		{"missing feature", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Features: []string{"a", "c"}}, []string{`no column "c" for the features`}},
-		{"same column", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "t"}, []string{"must be different columns", `"t"`}},
+		{"same column", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "t"}, []string{"cannot be both the task and the target", `"t"`}},
 		{"no features", "t,y\n1,2\n", columnsTY, []string{"no feature columns", `["t" "y"]`}},
 		{"duplicate column", "t,a,a,y\n1,2,3,4\n", columnsTY, []string{`columns 2 and 3 are both named "a"`}},
 		{"unnamed column", ",t,a,y\n1,2,3,4\n", columnsTY, []string{"column 1 has no name"}},

@@ -217,7 +217,7 @@ func (p *recordParser) notNumber(col int, cell []byte, err error) error {
 		return &FormatError{"Thousands", []string{string(s.group)}, err}
 	case ok && s.either != 0:
 		return &FormatError{"Thousands", []string{string(s.either)}, err}
-	case p.cols.roles[col].kind == response:
+	case p.cols.roles[col].kind == response || p.cols.roles[col].at >= len(p.cols.features):
 		return err
 	default:
 		return &FormatError{"Categorical", []string{column}, err}

@@ -58,6 +58,7 @@ type TaskDescription struct {
 // row is an error.
 func Describe(path string, o TableOptions) (*Description, error) {
 	o.Features, o.Categorical, o.Drop, o.Schema, o.Node = nil, nil, nil, nil, ""
+	o.Weight, o.Holdout, o.Time, o.Group = "", "", "", ""
 	l, err := newLoader(o)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (d *describer) open(header []string) error {
 
 // describeColumns makes every column of a file one of numbers.
 func (l *loader) describeColumns(header []string) error {
-	l.cols = &columns{header: header, features: header, roles: make([]role, len(header))}
+	l.cols = &columns{header: header, features: header, stored: len(header), roles: make([]role, len(header))}
 	for i := range header {
 		l.cols.roles[i] = role{feature, i}
 	}

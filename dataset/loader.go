@@ -28,7 +28,7 @@ type batch struct {
 type span struct{ lo, hi int }
 
 func (b *batch) reset(c *columns) {
-	b.width, b.texts, b.rows = len(c.features), c.names, 0
+	b.width, b.texts, b.rows = c.stored, c.names, 0
 	b.x, b.y, b.names, b.line, b.text = b.x[:0], b.y[:0], b.names[:0], b.line[:0], b.text[:0]
 	b.missing, b.err = false, nil
 }
@@ -63,7 +63,7 @@ type loader struct {
 	unit string // "line" or "row"
 	file string // its path, empty for a stream
 	node string // of all rows; empty if a column or nothing says it
-	gaps []gaps // of features, target, task and node
+	gaps []gaps // of stored numbers, target, task, node and group
 }
 
 func newLoader(o TableOptions) (*loader, error) {
@@ -120,13 +120,15 @@ func (l *loader) open(header []string, unit string) (err error) {
 	if l.cols, err = findColumns(header, &o); err != nil {
 		return err
 	}
-	l.unit, l.gaps = unit, make([]gaps, len(l.cols.features)+3)
+	l.unit, l.gaps = unit, make([]gaps, l.cols.stored+4)
 	if l.t != nil {
 		return nil
 	}
 	l.t = newTable(len(l.cols.features), l.cols.target, l.o.Storage, l.o.Folder)
 	l.t.schema.Columns = slices.Clone(l.cols.features)
 	l.t.missing = make([]int, len(l.cols.features))
+	l.t.about.group.column = l.o.Group
+	l.t.about.timeColumn = l.o.Time
 	for _, c := range l.cols.categories {
 		var known []string
 		if l.o.Schema != nil {
@@ -153,6 +155,7 @@ func (l *loader) add(b *batch) error {
 func (l *loader) addRow(b *batch, i int) error {
 	t := l.t
 	x := b.x[i*b.width:][:b.width]
+	d := len(l.cols.features)
 	bad, gap := false, false // a value is missing that must be there, or any
 	miss := func(column int) {
 		gap = true
@@ -172,35 +175,42 @@ func (l *loader) addRow(b *batch, i int) error {
 		for j, v := range x {
 			if math.IsNaN(v) {
 				miss(j)
+				bad = bad || j >= d || j == l.cols.about[timeOf]
 			}
 		}
 	}
-	d := len(x)
 	if t.target && math.IsNaN(b.y[i]) {
-		miss(d)
+		miss(len(x))
 		bad = true
 	}
 	if len(b.name(i, taskName)) == 0 {
-		miss(d + 1)
+		miss(len(x) + 1)
 		bad = true
 	}
 	node := l.node
 	if l.o.Node != "" {
 		if node = string(b.name(i, nodeName)); node == "" {
-			miss(d + 2)
+			miss(len(x) + 2)
 			bad = true
 		}
+	}
+	if l.o.Group != "" && len(b.name(i, groupName)) == 0 {
+		miss(len(x) + 3)
+		bad = true
 	}
 	if bad || gap && l.o.Missing != MissingKeep {
 		t.dropped++
 		return nil
 	}
 	if gap {
-		for j, v := range x {
+		for j, v := range x[:d] {
 			if math.IsNaN(v) {
 				t.missing[j]++
 			}
 		}
+	}
+	if err := l.addAbout(x, b, i); err != nil {
+		return err
 	}
 	if err := l.join(b, i, node); err != nil {
 		return err
@@ -208,7 +218,7 @@ func (l *loader) addRow(b *batch, i int) error {
 	if t.target {
 		t.y = append(t.y, b.y[i])
 	}
-	return t.x.add(x)
+	return t.x.add(x[:d])
 }
 
 // join begins the row of a task in the table.
@@ -234,7 +244,13 @@ func (l *loader) close() error {
 	}
 	c := l.cols
 	if l.o.Missing == MissingRefuse {
-		named := append(slices.Clone(c.features), l.o.Target, l.o.Task, l.o.Node)
+		named := append(slices.Clone(c.features), make([]string, c.stored-len(c.features))...)
+		for k, column := range l.o.numbersAbout() {
+			if column != "" {
+				named[c.about[k]] = column
+			}
+		}
+		named = append(named, l.o.Target, l.o.Task, l.o.Node, l.o.Group)
 		if err := refuseGaps(named, l.gaps, l.unit); err != nil {
 			return err
 		}

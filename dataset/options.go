@@ -19,6 +19,11 @@ type TableOptions struct {
 	Features []string
 	// Drop are columns to leave out.
 	Drop []string
+	// Weight, Holdout, Time and Group are columns that say something about rows: how much a row
+	// counts (numbers that are not negative), whether it is held out (0 or 1), when it was
+	// (numbers or dates), and which rows belong together (names); empty if there is none.
+	// They are no features, but for Time unless it is dropped. See [Table.Split].
+	Weight, Holdout, Time, Group string
 	// Categorical are those of the feature columns whose cells are levels, not numbers.
 	// Each becomes one feature a level, which is 1 in the rows of that level and 0
 	// elsewhere, and is named "column=level". Levels are sorted.
@@ -61,6 +66,7 @@ const (
 	// MissingDrop leaves out the rows that have any.
 	MissingDrop
 	// MissingKeep keeps missing features as NaN, in place of which package fit puts
-	// the mean over training rows, and leaves out the rows without target, task or node.
+	// the mean over training rows, and leaves out the rows without target, task, node,
+	// weight, mark, time or group.
 	MissingKeep
 )

@@ -108,7 +108,7 @@ func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 		if !ok {
 			return nil, formatErrorf("Drop", []string{c.Name()}, "column %q is of type %s: want numbers, dates or strings", c.Name(), c.Type())
 		}
-		if kind.text && r.kind == response {
+		if kind.text && (r.kind == response || r.kind == feature && r.at >= len(l.cols.features)) {
 			return nil, fmt.Errorf("column %q holds strings: want numbers", c.Name())
 		}
 		if kind.text && r.kind != name {

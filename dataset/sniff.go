@@ -168,7 +168,7 @@ func (o *TableOptions) sniffHeader(first []string) (header []string, named bool)
 
 // named returns the names of the columns that the options name, some of them empty.
 func (o *TableOptions) named() []string {
-	list := []string{o.Task, o.Target, o.Node}
+	list := []string{o.Task, o.Target, o.Node, o.Weight, o.Holdout, o.Time, o.Group}
 	if o.Schema != nil {
 		return append(list, o.Schema.Columns...)
 	}

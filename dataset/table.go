@@ -20,8 +20,6 @@ type Table struct {
 	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
 	folder   string // where features are in files, empty for memory
-	kept     []int  // features of the stored columns that Take has left, nil for all
-	width    int    // features before Take
 	x        store
 	missing  []int // rows without a value, of every feature column; nil if never counted
 	dropped  int
@@ -29,6 +27,7 @@ type Table struct {
 	y        []float64
 	target   bool
 	task     []int32 // of every row
+	about    aboutRows
 
 	tasks     []string
 	taskIndex map[string]int
@@ -78,8 +77,8 @@ func newTable(width int, target bool, storage kernel.Storage, folder string) *Ta
 // otherwise all rows of a task must name the same node.
 func (t *Table) Append(task, node string, x []float64, y float64) error {
 	row := t.Rows() + 1
-	if t.coding != nil {
-		return fmt.Errorf("row %d cannot be added: only to a table of numbers that holds its rows", row)
+	if t.coding != nil || t.about.given() {
+		return fmt.Errorf("row %d cannot be added: only to a table of numbers without columns about rows", row)
 	}
 	if len(x) != len(t.features) {
 		return fmt.Errorf("row %d has %d features, the table %d", row, len(x), len(t.features))
@@ -196,24 +195,11 @@ func (t *Table) Y(row int) float64 { return t.y[row] }
 // levels.
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
-	if t.kept == nil {
-		t.stored(dst, row)
-		return dst
-	}
-	all := make([]float64, t.width)
-	t.stored(all, row)
-	for j, k := range t.kept {
-		dst[j] = all[k]
-	}
-	return dst
-}
-
-// stored sets dst to all features of a stored row.
-func (t *Table) stored(dst []float64, row int) {
 	t.x.get(dst, row)
 	if t.coding != nil {
 		expand(dst, t.coding)
 	}
+	return dst
 }
 
 // Schema returns how the columns of a file became the features: TableOptions.Schema

@@ -157,7 +157,7 @@ func (c *Config) terms(t *dataset.Table) []term {
 		{"the agreement", o.Agreement}, {"the choice to normalise tasks", o.NormalizeTasks},
 		{"the choice of a plain fit", c.Plain}, {"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)},
 		{"the ridge on the mean", value(c.MeanRidge)}, {"the choice of weights", c.Weights != nil},
-		{"the number of folds", c.Folds}, {"the model to continue", fingerprint(c.Continue)},
+		{"the number of folds", c.Folds}, {"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the model to continue", fingerprint(c.Continue)},
 	} {
 		terms = append(terms, term{s.what, fmt.Sprint(s.value)})
 	}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -216,6 +217,15 @@ func (f *fitter) fitPooled(ctx context.Context) (*pooled, error) {
 	folds, all, err := f.foldGrams(ctx)
 	if err != nil {
 		return nil, err
+	}
+	filled := 0
+	for _, g := range folds {
+		if g.weights > 0 {
+			filled++
+		}
+	}
+	if column := f.t.GroupColumn(); filled == 1 && column != "" {
+		return nil, fmt.Errorf("column %q has too few values for %d folds: all training rows are in one", column, f.folds)
 	}
 	w := f.width()
 	p := &pooled{}

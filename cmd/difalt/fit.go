@@ -61,7 +61,7 @@ func newFitCommand() *cobra.Command {
 
 // commonFlags of fit come first in its help, with what they mean.
 var commonFlags = []string{
-	"data", "task", "target", "drop", "categorical", "missing", "model", "report", "json", "test-fraction", "train-rows-per-task", "holdout",
+	"data", "task", "target", "drop", "categorical", "missing", "model", "report", "json", "test-fraction", "train-rows-per-task", "holdout", "test-last", "folds-by",
 	"sample-weights", "rank", "ridge", "intercept", "continue", "node", "nodes", "seed", "help", "help-all",
 }
 
@@ -131,7 +131,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.report != "" {
-		files, err := f.reportFiles(in.Table, m, report, trace)
+		files, err := f.reportFiles(in.Table, c, m, report, trace)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if f.json {
-		if err := printResult(stdout, in.Table, m, report); err != nil {
+		if err := f.printResult(stdout, in.Table, c, m, report); err != nil {
 			return err
 		}
 	} else {
@@ -290,7 +290,10 @@ func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) 
 func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (*fit.Config, error) {
 	c, err := f.tableConfig(in.Table)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.data, err)
+		return nil, err
+	}
+	if f.split.TestFraction > 0 && f.columns.Group != "" && !slices.Contains(c.Train, false) {
+		return nil, usagef("--folds-by: no group of rows by column %q was drawn to be held out: use a larger --test-fraction, another --seed, or --holdout", f.columns.Group)
 	}
 	c.Network, c.U0, c.Start, c.Truth = network, in.U0, in.Start, in.Truth
 	if f.isProblemFormat {
@@ -302,19 +305,14 @@ func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (
 	return c, nil
 }
 
-// tableConfig returns what fit.Fit wants of a table, whose columns about rows it takes.
+// tableConfig returns what fit.Fit wants of a table.
 func (f *fitFlags) tableConfig(t *dataset.Table) (*fit.Config, error) {
 	c := &fit.Config{
 		Options: f.options, Auto: f.auto, Starts: f.starts, Folds: f.folds,
 		Rank: f.rankValue, Intercept: f.ridgeValues[0], Ridge: f.ridgeValues[1], MeanRidge: f.ridgeValues[2],
-		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target,
+		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target, Weights: t.Weights(),
 	}
 	var err error
-	if f.rowWeights != "" {
-		if c.Weights, err = t.Take(f.rowWeights); err != nil {
-			return nil, usagef("--sample-weights: %w", err)
-		}
-	}
 	if f.continued != "" {
 		if c.Continue, err = model.Load(f.continued); err != nil {
 			return nil, fmt.Errorf("--continue: %w", err)
@@ -326,22 +324,8 @@ func (f *fitFlags) tableConfig(t *dataset.Table) (*fit.Config, error) {
 	if n := len(t.Features()); c.Rank > n {
 		return nil, usagef("--rank is %d: there are %d features", c.Rank, n)
 	}
-	if f.holdout == "" {
-		if c.Train, err = t.Split(f.split); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.data, err)
-		}
-		return c, nil
-	}
-	held, err := t.Take(f.holdout)
-	if err != nil {
-		return nil, usagef("--holdout: %w", err)
-	}
-	c.Train = make([]bool, len(held))
-	for i, v := range held {
-		if v != 0 && v != 1 {
-			return nil, usagef("--holdout: column %q has %v in row %d: want 0 or 1", f.holdout, v, i)
-		}
-		c.Train[i] = v == 0
+	if c.Train, err = t.Split(f.split); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.data, err)
 	}
 	return c, nil
 }

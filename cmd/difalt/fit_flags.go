@@ -25,7 +25,6 @@ type fitFlags struct {
 	method, agree, compress    string
 	step, rank                 string
 	ridges                     [3]string // --intercept, --ridge, --mean-ridge
-	rowWeights, holdout        string
 	continued                  string
 	auto, json                 bool
 	starts                     int
@@ -57,8 +56,10 @@ func newFitFlags() *fitFlags {
 	s.Float64Var(&f.split.TestFraction, "test-fraction", 0.25, "share of every task's rows to hold out")
 	s.IntVar(&f.split.TestRows, "test-rows-per-task", 0, "hold out `N` rows of every task instead")
 	s.IntVar(&f.split.TrainRows, "train-rows-per-task", 0, "train on `N` rows of every task instead")
-	s.StringVar(&f.holdout, "holdout", "", "hold out the rows with 1 in `COLUMN` instead")
-	s.StringVar(&f.rowWeights, "sample-weights", "", "`COLUMN` that says how much a row counts")
+	s.StringVar(&f.columns.Holdout, "holdout", "", "hold out the rows with 1 in `COLUMN` instead")
+	s.StringVar(&f.columns.Time, "test-last", "", "hold out the last rows of every task by `COLUMN` of dates or numbers, not random ones; a feature too unless dropped")
+	s.StringVar(&f.columns.Group, "folds-by", "", "keep rows of one value in `COLUMN` together, held out and in folds")
+	s.StringVar(&f.columns.Weight, "sample-weights", "", "`COLUMN` that says how much a row counts")
 	s.StringVar(&f.rank, "rank", "auto", "rank of the representation, `N`, or auto")
 	s.StringVar(&f.ridges[0], ridgeFlags[0], "auto", "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none")
 	s.StringVar(&f.ridges[1], ridgeFlags[1], "auto", "ridge on tasks' other deviations, `NUMBER`")
@@ -193,6 +194,15 @@ func (f *fitFlags) resolveFormat() error {
 	if splits == 1 && !given("test-fraction") {
 		f.split.TestFraction = 0
 	}
+	f.split.Last = f.columns.Time != ""
+	switch {
+	case f.split.Last && given("holdout"):
+		return usagef("only one of --test-last and --holdout may be given")
+	case f.split.Last && given("test-fraction") && f.split.TestFraction == 0:
+		return usagef("--test-fraction is 0: nothing is held out, so leave out --test-last")
+	case f.columns.Group != "" && !f.split.Last && (given("test-rows-per-task") || given("train-rows-per-task")):
+		return usagef("--folds-by holds out groups of rows as a whole: use --test-fraction with it, not a number of rows")
+	}
 	if f.isProblemFormat = isProblem(f.data); !f.isProblemFormat {
 		if f.columns.Task == "" || f.columns.Target == "" {
 			return usagef("a table needs --task COLUMN and --target COLUMN")
@@ -202,7 +212,7 @@ func (f *fitFlags) resolveFormat() error {
 		}
 		return f.input.resolve(&f.columns)
 	}
-	for _, name := range []string{"task", "target", "node", "drop", "categorical", "delimiter", "decimal", "thousands", "dates", "no-header", "missing", "float32", "intercept", "mean-ridge", "holdout", "sample-weights", "continue"} {
+	for _, name := range []string{"task", "target", "node", "drop", "categorical", "delimiter", "decimal", "thousands", "dates", "no-header", "missing", "float32", "intercept", "mean-ridge", "holdout", "test-last", "folds-by", "sample-weights", "continue"} {
 		if given(name) {
 			return usagef("--%s is for tables, but %s is a problem file", name, f.data)
 		}

@@ -18,6 +18,7 @@ type jsonResult struct {
 	// Dropped rows missed a value; Filled says in how many rows of a column a mean took its place.
 	Dropped   int            `json:"dropped_rows"`
 	Filled    map[string]int `json:"filled"`
+	Split     []string       `json:"split"` // what is particular about the rows held out
 	Verdict   string         `json:"verdict"`
 	Converged bool           `json:"converged"`
 	// Compared is the best simpler method on held-out rows, Gain by what part the model's RMSE
@@ -83,13 +84,14 @@ func (v jsonNumber) MarshalJSON() ([]byte, error) {
 }
 
 // printResult prints, as JSON, all that printReport does.
-func printResult(w io.Writer, t *dataset.Table, m *model.Model, r *fit.Report) error {
+func (f *fitFlags) printResult(w io.Writer, t *dataset.Table, c *fit.Config, m *model.Model, r *fit.Report) error {
 	v := r.Verdict
 	out := jsonResult{
 		Tasks: len(t.Tasks()), Features: len(m.Features()), Verdict: v.Text, Converged: r.Converged,
 		Compared: v.Other, Gain: jsonNumber(v.Gain), GainLow: jsonNumber(v.Low), GainHigh: jsonNumber(v.High),
 		Chosen: newJSONCandidate(r.Chosen), Noise: jsonNumber(m.Noise()), Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages,
 		Notes: append([]string{}, notes(r)...), Candidates: []jsonCandidate{}, Dropped: t.Dropped(), Filled: map[string]int{},
+		Split: append([]string{}, f.splitWords(t, c)...),
 	}
 	for _, c := range t.Missing() {
 		out.Filled[c.Column] = c.Rows

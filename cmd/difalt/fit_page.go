@@ -65,11 +65,12 @@ type cell struct {
 }
 
 // reportFiles returns the files of --report by name.
-func (f *fitFlags) reportFiles(data *dataset.Table, m *model.Model, r *fit.Report, t *trace) (map[string][]byte, error) {
+func (f *fitFlags) reportFiles(data *dataset.Table, c *fit.Config, m *model.Model, r *fit.Report, t *trace) (map[string][]byte, error) {
 	p := f.newPage(m, r)
 	if s := filled(data); s != "" {
 		p.Notes = append(p.Notes, s)
 	}
+	p.Notes = append(p.Notes, f.splitWords(data, c)...)
 	files := map[string][]byte{"tasks.csv": tasksCSV(r), "scores.csv": scoresCSV(r)}
 	charts := []struct {
 		figure

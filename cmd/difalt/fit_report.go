@@ -77,7 +77,40 @@ func (f *fitFlags) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 	case len(t.Nodes()) == 1:
 		graph = ""
 	}
+	for _, words := range f.splitWords(t, c) {
+		sayf(w, "%s", words)
+	}
 	fmt.Fprintf(w, "%s%s\n%s; %s\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
+}
+
+// splitWords says what is particular about the rows that are held out.
+func (f *fitFlags) splitWords(t *dataset.Table, c *fit.Config) (list []string) {
+	time, group := f.columns.Time, f.columns.Group
+	if time != "" {
+		words := fmt.Sprintf("The last rows of every task by %q are held out.", time)
+		if slices.Contains(t.Features(), time) {
+			words += fmt.Sprintf(" It is a feature too, unless --drop %s says that it is not.", shellWord(time))
+		}
+		list = append(list, words)
+	}
+	if group != "" {
+		where := "held out and in folds"
+		if time != "" || f.columns.Holdout != "" {
+			where = "in folds"
+		}
+		list = append(list, fmt.Sprintf("Rows of the same %q stay together, %s; it is no feature.", group, where))
+	}
+	var whole []string
+	all := t.Samples(nil)
+	for k, n := range t.Samples(c.Train) {
+		if n == all[k] {
+			whole = append(whole, t.Tasks()[k])
+		}
+	}
+	if whole != nil && len(whole) < len(all) {
+		list = append(list, fmt.Sprintf("Nothing is held out of %s: %s.", text.Plural(len(whole), "task"), text.Names(whole)))
+	}
+	return list
 }
 
 // sayf prints a sentence in lines that fit into a terminal.

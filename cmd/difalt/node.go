@@ -69,7 +69,7 @@ var notForNodes = map[string]bool{"node": true, "nodes": true, "report": true}
 // sharedFlags are those that must be the same at all nodes, beyond what the tables say.
 var sharedFlags = []string{
 	"task", "target", "rank", "auto", "method", "agree", "compress", "starts", "rounds", "init-rounds", "power-iterations", "iterations", "tolerance",
-	"step", "normalize-tasks", "intercept", "ridge", "mean-ridge", "folds", "seed",
+	"step", "normalize-tasks", "intercept", "ridge", "mean-ridge", "folds", "folds-by", "test-last", "seed",
 }
 
 func newNodeFlags() *nodeFlags {

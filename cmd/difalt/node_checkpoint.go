@@ -64,7 +64,8 @@ type keeper struct {
 
 // dataFlags are those that say how tables are read and divided, beyond sharedFlags.
 var dataFlags = []string{
-	"drop", "categorical", "delimiter", "no-header", "missing", "float32", "test-fraction", "test-rows-per-task", "train-rows-per-task",
+	"drop", "categorical", "delimiter", "decimal", "thousands", "dates", "no-header", "missing", "float32", "sample-weights", "holdout",
+	"test-fraction", "test-rows-per-task", "train-rows-per-task",
 }
 
 // open opens the checkpoints of a node. They are of the same options, data, nodes and

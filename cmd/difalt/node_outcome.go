@@ -19,7 +19,7 @@ func (r *nodeRun) outcome(t *dataset.Table, c *fit.Config, m *model.Model, repor
 	o := &checkpoint.Outcome{Heading: r.heading}
 	var b bytes.Buffer
 	if r.json {
-		if err := printResult(&b, t, m, report); err != nil {
+		if err := r.printResult(&b, t, c, m, report); err != nil {
 			return nil, err
 		}
 	} else {

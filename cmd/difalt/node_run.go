@@ -165,7 +165,7 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 	if r.keeper != nil {
 		r.keeper.net = c.Network
 	}
-	if err := r.introduce(m, t, w); err != nil {
+	if err := r.introduce(m, t, c, w); err != nil {
 		return err
 	}
 	fitted, report, err := fit.Fit(ctx, t, *c)
@@ -196,12 +196,15 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 }
 
 // introduce prints, once, what is about to be done.
-func (r *nodeRun) introduce(m *member, t *dataset.Table, w *topology.Weights) error {
+func (r *nodeRun) introduce(m *member, t *dataset.Table, c *fit.Config, w *topology.Weights) error {
 	if r.heading != nil {
 		return nil
 	}
 	var b bytes.Buffer
 	reportMissing(&b, t)
+	for _, words := range r.splitWords(t, c) {
+		sayf(&b, "%s", words)
+	}
 	fmt.Fprintf(&b, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
 		r.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)
 	r.heading = b.Bytes()

@@ -23,8 +23,8 @@ func TestNodesSameBits(t *testing.T) {
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1"},
 		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
-		{"--method", "dec", "--agree", "chebyshev"},
-		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf"},
+		{"--method", "dec", "--agree", "chebyshev", "--test-last", "visits"},
+		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf", "--folds-by", "patient"},
 		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
 	}) {
 		what := strings.Join(flags, " ")
@@ -244,6 +244,7 @@ func TestNodesRefuse(t *testing.T) {
 	}{
 		"rank":   {func(*federation) []string { return []string{"--rank", "2"} }, `--rank is `},
 		"method": {func(*federation) []string { return []string{"--method", "dec"} }, `--method is `},
+		"groups": {func(*federation) []string { return []string{"--folds-by", "patient"} }, `--folds-by is `},
 		"column": {func(*federation) []string { return []string{"--drop", "patient,age"} }, `the number of feature columns at node 2`},
 		"epoch":  {func(f *federation) []string { return odd(f, func(c *engine.Cluster) { c.Epoch = 7 }) }, `the epoch is `},
 		"run":    {func(f *federation) []string { return odd(f, func(c *engine.Cluster) { c.Run = "0123456789abcdef" }) }, `the run is `},
