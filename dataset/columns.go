@@ -74,7 +74,7 @@ func findColumns(header []string, o *TableOptions) (*columns, error) {
 	}
 	if c.features == nil {
 		for i, name := range c.header {
-			if c.roles[i].kind == ignored && !slices.Contains(o.Drop, name) {
+			if name != "" && c.roles[i].kind == ignored && !slices.Contains(o.Drop, name) {
 				c.features = append(c.features, name)
 			}
 		}
@@ -154,8 +154,9 @@ func (c *columns) index(header []string) (map[string]int, error) {
 	index := map[string]int{}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
-		if name == "" {
-			return nil, fmt.Errorf("line 1: column %d has no name", i+1)
+		if name == "" { // cannot be asked for: row names, or nothing
+			c.header = append(c.header, name)
+			continue
 		}
 		if err := checkName(name); err != nil {
 			return nil, fmt.Errorf("line 1: column %d: %w", i+1, err)

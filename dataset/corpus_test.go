@@ -55,7 +55,7 @@ func malformedTexts() []malformed {
 		text("no-node.csv", "t,a,y\nx,1,2\n", `no column "n" for the node`).with(node),
 		text("no-features.csv", "t,y\nx,1\n", "no feature columns", `["t" "y"]`),
 		text("duplicate.csv", "t,a,a,y\nx,1,2,3\n", "line 1", `columns 2 and 3 are both named "a"`),
-		text("unnamed.csv", "t,,y\nx,1,2\n", "line 1", "column 2 has no name"),
+		text("unnamed.csv", "t,,y\nx,1,2\n", "no feature columns"),
 		text("latin1-header.csv", "t,gr\xf6\xdfe,y\nx,1,2\n", "line 1: column 2", "UTF-8"),
 		text("same-role.csv", "t,a,y\nx,1,2\n", "cannot be both the task and the target").with(func(o *dataset.TableOptions) { o.Target = "t" }),
 		text("text.csv", "t,a,y\nx,1,2\nx,one,2\n", "line 3", `column "a"`, `"one" is not a number`),

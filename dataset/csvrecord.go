@@ -177,7 +177,7 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 	case err != nil && p.cols.roles[col].kind == dated:
 		return 0, complain("%q is not a date like those before", text)
 	case err != nil:
-		return 0, p.notNumber(col, cell, complain("%q is not a number", text))
+		return 0, p.notNumber(col, cell, complain("%q is not a number%s", text, aboutSign(cell)))
 	case !finite(v):
 		return 0, complain("the value is %s", text)
 	}
@@ -195,6 +195,11 @@ func (p *recordParser) value(col int, cell []byte) (float64, error) {
 			return v, nil
 		}
 		return 0, strconv.ErrSyntax
+	}
+	if f.truth {
+		if v, ok := truth(cell); ok {
+			return v, nil
+		}
 	}
 	if p.decimal != '.' || f.group != 0 {
 		if v, err, ok := parseMarked(cell, p.decimal, f.group); ok {
@@ -220,8 +225,51 @@ func (p *recordParser) notNumber(col int, cell []byte, err error) error {
 	case p.cols.roles[col].kind == response || p.cols.roles[col].at >= len(p.cols.features):
 		return err
 	default:
-		return &FormatError{"Categorical", []string{column}, err}
+		return &FormatError{"Categorical", p.textColumns(column), err}
 	}
+}
+
+// textColumns returns a column that holds text, and all other features that do.
+func (p *recordParser) textColumns(column string) []string {
+	list := []string{column}
+	for i, f := range p.columns {
+		if r := p.cols.roles[i]; f.text && p.cols.header[i] != column && r.kind == feature && r.at < len(p.cols.features) {
+			list = append(list, p.cols.header[i])
+		}
+	}
+	return list
+}
+
+// truth returns 1 for true and 0 for false, in any case.
+func truth(cell []byte) (v float64, ok bool) {
+	switch {
+	case bytes.EqualFold(cell, []byte("true")):
+		return 1, true
+	case bytes.EqualFold(cell, []byte("false")):
+		return 0, true
+	}
+	return 0, false
+}
+
+// signOf returns the sign of a currency, or of percent, that stands before or after a number; empty
+// if that is not what a cell is.
+func signOf(cell []byte) string {
+	for _, sign := range []string{"$", "\u20ac", "\u00a3", "\u00a5", "%"} {
+		rest, before := bytes.CutPrefix(cell, []byte(sign))
+		rest, after := bytes.CutSuffix(rest, []byte(sign))
+		if _, ok := shapeOf(bytes.TrimSpace(rest)); ok && before != after {
+			return sign
+		}
+	}
+	return ""
+}
+
+// aboutSign says that a number has a sign, if it has.
+func aboutSign(cell []byte) string {
+	if sign := signOf(cell); sign != "" {
+		return fmt.Sprintf(" alone, but has a sign: take %q out of the column", sign)
+	}
+	return ""
 }
 
 // each calls f with the cells of every record of a text, at most limit of them unless it

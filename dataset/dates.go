@@ -24,8 +24,12 @@ type date struct {
 }
 
 // splitDate splits a trimmed cell such as 2024-01-31, 31.1.2024 or 01/31/2024, perhaps
-// with a time (T or a space, then 15:04, 15:04:05.678, perhaps Z or +01:00).
+// with a time (T or a space, then 15:04, 15:04:05.678, perhaps Z or +01:00). 2024-01 is the
+// first day of that month.
 func splitDate(cell []byte) (d date, ok bool) {
+	if len(cell) == len("2024-01") && cell[4] == '-' {
+		cell = append(cell[:len(cell):len(cell)], "-01"...)
+	}
 	digits := [3]int{}
 	for k := range 3 {
 		n := 0

@@ -105,7 +105,7 @@ func (d *describer) open(header []string) error {
 		name = strings.ToValidUTF8(strings.TrimSpace(name), "\ufffd")
 		switch j, twice := seen[name]; {
 		case name == "":
-			d.remark("Column %d has no name.", i+1)
+			d.remark("Column %d has no name: training leaves it out.", i+1)
 			name = fmt.Sprintf("column %d", i+1)
 		case twice:
 			d.remark("Columns %d and %d are both named %q.", j+1, i+1, clip(name))
@@ -166,7 +166,6 @@ func (l *loader) describeCSV(s *splitter, encoding string) error {
 	var format *FormatError
 	if p.columns, p.decimal, err = l.sniffColumns(p, bytes.Clone(rest), line); errors.As(err, &format) {
 		d.remark("How numbers are written cannot be told: %v.", err)
-		p.decimal = '.'
 	}
 	d.assumed = l.assumptions(&p.dialect, encoding, named)
 	block := rest

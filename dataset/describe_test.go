@@ -106,10 +106,11 @@ func TestDescribeBroken(t *testing.T) {
 		want       string
 	}{
 		{"twice.csv", "a,a,,b\n1,2,3,4\n", 1, `Columns 1 and 2 are both named "a".`},
-		{"unnamed.csv", "a,a,,b\n1,2,3,4\n", 1, "Column 3 has no name."},
+		{"unnamed.csv", "a,a,,b\n1,2,3,4\n", 1, "Column 3 has no name: training leaves it out."},
 		{"ragged.csv", "a,b\n1,2\n3\n4,5,6\n", 3, "2 rows of another length: 2 cells were expected (first: line 3 with 1 cells)."},
 		{"quote.csv", "a,b\n1,2\n\"x,3\n", 1, "Reading stopped: line 3: a quoted cell does not end"},
 		{"ambiguous.csv", "a;b\n1,234;2\n", 1, "How numbers are written cannot be told: line 2"},
+		{"money.csv", "a,b\n\"$1,000.5\",1\n$7,2\n", 2, `"a" holds numbers with the sign "$": take it out of the column.`},
 		{"latin1.csv", "gr\xf6\xdfe,b\n1,2\n3,\xe4\n", 2, "mixes 1 number with 1 cell"},
 		{"infinite.csv", "a,b\nInf,1\n2,3\n", 2, `"a" mixes 1 number with 1 cell that are not (first: line 2, "Inf")`},
 	} {
@@ -122,11 +123,19 @@ func TestDescribeBroken(t *testing.T) {
 			t.Errorf("%s: %d rows, remarks\n%s\nwant %q", c.name, d.Rows, all, c.want)
 		}
 	}
+	// One column that can be read in two ways leaves the others as they are.
+	d, err := Describe(write(t, dir, "partly.csv", []byte("a;b;c\n1,5;48.123;1.2.2024\n2,5;11.000;31.3.2024\n")), TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, c := d.Columns[0], d.Columns[2]; a.Type != "number" || *a.Max != 2.5 || c.Type != "date" || !strings.Contains(d.Remarks[0], `column "b": "48.123"`) {
+		t.Errorf("%+v, remarks %q", d.Columns, d.Remarks)
+	}
 	for text, want := range map[string]string{"": "the table is empty", "a,b\n": "zero rows", "a\x00b": "not text"} {
 		_, err := Describe(write(t, dir, "e.csv", []byte(text)), TableOptions{})
 		checkMessage(t, text, err, []string{"e.csv: ", want})
 	}
-	_, err := Describe(write(t, dir, "t.csv", []byte("clinic,b\n1,2\n")), TableOptions{Task: "clinik"})
+	_, err = Describe(write(t, dir, "t.csv", []byte("clinic,b\n1,2\n")), TableOptions{Task: "clinik"})
 	checkMessage(t, "no task", err, []string{`no column "clinik"`, `did you mean "clinic"?`})
 }
 

@@ -25,6 +25,7 @@ type columnStats struct {
 	other                   bool // its values cannot be read
 	dated                   bool // its numbers were dates
 	dates                   int  // of its texts
+	signed                  int  // texts that are numbers with a sign of currency, or of percent
 	fractions               bool
 	min, max, mean, squares float64 // squares: sum of (v - mean)^2
 	distinct                map[uint64]struct{}
@@ -91,6 +92,9 @@ func (c *columnStats) addText(cell []byte, slot, line int) {
 	c.see(maphash.Bytes(columnSeed, cell))
 	if _, ok := splitDate(cell); ok {
 		c.dates++
+	}
+	if signOf(cell) != "" {
+		c.signed++
 	}
 	if _, known := c.levels[string(cell)]; known || len(c.levels) < maxTexts {
 		c.levels[clip(string(cell))]++

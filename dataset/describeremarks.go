@@ -83,10 +83,12 @@ func (d *describer) remarkColumn(c *columnStats) {
 	case kind == "other": // said already
 	case kind == "empty":
 		d.remark("%q is empty.", name)
-	case kind == "mixed":
-		d.remark("%q mixes %s with %s that are not (first: line %d, %q).", name, text.Plural(c.numbers, "number"), text.Plural(c.texts, "cell"), c.firstLine, c.firstText)
 	case kind == "text" && c.dates > 0:
 		d.remark("%q holds text of which %s like dates (such as %q).", name, looks(c.dates), c.firstText)
+	case (kind == "text" || kind == "mixed") && c.signed == c.texts:
+		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf([]byte(c.firstText)))
+	case kind == "mixed":
+		d.remark("%q mixes %s with %s that are not (first: line %d, %q).", name, text.Plural(c.numbers, "number"), text.Plural(c.texts, "cell"), c.firstLine, c.firstText)
 	case kind == "text" && target:
 		d.remark("The target %q is text (such as %q).", name, c.firstText)
 	case kind == "text" && (all || c.lost):

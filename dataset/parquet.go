@@ -91,7 +91,7 @@ type parquetColumn struct {
 // neither numbers nor strings.
 func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 	var out []*parquetColumn
-	var dates []string
+	var dates, texts []string
 	leaves := leavesOf(file.Metadata().Schema)
 	for i, c := range file.Root().Columns() {
 		r := l.cols.roles[i]
@@ -99,7 +99,7 @@ func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 			continue
 		}
 		if !c.Leaf() || c.Repeated() {
-			return nil, fmt.Errorf("column %q is nested: want numbers or strings", c.Name())
+			return nil, formatErrorf("Drop", []string{c.Name()}, "column %q is nested: want numbers or strings", c.Name())
 		}
 		if int(c.Index()) >= len(leaves) {
 			return nil, fmt.Errorf("column %q is not in the schema", c.Name())
@@ -112,7 +112,8 @@ func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 			return nil, fmt.Errorf("column %q holds strings: want numbers", c.Name())
 		}
 		if kind.text && r.kind != name {
-			return nil, formatErrorf("Categorical", []string{c.Name()}, "column %q holds strings: want numbers, or name it as a categorical column", c.Name())
+			texts = append(texts, c.Name())
+			continue
 		}
 		if kind.dates && r.kind == feature {
 			dates = append(dates, c.Name())
@@ -123,6 +124,9 @@ func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
 			double: plain && physical == parquet.Double, float: plain && physical == parquet.Float,
 			buf: make([]parquet.Value, parquetRows),
 		})
+	}
+	if texts != nil {
+		return nil, formatErrorf("Categorical", texts, "column %q holds strings: want numbers", texts[0])
 	}
 	if dates != nil && l.t != nil {
 		l.t.assumed = append(l.t.assumed, Assumption{l.file, fmt.Sprintf("dates in %s as days since 1970-01-01", quotedList(dates))})

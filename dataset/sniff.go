@@ -20,6 +20,8 @@ type dialect struct {
 type cellFormat struct {
 	group byte      // between thousands: 0 (nothing), ',', '.', '\'' or ' ', which stands for all spaces
 	date  dateOrder // of a column of dates
+	truth bool      // true and false, as 1 and 0
+	text  bool      // nothing in it is a number
 }
 
 // The delimiters that are looked for.

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // An evidence is what the first rows say about how the numbers of a column are written.
@@ -11,6 +14,7 @@ type evidence struct {
 	cells  int // that are not missing
 	shapes int // of them that are numbers in some way of writing
 	dates  int // that are dates
+	truths int // that are true or false
 	// Examples, of which there may be none.
 	point, comma  *example // whose decimal mark is certain
 	either        [2]*example
@@ -63,6 +67,9 @@ func (e *evidence) add(cell []byte, line int, column string) {
 			note(&e.groupPlace)
 		}
 	}
+	if _, ok := truth(cell); ok {
+		e.truths++
+	}
 	if d, ok := splitDate(cell); ok {
 		if e.dates == 0 {
 			e.first, e.date = d, here()
@@ -75,10 +82,11 @@ func (e *evidence) add(cell []byte, line int, column string) {
 }
 
 // sniffColumns returns how the cells of numbers are written, from the records at the
-// start of a file, after the one with the names.
-func (l *loader) sniffColumns(p *recordParser, text []byte, line int) ([]cellFormat, byte, error) {
+// start of a file, after the one with the names. With an error about one column, it is known of the
+// others.
+func (l *loader) sniffColumns(p *recordParser, block []byte, line int) ([]cellFormat, byte, error) {
 	found := make([]evidence, len(l.cols.header))
-	err := p.each(text, line, 0, func(line int, cells [][]byte) error {
+	err := p.each(block, line, 0, func(line int, cells [][]byte) error {
 		for col, cell := range cells[:min(len(cells), len(found))] {
 			if r := l.cols.roles[col]; r.kind != feature && r.kind != response {
 				continue
@@ -93,23 +101,23 @@ func (l *loader) sniffColumns(p *recordParser, text []byte, line int) ([]cellFor
 		return nil, '.', nil // the parser says it better
 	}
 	decimal, err := l.o.sniffDecimal(found, p.delimiter)
-	if err != nil {
-		return nil, 0, err
-	}
 	formats := make([]cellFormat, len(found))
 	for col := range found {
-		e := &found[col]
-		if e.dates > 0 && e.dates == e.cells && l.cols.roles[col].kind == feature {
-			if formats[col].date, err = l.o.sniffDate(e, found); err != nil {
-				return nil, 0, err
-			}
-			continue
+		e, f, problem := &found[col], &formats[col], error(nil)
+		switch {
+		case e.dates > 0 && e.dates == e.cells && l.cols.roles[col].kind == feature:
+			f.date, problem = l.o.sniffDate(e, found)
+		case e.truths > 0 && e.truths == e.cells:
+			f.truth = true
+		case err == nil:
+			f.group, problem = l.o.sniffGroup(e, decimal)
+			f.text = e.cells > 0 && e.shapes == 0
 		}
-		if formats[col].group, err = l.o.sniffGroup(e, decimal); err != nil {
-			return nil, 0, err
+		if err == nil {
+			err = problem
 		}
 	}
-	return formats, decimal, nil
+	return formats, decimal, err
 }
 
 // sniffDecimal returns the decimal mark of a file.
@@ -144,15 +152,15 @@ func (o *TableOptions) sniffDecimal(found []evidence, delimiter byte) (byte, err
 	values := []string{".", ","}
 	switch {
 	case point != nil && comma != nil:
-		return 0, formatErrorf("Decimal", values, "%v has a decimal point, but %v a decimal comma", point, comma)
+		return '.', formatErrorf("Decimal", values, "%v has a decimal point, but %v a decimal comma", point, comma)
 	case point != nil:
 		return '.', nil
 	case comma != nil:
 		return ',', nil
 	case either[1] != nil:
-		return 0, formatErrorf("Decimal", values, "%v is a number with a decimal comma, or with a comma between thousands", either[1])
+		return '.', formatErrorf("Decimal", values, "%v is a number with a decimal comma, or with a comma between thousands", either[1])
 	case either[0] != nil && delimiter != ',':
-		return 0, formatErrorf("Decimal", values, "%v is a number with a decimal point, or with a point between thousands", either[0])
+		return '.', formatErrorf("Decimal", values, "%v is a number with a decimal point, or with a point between thousands", either[0])
 	}
 	return '.', nil
 }
@@ -232,6 +240,9 @@ func (l *loader) assumptions(d *dialect, encoding string, named bool) []string {
 	if odd && l.o.Delimiter == 0 {
 		list = append(list, name)
 	}
+	if columns := l.unnamed(); columns != nil && l.about == nil {
+		list = append(list, fmt.Sprintf("without %s, of no name", text.List(columns)))
+	}
 	if d.quote == '\'' {
 		list = append(list, "cells in apostrophes")
 	}
@@ -248,10 +259,23 @@ func (l *loader) assumptions(d *dialect, encoding string, named bool) []string {
 			list = append(list, fmt.Sprintf("%s between thousands in %s", marks[mark], quotedList(columns)))
 		}
 	}
+	if columns := l.columnsWhere(d, func(f cellFormat) bool { return f.truth }); columns != nil {
+		list = append(list, fmt.Sprintf("true and false in %s as 1 and 0", quotedList(columns)))
+	}
 	words := map[dateOrder]string{yearFirst: "", dayFirst: " (day first)", monthFirst: " (month first)"}
 	for _, order := range []dateOrder{yearFirst, dayFirst, monthFirst} {
 		if columns := l.columnsWhere(d, func(f cellFormat) bool { return f.date == order }); columns != nil {
 			list = append(list, fmt.Sprintf("dates%s in %s as days since 1970-01-01", words[order], quotedList(columns)))
+		}
+	}
+	return list
+}
+
+// unnamed returns the columns without a name.
+func (l *loader) unnamed() (list []string) {
+	for i, name := range l.cols.header {
+		if strings.TrimSpace(name) == "" {
+			list = append(list, fmt.Sprintf("column %d", i+1))
 		}
 	}
 	return list

@@ -230,6 +230,10 @@ func TestFitDataErrors(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("t,n,a,y\nx,p,1,2\nx,q,2,3\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	texts := filepath.Join(dir, "texts.csv")
+	if err := os.WriteFile(texts, []byte("t,n,a,m,y\nx,p,1,q,2\nx,q,2,r,3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	short := filepath.Join(dir, "short.npz")
 	if err := os.WriteFile(short, []byte("PK\x03\x04"), 0o666); err != nil {
 		t.Fatal(err)
@@ -243,6 +247,7 @@ func TestFitDataErrors(t *testing.T) {
 		{[]string{"fit", "--data", short}, []string{"short.npz: not a complete .npz file"}},
 		{[]string{"fit", "--data", bad, "--task", "t", "--target", "y"}, []string{"bad.csv: line 2", `column "n"`, `"p" is not a number`}},
 		{[]string{"fit", "--data", bad, "--task", "t", "--target", "y", "--node", "n"}, []string{"bad.csv: line 3", `task "x"`, `node "q"`}},
+		{[]string{"fit", "--data", texts, "--task", "t", "--target", "y"}, []string{`column "n"`, `"p" is not a number`, "2 columns are text: use --categorical n,m if they hold levels, or --drop n,m"}},
 		{[]string{"fit", "--data", bad, "--task", "t", "--target", "z"}, []string{`bad.csv: there is no column "z" for the target`}},
 		{append(base, "--holdout", "nothing"), []string{`there is no column "nothing" for the mark`}},
 		{append(base, "--holdout", "age"), []string{"line 2", `column "age"`, "want 1"}},
@@ -267,7 +272,7 @@ func TestFitDataErrors(t *testing.T) {
 			}
 		}
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+	if entries, _ := os.ReadDir(dir); len(entries) != 3 {
 		t.Errorf("the failed commands left files: %v", entries)
 	}
 }

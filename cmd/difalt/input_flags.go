@@ -143,8 +143,11 @@ func withHint(err error) error {
 	case !errors.As(err, &format):
 		return err
 	case format.Option == "Categorical":
-		column := shellWord(format.Values[0])
-		hint = fmt.Sprintf("use --categorical %s if it holds levels, or --drop %s", column, column)
+		columns, pronoun, levels := shellWord(strings.Join(format.Values, ",")), "it holds", ""
+		if len(format.Values) > 1 {
+			pronoun, levels = "they hold", fmt.Sprintf("%d columns are text: ", len(format.Values))
+		}
+		hint = fmt.Sprintf("%suse --categorical %s if %s levels, or --drop %s", levels, columns, pronoun, columns)
 	case format.Option == "Drop":
 		hint = "use --drop " + shellWord(format.Values[0])
 	case format.Option == "NoHeader":
