@@ -33,6 +33,9 @@ func (a *aboutRows) given() bool {
 // The slice aliases the table.
 func (t *Table) Weights() []float64 { return t.about.weights }
 
+// TimeColumn returns TableOptions.Time.
+func (t *Table) TimeColumn() string { return t.about.timeColumn }
+
 // GroupColumn returns TableOptions.Group.
 func (t *Table) GroupColumn() string { return t.about.group.column }
 

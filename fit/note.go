@@ -47,11 +47,19 @@ func (f *fitter) note() {
 	}
 	names := f.t.Features()
 	var constant, dependent []string
+	column, isLevel := f.columns()
 	for _, j := range f.constant {
-		constant = append(constant, fmt.Sprintf("%q", names[j]))
+		if !isLevel[j] { // those of held-out rows only
+			constant = append(constant, fmt.Sprintf("%q", names[j]))
+		}
 	}
+	ours := map[int]bool{} // levels of a column add up to 1: one of them is a combination of the others
 	for _, j := range f.dependent {
-		if f.directions == nil {
+		switch {
+		case f.directions != nil:
+		case isLevel[j] && !ours[column[j]]:
+			ours[column[j]] = true
+		default:
 			dependent = append(dependent, fmt.Sprintf("%q", names[j]))
 		}
 	}
@@ -64,15 +72,36 @@ func (f *fitter) note() {
 	if f.ids != nil {
 		var ids []string
 		for _, j := range f.ids {
+			if names[j] == f.t.TimeColumn() {
+				continue // whose order means something
+			}
 			ids = append(ids, fmt.Sprintf("%q", names[j]))
 		}
-		add("Columns that look like numbers of rows, since all values differ by one: %s. Leave them out unless their order means something.", text.List(ids))
+		if ids != nil {
+			add("Columns of whole numbers that are all different, as numbers of rows are: %s. Leave them out unless their order means something.", text.List(ids))
+		}
 	}
 	if f.settled {
 		add("The target is %.4g in all training rows: that is what the model predicts.", f.Target)
 	} else if noise := f.chosenNoise; noise <= 2*noiseFloor {
 		add("The training rows are fitted exactly, to %.0e of the target's deviation: is the target among the features?", math.Sqrt(noise))
 	}
+}
+
+// columns returns the column of every feature, and whether it is one of its levels.
+func (d *design) columns() (column []int, isLevel []bool) {
+	schema := d.t.Schema()
+	for k, name := range schema.Columns {
+		levels, coded := schema.Levels(name)
+		n := 1
+		if coded {
+			n = len(levels)
+		}
+		for range n {
+			column, isLevel = append(column, k), append(isLevel, coded)
+		}
+	}
+	return column, isLevel
 }
 
 // findIDs returns the features that look like numbers of rows: whole numbers, different in all rows of

@@ -154,4 +154,6 @@ func power(v float64) string {
 	return fmt.Sprintf("10^%.0f", v/math.Ln10)
 }
 
-func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+func percent(v float64) string {
+	return fmt.Sprintf("%.1f %%", math.Round(1000*v)/10+0) // and not -0.0
+}

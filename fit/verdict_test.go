@@ -17,6 +17,7 @@ func TestWords(t *testing.T) {
 		{-1, -3, -0.25, "one ridge per task, has an RMSE 50.0 % below that of the shared representation of rank 1 (95 % interval 20.0 % to 75.0 %): use it."},
 		{0.01, -0.02, 0.04, "is as good as the shared representation of rank 1: their RMSE differs by 1.0 % (95 % interval -2.0 % to 4.0 %)."},
 		{0.385, -0.012, 1, "do not tell whether the shared representation of rank 1 or one ridge per task is better: the RMSE of the former is 38.5 % below the latter's (95 % interval 1.2 % above to 100.0 % below)."},
+		{0.0001, -0.0002, 0.0003, "differs by 0.0 % (95 % interval 0.0 % to 0.0 %)."},
 		{-0.3, -0.9, 0.01, "is 30.0 % above the latter's (95 % interval 90.0 % above to 1.0 % below)."},
 		{0.3, math.NaN(), math.NaN(), "the RMSE of the former is 30.0 % below the latter's."},
 	} {

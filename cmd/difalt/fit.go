@@ -126,6 +126,9 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.data, err)
 	}
+	if f.isMadeUp {
+		report.Exposed = fit.Exposed{} // there is nobody
+	}
 	trace.curve.Method = m.Parameters().Method
 	if err := out.write(m, trace); err != nil {
 		return err
@@ -248,6 +251,7 @@ func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*dataset.Problem
 	if err := in.Table.AssignBlocks(nodes); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.data, err)
 	}
+	f.isMadeUp = true
 	return in, nil
 }
 

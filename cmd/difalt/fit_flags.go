@@ -36,6 +36,7 @@ type fitFlags struct {
 	rankValue                  int         // 0 for auto
 	ridgeValues                [3]*float64 // nil for auto
 	isProblemFormat            bool
+	isMadeUp                   bool // nodes are not those of the data
 }
 
 // The flags of fitFlags.ridges.

@@ -4,6 +4,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,39 +20,50 @@ func Plural(n int, noun string) string {
 // A Table is rows of cells; the first row is the header, the first column names.
 type Table [][]string
 
+// terminal is how many characters a line of one has.
+const terminal = 80
+
 // Write prints the table with names to the left and numbers to the right. If it would be
-// wider than a terminal the last word of a name of several stands below the others.
+// wider than a terminal the last word of a name of several stands below the others, and if
+// that does not suffice a single space is between columns.
 func (t Table) Write(w io.Writer) {
-	width := t.widths()
-	sum := -2
-	for _, n := range width {
-		sum += n + 2
-	}
-	if sum > 80 {
+	width, sum := t.widths()
+	if sum+2*(len(width)-1) > terminal {
 		t = t.stacked()
-		width = t.widths()
+		width, sum = t.widths()
+	}
+	gap := 2
+	if sum+gap*(len(width)-1) > terminal {
+		gap = 1
 	}
 	for _, row := range t {
 		line := fmt.Sprintf("%-*s", width[0], row[0])
 		for i, cell := range row[1:] {
-			line += fmt.Sprintf("  %*s", width[i+1], cell)
+			line += fmt.Sprintf("%*s%*s", gap, "", width[i+1], cell)
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }
 
-func (t Table) widths() []int {
-	width := make([]int, len(t[0]))
+// widths returns those of the columns, and their sum.
+func (t Table) widths() (width []int, sum int) {
+	width = make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	return width
+	for _, n := range width {
+		sum += n
+	}
+	return width, sum
 }
 
-// stacked returns the table with a header of two rows.
+// stacked returns the table with a header of two rows, where a name has several words.
 func (t Table) stacked() Table {
+	if !slices.ContainsFunc(t[0], func(name string) bool { return strings.Contains(name, " ") }) {
+		return t
+	}
 	above, below := make([]string, len(t[0])), make([]string, len(t[0]))
 	for i, name := range t[0] {
 		last := strings.LastIndexByte(name, ' ') + 1

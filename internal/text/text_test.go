@@ -31,6 +31,20 @@ func TestTableOfLongNames(t *testing.T) {
 	}
 }
 
+// Where that does not help columns move together.
+func TestTableOfManyColumns(t *testing.T) {
+	for n, want := range map[int]string{
+		76: strings.Repeat(" ", 76) + "  st\n" + strings.Repeat("m", 76) + "   7\n",
+		77: strings.Repeat(" ", 77) + " st\n" + strings.Repeat("m", 77) + "  7\n",
+	} {
+		var b strings.Builder
+		Table{{"", "st"}, {strings.Repeat("m", n), "7"}}.Write(&b)
+		if b.String() != want {
+			t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	const all = "äää bb cccc 12 % ddddddddddddd e"
 	for width, want := range map[int]string{
