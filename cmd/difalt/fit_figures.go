@@ -111,16 +111,31 @@ func tasksFigure(r *fit.Report) *chart.Figure {
 		rows = func(t *fit.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
 	}
 	p := chart.Panel{X: chart.Axis{Label: label}}
-	colors := []chart.Color{chart.Blue, chart.Orange}
-	// Ours last, on top. One ridge per task would only hide the two that matter.
-	for m := min(len(r.Scores), 2) - 1; m >= 0; m-- {
-		s := chart.Series{Name: r.Scores[m].Method, Style: cloud(colors[m])}
+	methods, colors := []int{0}, []chart.Color{chart.Blue, chart.Orange}
+	if len(r.Scores) > 1 {
+		// What the verdict is about. Ours last, on top.
+		other := slices.IndexFunc(r.Scores, func(s fit.Score) bool { return s.Method == r.Verdict.Other })
+		methods = append(methods, max(other, 1))
+	}
+	for k, m := range slices.Backward(methods) {
+		s := chart.Series{Name: r.Scores[m].Method, Style: cloud(colors[k])}
 		for i := range r.Tasks {
 			s.X, s.Y = append(s.X, float64(rows(&r.Tasks[i]))), append(s.Y, errors(&r.Tasks[i])[m].RMSE)
 		}
 		p.Series = append(p.Series, s)
 	}
 	return reportFigure("RMSE on its "+set, p)
+}
+
+// tasksText says what tasksFigure shows.
+func tasksText(r *fit.Report) string {
+	switch {
+	case len(r.Scores) == 1:
+		return "Every task has a dot, above the number of its rows."
+	case r.Verdict.Other == "":
+		return "Every task has a dot for the model and one for a simpler method, above the number of its rows."
+	}
+	return "Every task has a dot for the model and one for the best simpler method, above the number of its rows."
 }
 
 // axesFigure shows how much tasks differ along every axis of the representation.

@@ -33,6 +33,7 @@ type page struct {
 	Version         string
 	Facts           []pageFact
 	Scores          [][]string // with a header
+	Best            int        // row of Scores, of the smallest error on held-out rows; 0 for none
 	Gain            string
 	Figures         []figure
 	Tried           [][]string // with a header; nothing if nothing was tuned
@@ -76,7 +77,7 @@ func (f *fitFlags) reportFiles(data *dataset.Table, c *fit.Config, m *model.Mode
 		figure
 		image *chart.Figure
 	}{
-		{figure{Title: "Error per task", Text: "Every task has a dot for each of two methods, above the number of its rows."}, tasksFigure(r)},
+		{figure{Title: "Error per task", Text: tasksText(r)}, tasksFigure(r)},
 	}
 	add := func(title, words string, image *chart.Figure) {
 		charts = append(charts, struct {
@@ -144,6 +145,7 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
 			{"noise", short(m.Noise())}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Traffic.Bytes)/1e6)},
 		},
 		Scores: scoresTable(r),
+		Best:   bestScore(r.Scores),
 		Gain:   strings.ReplaceAll(r.Verdict.Text, " %", "\u00a0%"),
 	}
 	if len(r.Tried) > 0 {
@@ -158,6 +160,17 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
 	p.addLoadings(m)
 	p.addNotes(r)
 	return p
+}
+
+// bestScore returns the row, from 1, of the method with the smallest error on held-out rows; 0 if
+// none are held out.
+func bestScore(scores []fit.Score) (row int) {
+	for i, s := range scores {
+		if s.Test.Rows > 0 && (row == 0 || s.Test.RMSE < scores[row-1].Test.RMSE) {
+			row = i + 1
+		}
+	}
+	return row
 }
 
 func (p *page) addNotes(r *fit.Report) {
