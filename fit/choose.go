@@ -146,13 +146,15 @@ func rescaled(pt *point, determined []float64) []float64 {
 	return scale
 }
 
-// startAt returns where the climb at a rank starts: at the loadings of Config.Continue if they are
-// of this rank, else at the basis that the algorithm finds.
+// startAt returns where the climb at a rank starts: at loadings and strengths of Config.Continue if they
+// are of this rank, else at the basis that the algorithm finds.
 func (f *fitter) startAt(ctx context.Context, none *point, rank int) (start *mixed.Prior, bases []*kernel.Basis, err error) {
-	if start = f.continued(rank); start == nil {
-		if start, bases, err = f.basis(ctx, f.whitened, rank, f.ridgeOf(none, rank)); err != nil {
-			return nil, nil, err
-		}
+	if start, bases = f.continued(rank); start != nil {
+		f.c.known().apply(start)
+		return start, bases, nil
+	}
+	if start, bases, err = f.basis(ctx, f.whitened, rank, f.ridgeOf(none, rank)); err != nil {
+		return nil, nil, err
 	}
 	start.Intercept, start.MeanVariance = none.Intercept, none.MeanVariance
 	// What the loadings explain is no longer spread over all directions. Few rows leave the coefficients

@@ -10,6 +10,8 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/model"
 )
 
@@ -303,16 +305,26 @@ func (f *fitter) auto(ctx context.Context, p *difalt.Problem) (err error) {
 	return err
 }
 
-// continued returns the loadings of Config.Continue, if they are of a rank.
-func (f *fitter) continued(rank int) *mixed.Prior {
+// continued returns the loadings of Config.Continue, if they are of a rank, and for every hosted
+// node the basis of what they span.
+func (f *fitter) continued(rank int) (*mixed.Prior, []*kernel.Basis) {
 	if f.c.Continue == nil {
-		return nil
+		return nil, nil
 	}
 	p := f.c.Continue.Parameters().Prior.Prior
 	if p == nil || p.Rank != rank || p.W != f.width() {
-		return nil
+		return nil, nil
 	}
-	return p.Clone()
+	u := kernel.NewBasis(p.W, rank)
+	for a := range rank {
+		copy(u.Col(a), p.Column(a))
+	}
+	u.Orthonormalize(make([]float64, rank*rank), make([]float64, qr.WorkLen(rank)))
+	bases := make([]*kernel.Basis, len(f.layout))
+	for g := range bases {
+		bases[g] = u
+	}
+	return p.Clone(), bases
 }
 
 // totalTraffic returns the traffic of all processes: what each has sent, and the rounds that

@@ -11,6 +11,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/model"
 )
 
 // On data of low rank, with fewer rows a task than unknowns, the model must beat all that is
@@ -189,7 +190,8 @@ func TestWeights(t *testing.T) {
 	check(t, err, "the weight of row 2 is -1")
 }
 
-// A fit that continues a model finds what one from scratch does.
+// A fit that continues a model, of fewer rows or of the same, finds what one from scratch does, and
+// the nodes send less.
 func TestContinue(t *testing.T) {
 	tab := newTruth(1, 6, 1).table(t, 30, 15, 20, 2)
 	c := testConfig(t, 2, 0)
@@ -197,20 +199,25 @@ func TestContinue(t *testing.T) {
 	if c.Train, err = tab.Split(dataset.Split{TestFraction: 0.2, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	c.Continue, _ = fit(t, tab, c)
+	fewer, _ := fit(t, tab, c)
 	c.Train = nil
-	got, r := fit(t, tab, c)
-	c.Continue = nil
-	want, _ := fit(t, tab, c)
-	if got.Rank() != 2 || got.Rank() != want.Rank() || !r.Converged {
-		t.Fatalf("ranks %d and %d", got.Rank(), want.Rank())
-	}
-	for _, task := range tab.Tasks() {
-		theta, _, _ := got.Coefficients(task)
-		wanted, _, _ := want.Coefficients(task)
-		for j, v := range wanted {
-			if math.Abs(theta[j]-v) > 5e-3*(1+math.Abs(v)) {
-				t.Errorf("task %s, feature %d: %v, want %v", task, j, theta[j], v)
+	want, fresh := fit(t, tab, c)
+	for name, from := range map[string]*model.Model{"fewer rows": fewer, "the same rows": want} {
+		c.Continue = from
+		got, r := fit(t, tab, c)
+		if got.Rank() != 2 || got.Rank() != want.Rank() || !r.Converged {
+			t.Fatalf("%s: ranks %d and %d", name, got.Rank(), want.Rank())
+		}
+		if a, b := r.Traffic, fresh.Traffic; a.Messages > b.Messages*9/10 || a.Bytes > b.Bytes*9/10 {
+			t.Errorf("%s: the nodes sent %d messages of %d bytes, and %d of %d from scratch", name, a.Messages, a.Bytes, b.Messages, b.Bytes)
+		}
+		for _, task := range tab.Tasks() {
+			theta, _, _ := got.Coefficients(task)
+			wanted, _, _ := want.Coefficients(task)
+			for j, v := range wanted {
+				if math.Abs(theta[j]-v) > 5e-3*(1+math.Abs(v)) {
+					t.Errorf("%s: task %s, feature %d: %v, want %v", name, task, j, theta[j], v)
+				}
 			}
 		}
 	}
