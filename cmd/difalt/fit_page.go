@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"html/template"
 	"math"
@@ -73,43 +74,33 @@ func (f *fitFlags) reportFiles(data *dataset.Table, c *fit.Config, m *model.Mode
 	}
 	p.Notes = append(p.Notes, f.splitWords(data, c)...)
 	files := map[string][]byte{"tasks.csv": tasksCSV(r), "scores.csv": scoresCSV(r)}
-	charts := []struct {
-		figure
-		image *chart.Figure
-	}{
-		{figure{Title: "Error per task", Text: tasksText(r)}, tasksFigure(r)},
-	}
-	add := func(title, words string, image *chart.Figure) {
-		charts = append(charts, struct {
-			figure
-			image *chart.Figure
-		}{figure{Title: title, Text: words}, image})
-	}
-	if image := convergenceFigure(t); image != nil {
-		add("Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", image)
-	}
-	if len(r.Chosen.Axes) > 0 {
-		add("What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), axesFigure(r))
-	}
-	if len(r.Tried) > 1 {
-		evidence := evidenceFigure(r)
-		add("Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation.", evidence)
-		if err := addImages(files, "evidence", evidence); err != nil {
-			return nil, err
+	var failed error
+	// add draws a figure on the page, and also to files of the given name unless it is empty.
+	add := func(name, title, words string, image *chart.Figure) {
+		image.Title, image.Text = title, words
+		svg, err := image.SVG()
+		if err == nil && name != "" {
+			err = addImages(files, name, image)
 		}
-		files["evidence.csv"] = evidenceCSV(r)
-	}
-	for _, ch := range charts {
-		ch.image.Title, ch.image.Text = ch.Title, ch.Text
-		svg, err := ch.image.SVG()
-		if err != nil {
-			return nil, err
-		}
+		failed = errors.Join(failed, err)
 		if i := bytes.Index(svg, []byte("<svg")); i > 0 {
 			svg = svg[i:] // without the XML declaration, which HTML has no place for
 		}
-		ch.SVG = template.HTML(svg)
-		p.Figures = append(p.Figures, ch.figure)
+		p.Figures = append(p.Figures, figure{title, words, template.HTML(svg)})
+	}
+	add("tasks", "Error per task", tasksText(r), tasksFigure(r))
+	if image := convergenceFigure(t); image != nil {
+		add("", "Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", image)
+	}
+	if len(r.Chosen.Axes) > 0 {
+		add("", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), axesFigure(r))
+	}
+	if len(r.Tried) > 1 {
+		add("evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation.", evidenceFigure(r))
+		files["evidence.csv"] = evidenceCSV(r)
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	var buf bytes.Buffer
 	if err := pageTemplate.Execute(&buf, p); err != nil {

@@ -84,6 +84,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("candidates are %v", tried)
 	}
 	checkPicture(t, filepath.Join(dir, "evidence"))
+	checkPicture(t, filepath.Join(dir, "tasks"))
 }
 
 // What stands out in the table of errors is the method that won, ours or another.
