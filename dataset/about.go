@@ -39,8 +39,9 @@ func (t *Table) TimeColumn() string { return t.about.timeColumn }
 // GroupColumn returns TableOptions.Group.
 func (t *Table) GroupColumn() string { return t.about.group.column }
 
-// addAbout adds what a row of a batch, with the numbers x, says about itself.
-func (l *loader) addAbout(x []float64, b *batch, i int) error {
+// addAbout adds what a row of a batch says about itself.
+func (l *loader) addAbout(b *batch, i int) error {
+	x := b.x[i*b.width:][:b.width]
 	a, at := &l.t.about, l.cols.about
 	complain := func(column string, v float64, want string) error {
 		return fmt.Errorf("%s %d, column %q: the value is %v: %s", l.unit, b.line[i], column, v, want)

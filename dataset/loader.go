@@ -155,12 +155,40 @@ func (l *loader) add(b *batch) error {
 func (l *loader) addRow(b *batch, i int) error {
 	t := l.t
 	x := b.x[i*b.width:][:b.width]
-	d := len(l.cols.features)
-	bad, gap := false, false // a value is missing that must be there, or any
-	miss := func(column int) {
-		gap = true
-		l.gaps[column].add(b.line[i])
+	if err := l.code(x, b, i); err != nil {
+		return err
 	}
+	node := l.node
+	if l.o.Node != "" {
+		node = string(b.name(i, nodeName))
+	}
+	bad, gap := l.findGaps(x, b, i)
+	if bad || gap && l.o.Missing != MissingKeep {
+		t.dropped++
+		return nil
+	}
+	x = x[:len(l.cols.features)]
+	if gap {
+		for j, v := range x {
+			if math.IsNaN(v) {
+				t.missing[j]++
+			}
+		}
+	}
+	if err := l.addAbout(b, i); err != nil {
+		return err
+	}
+	if err := l.join(b, i, node); err != nil {
+		return err
+	}
+	if t.target {
+		t.y = append(t.y, b.y[i])
+	}
+	return t.x.add(x)
+}
+
+// code puts the numbers of levels into a row.
+func (l *loader) code(x []float64, b *batch, i int) error {
 	for k, c := range l.cols.categories {
 		x[c.stored] = math.NaN()
 		if cell := b.name(i, levelNames+k); !isMissing(cell) {
@@ -171,54 +199,31 @@ func (l *loader) addRow(b *batch, i int) error {
 			x[c.stored] = float64(code)
 		}
 	}
+	return nil
+}
+
+// findGaps counts the values that a row misses: gap says that there are any, and bad that one of
+// them is no feature and must be there.
+func (l *loader) findGaps(x []float64, b *batch, i int) (bad, gap bool) {
 	if b.missing || l.levels != nil {
 		for j, v := range x {
 			if math.IsNaN(v) {
-				miss(j)
-				bad = bad || j >= d || j == l.cols.about[timeOf]
+				gap = true
+				bad = bad || j >= len(l.cols.features) || j == l.cols.about[timeOf]
+				l.gaps[j].add(b.line[i])
 			}
 		}
 	}
-	if t.target && math.IsNaN(b.y[i]) {
-		miss(len(x))
-		bad = true
-	}
-	if len(b.name(i, taskName)) == 0 {
-		miss(len(x) + 1)
-		bad = true
-	}
-	node := l.node
-	if l.o.Node != "" {
-		if node = string(b.name(i, nodeName)); node == "" {
-			miss(len(x) + 2)
+	for k, missing := range [...]bool{
+		l.t.target && math.IsNaN(b.y[i]), len(b.name(i, taskName)) == 0,
+		l.o.Node != "" && len(b.name(i, nodeName)) == 0, l.o.Group != "" && len(b.name(i, groupName)) == 0,
+	} {
+		if missing {
 			bad = true
+			l.gaps[len(x)+k].add(b.line[i])
 		}
 	}
-	if l.o.Group != "" && len(b.name(i, groupName)) == 0 {
-		miss(len(x) + 3)
-		bad = true
-	}
-	if bad || gap && l.o.Missing != MissingKeep {
-		t.dropped++
-		return nil
-	}
-	if gap {
-		for j, v := range x[:d] {
-			if math.IsNaN(v) {
-				t.missing[j]++
-			}
-		}
-	}
-	if err := l.addAbout(x, b, i); err != nil {
-		return err
-	}
-	if err := l.join(b, i, node); err != nil {
-		return err
-	}
-	if t.target {
-		t.y = append(t.y, b.y[i])
-	}
-	return t.x.add(x[:d])
+	return bad, gap || bad
 }
 
 // join begins the row of a task in the table.

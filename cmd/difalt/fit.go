@@ -129,20 +129,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.isMadeUp {
 		report.Exposed = fit.Exposed{} // there is nobody
 	}
-	trace.curve.Method = m.Parameters().Method
-	if err := out.write(m, trace); err != nil {
-		return err
-	}
-	if f.report != "" {
-		files, err := f.reportFiles(in.Table, c, m, report, trace)
-		if err != nil {
-			return err
-		}
-		if err := out.writeFolder("report", f.report, files); err != nil {
-			return err
-		}
-	}
-	if err := out.commit(); err != nil {
+	if err := f.write(out, in.Table, c, m, report, trace); err != nil {
 		return err
 	}
 	if f.json {
@@ -157,6 +144,24 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.options.Iterations)}
 	}
 	return nil
+}
+
+// write writes all files, or none.
+func (f *fitFlags) write(out *outputs, t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) error {
+	trace.curve.Method = m.Parameters().Method
+	if err := out.write(m, trace); err != nil {
+		return err
+	}
+	if f.report != "" {
+		files, err := f.reportFiles(t, c, m, report, trace)
+		if err != nil {
+			return err
+		}
+		if err := out.writeFolder("report", f.report, files); err != nil {
+			return err
+		}
+	}
+	return out.commit()
 }
 
 // outputs are the files that fit writes; nil where none is asked for.

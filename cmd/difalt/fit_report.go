@@ -64,7 +64,7 @@ func (f *fitFlags) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 			train++
 		}
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s for training, %d held out\n", nameOf(f.data, "input"),
+	sayf(w, "%s: %s, %s, %s for training, %d held out", nameOf(f.data, "input"),
 		text.Plural(len(t.Tasks()), "task"), text.Plural(len(t.Features()), "feature"), text.Plural(train, "row"), t.Rows()-train)
 	rank := "rank by evidence"
 	if c.Rank > 0 {
@@ -115,7 +115,11 @@ func (f *fitFlags) splitWords(t *dataset.Table, c *fit.Config) (list []string) {
 
 // sayf prints a sentence in lines that fit into a terminal.
 func sayf(w io.Writer, format string, args ...any) {
-	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), 80))
+	width := 80
+	if n := columnsOf(w); n >= 20 {
+		width = min(n, width)
+	}
+	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), width))
 }
 
 // how says by which method the nodes agree, and how.

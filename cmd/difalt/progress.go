@@ -37,16 +37,26 @@ type progress struct {
 func newProgress(out io.Writer, what, unit string, total int64) *progress {
 	now := time.Now()
 	p := &progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
-	if f, ok := out.(*os.File); ok && isTerminal(out) {
-		p.width = func() int {
-			columns, _, err := term.GetSize(int(f.Fd()))
-			if err != nil {
-				return 0
-			}
-			return columns
-		}
+	if isTerminal(out) {
+		p.width = func() int { return columnsOf(out) }
 	}
 	return p
+}
+
+// columnsOf returns the width of a terminal, 0 if it is none or not known.
+func columnsOf(out io.Writer) int {
+	if checked, ok := out.(*checkedWriter); ok {
+		out = checked.out
+	}
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // Add reports that n more units are done.
