@@ -6,8 +6,9 @@
 // node. Tables come from files ([ReadFiles]: CSV, also compressed, Parquet, NPY; one
 // file or one a node), from a stream of CSV ([ReadCSV]), from problem files
 // ([ReadProblem]) or row by row from the caller ([Table.Append]). [TableOptions] says
-// which columns are task, target, node and features, which of them are categorical,
-// and what becomes of missing values; [Table.Schema] keeps what was learned from the
+// which columns are task, target, node and features, which of them are categorical, which
+// say something about rows (weights, marks of held-out rows, times, groups), and what
+// becomes of missing values; [Table.Schema] keeps what was learned from the
 // first table for the next. How CSV is written is found from its first rows, and
 // [Table.Assumptions] tells what is not the plain way. [Describe] says what a file holds
 // without training on it. Package fit trains on tables, and package model
