@@ -120,7 +120,7 @@ func (s shape) cover(program, dir string, rng *rand.Rand, lines []tally) error {
 	if err != nil {
 		return err
 	}
-	if _, err := difalt(program, "fit", "--data", path("train.csv"), "--task", taskColumn, "--target", targetColumn,
+	if _, err := runProgram(program, "fit", "--data", path("train.csv"), "--task", taskColumn, "--target", targetColumn,
 		"--test-fraction", "0", "--model", path("model.npz")); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s shape) cover(program, dir string, rng *rand.Rand, lines []tally) error {
 		if err != nil {
 			return err
 		}
-		if _, err := difalt(program, "adapt", "--model", path("model.npz"), "--data", path("new.csv"), "--out", path("model2.npz")); err != nil {
+		if _, err := runProgram(program, "adapt", "--model", path("model.npz"), "--data", path("new.csv"), "--out", path("model2.npz")); err != nil {
 			return err
 		}
 		if err := lines[k+1].add(program, path("model2.npz"), path("newtest.csv"), dir, fresh); err != nil {

@@ -86,7 +86,7 @@ func fitTable(program, train, test string) (*outcome, error) {
 	defer os.RemoveAll(dir)
 	model := filepath.Join(dir, "model.npz")
 	begin := time.Now()
-	said, err := difalt(program, "fit", "--data", train, "--task", taskColumn, "--target", targetColumn,
+	said, err := runProgram(program, "fit", "--data", train, "--task", taskColumn, "--target", targetColumn,
 		"--test-fraction", "0", "--model", model)
 	if err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func judge(y, p []float64) (rmse, ev float64) {
 	return math.Sqrt(errors), 1 - errors/spread
 }
 
-// difalt runs the program and returns what it said.
-func difalt(program string, args ...string) (string, error) {
+// runProgram runs the program and returns what it said.
+func runProgram(program string, args ...string) (string, error) {
 	out, err := exec.Command(program, args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, out)
@@ -142,7 +142,7 @@ type prediction struct{ y, mean, single float64 }
 // predict returns the predictions of a model for all rows of a table.
 func predict(program, model, table, dir string) ([]prediction, error) {
 	path := filepath.Join(dir, "predictions.csv")
-	if _, err := difalt(program, "predict", "--model", model, "--data", table, "--out", path, "--standard-errors"); err != nil {
+	if _, err := runProgram(program, "predict", "--model", model, "--data", table, "--out", path, "--standard-errors"); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(path)
