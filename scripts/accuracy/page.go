@@ -81,6 +81,10 @@ func writePage(args []string) error {
 	if err != nil {
 		return err
 	}
+	crossed, err := readCSV(filepath.Join(*folder, "cross.csv"))
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	fmt.Fprint(&b, introduction)
 	r.errorTable(&b)
@@ -88,6 +92,9 @@ func writePage(args []string) error {
 	r.explainedTable(&b)
 	r.timeTable(&b)
 	if err := coverageTable(&b, covered); err != nil {
+		return err
+	}
+	if err := crossTable(&b, crossed); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, again, strings.TrimSpace(string(versions)))

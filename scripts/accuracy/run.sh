@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh [SCHOOL] draws the tables, measures difalt fit (bin/difalt) and the others on
 # them, and writes docs/accuracy.md. SCHOOL is the table of schools; without it that is
-# left out. PYTHON (python3) needs the packages of requirements.txt. Some 20 minutes.
+# left out. PYTHON (python3) needs the packages of requirements.txt. Some 30 minutes.
 set -eu
 cd "$(dirname "$0")/../.."
 here=scripts/accuracy
@@ -20,4 +20,7 @@ accuracy tables -out "$tables" -grunfeld "$tables/firms" ${1:+-school "$1"}
 "$python" $here/peers.py run "$tables" $here/results/peers.csv
 accuracy fit -tables "$tables" -difalt bin/difalt -out $here/results/fit.csv
 accuracy coverage -difalt bin/difalt -out $here/results/coverage.csv
+mkdir "$tables/fresh"
+accuracy tables -first 171 -seeds 3 -out "$tables/fresh" -grunfeld "$tables/firms" ${1:+-school "$1"}
+accuracy cross -tables "$tables/fresh" -out $here/results/cross.csv
 accuracy page
