@@ -216,8 +216,11 @@ func (f *fitter) posterior(ctx context.Context, pt *point) (*mixed.Posterior, []
 		return nil, nil, err
 	}
 	p := pt.given()
-	p.Known = f.noises.total
+	spent := f.spent(info, pt)
+	p.Noise *= spent
+	p.Known = f.noises.total / spent
 	if f.evidence.weight != nil && f.noises.Freedom > 0 {
+		f.noises.scaled(spent)
 		p.Unlike = f.noises.Noise
 		if err := f.rangeOfNoise(ctx); err != nil {
 			return nil, nil, err

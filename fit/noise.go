@@ -76,6 +76,14 @@ func (e *evidence) noises(ctx context.Context, pt *point) (*noises, error) {
 	return n, nil
 }
 
+// scaled multiplies all variances.
+func (n *noises) scaled(by float64) {
+	n.Scale *= by
+	for _, list := range n.variance {
+		floats.Scale(by, list)
+	}
+}
+
 // climbScales sets every Scale to that of the largest likelihood with its Freedom, by Newton's method: the logarithm of
 // the likelihood is concave in that of the scale. It returns these likelihoods.
 func (e *evidence) climbScales(ctx context.Context, scatter [][]mixed.Scatter, at []mixed.Noise) ([]float64, error) {

@@ -162,6 +162,14 @@ func occam(info *mat.SymDense, scale []float64, w int) (penalty float64, determi
 	return penalty, determined
 }
 
+// spent returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
+// the data determine takes a degree of freedom, as a coefficient of a regression does. At most 2.
+func (f *fitter) spent(info *mat.SymDense, pt *point) float64 {
+	_, determined := occam(info, pt.scale, pt.W)
+	all := max(float64(f.total-1), 1)
+	return all / max(all-floats.Sum(determined), all/2)
+}
+
 // uncertainty returns the covariance of the loadings, by columns, and of the logarithms of
 // intercept and spread: the inverse of the information, with the prior of the loadings and
 // a weak one, of standard deviation 2, of the logarithms.
