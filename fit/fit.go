@@ -115,11 +115,11 @@ func (f *fitter) fit(ctx context.Context) (*model.Model, error) {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	f.report.Chosen, f.chosenNoise = f.candidate(chosen, none.value), chosen.noise
-	p, theta, err := f.posterior(ctx, chosen.point)
+	p, theta, err := f.posterior(ctx, chosen)
 	if err != nil {
 		return nil, err
 	}
+	f.report.Chosen, f.chosenNoise = f.candidate(chosen, none.value), chosen.noise
 	m, err := f.model(p, theta)
 	if err != nil {
 		return nil, err
@@ -201,10 +201,11 @@ func (f *fitter) lengthen(ctx context.Context, pt *point) (*point, error) {
 }
 
 // posterior returns what is known about coefficients: of all tasks together, and of every hosted
-// one, in the order of the table.
-func (f *fitter) posterior(ctx context.Context, pt *point) (*mixed.Posterior, [][]float64, error) {
-	pt.Rotate()
-	pt, err := f.at(ctx, pt.Prior, pt.scale)
+// one, in the order of the table. The point of the contender becomes that of its principal axes, with the noise that
+// spent says.
+func (f *fitter) posterior(ctx context.Context, c *contender) (*mixed.Posterior, [][]float64, error) {
+	c.Rotate()
+	pt, err := f.at(ctx, c.Prior, c.scale)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -215,9 +216,10 @@ func (f *fitter) posterior(ctx context.Context, pt *point) (*mixed.Posterior, []
 	if f.noises, err = f.evidence.noises(ctx, pt); err != nil {
 		return nil, nil, err
 	}
-	p := pt.given()
 	spent := f.spent(info, pt)
-	p.Noise *= spent
+	pt.noise *= spent
+	c.point = pt
+	p := pt.given()
 	p.Known = f.noises.total / spent
 	if f.evidence.weight != nil && f.noises.Freedom > 0 {
 		f.noises.scaled(spent)

@@ -1,6 +1,9 @@
 package fit
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // The noise is that of the rows, also where few tasks leave few rows to an entry of the loadings: here 250 rows, to which
 // 63 entries and a mean are fitted. Its standard error over the tables is 2 percent.
@@ -10,7 +13,13 @@ func TestNoiseOfFewTasks(t *testing.T) {
 	const tables = 10
 	for seed := range uint64(tables) {
 		w := newWorld(seed, 20)
-		m, _ := fit(t, assigned(t, w.table(t, "old", 10, 25), 2), testConfig(t, 2, 2))
+		m, r := fit(t, assigned(t, w.table(t, "old", 10, 25), 2), testConfig(t, 2, 2))
+		_, axes := m.Loadings()
+		for a, v := range axes {
+			if math.Abs(v/r.Chosen.Axes[a]-1) > 1e-9 {
+				t.Errorf("axis %d has the length %v in the model, %v in the report", a, v, r.Chosen.Axes[a])
+			}
+		}
 		mean += m.Noise() * m.Noise() / tables
 	}
 	t.Logf("variance %.3f", mean)
