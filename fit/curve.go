@@ -25,8 +25,8 @@ type CurveConfig struct {
 }
 
 // A CurvePoint holds the errors on held-out rows of new tasks after training on a
-// number of rows of each: of the model adapted to them, of its shared mean, which is
-// pooled ridge regression on the tasks it was trained on, and of one ridge
+// number of rows of each: of the model adapted to them, of the mean that all tasks share (Pooled), which
+// is what it predicts of a task without rows, of one ridge
 // regression per task, of the strength that cross-validation on the same training
 // rows chooses, and of the mean of the task's training rows.
 type CurvePoint struct {
