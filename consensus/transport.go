@@ -13,10 +13,15 @@ type Transport interface {
 	Hosted() []int
 	// Exchange carries one frame over every link between a hosted node and a node
 	// elsewhere, in the order of Links(graph, Hosted()): out[k] goes along link k, and
-	// in[k] is set to what came the other way with the same sequence number seq. What in
-	// holds is valid until the next call. seq begins with 0 and grows by one. All or
-	// nothing: after an error, or if the caller refuses what came, it may be called again
-	// with the same arguments; what has been sent need not be sent again.
+	// in[k] is set to what came the other way with the same sequence number seq. seq
+	// begins with 0 and grows by one. What in holds is valid until the next call. What out
+	// held belongs to the transport from the call on; after success out[k] is memory, or
+	// nil, in which the caller may make its next frame. The caller checks the checksums of
+	// frames, the transport no more than their length.
+	//
+	// All or nothing: after an error it may be called again with the same arguments, and
+	// what has been sent need not be sent again. After success it may be called again with
+	// the same seq, if the caller refuses what came; out is not looked at then.
 	//
 	// It returns ctx.Err() if the caller gives up, and a *PeerError if a peer fails, also
 	// by saying nothing for longer than a round may take.

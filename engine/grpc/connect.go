@@ -27,6 +27,9 @@ const (
 	// keepaliveTime and keepaliveTimeout find a connection that is dead without a word.
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 5 * time.Second
+	// window is how much may be on its way: what gRPC's own measurement ends at, which
+	// would send a ping with almost every frame.
+	window = 16 << 20
 	// Between two attempts to connect.
 	firstPause = 50 * time.Millisecond
 	longPause  = 2 * time.Second
@@ -51,7 +54,8 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		return c, nil
 	}}
 	t.server = rpc.NewServer(
-		rpc.Creds(credentials.NewTLS(config)), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.Creds(gathering{credentials.NewTLS(config)}), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
@@ -213,7 +217,8 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return fmt.Errorf("it has the key of %s", t.cluster.label(i))
 	})
 	conn, err := rpc.NewClient("passthrough:///"+address,
-		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
+		rpc.WithTransportCredentials(gathering{credentials.NewTLS(config)}), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
+		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window),
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
 	)

@@ -12,11 +12,10 @@ import (
 // An edge is what a node knows of a neighbour. Transport.mu guards it.
 type edge struct {
 	peer int
-	// kept are the last two frames handed over, frame seq at seq%2: what may have to be
-	// sent again, since a neighbour is at most a round behind.
+	// kept are the frames handed over, frame seq at seq%2, that may have to be sent again:
+	// the last one, and the one before until the neighbour has sent as many.
 	kept   [2][]byte
 	handed uint64 // number of frames handed over
-	fresh  int    // how many of kept must not be overwritten, since a connection has broken
 	got    [2][]byte
 	next   uint64        // sequence number of the frame that is due
 	news   chan struct{} // for the goroutine that sends
@@ -86,6 +85,11 @@ func (t *Transport) refuse(e *edge, err error) {
 	}
 }
 
+// has reports whether frame seq can be sent.
+func (e *edge) has(seq uint64) bool {
+	return seq < e.handed && seq+2 >= e.handed && e.kept[seq%2] != nil
+}
+
 // because returns why the edge is not connected.
 func (e *edge) because() error {
 	if e.why == nil {
@@ -116,11 +120,8 @@ func (t *Transport) ahead() uint64 {
 	return 0
 }
 
-// deliver takes a frame that has come whole.
+// deliver takes a frame that has come whole. Its checksum is the caller's to look at.
 func (t *Transport) deliver(e *edge, p []byte) error {
-	if err := consensus.CheckFrame(p); err != nil {
-		return &violation{consensus.Corrupt, err}
-	}
 	seq := consensus.FrameSeq(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,8 +135,8 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	e.got[seq%2] = p
 	e.next++
 	e.waitsFor = nil
-	if seq == t.seq {
-		t.notify()
+	if seq == t.seq && !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.next <= seq }) {
+		t.notify() // not of every frame: who waits for it, waits for all
 	}
 	return nil
 }

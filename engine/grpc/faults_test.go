@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -308,6 +309,28 @@ func TestNobodyThere(t *testing.T) {
 		var peer *consensus.PeerError
 		if !errors.As(err, &peer) || peer.Peer != 1-node || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), fmt.Sprint(o.JoinTimeout)) {
 			t.Errorf("node %d: %v, want %q", node, err, text)
+		}
+	}
+}
+
+// TestHas: of the frames that were handed over only those that are kept can be sent.
+func TestHas(t *testing.T) {
+	for _, x := range []struct {
+		handed uint64
+		kept   [2][]byte
+		can    []uint64
+	}{
+		{0, [2][]byte{}, nil},
+		{1, [2][]byte{{1}, nil}, []uint64{0}},
+		{2, [2][]byte{{1}, {2}}, []uint64{0, 1}},
+		{6, [2][]byte{{1}, {2}}, []uint64{4, 5}},
+		{6, [2][]byte{nil, {2}}, []uint64{5}}, // the neighbour has sent frame 5, so it had 4
+	} {
+		e := &edge{handed: x.handed, kept: x.kept}
+		for seq := range uint64(9) {
+			if can := slices.Contains(x.can, seq); e.has(seq) != can {
+				t.Errorf("%d handed over, %v kept: frame %d: %v", x.handed, x.kept, seq, !can)
+			}
 		}
 	}
 }

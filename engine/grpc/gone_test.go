@@ -37,10 +37,9 @@ func begin(t *testing.T, list []*Transport) {
 
 // exchange exchanges from frame seq on until there is an error.
 func exchange(t *testing.T, tr *Transport, seq uint64) error {
-	f := frame(t, seq, 8)
-	out := [][]byte{f, f, f}[:len(tr.edges)]
 	for ; ; seq++ {
-		renumber(f, seq)
+		f := frame(t, seq, 8)
+		out := [][]byte{f, f, f}[:len(tr.edges)]
 		if err := tr.Exchange(t.Context(), seq, out, make([][]byte, len(out))); err != nil {
 			return err
 		}

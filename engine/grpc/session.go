@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,15 +87,17 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 		t.mu.Unlock()
 		return err
 	}
-	if their.Next > e.handed || their.Next+2 < e.handed {
+	if their.Next != e.handed && !e.has(their.Next) {
 		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.handed)
 		t.mu.Unlock()
 		t.fail(e, consensus.Protocol, err)
 		return err
 	}
 	again := e.met
-	if again {
-		e.fresh = len(e.kept)
+	if again { // the connection that broke may have them still to send: they must not change
+		for i, p := range e.kept {
+			e.kept[i] = slices.Clone(p)
+		}
 	}
 	e.session, e.last, e.met, e.instance, e.why = ses, ses, true, their.Instance, nil
 	e.acked = false
@@ -166,7 +169,7 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	case e.ackDue:
 		e.ackDue = false
 		return &note{Ack: true}, nil
-	case pos < e.handed:
+	case e.has(pos):
 		return nil, e.kept[pos%2]
 	case t.closing && !*left:
 		*left = true
@@ -233,6 +236,9 @@ func (t *Transport) receive(e *edge, s stream) error {
 			if err := s.RecvMsg(&frame); err != nil {
 				return ended(err)
 			}
+		}
+		if len(frame.p) > due {
+			return &violation{consensus.Corrupt, fmt.Errorf("a frame has %d bytes, want %d", len(frame.p), due)}
 		}
 		if err := t.deliver(e, frame.p); err != nil {
 			return err

@@ -157,16 +157,10 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		return err
 	}
 	t.mu.Lock()
-	// What is overwritten here has been sent: the neighbour would not have begun the last
-	// round without. Only what a connection that broke had still to send may be anywhere.
 	if !t.begun || seq != t.seq {
 		t.begun, t.seq = true, seq
 		for k, e := range t.edges {
-			if e.fresh > 0 {
-				e.kept[seq%2] = nil
-				e.fresh--
-			}
-			e.kept[seq%2] = append(e.kept[seq%2][:0], out[k]...)
+			e.kept[seq%2] = out[k]
 			e.handed = seq + 1
 			e.silent = 0
 			e.tell()
@@ -185,8 +179,12 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	if err != nil {
 		return err
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for k, e := range t.edges {
 		in[k] = e.got[seq%2]
+		// The neighbour has the frame before: it would not have begun this round without.
+		out[k], e.kept[(seq+1)%2] = e.kept[(seq+1)%2], nil
 	}
 	return nil
 }

@@ -99,8 +99,6 @@ func pair(t testing.TB, o Options) (a, b *Transport) {
 // right kind about the peer, and does not come in.
 func TestViolations(t *testing.T) {
 	good := frame(t, 0, 80)
-	flipped := append([]byte(nil), good...)
-	flipped[len(flipped)-3] ^= 4
 	huge := append([]byte(nil), good...)
 	binary.LittleEndian.PutUint32(huge[48:], 1<<29)
 	for _, x := range []struct {
@@ -109,7 +107,6 @@ func TestViolations(t *testing.T) {
 		kind consensus.Kind
 		text string
 	}{
-		{"a flipped bit", flipped, consensus.Corrupt, "another checksum"},
 		{"no frame", []byte(strings.Repeat("GET /", 30)), consensus.Corrupt, "begins with"},
 		{"a header cut off", good[:30], consensus.Corrupt, "cut off"},
 		{"too long", huge, consensus.Corrupt, "more than"},
@@ -219,13 +216,10 @@ func TestLeave(t *testing.T) {
 				return err
 			}
 			in, out := make([][]byte, len(tr.edges)), make([][]byte, len(tr.edges))
-			for k := range out {
-				out[k] = frame(t, 0, 8)
-			}
 			var err error
 			for seq := uint64(0); err == nil; seq++ {
 				for k := range out {
-					renumber(out[k], seq)
+					out[k] = frame(t, seq, 8)
 				}
 				err = tr.Exchange(t.Context(), seq, out, in)
 			}
