@@ -30,6 +30,13 @@ type Transport interface {
 	Close() error
 }
 
+// A Term is something about which all nodes must say the same before they begin, in processes that
+// live apart, or again when a run is taken up.
+type Term struct {
+	What  string `json:"what"` // as in "WHAT is 3 at node 1, but 2 here"
+	Value string `json:"value"`
+}
+
 // A Meter is a Transport for a simulation with all nodes in this process, over which
 // nothing is carried: it says what faults would have cost.
 type Meter interface {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	engine "github.com/difalt/difalt/engine/grpc"
 	"github.com/difalt/difalt/fit"
 	"github.com/spf13/cobra"
@@ -198,13 +199,13 @@ func (r *nodeRun) watched(ctx context.Context) error {
 }
 
 // terms are what neighbours compare when they connect. Fit compares the columns.
-func (f *nodeFlags) terms(c *fit.Config) (terms []engine.Term) {
+func (f *nodeFlags) terms(c *fit.Config) (terms []consensus.Term) {
 	for _, name := range sharedFlags {
 		value := f.set.Lookup(name).Value.String()
 		if name == "tolerance" {
 			value = fmt.Sprint(c.Options.Tolerance) // --trace has a say in it
 		}
-		terms = append(terms, engine.Term{What: "--" + name, Value: value})
+		terms = append(terms, consensus.Term{What: "--" + name, Value: value})
 	}
 	return append(terms, f.checkpoint.term())
 }

@@ -42,12 +42,12 @@ func (f *checkpointFlags) check(given func(string) bool) error {
 }
 
 // term is what neighbours compare: all keep checkpoints of the same iterations, or none.
-func (f *checkpointFlags) term() engine.Term {
+func (f *checkpointFlags) term() consensus.Term {
 	value := "no checkpoints"
 	if f.dir != "" {
 		value = fmt.Sprint(f.every)
 	}
-	return engine.Term{What: "--every", Value: value}
+	return consensus.Term{What: "--every", Value: value}
 }
 
 // A keeper keeps the state of a node during the final run of a fit.
@@ -70,7 +70,7 @@ var dataFlags = []string{
 
 // open opens the checkpoints of a node. They are of the same options, data, nodes and
 // edges, or refused; keys, addresses, the run and the epoch may change.
-func (k *keeper) open(f *nodeFlags, c *engine.Cluster, node int, options []engine.Term) error {
+func (k *keeper) open(f *nodeFlags, c *engine.Cluster, node int, options []consensus.Term) error {
 	w, err := c.Weights()
 	if err != nil {
 		return err
@@ -79,14 +79,11 @@ func (k *keeper) open(f *nodeFlags, c *engine.Cluster, node int, options []engin
 	if err != nil {
 		return err
 	}
-	terms := []checkpoint.Term{{What: "the node", Value: c.Nodes[node].Name}}
-	for _, t := range slices.Concat(c.Terms(), options) {
-		terms = append(terms, checkpoint.Term(t))
-	}
+	terms := slices.Concat([]consensus.Term{{What: "the node", Value: c.Nodes[node].Name}}, c.Terms(), options)
 	for _, name := range dataFlags {
-		terms = append(terms, checkpoint.Term{What: "--" + name, Value: f.set.Lookup(name).Value.String()})
+		terms = append(terms, consensus.Term{What: "--" + name, Value: f.set.Lookup(name).Value.String()})
 	}
-	terms = append(terms, checkpoint.Term{What: "the SHA-256 of the data", Value: sum})
+	terms = append(terms, consensus.Term{What: "the SHA-256 of the data", Value: sum})
 	// Nodes are never further apart in rounds than in hops, and an iteration has a round or
 	// more. One file more is for the iteration at which all were interrupted, and one for
 	// the node that was killed while it wrote.

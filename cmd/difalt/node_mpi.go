@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	engine "github.com/difalt/difalt/engine/grpc"
 	"github.com/difalt/difalt/engine/mpi"
 	"github.com/difalt/difalt/topology"
@@ -108,11 +109,9 @@ type mpiTransport struct {
 }
 
 // terms are what all processes must say, beyond what neighbours over gRPC compare.
-func (t *mpiTransport) terms(f *nodeFlags, list []engine.Term) {
-	t.options.Terms = []mpi.Term{{What: "difalt --version", Value: version()}, {What: "--graph", Value: f.graph}, {What: "--weights", Value: f.weights}}
-	for _, term := range list {
-		t.options.Terms = append(t.options.Terms, mpi.Term(term))
-	}
+func (t *mpiTransport) terms(f *nodeFlags, list []consensus.Term) {
+	own := []consensus.Term{{What: "difalt --version", Value: version()}, {What: "--graph", Value: f.graph}, {What: "--weights", Value: f.weights}}
+	t.options.Terms = append(own, list...)
 }
 
 func (t *mpiTransport) Join(ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -191,7 +192,7 @@ func (c *Cluster) label(i int) string {
 // Terms are what neighbours must agree on about the cluster, beyond run and epoch.
 // Addresses and keys may differ: names resolve differently from place to place, and
 // keys are changed at one node after the other.
-func (c *Cluster) Terms() []Term {
+func (c *Cluster) Terms() []consensus.Term {
 	var names []string
 	for _, n := range c.Nodes {
 		names = append(names, n.Name)
@@ -201,5 +202,9 @@ func (c *Cluster) Terms() []Term {
 		edges[k] = [2]int{min(e[0], e[1]), max(e[0], e[1])}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	return []Term{{"the list of nodes", fmt.Sprintf("%q", names)}, {"the list of edges", fmt.Sprint(edges)}, {"the rule of the weights", c.Rule}}
+	return []consensus.Term{
+		{What: "the list of nodes", Value: fmt.Sprintf("%q", names)},
+		{What: "the list of edges", Value: fmt.Sprint(edges)},
+		{What: "the rule of the weights", Value: c.Rule},
+	}
 }

@@ -7,7 +7,7 @@
 // certificate authority, and no mode without encryption or without keys.
 //
 // Of two neighbours the one with the higher number dials, again and again until it gets
-// through or the time to join is over. Both say [Term] by term what they are about to
+// through or the time to join is over. Both say [consensus.Term] by term what they are about to
 // do, and refuse each other by the name of what differs. A connection that breaks is
 // made again, and the frames that the other end has not seen are sent again: at most
 // two, since no node is more than a round ahead of its neighbours.

@@ -257,7 +257,7 @@ func TestImpostors(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	for what, x := range map[string]struct {
 		change func(c *Cluster)
-		terms  []Term
+		terms  []consensus.Term
 		text   string
 	}{
 		"run":     {func(c *Cluster) { c.Run = "ffffffffffffffff" }, nil, "the run is "},
@@ -265,12 +265,12 @@ func TestRefuse(t *testing.T) {
 		"graph":   {func(c *Cluster) { c.Edges = append(c.Edges, [2]int{0, 2}) }, nil, "the list of edges is "},
 		"weights": {func(c *Cluster) { c.Rule = "lazy-metropolis" }, nil, "the rule of the weights is "},
 		"names":   {func(c *Cluster) { c.Nodes[2].Name = "z" }, nil, "the list of nodes is "},
-		"rank":    {func(*Cluster) {}, []Term{{"--rank", "3"}}, "--rank is "},
-		"terms":   {func(*Cluster) {}, []Term{{"--rank", "2"}, {"--method", "dif"}}, " is "},
+		"rank":    {func(*Cluster) {}, []consensus.Term{{What: "--rank", Value: "3"}}, "--rank is "},
+		"terms":   {func(*Cluster) {}, []consensus.Term{{What: "--rank", Value: "2"}, {What: "--method", Value: "dif"}}, " is "},
 	} {
 		p := newParty(t, "path", 3)
 		o := quick()
-		o.Terms, o.Linger = []Term{{"--rank", "2"}}, 50*time.Millisecond
+		o.Terms, o.Linger = []consensus.Term{{What: "--rank", Value: "2"}}, 50*time.Millisecond
 		a := p.transport(t, 0, o)
 		p.c = p.changed(x.change)
 		if x.terms != nil {

@@ -14,12 +14,6 @@ const (
 	maxText         = 400       // of a reason that is passed on
 )
 
-// A Term is something about which all nodes must say the same before they begin.
-type Term struct {
-	What  string `json:"what"` // as in "WHAT is 3 at node 1, but 2 here"
-	Value string `json:"value"`
-}
-
 // A hello is the first thing that both ends of a stream say.
 type hello struct {
 	Version  int    `json:"version"`
@@ -35,8 +29,8 @@ type hello struct {
 	Begun bool   `json:"begun,omitempty"`
 	Probe bool   `json:"probe,omitempty"`
 	// Failed is why a node that only asks cannot take part.
-	Failed *reason `json:"failed,omitempty"`
-	Terms  []Term  `json:"terms"`
+	Failed *reason          `json:"failed,omitempty"`
+	Terms  []consensus.Term `json:"terms"`
 }
 
 // A note is what is said between frames.

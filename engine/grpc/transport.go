@@ -31,8 +31,8 @@ type Options struct {
 	Linger time.Duration
 	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
 	MaxFrame int
-	// Terms are what the neighbours must say too: see Term.
-	Terms []Term
+	// Terms are what the neighbours must say too: see consensus.Term.
+	Terms []consensus.Term
 	// Probe only asks the neighbours whether they can be reached and agree on the
 	// cluster. Join returns when all have answered; there is nothing to exchange.
 	Probe bool
@@ -75,7 +75,7 @@ type Transport struct {
 	hosted   []int
 	o        Options
 	instance string
-	terms    []Term
+	terms    []consensus.Term
 
 	server *rpc.Server
 	health *health.Server

@@ -31,7 +31,7 @@ type Options struct {
 	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
 	MaxFrame int
 	// Terms are what the others must say too.
-	Terms []Term
+	Terms []consensus.Term
 	// Trouble is why this process cannot take part, which the others are told; nil if it can.
 	Trouble error
 }

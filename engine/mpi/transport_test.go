@@ -199,7 +199,7 @@ func init() {
 	connect := func(change func(w *World, o *Options)) func(w *World) error {
 		return func(w *World) error {
 			o := quick()
-			o.Terms = []Term{{"--rank", "2"}}
+			o.Terms = []consensus.Term{{What: "--rank", Value: "2"}}
 			change(w, &o)
 			_, err := w.Connect(context.Background(), ring(w), o)
 			if err == nil {
@@ -215,7 +215,7 @@ func init() {
 	})
 	parts["more terms"] = connect(func(w *World, o *Options) {
 		if w.Rank() == 1 {
-			o.Terms = append(o.Terms, Term{"--ridge", "1"})
+			o.Terms = append(o.Terms, consensus.Term{What: "--ridge", Value: "1"})
 		}
 	})
 	parts["trouble"] = connect(func(w *World, o *Options) {

@@ -21,12 +21,6 @@ import (
 	"github.com/difalt/difalt/consensus"
 )
 
-// A Term is something about which all nodes must say the same before they begin.
-type Term struct {
-	What  string `json:"what"` // as in "WHAT is 3 at node 1, but 2 here"
-	Value string `json:"value"`
-}
-
 // A World is the processes that a launcher has started together. It serves one
 // goroutine at a time.
 type World struct {
@@ -122,9 +116,9 @@ func (w *World) yield(now time.Time) {
 
 // A hello is what every process says to all.
 type hello struct {
-	Version int    `json:"version"`
-	Trouble string `json:"trouble,omitempty"`
-	Terms   []Term `json:"terms"`
+	Version int              `json:"version"`
+	Trouble string           `json:"trouble,omitempty"`
+	Terms   []consensus.Term `json:"terms"`
 }
 
 const protocolVersion = 1
@@ -148,7 +142,7 @@ func (w *World) agree(ctx context.Context, own hello, patience time.Duration) er
 			return differs(rank, "the version of the protocol", h.Version, own.Version)
 		}
 		for _, t := range own.Terms {
-			k := slices.IndexFunc(h.Terms, func(u Term) bool { return u.What == t.What })
+			k := slices.IndexFunc(h.Terms, func(u consensus.Term) bool { return u.What == t.What })
 			if k < 0 {
 				return differs(rank, t.What, "unknown", t.Value)
 			}

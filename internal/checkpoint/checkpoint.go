@@ -13,17 +13,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/fxamacker/cbor/v2"
 )
 
-// A Term is something that must be the same when a run is taken up again.
-type Term struct{ What, Value string }
-
 // A State is what a file holds.
 type State struct {
-	Terms    []Term
+	// Terms must be the same when a run is taken up again.
+	Terms    []consensus.Term
 	Snapshot *difalt.Snapshot
 }
 
@@ -89,14 +88,14 @@ func Decode(p []byte) (*State, error) {
 type Folder struct {
 	path, name string
 	keep       int
-	terms      []Term
+	terms      []consensus.Term
 }
 
 // Open returns the checkpoints of that name in the folder path, which is made if need be,
 // with the iterations of those that can be used. Every file that cannot, because it is
 // damaged, is told to report. It is an error, which names what differs, if there is one of
 // other terms. Of what is written later keep files are kept.
-func Open(path, name string, terms []Term, keep int, report func(text string)) (*Folder, []int, error) {
+func Open(path, name string, terms []consensus.Term, keep int, report func(text string)) (*Folder, []int, error) {
 	f := &Folder{path: path, name: name, keep: keep, terms: terms}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, err
@@ -183,7 +182,7 @@ func (f *Folder) load(iteration int) (*State, error) {
 }
 
 // same returns an error that names what is not as it was when a file was written.
-func (f *Folder) same(path string, were []Term) error {
+func (f *Folder) same(path string, were []consensus.Term) error {
 	if text := f.differ(were); text != "" {
 		return &otherError{fmt.Sprintf("%s: %s; to begin anew, give another folder", path, text)}
 	}
@@ -191,7 +190,7 @@ func (f *Folder) same(path string, were []Term) error {
 }
 
 // differ returns the first thing that is not as it was.
-func (f *Folder) differ(were []Term) string {
+func (f *Folder) differ(were []consensus.Term) string {
 	value := make(map[string]string)
 	for _, t := range were {
 		value[t.What] = t.Value
