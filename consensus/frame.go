@@ -85,8 +85,8 @@ func checksum(p []byte) uint32 {
 
 // FrameLen returns the length of the frame that begins with the header p, of which it
 // reads HeaderLen bytes. It returns an error if p is not the beginning of a frame of
-// this version; the network checks it when all of it has come. A transport must not set
-// aside as much memory as a header claims before that.
+// this version; without its end it cannot be checked further, see CheckFrame. A
+// transport must not set aside as much memory as a header claims before it has come.
 func FrameLen(p []byte) (int, error) {
 	if len(p) < HeaderLen {
 		return 0, fmt.Errorf("consensus: a frame is cut off in its header: %d bytes of %d", len(p), HeaderLen)
@@ -104,19 +104,28 @@ func FrameLen(p []byte) (int, error) {
 	return 0, fmt.Errorf("consensus: a frame claims %d and %d bytes", riding, code)
 }
 
+// CheckFrame returns an error unless p is a whole frame as it was sent. The network does
+// so with every frame that it is given.
+func CheckFrame(p []byte) error {
+	n, err := FrameLen(p)
+	switch {
+	case err != nil:
+		return err
+	case n != len(p):
+		return fmt.Errorf("consensus: a frame has %d bytes, want %d", len(p), n)
+	case binary.LittleEndian.Uint32(p[atChecksum:]) != checksum(p):
+		return errors.New("consensus: a frame has another checksum")
+	}
+	return nil
+}
+
 // FrameSeq returns the sequence number in a header.
 func FrameSeq(p []byte) uint64 { return binary.LittleEndian.Uint64(p[atSeq:]) }
 
 // parseFrame returns the frame p; its parts alias p.
 func parseFrame(p []byte) (frame, error) {
-	n, err := FrameLen(p)
-	switch {
-	case err != nil:
+	if err := CheckFrame(p); err != nil {
 		return frame{}, err
-	case n != len(p):
-		return frame{}, fmt.Errorf("consensus: a frame has %d bytes, want %d", len(p), n)
-	case binary.LittleEndian.Uint32(p[atChecksum:]) != checksum(p):
-		return frame{}, errors.New("consensus: a frame has another checksum")
 	}
 	var f frame
 	flags, control := p[5], p[6]

@@ -27,7 +27,7 @@ type bytesMessage struct {
 }
 
 // A rawCodec adds nothing to a message. gRPC sends after SendMsg has returned, and no copy
-// is made: see Transport.Exchange for when a frame may change.
+// is made: see consensus.Transport for whose the memory is.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return codecName }

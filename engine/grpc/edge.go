@@ -120,14 +120,18 @@ func (t *Transport) ahead() uint64 {
 	return 0
 }
 
-// deliver takes a frame that has come whole. Its checksum is the caller's to look at.
+// deliver takes a frame that has come whole. The network looks at its checksum, so here
+// only that of one which is left out counts: its number may be what is damaged.
 func (t *Transport) deliver(e *edge, p []byte) error {
 	seq := consensus.FrameSeq(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case seq < e.next:
-		return nil // sent again, but not lost
+	case seq < e.next: // sent again, but not lost
+		if err := consensus.CheckFrame(p); err != nil {
+			return &violation{consensus.Corrupt, err}
+		}
+		return nil
 	case seq > e.next || seq > t.ahead():
 		return &violation{consensus.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
 	}

@@ -124,6 +124,23 @@ func TestViolations(t *testing.T) {
 	}
 }
 
+// TestDamagedNumber: a frame is not left out, as one that has come before would be, because
+// its number is damaged.
+func TestDamagedNumber(t *testing.T) {
+	a, b := pair(t, quick())
+	for _, err := range each([]*Transport{a, b}, func(tr *Transport) error {
+		return tr.Exchange(t.Context(), 0, [][]byte{frame(t, 0, 80)}, make([][]byte, 1))
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	damaged := frame(t, 1, 80)
+	damaged[24] ^= 1
+	go b.Exchange(t.Context(), 1, [][]byte{damaged}, make([][]byte, 1))
+	peerError(t, "another number", a.Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1)), 1, consensus.Corrupt, "another checksum")
+}
+
 // TestSilence: a neighbour that sends nothing has failed after the time of a round, and
 // the exchange can be taken up again; the caller's own end is returned as it is.
 func TestSilence(t *testing.T) {
