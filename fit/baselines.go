@@ -59,8 +59,11 @@ func (f *fitter) baselines(ctx context.Context) ([]method, error) {
 // towards that of all: the model of rank 0 without other deviations, its two strengths by
 // their evidence.
 func (f *fitter) fitShrunken(ctx context.Context) (*point, error) {
-	start := &mixed.Prior{W: f.width(), Intercept: 0.1, MeanVariance: 0.1}
-	pt, _, err := f.evidence.maximize(ctx, start, nil, known{math.NaN(), 0, math.NaN()}, nil, closely, stepsMost)
+	start := &point{Prior: &mixed.Prior{W: f.width(), Intercept: 0.1, MeanVariance: 0.1}}
+	if f.before.shrunken != nil {
+		start = f.before.shrunken
+	}
+	pt, _, err := f.evidence.maximize(ctx, start, nil, known{math.NaN(), 0, math.NaN()}, closely, stepsMost)
 	return pt, err
 }
 

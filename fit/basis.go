@@ -110,15 +110,16 @@ const maxMoments = 500
 // basis returns where the climb at a rank starts: at the basis that the algorithm finds for
 // the problem of a point without loadings, with axes and variances of its coefficients.
 func (f *fitter) basis(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*mixed.Prior, []*kernel.Basis, error) {
-	u, err := f.search(ctx, p, rank, ridge)
+	res, err := f.search(ctx, p, rank, ridge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("starts at rank %d: %w", rank, err)
 	}
-	at := *p
-	at.U0 = u
-	res, err := f.run(ctx, &at, rank, ridge, f.c.Options.Iterations, false)
-	if err != nil {
-		return nil, nil, err
+	if res.Status != difalt.Converged {
+		at := *p
+		at.U0 = res.U
+		if res, err = f.run(ctx, &at, rank, ridge, f.c.Options.Iterations, false); err != nil {
+			return nil, nil, err
+		}
 	}
 	prior, err := f.loadings(ctx, res, rank)
 	return prior, res.U, err
@@ -170,6 +171,9 @@ func (f *fitter) run(ctx context.Context, p *difalt.Problem, rank int, ridge flo
 	if !final {
 		o.Observer, o.Logger = nil, nil
 		o.Tolerance, o.StopAtNoise = max(o.Tolerance, trialTolerance), true
+		if o.Agreement == (consensus.Agreement{Polynomial: consensus.Tree}) { // and in codes of a quarter of the size
+			o.Agreement.Codec = consensus.Int16
+		}
 	} else if f.c.Progress != nil {
 		observe := o.Observer
 		o.Observer = func(r *difalt.Record) error {
@@ -210,11 +214,11 @@ func (f *fitter) drive(ctx context.Context, p *difalt.Problem, net *consensus.Ne
 	return f.c.Drive(ctx, s)
 }
 
-// search returns the basis of the lowest objective among those that a few iterations
+// search returns the result of the lowest objective among those that a few iterations
 // lead to from several starts, the spectral one and random ones that all nodes draw
 // alike. The objective has several minima, and none of the starts always leads to the
 // best.
-func (f *fitter) search(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (best []*kernel.Basis, err error) {
+func (f *fitter) search(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (best *difalt.Result, err error) {
 	lowest, d := 0.0, p.Nodes[0].Features()
 	for k := range max(f.c.Starts, 1) {
 		if k > 0 {
@@ -238,7 +242,7 @@ func (f *fitter) search(ctx context.Context, p *difalt.Problem, rank int, ridge 
 			return nil, err
 		}
 		if k == 0 || sum[0] < lowest {
-			best, lowest = res.U, sum[0]
+			best, lowest = res, sum[0]
 		}
 	}
 	return best, nil

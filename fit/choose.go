@@ -42,21 +42,30 @@ type contender struct {
 	converged bool
 }
 
+// strengths are those of rank 0, of intercepts only and with a spread, where they are known of other rows
+// or weights.
+type strengths struct{ shrunken, none *point }
+
 // choose compares ranks from 0 as long as evidence grows, or takes the one that is given.
 func (f *fitter) choose(ctx context.Context) (best *contender, none *point, err error) {
 	fix := f.c.known()
-	start := &mixed.Prior{W: f.width(), Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}
-	fix.apply(start)
 	f.progress("strengths", 0, 1)
-	none, converged, err := f.evidence.maximize(ctx, start, nil, fix, nil, roughly, stepsMost)
+	if f.shrunken, err = f.fitShrunken(ctx); err != nil {
+		return nil, nil, err
+	}
+	start := f.before.none
+	if start == nil {
+		p := f.shrunken.Clone()
+		p.Spread = 0.01
+		fix.apply(p)
+		start = &point{Prior: p}
+	}
+	none, converged, err := f.evidence.maximize(ctx, start, nil, fix, roughly, stepsMost)
 	if err != nil {
 		return nil, nil, err
 	}
 	f.progress("strengths", 1, 1)
 	best = &contender{point: none, evidence: none.value, converged: converged}
-	if f.shrunken, err = f.fitShrunken(ctx); err != nil {
-		return nil, nil, err
-	}
 	if f.c.Ridge == nil && f.c.Intercept == nil && f.c.MeanRidge == nil {
 		// Spread is a parameter too.
 		plain := &contender{point: f.shrunken, evidence: f.shrunken.value - math.Log(f.evidence.count), converged: true}
@@ -102,8 +111,8 @@ func (f *fitter) choose(ctx context.Context) (best *contender, none *point, err 
 
 // Tolerances of climbs in -2 log likelihood, and the most steps of one.
 const (
-	roughly, closely = 0.2, 1e-4
-	stepsMost        = 200
+	hastily, roughly, closely = 1, 0.2, 1e-4
+	stepsMost                 = 200
 )
 
 // contend finds the prior of the largest evidence at a rank.
@@ -117,8 +126,9 @@ func (f *fitter) contend(ctx context.Context, none *point, rank int, best float6
 		scale[a] = max(2*squares(start.Column(a))/float64(min(start.W, 20)), 1e-8)
 	}
 	c := &contender{bases: bases}
-	for range 2 {
-		pt, converged, err := f.evidence.maximize(ctx, start, scale, f.c.known(), none.gram, roughly, stepsMost)
+	from := &point{Prior: start}
+	for _, tolerance := range []float64{hastily, roughly} {
+		pt, converged, err := f.evidence.maximize(ctx, from, scale, f.c.known(), tolerance, stepsMost)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +138,7 @@ func (f *fitter) contend(ctx context.Context, none *point, rank int, best float6
 		}
 		penalty, determined := occam(info, scale, start.W)
 		c.point, c.converged, c.evidence = pt, converged, pt.penalized()+penalty
-		start, scale = pt.Prior, rescaled(pt, determined)
+		from, scale = pt, rescaled(pt, determined)
 		if f.c.Rank == 0 && c.evidence > best+worthless {
 			break
 		}

@@ -34,6 +34,7 @@ const noiseFloor = 1e-10
 // A point is an evidence at some prior.
 type point struct {
 	*mixed.Prior
+	of    *evidence       // nil of a mere prior
 	scale []float64       // see maximize
 	value float64         // -2 log likelihood, but for a constant; +Inf where rounding leaves none
 	noise float64         // variance
@@ -41,13 +42,28 @@ type point struct {
 	cover []float64       // its covariance over noise, w x w
 	gram  []float64       // sum of Z' V^-1 Z, w x w
 	white [][]mixed.White // of every node and task
+	sums  []float64       // of gradient; nil if nobody has asked
+}
+
+// Rotate is that of the prior. All else stays.
+func (pt *point) Rotate() {
+	pt.Prior.Rotate()
+	pt.sums = nil
+}
+
+// reach returns a point, or what its prior gives if it is not of this evidence.
+func (e *evidence) reach(ctx context.Context, pt *point) (*point, error) {
+	if pt.of == e {
+		return pt, nil
+	}
+	return e.at(ctx, pt.Prior)
 }
 
 // at evaluates a prior.
 func (e *evidence) at(ctx context.Context, p *mixed.Prior) (*point, error) {
 	w := e.w
 	s := p.Covariance()
-	pt := &point{Prior: p, white: make([][]mixed.White, len(e.tasks))}
+	pt := &point{Prior: p, of: e, white: make([][]mixed.White, len(e.tasks))}
 	// Of every node: Z'V^-1 Z, Z'V^-1 y, y'V^-1 y, log det V, and where rounding has left no V.
 	n := w*(w+1)/2 + w + 3
 	z := e.overTasks(ctx, n, func(g, i int, out []float64) {
@@ -126,17 +142,19 @@ func (pt *point) solve(sum []float64, w int, total float64) {
 // gradient returns the derivatives of the value: by the loadings, w x rank by columns, and
 // by the logarithms of intercept, spread and mean.
 func (e *evidence) gradient(ctx context.Context, pt *point) (loadings []float64, logs [3]float64, err error) {
-	w, n := e.w, e.w*pt.Rank
-	z := e.overTasks(ctx, n+2, func(g, i int, out []float64) {
-		slope(&pt.white[g][i], pt, w, out[:n], &out[n], &out[n+1])
-	}, nil)
-	sum, err := e.sum(ctx, z)
-	if err != nil {
-		return nil, logs, err
+	n := e.w * pt.Rank
+	if pt.sums == nil {
+		z := e.overTasks(ctx, n+2, func(g, i int, out []float64) {
+			slope(&pt.white[g][i], pt, e.w, out[:n], &out[n], &out[n+1])
+		}, nil)
+		if pt.sums, err = e.sum(ctx, z); err != nil {
+			return nil, logs, err
+		}
 	}
+	sum := pt.sums
 	logs[0], logs[1] = pt.Intercept*sum[n], pt.Spread*sum[n+1]
-	for j := range w - 1 {
-		logs[2] += 1 - (pt.cover[j*w+j]+pt.shift[j]*pt.shift[j]/pt.noise)/pt.MeanVariance
+	for j := range e.w - 1 {
+		logs[2] += 1 - (pt.cover[j*e.w+j]+pt.shift[j]*pt.shift[j]/pt.noise)/pt.MeanVariance
 	}
 	return sum[:n], logs, nil
 }

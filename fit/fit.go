@@ -58,6 +58,7 @@ type fitter struct {
 	quietest, loudest float64
 	report            *Report
 	shrunken          *point          // see fitShrunken
+	before            strengths       // where climbs at rank 0 start
 	whitened          *difalt.Problem // what bases are found for
 	step              float64         // eta, of the first run
 	mostRank          int             // that was tried
@@ -102,7 +103,7 @@ func (f *fitter) fit(ctx context.Context) (*model.Model, error) {
 	if chosen, none, err = f.weigh(ctx, chosen, none); err != nil {
 		return nil, err
 	}
-	if chosen, err = f.soberly(ctx, chosen, outliers); err != nil {
+	if chosen, err = f.soberly(ctx, chosen, none, outliers); err != nil {
 		return nil, err
 	}
 	for _, c := range f.report.Tried {
@@ -158,7 +159,7 @@ func (f *fitter) finish(ctx context.Context, c *contender, none *point) error {
 		if c.Spread == 0 {
 			k.spread = 0
 		}
-		pt, converged, err := f.evidence.maximize(ctx, c.Prior, nil, k, nil, closely, stepsMost)
+		pt, converged, err := f.evidence.maximize(ctx, c.point, nil, k, closely, stepsMost)
 		if err != nil {
 			return err
 		}
@@ -177,8 +178,7 @@ func (f *fitter) finish(ctx context.Context, c *contender, none *point) error {
 		f.report.Converged = false
 		return nil
 	}
-	scale := c.scale
-	pt, converged, err := f.evidence.maximize(ctx, c.Prior, scale, f.c.known(), none.gram, closely, stepsMost)
+	pt, converged, err := f.evidence.maximize(ctx, c.point, c.scale, f.c.known(), closely, stepsMost)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (f *fitter) finish(ctx context.Context, c *contender, none *point) error {
 // that the directions stay.
 func (f *fitter) lengthen(ctx context.Context, pt *point) (*point, error) {
 	pt.Rotate()
-	long, _, err := f.evidence.maximize(ctx, pt.Prior, nil, f.c.known(), nil, closely, stepsMost)
+	long, _, err := f.evidence.maximize(ctx, pt, nil, f.c.known(), closely, stepsMost)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (f *fitter) lengthen(ctx context.Context, pt *point) (*point, error) {
 // spent says.
 func (f *fitter) posterior(ctx context.Context, c *contender) (*mixed.Posterior, [][]float64, error) {
 	c.Rotate()
-	pt, err := f.at(ctx, c.Prior, c.scale)
+	pt, err := f.reach(ctx, c.point)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -233,16 +233,17 @@ func (f *fitter) posterior(ctx context.Context, c *contender) (*mixed.Posterior,
 	return p, theta, err
 }
 
-// at evaluates a prior with the variances of the entries of its loadings.
-func (f *fitter) at(ctx context.Context, p *mixed.Prior, scale []float64) (*point, error) {
-	pt, err := f.evidence.at(ctx, p)
-	if err == nil && math.IsInf(pt.value, 0) {
-		err = errors.New("the strengths are out of range")
+// reach returns a point, or what its prior gives with the weights of the evidence if it is of others.
+func (f *fitter) reach(ctx context.Context, pt *point) (*point, error) {
+	at, err := f.evidence.reach(ctx, pt)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		pt.scale = scale
+	if math.IsInf(at.value, 0) {
+		return nil, errors.New("the strengths are out of range")
 	}
-	return pt, err
+	at.scale = pt.scale
+	return at, nil
 }
 
 // mostCovariances is the number of entries up to which a model has the covariance of the

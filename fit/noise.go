@@ -152,7 +152,7 @@ func (f *fitter) weigh(ctx context.Context, best *contender, none *point) (*cont
 	}
 	c := *f.c
 	c.Auto = false
-	again := &fitter{design: f.design, c: &c, report: &Report{}, evidence: f.evidence}
+	again := &fitter{design: f.design, c: &c, report: &Report{}, evidence: f.evidence, before: strengths{f.shrunken, none}}
 	if _, _, err = again.settle(ctx, best, none); err != nil {
 		return nil, nil, err
 	}
@@ -228,7 +228,7 @@ func (f *fitter) settle(ctx context.Context, c *contender, none *point) (*conten
 		if f.evidence, err = f.evidence.weighed(ctx, n.weight); err != nil {
 			return nil, nil, err
 		}
-		pt, converged, err := f.evidence.maximize(ctx, c.Prior, c.scale, known, none.gram, roughly, stepsMost)
+		pt, converged, err := f.evidence.maximize(ctx, c.point, c.scale, known, roughly, stepsMost)
 		if err != nil {
 			return nil, nil, err
 		}

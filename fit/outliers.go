@@ -76,7 +76,7 @@ func (f *fitter) ownMedian(k int, residual []float64) float64 {
 // soberly returns the best contender of a rank that the evidence also chooses without outliers. With
 // normal noise a few rows far off look like directions in which tasks differ, and predictions would
 // follow them.
-func (f *fitter) soberly(ctx context.Context, best *contender, outliers []int) (*contender, error) {
+func (f *fitter) soberly(ctx context.Context, best *contender, none *point, outliers []int) (*contender, error) {
 	if f.outliers == 0 || best == f.levels || f.c.Rank > 0 {
 		return best, nil
 	}
@@ -87,7 +87,7 @@ func (f *fitter) soberly(ctx context.Context, best *contender, outliers []int) (
 	}
 	d.total -= f.outliers
 	c.Auto, c.Continue = false, nil
-	without := &fitter{design: &d, c: &c, report: &Report{}}
+	without := &fitter{design: &d, c: &c, report: &Report{}, before: strengths{f.shrunken, none}}
 	if err := without.newEvidence(ctx); err != nil {
 		return nil, err
 	}

@@ -35,9 +35,11 @@ func (f *fitter) plain(ctx context.Context) (*model.Model, error) {
 	}
 	if p.U0 == nil && p.Start == nil && f.c.Starts > 1 {
 		f.progress("starts", 0, 1)
-		if p.U0, err = f.search(ctx, p, f.c.Rank, ridge); err != nil {
+		best, err := f.search(ctx, p, f.c.Rank, ridge)
+		if err != nil {
 			return nil, err
 		}
+		p.U0 = best.U
 		f.progress("starts", 1, 1)
 	}
 	res, err := f.run(ctx, p, f.c.Rank, ridge, f.c.Options.Iterations, true)

@@ -136,7 +136,7 @@ func look(t *testing.T, p *tap, secrets map[uint64]string) {
 			}
 		}
 	}
-	if n < 100_000 || len(secrets) < 100 {
+	if n < 50_000 || len(secrets) < 100 {
 		t.Fatalf("only %d bytes were searched for %d numbers", n, len(secrets))
 	}
 }

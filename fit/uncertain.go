@@ -22,18 +22,27 @@ const mostJoint = 400
 // of two directions D and E of the covariance of deviations is tr(A D A E) / 2.
 func (e *evidence) information(ctx context.Context, pt *point) (*mat.SymDense, error) {
 	w, r := e.w, pt.Rank
-	joint, n := w*r <= mostJoint, informationLen(w, r)
-	sum, err := e.sum(ctx, e.overTasks(ctx, n, func(g, i int, out []float64) {
-		inform(&pt.white[g][i], pt, w, joint, out)
+	sum, err := e.sum(ctx, e.overTasks(ctx, informationLen(w, r), func(g, i int, out []float64) {
+		if k := &pt.white[g][i]; len(k.U) > 0 {
+			inform(curvature(k.Gram(w), pt, w), pt, w, out)
+		}
 	}, nil))
 	if err != nil {
 		return nil, err
 	}
-	info := mat.NewSymDense(w*r+2, nil)
+	return assemble(sum, w, r, w*r+2), nil
+}
+
+// jointly reports whether columns of the loadings depend on one another.
+func jointly(w, r int) bool { return w*r <= mostJoint }
+
+// assemble returns the information of sums of inform, in a matrix of at least its order.
+func assemble(sum []float64, w, r, order int) *mat.SymDense {
+	info := mat.NewSymDense(order, nil)
 	at := 0
 	for a := range r {
 		for b := a; b < r; b++ {
-			if a != b && !joint {
+			if a != b && !jointly(w, r) {
 				continue
 			}
 			for i := range w {
@@ -52,13 +61,13 @@ func (e *evidence) information(ctx context.Context, pt *point) (*mat.SymDense, e
 	info.SetSym(w*r, w*r, sum[at])
 	info.SetSym(w*r, w*r+1, sum[at+1])
 	info.SetSym(w*r+1, w*r+1, sum[at+2])
-	return info, nil
+	return info
 }
 
 // informationLen is the number of entries that sums of the information have.
 func informationLen(w, r int) int {
 	n := r*w*(w+1)/2 + 2*w*r + 3
-	if w*r <= mostJoint {
+	if jointly(w, r) {
 		n += r * (r - 1) / 2 * w * w
 	}
 	return n
@@ -73,13 +82,9 @@ func firstOf(diagonal bool, i int) int {
 	return 0
 }
 
-// inform adds the information of one task.
-func inform(k *mixed.White, pt *point, w int, joint bool, out []float64) {
-	m, r := len(k.U), pt.Rank
-	if m == 0 {
-		return
-	}
-	a := curvature(k, pt, w)
+// inform adds the information of one task, by its A.
+func inform(a []float64, pt *point, w int, out []float64) {
+	r := pt.Rank
 	al := blas64.General{Rows: r, Cols: w, Stride: w, Data: make([]float64, r*w)} // (A L)'
 	adal := make([]float64, r*w)                                                  // (A D A L)', D = I without the constant
 	b := mixed.Square(make([]float64, r*r), r)                                    // L'A L
@@ -92,7 +97,7 @@ func inform(k *mixed.White, pt *point, w int, joint bool, out []float64) {
 	at := 0
 	for p := range r {
 		for q := p; q < r; q++ {
-			if p != q && !joint {
+			if p != q && !jointly(w, r) {
 				continue
 			}
 			lp, lq := al.Data[p*w:][:w], al.Data[q*w:][:w]
@@ -123,9 +128,8 @@ func inform(k *mixed.White, pt *point, w int, joint bool, out []float64) {
 	out[at+2] += pt.Spread * pt.Spread * squares / 2
 }
 
-// curvature returns A = Z'(V^-1 - V^-1 Z C Z'V^-1)Z of a task, w x w.
-func curvature(k *mixed.White, pt *point, w int) []float64 {
-	g := k.Gram(w)
+// curvature returns A = g - g C g for g = Z'V^-1 Z of a task, w x w.
+func curvature(g []float64, pt *point, w int) []float64 {
 	gc, a := make([]float64, w*w), append([]float64(nil), g...)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, mixed.Square(g, w), mixed.Square(pt.cover, w), 0, mixed.Square(gc, w))
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, mixed.Square(gc, w), mixed.Square(g, w), 1, mixed.Square(a, w))
