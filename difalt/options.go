@@ -156,8 +156,7 @@ type Options struct {
 	// ScaledStep is s, the step of ScaledDiffusion and GradientTracking relative to
 	// the Newton-like step 1/(n m); 0.7 by default.
 	ScaledStep float64
-	// Memory is how many changes the accelerated methods remember, 7 by default, and 10
-	// with PreconditionerNone.
+	// Memory is how many changes the accelerated methods remember, 10 by default.
 	Memory int
 	// Preconditioner is of the accelerated methods.
 	Preconditioner Preconditioner
@@ -276,7 +275,7 @@ func (o Options) withDefaults() Options {
 		o.PowerIterations = or(o.PowerIterations, 30)
 	}
 	o.ScaledStep = or(o.ScaledStep, 0.7)
-	o.Memory = or(o.Memory, 7+3*int(o.Preconditioner))
+	o.Memory = or(o.Memory, 10)
 	o.Kappa = or(o.Kappa, 1)
 	o.Mu = or(o.Mu, 1)
 	o.Tolerance = or(o.Tolerance, 1e-10)

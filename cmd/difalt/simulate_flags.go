@@ -46,7 +46,7 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm (default 30, of the accelerated methods fewer)")
 	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
 	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods that scale the gradient, 1 is that of Newton's method (default 0.7)")
-	f.set.IntVar(&s.Memory, "memory", 0, "changes that the accelerated methods remember (default 7, without preconditioner 10)")
+	f.set.IntVar(&s.Memory, "memory", 0, "changes that the accelerated methods remember (default 10)")
 	f.set.StringVar(&s.Preconditioner, "preconditioner", "", "`KIND` of step in the accelerated methods: scaled, none (no sums of b b' are sent) (default scaled)")
 	f.set.StringVar(&s.Reference, "reference", "", "measure distances from the `KIND`: truth, or pooled, the minimiser for the data of all nodes (default truth)")
 	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a copy of the samples in 16 bits; the result has the digits of float64")
