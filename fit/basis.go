@@ -171,8 +171,8 @@ func (f *fitter) run(ctx context.Context, p *difalt.Problem, rank int, ridge flo
 	if !final {
 		o.Observer, o.Logger = nil, nil
 		o.Tolerance, o.StopAtNoise = max(o.Tolerance, trialTolerance), true
-		if o.Agreement == (consensus.Agreement{Polynomial: consensus.Tree}) { // and in codes of a quarter of the size
-			o.Agreement.Codec = consensus.Int16
+		if a := &o.Agreement; a.Polynomial == consensus.Tree && a.Codec == nil { // and in codes of a quarter of the size
+			a.Codec = consensus.Int16
 		}
 	} else if f.c.Progress != nil {
 		observe := o.Observer
