@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,31 +41,19 @@ func crossTables(args []string) error {
 	out := flags.String("out", "", "the file of results")
 	only := flags.String("only", "", "names of tables, with commas (default all)")
 	flags.Parse(args)
-	paths, err := filepath.Glob(filepath.Join(*tables, "*.train.csv"))
-	if err != nil {
-		return err
-	}
 	rows := [][]string{crossHeader}
-	for _, path := range paths {
-		base := strings.TrimSuffix(path, ".train.csv")
-		name, seed, ok := cutLast(filepath.Base(base), "-")
-		if !ok || *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
-			continue
-		}
-		lines, err := cross(path, base+".test.csv")
+	return eachTable(*tables, *only, func(name, seed, train, test string) error {
+		lines, err := cross(train, test)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", train, err)
 		}
 		for _, line := range lines {
 			row := append([]string{name, seed}, line...)
 			rows = append(rows, row)
 			fmt.Println(strings.Join(row, "\t"))
 		}
-		if err := writeCSV(*out, rows); err != nil { // as it stands: it takes long
-			return err
-		}
-	}
-	return nil
+		return writeCSV(*out, rows) // as it stands: it takes long
+	})
 }
 
 // readTable reads a file as a table of features, with the target.

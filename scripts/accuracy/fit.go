@@ -32,22 +32,10 @@ func fitTables(args []string) error {
 	out := flags.String("out", "", "the file of results")
 	only := flags.String("only", "", "names of tables, with commas (default all)")
 	flags.Parse(args)
-	paths, err := filepath.Glob(filepath.Join(*tables, "*.train.csv"))
-	if err != nil {
-		return err
-	}
-	if len(paths) == 0 {
-		return fmt.Errorf("no tables in %q: %w", *tables, fs.ErrNotExist)
-	}
 	rows := [][]string{resultHeader}
-	for _, path := range paths {
-		base := strings.TrimSuffix(path, ".train.csv")
-		name, seed, ok := cutLast(filepath.Base(base), "-")
-		if !ok || *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
-			continue
-		}
+	err := eachTable(*tables, *only, func(name, seed, train, test string) error {
 		row := []string{name, seed, ours}
-		if e, err := fitTable(*program, path, base+".test.csv"); err != nil {
+		if e, err := fitTable(*program, train, test); err != nil {
 			lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 			row = append(row, "", "", "", lines[len(lines)-1])
 		} else {
@@ -55,8 +43,35 @@ func fitTables(args []string) error {
 		}
 		rows = append(rows, row)
 		fmt.Println(strings.Join(row, "\t"))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return writeCSV(*out, rows)
+}
+
+// eachTable calls do with the name, seed and files of every table of a folder, or of those whose names are given, with
+// commas.
+func eachTable(folder, only string, do func(name, seed, train, test string) error) error {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.train.csv"))
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("no tables in %q: %w", folder, fs.ErrNotExist)
+	}
+	for _, path := range paths {
+		base := strings.TrimSuffix(path, ".train.csv")
+		name, seed, ok := cutLast(filepath.Base(base), "-")
+		if !ok || only != "" && !slices.Contains(strings.Split(only, ","), name) {
+			continue
+		}
+		if err := do(name, seed, path, base+".test.csv"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
