@@ -169,7 +169,7 @@ func (s *system) meet(ctx context.Context) error {
 // units; 0 where the units are yet to be found.
 func (s *system) counts(i int) []float64 {
 	k := s.nodes[i]
-	xx, yy := k.SquareSums(1, 1)
+	xx, yy := k.SquareSums()
 	if !finite(xx) || !finite(yy) {
 		xx, yy = 0, 0
 	}

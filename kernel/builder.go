@@ -63,7 +63,7 @@ func newBuilder(features int, samples []int, storage Storage) *Builder {
 	if storage != Float64 && storage != Float32 {
 		panic(badStorage)
 	}
-	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage}
+	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage, size: new(size)}
 	t.first = make([]int, len(samples))
 	t.rows = append([]int(nil), samples...)
 	total := 0

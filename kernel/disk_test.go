@@ -70,8 +70,8 @@ func sameQuantities(t *testing.T, rng *rand.Rand, memory, disk *kernel.Tasks) {
 	d := memory.Features()
 	mx, my := memory.MaxAbs()
 	dx, dy := disk.MaxAbs()
-	msx, msy := memory.SquareSums(0.5, 2)
-	dsx, dsy := disk.SquareSums(0.5, 2)
+	msx, msy := memory.SquareSums()
+	dsx, dsy := disk.SquareSums()
 	if !sameBits([]float64{mx, my, msx, msy}, []float64{dx, dy, dsx, dsy}) {
 		t.Error("sizes differ")
 	}

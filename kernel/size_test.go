@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
@@ -41,6 +42,9 @@ func scaledTasks(storage kernel.Storage, xExp, yExp int) (tasks *kernel.Tasks, m
 	return b.Tasks(), maxX, maxY, sumX, sumY
 }
 
+// near reports whether two sums are equal to rounding, or both infinite.
+func near(x, want float64) bool { return x == want || math.Abs(x-want) <= 1e-13*want }
+
 // TestSize checks both measures against sums in high precision, with features and
 // responses whose squares overflow and underflow, of float32 in their own range.
 func TestSize(t *testing.T) {
@@ -48,7 +52,7 @@ func TestSize(t *testing.T) {
 		storage    kernel.Storage
 		xExp, yExp int
 	}{
-		{kernel.Float64, 0, 0}, {kernel.Float64, 900, -900}, {kernel.Float64, -900, 900}, {kernel.Float64, 700, 1000},
+		{kernel.Float64, 0, 0}, {kernel.Float64, 400, -400}, {kernel.Float64, 900, -900}, {kernel.Float64, -900, 900}, {kernel.Float64, 700, 1000},
 		{kernel.Float32, 0, 0}, {kernel.Float32, 100, 900}, {kernel.Float32, -90, -900},
 	} {
 		tasks, maxX, maxY, sumX, sumY := scaledTasks(c.storage, c.xExp, c.yExp)
@@ -56,20 +60,30 @@ func TestSize(t *testing.T) {
 		if x != math.Ldexp(maxX, c.xExp) || y != math.Ldexp(maxY, c.yExp) {
 			t.Errorf("%v: MaxAbs() = %g, %g, want %g, %g", c, x, y, math.Ldexp(maxX, c.xExp), math.Ldexp(maxY, c.yExp))
 		}
-		x, y = tasks.SquareSums(math.Ldexp(1, -c.xExp), math.Ldexp(1, -c.yExp))
-		if math.Abs(x-sumX) > 1e-13*sumX || math.Abs(y-sumY) > 1e-13*sumY {
+		sumX, sumY = math.Ldexp(sumX, 2*c.xExp), math.Ldexp(sumY, 2*c.yExp)
+		x, y = tasks.SquareSums()
+		if !near(x, sumX) || !near(y, sumY) {
 			t.Errorf("%v: SquareSums = %v, %v, want %v, %v", c, x, y, sumX, sumY)
+		}
+		// What is known of the features serves other responses, which count for themselves.
+		double := make([]float64, tasks.TotalSamples())
+		for i := range double {
+			double[i] = 2
+		}
+		other := tasks.WithResponses(double)
+		if ox, oy := other.SquareSums(); ox != x || oy != 4*float64(len(double)) {
+			t.Errorf("%v: SquareSums = %v, %v with responses of 2, want %v, %v", c, ox, oy, x, 4*len(double))
 		}
 		// Parts have parts of it, and nothing else.
 		var partX, partY, largestX float64
 		for p := range 3 {
 			part := tasks.Part(p, 3)
-			x, y := part.SquareSums(math.Ldexp(1, -c.xExp), math.Ldexp(1, -c.yExp))
+			x, y := part.SquareSums()
 			partX, partY = partX+x, partY+y
 			x, _ = part.MaxAbs()
 			largestX = max(largestX, x)
 		}
-		if math.Abs(partX-sumX) > 1e-13*sumX || math.Abs(partY-sumY) > 1e-13*sumY || largestX != math.Ldexp(maxX, c.xExp) {
+		if !near(partX, sumX) || !near(partY, sumY) || largestX != math.Ldexp(maxX, c.xExp) {
 			t.Errorf("%v: the parts have %v, %v, %v", c, partX, partY, largestX)
 		}
 	}
@@ -87,4 +101,19 @@ func TestSizeOfNothingAndNaN(t *testing.T) {
 			t.Errorf("%v: MaxAbs() = %v, %v, want NaN, 3", storage, x, y)
 		}
 	}
+}
+
+// TestSizeIsSharedBetweenGoroutines asks many views at once for what one pass finds.
+func TestSizeIsSharedBetweenGoroutines(t *testing.T) {
+	tasks, maxX, _, _, _ := scaledTasks(kernel.Float64, 0, 0)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			v := tasks.WithResponses(make([]float64, tasks.TotalSamples()))
+			if x, y := v.MaxAbs(); x != maxX || y != 0 {
+				t.Errorf("MaxAbs() = %g, %g, want %g, 0", x, y, maxX)
+			}
+		})
+	}
+	wg.Wait()
 }

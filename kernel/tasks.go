@@ -54,6 +54,7 @@ type Tasks struct {
 	rows      []int // n_t
 	total     int
 	maxRows   int
+	size      *size
 }
 
 // NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t); see
@@ -141,6 +142,7 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 		v.rows[i] = hi - lo
 	}
 	v.count()
+	v.size = new(size)
 	return &v
 }
 

@@ -160,6 +160,36 @@ func addScaled(t isa) {
 	finish()
 }
 
+// size emits the largest entries and the sum of the squares of samples.
+func size(t isa, x *samples) {
+	text("size"+x.suffix, t, fmt.Sprintf("func(largest *float64, x *%s, n int) float64", x.typ),
+		"works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.")
+	largest, p, left := param("largest"), param("x"), param("n")
+	SHRQ(U8(3), left)
+	unsigned, sum := t.vec(), t.vec()
+	mask := GP64()
+	MOVQ(U64(1<<63-1), mask)
+	VMOVQ(mask, unsigned.AsX())
+	VBROADCASTSD(unsigned.AsX(), unsigned)
+	tops := t.vecs(8 / t.lanes)
+	t.zero(append([]vector{sum}, tops...)...)
+	loop("eight", left, func() {
+		for i, top := range tops {
+			v := t.vec()
+			x.load(Mem{Base: p, Disp: i * t.lanes * x.size}, v)
+			VFMADD231PD(v, v, sum)
+			VANDPD(unsigned, v, v)
+			VMAXPD(v, top, top)
+		}
+		ADDQ(I32(8*x.size), p)
+	})
+	for i, top := range tops {
+		VMOVUPD(top, Mem{Base: largest, Disp: i * t.bytes()})
+	}
+	Store(reducer{t: t}.sum1(sum).AsX(), ReturnIndex(0))
+	finish()
+}
+
 // halve emits the conversion of a row of samples to 16 bits.
 func halve(t isa, from *samples) {
 	text("halve"+from.suffix, t, fmt.Sprintf("func(dst *uint16, x *%s, c, s *float64, n int) float64", from.typ),

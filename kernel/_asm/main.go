@@ -30,6 +30,8 @@ func main() {
 	addScaled(t)
 	halve(t, samples64)
 	halve(t, samples32)
+	size(t, samples64)
+	size(t, samples32)
 	for _, m := range []int{8, 4, 2, 1} {
 		rankUpdate(t, m)
 	}

@@ -35,6 +35,8 @@ type Ops struct {
 	AddScaled         func(v, w, s []float64, g []float32, n int)
 	Halve             func(dst []uint16, x, c, s []float64, n int) float64
 	Halve32           func(dst []uint16, x []float32, c, s []float64, n int) float64
+	Size              func(x []float64) (largest, squares float64)
+	Size32            func(x []float32) (largest, squares float64)
 
 	RankUpdate func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
 	Factor     func(a []float64, lda, m, n int, r []float64, ldr int, h []float64)
@@ -66,6 +68,8 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("AddScaled", o.AddScaled != nil, o.addScaled)
 	add("Halve", o.Halve != nil, halve("Halve", o.Halve))
 	add("Halve32", o.Halve32 != nil, halve("Halve32", o.Halve32))
+	add("Size", o.Size != nil, size("Size", o.Size))
+	add("Size32", o.Size32 != nil, size("Size32", o.Size32))
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)

@@ -45,3 +45,5 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
 }
+
+func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }

@@ -124,6 +124,16 @@ func halve_avx2(dst *uint16, x *float64, c *float64, s *float64, n int) float64
 //go:noescape
 func halve32_avx2(dst *uint16, x *float32, c *float64, s *float64, n int) float64
 
+// size_avx2 works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.
+//
+//go:noescape
+func size_avx2(largest *float64, x *float64, n int) float64
+
+// size32_avx2 works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.
+//
+//go:noescape
+func size32_avx2(largest *float64, x *float32, n int) float64
+
 // rankUpdate_8_avx2 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //
 //go:noescape

@@ -3,6 +3,7 @@
 package tile
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -147,4 +148,23 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	for t := 0; t < m; {
 		t += rankUpdateTile(&g[0], ldg, &v[t*ldv], ldv, &b[t*ldb], ldb, m-t, d, r)
 	}
+}
+
+func size[F Float](x []F) (largest, squares float64) {
+	if !accelerated() || len(x) == 0 {
+		return sizeGeneric(x)
+	}
+	var m [Width]float64
+	x64, x32 := (*float64)(unsafe.Pointer(&x[0])), (*float32)(unsafe.Pointer(&x[0]))
+	switch single := unsafe.Sizeof(x[0]) == 4; {
+	case single && active == AVX512:
+		squares = size32_avx512(&m[0], x32, len(x))
+	case single:
+		squares = size32_avx2(&m[0], x32, len(x))
+	case active == AVX512:
+		squares = size_avx512(&m[0], x64, len(x))
+	default:
+		squares = size_avx2(&m[0], x64, len(x))
+	}
+	return slices.Max(m[:]), squares
 }

@@ -99,3 +99,6 @@ func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n,
 	}
 	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
 }
+
+// size is for once a table, and needs no tile of its own.
+func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }

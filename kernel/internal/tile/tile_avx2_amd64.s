@@ -7443,6 +7443,80 @@ eight:
 	VZEROUPPER
 	RET
 
+// func size_avx2(largest *float64, x *float64, n int) float64
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·size_avx2(SB), NOSPLIT, $0-32
+	MOVQ         largest+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	SHRQ         $0x03, DX
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+
+eight:
+	VMOVUPD      (CX), Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VANDPD       Y0, Y4, Y4
+	VMAXPD       Y4, Y2, Y2
+	VMOVUPD      32(CX), Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VANDPD       Y0, Y4, Y4
+	VMAXPD       Y4, Y3, Y3
+	ADDQ         $+64, CX
+	DECQ         DX
+	JNZ          eight
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	VMOVAPD      Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func size32_avx2(largest *float64, x *float32, n int) float64
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·size32_avx2(SB), NOSPLIT, $0-32
+	MOVQ         largest+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	SHRQ         $0x03, DX
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+
+eight:
+	VCVTPS2PD    (CX), Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VANDPD       Y0, Y4, Y4
+	VMAXPD       Y4, Y2, Y2
+	VCVTPS2PD    16(CX), Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VANDPD       Y0, Y4, Y4
+	VMAXPD       Y4, Y3, Y3
+	ADDQ         $+32, CX
+	DECQ         DX
+	JNZ          eight
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	VMOVAPD      Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
 // Requires: AVX, FMA3
 TEXT ·rankUpdate_8_avx2(SB), NOSPLIT, $0-64

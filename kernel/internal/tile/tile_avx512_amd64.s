@@ -11020,6 +11020,70 @@ eight:
 	VZEROUPPER
 	RET
 
+// func size_avx512(largest *float64, x *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+TEXT ·size_avx512(SB), NOSPLIT, $0-32
+	MOVQ         largest+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	SHRQ         $0x03, DX
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+
+eight:
+	VMOVUPD       (CX), Z3
+	VFMADD231PD   Z3, Z3, Z1
+	VANDPD        Z0, Z3, Z3
+	VMAXPD        Z3, Z2, Z2
+	ADDQ          $+64, CX
+	DECQ          DX
+	JNZ           eight
+	VMOVUPD       Z2, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func size32_avx512(largest *float64, x *float32, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+TEXT ·size32_avx512(SB), NOSPLIT, $0-32
+	MOVQ         largest+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	SHRQ         $0x03, DX
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+
+eight:
+	VCVTPS2PD     (CX), Z3
+	VFMADD231PD   Z3, Z3, Z1
+	VANDPD        Z0, Z3, Z3
+	VMAXPD        Z3, Z2, Z2
+	ADDQ          $+32, CX
+	DECQ          DX
+	JNZ           eight
+	VMOVUPD       Z2, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	MOVSD         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
 // Requires: AVX, AVX512F
 TEXT ·rankUpdate_8_avx512(SB), NOSPLIT, $0-64

@@ -23,6 +23,8 @@ var ops = Ops{
 	AddScaled:         tile.AddScaled,
 	Halve:             tile.Halve[float64],
 	Halve32:           tile.Halve[float32],
+	Size:              tile.Size[float64],
+	Size32:            tile.Size[float32],
 
 	RankUpdate: tile.RankUpdate,
 	Factor:     tile.Factor,
@@ -81,6 +83,8 @@ func FuzzMulTransposed32(f *testing.F)   { fuzz(f, ops, "MulTransposed32") }
 func FuzzMulBasisHalf(f *testing.F)      { fuzz(f, ops, "MulBasisHalf") }
 func FuzzMulTransposedHalf(f *testing.F) { fuzz(f, ops, "MulTransposedHalf") }
 func FuzzHalve(f *testing.F)             { fuzz(f, ops, "Halve") }
+func FuzzSize(f *testing.F)              { fuzz(f, ops, "Size") }
+func FuzzSize32(f *testing.F)            { fuzz(f, ops, "Size32") }
 func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
 func FuzzFactor(f *testing.F)            { fuzz(f, ops, "Factor") }
 func FuzzGram(f *testing.F)              { fuzz(f, ops, "Gram") }
