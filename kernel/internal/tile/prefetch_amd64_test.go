@@ -96,16 +96,17 @@ func testGradientPrefetch[X any](t *testing.T) {
 			size, step, ldx := layout[X](d)
 			d = (d + step - 1) / step * step
 			for _, eighths := range []int{2, 4, 6} {
-				p := panelsOf(n)[1]
+				low, tall := panelsOf(n)
+				steps := (low.count + tall.count) * d / step
 				const start = 1 << 20
-				bytes := p.height * p.count * ldx * size * eighths / 8
-				k := gradientPrefetch(start, bytes, float64(p.count*d/step), &here)
+				bytes := n * ldx * size * eighths / 8
+				k := gradientPrefetch(start, bytes, float64(steps), &here)
 				streams := gradientStreams(unsafe.Sizeof(here))
 				if k.more {
 					streams *= moreStreams
 				}
 				fetched := make([]bool, bytes/64+1)
-				for step := range p.count * d / step {
+				for step := range steps {
 					for s := range streams {
 						if line := (int(k.next) - start + step*k.pace + s*k.apart) / 64; line < len(fetched) {
 							fetched[line] = true
@@ -118,7 +119,7 @@ func testGradientPrefetch[X any](t *testing.T) {
 						missed++
 					}
 				}
-				if allowed := 2*p.height*p.count*(ldx-d)*size/64 + bytes/64/10; missed > allowed {
+				if allowed := 2*n*(ldx-d)*size/64 + bytes/64/10; missed > allowed {
 					t.Errorf("n = %d, d = %d, %d/8 of the bytes: %d of %d lines are not prefetched", n, d, eighths, missed, bytes/64)
 				}
 			}

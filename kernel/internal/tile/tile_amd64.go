@@ -106,12 +106,12 @@ const maxPanel = 8
 type panels struct{ last, height, count int }
 
 // panelsOf cuts n rows into panels of nearly equal height, in the order in which they are
-// taken: the last rows are those of panels of one row less, if there are any.
-func panelsOf(n int) [2]panels {
+// taken: the last rows are those of low panels, which have one row less, if there are any.
+func panelsOf(n int) (low, tall panels) {
 	count := (n + maxPanel - 1) / maxPanel
 	height := (n + count - 1) / count
-	low := count*height - n
-	return [2]panels{{n - (height - 1), height - 1, low}, {height * (count - low - 1), height, count - low}}
+	less := count*height - n
+	return panels{n - (height - 1), height - 1, less}, panels{height * (count - less - 1), height, count - less}
 }
 
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
@@ -125,17 +125,18 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 // sumPanels sets g to X' e for samples X and numbers N.
 func sumPanels[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	bytes := ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8   // to prefetch, a row
-	steps := float64(d) * float64(unsafe.Sizeof(g[0])) / line // of a panel
-	add := false
-	for _, p := range panelsOf(n) {
-		if p.count > 0 {
-			rows := p.count * p.height
-			k := gradientPrefetch(h.Next, rows*bytes, float64(p.count)*steps, &x[0])
-			panelSum(&g[0], &x[p.last*ldx], ldx, &e[p.last], d, p.height, p.count, add, k)
-			h, add = h.skip(rows*bytes), true
-		}
+	low, tall := panelsOf(n)
+	steps := d * int(unsafe.Sizeof(g[0])) / line // of a panel
+	k := prefetch{next: uintptr(unsafe.Pointer(&x[0]))}
+	if h.Next != 0 {
+		bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8
+		k = gradientPrefetch(h.Next, bytes, float64((low.count+tall.count)*steps), &x[0])
 	}
+	if low.count > 0 {
+		panelSum(&g[0], &x[low.last*ldx], ldx, &e[low.last], d, low.height, low.count, false, k)
+		k.next += uintptr(low.count * steps * k.pace)
+	}
+	panelSum(&g[0], &x[tall.last*ldx], ldx, &e[tall.last], d, tall.height, tall.count, low.count > 0, k)
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
