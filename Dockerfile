@@ -32,8 +32,8 @@ RUN CGO_ENABLED=1 CGO_LDFLAGS="-ltmglib -lgfortran -lquadmath -lm -lpthread" \
     -ldflags '-s -w -linkmode external -extldflags "-static"' -o /image/usr/local/bin/difalt ./cmd/difalt \
  && /image/usr/local/bin/difalt info
 # Anybody may write here: with a mounted folder and docker run --user, the files
-# belong to the user who runs it.
-RUN mkdir /image/out && chmod 1777 /image/out
+# belong to the user who runs it. "up" makes its keys in /tmp.
+RUN mkdir /image/out /image/tmp && chmod 1777 /image/out /image/tmp
 
 FROM ${RUN}
 COPY --from=build /image /

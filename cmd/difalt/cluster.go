@@ -228,6 +228,11 @@ neighbour cannot be reached or disagrees.`,
 			m, err := f.join(cmd.Context(), c, engine.Options{
 				Probe: true, Report: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
 			})
+			if err != nil && m != nil {
+				if absent, _ := m.transport.Waiting(); len(absent) > 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: not reached: %s\n", m.name(), strings.Join(m.names(absent), ", "))
+				}
+			}
 			if err != nil {
 				return err
 			}

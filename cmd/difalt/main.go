@@ -102,9 +102,12 @@ func sentence(err error) string {
 func exitCode(ctx context.Context, err error) int {
 	var usage *usageError
 	var peer *consensus.PeerError
+	var child *childError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &child):
+		return child.code
 	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errTerminated):
 		return exitTerminated
 	case errors.Is(err, context.Canceled):

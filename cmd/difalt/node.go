@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -99,33 +100,54 @@ func newNodeCommand() *cobra.Command {
 		Use: "node --cluster FILE --key FILE --data FILE", Short: "Train with the owners of other tables",
 		Long: nodeHelp, Example: nodeExamples, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.resolve(); err != nil {
+			err := flags.execute(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			var told *toldError
+			if err == nil || errors.As(err, &told) {
 				return err
 			}
-			if err := flags.checkEngine(); err != nil {
-				return err
-			}
-			defer saveMemory()()
-			ctx := cmd.Context()
-			if flags.untilEOF {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithCancel(ctx)
-				defer cancel()
-				signal.Ignore(syscall.SIGPIPE) // whoever reads the log may have been killed
-				go func() {
-					_, _ = io.Copy(io.Discard, os.Stdin)
-					cancel()
-				}()
-			}
-			if flags.engine == "mpi" {
-				return flags.runMPI(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
-			}
-			return flags.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return &toldError{flags.complain(cmd.Context(), cmd.ErrOrStderr(), err)}
 		},
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(flags.set)
 	return cmd
+}
+
+func (f *nodeFlags) execute(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := f.resolve(); err != nil {
+		return err
+	}
+	if err := f.checkEngine(); err != nil {
+		return err
+	}
+	defer saveMemory()()
+	if f.untilEOF {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		signal.Ignore(syscall.SIGPIPE) // whoever reads the log may have been killed
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
+	if f.engine == "mpi" {
+		return f.runMPI(ctx, stdout, stderr)
+	}
+	return f.run(ctx, stdout, stderr)
+}
+
+// failureMessage is that of the last line of a log in JSON, if the node has failed.
+const failureMessage = "failed"
+
+// complain says what went wrong, in JSON if the log is, and returns the exit code for it.
+func (f *nodeFlags) complain(ctx context.Context, stderr io.Writer, err error) int {
+	if err == nil || f.log != "json" {
+		return complain(ctx, stderr, err)
+	}
+	code := exitCode(ctx, err)
+	newNodeLog(stderr, f.log).Error(failureMessage, "why", sentence(err), "exit_code", code)
+	return code
 }
 
 // saveMemory lets the heap grow by half, not to twice what is in use, before it is
@@ -152,6 +174,9 @@ func (f *nodeFlags) resolve() error {
 	if f.every <= 0 {
 		return usagef("--log-every is %v: must be positive", f.every)
 	}
+	if f.data == stdio && f.checkpoint.dir != "" {
+		return usagef("--data is the standard input, which cannot be read again: --checkpoint needs a file")
+	}
 	f.options.Agreement.RoundByRound = true
 	return f.checkpoint.check(f.set.Changed)
 }
@@ -166,7 +191,7 @@ func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node(), stdout: stdout, log: newNodeLog(stderr, f.log)}
+	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node(), stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.log)}
 	r.start = func(o engine.Options) (*member, error) { return f.member.start(cluster, o) }
 	return r.run(ctx)
 }
@@ -174,14 +199,15 @@ func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 // run trains with the nodes to which start connects.
 func (r *nodeRun) run(ctx context.Context) (err error) {
 	if r.out, err = r.openOutputs(); err != nil {
-		return err
+		return r.excuse(err)
 	}
 	defer r.out.close()
+	r.stdout = r.out.textOutput(r.stdout, r.stderr)
 	r.status = &nodeStatus{log: r.log, name: r.cluster.Nodes[r.node].Name}
 	if r.metrics != "" {
 		stop, err := serveMetrics(r.metrics, r.status)
 		if err != nil {
-			return fmt.Errorf("--metrics: %w", err)
+			return r.excuse(fmt.Errorf("--metrics: %w", err))
 		}
 		defer stop()
 	}

@@ -115,7 +115,8 @@ func (f *memberFlags) open(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// join connects to the neighbours, and returns when all are there.
+// join connects to the neighbours, and returns when all are there. After an error that
+// somebody else may be the reason of, the member is not nil, and knows who is not there.
 func (f *memberFlags) join(ctx context.Context, c *engine.Cluster, o engine.Options) (*member, error) {
 	m, err := f.start(c, o)
 	if err != nil {
@@ -124,10 +125,10 @@ func (f *memberFlags) join(ctx context.Context, c *engine.Cluster, o engine.Opti
 	if err := m.transport.Join(ctx); err != nil {
 		if errors.Is(err, context.Canceled) {
 			m.transport.Leave(errors.New("interrupted before the start"))
-			return nil, &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
+			return m, &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
 		}
 		m.transport.Leave(err)
-		return nil, m.explain(err)
+		return m, m.explain(err)
 	}
 	return m, nil
 }

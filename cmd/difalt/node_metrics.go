@@ -5,8 +5,10 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
+	engine "github.com/difalt/difalt/engine/grpc"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -47,12 +49,8 @@ func (s *nodeStatus) ready() bool {
 	if m == nil {
 		return false
 	}
-	for _, e := range m.transport.Stats().Edges {
-		if !e.Connected {
-			return false
-		}
-	}
-	return true
+	edges := m.transport.Stats().Edges // none before processes of MPI have joined
+	return len(edges) > 0 && !slices.ContainsFunc(edges, func(e engine.EdgeStats) bool { return !e.Connected })
 }
 
 // What a node tells Prometheus. Totals begin anew when it joins anew, as counters may.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	engine "github.com/difalt/difalt/engine/grpc"
 )
 
 // TestMetrics: figures that agree with what the node does, from when it starts; ready means
@@ -94,11 +96,28 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(list[1].err.String()) {
-		if !strings.HasPrefix(line, "difalt: ") && !json.Valid([]byte(line)) {
+		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)
 		}
 	}
+	if last := list[1].err.String(); !regexp.MustCompile(`"msg":"failed","why":"interrupted after .*","exit_code":130}\s*$`).MatchString(last) {
+		t.Errorf("the end of the log is not that it was interrupted: %s", tail(list[1]))
+	}
 	if p := launch(t, f.arguments(0, "--metrics", "192.0.2.1:1")...); p.code(t, 10*time.Second) != exitFailure || !strings.Contains(p.err.String(), "--metrics") {
 		t.Errorf("an address that is not here: %s", tail(p))
+	}
+}
+
+// A noTransport has not connected yet.
+type noTransport struct{ nodeTransport }
+
+func (noTransport) Stats() (s engine.Stats) { return s }
+
+// TestNotReady: a node that knows no neighbours yet is not ready.
+func TestNotReady(t *testing.T) {
+	s := &nodeStatus{}
+	s.begin(&member{transport: noTransport{}})
+	if s.ready() {
+		t.Error("ready before the processes have joined")
 	}
 }

@@ -34,7 +34,7 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 	t := &mpiTransport{world: w}
 	t.options = mpi.Options{JoinTimeout: f.member.joining, RoundTimeout: f.member.round}
 	m := &member{node: w.Rank(), transport: t}
-	r := &nodeRun{nodeFlags: f, node: w.Rank(), once: true, stdout: stdout, log: newNodeLog(stderr, f.log)}
+	r := &nodeRun{nodeFlags: f, node: w.Rank(), once: true, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.log)}
 	r.start = func(o engine.Options) (*member, error) {
 		t.options.MaxFrame = o.MaxFrame
 		t.terms(f, o.Terms)
@@ -47,7 +47,7 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 		t.options.Trouble = err
 		_ = t.Join(ctx) // the others hear why
 	}
-	code := complain(ctx, stderr, err)
+	code := f.complain(ctx, stderr, err)
 	patience := parting
 	if m.trained || ctx.Err() != nil {
 		patience = f.member.round // others may still be writing

@@ -79,3 +79,29 @@ func TestStartedAgainWhenDone(t *testing.T) {
 		t.Errorf("the damaged file is not named: %s", tail(list[2]))
 	}
 }
+
+// TestCannotWrite: a node that could not write its results, or serve its figures, says so to
+// those that wait for it before anything is trained, and they end, too.
+func TestCannotWrite(t *testing.T) {
+	for _, x := range []struct {
+		flags []string
+		code  int
+		want  string
+	}{
+		{[]string{"--model", "nowhere/m.npz"}, exitFailure, "--model: cannot write nowhere/m.npz"},
+		{[]string{"--metrics", "192.0.2.1:1"}, exitFailure, "--metrics: listen tcp 192.0.2.1:1"},
+	} {
+		f := federate(t, "path", nil)
+		list := []*process{launch(t, f.arguments(0, "--join-timeout", "1h")...), launch(t, f.arguments(1, "--join-timeout", "1h")...)}
+		for _, p := range list {
+			p.said(t, ": connected")
+		}
+		list = append(list, launch(t, f.arguments(2, x.flags...)...))
+		for i, code := range []int{exitPeer, exitPeer, x.code} {
+			if got := list[i].code(t, 20*time.Second); got != code || !strings.Contains(list[i].err.String(), x.want) {
+				t.Errorf("%q: node %d ends with %d, want %d: %s", x.flags, i, got, code, tail(list[i]))
+			}
+		}
+		f.clean(t, x.want, nil)
+	}
+}

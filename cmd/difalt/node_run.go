@@ -26,6 +26,7 @@ type nodeRun struct {
 	once    bool                                  // who has been away cannot come back
 	out     *outputs
 	stdout  io.Writer
+	stderr  io.Writer
 	log     *slog.Logger
 	status  *nodeStatus
 	keeper  *keeper // nil without checkpoints
@@ -86,6 +87,9 @@ func (r *nodeRun) attempt(ctx context.Context) error {
 	c.Progress = r.status.progress
 	r.status.begin(m)
 	err = r.join(ctx, m, t, c, trace)
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = &interruptedError{"interrupted, and the others cannot be told in time, since one of them is silent or gone: nothing was written"}
+	}
 	switch {
 	case err == nil:
 		err = m.transport.Close()
@@ -198,6 +202,10 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 // introduce prints, once, what is about to be done.
 func (r *nodeRun) introduce(m *member, t *dataset.Table, c *fit.Config, w *topology.Weights) error {
 	if r.heading != nil {
+		return nil
+	}
+	if r.json { // says it in its own words
+		r.heading = []byte{}
 		return nil
 	}
 	var b bytes.Buffer

@@ -289,6 +289,8 @@ func TestNodeErrors(t *testing.T) {
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--compress", "zip"}, exitUsage, "--compress"},
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--round-timeout", "0s"}, exitUsage, "--round-timeout is 0s"},
 		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--listen", "192.0.2.1:1"}, exitFailure, "--listen"},
+		{[]string{"node", "--data", "-", "--checkpoint", f.path("state")}, exitUsage, "--data is the standard input, which cannot be read again"},
+		{[]string{"up", "--data", f.path("site-*.csv"), "--model", "-"}, exitUsage, "--model is the standard output"},
 		{[]string{"up"}, exitUsage, "at least two nodes"},
 		{[]string{"up", "-n", "2", "--data", f.path("site-*.csv")}, exitUsage, "--processes is 2"},
 		{[]string{"up", "--data", f.path("site-*.csv"), "--target", "nothing"}, exitFailure, `node "site-`},
@@ -363,6 +365,9 @@ func TestClusterCheck(t *testing.T) {
 		if strings.Contains(p.err.String(), "EOF") {
 			t.Errorf("check of node %d is well, and says %q", i+1, p.err.String())
 		}
+	}
+	if p := check(1, "2s"); p.code(t, 10*time.Second) != exitPeer || !strings.Contains(p.out.String(), "site-b: not reached: site-c\n") {
+		t.Errorf("site-c is not there: %s%s", p.out.String(), tail(p))
 	}
 	if p := check(2, "300ms"); p.code(t, 10*time.Second) != exitPeer || !strings.Contains(p.err.String(), `node "site-b" has failed`) || !strings.Contains(p.err.String(), "refused") {
 		t.Errorf("nobody there: %s", tail(p))

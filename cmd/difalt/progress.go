@@ -45,18 +45,24 @@ func newProgress(out io.Writer, what, unit string, total int64) *progress {
 
 // columnsOf returns the width of a terminal, 0 if it is none or not known.
 func columnsOf(out io.Writer) int {
+	columns, _ := sizeOf(out)
+	return columns
+}
+
+// sizeOf returns the size of a terminal, zeros if it is none or not known.
+func sizeOf(out io.Writer) (columns, rows int) {
 	if checked, ok := out.(*checkedWriter); ok {
 		out = checked.out
 	}
 	f, ok := out.(*os.File)
 	if !ok {
-		return 0
+		return 0, 0
 	}
-	columns, _, err := term.GetSize(int(f.Fd()))
+	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return columns
+	return columns, rows
 }
 
 // Add reports that n more units are done.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,6 +80,9 @@ func (f *upFlags) files() (paths, names []string, err error) {
 	if len(paths) < 2 {
 		return nil, nil, usagef("--data: %s for %q: up needs a file for each of at least two nodes", text.Plural(len(paths), "file"), f.data)
 	}
+	if f.model == stdio {
+		return nil, nil, usagef("--model is the standard output, but every node has a model of its own: name a file")
+	}
 	if f.set.Changed("processes") && f.processes != len(paths) {
 		return nil, nil, usagef("--processes is %d, but %q is %d files: need one a node", f.processes, f.data, len(paths))
 	}
@@ -134,7 +139,7 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		children = append(children, ch)
 	}
 	board.show(ctx, children)
-	return f.outcome(ctx, stdout, children)
+	return f.outcome(stdout, children)
 }
 
 // loopback returns as many listeners on free ports, and their addresses.
@@ -288,31 +293,45 @@ func (c *child) wait(ctx context.Context, done chan<- *child) {
 	done <- c
 }
 
-// outcome prints the report of the first node, or returns why the processes failed: the
-// error of one that does not blame another.
-func (f *upFlags) outcome(ctx context.Context, stdout io.Writer, children []*child) error {
-	var first *child
-	code := func(c *child) int { return c.cmd.ProcessState.ExitCode() }
-	for _, c := range children {
-		if c.err != nil && (first == nil || code(first) == exitPeer && code(c) != exitPeer) {
-			first = c
-		}
+// A childError is that of a process, with its exit code.
+type childError struct {
+	error
+	code int
+}
+
+// severity orders the ends of processes: well, interrupted, by the failure of another one,
+// by an error of its own.
+func (c *child) severity() int {
+	switch c.cmd.ProcessState.ExitCode() {
+	case 0:
+		return 0
+	case exitInterrupted, exitTerminated:
+		return 1
+	case exitPeer:
+		return 2
 	}
-	if first != nil && code(first) != exitInterrupted {
-		err := fmt.Errorf("node %q: %s", first.name, first.line.lastError())
-		if code(first) == exitUsage {
-			return &usageError{err}
+	return 3
+}
+
+// outcome prints the report of the first node, or returns why the processes failed: the
+// error of one that does not blame another, and its exit code.
+func (f *upFlags) outcome(stdout io.Writer, children []*child) error {
+	worst := slices.MaxFunc(children, func(a, b *child) int { return cmp.Compare(a.severity(), b.severity()) })
+	if worst.severity() > 1 {
+		code := worst.cmd.ProcessState.ExitCode()
+		if code < 0 { // a signal
+			code = exitFailure
 		}
-		return err
+		return &childError{fmt.Errorf("node %q: %s", worst.name, worst.line.lastError()), code}
 	}
 	_, err := children[0].stdout.WriteTo(stdout)
-	if f.model != "" {
+	if f.model != "" && !f.json {
 		for _, c := range children[1:] {
 			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.model, c.name))
 		}
 	}
-	if first != nil {
-		return errors.Join(err, &interruptedError{first.line.lastError()})
+	if worst.severity() > 0 {
+		return errors.Join(err, &interruptedError{worst.line.lastError()})
 	}
 	return err
 }

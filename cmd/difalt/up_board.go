@@ -40,6 +40,7 @@ type nodeState struct {
 	Total    int     `json:"total"`
 	WaitsFor string  `json:"waits_for"`
 	Seconds  float64 `json:"seconds"`
+	Why      string  `json:"why"`
 }
 
 func newBoard(out io.Writer, names []string) *board {
@@ -63,6 +64,8 @@ func (l *boardLine) follow(log io.Reader) {
 		switch {
 		case !isLog:
 			l.error = strings.TrimPrefix(r.Text(), "difalt: ")
+		case s.Message == failureMessage:
+			l.error = s.Why
 		case s.Message == statusMessage:
 			l.state = s
 		default:
@@ -96,7 +99,10 @@ func (l *boardLine) get() (s nodeState, text string) {
 	case s.Total > 0:
 		text = fmt.Sprintf("%s %d of %d", s.Stage, s.Done, s.Total)
 	}
-	if s.WaitsFor != "" && !l.over && l.error == "" {
+	if l.over || l.error != "" {
+		s.WaitsFor = "" // no more
+	}
+	if s.WaitsFor != "" {
 		text += fmt.Sprintf(", waits %.1f s for %s", s.Seconds, s.WaitsFor)
 	}
 	return s, text
@@ -152,8 +158,25 @@ func (b *board) draw() {
 	if b.drawn > 0 {
 		fmt.Fprintf(b.out, "\x1b[%dA\x1b[J", b.drawn)
 	}
+	columns, rows := sizeOf(b.out)
+	lines = within(lines, columns, rows)
 	b.drawn = len(lines)
-	fmt.Fprint(b.out, text)
+	fmt.Fprintln(b.out, strings.Join(lines, "\n"))
+}
+
+// within cuts lines to what a terminal has room for: none may wrap, or scroll away, since
+// all are drawn over. The last line is kept: it says for whom all wait. A size of 0 is not known.
+func within(lines []string, columns, rows int) []string {
+	if most := rows - 1; most >= 3 && len(lines) > most {
+		last := lines[len(lines)-1]
+		lines = append(slices.Clone(lines[:most-2]), fmt.Sprintf("... and %d more", len(lines)-most+1), last)
+	}
+	for i, line := range lines {
+		if text := []rune(line); columns > 4 && len(text) >= columns {
+			lines[i] = string(text[:columns-4]) + "..."
+		}
+	}
+	return lines
 }
 
 // show shows the board until all processes have ended. When one fails, the others have
