@@ -58,7 +58,7 @@ var (
 	descJoins       = prometheus.NewDesc("difalt_joins_total", "How often this process has joined the others.", nil, nil)
 	descStage       = prometheus.NewDesc("difalt_stage", "1, with what the node is doing.", []string{"stage"}, nil)
 	descDone        = prometheus.NewDesc("difalt_stage_done", "How much of the stage is done: iterations in the stage iterations.", nil, nil)
-	descTotal       = prometheus.NewDesc("difalt_stage_total", "How much there is to do in the stage at most.", nil, nil)
+	descTotal       = prometheus.NewDesc("difalt_stage_size", "How much there is to do in the stage at most.", nil, nil)
 	descIterations  = prometheus.NewDesc("difalt_iterations", "Iterations of the final run that are done.", nil, nil)
 	descObjective   = prometheus.NewDesc("difalt_objective", "Squared error on the training rows of this node, in the final run.", nil, nil)
 	descRounds      = prometheus.NewDesc("difalt_rounds_total", "Rounds of messages.", nil, nil)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // TestMetrics: figures that agree with what the node does, from when it starts; ready means
@@ -76,7 +77,7 @@ func TestMetrics(t *testing.T) {
 		name        string
 		least, most float64 // of the second
 	}{
-		{"difalt_joins_total", 1, 1}, {`difalt_stage{stage="iterations"}`, 1, 1}, {"difalt_stage_total", 1e7, 1e7},
+		{"difalt_joins_total", 1, 1}, {`difalt_stage{stage="iterations"}`, 1, 1}, {"difalt_stage_size", 1e7, 1e7},
 		{"difalt_objective", 1, 1e9}, {`difalt_neighbor_connected{neighbor="site-a"}`, 1, 1}, {`difalt_neighbor_connections_total{neighbor="site-c"}`, 1, 1},
 		{`difalt_neighbor_wait_seconds_total{neighbor="site-c"}`, value(first, `difalt_neighbor_wait_seconds_total{neighbor="site-c"}`) + 0.3, 60},
 		{"difalt_rounds_total", value(first, "difalt_rounds_total"), 1e9}, {"difalt_iterations", max(1, value(first, "difalt_iterations")), 1e7},
@@ -86,6 +87,15 @@ func TestMetrics(t *testing.T) {
 	} {
 		if v := value(second, x.name); v < x.least || v > x.most {
 			t.Errorf("%s is %v, want %v to %v", x.name, v, x.least, x.most)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(second)).Lint()
+	if err != nil {
+		t.Errorf("Prometheus cannot read the figures: %v", err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "difalt_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
 	_ = list[2].cmd.Process.Signal(syscall.SIGCONT)
