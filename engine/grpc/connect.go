@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -48,7 +50,7 @@ var description = rpc.ServiceDesc{
 func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	config := &tls.Config{GetConfigForClient: func(from *tls.ClientHelloInfo) (*tls.Config, error) {
 		c := tlsConfig(t.cluster, own, func(err error) {
-			t.o.Report(fmt.Sprintf("refused: %v: %v", from.Conn.RemoteAddr(), err))
+			t.turnedAway(from.Conn.RemoteAddr(), err)
 		}, func(int) error { return nil })
 		c.NextProtos = []string{"h2"}
 		return c, nil
@@ -67,8 +69,32 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	t.wg.Go(func() { _ = t.server.Serve(l) }) // it returns when Leave stops it
 }
 
+// ready tells those who ask grpc.health.v1 whether all neighbours are there. t.mu is held.
 func (t *Transport) ready() {
-	t.health.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
+	is := healthpb.HealthCheckResponse_SERVING
+	if slices.ContainsFunc(t.edges, func(e *edge) bool { return e.session == nil }) {
+		is = healthpb.HealthCheckResponse_NOT_SERVING
+	}
+	t.health.SetServingStatus("", is)
+}
+
+// turnedAway tells the operator of somebody who has not shown a key of the cluster; once,
+// while the same one tries again and again, from another port every time.
+func (t *Transport) turnedAway(from net.Addr, err error) {
+	host, _, split := net.SplitHostPort(from.String())
+	if split != nil {
+		host = from.String()
+	}
+	text := fmt.Sprintf("refused: %s: %v", host, err)
+	t.mu.Lock()
+	news := text != t.stranger || time.Since(t.strangerAt) > time.Minute
+	if news {
+		t.stranger, t.strangerAt = text, time.Now()
+	}
+	t.mu.Unlock()
+	if news {
+		t.o.Report(text)
+	}
 }
 
 // accept serves a neighbour that has dialled.
@@ -208,7 +234,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	t.settle(e)
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
-	address := t.cluster.Nodes[e.peer].Address
+	address := e.address
 	var stranger atomic.Pointer[refusal] // what is wrong with the key at the other end
 	config := tlsConfig(t.cluster, own, func(err error) { stranger.Store(&refusal{address + ": " + err.Error()}) }, func(i int) error {
 		if i == e.peer {
@@ -226,7 +252,8 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return err
 	}
 	defer conn.Close()
-	timer := time.AfterFunc(helloTimeout, cancel)
+	var silent atomic.Bool
+	timer := time.AfterFunc(helloTimeout, func() { silent.Store(true); cancel() })
 	defer timer.Stop()
 	s, err := conn.NewStream(ctx, &description.Streams[0], method)
 	if err == nil {
@@ -236,6 +263,9 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	}
 	if r := stranger.Load(); r != nil {
 		return r // gRPC has put it into words of its own
+	}
+	if silent.Load() {
+		return fmt.Errorf("no answer from %s for %v", address, helloTimeout)
 	}
 	return err
 }
@@ -251,7 +281,7 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 		return t.refused(e, err)
 	}
 	if !timer.Stop() {
-		return errors.New("it takes too long to say who it is")
+		return context.DeadlineExceeded // dial says it in words
 	}
 	if err := t.cluster.disagree(own, their); err != nil {
 		if !their.Probe {
@@ -290,6 +320,9 @@ func (t *Transport) refused(e *edge, err error) error {
 	return errors.New(text)
 }
 
+// ownPort is the end of a connection that is another one every time.
+var ownPort = regexp.MustCompile(` tcp \S+->`)
+
 // plain returns what an error of gRPC is about.
 func plain(err error) string {
 	if err == nil {
@@ -305,5 +338,5 @@ func plain(err error) string {
 			text = strings.TrimSuffix(inner, `"`)
 		}
 	}
-	return strings.ReplaceAll(text, `\"`, `"`)
+	return ownPort.ReplaceAllString(strings.ReplaceAll(text, `\"`, `"`), " tcp ")
 }

@@ -11,7 +11,8 @@ import (
 
 // An edge is what a node knows of a neighbour. Transport.mu guards it.
 type edge struct {
-	peer int
+	peer    int
+	address string // which this node dials; empty if the neighbour does
 	// kept are the frames handed over, frame seq at seq%2, that may have to be sent again:
 	// the last one, and the one before until the neighbour has sent as many.
 	kept   [2][]byte
@@ -52,9 +53,12 @@ func (e *edge) failed(seq uint64, kind consensus.Kind, err error) *consensus.Pee
 // broken notes why an edge is not connected, and tells the operator if that is news.
 func (t *Transport) broken(e *edge, kind consensus.Kind, err error) {
 	t.mu.Lock()
-	news := e.why == nil || e.why.Error() != err.Error()
-	if _, told := e.why.(*refusal); !told || kind == consensus.Refused {
-		e.why, e.kind = err, kind // a connection that ends early is often a refusal half heard
+	// A connection that ends early is often a refusal half heard.
+	_, told := e.why.(*refusal)
+	half := told && kind != consensus.Refused
+	news := !half && (e.why == nil || e.why.Error() != err.Error())
+	if !half {
+		e.why, e.kind = err, kind
 	}
 	quiet := e.bye || t.closing
 	t.mu.Unlock()
@@ -92,10 +96,13 @@ func (e *edge) has(seq uint64) bool {
 
 // because returns why the edge is not connected.
 func (e *edge) because() error {
-	if e.why == nil {
-		return errors.New("it has not called")
+	switch {
+	case e.why != nil:
+		return e.why
+	case e.address != "":
+		return fmt.Errorf("no answer from %s yet", e.address)
 	}
-	return e.why
+	return errors.New("it has not called")
 }
 
 // room returns memory for frame seq, of which the beginning has come: where the last but

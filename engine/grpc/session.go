@@ -103,6 +103,7 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 	e.acked = false
 	e.stats.Connections++
 	e.tell()
+	t.ready()
 	t.mu.Unlock()
 	t.notify()
 	if again {
@@ -124,6 +125,7 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 	ses.end()
 	t.mu.Lock()
 	e.session = nil
+	t.ready()
 	t.mu.Unlock()
 	var v *violation
 	if errors.As(err, &v) {

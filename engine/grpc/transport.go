@@ -92,6 +92,9 @@ type Transport struct {
 	closing bool
 	reason  *reason // why, if it is a failure
 	waiting time.Time
+
+	stranger   string // the last one who was turned away
+	strangerAt time.Time
 }
 
 // New returns the transport of a node, which listens on l from now on and dials its
@@ -113,11 +116,15 @@ func New(c *Cluster, id *Identity, l net.Listener, o Options) (*Transport, error
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for _, link := range consensus.Links(w.Graph(), t.hosted) {
-		t.edges = append(t.edges, &edge{peer: link.Peer, news: make(chan struct{}, 1)})
+		e := &edge{peer: link.Peer, news: make(chan struct{}, 1)}
+		if e.peer < node {
+			e.address = c.Nodes[e.peer].Address
+		}
+		t.edges = append(t.edges, e)
 	}
 	t.serve(own, l)
 	for _, e := range t.edges {
-		if e.peer < node {
+		if e.address != "" {
 			t.wg.Go(func() { t.keepDialling(e, own) })
 		}
 	}
@@ -133,16 +140,12 @@ func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.run(), t.
 // Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
 // a *consensus.PeerError if a neighbour refuses this node or does not come in time.
 func (t *Transport) Join(ctx context.Context) error {
-	err := t.await(ctx, t.joined, func(e *edge, waited time.Duration) *consensus.PeerError {
+	return t.await(ctx, t.joined, func(e *edge, waited time.Duration) *consensus.PeerError {
 		if waited < t.o.JoinTimeout {
 			return nil
 		}
 		return e.failed(0, e.kind, fmt.Errorf("not there after %v: %w", t.o.JoinTimeout, e.because()))
 	})
-	if err == nil {
-		t.ready()
-	}
-	return err
 }
 
 // joined reports whether Join need not wait for a neighbour.
