@@ -113,9 +113,15 @@ func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
 		if !named {
 			address = s
 		}
-		host, _, err := net.SplitHostPort(address)
+		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, nil, usagef("--nodes: %q: want [NAME=]HOST:PORT", s)
+		}
+		if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
+			return nil, nil, usagef("--nodes: %q: the port is %q: want 1 to 65535", s, port)
+		}
+		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+			return nil, nil, usagef("--nodes: %q: nobody else can reach a node at %s: give its address here, and to that node --listen %s", s, host, address)
 		}
 		if !named {
 			name = host
@@ -150,8 +156,8 @@ func newCluster(names, addresses []string, graph *topology.Graph, rule string) (
 	return c, keys, c.Check()
 }
 
-// writeCluster writes cluster.json and the keys, none of which may exist.
-func writeCluster(folder string, c *engine.Cluster, keys [][]byte) error {
+// writeCluster writes cluster.json and the keys, none of which may exist: all of them, or none.
+func writeCluster(folder string, c *engine.Cluster, keys [][]byte) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -160,9 +166,15 @@ func writeCluster(folder string, c *engine.Cluster, keys [][]byte) error {
 		return fmt.Errorf("--out: %s exists: nodes that have it would not talk to those of another", path)
 	}
 	for i, key := range keys {
-		if err := writeKey(filepath.Join(folder, c.Nodes[i].Name+".key"), key); err != nil {
+		path := filepath.Join(folder, c.Nodes[i].Name+".key")
+		if err := writeKey(path, key); err != nil {
 			return fmt.Errorf("--out: %w", err)
 		}
+		defer func() {
+			if err != nil {
+				os.Remove(path)
+			}
+		}()
 	}
 	text, err := c.Text()
 	if err != nil {
@@ -178,7 +190,10 @@ func writeKey(path string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path) // not a key
+	}
+	return err
 }
 
 func newClusterKeyCommand() *cobra.Command {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +31,12 @@ its neighbours: for health checks of containers. The exit code is 0 if so, and 1
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			if err := engine.Ready(ctx, c, id, cmp.Or(address, c.Nodes[id.Node()].Address)); err != nil {
+			at := cmp.Or(address, c.Nodes[id.Node()].Address)
+			err = engine.Ready(ctx, c, id, at)
+			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("%s: no answer for %v", at, timeout)
+			}
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", c.Nodes[id.Node()].Name)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,15 @@ func TestHealth(t *testing.T) {
 		if text, code := ask(other, i, i); code != 0 || !strings.Contains(text, nodeNames[i]+": ready") {
 			t.Errorf("all there: %d: %s", code, text)
 		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // where nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	silent := l.Addr().String()
+	if _, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--address", silent, "--timeout", "300ms"); code != exitFailure || !strings.Contains(errs, silent+": no answer for 300ms") {
+		t.Errorf("no answer: %d: %s", code, errs)
 	}
 	if text, code := ask(f, 0, 0); code != exitFailure {
 		t.Errorf("another cluster: %d: %s", code, text)

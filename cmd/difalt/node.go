@@ -23,8 +23,8 @@ import (
 const nodeHelp = `Train with the owners of other tables. This process reads its own table only, trains with
 the other nodes of cluster.json, each of which runs this command, and writes its own model:
 its estimate of the shared basis, the shared mean and scaling, and its own tasks. The model
-has the same bits as that of "difalt fit" with all files, where nodes agree along a tree
-(the default); with --agree plain, as that of one process that averages round by round.
+has the same bits as that of "difalt fit" with all files and the same --graph, where nodes
+agree along a tree (the default); with --agree plain, as that of one process that averages round by round.
 
 Options that say how to train must be the same at all nodes; what differs is refused by
 its name, before anything else is sent. What a node sends is the same as in "difalt fit":

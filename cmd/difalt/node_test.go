@@ -321,6 +321,9 @@ func TestCluster(t *testing.T) {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 	before, _ := os.ReadFile(filepath.Join(folder, "a.key"))
+	if err := os.WriteFile(filepath.Join(folder, "..", "a.key"), nil, 0o600); err != nil { // in the way
+		t.Fatal(err)
+	}
 	for _, x := range []struct {
 		args []string
 		code int
@@ -333,12 +336,21 @@ func TestCluster(t *testing.T) {
 		{[]string{"new", "--nodes", "a:1,a:2", "--out", folder + "2"}, exitUsage, "both called"},
 		{[]string{"new", "--nodes", "a:1,../x=b:2", "--out", folder + "2"}, exitUsage, "a name has"},
 		{[]string{"new", "--nodes", "a:1,b:1", "--graph", "blob", "--out", folder + "2"}, exitUsage, "--graph"},
+		{[]string{"new", "--nodes", "a:1,b:70000", "--out", folder + "2"}, exitUsage, `the port is "70000"`},
+		{[]string{"new", "--nodes", "a:0,b:1", "--out", folder + "2"}, exitUsage, `the port is "0"`},
+		{[]string{"new", "--nodes", "a=0.0.0.0:7001,b:1", "--out", folder + "2"}, exitUsage, "to that node --listen 0.0.0.0:7001"},
+		{[]string{"new", "--nodes", "x:1,a:1", "--out", folder + "/.."}, exitFailure, "a.key"},
 		{[]string{"key", "--out", filepath.Join(folder, "a.key")}, exitFailure, "exists"},
 		{[]string{"check"}, exitUsage, "--cluster is missing"},
 	} {
 		_, errs, code := difaltCommand(t, append([]string{"cluster"}, x.args...)...)
 		if code != x.code || !strings.Contains(errs, x.want) {
 			t.Errorf("%q: exit code %d: %s, want %d and %q", x.args, code, errs, x.code, x.want)
+		}
+	}
+	for _, name := range []string{"x.key", clusterFile} {
+		if _, err := os.Stat(filepath.Join(folder, "..", name)); err == nil {
+			t.Errorf("a command that failed leaves %s", name)
 		}
 	}
 	if after, _ := os.ReadFile(filepath.Join(folder, "a.key")); string(after) != string(before) {
