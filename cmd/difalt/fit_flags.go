@@ -70,7 +70,7 @@ func newFitFlags() *fitFlags {
 	s.StringVar(&f.columns.Folder, "samples-on-disk", "", "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted by copies in 16 bits")
 	s.StringVar(&f.columns.Node, "node", "", "`COLUMN` that names the node where a task lives")
 	s.IntVar(&f.nodes, "nodes", 0, "put the tasks on `N` nodes (default 10 or one a file)")
-	s.StringVar(&f.graph, "graph", "er:0.5", "`KIND` of network; see difalt simulate --help")
+	s.StringVar(&f.graph, "graph", defaultGraph, "`KIND` of network; see difalt simulate --help")
 	s.StringVar(&f.weights, "weights", "metropolis", "`KIND` of mixing weights")
 	s.Uint64Var(&o.Seed, "seed", 1, "seed of everything that is random")
 	s.IntVar(&o.Workers, "workers", 0, "threads (default all processors)")

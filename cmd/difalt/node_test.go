@@ -361,6 +361,17 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestClusterHasTheGraphOfFit: without flags, nodes talk along the edges along which fit adds,
+// and so come to the same bits.
+func TestClusterHasTheGraphOfFit(t *testing.T) {
+	fit, cluster := newFitFlags().set, newClusterNewCommand().Flags()
+	for _, name := range []string{"graph", "weights", "seed"} {
+		if f, c := fit.Lookup(name).DefValue, cluster.Lookup(name).DefValue; f != c {
+			t.Errorf("--%s is %s in fit, and %s in cluster new", name, f, c)
+		}
+	}
+}
+
 // TestClusterCheck: all edges are tried, also when a neighbour waits in node, which is
 // not disturbed; and the one that is missing is named.
 func TestClusterCheck(t *testing.T) {
