@@ -55,27 +55,59 @@ void difalt_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
 difalt_links *difalt_links_new(int n) {
 	difalt_links *l = calloc(1, sizeof *l);
 	l->n = n;
-	l->out = calloc(n, sizeof *l->out);
-	l->in = calloc(n, sizeof *l->in);
-	l->from = calloc(n, sizeof *l->from);
-	l->to = calloc(n, sizeof *l->to);
-	l->types = calloc(n, sizeof *l->types);
-	l->requests = calloc(1 + 2 * n, sizeof *l->requests);
-	for (int k = 0; k < n; k++)
-		l->types[k] = MPI_BYTE;
-	for (int k = 0; k < 1 + 2 * n; k++)
+	l->link = calloc(n, sizeof *l->link);
+	l->requests = calloc(2 * n, sizeof *l->requests);
+	for (int k = 0; k < 2 * n; k++)
 		l->requests[k] = MPI_REQUEST_NULL;
 	return l;
 }
 
-int difalt_exchange(difalt_links *l, MPI_Comm graph) {
-	return MPI_Ineighbor_alltoallw(MPI_BOTTOM, l->out, l->from, l->types, MPI_BOTTOM, l->in, l->to, l->types, graph, l->requests);
+int difalt_send(difalt_links *l, int k, const void *p, int n) {
+	l->link[k].length = -1;
+	return MPI_Isend(p, n, MPI_BYTE, l->link[k].peer, 0, l->graph, l->requests + l->n + k);
 }
 
-int difalt_send(difalt_links *l, int k, int peer, const void *p, int n, MPI_Comm graph) {
-	return MPI_Isend(p, n, MPI_BYTE, peer, 0, graph, l->requests + 1 + k);
+/* Begins to receive the frame along link k, if it has come and is not longer than limit. */
+static int take(difalt_links *l, int k, int limit) {
+	difalt_link *link = l->link + k;
+	MPI_Message message;
+	MPI_Status status;
+	int come, err = MPI_Improbe(link->peer, 0, l->graph, &come, &message, &status);
+	if (err == MPI_SUCCESS && come)
+		err = MPI_Get_count(&status, MPI_BYTE, &link->length);
+	if (err != MPI_SUCCESS || !come)
+		return err;
+	if (link->length > limit)
+		return MPI_ERR_TRUNCATE;
+	if (link->length > link->room) {
+		free(link->in);
+		link->in = malloc(link->length);
+		link->room = link->in ? link->length : 0;
+		if (!link->in)
+			return MPI_ERR_NO_MEM;
+	}
+	return MPI_Imrecv(link->in, link->length, MPI_BYTE, &message, l->requests + k);
 }
 
-int difalt_receive(difalt_links *l, int k, int peer, void *p, int n, MPI_Comm graph) {
-	return MPI_Irecv(p, n, MPI_BYTE, peer, 0, graph, l->requests + 1 + l->n + k);
+int difalt_exchange(difalt_links *l, int limit, int tries) {
+	int err = MPI_SUCCESS;
+	for (l->open = 0; l->open < 3 * l->n && tries > 0; tries--) {
+		int missing = l->n;
+		for (int k = l->n - 1; k >= 0; k--)
+			if (l->link[k].length < 0) {
+				l->open = k;
+				if ((err = take(l, k, limit)) != MPI_SUCCESS)
+					return err;
+				if (l->link[k].length < 0)
+					missing = k;
+			}
+		l->open = missing;
+		if (missing < l->n)
+			continue;
+		err = difalt_test(2 * l->n, l->requests, 1, &l->open);
+		l->open += l->n;
+		if (err != MPI_SUCCESS)
+			return err;
+	}
+	return err;
 }

@@ -12,16 +12,29 @@ int difalt_graph(int n, const int *peers, MPI_Comm *graph);
 int difalt_test(int n, MPI_Request *r, int tries, int *open);
 void difalt_abort(int code);
 
-/* Of the n links of a node: how many bytes go each way, and where they are. */
+/* A link of a node, and the frame that comes along it. */
+typedef struct {
+	int peer;
+	int length; /* negative until it has begun to come */
+	int room;   /* bytes at in */
+	void *in;
+} difalt_link;
+
 typedef struct {
 	int n;
-	int *out, *in;
-	MPI_Aint *from, *to;
-	MPI_Datatype *types;
-	MPI_Request *requests; /* the collective, then one each that sends, then one each that receives */
+	MPI_Comm graph;
+	difalt_link *link;
+	MPI_Request *requests; /* one each that receives, then one each that sends */
+	int open;              /* see difalt_exchange */
 } difalt_links;
 
 difalt_links *difalt_links_new(int n);
-int difalt_exchange(difalt_links *l, MPI_Comm graph);
-int difalt_send(difalt_links *l, int k, int peer, const void *p, int n, MPI_Comm graph);
-int difalt_receive(difalt_links *l, int k, int peer, void *p, int n, MPI_Comm graph);
+
+/* Begins an exchange along link k. */
+int difalt_send(difalt_links *l, int k, const void *p, int n);
+
+/* Goes on with an exchange for so many tries. Sets open to the first link along which
+ * nothing comes yet, or which has failed; when all do, to n plus the first request that is
+ * under way or has failed, and to 3 n when the exchange is complete. A frame longer than
+ * limit is an error. */
+int difalt_exchange(difalt_links *l, int limit, int tries);

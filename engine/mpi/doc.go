@@ -7,13 +7,11 @@
 //	mpirun -np 4 program
 //	srun --mpi=pmix -n 4 program
 //
-// The process of rank i hosts node i. Frames cross all edges of a node at once, by one
-// neighbourhood collective over MPI_Dist_graph_create_adjacent. How long the next frame
-// is nobody knows but its sender, and to say so first would take a round of its own. So
-// both ends of a link expect what its last frame had, or half of what they expected
-// before if that is more: a round is one collective while lengths stay, and at most
-// twice the bytes are sent. What exceeds the expectation follows as a message between the
-// two, of the length that the header says.
+// The process of rank i hosts node i. Frames cross all edges of a node at once, each as one
+// message on the communicator of MPI_Dist_graph_create_adjacent. How long the next frame is
+// nobody knows but its sender, so it is not received before it has begun to come, with room
+// for as much as has come (MPI_Improbe). A neighbourhood collective would need to know before;
+// within MPI libraries it is such messages too, and it does not say whose is missing.
 //
 // MPI takes a node that is lost for the end of the job. Whoever fails ends it with
 // MPI_Abort, after it has said why; who hears nothing for the time of a round does too.

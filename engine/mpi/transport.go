@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -46,6 +47,7 @@ func (o *Options) defaults() {
 	if o.MaxFrame == 0 {
 		o.MaxFrame = 1 << 30
 	}
+	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // what MPI counts to
 }
 
 // ErrClosed is returned by Exchange after Close.
@@ -55,13 +57,12 @@ var ErrClosed = errors.New("mpi: the transport is closed")
 type Transport struct {
 	world *World
 	o     Options
-	graph C.MPI_Comm
 	c     *C.difalt_links
-	links []*link
+	links []C.difalt_link // of c
 
 	seq   uint64 // of the exchange under way, or the last one
 	begun bool   // Exchange has been called with seq
-	stage stage  // of that exchange
+	open  bool   // that exchange is not complete
 	err   error  // for good
 	pin   runtime.Pinner
 
@@ -76,23 +77,6 @@ type Transport struct {
 type EdgeStats struct {
 	Peer           int
 	Sent, Received int64 // bytes of frames
-}
-
-type stage int
-
-const (
-	complete stage = iota
-	heads          // the collective is under way
-	rests          // what was longer than expected is under way
-)
-
-// A link leads to a neighbour. Both ends know the lengths that they expect each way.
-type link struct {
-	peer             int
-	expectOut        int
-	expectIn         int
-	length           int    // of the frame under way
-	padded, received []byte // memory
 }
 
 // Connect returns a transport along the edges of g, once all processes have called it and
@@ -117,12 +101,15 @@ func (w *World) Connect(ctx context.Context, g *topology.Graph, o Options) (*Tra
 	t := &Transport{world: w, o: o}
 	peers := []C.int{0} // never empty
 	for k, j := range g.Neighbors(w.rank) {
-		t.links = append(t.links, &link{peer: j, expectOut: consensus.HeaderLen, expectIn: consensus.HeaderLen})
 		peers = append(peers[:k], C.int(j))
 		t.stats = append(t.stats, EdgeStats{Peer: j})
 	}
-	t.c = C.difalt_links_new(C.int(len(t.links)))
-	if err := check(C.difalt_graph(t.c.n, &peers[0], &t.graph)); err != nil {
+	t.c = C.difalt_links_new(C.int(len(t.stats)))
+	t.links = unsafe.Slice(t.c.link, len(t.stats))
+	for k := range t.links {
+		t.links[k].peer = peers[k]
+	}
+	if err := check(C.difalt_graph(t.c.n, &peers[0], &t.c.graph)); err != nil {
 		return nil, fmt.Errorf("mpi: MPI_Dist_graph_create_adjacent: %w", err)
 	}
 	w.keep = append(w.keep, t)
@@ -146,29 +133,29 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	if t.err != nil {
 		return t.err
 	}
-	if t.stage == heads {
-		if err := t.await(ctx, 1); err != nil {
-			return err
-		}
-		if t.err = t.more(); t.err != nil {
-			return t.err
-		}
-	}
-	if t.stage == rests {
-		if err := t.await(ctx, 1+2*len(t.links)); err != nil {
+	if t.open {
+		if err := t.await(ctx); err != nil {
 			return err
 		}
 		t.finish(out)
 	}
 	for k, l := range t.links {
-		in[k] = l.received[:l.length]
+		in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
+		n, err := consensus.FrameLen(in[k])
+		if err == nil && n != len(in[k]) {
+			err = fmt.Errorf("a frame of %d bytes, want %d", len(in[k]), n)
+		}
+		if err != nil {
+			t.err = t.failed(k, consensus.Corrupt, err)
+			return t.err
+		}
 	}
 	return nil
 }
 
-// begin starts an exchange: the collective, and what of the own frames goes beyond it.
+// begin starts an exchange.
 func (t *Transport) begin(seq uint64, out [][]byte) error {
-	if t.stage != complete {
+	if t.open {
 		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
 	}
 	for k, p := range out {
@@ -176,117 +163,67 @@ func (t *Transport) begin(seq uint64, out [][]byte) error {
 			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be %d to %d", len(p), t.links[k].peer, consensus.HeaderLen, t.o.MaxFrame)
 		}
 	}
-	n := len(t.links)
-	counts := func(p *C.int) []C.int { return unsafe.Slice(p, n) }
-	from, to := unsafe.Slice(t.c.from, n), unsafe.Slice(t.c.to, n)
-	t.begun, t.seq, t.stage, t.world.pending = true, seq, heads, true
-	for k, l := range t.links {
-		p := out[k]
-		if len(p) < l.expectOut {
-			l.padded = append(l.padded[:0], p...)
-			l.padded = room(l.padded, l.expectOut)
-			p = l.padded
-		}
-		l.received = room(l.received[:0], l.expectIn)
-		clear(l.received[:consensus.HeaderLen]) // see missing
-		counts(t.c.out)[k], from[k] = C.int(l.expectOut), t.address(p)
-		counts(t.c.in)[k], to[k] = C.int(l.expectIn), t.address(l.received)
-	}
-	if err := check(C.difalt_exchange(t.c, t.graph)); err != nil {
-		return fmt.Errorf("mpi: MPI_Ineighbor_alltoallw: %w", err)
-	}
-	for k, l := range t.links {
-		if rest := out[k][min(l.expectOut, len(out[k])):]; len(rest) > 0 {
-			if err := check(C.difalt_send(t.c, C.int(k), C.int(l.peer), unsafe.Pointer(&rest[0]), C.int(len(rest)), t.graph)); err != nil {
-				return t.failed(l.peer, consensus.Closed, err)
-			}
+	t.begun, t.seq, t.open, t.world.pending = true, seq, true, true
+	for k, p := range out {
+		t.pin.Pin(&p[0])
+		if err := check(C.difalt_send(t.c, C.int(k), unsafe.Pointer(&p[0]), C.int(len(p)))); err != nil {
+			return t.failed(k, consensus.Closed, err)
 		}
 	}
 	return nil
 }
 
-// address returns where p is, which does not change until the exchange is complete.
-func (t *Transport) address(p []byte) C.MPI_Aint {
-	t.pin.Pin(&p[0])
-	return C.MPI_Aint(uintptr(unsafe.Pointer(&p[0])))
+// turn goes on with an exchange.
+func (t *Transport) turn() (done bool, err error) {
+	code := C.difalt_exchange(t.c, C.int(t.o.MaxFrame), tries)
+	if code == C.MPI_SUCCESS {
+		return t.c.open == 3*t.c.n, nil
+	}
+	k := int(t.c.open % t.c.n)
+	if n := int(t.links[k].length); n > t.o.MaxFrame {
+		return false, t.failed(k, consensus.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
+	}
+	return false, t.failed(k, consensus.Closed, check(code))
 }
 
-// room returns p with n bytes, of which those that it had are as they were.
-func room(p []byte, n int) []byte {
-	if cap(p) < n {
-		p = append(make([]byte, 0, n), p...)
+// await waits until the exchange is complete.
+func (t *Transport) await(ctx context.Context) error {
+	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
+	switch {
+	case err == nil:
+		return nil // see finish
+	case errors.Is(err, errLate):
+		err = t.failed(int(t.c.open%t.c.n), consensus.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+	case ctx.Err() == nil:
+		t.err = err
 	}
-	return p[:n]
-}
-
-// more begins to receive what is longer than expected.
-func (t *Transport) more() error {
-	t.stage = rests
-	for k, l := range t.links {
-		var err error
-		if l.length, err = consensus.FrameLen(l.received); err == nil && l.length > t.o.MaxFrame {
-			err = fmt.Errorf("a frame of %d bytes, more than %d", l.length, t.o.MaxFrame)
-		}
-		if err != nil {
-			return t.failed(l.peer, consensus.Corrupt, err)
-		}
-		if rest := l.length - l.expectIn; rest > 0 {
-			l.received = room(l.received, l.length)
-			t.pin.Pin(&l.received[0])
-			if err := check(C.difalt_receive(t.c, C.int(k), C.int(l.peer), unsafe.Pointer(&l.received[l.expectIn]), C.int(rest), t.graph)); err != nil {
-				return t.failed(l.peer, consensus.Closed, err)
-			}
-		}
-	}
-	return nil
+	t.note(nil, time.Time{})
+	return err
 }
 
 // finish ends an exchange that is complete.
 func (t *Transport) finish(out [][]byte) {
 	t.pin.Unpin()
-	t.stage, t.world.pending = complete, false
+	t.open, t.world.pending = false, false
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.wants, t.since = nil, time.Time{}
 	t.done++
-	for k, l := range t.links {
+	for k := range t.links {
 		t.stats[k].Sent += int64(len(out[k]))
-		t.stats[k].Received += int64(l.length)
-		l.expectOut = expect(l.expectOut, len(out[k]))
-		l.expectIn = expect(l.expectIn, l.length)
+		t.stats[k].Received += int64(t.links[k].length)
 	}
 }
 
-// expect returns what both ends of a link expect after a frame of the given length.
-func expect(before, length int) int { return max(length, before/2, consensus.HeaderLen) }
-
-// await waits for the first n requests.
-func (t *Transport) await(ctx context.Context, n int) error {
-	open, err := t.world.wait(ctx, n, t.c.requests, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
-	t.note(nil, time.Time{})
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	peer := t.links[max(0, open-1)%len(t.links)].peer // of a message
-	if missing := t.missing(); open == 0 && len(missing) > 0 {
-		peer = missing[0]
-	}
-	if errors.Is(err, errLate) {
-		return t.failed(peer, consensus.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
-	}
-	t.err = t.failed(peer, consensus.Closed, err)
-	return t.err
+func (t *Transport) failed(k int, kind consensus.Kind, err error) error {
+	return &consensus.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
 }
 
-func (t *Transport) failed(peer int, kind consensus.Kind, err error) error {
-	return &consensus.PeerError{Peer: peer, Round: t.seq, Kind: kind, Err: err}
-}
-
-// missing returns the neighbours from which nothing has come yet. MPI does not say while
-// a collective is under way: it is only for what people are told.
+// missing returns the neighbours from which nothing has come yet.
 func (t *Transport) missing() (peers []int) {
 	for _, l := range t.links {
-		if l.received[0] == 0 {
-			peers = append(peers, l.peer)
+		if l.length < 0 {
+			peers = append(peers, int(l.peer))
 		}
 	}
 	return peers
@@ -298,8 +235,8 @@ func (t *Transport) note(peers []int, since time.Time) {
 	t.wants, t.since = peers, since
 }
 
-// Waiting returns the neighbours for which Exchange has been waiting, as far as is known,
-// and since when; none if it does not wait. It may be called at any time.
+// Waiting returns the neighbours for which Exchange has been waiting, and since when; none if
+// it does not wait. It may be called at any time.
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -74,20 +74,18 @@ const (
 
 var errLate = errors.New("late")
 
-// wait waits until n requests are complete. It returns ctx.Err(), errLate, or what MPI
-// says of request number open; then it can be called again. idle is called now and then.
-func (w *World) wait(ctx context.Context, n int, requests *C.MPI_Request, patience time.Duration, idle func(waited time.Duration)) (open int, err error) {
+// wait calls turn until it is done. It returns ctx.Err(), errLate, or the error of turn; then
+// it can be called again. idle is called now and then.
+func (w *World) wait(ctx context.Context, turn func() (done bool, err error), patience time.Duration, idle func(waited time.Duration)) error {
 	var waited time.Duration
 	last := time.Now()
 	for {
 		w.yield(last)
-		var at C.int
-		code := C.difalt_test(C.int(n), requests, tries, &at)
-		if err := check(code); err != nil || int(at) == n {
-			return int(at), err
+		if done, err := turn(); done || err != nil {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return int(at), err
+			return err
 		}
 		now := time.Now()
 		waited, last = waited+min(now.Sub(last), tick), now
@@ -95,13 +93,22 @@ func (w *World) wait(ctx context.Context, n int, requests *C.MPI_Request, patien
 			continue
 		}
 		if waited >= patience {
-			return int(at), errLate
+			return errLate
 		}
 		if idle != nil {
 			idle(waited)
 		}
 		time.Sleep(min(waited/32, laziest))
 	}
+}
+
+// complete waits for a request.
+func (w *World) complete(ctx context.Context, r *C.MPI_Request, patience time.Duration) error {
+	var open C.int
+	return w.wait(ctx, func() (bool, error) {
+		err := check(C.difalt_test(1, r, tries, &open))
+		return open == 1, err
+	}, patience, nil)
 }
 
 // yield lets the scheduler of Go run something else, some time before it would insist: from
@@ -166,7 +173,7 @@ func (w *World) gather(ctx context.Context, own hello, patience time.Duration) (
 	collect := func(code C.int, r *C.MPI_Request) error {
 		err := check(code)
 		if err == nil {
-			_, err = w.wait(ctx, 1, r, patience, nil)
+			err = w.complete(ctx, r, patience)
 		}
 		if w.pending = err != nil; errors.Is(err, errLate) {
 			err = fmt.Errorf("mpi: not all of the %d processes are there after %v", w.size, patience)
@@ -207,7 +214,7 @@ func (w *World) Leave(code int, patience time.Duration) {
 	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
 	err := check(C.difalt_barrier(request))
 	if err == nil && !w.pending {
-		_, err = w.wait(context.Background(), 1, request, patience, nil)
+		err = w.complete(context.Background(), request, patience)
 	}
 	if err == nil && !w.pending {
 		err = check(C.MPI_Finalize())
