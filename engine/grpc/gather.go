@@ -9,7 +9,7 @@ import (
 )
 
 // gathering are credentials by which what gRPC writes at once reaches the network at once.
-// TLS alone would write every record of 16 KiB by a system call of its own.
+// TLS alone would write every record by a system call of its own.
 type gathering struct {
 	credentials.TransportCredentials
 }
@@ -42,49 +42,59 @@ type gathered struct {
 	below *gatherer
 }
 
-// Write has one caller at a time, as gRPC has it.
+// record is what fits into one record of TLS.
+const record = 16 << 10
+
+// Write has one caller at a time, as gRPC has it. What goes before the last record is held,
+// for which it is copied; so the last one is a full one.
 func (c *gathered) Write(p []byte) (int, error) {
-	c.below.hold()
-	n, err := c.Conn.Write(p)
-	if sent := c.below.release(); err == nil && sent != nil {
-		return 0, sent
+	before := max(0, len(p)-record)
+	if before > 0 {
+		c.below.hold(true)
+		_, err := c.Conn.Write(p[:before])
+		c.below.hold(false)
+		if err != nil {
+			return 0, err
+		}
 	}
-	return n, err
+	if _, err := c.Conn.Write(p[before:]); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
-// A gatherer writes what comes between hold and release at once, and everything else as it
-// comes, always in the order of the calls: TLS also writes when it reads, and when it closes.
+// A gatherer holds what comes while it is told to, and writes it at once with what comes
+// next, always in the order of the calls: TLS also writes when it reads, and when it closes.
 type gatherer struct {
 	net.Conn
 	mu      sync.Mutex
 	holding bool
 	held    []byte
+	pieces  [2][]byte
 }
 
-func (g *gatherer) hold() {
+func (g *gatherer) hold(holding bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.holding = true
+	g.holding = holding
 }
 
 func (g *gatherer) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.holding {
+	switch {
+	case g.holding:
 		g.held = append(g.held, p...)
 		return len(p), nil
+	case len(g.held) == 0:
+		return g.Conn.Write(p)
 	}
-	return g.Conn.Write(p)
-}
-
-func (g *gatherer) release() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.holding = false
-	if len(g.held) == 0 {
-		return nil
-	}
-	_, err := g.Conn.Write(g.held)
+	g.pieces = [2][]byte{g.held, p}
+	pieces := net.Buffers(g.pieces[:])
+	_, err := pieces.WriteTo(g.Conn)
 	g.held = g.held[:0]
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -103,7 +103,8 @@ func tlsConfig(c *Cluster, own tls.Certificate, refuse func(error), check func(i
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own},
 		ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
-		InsecureSkipVerify: true, // VerifyConnection does it
+		DynamicRecordSizingDisabled: true, // see gathered.Write; frames are never small for long
+		InsecureSkipVerify:          true, // VerifyConnection does it
 		VerifyConnection: func(s tls.ConnectionState) error {
 			i, err := c.identify(s.PeerCertificates)
 			if err == nil {

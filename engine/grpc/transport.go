@@ -84,6 +84,7 @@ type Transport struct {
 	wg     sync.WaitGroup
 	once   sync.Once
 	wake   chan struct{} // something has changed that Join, Exchange or Close may wait for
+	timer  *time.Timer   // of Join and Exchange
 
 	mu      sync.Mutex
 	edges   []*edge // in the order of consensus.Links
@@ -109,7 +110,7 @@ func New(c *Cluster, id *Identity, l net.Listener, o Options) (*Transport, error
 	}
 	node, own := id.node, id.own
 	o.defaults()
-	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1)}
+	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1), timer: time.NewTimer(tick)}
 	t.terms = append(c.Terms(), o.Terms...)
 	if o.Failed != nil {
 		t.reason = reasonOf(o.Failed, node)
@@ -198,7 +199,6 @@ const tick = 50 * time.Millisecond
 // await waits until done holds for all edges. Time in which this process itself did not
 // run, since it was stopped, does not count against anybody.
 func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *consensus.PeerError) error {
-	var timer *time.Timer
 	var waited, passed time.Duration
 	last := time.Now()
 	for {
@@ -206,16 +206,15 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 		if err != nil || ready {
 			return err
 		}
-		if timer == nil {
-			timer = time.NewTimer(tick)
-			defer timer.Stop()
+		if waited == 0 {
+			t.timer.Reset(tick)
 		}
 		select {
 		case <-t.wake:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-timer.C:
-			timer.Reset(tick)
+		case <-t.timer.C:
+			t.timer.Reset(tick)
 		}
 		now := time.Now()
 		passed = min(now.Sub(last), 2*tick)
