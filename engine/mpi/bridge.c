@@ -62,9 +62,14 @@ difalt_links *difalt_links_new(int n) {
 	return l;
 }
 
-int difalt_send(difalt_links *l, int k, const void *p, int n) {
-	l->link[k].length = -1;
-	return MPI_Isend(p, n, MPI_BYTE, l->link[k].peer, 0, l->graph, l->requests + l->n + k);
+static int begin(difalt_links *l) {
+	int err = MPI_SUCCESS;
+	for (int k = 0; k < l->n && err == MPI_SUCCESS; k++) {
+		difalt_link *link = l->link + k;
+		l->open = k;
+		err = MPI_Isend(link->out, link->size, MPI_BYTE, link->peer, 0, l->graph, l->requests + l->n + k);
+	}
+	return err;
 }
 
 /* Begins to receive the frame along link k, if it has come and is not longer than limit. */
@@ -90,7 +95,10 @@ static int take(difalt_links *l, int k, int limit) {
 }
 
 int difalt_exchange(difalt_links *l, int limit, int tries) {
-	int err = MPI_SUCCESS;
+	int err = l->fresh ? begin(l) : MPI_SUCCESS;
+	l->fresh = 0;
+	if (err != MPI_SUCCESS)
+		return err;
 	for (l->open = 0; l->open < 3 * l->n && tries > 0; tries--) {
 		int missing = l->n;
 		for (int k = l->n - 1; k >= 0; k--)

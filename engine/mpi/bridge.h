@@ -18,6 +18,8 @@ typedef struct {
 	int length; /* negative until it has begun to come */
 	int room;   /* bytes at in */
 	void *in;
+	const void *out; /* the frame that goes along it */
+	int size;
 } difalt_link;
 
 typedef struct {
@@ -25,13 +27,11 @@ typedef struct {
 	MPI_Comm graph;
 	difalt_link *link;
 	MPI_Request *requests; /* one each that receives, then one each that sends */
+	int fresh;             /* the exchange has not begun */
 	int open;              /* see difalt_exchange */
 } difalt_links;
 
 difalt_links *difalt_links_new(int n);
-
-/* Begins an exchange along link k. */
-int difalt_send(difalt_links *l, int k, const void *p, int n);
 
 /* Goes on with an exchange for so many tries. Sets open to the first link along which
  * nothing comes yet, or which has failed; when all do, to n plus the first request that is

@@ -60,11 +60,11 @@ type Transport struct {
 	c     *C.difalt_links
 	links []C.difalt_link // of c
 
-	seq   uint64 // of the exchange under way, or the last one
-	begun bool   // Exchange has been called with seq
-	open  bool   // that exchange is not complete
-	err   error  // for good
-	pin   runtime.Pinner
+	seq   uint64           // of the exchange under way, or the last one
+	begun bool             // Exchange has been called with seq
+	open  bool             // that exchange is not complete
+	err   error            // for good
+	pins  []runtime.Pinner // of what a link sends, for as long as it is the same memory
 
 	mu    sync.Mutex
 	wants []int // who has not sent its frame yet
@@ -105,7 +105,7 @@ func (w *World) Connect(ctx context.Context, g *topology.Graph, o Options) (*Tra
 		t.stats = append(t.stats, EdgeStats{Peer: j})
 	}
 	t.c = C.difalt_links_new(C.int(len(t.stats)))
-	t.links = unsafe.Slice(t.c.link, len(t.stats))
+	t.links, t.pins = unsafe.Slice(t.c.link, len(t.stats)), make([]runtime.Pinner, len(t.stats))
 	for k := range t.links {
 		t.links[k].peer = peers[k]
 	}
@@ -165,11 +165,15 @@ func (t *Transport) begin(seq uint64, out [][]byte) error {
 	}
 	t.begun, t.seq, t.open, t.world.pending = true, seq, true, true
 	for k, p := range out {
-		t.pin.Pin(&p[0])
-		if err := check(C.difalt_send(t.c, C.int(k), unsafe.Pointer(&p[0]), C.int(len(p)))); err != nil {
-			return t.failed(k, consensus.Closed, err)
+		l := &t.links[k]
+		if l.length = -1; l.out != unsafe.Pointer(&p[0]) {
+			t.pins[k].Unpin()
+			t.pins[k].Pin(&p[0])
+			l.out = unsafe.Pointer(&p[0])
 		}
+		l.size = C.int(len(p))
 	}
+	t.c.fresh = 1
 	return nil
 }
 
@@ -203,7 +207,6 @@ func (t *Transport) await(ctx context.Context) error {
 
 // finish ends an exchange that is complete.
 func (t *Transport) finish(out [][]byte) {
-	t.pin.Unpin()
 	t.open, t.world.pending = false, false
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -256,6 +259,12 @@ func (t *Transport) Stats() (rounds uint64, edges []EdgeStats) {
 func (t *Transport) Close() error {
 	if t.err == nil {
 		t.err = ErrClosed
+	}
+	for k := range t.pins {
+		if !t.open { // otherwise MPI may still read it
+			t.pins[k].Unpin()
+			t.links[k].out = nil
+		}
 	}
 	return nil
 }
