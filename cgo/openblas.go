@@ -94,8 +94,8 @@ func WorkLen(maxRows, ldx, r int) int {
 	return int(C.difalt_work(C.ptrdiff_t(maxRows), C.ptrdiff_t(ldx), C.ptrdiff_t(r)))
 }
 
-// Tasks is what Step works on. All slices belong to the caller; Step writes B,
-// Grad and Work.
+// Tasks is what Step works on. All slices belong to the caller; Step writes B, Grad,
+// Objective and Work.
 type Tasks struct {
 	D, R int
 
@@ -109,31 +109,39 @@ type Tasks struct {
 	FitFirst, FitRows, GradFirst, GradRows []int
 	MaxRows                                int // largest entry of FitRows and GradRows
 
-	U    []float64 // basis, D x R by columns
-	Ldu  int
-	B    []float64 // coefficients of task t in B[t*R : (t+1)*R]
-	Grad []float64 // gradient, D x R by columns
-	Ldg  int
+	U   []float64 // basis, D x R by columns
+	Ldu int
+	B   []float64 // coefficients of task t in B[t*R : (t+1)*R]
+
+	// Chunk c has tasks Cuts[c] to Cuts[c+1], from Cuts[0] = 0 on, its gradient, D x R by
+	// columns, in Grad[c*Spacing:], and its sum of the squared residuals in Objective[c].
+	Cuts         []int
+	Grad         []float64
+	Ldg, Spacing int
+	Objective    []float64
 
 	Ridge float64
 	Work  []float64 // WorkLen(MaxRows, Ldx, R) entries
 }
 
-// Step does for tasks lo, lo+1, ... below hi
+// Step does for tasks lo, lo+1, ... below hi, of one chunk or more,
 //
-//	b_t   = argmin |X_t U b - y_t|^2 + ridge |b|^2
-//	Grad += X_t' (X_t U b_t - y_t) b_t'
+//	b_t       = argmin |X_t U b - y_t|^2 + ridge |b|^2
+//	Grad      += X_t' (X_t U b_t - y_t) b_t'
+//	Objective += |X_t U b_t - y_t|^2
 //
-// (Alg. 3, lines 7 to 11), and stops at the first task whose least squares has
-// fewer equations than unknowns, nearly dependent columns, or numbers that
-// overflow or are not finite: that one is for package lsq. Step returns the task at
-// which it stopped, or hi, and the sum of the squared residuals of the tasks that
-// it did. It does not allocate. Meanwhile OpenBLAS is held to one thread; the number
-// of threads is restored when no Step runs any more.
-func (s *Tasks) Step(lo, hi int) (next int, objective float64) {
+// (Alg. 3, lines 7 to 11), the sums in each chunk for itself, and stops at the first task
+// whose least squares has fewer equations than unknowns, nearly dependent columns, or
+// numbers that overflow or are not finite: that one is for package lsq. Step returns the
+// task at which it stopped, or hi. It does not allocate. Meanwhile OpenBLAS is held to one
+// thread; the number of threads is restored when no Step runs any more.
+//
+// One call for many chunks is faster than a call for each: Go's scheduler takes a processor
+// away from a thread that is in C for long, and the thread has to get one back in the end.
+func (s *Tasks) Step(lo, hi int) (next int) {
 	s.check(lo, hi)
 	if lo == hi {
-		return lo, 0
+		return lo
 	}
 	args := C.difalt_args{
 		y:          doubles(s.Y),
@@ -143,10 +151,13 @@ func (s *Tasks) Step(lo, hi int) (next int, objective float64) {
 		grad_rows:  ints(s.GradRows),
 		u:          doubles(s.U),
 		b:          doubles(s.B),
+		cuts:       ints(s.Cuts),
 		grad:       doubles(s.Grad),
+		objective:  doubles(s.Objective),
 		work:       doubles(s.Work),
 		ridge:      C.double(s.Ridge),
 		ldx:        C.ptrdiff_t(s.Ldx),
+		spacing:    C.ptrdiff_t(s.Spacing),
 		d:          C.int(s.D),
 		r:          C.int(s.R),
 		ldu:        C.int(s.Ldu),
@@ -159,9 +170,9 @@ func (s *Tasks) Step(lo, hi int) (next int, objective float64) {
 		args.x32 = (*C.float)(unsafe.SliceData(s.X32))
 	}
 	single.take()
-	done := C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi))
+	next = int(C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi)))
 	single.release()
-	return int(done.next), float64(done.objective)
+	return next
 }
 
 // check panics unless C will stay inside the slices.
@@ -177,9 +188,10 @@ func (s *Tasks) check(lo, hi int) {
 	samples := max(len(s.X64), len(s.X32)) / s.Ldx
 	if lo < 0 || hi < lo || len(s.B) < hi*s.R || len(s.Work) < WorkLen(max(s.MaxRows, 1), s.Ldx, s.R) ||
 		min(len(s.FitFirst), len(s.FitRows), len(s.GradFirst), len(s.GradRows)) < hi ||
-		len(s.U) < (s.R-1)*s.Ldu+s.D || len(s.Grad) < (s.R-1)*s.Ldg+s.D {
+		len(s.U) < (s.R-1)*s.Ldu+s.D {
 		panic(short)
 	}
+	s.checkChunks(hi)
 	for t := lo; t < hi; t++ {
 		if s.FitFirst[t] < 0 || s.GradFirst[t] < 0 || s.FitRows[t] < 0 || s.GradRows[t] < 0 ||
 			max(s.FitRows[t], s.GradRows[t]) > s.MaxRows {
@@ -188,6 +200,22 @@ func (s *Tasks) check(lo, hi int) {
 		if end := max(s.FitFirst[t]+s.FitRows[t], s.GradFirst[t]+s.GradRows[t]); end > samples || end > len(s.Y) {
 			panic(short)
 		}
+	}
+}
+
+// checkChunks is what check does for the chunks of tasks below hi.
+func (s *Tasks) checkChunks(hi int) {
+	if len(s.Cuts) == 0 || s.Cuts[0] != 0 || s.Spacing < 0 {
+		panic(badShape)
+	}
+	c := 0
+	for ; c < len(s.Cuts)-1 && s.Cuts[c] < hi; c++ {
+		if s.Cuts[c+1] < s.Cuts[c] {
+			panic(badShape)
+		}
+	}
+	if s.Cuts[c] < hi || len(s.Objective) < c || c > 0 && len(s.Grad) < (c-1)*s.Spacing+(s.R-1)*s.Ldg+s.D {
+		panic(short)
 	}
 }
 

@@ -37,8 +37,11 @@ func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 		}
 	}
 	s.B = guarded(len(rows) * r)
-	s.Grad = guarded(s.Ldg * r)
+	s.Cuts = []int{0, len(rows) / 3, len(rows) / 3, len(rows)} // one chunk is empty
+	s.Spacing = s.Ldg*r + 8
+	s.Grad, s.Objective = guarded(2*s.Spacing+s.Ldg*r), guarded(3)
 	clear(s.Grad)
+	clear(s.Objective)
 	s.Work = guarded(WorkLen(s.MaxRows, s.Ldx, r))
 	return s
 }
@@ -77,6 +80,29 @@ func (s *Tasks) x(first, n int) *mat.Dense {
 		}
 	}
 	return m
+}
+
+// sums returns gradient and objective of all chunks, and checks those of the first.
+func (s *Tasks) sums(t *testing.T) (grad []float64, objective float64) {
+	t.Helper()
+	first := *s
+	first.FitRows = s.FitRows[:s.Cuts[1]]
+	if len(first.FitRows) > 0 {
+		_, want, of := reference(&first)
+		y := s.Y[:s.FitFirst[s.Cuts[1]]]
+		yy := floats.Dot(y, y)
+		near(t, "objective of the first chunk", s.Objective[0], of, yy)
+		for j := range s.R {
+			for k := range s.D {
+				near(t, "gradient of the first chunk", s.Grad[j*s.Ldg+k], want.At(k, j), mat.Norm(want, 2)+1e-6*yy)
+			}
+		}
+	}
+	grad = slices.Clone(s.Grad[:s.Ldg*s.R])
+	for c := 1; c < 3; c++ {
+		floats.Add(grad, s.Grad[c*s.Spacing:][:len(grad)])
+	}
+	return grad, floats.Sum(s.Objective)
 }
 
 // reference computes coefficients, gradient and objective with dense matrices.
@@ -142,7 +168,8 @@ func TestStep(t *testing.T) {
 			if c.split {
 				s.FitRows, s.GradFirst, s.GradRows = halves(s.FitFirst, s.FitRows)
 			}
-			next, objective := s.Step(0, len(c.rows))
+			next := s.Step(0, len(c.rows))
+			sum, objective := s.sums(t)
 			if next != len(c.rows) {
 				t.Fatalf("stopped at task %d of %d", next, len(c.rows))
 			}
@@ -158,13 +185,13 @@ func TestStep(t *testing.T) {
 			size = mat.Norm(grad, 2) + 1e-6*yy // it is zero where n_t = r
 			for j := range s.R {
 				for k := range s.D {
-					near(t, "gradient", s.Grad[j*s.Ldg+k], grad.At(k, j), size)
+					near(t, "gradient", sum[j*s.Ldg+k], grad.At(k, j), size)
 				}
 				for k := s.D; k < s.Ldg; k++ {
-					near(t, "padding of the gradient", s.Grad[j*s.Ldg+k], 0, 0)
+					near(t, "padding of the gradient", sum[j*s.Ldg+k], 0, 0)
 				}
 			}
-			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Grad, "Work": s.Work} {
+			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Grad, "Objective": s.Objective, "Work": s.Work} {
 				if x[:len(x)+1][len(x)] != guard {
 					t.Errorf("wrote beyond %s", name)
 				}
@@ -219,16 +246,17 @@ func TestStepStops(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := problem([]int{20, 20, 20, 20}, 30, 4, 2, false, 3)
 			c.spoil(s)
-			next, objective := s.Step(0, 4)
+			next := s.Step(0, 4)
 			if next != 2 {
 				t.Fatalf("stopped at task %d, want 2", next)
 			}
 			done := *s
 			done.FitRows = s.FitRows[:2]
 			_, grad, want := reference(&done)
+			sum, objective := s.sums(t)
 			near(t, "objective", objective, want, want)
-			near(t, "gradient", s.Grad[0], grad.At(0, 0), mat.Norm(grad, 2))
-			if next, _ = s.Step(3, 4); next != 4 {
+			near(t, "gradient", sum[0], grad.At(0, 0), mat.Norm(grad, 2))
+			if next = s.Step(3, 4); next != 4 {
 				t.Errorf("task 3 stopped at %d", next)
 			}
 		})

@@ -130,44 +130,55 @@ static int solve(const difalt_args *s, const scratch *k, double *b, const double
 	return trusted(b, r, lo, hi, ymax);
 }
 
-// flush adds the products v_t b_t' of the held tasks before t to the gradient.
-static void flush(const difalt_args *s, const scratch *k, ptrdiff_t t, int held) {
+// flush adds the products v_t b_t' of the held tasks before t to a gradient.
+static void flush(const difalt_args *s, const scratch *k, double *grad, ptrdiff_t t, int held) {
 	if (held == 0) return;
 	cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, s->d, s->r, held,
-	            1, k->v, (int)s->ldx, s->b + (t - held) * s->r, s->r, 1, s->grad, s->ldg);
+	            1, k->v, (int)s->ldx, s->b + (t - held) * s->r, s->r, 1, grad, s->ldg);
 }
 
-difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
-	scratch k;
-	carve(&k, s.work, s.max_rows, s.ldx, s.r);
+// chunk does the tasks lo, lo+1, ... below hi of one chunk, as difalt_step does.
+static ptrdiff_t chunk(const difalt_args *s, const scratch *k, double *grad, double *objective, ptrdiff_t lo, ptrdiff_t hi) {
 	int held = 0;
-	double objective = 0;
 	ptrdiff_t t;
 	for (t = lo; t < hi; t++) {
-		int n = (int)s.fit_rows[t];
-		const double *x = samples(&s, &k, s.fit_first[t], n);
-		double *b = s.b + t * s.r;
-		if (n == 0 || (s.ridge == 0 && n < s.r)) break;
-		mul_basis(&s, &k, x, n);
-		if (!solve(&s, &k, b, s.y + s.fit_first[t], n)) break;
-		if (s.grad_first[t] != s.fit_first[t] || s.grad_rows[t] != n) {
-			n = (int)s.grad_rows[t];
-			x = samples(&s, &k, s.grad_first[t], n);
-			mul_basis(&s, &k, x, n);
+		int n = (int)s->fit_rows[t];
+		const double *x = samples(s, k, s->fit_first[t], n);
+		double *b = s->b + t * s->r;
+		if (n == 0 || (s->ridge == 0 && n < s->r)) break;
+		mul_basis(s, k, x, n);
+		if (!solve(s, k, b, s->y + s->fit_first[t], n)) break;
+		if (s->grad_first[t] != s->fit_first[t] || s->grad_rows[t] != n) {
+			n = (int)s->grad_rows[t];
+			x = samples(s, k, s->grad_first[t], n);
+			mul_basis(s, k, x, n);
 		}
-		memcpy(k.e, s.y + s.grad_first[t], n * sizeof *k.e);
-		cblas_dgemv(CblasColMajor, CblasNoTrans, n, s.r, 1, k.a, s.max_rows, b, 1, -1, k.e, 1);
-		objective += cblas_ddot(n, k.e, 1, k.e, 1);
-		double *v = k.v + held * s.ldx;
-		memset(v, 0, s.d * sizeof *v); // BLAS leaves it alone when n is 0
-		cblas_dgemv(CblasColMajor, CblasNoTrans, s.d, n, 1, x, (int)s.ldx, k.e, 1, 1, v, 1);
+		memcpy(k->e, s->y + s->grad_first[t], n * sizeof *k->e);
+		cblas_dgemv(CblasColMajor, CblasNoTrans, n, s->r, 1, k->a, s->max_rows, b, 1, -1, k->e, 1);
+		*objective += cblas_ddot(n, k->e, 1, k->e, 1);
+		double *v = k->v + held * s->ldx;
+		memset(v, 0, s->d * sizeof *v); // BLAS leaves it alone when n is 0
+		cblas_dgemv(CblasColMajor, CblasNoTrans, s->d, n, 1, x, (int)s->ldx, k->e, 1, 1, v, 1);
 		if (++held == BATCH) {
-			flush(&s, &k, t + 1, held);
+			flush(s, k, grad, t + 1, held);
 			held = 0;
 		}
 	}
-	flush(&s, &k, t, held);
-	return (difalt_result){t, objective};
+	flush(s, k, grad, t, held);
+	return t;
+}
+
+ptrdiff_t difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
+	scratch k;
+	carve(&k, s.work, s.max_rows, s.ldx, s.r);
+	ptrdiff_t c = 0;
+	while (lo < hi) {
+		while (s.cuts[c + 1] <= lo) c++;
+		const ptrdiff_t end = s.cuts[c + 1] < hi ? s.cuts[c + 1] : hi;
+		lo = chunk(&s, &k, s.grad + c * s.spacing, s.objective + c, lo, end);
+		if (lo < end) break;
+	}
+	return lo;
 }
 
 #endif

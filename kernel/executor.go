@@ -64,15 +64,20 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	return e
 }
 
-// each calls f for the chunks of a worker.
-func (e *Executor) each(worker int, f func(*Group, *chunk, *Basis, float64, *Workspace)) {
+// each calls f for the chunks of a worker: for those that are left of a group, of which f
+// does the first or more.
+func (e *Executor) each(worker int, f func(g *Group, first, last int, u *Basis, ridge float64, ws *Workspace) int) {
 	ws := e.ws[worker]
 	ws.begin()
-	for i := e.first[worker]; i < e.first[worker+1]; i++ {
-		g, c := e.groups[e.jobs[i].group], &e.groups[e.jobs[i].group].chunks[e.jobs[i].chunk]
+	for i, end := e.first[worker], e.first[worker+1]; i < end; {
+		g, first := e.groups[e.jobs[i].group], e.jobs[i].chunk
+		last := min(len(g.chunks), first+end-i) - 1
 		ws.schedule = e.tuning.schedule(i)
-		f(g, c, e.u[e.jobs[i].group], e.ridge, ws)
-		e.tuning.record(i, c.elapsed)
+		done := f(g, first, last, e.u[e.jobs[i].group], e.ridge, ws)
+		for _, c := range g.chunks[first : first+done] {
+			e.tuning.record(i, c.elapsed)
+			i++
+		}
 	}
 }
 

@@ -30,6 +30,11 @@ type Group struct {
 	grad   *Tasks // samples of the gradient (Alg. 3, line 11)
 	chunks []chunk
 
+	// For OpenBLAS, which does many chunks at once: their gradients one after the other,
+	// the first of which is Grad, their objectives, and the tasks where they begin and end.
+	sums, objectives []float64
+	cuts             []int
+
 	reduced   *reduced // of Reduce, else nil
 	anchoring bool     // the next step is an anchor
 }
@@ -52,7 +57,6 @@ func NewGroup(tasks *Tasks, r int) *Group {
 	g := &Group{
 		B:      make([]float64, tasks.Len()*r),
 		Status: make([]lsq.Status, tasks.Len()),
-		Grad:   NewBasis(tasks.d, r),
 		r:      r,
 		fit:    tasks,
 		grad:   tasks,
@@ -89,8 +93,8 @@ func (g *Group) Tasks() *Tasks { return g.fit }
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
 	ws.begin()
-	for i := range g.chunks {
-		g.step(&g.chunks[i], u, ridge, ws)
+	for i := 0; i < len(g.chunks); {
+		i += g.step(i, len(g.chunks)-1, u, ridge, ws)
 	}
 	for j := range g.r {
 		g.reduce(j)
@@ -113,7 +117,7 @@ func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
 	ws.begin()
 	for i := range g.chunks {
-		g.minimize(&g.chunks[i], u, ridge, ws)
+		g.minimize(i, i, u, ridge, ws)
 	}
 	g.collect()
 }
@@ -148,7 +152,7 @@ const (
 // chunkCount returns into how many chunks to divide the tasks.
 func (g *Group) chunkCount() int {
 	tasks := g.fit.Len()
-	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*len(g.Grad.data)), 1), maxChunks, max(tasks, 1))
+	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*blas.Stride(g.fit.d)*g.r), 1), maxChunks, max(tasks, 1))
 	if tasks >= share*batch {
 		n = max(n/share*share, share)
 	}
@@ -158,7 +162,7 @@ func (g *Group) chunkCount() int {
 // cut divides the tasks into chunks of about equal numbers of samples.
 func (g *Group) cut() {
 	n := g.chunkCount()
-	g.chunks = make([]chunk, 0, n)
+	g.chunks, g.cuts = make([]chunk, 0, n), []int{0}
 	lo, done := 0, 0
 	for c := 1; c <= n; c++ {
 		hi := lo
@@ -169,27 +173,35 @@ func (g *Group) cut() {
 		if hi == lo && (c < n || len(g.chunks) > 0) {
 			continue
 		}
-		k := chunk{lo: lo, hi: hi, grad: g.Grad}
-		if len(g.chunks) > 0 {
-			k.grad = NewBasis(g.Grad.d, g.r)
-		}
-		g.chunks = append(g.chunks, k)
+		g.chunks, g.cuts = append(g.chunks, chunk{lo: lo, hi: hi}), append(g.cuts, hi)
 		lo = hi
 	}
+	d := g.fit.d
+	stride := blas.Stride(d)
+	size := stride * g.r
+	g.sums, g.objectives = alignedFloat64(len(g.chunks)*size), make([]float64, len(g.chunks))
+	for c := range g.chunks {
+		g.chunks[c].grad = &Basis{d: d, r: g.r, stride: stride, data: g.sums[c*size:][:size:size]}
+	}
+	g.Grad = g.chunks[0].grad
 }
 
-// step runs Alg. 3, lines 7 to 11, for the tasks of one chunk.
-func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace) {
-	start := time.Now()
+// step runs Alg. 3, lines 7 to 11, for the tasks of chunks first to last, or some of them.
+// It returns for how many.
+func (g *Group) step(first, last int, u *Basis, ridge float64, ws *Workspace) int {
+	if g.reduced == nil && g.stepOpenBLAS(first, last, u, ridge, ws) {
+		return last - first + 1
+	}
+	start, c := time.Now(), &g.chunks[first]
 	clear(c.grad.data)
 	c.objective = 0
-	switch {
-	case g.reads16():
+	if g.reads16() {
 		g.stepReduced(c, u, ridge, ws)
-	case g.anchoring || !g.stepOpenBLAS(c, u, ridge, ws):
+	} else {
 		g.stepTiles(c, c.lo, c.hi, u, ridge, ws)
 	}
 	c.elapsed = time.Since(start)
+	return 1
 }
 
 // stepTiles adds the tasks lo to hi of a chunk to its gradient and objective.
@@ -241,9 +253,10 @@ func (s *batchSum) done(t, hi int) {
 	s.first, s.held = t+1, 0
 }
 
-// minimize runs Alg. 3, lines 7 and 8, for the tasks of one chunk.
-func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
-	start := time.Now()
+// minimize runs Alg. 3, lines 7 and 8, for the tasks of the first of some chunks, and
+// returns for how many.
+func (g *Group) minimize(first, _ int, u *Basis, ridge float64, ws *Workspace) int {
+	start, c := time.Now(), &g.chunks[first]
 	c.objective = 0
 	ws.load(u)
 	for t := c.lo; t < c.hi; t++ {
@@ -254,6 +267,7 @@ func (g *Group) minimize(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		c.objective += blas.Residual(ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t), ws.e)
 	}
 	c.elapsed = time.Since(start)
+	return 1
 }
 
 // solve returns b_t of task t, X_t U being in ws.a.

@@ -6,9 +6,9 @@ func library() string { return "" }
 
 func useOpenBLAS() bool { return false }
 
-// stepOpenBLAS does the tasks of a chunk with OpenBLAS and reports whether it did;
+// stepOpenBLAS does the tasks of chunks with OpenBLAS and reports whether it did;
 // this build has no OpenBLAS.
-func (g *Group) stepOpenBLAS(*chunk, *Basis, float64, *Workspace) bool { return false }
+func (g *Group) stepOpenBLAS(int, int, *Basis, float64, *Workspace) bool { return false }
 
 // openBLASWork returns the scratch memory of stepOpenBLAS.
 func openBLASWork(maxSamples, d, r int) []float64 { return nil }

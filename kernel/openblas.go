@@ -3,6 +3,8 @@
 package kernel
 
 import (
+	"time"
+
 	openblas "github.com/difalt/difalt/cgo"
 	"github.com/difalt/difalt/kernel/blas"
 )
@@ -17,13 +19,20 @@ func useOpenBLAS() bool {
 	return true
 }
 
-// stepOpenBLAS does the tasks of a chunk with OpenBLAS and reports whether it did.
-// Tasks whose least squares needs more than a QR factorisation are left to the
-// tiles, so that every status and every minimum-norm solution is theirs.
-func (g *Group) stepOpenBLAS(c *chunk, u *Basis, ridge float64, ws *Workspace) bool {
+// stepOpenBLAS does the tasks of chunks first to last with OpenBLAS, in one call, and
+// reports whether it did. Tasks whose least squares needs more than a QR factorisation
+// are left to the tiles, so that every status and every minimum-norm solution is theirs.
+func (g *Group) stepOpenBLAS(first, last int, u *Basis, ridge float64, ws *Workspace) bool {
 	if !preferOpenBLAS(max(g.fit.maxRows, g.grad.maxRows), g.r) {
 		return false
 	}
+	start := time.Now()
+	chunks := g.chunks[first : last+1]
+	for i := range chunks {
+		clear(chunks[i].grad.data)
+		g.objectives[first+i] = 0
+	}
+	hi := g.cuts[last+1]
 	s := openblas.Tasks{
 		D: u.d, R: g.r,
 		X64: g.fit.x64, X32: g.fit.x32, Ldx: g.fit.stride, Y: g.fit.y,
@@ -32,19 +41,27 @@ func (g *Group) stepOpenBLAS(c *chunk, u *Basis, ridge float64, ws *Workspace) b
 		MaxRows: max(g.fit.maxRows, g.grad.maxRows),
 		U:       u.data, Ldu: u.stride,
 		B:    g.B,
-		Grad: c.grad.data, Ldg: c.grad.stride,
-		Ridge: ridge,
-		Work:  ws.openBLAS,
+		Cuts: g.cuts,
+		Grad: g.sums, Ldg: g.Grad.stride, Spacing: len(g.Grad.data),
+		Objective: g.objectives,
+		Ridge:     ridge,
+		Work:      ws.openBLAS,
 	}
-	for t := c.lo; t < c.hi; {
-		next, objective := s.Step(t, c.hi)
-		c.objective += objective
+	for t, c := g.cuts[first], first; t < hi; t++ {
+		next := s.Step(t, hi)
 		clear(g.Status[t:next]) // lsq.OK
-		if next < c.hi {
-			g.stepTiles(c, next, next+1, u, ridge, ws)
-			next++
+		if t = next; t < hi {
+			for g.cuts[c+1] <= t {
+				c++
+			}
+			rest := chunk{grad: g.chunks[c].grad}
+			g.stepTiles(&rest, t, t+1, u, ridge, ws)
+			g.objectives[c] += rest.objective
 		}
-		t = next
+	}
+	for i := range chunks {
+		chunks[i].objective = g.objectives[first+i]
+		chunks[i].elapsed = time.Since(start) / time.Duration(len(chunks))
 	}
 	return true
 }
