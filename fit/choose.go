@@ -132,7 +132,7 @@ func (f *fitter) contend(ctx context.Context, none *point, rank int, best float6
 		if err != nil {
 			return nil, err
 		}
-		info, err := f.evidence.information(ctx, pt)
+		info, err := f.evidence.observed(ctx, pt)
 		if err != nil {
 			return nil, err
 		}

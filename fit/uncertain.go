@@ -2,13 +2,11 @@ package fit
 
 import (
 	"context"
-	"math"
 
 	"github.com/difalt/difalt/internal/mixed"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -39,7 +37,21 @@ func jointly(w, r int) bool { return w*r <= mostJoint }
 // assemble returns the information of sums of inform, in a matrix of at least its order.
 func assemble(sum []float64, w, r, order int) *mat.SymDense {
 	info := mat.NewSymDense(order, nil)
-	at := 0
+	at := assembleLoadings(sum, w, r, info)
+	for k := range w * r {
+		info.SetSym(k, w*r, sum[at+k])
+		info.SetSym(k, w*r+1, sum[at+w*r+k])
+	}
+	at += 2 * w * r
+	info.SetSym(w*r, w*r, sum[at])
+	info.SetSym(w*r, w*r+1, sum[at+1])
+	info.SetSym(w*r+1, w*r+1, sum[at+2])
+	return info
+}
+
+// assembleLoadings sets what a matrix says about the loadings by sums over the blocks of columns, and returns how many
+// numbers these have.
+func assembleLoadings(sum []float64, w, r int, info *mat.SymDense) (at int) {
 	for a := range r {
 		for b := a; b < r; b++ {
 			if a != b && !jointly(w, r) {
@@ -53,25 +65,20 @@ func assemble(sum []float64, w, r, order int) *mat.SymDense {
 			}
 		}
 	}
-	for k := range w * r {
-		info.SetSym(k, w*r, sum[at+k])
-		info.SetSym(k, w*r+1, sum[at+w*r+k])
-	}
-	at += 2 * w * r
-	info.SetSym(w*r, w*r, sum[at])
-	info.SetSym(w*r, w*r+1, sum[at+1])
-	info.SetSym(w*r+1, w*r+1, sum[at+2])
-	return info
+	return at
 }
 
-// informationLen is the number of entries that sums of the information have.
-func informationLen(w, r int) int {
-	n := r*w*(w+1)/2 + 2*w*r + 3
+// loadingsLen is the number of entries that sums over the blocks of columns have.
+func loadingsLen(w, r int) int {
+	n := r * w * (w + 1) / 2
 	if jointly(w, r) {
 		n += r * (r - 1) / 2 * w * w
 	}
 	return n
 }
+
+// informationLen is the number of entries that sums of the information have.
+func informationLen(w, r int) int { return loadingsLen(w, r) + 2*w*r + 3 }
 
 // firstOf is the first entry of row i that is sent: of a symmetric block, on the diagonal, only
 // its upper triangle.
@@ -134,44 +141,6 @@ func curvature(g []float64, pt *point, w int) []float64 {
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, mixed.Square(g, w), mixed.Square(pt.cover, w), 0, mixed.Square(gc, w))
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, mixed.Square(gc, w), mixed.Square(g, w), 1, mixed.Square(a, w))
 	return a
-}
-
-// occam returns what the evidence loses since the loadings are not known but estimated, by
-// Laplace's approximation under their own prior (MacKay 1992): log det(I + information) in
-// units of that prior; and how many entries of every column the data determine.
-func occam(info *mat.SymDense, scale []float64, w int) (penalty float64, determined []float64) {
-	n := w * len(scale)
-	if n == 0 {
-		return 0, nil
-	}
-	h := make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			h[i*n+j] = info.At(i, j) * math.Sqrt(scale[i/w]*scale[j/w])
-		}
-		h[i*n+i] += 1 + 1e-9
-	}
-	chol, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: h, Uplo: blas.Upper})
-	if !ok {
-		return math.Inf(1), make([]float64, len(scale))
-	}
-	for i := range n {
-		penalty += 2 * math.Log(h[i*n+i])
-	}
-	lapack64.Potri(chol)
-	determined = make([]float64, len(scale))
-	for i := range n {
-		determined[i/w] += 1 - h[i*n+i]
-	}
-	return penalty, determined
-}
-
-// spent returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
-// the data determine takes a degree of freedom, as a coefficient of a regression does. At most 2.
-func (f *fitter) spent(info *mat.SymDense, pt *point) float64 {
-	_, determined := occam(info, pt.scale, pt.W)
-	all := max(float64(f.total-1), 1)
-	return all / max(all-floats.Sum(determined), all/2)
 }
 
 // uncertainty returns the covariance of the loadings, by columns, and of the logarithms of
