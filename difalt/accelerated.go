@@ -3,15 +3,10 @@ package difalt
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
-	gblas "gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // accelerated is Accelerated and AcceleratedTracking: Anderson acceleration (Anderson,
@@ -59,32 +54,8 @@ type accelerated struct {
 	adapt, extrapolate func(worker int) // stored, so that calling them does not allocate
 }
 
-// An anderson is what a node remembers. Slots of dl and dg, columns, are filled in turn;
-// there is one more than the memory, which an iteration writes before it is known to
-// succeed. All columns are used at once, since they come from memory and not from a cache;
-// those that do not count have a coefficient of zero.
-type anderson struct {
-	l, lastL, g, lastG []float64 // the former two behind the columns of dl
-	dl, dg             blas.Matrix
-	products           []float64 // the row of M that is new, v, |l|^2
-	m                  []float64 // agreed M, by slots
-	norms              []float64 // the agreed |l| of the last iterations
-	norm               float64   // of this one
-	filled, next       int       // slots that count, and the one to write
-	known              bool      // lastL and lastG are
-	swapped            bool      // l is behind lastL
-
-	slots              []int     // in use in this iteration, the newest first
-	inner              []float64 // of the columns of dl with the newest, and with l
-	correction, rr, qr []float64
-	chol, c            []float64 // of solve
-	weights            []float64 // c by slots
-}
-
 const (
-	regularization = 1e-10 // of M, relative to its trace
-	restartAt      = 2     // the norm of l over its least
-	longest        = 2     // correction, relative to that norm
+	longest = 2 // correction, relative to the norm of l
 	// A rise of the objective by less than this part of itself and of the sum of y^2 is
 	// none.
 	rise = 1e-9
@@ -114,20 +85,10 @@ func newAccelerated(s *Solver, t *tracker) *accelerated {
 	if s.o.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}
-	size, r, slots := len(s.u[0].Data()), s.o.Rank, m.memory+1
 	for range s.u {
-		n := &anderson{
-			m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots), weights: make([]float64, slots),
-			rr: make([]float64, r*r), qr: make([]float64, len(s.qrWork[0])), slots: make([]int, 0, slots), norms: make([]float64, 0, slots),
-			inner: make([]float64, 2*slots),
-		}
-		for _, v := range []*[]float64{&n.g, &n.lastG, &n.correction} {
-			*v = make([]float64, size)
-		}
-		n.dl, n.dg = columnsOf(size, slots, 2), columnsOf(size, slots, 0)
-		n.l, n.lastL = column(n.dl, slots), column(n.dl, slots+1)
+		n := newAnderson(len(s.u[0].Data()), s.o.Rank, m.memory, len(s.qrWork[0]))
 		m.nodes = append(m.nodes, n)
-		sent := make([]float64, m.entries+2*m.memory+1)
+		sent := make([]float64, m.entries+productsLen(m.memory))
 		n.products = sent[m.entries:]
 		if m.exact {
 			sent = sent[:m.entries]
@@ -139,14 +100,6 @@ func newAccelerated(s *Solver, t *tracker) *accelerated {
 	m.reset()
 	return m
 }
-
-// columnsOf returns a matrix of so many columns, with room for further ones behind it.
-func columnsOf(rows, columns, further int) blas.Matrix {
-	stride := blas.Stride(rows)
-	return blas.Matrix{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, (columns+further)*stride)}
-}
-
-func column(a blas.Matrix, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
 
 func (m *accelerated) combine(ctx context.Context, s *Solver) error {
 	if m.entries > 0 {
@@ -199,32 +152,7 @@ func (m *accelerated) adaptNode(s *Solver, i int) {
 	case m.coded:
 		floats.Sub(s.z[i].Data(), s.u[i].Data())
 	case !m.exact:
-		m.multiply(m.nodes[i], s.z[i], s.u[i])
-	}
-}
-
-// multiply sets l = z - u and its inner products.
-func (m *accelerated) multiply(n *anderson, z, u *kernel.Basis) {
-	products := n.products
-	floats.SubTo(n.l, z.Data(), u.Data())
-	clear(products)
-	products[2*m.memory] = floats.Dot(n.l, n.l)
-	n.slots = n.slots[:0]
-	if !n.known {
-		return
-	}
-	floats.SubTo(column(n.dl, n.next), n.l, n.lastL)
-	slots := m.memory + 1
-	behind := slots - n.next // l, from the newest
-	if n.swapped {
-		behind++
-	}
-	newest := blas.Matrix{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
-	blas.GemmTN(n.dl, newest, blas.Matrix{Rows: slots, Cols: 2, Stride: slots, Data: n.inner})
-	for a := range min(n.filled+1, m.memory) {
-		slot := (n.next - a + slots) % slots
-		n.slots = append(n.slots, slot)
-		products[a], products[m.memory+a] = n.inner[slot], n.inner[slots+slot]
+		m.nodes[i].multiply(s.z[i], s.u[i])
 	}
 }
 
@@ -232,32 +160,23 @@ func (m *accelerated) multiply(n *anderson, z, u *kernel.Basis) {
 // what becomes the next U.
 func (m *accelerated) extrapolateNode(s *Solver, i int) {
 	n, z := m.nodes[i], s.z[i]
-	products := n.products
 	if m.coded {
 		floats.Add(z.Data(), s.u[i].Data())
 	}
 	z.Orthonormalize(n.rr, n.qr)
 	if m.exact {
-		m.multiply(n, z, s.u[i])
+		n.multiply(z, s.u[i])
 	}
 	copy(n.g, z.Data())
-	n.norm = math.Sqrt(max(products[2*m.memory], 0))
+	n.norm = math.Sqrt(max(n.products[2*m.memory], 0))
 	if !n.known {
 		return
 	}
 	floats.SubTo(column(n.dg, n.next), n.g, n.lastG)
-	slots := m.memory + 1
-	for a, slot := range n.slots {
-		n.m[n.next*slots+slot], n.m[slot*slots+n.next] = products[a], products[a]
-	}
-	if s.iteration < plainFirst || !n.solve(slots, products[m.memory:]) {
+	n.keepProducts()
+	if s.iteration < plainFirst || !n.correct() {
 		return
 	}
-	clear(n.weights)
-	for a, slot := range n.slots {
-		n.weights[slot] = n.c[a]
-	}
-	blas.GemvN(n.dg, n.weights, n.correction)
 	scale := 1.0
 	if length := math.Sqrt(floats.Dot(n.correction, n.correction)); length > longest*n.norm {
 		scale = longest * n.norm / length
@@ -265,61 +184,17 @@ func (m *accelerated) extrapolateNode(s *Solver, i int) {
 	floats.AddScaledTo(z.Data(), n.g, -scale, n.correction)
 }
 
-// solve computes c = (M + 1e-10 tr(M) I)^-1 v for the slots in use, and reports whether
-// that exists.
-func (n *anderson) solve(width int, v []float64) bool {
-	k, trace := len(n.slots), 0.0
-	for a, slot := range n.slots {
-		for b, other := range n.slots {
-			n.chol[a*k+b] = n.m[slot*width+other]
-		}
-		trace += n.chol[a*k+a]
-		n.c[a] = v[a]
-	}
-	for a := range k {
-		n.chol[a*k+a] += regularization * trace
-	}
-	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: gblas.Upper})
-	if !ok || !(trace > 0) {
-		return false
-	}
-	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c})
-	return true
-}
-
 func (m *accelerated) commit(s *Solver) {
 	m.begun = true
 	m.scaled.takeOver(s, m.sent, m.entries)
 	for _, n := range m.nodes {
-		if n.known {
-			n.filled = min(n.filled+1, m.memory)
-			n.next = (n.next + 1) % (m.memory + 1)
-		}
-		n.l, n.lastL, n.g, n.lastG, n.known = n.lastL, n.l, n.lastG, n.g, true
-		n.swapped = !n.swapped
-		least := math.Inf(1)
-		for _, v := range n.norms {
-			least = min(least, v)
-		}
-		if n.norm > restartAt*least {
-			n.forget()
-		}
-		if len(n.norms) == m.memory {
-			n.norms = slices.Delete(n.norms, 0, 1)
-		}
-		n.norms = append(n.norms, n.norm)
+		n.commit()
 	}
 	if s.watch.telling == s.iteration {
 		for i, n := range m.nodes {
 			copy(m.tried[i].Data(), n.lastG)
 		}
 	}
-}
-
-// forget empties the memory, but for the last l and g.
-func (n *anderson) forget() {
-	n.filled = 0
-	n.norms = n.norms[:0]
 }
 
 // hear guards against a rise of the objective of all nodes, of which all hear together.
@@ -389,84 +264,6 @@ func (m *accelerated) reset() {
 		n.next = 0
 		clear(n.dl.Data) // of a run that has diverged they may not be finite
 		clear(n.dg.Data)
-	}
-}
-
-func (m *accelerated) save(i int) NodeState {
-	n := m.nodes[i]
-	if !m.begun {
-		return NodeState{}
-	}
-	state := NodeState{Anderson: &AndersonState{
-		Known: n.known, Floor: m.floor,
-		L: slices.Clone(n.lastL), G: slices.Clone(n.lastG), M: slices.Clone(n.m), Norms: slices.Clone(n.norms),
-		Filled: n.filled, Next: n.next, Lowest: known(m.lowest),
-		Safe: slices.Clone(m.safe[i].Data()), Tried: slices.Clone(m.tried[i].Data()),
-	}}
-	for k := range n.dl.Cols {
-		state.Anderson.DL = append(state.Anderson.DL, slices.Clone(column(n.dl, k)))
-		state.Anderson.DG = append(state.Anderson.DG, slices.Clone(column(n.dg, k)))
-	}
-	if m.entries > 0 {
-		state.P = slices.Clone(m.scaled.nodes[i].p)
-	}
-	if t := m.scaled.tracker; t != nil {
-		state.Anderson.Waiting = t.waiting
-		state.Tracked, state.Previous = slices.Clone(t.sum[i].Data()), slices.Clone(t.previous[i].Data())
-	}
-	return state
-}
-
-func (m *accelerated) fits(state *NodeState) bool {
-	if state.empty() {
-		return true
-	}
-	a, n, size := state.Anderson, m.nodes[0], len(m.nodes[0].l)
-	if a == nil || len(a.DL) != n.dl.Cols || len(a.DG) != n.dg.Cols || len(a.M) != len(n.m) || len(a.Norms) > m.memory ||
-		a.Filled < 0 || a.Filled > m.memory || a.Next < 0 || a.Next > m.memory || len(state.P) != m.entries {
-		return false
-	}
-	for _, v := range slices.Concat(a.DL, a.DG, [][]float64{a.L, a.G, a.Safe, a.Tried}) {
-		if len(v) != size {
-			return false
-		}
-	}
-	tracked := 0
-	if m.scaled.tracker != nil {
-		tracked = size
-	}
-	return len(state.Tracked) == tracked && len(state.Previous) == tracked
-}
-
-func (m *accelerated) restore(i int, state *NodeState) {
-	n, a := m.nodes[i], state.Anderson
-	n.forget()
-	if m.begun = a != nil; !m.begun {
-		m.reset()
-		return
-	}
-	n.known = a.Known
-	m.floor = a.Floor
-	copy(n.lastL, a.L)
-	copy(n.lastG, a.G)
-	copy(n.m, a.M)
-	n.norms = append(n.norms, a.Norms...)
-	n.filled, n.next = a.Filled, a.Next
-	for k := range n.dl.Cols {
-		copy(column(n.dl, k), a.DL[k])
-		copy(column(n.dg, k), a.DG[k])
-	}
-	copy(m.safe[i].Data(), a.Safe)
-	copy(m.tried[i].Data(), a.Tried)
-	if m.lowest = math.Inf(1); a.Lowest != nil {
-		m.lowest = *a.Lowest
-	}
-	copy(m.scaled.nodes[i].p, state.P)
-	m.scaled.shared = m.entries > 0
-	if t := m.scaled.tracker; t != nil {
-		copy(t.sum[i].Data(), state.Tracked)
-		copy(t.previous[i].Data(), state.Previous)
-		t.waiting = a.Waiting
 	}
 }
 

@@ -1,0 +1,164 @@
+package difalt
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// An anderson is what a node remembers. Slots of dl and dg, columns, are filled in turn;
+// there is one more than the memory, which an iteration writes before it is known to
+// succeed. All columns are used at once, since they come from memory and not from a cache;
+// those that do not count have a coefficient of zero.
+type anderson struct {
+	memory             int
+	l, lastL, g, lastG []float64 // the former two behind the columns of dl
+	dl, dg             blas.Matrix
+	products           []float64 // the row of M that is new, v, |l|^2
+	m                  []float64 // agreed M, by slots
+	norms              []float64 // the agreed |l| of the last iterations
+	norm               float64   // of this one
+	filled, next       int       // slots that count, and the one to write
+	known              bool      // lastL and lastG are
+	swapped            bool      // l is behind lastL
+
+	slots              []int     // in use in this iteration, the newest first
+	inner              []float64 // of the columns of dl with the newest, and with l
+	correction, rr, qr []float64
+	chol, c            []float64 // of solve
+	weights            []float64 // c by slots
+}
+
+const (
+	regularization = 1e-10 // of M, relative to its trace
+	restartAt      = 2     // the norm of l over its least
+)
+
+// newAnderson returns an empty memory of bases of so many numbers; its products are the caller's to set, of productsLen.
+func newAnderson(size, rank, memory, qrWork int) *anderson {
+	slots := memory + 1
+	n := &anderson{
+		memory: memory, m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
+		weights: make([]float64, slots), rr: make([]float64, rank*rank), qr: make([]float64, qrWork), slots: make([]int, 0, slots),
+		norms: make([]float64, 0, slots), inner: make([]float64, 2*slots),
+		dl: columnsOf(size, slots, 2), dg: columnsOf(size, slots, 0),
+	}
+	for _, v := range []*[]float64{&n.g, &n.lastG, &n.correction} {
+		*v = make([]float64, size)
+	}
+	n.l, n.lastL = column(n.dl, slots), column(n.dl, slots+1)
+	return n
+}
+
+// productsLen is the number of products of a node.
+func productsLen(memory int) int { return 2*memory + 1 }
+
+// columnsOf returns a matrix of so many columns, with room for further ones behind it.
+func columnsOf(rows, columns, further int) blas.Matrix {
+	stride := blas.Stride(rows)
+	return blas.Matrix{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, (columns+further)*stride)}
+}
+
+func column(a blas.Matrix, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
+
+// multiply sets l = z - u and its inner products.
+func (n *anderson) multiply(z, u *kernel.Basis) {
+	products := n.products
+	floats.SubTo(n.l, z.Data(), u.Data())
+	clear(products)
+	products[2*n.memory] = floats.Dot(n.l, n.l)
+	n.slots = n.slots[:0]
+	if !n.known {
+		return
+	}
+	floats.SubTo(column(n.dl, n.next), n.l, n.lastL)
+	slots := n.dl.Cols
+	behind := slots - n.next // l, from the newest
+	if n.swapped {
+		behind++
+	}
+	newest := blas.Matrix{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
+	blas.GemmTN(n.dl, newest, blas.Matrix{Rows: slots, Cols: 2, Stride: slots, Data: n.inner})
+	for a := range min(n.filled+1, n.memory) {
+		slot := (n.next - a + slots) % slots
+		n.slots = append(n.slots, slot)
+		products[a], products[n.memory+a] = n.inner[slot], n.inner[slots+slot]
+	}
+}
+
+// keepProducts puts the agreed products of the newest change into M.
+func (n *anderson) keepProducts() {
+	slots := n.dl.Cols
+	for a, slot := range n.slots {
+		n.m[n.next*slots+slot], n.m[slot*slots+n.next] = n.products[a], n.products[a]
+	}
+}
+
+// correct sets the correction, sum_a c_a dg_a, and reports whether there is one.
+func (n *anderson) correct() bool {
+	if !n.solve(n.products[n.memory:]) {
+		return false
+	}
+	clear(n.weights)
+	for a, slot := range n.slots {
+		n.weights[slot] = n.c[a]
+	}
+	blas.GemvN(n.dg, n.weights, n.correction)
+	return true
+}
+
+// solve computes c = (M + 1e-10 tr(M) I)^-1 v for the slots in use, and reports whether
+// that exists.
+func (n *anderson) solve(v []float64) bool {
+	width := n.dl.Cols
+	k, trace := len(n.slots), 0.0
+	for a, slot := range n.slots {
+		for b, other := range n.slots {
+			n.chol[a*k+b] = n.m[slot*width+other]
+		}
+		trace += n.chol[a*k+a]
+		n.c[a] = v[a]
+	}
+	for a := range k {
+		n.chol[a*k+a] += regularization * trace
+	}
+	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: gblas.Upper})
+	if !ok || !(trace > 0) {
+		return false
+	}
+	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c})
+	return true
+}
+
+// commit remembers what an iteration has written.
+func (n *anderson) commit() {
+	if n.known {
+		n.filled = min(n.filled+1, n.memory)
+		n.next = (n.next + 1) % n.dl.Cols
+	}
+	n.l, n.lastL, n.g, n.lastG, n.known = n.lastL, n.l, n.lastG, n.g, true
+	n.swapped = !n.swapped
+	least := math.Inf(1)
+	for _, v := range n.norms {
+		least = min(least, v)
+	}
+	if n.norm > restartAt*least {
+		n.forget()
+	}
+	if len(n.norms) == n.memory {
+		n.norms = slices.Delete(n.norms, 0, 1)
+	}
+	n.norms = append(n.norms, n.norm)
+}
+
+// forget empties the memory, but for the last l and g.
+func (n *anderson) forget() {
+	n.filled = 0
+	n.norms = n.norms[:0]
+}
