@@ -48,7 +48,7 @@ const times = `
 ## Seconds
 
 Medians over the seeds, cross-validation included: the others on one thread; ` + "`fit`" + ` on two processors that
-had some twenty other jobs to do. With less beside it, it took about a tenth of what is shown here.
+had a few other jobs to do.
 
 `
 
