@@ -17,10 +17,11 @@ type Executor struct {
 	u     []*Basis // arguments of the running step
 	ridge float64
 
-	step, minimize, reduce func(worker int)
-	reduces                bool       // some group has more than one chunk
-	tunings                [2]*tuning // of steps on the samples and on copies of 16 bits
-	tuning                 *tuning    // that of the present step
+	step, minimize, reduce, copy func(worker int)
+
+	reduces bool       // some group has more than one chunk
+	tunings [2]*tuning // of steps on the samples and on copies of 16 bits
+	tuning  *tuning    // that of the present step
 }
 
 type job struct{ group, chunk int }
@@ -51,6 +52,13 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	e.tune()
 	e.step = func(w int) { e.each(w, (*Group).step) }
 	e.minimize = func(w int) { e.each(w, (*Group).minimize) }
+	e.copy = func(w int) {
+		for _, j := range e.jobs[e.first[w]:e.first[w+1]] {
+			if g := e.groups[j.group]; g.uncopied() {
+				g.copy(&g.chunks[j.chunk])
+			}
+		}
+	}
 	e.reduce = func(w int) {
 		// Columns of all groups are dealt out in turn.
 		for i, g := range e.groups {
@@ -111,6 +119,9 @@ const usual = "usual"
 
 // Step does Group.Step with u[i] for every group i, bit for bit.
 func (e *Executor) Step(u []*Basis, ridge float64) {
+	if slices.ContainsFunc(e.groups, (*Group).uncopied) {
+		e.makeCopies()
+	}
 	e.run(e.step, u, ridge)
 	e.tuning.next()
 	if e.reduces {
@@ -119,6 +130,16 @@ func (e *Executor) Step(u []*Basis, ridge float64) {
 	for i, g := range e.groups {
 		g.arrive(u[i])
 		g.collect()
+	}
+}
+
+// makeCopies makes the copies of the groups that were reduced since the last step.
+func (e *Executor) makeCopies() {
+	e.pool.Run(e.copy)
+	for _, g := range e.groups {
+		if g.uncopied() {
+			g.copied()
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ type chunk struct {
 	grad      *Basis // partial gradient
 	objective float64
 	elapsed   time.Duration
+	misfits   bool // see copy
 }
 
 // NewGroup returns a group of tasks for a basis of rank r.
@@ -92,6 +93,12 @@ func (g *Group) Tasks() *Tasks { return g.fit }
 // Executor does the same for many groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
+	if g.uncopied() {
+		for i := range g.chunks {
+			g.copy(&g.chunks[i])
+		}
+		g.copied()
+	}
 	ws.begin()
 	for i := 0; i < len(g.chunks); {
 		i += g.step(i, len(g.chunks)-1, u, ridge, ws)

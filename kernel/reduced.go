@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/difalt/difalt/kernel/blas"
@@ -18,11 +19,12 @@ import (
 // U0 = 0, with A0_t = 0 and, as if the residuals had been zero, e0_t = 0 and w_t = 0.
 type reduced struct {
 	z      []uint16
+	copied bool // z is there
 	stride int
 	d      int // features, and behind them one that is 1 everywhere, if some c_k is not 0
 	ones   bool
 
-	offset, scale []float64 // c and s
+	offset, scale, inverse []float64 // c, s and 1/s
 
 	first   []int // rows of the tasks before task t
 	anchor  *Basis
@@ -43,9 +45,11 @@ type reduced struct {
 // then, it converges to the same U as without, whatever the copy is like.
 //
 // Features have scales of their own, and those whose mean is far from zero an offset, so
-// that units and intercepts do not matter. Anchors and what follows them are computed by
-// the tiles also where OpenBLAS computes other steps, whose bits then differ. Reduce holds
-// for the samples that the group has; SetSamples ends it.
+// that units and intercepts do not matter. Reduce takes both from some hundred rows, or
+// from all where these were not like the others. The first step makes the copy. Anchors
+// and what follows them are computed by the tiles also where OpenBLAS computes other
+// steps, whose bits then differ. Reduce holds for the samples that the group has;
+// SetSamples ends it.
 func (g *Group) Reduce() {
 	if g.grad != g.fit {
 		panic(badParts)
@@ -55,9 +59,10 @@ func (g *Group) Reduce() {
 	for i := range t.rows[:max(len(t.rows)-1, 0)] {
 		h.first[i+1] = h.first[i] + t.rows[i]
 	}
-	if !h.copy(t, max(t.total/sampled, 1)) {
-		h.copy(t, 1)
+	if step := max(t.total/sampled, 1); !h.measure(t, step) && step > 1 {
+		h.measure(t, 1)
 	}
+	h.reserve(t)
 	h.a = alignedFloat64(t.total * g.r)
 	h.e = alignedFloat64(t.total)
 	h.w = alignedFloat64(len(t.rows) * h.ldw)
@@ -94,14 +99,43 @@ const (
 	middle = 8
 )
 
-// copy makes the copy, with offsets and scales from one row in step. It reports whether
-// they did for all rows.
-func (h *reduced) copy(t *Tasks, step int) bool {
-	inverse := make([]float64, blas.Pad(t.d))
-	known := h.measure(t, step, inverse)
-	if !known && step > 1 {
-		return false
+// measure sets offsets and scales, powers of two, by one row in step. It reports whether it
+// has seen an entry of every feature.
+func (h *reduced) measure(t *Tasks, step int) bool {
+	padded := blas.Pad(t.d)
+	h.offset, h.scale, h.inverse, h.ones = make([]float64, padded), make([]float64, padded), make([]float64, padded), false
+	row, mean, squares := make([]float64, t.d), make([]float64, t.d), make([]float64, t.d)
+	low, high := make([]float64, t.d), make([]float64, t.d)
+	count := 0.0
+	t.eachRow(step, row, func() {
+		count++
+		for k, v := range row {
+			c := v - mean[k]
+			mean[k] += c / count
+			squares[k] += c * (v - mean[k])
+			if count == 1 {
+				low[k], high[k] = v, v
+			}
+			low[k], high[k] = min(low[k], v), max(high[k], v)
+		}
+	})
+	known := true
+	for k, m := range mean {
+		size := max(-low[k], high[k])
+		if math.Abs(m) > farMean*math.Sqrt(squares[k]/count) {
+			h.offset[k], h.ones, size = m, true, max(high[k]-m, m-low[k])
+		}
+		if size == 0 {
+			known, size = false, 1
+		}
+		e := math.Ilogb(size) - middle
+		h.scale[k], h.inverse[k] = math.Ldexp(1, e), math.Ldexp(1, -e)
 	}
+	return known
+}
+
+// reserve makes room for the copy.
+func (h *reduced) reserve(t *Tasks) {
 	h.d = t.d
 	if h.ones {
 		h.d++
@@ -109,71 +143,66 @@ func (h *reduced) copy(t *Tasks, step int) bool {
 	h.stride = tile.StrideHalf(h.d, 2)
 	words := alignedFloat64((t.total*h.stride + 3) / 4)
 	h.z = unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
-	fits := true
+}
+
+// eachRow calls f with one row in step after the other in row.
+func (t *Tasks) eachRow(step int, row []float64, f func()) {
+	if t.disk != nil && step > 1 {
+		t.disk.file.Scattered(true)
+		defer t.disk.file.Scattered(false)
+	}
+	at := 0
 	for task, n := range t.rows {
-		t.ahead(task)
 		for i := range n {
+			if at%step == 0 {
+				t.Row(row, task, i)
+				f()
+			}
+			at++
+		}
+	}
+}
+
+// uncopied reports whether the copy has yet to be made.
+func (g *Group) uncopied() bool { return g.reduced != nil && !g.reduced.copied }
+
+// copy makes the copy of the tasks of a chunk, and notes in misfits if entries are out of
+// the range of the scales.
+func (g *Group) copy(c *chunk) {
+	h, t := g.reduced, g.fit
+	defer t.keep()
+	c.misfits = false
+	for task := c.lo; task < c.hi; task++ {
+		t.ahead(task)
+		for i := range t.rows[task] {
 			row := h.z[(h.first[task]+i)*h.stride:]
 			var squares float64
 			if at := (t.first[task] + i) * t.stride; t.storage == Float32 {
-				squares = tile.Halve(row, t.x32[at:], h.offset, inverse, t.d)
+				squares = tile.Halve(row, t.x32[at:], h.offset, h.inverse, t.d)
 			} else {
-				squares = tile.Halve(row, t.x64[at:], h.offset, inverse, t.d)
+				squares = tile.Halve(row, t.x64[at:], h.offset, h.inverse, t.d)
 			}
-			fits = fits && squares < tile.HalfMax*tile.HalfMax
+			if !(squares < tile.HalfMax*tile.HalfMax) {
+				c.misfits = true
+			}
 			if h.ones {
 				row[t.d] = 0x3c00
 			}
 		}
 	}
-	return fits
 }
 
-// measure sets offsets and scales, powers of two, by one row in step, and the inverses of
-// the scales. It reports whether it has seen an entry of every feature.
-func (h *reduced) measure(t *Tasks, step int, inverse []float64) bool {
-	h.offset, h.scale, h.ones = make([]float64, len(inverse)), make([]float64, len(inverse)), false
-	row, mean, squares := make([]float64, t.d), make([]float64, t.d), make([]float64, t.d)
-	largest, around := make([]float64, t.d), make([]float64, t.d) // |x|, |x - mean|
-	count := 0.0
-	each := func(f func()) {
-		at := 0
-		for task, n := range t.rows {
-			for i := range n {
-				if at%step == 0 {
-					t.Row(row, task, i)
-					f()
-				}
-				at++
-			}
+// copied says that all chunks are copied. If entries were out of range, scales are found by
+// all rows, and the copy is made again.
+func (g *Group) copied() {
+	if slices.ContainsFunc(g.chunks, func(c chunk) bool { return c.misfits }) {
+		g.reduced.measure(g.fit, 1)
+		g.reduced.reserve(g.fit)
+		for i := range g.chunks {
+			g.copy(&g.chunks[i])
 		}
 	}
-	each(func() {
-		count++
-		for k, v := range row {
-			mean[k] += (v - mean[k]) / count
-		}
-	})
-	each(func() {
-		for k, v := range row {
-			c := v - mean[k]
-			squares[k] += c * c
-			largest[k], around[k] = max(largest[k], math.Abs(v)), max(around[k], math.Abs(c))
-		}
-	})
-	known := true
-	for k, m := range mean {
-		size := largest[k]
-		if math.Abs(m) > farMean*math.Sqrt(squares[k]/count) {
-			h.offset[k], h.ones, size = m, true, around[k]
-		}
-		if size == 0 {
-			known, size = false, 1
-		}
-		e := math.Ilogb(size) - middle
-		h.scale[k], inverse[k] = math.Ldexp(1, e), math.Ldexp(1, -e)
-	}
-	return known
+	g.reduced.copied = true
 }
 
 // keep stores what a step at the anchor found out about task t: A0_t and e0_t are in ws,

@@ -54,3 +54,11 @@ func (f *File) Ahead(lo, hi int) {
 		ahead(f.data[lo:hi])
 	}
 }
+
+// Scattered says that the memory is read here and there for now, so that the system reads no
+// more than is asked for, or, as it is from the beginning, from its beginning to its end.
+func (f *File) Scattered(yes bool) {
+	if len(f.data) > 0 {
+		scattered(f.data, yes)
+	}
+}

@@ -8,3 +8,4 @@ func checkFolder(string) error           { return nil }
 func allocate(f *os.File, n int64) error { return fill(f, n) }
 func sequential([]byte)                  {}
 func ahead([]byte)                       {}
+func scattered([]byte, bool)             {}

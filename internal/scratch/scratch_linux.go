@@ -41,6 +41,14 @@ func allocate(f *os.File, n int64) error {
 // room for others before anything else does.
 func sequential(data []byte) { _ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) }
 
+func scattered(data []byte, yes bool) {
+	if yes {
+		_ = syscall.Madvise(data, syscall.MADV_RANDOM)
+	} else {
+		sequential(data)
+	}
+}
+
 // ahead asks for all pages of which some bytes are in data.
 func ahead(data []byte) {
 	start := unsafe.Pointer(unsafe.SliceData(data))

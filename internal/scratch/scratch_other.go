@@ -11,5 +11,6 @@ func reserve(string, int) ([]byte, error) {
 	return nil, fmt.Errorf("samples can be kept on disk on Linux, macOS and BSD, not on %s", runtime.GOOS)
 }
 
-func release([]byte) {}
-func ahead([]byte)   {}
+func release([]byte)         {}
+func ahead([]byte)           {}
+func scattered([]byte, bool) {}

@@ -39,6 +39,8 @@ func TestFile(t *testing.T) {
 	f.Ahead(0, 10)
 	f.Ahead(5000, 2<<20)
 	f.Ahead(n, n+1)
+	f.Scattered(true)
+	defer f.Scattered(false)
 	for i, v := range x {
 		if v != float64(i) {
 			t.Fatalf("entry %d is %v", i, v)
