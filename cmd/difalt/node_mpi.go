@@ -66,6 +66,9 @@ func (f *nodeFlags) ofRank(r *nodeRun, m *member, t *mpiTransport) error {
 		return err
 	}
 	size := t.world.Size()
+	if size == 1 { // most likely nobody told it of the others
+		return usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
+	}
 	g, err := topology.Parse(f.graph, size, f.options.Seed)
 	if err != nil {
 		return usagef("--graph: %w", err)

@@ -127,6 +127,18 @@ func TestMPIRefused(t *testing.T) {
 	}
 }
 
+// TestMPIAlone: without a launcher a node would train alone, and nobody would see that.
+func TestMPIAlone(t *testing.T) {
+	f := ranks(t, 4)
+	cmd := exec.Command(os.Args[0], append([]string{"node", "--engine", "mpi", "--data", f.path("site-%d.csv"), "--model", f.path("m-site-%d.npz")}, clinicFlags...)...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	text, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(string(text), "mpirun -np N") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	f.clean(t, "alone", nil)
+}
+
 // TestMPIFaults: when a process is killed, or stopped for longer than a round, the job
 // ends in the documented time, and no model is written. When all are told to end they do
 // so in the same iteration, and write what they have.
