@@ -74,7 +74,7 @@ func (f *federation) mpirun(t *testing.T, flags []string, more map[int][]string)
 func TestMPISameBits(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--ridge", "1"}, // the default
-		{"--auto", "--ridge", "1"},
+		{"--auto", "--ridge", "1", "--rank", "2"},
 		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
 		{"--method", "dec", "--agree", "chebyshev", "--compress", "int4"},
 		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf"},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +22,7 @@ import (
 func TestNodesSameBits(t *testing.T) {
 	for _, flags := range firstOf([][]string{
 		{"--ridge", "1"}, // the default
-		{"--auto", "--ridge", "1"},
+		{"--auto", "--ridge", "1", "--rank", "2"},
 		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
 		{"--method", "dec", "--agree", "chebyshev", "--test-last", "visits"},
 		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf", "--folds-by", "patient"},
@@ -157,7 +158,8 @@ func tail(p *process) string {
 func TestStopped(t *testing.T) {
 	inFull(t)
 	f := federate(t, "path", nil)
-	flags := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2", "--round-timeout", "20s"}
+	trained := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2"}
+	flags := append(slices.Clone(trained), "--round-timeout", "20s")
 	list := f.launch(t, flags...)
 	training(t, list)
 	_ = list[1].cmd.Process.Signal(syscall.SIGSTOP)
@@ -169,7 +171,7 @@ func TestStopped(t *testing.T) {
 			t.Fatalf("stopped for a second: node %d ends with %d: %s", i, code, tail(p))
 		}
 	}
-	f.sameBits(t, "stopped", f.whole(t, "path", "--iterations", "400", "--method", "dif", "--starts", "1", "--ridge", "2"))
+	f.sameBits(t, "stopped", f.whole(t, "path", trained...))
 
 	f = federate(t, "path", nil)
 	list = f.launch(t, long...)
