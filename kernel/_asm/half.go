@@ -77,31 +77,58 @@ func (c *corrected) store(acc [][]vector, height int) {
 }
 
 // sums returns a vector whose 128-bit lanes have the sums of one column each, those of
-// two rows twice. It destroys the accumulators.
+// two rows twice. It destroys the accumulators. Rows are brought together first: a column
+// that is alone then needs no more than its share of the work.
 func (c *corrected) sums(cols [][]vector, height int) vector {
-	col := func(j, i int) vector { return cols[min(j, len(cols)-1)][i] }
-	rows := make([]vector, height) // a row with a column a lane
-	for i := range rows {
-		if c.t == avx2 {
-			rows[i] = foldX(col(0, i), col(1, i))
-			continue
+	q := make([]vector, len(cols)) // a column with a row an entry, and a part of the sums a lane
+	for j, rows := range cols {
+		q[j] = c.neighbours(rows[0], rows[1])
+		switch {
+		case height == 4:
+			q[j] = c.neighbours(q[j], c.neighbours(rows[2], rows[3]))
+		case len(cols) == 1:
+			q[j] = c.neighbours(q[j], q[j])
 		}
-		p := c.fold(col(0, i), col(1, i))
-		q := p
-		if len(cols) > 2 {
-			q = c.fold(col(2, i), col(3, i))
-		}
-		s, u := ZMM(), ZMM()
-		VSHUFF64X2(U8(0x88), q, p, s) // quarters 0 and 2 of p, and of q
-		VSHUFF64X2(U8(0xdd), q, p, u) // quarters 1 and 3
-		VADDPS(u, s, s)
-		rows[i] = s
 	}
-	p := c.neighbours(rows[0], rows[1])
-	if height == 2 {
-		return c.neighbours(p, p)
+	s := c.lanes(q)
+	if height == 2 && len(cols) > 1 {
+		return c.neighbours(s, s)
 	}
-	return c.neighbours(p, c.neighbours(rows[2], rows[3]))
+	return s
+}
+
+// lanes returns the sums over the 128-bit lanes of each of up to four vectors, on AVX2 two,
+// in a lane of their own; of a single vector in the first lane only.
+func (c *corrected) lanes(q []vector) vector {
+	switch {
+	case c.t == avx2 && len(q) == 1:
+		s := YMM()
+		VEXTRACTF128(U8(1), q[0], s.AsX())
+		VADDPS(q[0].AsX(), s.AsX(), s.AsX())
+		return s
+	case c.t == avx2:
+		return foldX(q[0], q[1])
+	case len(q) == 1:
+		h, s := ZMM(), ZMM()
+		VEXTRACTF64X4(U8(1), q[0], h.AsY())
+		VADDPS(q[0].AsY(), h.AsY(), h.AsY())
+		VEXTRACTF32X4(U8(1), h.AsY(), s.AsX())
+		VADDPS(h.AsX(), s.AsX(), s.AsX())
+		return s
+	}
+	low := c.fold(q[0], q[1])
+	high := low
+	switch len(q) {
+	case 3:
+		high = c.fold(q[2], q[2])
+	case 4:
+		high = c.fold(q[2], q[3])
+	}
+	s, u := ZMM(), ZMM()
+	VSHUFF64X2(U8(0x88), high, low, s) // quarters 0 and 2 of low, and of high
+	VSHUFF64X2(U8(0xdd), high, low, u) // quarters 1 and 3
+	VADDPS(u, s, s)
+	return s
 }
 
 // fold returns the sums of the halves of two vectors: those of p below, those of q above.

@@ -4682,70 +4682,60 @@ group4:
 	SHRQ   $0x04, R10
 
 dot4:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
-	VMOVUPS     (DX), Y4
-	VCVTPH2PS   (BX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VCVTPH2PS   (BX)(AX*1), Y5
-	VFMADD231PS Y5, Y4, Y1
-	VCVTPH2PS   (BX)(AX*2), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VCVTPH2PS   (BX)(SI*1), Y5
-	VFMADD231PS Y5, Y4, Y3
-	VMOVUPS     32(DX), Y4
-	VCVTPH2PS   16(BX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VCVTPH2PS   16(BX)(AX*1), Y5
-	VFMADD231PS Y5, Y4, Y1
-	VCVTPH2PS   16(BX)(AX*2), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VCVTPH2PS   16(BX)(SI*1), Y5
-	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
-	DECQ        R10
-	JNZ         dot4
-	MOVQ        24(SP), DX
-	MOVQ        32(SP), BX
-	MOVQ        lda+8(FP), R10
-	SHLQ        $0x03, R10
-	MOVQ        lda0+24(FP), R11
-	SHLQ        $0x03, R11
-	VPERM2F128  $0x20, Y0, Y0, Y4
-	VPERM2F128  $0x31, Y0, Y0, Y0
-	VADDPS      Y0, Y4, Y4
-	VPERM2F128  $0x20, Y1, Y1, Y0
-	VPERM2F128  $0x31, Y1, Y1, Y1
-	VADDPS      Y1, Y0, Y0
-	VPERM2F128  $0x20, Y2, Y2, Y1
-	VPERM2F128  $0x31, Y2, Y2, Y2
-	VADDPS      Y2, Y1, Y1
-	VPERM2F128  $0x20, Y3, Y3, Y2
-	VPERM2F128  $0x31, Y3, Y3, Y3
-	VADDPS      Y3, Y2, Y2
-	VHADDPS     Y0, Y4, Y0
-	VHADDPS     Y2, Y1, Y1
-	VHADDPS     Y1, Y0, Y0
-	VCVTPS2PD   X0, Y0
-	VADDPD      (BX), Y0, Y0
-	VMOVUPD     Y0, (DX)
-	ADDQ        R10, DX
-	ADDQ        R11, BX
-	MOVQ        DX, 24(SP)
-	MOVQ        BX, 32(SP)
-	ADDQ        CX, R9
-	DECQ        40(SP)
-	JNZ         group4
-	ADDQ        $+32, a+0(FP)
-	ADDQ        $+32, a0+16(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	SUBQ        $+4, n+64(FP)
-	JMP         fours
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         8(SP), DI
+	VMOVUPS      (DX), Y4
+	VCVTPH2PS    (BX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VCVTPH2PS    (BX)(AX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VCVTPH2PS    (BX)(AX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VCVTPH2PS    (BX)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      32(DX), Y4
+	VCVTPH2PS    16(BX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VCVTPH2PS    16(BX)(AX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VCVTPH2PS    16(BX)(AX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VCVTPH2PS    16(BX)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         $+32, BX
+	ADDQ         $0x40, DX
+	DECQ         R10
+	JNZ          dot4
+	MOVQ         24(SP), DX
+	MOVQ         32(SP), BX
+	MOVQ         lda+8(FP), R10
+	SHLQ         $0x03, R10
+	MOVQ         lda0+24(FP), R11
+	SHLQ         $0x03, R11
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VCVTPS2PD    X1, Y0
+	VADDPD       (BX), Y0, Y0
+	VMOVUPD      Y0, (DX)
+	ADDQ         R10, DX
+	ADDQ         R11, BX
+	MOVQ         DX, 24(SP)
+	MOVQ         BX, 32(SP)
+	ADDQ         CX, R9
+	DECQ         40(SP)
+	JNZ          group4
+	ADDQ         $+32, a+0(FP)
+	ADDQ         $+32, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+4, n+64(FP)
+	JMP          fours
 
 three:
 	CMPQ n+64(FP), $0x03
@@ -4779,53 +4769,49 @@ group2:
 	SHRQ   $0x04, R9
 
 dot2:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        16(SP), DI
-	VMOVUPS     (DX), Y2
-	VCVTPH2PS   (BX), Y3
-	VFMADD231PS Y3, Y2, Y0
-	VCVTPH2PS   (BX)(AX*1), Y3
-	VFMADD231PS Y3, Y2, Y1
-	VMOVUPS     32(DX), Y2
-	VCVTPH2PS   16(BX), Y3
-	VFMADD231PS Y3, Y2, Y0
-	VCVTPH2PS   16(BX)(AX*1), Y3
-	VFMADD231PS Y3, Y2, Y1
-	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
-	DECQ        R9
-	JNZ         dot2
-	MOVQ        48(SP), DX
-	MOVQ        56(SP), BX
-	MOVQ        lda+8(FP), R9
-	SHLQ        $0x03, R9
-	MOVQ        lda0+24(FP), R10
-	SHLQ        $0x03, R10
-	VPERM2F128  $0x20, Y0, Y0, Y2
-	VPERM2F128  $0x31, Y0, Y0, Y0
-	VADDPS      Y0, Y2, Y2
-	VPERM2F128  $0x20, Y1, Y1, Y0
-	VPERM2F128  $0x31, Y1, Y1, Y1
-	VADDPS      Y1, Y0, Y0
-	VHADDPS     Y0, Y2, Y0
-	VHADDPS     Y0, Y0, Y0
-	VCVTPS2PD   X0, X0
-	VADDPD      (BX), X0, X0
-	VMOVUPD     X0, (DX)
-	ADDQ        R9, DX
-	ADDQ        R10, BX
-	MOVQ        DX, 48(SP)
-	MOVQ        BX, 56(SP)
-	ADDQ        CX, SI
-	DECQ        64(SP)
-	JNZ         group2
-	ADDQ        $+16, a+0(FP)
-	ADDQ        $+16, a0+16(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	SUBQ        $+2, n+64(FP)
-	JMP         twos
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         16(SP), DI
+	VMOVUPS      (DX), Y2
+	VCVTPH2PS    (BX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VCVTPH2PS    (BX)(AX*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	VMOVUPS      32(DX), Y2
+	VCVTPH2PS    16(BX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VCVTPH2PS    16(BX)(AX*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         $+32, BX
+	ADDQ         $0x40, DX
+	DECQ         R9
+	JNZ          dot2
+	MOVQ         48(SP), DX
+	MOVQ         56(SP), BX
+	MOVQ         lda+8(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         lda0+24(FP), R10
+	SHLQ         $0x03, R10
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VCVTPS2PD    X1, X0
+	VADDPD       (BX), X0, X0
+	VMOVUPD      X0, (DX)
+	ADDQ         R9, DX
+	ADDQ         R10, BX
+	MOVQ         DX, 48(SP)
+	MOVQ         BX, 56(SP)
+	ADDQ         CX, SI
+	DECQ         64(SP)
+	JNZ          group2
+	ADDQ         $+16, a+0(FP)
+	ADDQ         $+16, a0+16(FP)
+	ADDQ         AX, x+32(FP)
+	ADDQ         AX, x+32(FP)
+	SUBQ         $+2, n+64(FP)
+	JMP          twos
 
 one:
 	CMPQ n+64(FP), $0x00
@@ -4924,27 +4910,21 @@ dot4:
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
 	SHLQ         $0x03, R11
-	VPERM2F128   $0x20, Y4, Y0, Y8
-	VPERM2F128   $0x31, Y4, Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VPERM2F128   $0x20, Y5, Y1, Y0
-	VPERM2F128   $0x31, Y5, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y6, Y2, Y1
-	VPERM2F128   $0x31, Y6, Y2, Y2
-	VADDPS       Y2, Y1, Y1
-	VPERM2F128   $0x20, Y7, Y3, Y2
-	VPERM2F128   $0x31, Y7, Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	VHADDPS      Y0, Y8, Y0
-	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y1, Y0, Y0
-	VCVTPS2PD    X0, Y1
-	VADDPD       (BX), Y1, Y1
-	VMOVUPD      Y1, (DX)
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y5, Y4, Y1
+	VHADDPS      Y7, Y6, Y2
+	VHADDPS      Y2, Y1, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VCVTPS2PD    X2, Y0
+	VADDPD       (BX), Y0, Y0
+	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, BX
-	VEXTRACTF128 $0x01, Y0, X0
+	VEXTRACTF128 $0x01, Y2, X0
 	VCVTPS2PD    X0, Y0
 	VADDPD       (BX), Y0, Y0
 	VMOVUPD      Y0, (DX)
@@ -5028,14 +5008,12 @@ dot2:
 	SHLQ         $0x03, R9
 	MOVQ         lda0+24(FP), R10
 	SHLQ         $0x03, R10
-	VPERM2F128   $0x20, Y2, Y0, Y4
-	VPERM2F128   $0x31, Y2, Y0, Y0
-	VADDPS       Y0, Y4, Y4
-	VPERM2F128   $0x20, Y3, Y1, Y0
-	VPERM2F128   $0x31, Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VHADDPS      Y0, Y4, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (BX), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5171,48 +5149,32 @@ dot4:
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
 	SHLQ         $0x03, R11
-	VPERM2F128   $0x20, Y4, Y0, Y12
-	VPERM2F128   $0x31, Y4, Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERM2F128   $0x20, Y5, Y1, Y0
-	VPERM2F128   $0x31, Y5, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y6, Y2, Y1
-	VPERM2F128   $0x31, Y6, Y2, Y2
-	VADDPS       Y2, Y1, Y1
-	VPERM2F128   $0x20, Y7, Y3, Y2
-	VPERM2F128   $0x31, Y7, Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	VHADDPS      Y0, Y12, Y0
-	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y1, Y0, Y0
-	VCVTPS2PD    X0, Y1
-	VADDPD       (BX), Y1, Y1
-	VMOVUPD      Y1, (DX)
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y5, Y4, Y1
+	VHADDPS      Y7, Y6, Y2
+	VHADDPS      Y2, Y1, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VCVTPS2PD    X2, Y0
+	VADDPD       (BX), Y0, Y0
+	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, BX
-	VEXTRACTF128 $0x01, Y0, X0
+	VEXTRACTF128 $0x01, Y2, X0
 	VCVTPS2PD    X0, Y0
 	VADDPD       (BX), Y0, Y0
 	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, BX
-	VPERM2F128   $0x20, Y8, Y8, Y0
-	VPERM2F128   $0x31, Y8, Y8, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y9, Y9, Y1
-	VPERM2F128   $0x31, Y9, Y9, Y2
-	VADDPS       Y2, Y1, Y1
-	VPERM2F128   $0x20, Y10, Y10, Y2
-	VPERM2F128   $0x31, Y10, Y10, Y3
-	VADDPS       Y3, Y2, Y2
-	VPERM2F128   $0x20, Y11, Y11, Y3
-	VPERM2F128   $0x31, Y11, Y11, Y4
-	VADDPS       Y4, Y3, Y3
+	VHADDPS      Y9, Y8, Y0
+	VHADDPS      Y11, Y10, Y1
 	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
-	VCVTPS2PD    X0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VCVTPS2PD    X1, Y0
 	VADDPD       (BX), Y0, Y0
 	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
@@ -5304,14 +5266,12 @@ dot2:
 	SHLQ         $0x03, R9
 	MOVQ         lda0+24(FP), R10
 	SHLQ         $0x03, R10
-	VPERM2F128   $0x20, Y2, Y0, Y6
-	VPERM2F128   $0x31, Y2, Y0, Y0
-	VADDPS       Y0, Y6, Y6
-	VPERM2F128   $0x20, Y3, Y1, Y0
-	VPERM2F128   $0x31, Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VHADDPS      Y0, Y6, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (BX), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5323,15 +5283,11 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R9, DX
 	ADDQ         R10, BX
-	VPERM2F128   $0x20, Y4, Y4, Y0
-	VPERM2F128   $0x31, Y4, Y4, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y5, Y5, Y1
-	VPERM2F128   $0x31, Y5, Y5, Y2
-	VADDPS       Y2, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y5, Y4, Y0
 	VHADDPS      Y0, Y0, Y0
-	VCVTPS2PD    X0, X0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VCVTPS2PD    X1, X0
 	VADDPD       (BX), X0, X0
 	VMOVUPD      X0, (DX)
 	ADDQ         R9, DX
@@ -5447,14 +5403,12 @@ dot2:
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
 	SHLQ         $0x03, R11
-	VPERM2F128   $0x20, Y2, Y0, Y8
-	VPERM2F128   $0x31, Y2, Y0, Y0
-	VADDPS       Y0, Y8, Y8
-	VPERM2F128   $0x20, Y3, Y1, Y0
-	VPERM2F128   $0x31, Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VHADDPS      Y0, Y8, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5466,14 +5420,12 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, SI
-	VPERM2F128   $0x20, Y6, Y4, Y0
-	VPERM2F128   $0x31, Y6, Y4, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y7, Y5, Y1
-	VPERM2F128   $0x31, Y7, Y5, Y2
-	VADDPS       Y2, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5605,14 +5557,12 @@ dot2:
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
 	SHLQ         $0x03, R11
-	VPERM2F128   $0x20, Y2, Y0, Y10
-	VPERM2F128   $0x31, Y2, Y0, Y0
-	VADDPS       Y0, Y10, Y10
-	VPERM2F128   $0x20, Y3, Y1, Y0
-	VPERM2F128   $0x31, Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VHADDPS      Y0, Y10, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5624,14 +5574,12 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, SI
-	VPERM2F128   $0x20, Y6, Y4, Y0
-	VPERM2F128   $0x31, Y6, Y4, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y7, Y5, Y1
-	VPERM2F128   $0x31, Y7, Y5, Y2
-	VADDPS       Y2, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (SI), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5643,15 +5591,11 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, SI
-	VPERM2F128   $0x20, Y8, Y8, Y0
-	VPERM2F128   $0x31, Y8, Y8, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y9, Y9, Y1
-	VPERM2F128   $0x31, Y9, Y9, Y2
-	VADDPS       Y2, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y9, Y8, Y0
 	VHADDPS      Y0, Y0, Y0
-	VCVTPS2PD    X0, X0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VCVTPS2PD    X1, X0
 	VADDPD       (SI), X0, X0
 	VMOVUPD      X0, (DX)
 	ADDQ         R10, DX
@@ -5786,14 +5730,12 @@ dot2:
 	SHLQ         $0x03, R11
 	MOVQ         lda0+24(FP), R12
 	SHLQ         $0x03, R12
-	VPERM2F128   $0x20, Y2, Y0, Y12
-	VPERM2F128   $0x31, Y2, Y0, Y0
-	VADDPS       Y0, Y12, Y12
-	VPERM2F128   $0x20, Y3, Y1, Y0
-	VPERM2F128   $0x31, Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VHADDPS      Y0, Y12, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (DI), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5805,14 +5747,12 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R11, DX
 	ADDQ         R12, DI
-	VPERM2F128   $0x20, Y6, Y4, Y0
-	VPERM2F128   $0x31, Y6, Y4, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y7, Y5, Y1
-	VPERM2F128   $0x31, Y7, Y5, Y2
-	VADDPS       Y2, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (DI), X1, X1
 	VMOVUPD      X1, (DX)
@@ -5824,14 +5764,12 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R11, DX
 	ADDQ         R12, DI
-	VPERM2F128   $0x20, Y10, Y8, Y0
-	VPERM2F128   $0x31, Y10, Y8, Y1
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x20, Y11, Y9, Y1
-	VPERM2F128   $0x31, Y11, Y9, Y2
-	VADDPS       Y2, Y1, Y1
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y9, Y8, Y0
+	VHADDPS      Y11, Y10, Y1
+	VPERM2F128   $0x20, Y1, Y0, Y2
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y0, Y2, Y2
+	VHADDPS      Y2, Y2, Y0
 	VCVTPS2PD    X0, X1
 	VADDPD       (DI), X1, X1
 	VMOVUPD      X1, (DX)

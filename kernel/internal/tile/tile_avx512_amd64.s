@@ -7937,7 +7937,7 @@ moreend:
 	RET
 
 // func mulBasisHalf_4x1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasisHalf_4x1_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
 	SHLQ  $0x01, AX
@@ -7977,75 +7977,59 @@ group4:
 	SHRQ   $0x04, R10
 
 dot4:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
-	VMOVUPS     (DX), Z4
-	VCVTPH2PS   (BX), Z5
-	VFMADD231PS Z5, Z4, Z0
-	VCVTPH2PS   (BX)(AX*1), Z5
-	VFMADD231PS Z5, Z4, Z1
-	VCVTPH2PS   (BX)(AX*2), Z5
-	VFMADD231PS Z5, Z4, Z2
-	VCVTPH2PS   (BX)(SI*1), Z5
-	VFMADD231PS Z5, Z4, Z3
-	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
-	DECQ        R10
-	JNZ         dot4
-	MOVQ        24(SP), DX
-	MOVQ        32(SP), BX
-	MOVQ        lda+8(FP), R10
-	SHLQ        $0x03, R10
-	MOVQ        lda0+24(FP), R11
-	SHLQ        $0x03, R11
-	VSHUFF64X2  $0x4e, Z0, Z0, Z4
-	VADDPS      Z0, Z4, Z4
-	VSHUFF64X2  $0x88, Z4, Z4, Z0
-	VSHUFF64X2  $0xdd, Z4, Z4, Z4
-	VADDPS      Z4, Z0, Z0
-	VSHUFF64X2  $0x4e, Z1, Z1, Z4
-	VADDPS      Z1, Z4, Z4
-	VSHUFF64X2  $0x88, Z4, Z4, Z1
-	VSHUFF64X2  $0xdd, Z4, Z4, Z4
-	VADDPS      Z4, Z1, Z1
-	VSHUFF64X2  $0x4e, Z2, Z2, Z4
-	VADDPS      Z2, Z4, Z4
-	VSHUFF64X2  $0x88, Z4, Z4, Z2
-	VSHUFF64X2  $0xdd, Z4, Z4, Z4
-	VADDPS      Z4, Z2, Z2
-	VSHUFF64X2  $0x4e, Z3, Z3, Z4
-	VADDPS      Z3, Z4, Z4
-	VSHUFF64X2  $0x88, Z4, Z4, Z3
-	VSHUFF64X2  $0xdd, Z4, Z4, Z4
-	VADDPS      Z4, Z3, Z3
-	VSHUFPS     $0x88, Z1, Z0, Z4
-	VSHUFPS     $0xdd, Z1, Z0, Z0
-	VADDPS      Z0, Z4, Z4
-	VSHUFPS     $0x88, Z3, Z2, Z0
-	VSHUFPS     $0xdd, Z3, Z2, Z1
-	VADDPS      Z1, Z0, Z0
-	VSHUFPS     $0x88, Z0, Z4, Z1
-	VSHUFPS     $0xdd, Z0, Z4, Z0
-	VADDPS      Z0, Z1, Z1
-	VCVTPS2PD   X1, Y0
-	VADDPD      (BX), Y0, Y0
-	VMOVUPD     Y0, (DX)
-	ADDQ        R10, DX
-	ADDQ        R11, BX
-	MOVQ        DX, 24(SP)
-	MOVQ        BX, 32(SP)
-	ADDQ        CX, R9
-	DECQ        40(SP)
-	JNZ         group4
-	ADDQ        $+32, a+0(FP)
-	ADDQ        $+32, a0+16(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	SUBQ        $+4, n+64(FP)
-	JMP         fours
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          8(SP), DI
+	VMOVUPS       (DX), Z4
+	VCVTPH2PS     (BX), Z5
+	VFMADD231PS   Z5, Z4, Z0
+	VCVTPH2PS     (BX)(AX*1), Z5
+	VFMADD231PS   Z5, Z4, Z1
+	VCVTPH2PS     (BX)(AX*2), Z5
+	VFMADD231PS   Z5, Z4, Z2
+	VCVTPH2PS     (BX)(SI*1), Z5
+	VFMADD231PS   Z5, Z4, Z3
+	ADDQ          $+32, BX
+	ADDQ          $0x40, DX
+	DECQ          R10
+	JNZ           dot4
+	MOVQ          24(SP), DX
+	MOVQ          32(SP), BX
+	MOVQ          lda+8(FP), R10
+	SHLQ          $0x03, R10
+	MOVQ          lda0+24(FP), R11
+	SHLQ          $0x03, R11
+	VSHUFPS       $0x88, Z1, Z0, Z4
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z4, Z1
+	VSHUFPS       $0xdd, Z0, Z4, Z0
+	VADDPS        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VCVTPS2PD     X1, Y0
+	VADDPD        (BX), Y0, Y0
+	VMOVUPD       Y0, (DX)
+	ADDQ          R10, DX
+	ADDQ          R11, BX
+	MOVQ          DX, 24(SP)
+	MOVQ          BX, 32(SP)
+	ADDQ          CX, R9
+	DECQ          40(SP)
+	JNZ           group4
+	ADDQ          $+32, a+0(FP)
+	ADDQ          $+32, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+4, n+64(FP)
+	JMP           fours
 
 three:
 	CMPQ n+64(FP), $0x03
@@ -8079,56 +8063,50 @@ group2:
 	SHRQ   $0x04, R9
 
 dot2:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        16(SP), DI
-	VMOVUPS     (DX), Z2
-	VCVTPH2PS   (BX), Z3
-	VFMADD231PS Z3, Z2, Z0
-	VCVTPH2PS   (BX)(AX*1), Z3
-	VFMADD231PS Z3, Z2, Z1
-	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
-	DECQ        R9
-	JNZ         dot2
-	MOVQ        48(SP), DX
-	MOVQ        56(SP), BX
-	MOVQ        lda+8(FP), R9
-	SHLQ        $0x03, R9
-	MOVQ        lda0+24(FP), R10
-	SHLQ        $0x03, R10
-	VSHUFF64X2  $0x4e, Z0, Z0, Z2
-	VADDPS      Z0, Z2, Z2
-	VSHUFF64X2  $0x88, Z2, Z2, Z0
-	VSHUFF64X2  $0xdd, Z2, Z2, Z2
-	VADDPS      Z2, Z0, Z0
-	VSHUFF64X2  $0x4e, Z1, Z1, Z2
-	VADDPS      Z1, Z2, Z2
-	VSHUFF64X2  $0x88, Z2, Z2, Z1
-	VSHUFF64X2  $0xdd, Z2, Z2, Z2
-	VADDPS      Z2, Z1, Z1
-	VSHUFPS     $0x88, Z1, Z0, Z2
-	VSHUFPS     $0xdd, Z1, Z0, Z0
-	VADDPS      Z0, Z2, Z2
-	VSHUFPS     $0x88, Z2, Z2, Z0
-	VSHUFPS     $0xdd, Z2, Z2, Z1
-	VADDPS      Z1, Z0, Z0
-	VCVTPS2PD   X0, X0
-	VADDPD      (BX), X0, X0
-	VMOVUPD     X0, (DX)
-	ADDQ        R9, DX
-	ADDQ        R10, BX
-	MOVQ        DX, 48(SP)
-	MOVQ        BX, 56(SP)
-	ADDQ        CX, SI
-	DECQ        64(SP)
-	JNZ         group2
-	ADDQ        $+16, a+0(FP)
-	ADDQ        $+16, a0+16(FP)
-	ADDQ        AX, x+32(FP)
-	ADDQ        AX, x+32(FP)
-	SUBQ        $+2, n+64(FP)
-	JMP         twos
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	ADDQ          16(SP), DI
+	VMOVUPS       (DX), Z2
+	VCVTPH2PS     (BX), Z3
+	VFMADD231PS   Z3, Z2, Z0
+	VCVTPH2PS     (BX)(AX*1), Z3
+	VFMADD231PS   Z3, Z2, Z1
+	ADDQ          $+32, BX
+	ADDQ          $0x40, DX
+	DECQ          R9
+	JNZ           dot2
+	MOVQ          48(SP), DX
+	MOVQ          56(SP), BX
+	MOVQ          lda+8(FP), R9
+	SHLQ          $0x03, R9
+	MOVQ          lda0+24(FP), R10
+	SHLQ          $0x03, R10
+	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z2, Z0
+	VSHUFPS       $0xdd, Z2, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPS        X1, X0, X0
+	VCVTPS2PD     X0, X0
+	VADDPD        (BX), X0, X0
+	VMOVUPD       X0, (DX)
+	ADDQ          R9, DX
+	ADDQ          R10, BX
+	MOVQ          DX, 48(SP)
+	MOVQ          BX, 56(SP)
+	ADDQ          CX, SI
+	DECQ          64(SP)
+	JNZ           group2
+	ADDQ          $+16, a+0(FP)
+	ADDQ          $+16, a0+16(FP)
+	ADDQ          AX, x+32(FP)
+	ADDQ          AX, x+32(FP)
+	SUBQ          $+2, n+64(FP)
+	JMP           twos
 
 one:
 	CMPQ n+64(FP), $0x00
@@ -8215,38 +8193,29 @@ dot4:
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
 	SHLQ          $0x03, R11
-	VSHUFF64X2    $0x4e, Z4, Z0, Z8
-	VMOVAPS       Z4, K1, Z0
-	VADDPS        Z0, Z8, Z8
-	VSHUFF64X2    $0x88, Z8, Z8, Z0
-	VSHUFF64X2    $0xdd, Z8, Z8, Z4
-	VADDPS        Z4, Z0, Z0
-	VSHUFF64X2    $0x4e, Z5, Z1, Z4
-	VMOVAPS       Z5, K1, Z1
-	VADDPS        Z1, Z4, Z4
-	VSHUFF64X2    $0x88, Z4, Z4, Z1
-	VSHUFF64X2    $0xdd, Z4, Z4, Z4
-	VADDPS        Z4, Z1, Z1
-	VSHUFF64X2    $0x4e, Z6, Z2, Z4
-	VMOVAPS       Z6, K1, Z2
-	VADDPS        Z2, Z4, Z4
-	VSHUFF64X2    $0x88, Z4, Z4, Z2
-	VSHUFF64X2    $0xdd, Z4, Z4, Z4
-	VADDPS        Z4, Z2, Z2
-	VSHUFF64X2    $0x4e, Z7, Z3, Z4
-	VMOVAPS       Z7, K1, Z3
-	VADDPS        Z3, Z4, Z4
-	VSHUFF64X2    $0x88, Z4, Z4, Z3
-	VSHUFF64X2    $0xdd, Z4, Z4, Z4
-	VADDPS        Z4, Z3, Z3
-	VSHUFPS       $0x88, Z1, Z0, Z4
+	VSHUFPS       $0x88, Z1, Z0, Z8
 	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z4, Z4
+	VADDPS        Z0, Z8, Z8
 	VSHUFPS       $0x88, Z3, Z2, Z0
 	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z4, Z1
-	VSHUFPS       $0xdd, Z0, Z4, Z0
+	VSHUFPS       $0x88, Z0, Z8, Z1
+	VSHUFPS       $0xdd, Z0, Z8, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z3
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z1
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPS        Z0, Z1, Z1
 	VCVTPS2PD     X1, Y0
 	VADDPD        (BX), Y0, Y0
@@ -8329,30 +8298,27 @@ dot2:
 	SHLQ          $0x03, R9
 	MOVQ          lda0+24(FP), R10
 	SHLQ          $0x03, R10
-	VSHUFF64X2    $0x4e, Z2, Z0, Z4
-	VMOVAPS       Z2, K1, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFF64X2    $0x88, Z4, Z4, Z0
-	VSHUFF64X2    $0xdd, Z4, Z4, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z3, Z1, Z2
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z2, Z2
-	VSHUFF64X2    $0x88, Z2, Z2, Z1
-	VSHUFF64X2    $0xdd, Z2, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
+	VSHUFPS       $0x88, Z1, Z0, Z4
 	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z2, Z0
-	VSHUFPS       $0xdd, Z2, Z2, Z1
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VCVTPS2PD     X0, X1
-	VADDPD        (BX), X1, X1
-	VMOVUPD       X1, (DX)
+	VSHUFF64X2    $0x4e, Z0, Z4, Z1
+	VMOVAPS       Z0, K1, Z4
+	VADDPS        Z4, Z1, Z1
+	VSHUFF64X2    $0x88, Z1, Z1, Z0
+	VSHUFF64X2    $0xdd, Z1, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z0, Z0, Z1
+	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, X0
+	VADDPD        (BX), X0, X0
+	VMOVUPD       X0, (DX)
 	ADDQ          R9, DX
 	ADDQ          R10, BX
-	VEXTRACTF32X4 $0x01, Z0, X0
+	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (BX), X0, X0
 	VMOVUPD       X0, (DX)
@@ -8465,46 +8431,40 @@ dot4:
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
 	SHLQ          $0x03, R11
-	VSHUFF64X2    $0x4e, Z4, Z0, Z12
-	VMOVAPS       Z4, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z12
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z12, Z12
-	VSHUFF64X2    $0x4e, Z8, Z8, Z0
-	VADDPS        Z8, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z12, Z4
-	VSHUFF64X2    $0xdd, Z0, Z12, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFF64X2    $0x4e, Z5, Z1, Z0
-	VMOVAPS       Z5, K1, Z1
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z9, Z9, Z1
-	VADDPS        Z9, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z5
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z6, Z2, Z0
-	VMOVAPS       Z6, K1, Z2
+	VSHUFPS       $0x88, Z0, Z12, Z1
+	VSHUFPS       $0xdd, Z0, Z12, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z2
 	VADDPS        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z10, Z10, Z1
-	VADDPS        Z10, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z3
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z9, Z8, Z0
+	VSHUFPS       $0xdd, Z9, Z8, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z11, Z10, Z2
+	VSHUFPS       $0xdd, Z11, Z10, Z4
+	VADDPS        Z4, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z4
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z4, Z4, Z1
+	VADDPS        Z4, Z1, Z1
 	VSHUFF64X2    $0x88, Z1, Z0, Z2
 	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z7, Z3, Z0
-	VMOVAPS       Z7, K1, Z3
-	VADDPS        Z3, Z0, Z0
-	VSHUFF64X2    $0x4e, Z11, Z11, Z1
-	VADDPS        Z11, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z3, Z2, Z1
-	VSHUFPS       $0xdd, Z3, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (BX), Y0, Y0
@@ -8599,40 +8559,38 @@ dot2:
 	SHLQ          $0x03, R9
 	MOVQ          lda0+24(FP), R10
 	SHLQ          $0x03, R10
-	VSHUFF64X2    $0x4e, Z2, Z0, Z6
-	VMOVAPS       Z2, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z6
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z6, Z6
-	VSHUFF64X2    $0x4e, Z4, Z4, Z0
-	VADDPS        Z4, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z6, Z2
-	VSHUFF64X2    $0xdd, Z0, Z6, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z5, Z5, Z1
-	VADDPS        Z5, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
 	VSHUFPS       $0x88, Z3, Z2, Z0
 	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VSHUFPS       $0x88, Z5, Z4, Z1
+	VSHUFPS       $0xdd, Z5, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z6, Z2
+	VMOVAPS       Z0, K1, Z6
+	VADDPS        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z1, Z1, Z0
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z2, Z1
+	VSHUFF64X2    $0xdd, Z0, Z2, Z0
 	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, X0
-	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (DX)
+	VSHUFPS       $0x88, Z1, Z1, Z0
+	VSHUFPS       $0xdd, Z1, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VCVTPS2PD     X0, X1
+	VADDPD        (BX), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R9, DX
 	ADDQ          R10, BX
-	VEXTRACTF32X4 $0x01, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (DX)
+	VEXTRACTF32X4 $0x01, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (BX), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R9, DX
 	ADDQ          R10, BX
-	VEXTRACTF32X4 $0x02, Z1, X0
+	VEXTRACTF32X4 $0x02, Z0, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (BX), X0, X0
 	VMOVUPD       X0, (DX)
@@ -8756,50 +8714,50 @@ dot4:
 	SHLQ          $0x03, R11
 	MOVQ          lda0+24(FP), R12
 	SHLQ          $0x03, R12
-	VSHUFF64X2    $0x4e, Z4, Z0, Z16
-	VMOVAPS       Z4, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z16
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z16, Z16
-	VSHUFF64X2    $0x4e, Z12, Z8, Z0
-	VMOVAPS       Z12, K1, Z8
-	VADDPS        Z8, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z16, Z4
-	VSHUFF64X2    $0xdd, Z0, Z16, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFF64X2    $0x4e, Z5, Z1, Z0
-	VMOVAPS       Z5, K1, Z1
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z13, Z9, Z1
-	VMOVAPS       Z13, K1, Z9
-	VADDPS        Z9, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z5
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z6, Z2, Z0
-	VMOVAPS       Z6, K1, Z2
+	VSHUFPS       $0x88, Z0, Z16, Z1
+	VSHUFPS       $0xdd, Z0, Z16, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z2
 	VADDPS        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z14, Z10, Z1
-	VMOVAPS       Z14, K1, Z10
-	VADDPS        Z10, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z3
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z9, Z8, Z0
+	VSHUFPS       $0xdd, Z9, Z8, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z11, Z10, Z2
+	VSHUFPS       $0xdd, Z11, Z10, Z4
+	VADDPS        Z4, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z4
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z13, Z12, Z0
+	VSHUFPS       $0xdd, Z13, Z12, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z15, Z14, Z2
+	VSHUFPS       $0xdd, Z15, Z14, Z5
+	VADDPS        Z5, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z5
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z5, Z4, Z1
+	VMOVAPS       Z5, K1, Z4
+	VADDPS        Z4, Z1, Z1
 	VSHUFF64X2    $0x88, Z1, Z0, Z2
 	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z7, Z3, Z0
-	VMOVAPS       Z7, K1, Z3
-	VADDPS        Z3, Z0, Z0
-	VSHUFF64X2    $0x4e, Z15, Z11, Z1
-	VMOVAPS       Z15, K1, Z11
-	VADDPS        Z11, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z3, Z2, Z1
-	VSHUFPS       $0xdd, Z3, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (SI), Y0, Y0
@@ -8906,48 +8864,48 @@ dot2:
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
 	SHLQ          $0x03, R11
-	VSHUFF64X2    $0x4e, Z2, Z0, Z8
-	VMOVAPS       Z2, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z8
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z8, Z8
-	VSHUFF64X2    $0x4e, Z6, Z4, Z0
-	VMOVAPS       Z6, K1, Z4
-	VADDPS        Z4, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z8, Z2
-	VSHUFF64X2    $0xdd, Z0, Z8, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z7, Z5, Z1
-	VMOVAPS       Z7, K1, Z5
-	VADDPS        Z5, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
 	VSHUFPS       $0x88, Z3, Z2, Z0
 	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VSHUFPS       $0x88, Z5, Z4, Z1
+	VSHUFPS       $0xdd, Z5, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFF64X2    $0x4e, Z0, Z8, Z3
+	VMOVAPS       Z0, K1, Z8
+	VADDPS        Z8, Z3, Z3
+	VSHUFF64X2    $0x4e, Z2, Z1, Z0
+	VMOVAPS       Z2, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z3, Z1
+	VSHUFF64X2    $0xdd, Z0, Z3, Z0
 	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
+	VSHUFPS       $0x88, Z1, Z1, Z0
+	VSHUFPS       $0xdd, Z1, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VCVTPS2PD     X0, X1
+	VADDPD        (SI), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x01, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
+	VEXTRACTF32X4 $0x01, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (SI), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x02, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
+	VEXTRACTF32X4 $0x02, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (SI), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x03, Z1, X0
+	VEXTRACTF32X4 $0x03, Z0, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
 	VMOVUPD       X0, (DX)
@@ -8982,7 +8940,7 @@ end:
 	RET
 
 // func mulBasisHalf_4x5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasisHalf_4x5_avx512(SB), NOSPLIT, $72-112
 	MOVQ  ldx+40(FP), AX
 	SHLQ  $0x01, AX
@@ -9081,50 +9039,50 @@ dot4:
 	SHLQ          $0x03, R11
 	MOVQ          lda0+24(FP), R12
 	SHLQ          $0x03, R12
-	VSHUFF64X2    $0x4e, Z4, Z0, Z20
-	VMOVAPS       Z4, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z20
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z20, Z20
-	VSHUFF64X2    $0x4e, Z12, Z8, Z0
-	VMOVAPS       Z12, K1, Z8
-	VADDPS        Z8, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z20, Z4
-	VSHUFF64X2    $0xdd, Z0, Z20, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFF64X2    $0x4e, Z5, Z1, Z0
-	VMOVAPS       Z5, K1, Z1
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z13, Z9, Z1
-	VMOVAPS       Z13, K1, Z9
-	VADDPS        Z9, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z5
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z6, Z2, Z0
-	VMOVAPS       Z6, K1, Z2
+	VSHUFPS       $0x88, Z0, Z20, Z1
+	VSHUFPS       $0xdd, Z0, Z20, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z2
 	VADDPS        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z14, Z10, Z1
-	VMOVAPS       Z14, K1, Z10
-	VADDPS        Z10, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z3
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z9, Z8, Z0
+	VSHUFPS       $0xdd, Z9, Z8, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z11, Z10, Z2
+	VSHUFPS       $0xdd, Z11, Z10, Z4
+	VADDPS        Z4, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z4
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z13, Z12, Z0
+	VSHUFPS       $0xdd, Z13, Z12, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z15, Z14, Z2
+	VSHUFPS       $0xdd, Z15, Z14, Z5
+	VADDPS        Z5, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z5
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z5, Z4, Z1
+	VMOVAPS       Z5, K1, Z4
+	VADDPS        Z4, Z1, Z1
 	VSHUFF64X2    $0x88, Z1, Z0, Z2
 	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z7, Z3, Z0
-	VMOVAPS       Z7, K1, Z3
-	VADDPS        Z3, Z0, Z0
-	VSHUFF64X2    $0x4e, Z15, Z11, Z1
-	VMOVAPS       Z15, K1, Z11
-	VADDPS        Z11, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z3, Z2, Z1
-	VSHUFPS       $0xdd, Z3, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (SI), Y0, Y0
@@ -9149,36 +9107,20 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R11, DX
 	ADDQ          R12, SI
-	VSHUFF64X2    $0x4e, Z16, Z16, Z0
-	VADDPS        Z16, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z1
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFF64X2    $0x4e, Z17, Z17, Z0
-	VADDPS        Z17, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z2
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z18, Z18, Z0
-	VADDPS        Z18, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z3
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFF64X2    $0x4e, Z19, Z19, Z0
-	VADDPS        Z19, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z4
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z2, Z1, Z0
-	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VSHUFPS       $0x88, Z17, Z16, Z0
+	VSHUFPS       $0xdd, Z17, Z16, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z4, Z3, Z1
-	VSHUFPS       $0xdd, Z4, Z3, Z2
+	VSHUFPS       $0x88, Z19, Z18, Z1
+	VSHUFPS       $0xdd, Z19, Z18, Z2
 	VADDPS        Z2, Z1, Z1
 	VSHUFPS       $0x88, Z1, Z0, Z2
 	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z2, Z2
-	VCVTPS2PD     X2, Y0
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	VCVTPS2PD     X1, Y0
 	VADDPD        (SI), Y0, Y0
 	VMOVUPD       Y0, (DX)
 	ADDQ          R11, DX
@@ -9271,69 +9213,63 @@ dot2:
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
 	SHLQ          $0x03, R11
-	VSHUFF64X2    $0x4e, Z2, Z0, Z10
-	VMOVAPS       Z2, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z10
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z10, Z10
-	VSHUFF64X2    $0x4e, Z6, Z4, Z0
-	VMOVAPS       Z6, K1, Z4
-	VADDPS        Z4, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z10, Z2
-	VSHUFF64X2    $0xdd, Z0, Z10, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z7, Z5, Z1
-	VMOVAPS       Z7, K1, Z5
-	VADDPS        Z5, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
 	VSHUFPS       $0x88, Z3, Z2, Z0
 	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VSHUFPS       $0x88, Z5, Z4, Z1
+	VSHUFPS       $0xdd, Z5, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFF64X2    $0x4e, Z0, Z10, Z3
+	VMOVAPS       Z0, K1, Z10
+	VADDPS        Z10, Z3, Z3
+	VSHUFF64X2    $0x4e, Z2, Z1, Z0
+	VMOVAPS       Z2, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z3, Z1
+	VSHUFF64X2    $0xdd, Z0, Z3, Z0
 	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
+	VSHUFPS       $0x88, Z1, Z1, Z0
+	VSHUFPS       $0xdd, Z1, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VCVTPS2PD     X0, X1
+	VADDPD        (SI), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x01, Z1, X0
+	VEXTRACTF32X4 $0x01, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (SI), X1, X1
+	VMOVUPD       X1, (DX)
+	ADDQ          R10, DX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x02, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (SI), X1, X1
+	VMOVUPD       X1, (DX)
+	ADDQ          R10, DX
+	ADDQ          R11, SI
+	VEXTRACTF32X4 $0x03, Z0, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (SI), X0, X0
 	VMOVUPD       X0, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x02, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x03, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VSHUFF64X2    $0x4e, Z8, Z8, Z0
-	VADDPS        Z8, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z1
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFF64X2    $0x4e, Z9, Z9, Z0
-	VADDPS        Z9, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z2
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z1, Z0
-	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VSHUFPS       $0x88, Z9, Z8, Z0
+	VSHUFPS       $0xdd, Z9, Z8, Z1
 	VADDPS        Z1, Z0, Z0
 	VSHUFPS       $0x88, Z0, Z0, Z1
 	VSHUFPS       $0xdd, Z0, Z0, Z0
 	VADDPS        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
 	VCVTPS2PD     X1, X0
 	VADDPD        (SI), X0, X0
 	VMOVUPD       X0, (DX)
@@ -9478,50 +9414,50 @@ dot4:
 	SHLQ          $0x03, R12
 	MOVQ          lda0+24(FP), R13
 	SHLQ          $0x03, R13
-	VSHUFF64X2    $0x4e, Z4, Z0, Z24
-	VMOVAPS       Z4, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z24
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z24, Z24
-	VSHUFF64X2    $0x4e, Z12, Z8, Z0
-	VMOVAPS       Z12, K1, Z8
-	VADDPS        Z8, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z24, Z4
-	VSHUFF64X2    $0xdd, Z0, Z24, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFF64X2    $0x4e, Z5, Z1, Z0
-	VMOVAPS       Z5, K1, Z1
+	VSHUFPS       $0x88, Z3, Z2, Z0
+	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z13, Z9, Z1
-	VMOVAPS       Z13, K1, Z9
-	VADDPS        Z9, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z5
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z6, Z2, Z0
-	VMOVAPS       Z6, K1, Z2
+	VSHUFPS       $0x88, Z0, Z24, Z1
+	VSHUFPS       $0xdd, Z0, Z24, Z0
+	VADDPS        Z0, Z1, Z1
+	VSHUFPS       $0x88, Z5, Z4, Z0
+	VSHUFPS       $0xdd, Z5, Z4, Z2
 	VADDPS        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z14, Z10, Z1
-	VMOVAPS       Z14, K1, Z10
-	VADDPS        Z10, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z3
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFPS       $0x88, Z9, Z8, Z0
+	VSHUFPS       $0xdd, Z9, Z8, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z11, Z10, Z2
+	VSHUFPS       $0xdd, Z11, Z10, Z4
+	VADDPS        Z4, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z4
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z4, Z4
+	VSHUFPS       $0x88, Z13, Z12, Z0
+	VSHUFPS       $0xdd, Z13, Z12, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFPS       $0x88, Z15, Z14, Z2
+	VSHUFPS       $0xdd, Z15, Z14, Z5
+	VADDPS        Z5, Z2, Z2
+	VSHUFPS       $0x88, Z2, Z0, Z5
+	VSHUFPS       $0xdd, Z2, Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VSHUFF64X2    $0x4e, Z3, Z1, Z0
+	VMOVAPS       Z3, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x4e, Z5, Z4, Z1
+	VMOVAPS       Z5, K1, Z4
+	VADDPS        Z4, Z1, Z1
 	VSHUFF64X2    $0x88, Z1, Z0, Z2
 	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z7, Z3, Z0
-	VMOVAPS       Z7, K1, Z3
-	VADDPS        Z3, Z0, Z0
-	VSHUFF64X2    $0x4e, Z15, Z11, Z1
-	VMOVAPS       Z15, K1, Z11
-	VADDPS        Z11, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z3, Z2, Z1
-	VSHUFPS       $0xdd, Z3, Z2, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z2, Z2
 	VCVTPS2PD     X2, Y0
 	VADDPD        (DI), Y0, Y0
@@ -9546,45 +9482,36 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R12, DX
 	ADDQ          R13, DI
-	VSHUFF64X2    $0x4e, Z20, Z16, Z0
-	VMOVAPS       Z20, K1, Z16
-	VADDPS        Z16, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z1
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFF64X2    $0x4e, Z21, Z17, Z0
-	VMOVAPS       Z21, K1, Z17
-	VADDPS        Z17, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z2
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z22, Z18, Z0
-	VMOVAPS       Z22, K1, Z18
-	VADDPS        Z18, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z3
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFF64X2    $0x4e, Z23, Z19, Z0
-	VMOVAPS       Z23, K1, Z19
-	VADDPS        Z19, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z4
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z2, Z1, Z0
-	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VSHUFPS       $0x88, Z17, Z16, Z0
+	VSHUFPS       $0xdd, Z17, Z16, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z4, Z3, Z1
-	VSHUFPS       $0xdd, Z4, Z3, Z2
+	VSHUFPS       $0x88, Z19, Z18, Z1
+	VSHUFPS       $0xdd, Z19, Z18, Z2
 	VADDPS        Z2, Z1, Z1
 	VSHUFPS       $0x88, Z1, Z0, Z2
 	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z2, Z2
-	VCVTPS2PD     X2, Y0
+	VSHUFPS       $0x88, Z21, Z20, Z0
+	VSHUFPS       $0xdd, Z21, Z20, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z23, Z22, Z1
+	VSHUFPS       $0xdd, Z23, Z22, Z3
+	VADDPS        Z3, Z1, Z1
+	VSHUFPS       $0x88, Z1, Z0, Z3
+	VSHUFPS       $0xdd, Z1, Z0, Z0
+	VADDPS        Z0, Z3, Z3
+	VSHUFF64X2    $0x4e, Z3, Z2, Z0
+	VMOVAPS       Z3, K1, Z2
+	VADDPS        Z2, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z0, Z1
+	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VADDPS        Z0, Z1, Z1
+	VCVTPS2PD     X1, Y0
 	VADDPD        (DI), Y0, Y0
 	VMOVUPD       Y0, (DX)
 	ADDQ          R12, DX
 	ADDQ          R13, DI
-	VEXTRACTF32X4 $0x01, Z2, X0
+	VEXTRACTF32X4 $0x01, Z1, X0
 	VCVTPS2PD     X0, Y0
 	VADDPD        (DI), Y0, Y0
 	VMOVUPD       Y0, (DX)
@@ -9684,67 +9611,64 @@ dot2:
 	SHLQ          $0x03, R11
 	MOVQ          lda0+24(FP), R12
 	SHLQ          $0x03, R12
-	VSHUFF64X2    $0x4e, Z2, Z0, Z12
-	VMOVAPS       Z2, K1, Z0
+	VSHUFPS       $0x88, Z1, Z0, Z12
+	VSHUFPS       $0xdd, Z1, Z0, Z0
 	VADDPS        Z0, Z12, Z12
-	VSHUFF64X2    $0x4e, Z6, Z4, Z0
-	VMOVAPS       Z6, K1, Z4
-	VADDPS        Z4, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z12, Z2
-	VSHUFF64X2    $0xdd, Z0, Z12, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z7, Z5, Z1
-	VMOVAPS       Z7, K1, Z5
-	VADDPS        Z5, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z3
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
 	VSHUFPS       $0x88, Z3, Z2, Z0
 	VSHUFPS       $0xdd, Z3, Z2, Z1
 	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
+	VSHUFPS       $0x88, Z5, Z4, Z1
+	VSHUFPS       $0xdd, Z5, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFPS       $0x88, Z7, Z6, Z2
+	VSHUFPS       $0xdd, Z7, Z6, Z3
+	VADDPS        Z3, Z2, Z2
+	VSHUFF64X2    $0x4e, Z0, Z12, Z3
+	VMOVAPS       Z0, K1, Z12
+	VADDPS        Z12, Z3, Z3
+	VSHUFF64X2    $0x4e, Z2, Z1, Z0
+	VMOVAPS       Z2, K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFF64X2    $0x88, Z0, Z3, Z1
+	VSHUFF64X2    $0xdd, Z0, Z3, Z0
 	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, X0
-	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (DX)
+	VSHUFPS       $0x88, Z1, Z1, Z0
+	VSHUFPS       $0xdd, Z1, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VCVTPS2PD     X0, X1
+	VADDPD        (DI), X1, X1
+	VMOVUPD       X1, (DX)
 	ADDQ          R11, DX
 	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x01, Z1, X0
+	VEXTRACTF32X4 $0x01, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (DI), X1, X1
+	VMOVUPD       X1, (DX)
+	ADDQ          R11, DX
+	ADDQ          R12, DI
+	VEXTRACTF32X4 $0x02, Z0, X1
+	VCVTPS2PD     X1, X1
+	VADDPD        (DI), X1, X1
+	VMOVUPD       X1, (DX)
+	ADDQ          R11, DX
+	ADDQ          R12, DI
+	VEXTRACTF32X4 $0x03, Z0, X0
 	VCVTPS2PD     X0, X0
 	VADDPD        (DI), X0, X0
 	VMOVUPD       X0, (DX)
 	ADDQ          R11, DX
 	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x02, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x03, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VSHUFF64X2    $0x4e, Z10, Z8, Z0
-	VMOVAPS       Z10, K1, Z8
-	VADDPS        Z8, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z1
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFF64X2    $0x4e, Z11, Z9, Z0
-	VMOVAPS       Z11, K1, Z9
-	VADDPS        Z9, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z2
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
+	VSHUFPS       $0x88, Z9, Z8, Z0
+	VSHUFPS       $0xdd, Z9, Z8, Z1
+	VADDPS        Z1, Z0, Z0
+	VSHUFPS       $0x88, Z11, Z10, Z1
+	VSHUFPS       $0xdd, Z11, Z10, Z2
+	VADDPS        Z2, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPS       Z1, K1, Z0
 	VADDPS        Z0, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z1, Z0
-	VSHUFPS       $0xdd, Z2, Z1, Z1
+	VSHUFF64X2    $0x88, Z2, Z2, Z0
+	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPS        Z1, Z0, Z0
 	VSHUFPS       $0x88, Z0, Z0, Z1
 	VSHUFPS       $0xdd, Z0, Z0, Z0
