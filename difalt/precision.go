@@ -13,7 +13,7 @@ const (
 	renewAt = 1e-2
 	// renewEvery is after how many iterations a node makes an anchor in any case: where
 	// rounding keeps U_g moving, moves do not tell how near it is.
-	renewEvery = 64
+	renewEvery = 40
 )
 
 // reduce makes the copies.
