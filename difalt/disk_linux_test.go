@@ -39,7 +39,8 @@ func TestMemoryOfSamplesOnDisk(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestMemoryOfSamplesOnDisk$", "-test.v")
 		cmd.Env = append(os.Environ(), folderOfChild+"="+where, "GOMAXPROCS=2")
 		out, err := cmd.CombinedOutput()
-		if where == "" && (err == nil || !strings.Contains(string(out), "allocate memory") && !strings.Contains(string(out), "out of memory")) {
+		// Without memory Go's runtime ends the process, at times by a nil pointer of its own.
+		if where == "" && (err == nil || strings.Contains(string(out), "--- ")) {
 			t.Errorf("samples in memory: %v, want a lack of memory:\n%.2000s", err, out)
 		}
 		if where != "" && err != nil {
