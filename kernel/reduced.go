@@ -46,7 +46,8 @@ type reduced struct {
 //
 // Features have scales of their own, and those whose mean is far from zero an offset, so
 // that units and intercepts do not matter. Reduce takes both from some hundred rows, or
-// from all where these were not like the others. The first step makes the copy. Anchors
+// from all where these were not like the others. The first step makes the copy, and makes
+// it again, in memory of its own, if it comes to entries far larger than in these. Anchors
 // and what follows them are computed by the tiles also where OpenBLAS computes other
 // steps, whose bits then differ. Reduce holds for the samples that the group has;
 // SetSamples ends it.

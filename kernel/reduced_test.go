@@ -41,19 +41,30 @@ var tables = []table{
 		}
 		return v
 	}, one},
-	// An entry that no sampled row tells of, too large for the scale of the others, and a
-	// feature that is zero but for a few rows.
+	// An entry that no sampled row tells of, too large for the scale of the others.
 	{"rare", 33, func(row, k int, v float64) float64 {
-		switch {
-		case k == 5 && row == 778:
+		if k == 5 && row == 779 {
 			return 1e5
-		case k == 6 && row%1000 != 1:
-			return 0
 		}
 		return v
 	}, func(k int) float64 {
 		if k == 5 {
 			return 1e4
+		}
+		return 1
+	}},
+	// A small feature that is zero but for a few rows, which are not among the sampled ones.
+	{"mostly zero", 33, func(row, k int, v float64) float64 {
+		switch {
+		case k == 6 && row%10 == 1:
+			return 1e-12 * v
+		case k == 6:
+			return 0
+		}
+		return v
+	}, func(k int) float64 {
+		if k == 6 {
+			return 1e-12
 		}
 		return 1
 	}},
