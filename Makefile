@@ -21,7 +21,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 CHECKS = check-format check-modules check-vet check-static check-generated \
 	test-default test-purego test-openblas test-mpi test-tiers test-race test-arm64 test-faults test-deploy
 
-.PHONY: help setup build test $(CHECKS) malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures accuracy docker clean
+.PHONY: help setup build test $(CHECKS) test-long malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures accuracy docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -92,6 +92,9 @@ test-deploy: ## the files in deploy, by the types and loaders of those who read 
 	@./scripts/have.sh shellcheck shellcheck deploy/slurm/difalt.sbatch
 	@cd deploy/check && if $(GO) mod download; then $(GO) vet ./... && $(GO) test -count=1 ./...; \
 	else echo "skip: the modules of deploy/check cannot be had"; fi
+
+test-long: ## all tests, and those that take minutes
+	DIFALT_LONG=1 $(GO) test -timeout 2h ./...
 
 malformed: ## 1,000 malformed and unusual inputs, each in a process of 2 GB and 20 s
 	$(GO) test ./cmd/difalt -count=1 -v -run 'TestMalformed$$' -malformed 1000

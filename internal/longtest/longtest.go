@@ -1,0 +1,30 @@
+// Package longtest keeps tests that take minutes out of go test, until the environment
+// has DIFALT_LONG=1. make test-long runs them.
+//
+// A long test repeats a promise that a quick test holds already, with more trials or at
+// another size. It is never the only test of a promise.
+package longtest
+
+import (
+	"os"
+	"testing"
+)
+
+// Enabled reports whether long tests run. A test may ask it for its size:
+//
+//	trials := 3
+//	if longtest.Enabled() {
+//		trials = 100
+//	}
+func Enabled() bool {
+	// This is read while the test runs, and so the cache of go test knows of it.
+	return os.Getenv("DIFALT_LONG") == "1"
+}
+
+// Only skips the test, and says why, unless long tests run.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Enabled() {
+		t.Skip("this takes long: DIFALT_LONG=1 or make test-long runs it")
+	}
+}
