@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/internal/mixed"
 	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/model"
@@ -158,7 +159,7 @@ func malformedProblems(t testing.TB) []malformed {
 // trained returns a model file: two features and four tasks on two nodes.
 func trained(t testing.TB) []byte {
 	m, err := model.New(model.Parameters{
-		Schema: model.Schema{Columns: []string{"a", "b"}}, Method: "dif",
+		Schema: schema.Schema{Columns: []string{"a", "b"}}, Method: "dif",
 		Scaling: model.Scaling{Fill: []float64{1, 2}, Center: []float64{1, 2}, Scale: []float64{1, 2}, TargetScale: 1},
 		Prior:   mixed.Posterior{Prior: &mixed.Prior{W: 2, Rank: 1, Loadings: []float64{1, 0}}, Cover: make([]float64, 4), Noise: 1},
 		Mean:    []float64{1, 2}, Nodes: []string{"0", "1"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 )
@@ -93,7 +94,7 @@ func malformedTexts() []malformed {
 		text("levels.csv", many.String(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(site),
 		text("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(site),
 		text("level.csv", "t,site,y\nx,p,2\nx,r,3\n", "line 3", `column "site"`, `level "r" is not known`).with(func(o *dataset.TableOptions) {
-			o.Schema = &model.Schema{Columns: []string{"site"}, Categories: []model.Category{{Column: "site", Levels: []string{"p"}}}}
+			o.Schema = &schema.Schema{Columns: []string{"site"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p"}}}}
 		}),
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/model"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -174,7 +174,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s model.Schema
+	var s schema.Schema
 	if err := json.Unmarshal(b, &s); err != nil {
 		t.Fatal(err)
 	}

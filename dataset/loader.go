@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/model"
 )
 
 // A batch is some rows of a file after parsing: numbers, and names that are still
@@ -279,7 +279,7 @@ func (l *loader) finish() (*Table, error) {
 		if len(names) == 0 {
 			return nil, fmt.Errorf("column %q has no value", c.column)
 		}
-		s.Categories = append(s.Categories, model.Category{Column: c.column, Levels: names})
+		s.Categories = append(s.Categories, schema.Category{Column: c.column, Levels: names})
 		rank[c.column] = order
 	}
 	if len(rank) > 0 {

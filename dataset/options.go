@@ -1,8 +1,8 @@
 package dataset
 
 import (
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/model"
 )
 
 // TableOptions says what the columns of a file are, and how its rows become those of
@@ -31,7 +31,7 @@ type TableOptions struct {
 	// Schema, if it is set, takes the place of Features and Categorical: the features
 	// of another table, with the levels that it has. A level that is not among them is
 	// an error.
-	Schema *model.Schema
+	Schema *schema.Schema
 	// Missing says what to do about cells without a value.
 	Missing Missing
 	// Storage is how features are kept: float64, or float32 in half of the memory.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/model"
 )
 
 // A Table holds samples of many tasks: for every row the features x, the target y,
@@ -16,7 +16,7 @@ import (
 // order of first appearance. A Table may be read by several goroutines at once.
 type Table struct {
 	features []string
-	schema   model.Schema
+	schema   schema.Schema
 	coding   []coding // of every stored column, nil if all are numbers
 	storage  kernel.Storage
 	folder   string // where features are in files, empty for memory
@@ -204,7 +204,7 @@ func (t *Table) X(dst []float64, row int) []float64 {
 
 // Schema returns how the columns of a file became the features: TableOptions.Schema
 // reads other files to the same features. Its slices alias the table.
-func (t *Table) Schema() *model.Schema { return &t.schema }
+func (t *Table) Schema() *schema.Schema { return &t.schema }
 
 // Samples returns the number of rows of every task, counting only those with
 // rows[i] set; nil counts all.

@@ -12,6 +12,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -83,10 +84,10 @@ func newSites(seed uint64) (s sites) {
 	return s
 }
 
-var siteSchema = model.Schema{Columns: []string{"a", "b", "site"}, Categories: []model.Category{{Column: "site", Levels: []string{"p", "q", "r"}}}}
+var siteSchema = schema.Schema{Columns: []string{"a", "b", "site"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "q", "r"}}}}
 
 // table is that of the given nodes, with the rows that node g has after change.
-func (s sites) table(nodes []int, schema model.Schema, change func(node int, row string) string) (*dataset.Table, error) {
+func (s sites) table(nodes []int, features schema.Schema, change func(node int, row string) string) (*dataset.Table, error) {
 	text := []string{"task,node,a,b,site,y"}
 	for _, row := range s {
 		for _, g := range nodes {
@@ -99,7 +100,7 @@ func (s sites) table(nodes []int, schema model.Schema, change func(node int, row
 		}
 	}
 	return dataset.ReadCSV(strings.NewReader(strings.Join(text, "\n")), dataset.TableOptions{
-		Task: "task", Target: "y", Node: "node", Schema: &schema, Missing: dataset.MissingKeep,
+		Task: "task", Target: "y", Node: "node", Schema: &features, Missing: dataset.MissingKeep,
 	})
 }
 
@@ -114,14 +115,14 @@ func TestRefusedApart(t *testing.T) {
 	s := newSites(3)
 	w := weights(t, "er:0.5", 4, topology.Metropolis)
 	for name, c := range map[string]struct {
-		schema model.Schema
+		schema schema.Schema
 		row    func(row string) string
 		config func(c *Config)
 		want   string
 	}{
-		"order":  {model.Schema{Columns: []string{"b", "a", "site"}, Categories: siteSchema.Categories}, nil, nil, `feature column 0 at node 2 ("n2") is "b", but "a" at node 0 ("n0")`},
-		"fewer":  {model.Schema{Columns: []string{"a", "b"}}, nil, nil, `the number of feature columns at node 2 ("n2") is 2, but 3 at node 0`},
-		"levels": {model.Schema{Columns: siteSchema.Columns, Categories: []model.Category{{Column: "site", Levels: []string{"p", "r", "q"}}}}, nil, nil, `column "site" at node 2 ("n2") is one of the levels ["p" "r" "q"], but one of the levels ["p" "q" "r"] at node 0`},
+		"order":  {schema.Schema{Columns: []string{"b", "a", "site"}, Categories: siteSchema.Categories}, nil, nil, `feature column 0 at node 2 ("n2") is "b", but "a" at node 0 ("n0")`},
+		"fewer":  {schema.Schema{Columns: []string{"a", "b"}}, nil, nil, `the number of feature columns at node 2 ("n2") is 2, but 3 at node 0`},
+		"levels": {schema.Schema{Columns: siteSchema.Columns, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "r", "q"}}}}, nil, nil, `column "site" at node 2 ("n2") is one of the levels ["p" "r" "q"], but one of the levels ["p" "q" "r"] at node 0`},
 		"task":   {siteSchema, func(row string) string { return strings.Replace(row, "t2,", "t3,", 1) }, nil, `task "t3" is at node 2 ("n2") and at node 3 ("n3")`},
 		"target": {siteSchema, nil, func(c *Config) { c.TargetColumn = "z" }, `the target column at node 2 ("n2") is "z", but "y" at node 0`},
 		"rank":   {siteSchema, nil, func(c *Config) { c.Rank = 3 }, `the rank at node 2 ("n2") is 3, but 2 at node 0`},
@@ -129,11 +130,11 @@ func TestRefusedApart(t *testing.T) {
 	} {
 		for _, groups := range groupings(4)[1:] {
 			_, failed := apart(t, w, groups, func(net *consensus.Network) (*model.Model, error) {
-				odd, schema, change := net.Hosted()[0] == 2, siteSchema, func(_ int, row string) string { return row }
+				odd, features, change := net.Hosted()[0] == 2, siteSchema, func(_ int, row string) string { return row }
 				c2 := testConfig(t, 4, 2)
 				c2.Network, c2.TargetColumn = net, "y"
 				if odd {
-					schema = c.schema
+					features = c.schema
 					if c.row != nil {
 						change = func(_ int, row string) string { return c.row(row) }
 					}
@@ -141,7 +142,7 @@ func TestRefusedApart(t *testing.T) {
 						c.config(&c2)
 					}
 				}
-				tab, err := s.table(net.Hosted(), schema, change)
+				tab, err := s.table(net.Hosted(), features, change)
 				if err != nil {
 					return nil, err
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 )
@@ -51,7 +52,7 @@ func newHoled(seed uint64, prefix string, tasks, rows int) *holed {
 
 // table returns the table as it is read from text, holes and all. The schema is that
 // of a model, or nil.
-func (h *holed) table(t *testing.T, nodes int, schema *model.Schema) *dataset.Table {
+func (h *holed) table(t *testing.T, nodes int, schema *schema.Schema) *dataset.Table {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("task,a,b,site,y\n")

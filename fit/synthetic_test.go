@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -144,7 +145,7 @@ func check(t *testing.T, err error, want string) {
 	}
 }
 
-func schemaOf(m *model.Model) *model.Schema {
+func schemaOf(m *model.Model) *schema.Schema {
 	s := m.Parameters().Schema
 	return &s
 }

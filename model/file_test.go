@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/mat"
 )
@@ -20,7 +21,7 @@ var (
 
 func TestSaveLoad(t *testing.T) {
 	p := testParameters(t)
-	p.Schema = Schema{Columns: []string{"f0", "site", "f3"}, Categories: []Category{{"site", []string{"p", "q=r"}}}}
+	p.Schema = schema.Schema{Columns: []string{"f0", "site", "f3"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "q=r"}}}}
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/internal/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,7 +18,7 @@ const ConstantFeature = "(intercept)"
 // features, and w = d, or p + 1 with Directions.
 type Parameters struct {
 	Method                   string // that found the representation
-	Schema                   Schema
+	Schema                   schema.Schema
 	TaskColumn, TargetColumn string // of the table it was trained on; empty if they had no names
 	Scaling                  Scaling
 	// Directions, p x (d - 1) by rows, are an orthonormal basis of what the training rows
@@ -58,7 +59,7 @@ type Model struct {
 // length does not fit the others, or that holds what no model can.
 func New(p Parameters) (*Model, error) {
 	m := &Model{p: p, features: p.Schema.Features()}
-	m.p.Schema = p.Schema.clone()
+	m.p.Schema = p.Schema.Clone()
 	if err := m.check(); err != nil {
 		return nil, err
 	}

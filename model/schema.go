@@ -2,74 +2,10 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/dataset/schema"
 )
-
-// A Schema says how the columns of a file become the features of a table, so that
-// other files can be read to the same features. It can be stored as JSON.
-type Schema struct {
-	// Columns are the feature columns in their order.
-	Columns []string `json:"columns"`
-	// Categories are the levels of the categorical ones among them.
-	Categories []Category `json:"categories,omitempty"`
-}
-
-// A Category is a categorical column and its levels.
-type Category struct {
-	Column string   `json:"column"`
-	Levels []string `json:"levels"`
-}
-
-// Levels returns the levels of a column, and whether it is categorical.
-func (s *Schema) Levels(column string) (levels []string, categorical bool) {
-	for i := range s.Categories {
-		if s.Categories[i].Column == column {
-			return s.Categories[i].Levels, true
-		}
-	}
-	return nil, false
-}
-
-// Features returns the names of the features: that of a column of numbers, and
-// "column=level" for every level of a categorical column.
-func (s *Schema) Features() []string {
-	var names []string
-	for _, column := range s.Columns {
-		levels, ok := s.Levels(column)
-		if !ok {
-			names = append(names, column)
-		}
-		for _, level := range levels {
-			names = append(names, column+"="+level)
-		}
-	}
-	return names
-}
-
-// Validate refuses categories without levels and columns that have two.
-func (s *Schema) Validate() error {
-	seen := map[string]bool{}
-	for _, c := range s.Categories {
-		if seen[c.Column] {
-			return fmt.Errorf("the schema has two categories for column %q", c.Column)
-		}
-		seen[c.Column] = true
-		if len(c.Levels) == 0 {
-			return fmt.Errorf("the schema has no levels for column %q", c.Column)
-		}
-	}
-	return nil
-}
-
-// clone returns a copy that shares no memory with s.
-func (s *Schema) clone() Schema {
-	c := Schema{Columns: slices.Clone(s.Columns)}
-	for _, k := range s.Categories {
-		c.Categories = append(c.Categories, Category{k.Column, slices.Clone(k.Levels)})
-	}
-	return c
-}
 
 // A categorical says, in the header of a model file, which features are the levels
 // of a column.
@@ -80,7 +16,7 @@ type categorical struct {
 }
 
 // categoricals returns the categorical columns of a schema.
-func categoricals(s *Schema) (out []categorical) {
+func categoricals(s *schema.Schema) (out []categorical) {
 	first := 0
 	for _, column := range s.Columns {
 		n := 1
@@ -95,7 +31,7 @@ func categoricals(s *Schema) (out []categorical) {
 
 // schemaOf is the inverse of categoricals: it finds the levels in the names of the
 // features.
-func schemaOf(features []string, list []categorical) (s Schema, err error) {
+func schemaOf(features []string, list []categorical) (s schema.Schema, err error) {
 	at := 0
 	for _, c := range list {
 		if c.First < at || c.Levels < 1 || c.Levels > len(features)-c.First {
@@ -112,7 +48,7 @@ func schemaOf(features []string, list []categorical) (s Schema, err error) {
 			levels[i] = level
 		}
 		s.Columns = append(s.Columns, c.Column)
-		s.Categories = append(s.Categories, Category{Column: c.Column, Levels: levels})
+		s.Categories = append(s.Categories, schema.Category{Column: c.Column, Levels: levels})
 		at = c.First + c.Levels
 	}
 	s.Columns = append(s.Columns, features[at:]...)

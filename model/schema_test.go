@@ -4,17 +4,19 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/dataset/schema"
 )
 
 // The header and the names of the features must give every schema back, also one in
 // which a column of numbers is named like a level.
 func TestSchemaRoundTrip(t *testing.T) {
-	for _, s := range []Schema{
+	for _, s := range []schema.Schema{
 		{Columns: []string{"a", "b"}},
-		{Columns: []string{"a", "site", "b"}, Categories: []Category{{Column: "site", Levels: []string{"p", "q=r", ""}}}},
+		{Columns: []string{"a", "site", "b"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "q=r", ""}}}},
 		{
 			Columns:    []string{"site=x", "site", "k", "site=y"},
-			Categories: []Category{{Column: "site", Levels: []string{"p"}}, {Column: "k", Levels: []string{"1", "2"}}},
+			Categories: []schema.Category{{Column: "site", Levels: []string{"p"}}, {Column: "k", Levels: []string{"1", "2"}}},
 		},
 	} {
 		got, err := schemaOf(s.Features(), categoricals(&s))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/internal/mixed"
 	"gonum.org/v1/gonum/mat"
 )
@@ -59,7 +60,7 @@ func testParameters(t testing.TB) Parameters {
 		return &c
 	}
 	p := Parameters{
-		Method: "dif", Schema: Schema{Columns: []string{"f0", "f1", "f2", "f3"}}, TaskColumn: "site", TargetColumn: "score",
+		Method: "dif", Schema: schema.Schema{Columns: []string{"f0", "f1", "f2", "f3"}}, TaskColumn: "site", TargetColumn: "score",
 		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, TargetScale: 4, Constant: true},
 		Mean:    normal(d),
 		Prior: mixed.Posterior{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/mixed"
 	"github.com/difalt/difalt/kernel"
@@ -57,7 +58,7 @@ func crossTables(args []string) error {
 }
 
 // readTable reads a file as a table of features, with the target.
-func readTable(path string, schema *model.Schema) (*dataset.Table, error) {
+func readTable(path string, schema *schema.Schema) (*dataset.Table, error) {
 	return dataset.ReadFiles([]string{path}, dataset.TableOptions{Task: taskColumn, Target: targetColumn, Schema: schema})
 }
 

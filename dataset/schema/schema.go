@@ -1,0 +1,74 @@
+// Package schema says how the columns of a file become features. It is what package
+// dataset, which reads files, and package model, which keeps what was learned from them,
+// have in common.
+package schema
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Schema says how the columns of a file become the features of a table, so that
+// other files can be read to the same features. It can be stored as JSON.
+type Schema struct {
+	// Columns are the feature columns in their order.
+	Columns []string `json:"columns"`
+	// Categories are the levels of the categorical ones among them.
+	Categories []Category `json:"categories,omitempty"`
+}
+
+// A Category is a categorical column and its levels.
+type Category struct {
+	Column string   `json:"column"`
+	Levels []string `json:"levels"`
+}
+
+// Levels returns the levels of a column, and whether it is categorical.
+func (s *Schema) Levels(column string) (levels []string, categorical bool) {
+	for i := range s.Categories {
+		if s.Categories[i].Column == column {
+			return s.Categories[i].Levels, true
+		}
+	}
+	return nil, false
+}
+
+// Features returns the names of the features: that of a column of numbers, and
+// "column=level" for every level of a categorical column.
+func (s *Schema) Features() []string {
+	var names []string
+	for _, column := range s.Columns {
+		levels, ok := s.Levels(column)
+		if !ok {
+			names = append(names, column)
+		}
+		for _, level := range levels {
+			names = append(names, column+"="+level)
+		}
+	}
+	return names
+}
+
+// Validate refuses categories without levels and columns that have two.
+func (s *Schema) Validate() error {
+	seen := map[string]bool{}
+	for _, c := range s.Categories {
+		if seen[c.Column] {
+			return fmt.Errorf("the schema has two categories for column %q", c.Column)
+		}
+		seen[c.Column] = true
+		if len(c.Levels) == 0 {
+			return fmt.Errorf("the schema has no levels for column %q", c.Column)
+		}
+	}
+	return nil
+}
+
+// Clone returns a copy that shares no memory with s.
+func (s *Schema) Clone() Schema {
+	c := Schema{Columns: slices.Clone(s.Columns)}
+	for _, k := range s.Categories {
+		c.Categories = append(c.Categories, Category{k.Column, slices.Clone(k.Levels)})
+	}
+	return c
+}
