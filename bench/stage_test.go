@@ -42,16 +42,16 @@ func newTask(s measure.Shape) *task {
 	return k
 }
 
-func (k *task) mulBasis() { blas.GemmTN(k.samples(), k.u.Matrix(), k.products()) }
+func (k *task) mulBasis() { blas.MulTN(k.products(), k.samples(), k.u.Matrix()) }
 
 // samples returns X'.
-func (k *task) samples() blas.Matrix {
-	return blas.Matrix{Rows: k.Features, Cols: k.Samples, Stride: k.ldx, Data: k.x}
+func (k *task) samples() blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: k.Features, Cols: k.Samples, Stride: k.ldx, Data: k.x}
 }
 
 // products returns X U.
-func (k *task) products() blas.Matrix {
-	return blas.Matrix{Rows: k.Samples, Cols: k.Rank, Stride: k.lda, Data: k.a}
+func (k *task) products() blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: k.Samples, Cols: k.Rank, Stride: k.lda, Data: k.a}
 }
 
 // eachShape runs a stage on a task of every shape; the stage returns the operation
@@ -95,7 +95,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 func BenchmarkMulTransposed(b *testing.B) {
 	eachShape(b, true, func(k *task) (func(), int) {
 		return func() {
-			blas.GemvN(k.samples(), k.y, k.v)
+			blas.MulVec(k.v, k.samples(), k.y)
 		}, 2 * k.Samples * k.Features
 	})
 }
@@ -105,10 +105,10 @@ func BenchmarkRankUpdate(b *testing.B) {
 	const m = 8
 	eachShape(b, false, func(k *task) (func(), int) {
 		g := kernel.NewBasis(k.Features, k.Rank)
-		v := blas.Matrix{Rows: k.Features, Cols: m, Stride: k.ldx, Data: k.v}
-		coef := blas.Matrix{Rows: k.Rank, Cols: m, Stride: k.Rank, Data: make([]float64, m*k.Rank)}
+		v := blas.ColumnMajor{Rows: k.Features, Cols: m, Stride: k.ldx, Data: k.v}
+		coef := blas.ColumnMajor{Rows: k.Rank, Cols: m, Stride: k.Rank, Data: make([]float64, m*k.Rank)}
 		return func() {
-			blas.GemmNT(v, coef, g.Matrix())
+			blas.AddMulNT(g.Matrix(), v, coef)
 		}, 2 * m * k.Features * k.Rank
 	})
 }

@@ -244,9 +244,9 @@ func (m *differences) stepPanel(sums []float64, lo, hi int) {
 	f := m.flow
 	if m.dense != nil {
 		l := len(m.rows)
-		z := blas.Matrix{Rows: hi - lo, Cols: l, Stride: f.stride, Data: f.work.Replica[lo:]}
-		w := blas.Matrix{Rows: l, Cols: l, Stride: l, Data: m.dense.RawMatrix().Data}
-		blas.GemmNN(z, w, blas.Matrix{Rows: hi - lo, Cols: l, Stride: panelLen, Data: sums})
+		z := blas.ColumnMajor{Rows: hi - lo, Cols: l, Stride: f.stride, Data: f.work.Replica[lo:]}
+		w := blas.ColumnMajor{Rows: l, Cols: l, Stride: l, Data: m.dense.RawMatrix().Data}
+		blas.MulNN(blas.ColumnMajor{Rows: hi - lo, Cols: l, Stride: panelLen, Data: sums}, z, w)
 	}
 	for i := range m.rows {
 		sum := sums[i*panelLen:][:hi-lo]

@@ -107,9 +107,9 @@ func (p *power) block(scratch [2][]float64, rows [][]float64, lo, hi int) {
 		copy(in[i*blockLen:], row[lo:hi])
 	}
 	w := p.applied.RawMatrix()
-	z := blas.Matrix{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: in}
-	wt := blas.Matrix{Rows: w.Rows, Cols: w.Rows, Stride: w.Stride, Data: w.Data}
-	blas.GemmNN(z, wt, blas.Matrix{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: out})
+	z := blas.ColumnMajor{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: in}
+	wt := blas.ColumnMajor{Rows: w.Rows, Cols: w.Rows, Stride: w.Stride, Data: w.Data}
+	blas.MulNN(blas.ColumnMajor{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: out}, z, wt)
 	for i, row := range rows {
 		copy(row[lo:hi], out[i*blockLen:])
 	}
@@ -152,9 +152,9 @@ func product(a, b *mat.Dense) *mat.Dense {
 	l, _ := a.Dims()
 	c := mat.NewDense(l, l, nil)
 	// Not by mat.Dense.Mul, whose bits depend on the BLAS in use.
-	square := func(m *mat.Dense) blas.Matrix {
-		return blas.Matrix{Rows: l, Cols: l, Stride: l, Data: m.RawMatrix().Data}
+	square := func(m *mat.Dense) blas.ColumnMajor {
+		return blas.ColumnMajor{Rows: l, Cols: l, Stride: l, Data: m.RawMatrix().Data}
 	}
-	blas.GemmNN(square(b), square(a), square(c)) // C' = B'A'
+	blas.MulNN(square(c), square(b), square(a)) // C' = B'A'
 	return c
 }

@@ -19,7 +19,7 @@ import (
 type anderson struct {
 	memory             int
 	l, lastL, g, lastG []float64 // the former two behind the columns of dl
-	dl, dg             blas.Matrix
+	dl, dg             blas.ColumnMajor
 	products           []float64 // the row of M that is new, v, |l|^2
 	m                  []float64 // agreed M, by slots
 	norms              []float64 // the agreed |l| of the last iterations
@@ -60,12 +60,12 @@ func newAnderson(size, rank, memory, qrWork int) *anderson {
 func productsLen(memory int) int { return 2*memory + 1 }
 
 // columnsOf returns a matrix of so many columns, with room for further ones behind it.
-func columnsOf(rows, columns, further int) blas.Matrix {
+func columnsOf(rows, columns, further int) blas.ColumnMajor {
 	stride := blas.Stride(rows)
-	return blas.Matrix{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, (columns+further)*stride)}
+	return blas.ColumnMajor{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, (columns+further)*stride)}
 }
 
-func column(a blas.Matrix, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
+func column(a blas.ColumnMajor, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
 
 // multiply sets l = z - u and its inner products.
 func (n *anderson) multiply(z, u *kernel.Basis) {
@@ -83,8 +83,8 @@ func (n *anderson) multiply(z, u *kernel.Basis) {
 	if n.swapped {
 		behind++
 	}
-	newest := blas.Matrix{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
-	blas.GemmTN(n.dl, newest, blas.Matrix{Rows: slots, Cols: 2, Stride: slots, Data: n.inner})
+	newest := blas.ColumnMajor{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
+	blas.MulTN(blas.ColumnMajor{Rows: slots, Cols: 2, Stride: slots, Data: n.inner}, n.dl, newest)
 	for a := range min(n.filled+1, n.memory) {
 		slot := (n.next - a + slots) % slots
 		n.slots = append(n.slots, slot)
@@ -109,7 +109,7 @@ func (n *anderson) correct() bool {
 	for a, slot := range n.slots {
 		n.weights[slot] = n.c[a]
 	}
-	blas.GemvN(n.dg, n.weights, n.correction)
+	blas.MulVec(n.correction, n.dg, n.weights)
 	return true
 }
 

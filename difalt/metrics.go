@@ -40,17 +40,17 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	d, ur := u.Dims()
 	_, vr := v.Dims()
 	// M = v - u (u'v).
-	blas.GemmTN(u.Matrix(), v.Matrix(), blas.Matrix{Rows: ur, Cols: vr, Stride: ur, Data: k.a})
+	blas.MulTN(blas.ColumnMajor{Rows: ur, Cols: vr, Stride: ur, Data: k.a}, u.Matrix(), v.Matrix())
 	for i := range ur {
 		for j := range vr {
 			k.b[i*vr+j] = -k.a[j*ur+i]
 		}
 	}
 	copy(k.m, v.Data())
-	m := blas.Matrix{Rows: d, Cols: vr, Stride: k.ldm, Data: k.m}
-	blas.GemmNT(u.Matrix(), blas.Matrix{Rows: vr, Cols: ur, Stride: vr, Data: k.b}, m)
+	m := blas.ColumnMajor{Rows: d, Cols: vr, Stride: k.ldm, Data: k.m}
+	blas.AddMulNT(m, u.Matrix(), blas.ColumnMajor{Rows: vr, Cols: ur, Stride: vr, Data: k.b})
 	// |M|_2 is the root of the largest eigenvalue of M'M.
-	blas.GemmTN(m, m, blas.Matrix{Rows: vr, Cols: vr, Stride: vr, Data: k.gram})
+	blas.MulTN(blas.ColumnMajor{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, m, m)
 	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
 }
 
@@ -102,9 +102,9 @@ func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metric
 		for b := w; b*rowBlock < n; b += pool.Workers() {
 			i, end := b*rowBlock, min((b+1)*rowBlock, n)
 			// Rows i to end, and columns up to end: the lower triangle.
-			rows := blas.Matrix{Rows: size, Cols: end - i, Stride: m.ld, Data: m.diff[i*m.ld:]}
-			columns := blas.Matrix{Rows: size, Cols: end, Stride: m.ld, Data: m.diff}
-			blas.GemmTN(rows, columns, blas.Matrix{Rows: end - i, Cols: end, Stride: n, Data: m.gram[i:]})
+			rows := blas.ColumnMajor{Rows: size, Cols: end - i, Stride: m.ld, Data: m.diff[i*m.ld:]}
+			columns := blas.ColumnMajor{Rows: size, Cols: end, Stride: m.ld, Data: m.diff}
+			blas.MulTN(blas.ColumnMajor{Rows: end - i, Cols: end, Stride: n, Data: m.gram[i:]}, rows, columns)
 		}
 	}
 	return m

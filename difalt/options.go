@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
 )
 
 // Method is the algorithm that the Solver runs.
@@ -235,6 +236,9 @@ func (o *Options) Validate() error {
 		if f.value < 0 {
 			return &ParameterError{f.name, f.value, "must not be negative"}
 		}
+	}
+	if o.Workers > kernel.MaxWorkers {
+		return &ParameterError{"Workers", o.Workers, fmt.Sprintf("must be at most %d", kernel.MaxWorkers)}
 	}
 	if int(o.Preconditioner) >= len(preconditionerNames) {
 		return &ParameterError{"Preconditioner", uint8(o.Preconditioner), "not a preconditioner"}

@@ -89,7 +89,7 @@ func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
 	}
 	if s.left != nil {
 		step *= s.curvature()
-		blas.GemmTN(s.left.inverse.Matrix(), grad.Matrix(), s.left.product[i].Matrix())
+		blas.MulTN(s.left.product[i].Matrix(), s.left.inverse.Matrix(), grad.Matrix())
 		grad = s.left.product[i]
 	}
 	c.invert()
@@ -99,7 +99,7 @@ func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
 	z, r := s.z[i], s.o.Rank
 	z.CopyFrom(s.u[i])
 	// Column k of the gradient adds row k of -step P^-1 to the columns of Z.
-	blas.GemmNT(grad.Matrix(), blas.Matrix{Rows: r, Cols: r, Stride: r, Data: c.inverse}, z.Matrix())
+	blas.AddMulNT(z.Matrix(), grad.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: c.inverse})
 	gather(m.next[i], s.groups[i].B, r, s.nodeCount())
 }
 

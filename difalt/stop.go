@@ -249,7 +249,7 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 	if s.left != nil { // G <- K^-1 G
 		d, _ := s.u[0].Dims()
 		product := s.left.product[0]
-		blas.GemmTN(s.left.inverse.Matrix(), blas.Matrix{Rows: d, Cols: r, Stride: stride, Data: grad}, product.Matrix())
+		blas.MulTN(product.Matrix(), s.left.inverse.Matrix(), blas.ColumnMajor{Rows: d, Cols: r, Stride: stride, Data: grad})
 		grad, curvature = product.Data(), 1
 	}
 	squared := 0.0 // of |G P^-1|_F

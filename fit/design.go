@@ -241,7 +241,8 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 	return d.max(ctx, z)
 }
 
-// powerOfTwo returns the largest that is not above v, and 1 for 0.
+// powerOfTwo returns the largest power of two that is not above v, and for 0 the smallest
+// number, which is in the way of no other node's.
 func powerOfTwo(v float64) float64 {
 	if v == 0 {
 		return 0x1p-1074

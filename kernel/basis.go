@@ -60,8 +60,8 @@ func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
 func (u *Basis) Data() []float64 { return u.data }
 
 // Matrix returns the basis as an argument for package blas. It aliases the basis.
-func (u *Basis) Matrix() blas.Matrix {
-	return blas.Matrix{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
+func (u *Basis) Matrix() blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
 }
 
 // CopyFrom copies v, which must have the same dimensions.
@@ -87,7 +87,7 @@ func (u *Basis) Orthonormalize(rr, work []float64) {
 	if rr == nil {
 		rr = make([]float64, u.r*u.r)
 	}
-	qr.Factor(u.Matrix(), blas.Matrix{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	qr.Factor(u.Matrix(), blas.ColumnMajor{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
 }
 
 // alignedFloat64 returns n zeros whose first element starts a cache line. The

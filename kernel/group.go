@@ -225,7 +225,7 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 			x.mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
-		c.objective += blas.Residual(ws.products(n, g.r), b, g.grad.Y(t), ws.e)
+		c.objective += blas.Residual(ws.e, ws.products(n, g.r), b, g.grad.Y(t))
 		v := sum.next()
 		x.mulTransposed(v, ws.e)
 		if g.anchoring {
@@ -254,9 +254,9 @@ func (s *batchSum) done(t, hi int) {
 		return
 	}
 	r := s.group.r
-	v := blas.Matrix{Rows: s.d, Cols: s.held, Stride: s.ws.ldv, Data: s.ws.v}
-	coef := blas.Matrix{Rows: r, Cols: s.held, Stride: r, Data: s.group.B[s.first*r:]}
-	blas.GemmNT(v, coef, s.chunk.grad.Matrix())
+	v := blas.ColumnMajor{Rows: s.d, Cols: s.held, Stride: s.ws.ldv, Data: s.ws.v}
+	coef := blas.ColumnMajor{Rows: r, Cols: s.held, Stride: r, Data: s.group.B[s.first*r:]}
+	blas.AddMulNT(s.chunk.grad.Matrix(), v, coef)
 	s.first, s.held = t+1, 0
 }
 
@@ -271,7 +271,7 @@ func (g *Group) minimize(first, _ int, u *Basis, ridge float64, ws *Workspace) i
 		x.mulBasis(ws, u)
 		ws.lsq.Next = x.solveNext
 		b := g.solve(t, ridge, ws)
-		c.objective += blas.Residual(ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t), ws.e)
+		c.objective += blas.Residual(ws.e, ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t))
 	}
 	c.elapsed = time.Since(start)
 	return 1

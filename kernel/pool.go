@@ -32,11 +32,19 @@ type worker struct {
 	exited chan struct{}
 }
 
+// MaxWorkers is the largest number of workers of a pool. A fork wakes them one after the
+// other, and each has a workspace of its own: with more of them a step would take
+// longer, not less, on any machine that exists.
+const MaxWorkers = 1024
+
 // NewPool returns a pool of the given number of workers, the caller included; 0
-// means GOMAXPROCS.
+// means GOMAXPROCS, but at most MaxWorkers. It panics for more than MaxWorkers.
 func NewPool(workers int) *Pool {
+	if workers > MaxWorkers {
+		panic(tooManyWorkers)
+	}
 	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
 	}
 	p := &Pool{spin: spinFor}
 	if workers > runtime.GOMAXPROCS(0) {

@@ -43,6 +43,15 @@ func TestPoolOfAllProcessors(t *testing.T) {
 	}
 }
 
+func TestPoolOfTooMany(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a pool of more than MaxWorkers workers")
+		}
+	}()
+	kernel.NewPool(kernel.MaxWorkers + 1)
+}
+
 // Workers that have parked, and callers that have, wake for the next run; uneven
 // jobs make every combination of spinning and parked.
 func TestPoolParks(t *testing.T) {

@@ -230,7 +230,7 @@ func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		tile.MulBasisHalf(ws.a, ws.lda, h.a[first*r:], n, z, h.stride, ws.du, ws.lddu, n, h.d, r, hint.basisNext)
 		ws.lsq.Next = hint.solveNext
 		b := g.solve(t, ridge, ws)
-		c.objective += blas.Residual(ws.products(n, r), b, g.fit.Y(t), ws.e)
+		c.objective += blas.Residual(ws.e, ws.products(n, r), b, g.fit.Y(t))
 		for i, e := range h.e[first:][:n] {
 			ws.de[i] = float32(ws.e[i] - e)
 		}
@@ -244,8 +244,8 @@ func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		sum.done(t, c.hi)
 	}
 	if h.ones {
-		offset := blas.Matrix{Rows: u.d, Cols: 1, Stride: len(h.offset), Data: h.offset}
-		blas.GemmNT(offset, blas.Matrix{Rows: r, Cols: 1, Stride: r, Data: ws.shift}, c.grad.Matrix())
+		offset := blas.ColumnMajor{Rows: u.d, Cols: 1, Stride: len(h.offset), Data: h.offset}
+		blas.AddMulNT(c.grad.Matrix(), offset, blas.ColumnMajor{Rows: r, Cols: 1, Stride: r, Data: ws.shift})
 	}
 }
 

@@ -72,8 +72,8 @@ func (w *Workspace) load(u *Basis) {
 }
 
 // products returns the first n rows of X_t U for a basis of r columns.
-func (w *Workspace) products(n, r int) blas.Matrix {
-	return blas.Matrix{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
+func (w *Workspace) products(n, r int) blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
 }
 
 func (w *Workspace) fits(maxSamples, d, r int) bool {

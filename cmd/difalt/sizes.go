@@ -1,8 +1,10 @@
 package main
 
+import "github.com/difalt/difalt/kernel"
+
 // Numbers of threads and of starts beyond which no machine and no table has use for more.
 const (
-	maxWorkers = 1 << 14
+	maxWorkers = kernel.MaxWorkers
 	maxStarts  = 10_000
 )
 

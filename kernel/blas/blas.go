@@ -1,9 +1,10 @@
-// Package blas provides the few dense operations of which the kernel is made, in
-// the vocabulary of BLAS and LAPACK. The fused tiles compute them, in every build:
-// where OpenBLAS is faster, package kernel leaves it whole tasks.
+// Package blas provides the few dense operations of which the kernel is made, with
+// shapes checked. The fused tiles compute them, in every build: where OpenBLAS is
+// faster, package kernel leaves it whole tasks.
 //
-// Matrices are stored by columns. The letters behind Gemm and Gemv say of each
-// factor whether it is taken as it is (N) or transposed (T), as in BLASFEO.
+// Matrices are stored by columns. The destination comes first, as in gonum: Mul
+// overwrites it, and AddMul adds to it. The letters at the end say of each factor
+// whether it is taken as it is (N) or transposed (T), as in BLASFEO.
 //
 // Vectors of features are padded: a matrix that is said to be padded has columns of
 // Pad(Rows) entries, the last of which are zero; they are read and written as if they
@@ -22,15 +23,16 @@ func Pad(d int) int { return tile.Pad(d) }
 // Pad(d), and no multiple of 4096 bytes.
 func Stride(d int) int { return tile.Stride(d) }
 
-// A Matrix is a Rows x Cols matrix stored by columns: entry (i, j) is
-// Data[j*Stride+i]. The memory of a row-major matrix is that of its transpose.
-type Matrix struct {
+// A ColumnMajor is a Rows x Cols matrix stored by columns: entry (i, j) is
+// Data[j*Stride+i]. It is gonum's blas64.GeneralCols, and not its blas64.General: the
+// memory of a matrix stored by rows is that of its transpose here.
+type ColumnMajor struct {
 	Rows, Cols, Stride int
 	Data               []float64
 }
 
 // check panics unless a has columns of the given number of entries.
-func (a Matrix) check(rows int) {
+func (a ColumnMajor) check(rows int) {
 	if a.Rows < 0 || a.Cols < 0 {
 		panic(negative)
 	}
@@ -48,47 +50,47 @@ func fit(ok bool) {
 	}
 }
 
-// GemmTN computes C = A'B for padded a and b.
-func GemmTN(a, b, c Matrix) {
-	fit(a.Rows == b.Rows && c.Rows == a.Cols && c.Cols == b.Cols)
+// MulTN computes dst = A'B for padded a and b.
+func MulTN(dst, a, b ColumnMajor) {
+	fit(a.Rows == b.Rows && dst.Rows == a.Cols && dst.Cols == b.Cols)
 	a.check(Pad(a.Rows))
 	b.check(Pad(b.Rows))
-	c.check(c.Rows)
-	if c.Rows == 0 || c.Cols == 0 {
+	dst.check(dst.Rows)
+	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
-	tile.MulBasis(c.Data, c.Stride, a.Data, a.Stride, b.Data, b.Stride, c.Rows, a.Rows, c.Cols, tile.Hint{})
+	tile.MulBasis(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, dst.Rows, a.Rows, dst.Cols, tile.Hint{})
 }
 
-// GemmNT computes C += A B' for padded a and c.
-func GemmNT(a, b, c Matrix) {
-	fit(c.Rows == a.Rows && c.Cols == b.Rows && a.Cols == b.Cols)
+// AddMulNT computes dst += A B' for padded dst and a.
+func AddMulNT(dst, a, b ColumnMajor) {
+	fit(dst.Rows == a.Rows && dst.Cols == b.Rows && a.Cols == b.Cols)
 	a.check(Pad(a.Rows))
 	b.check(b.Rows)
-	c.check(Pad(c.Rows))
-	tile.RankUpdate(c.Data, c.Stride, a.Data, a.Stride, b.Data, b.Stride, a.Cols, a.Rows, c.Cols)
+	dst.check(Pad(dst.Rows))
+	tile.RankUpdate(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, a.Cols, a.Rows, dst.Cols)
 }
 
-// GemmNN computes C = A B.
-func GemmNN(a, b, c Matrix) {
-	fit(c.Rows == a.Rows && c.Cols == b.Cols && a.Cols == b.Rows)
+// MulNN computes dst = A B.
+func MulNN(dst, a, b ColumnMajor) {
+	fit(dst.Rows == a.Rows && dst.Cols == b.Cols && a.Cols == b.Rows)
 	a.check(a.Rows)
 	b.check(b.Rows)
-	c.check(c.Rows)
-	tile.Combine(c.Data, c.Stride, b.Data, b.Stride, a.Data, a.Stride, c.Cols, a.Cols, c.Rows)
+	dst.check(dst.Rows)
+	tile.Combine(dst.Data, dst.Stride, b.Data, b.Stride, a.Data, a.Stride, dst.Cols, a.Cols, dst.Rows)
 }
 
-// GemvN computes y = A x for padded a; y gets Pad(a.Rows) entries.
-func GemvN(a Matrix, x, y []float64) {
+// MulVec computes dst = A x for padded a; dst gets Pad(a.Rows) entries.
+func MulVec(dst []float64, a ColumnMajor, x []float64) {
 	a.check(Pad(a.Rows))
-	if len(x) < a.Cols || len(y) < Pad(a.Rows) {
+	if len(x) < a.Cols || len(dst) < Pad(a.Rows) {
 		panic(shortVector)
 	}
-	tile.MulTransposed(y, a.Data, a.Stride, x, a.Cols, a.Rows, tile.Hint{})
+	tile.MulTransposed(dst, a.Data, a.Stride, x, a.Cols, a.Rows, tile.Hint{})
 }
 
 // Residual computes e = A x - y and returns e'e. e and y may be the same slice.
-func Residual(a Matrix, x, y, e []float64) float64 {
+func Residual(e []float64, a ColumnMajor, x, y []float64) float64 {
 	a.check(a.Rows)
 	if len(x) < a.Cols || len(y) < a.Rows || len(e) < a.Rows {
 		panic(shortVector)
@@ -96,18 +98,18 @@ func Residual(a Matrix, x, y, e []float64) float64 {
 	return tile.Residual(e, a.Data, a.Stride, x, y, a.Rows, a.Cols)
 }
 
-// Syrk computes the upper triangle of C = A'A. Entries below the diagonal of c are
-// not touched.
-func Syrk(a, c Matrix) {
-	fit(c.Rows == a.Cols && c.Cols == a.Cols)
+// Gram computes the upper triangle of dst = A'A. Entries below the diagonal of dst
+// are not touched.
+func Gram(dst, a ColumnMajor) {
+	fit(dst.Rows == a.Cols && dst.Cols == a.Cols)
 	a.check(a.Rows)
-	c.check(c.Rows)
-	tile.Gram(c.Data, c.Stride, a.Data, a.Stride, a.Rows, a.Cols)
+	dst.check(dst.Rows)
+	tile.Gram(dst.Data, dst.Stride, a.Data, a.Stride, a.Rows, a.Cols)
 }
 
-// Trsm overwrites b by B R^-1 for the upper triangular R with the entries of r above
-// the diagonal and 1/inv[j] on it. What r holds on and below the diagonal is not read.
-func Trsm(r Matrix, inv []float64, b Matrix) {
+// SolveUpper overwrites b by B R^-1 for the upper triangular R with the entries of r
+// above the diagonal and 1/inv[j] on it. The other entries of r are not read.
+func SolveUpper(b, r ColumnMajor, inv []float64) {
 	fit(r.Rows == b.Cols && r.Cols == b.Cols)
 	b.check(b.Rows)
 	r.check(r.Rows)
@@ -117,15 +119,15 @@ func Trsm(r Matrix, inv []float64, b Matrix) {
 	tile.SolveUpper(b.Data, b.Stride, r.Data, r.Stride, inv, b.Rows, b.Cols)
 }
 
-// Geqrf computes A = Q R by Householder reflectors, for a with no more columns than
-// rows. On return column k of a holds v_k of the reflector H_k = I - v_k v_k'/h[k],
+// HouseholderQR computes A = Q R by Householder reflectors, for a with no more columns
+// than rows. On return column k of a holds v_k of the reflector H_k = I - v_k v_k'/h[k],
 // with zeros above row k, and the upper triangle of r is that of R. Entries below the
 // diagonal of r are not touched. h[k] is zero, and H_k the identity, when the column is
-// zero from row k on. That is dgeqrf but for the length of v_k and the place of R.
+// zero from row k on. LAPACK's dgeqrf scales v_k otherwise, and leaves R in a.
 //
 // Squares of the entries must not overflow nor, in a column that is not zero, all
 // underflow. What is left of a column in later steps may be of any size.
-func Geqrf(a, r Matrix, h []float64) {
+func HouseholderQR(a, r ColumnMajor, h []float64) {
 	fit(a.Rows >= a.Cols && r.Rows == a.Cols && r.Cols == a.Cols)
 	a.check(a.Rows)
 	r.check(r.Rows)
@@ -135,9 +137,9 @@ func Geqrf(a, r Matrix, h []float64) {
 	tile.Factor(a.Data, a.Stride, a.Rows, a.Cols, r.Data, r.Stride, h)
 }
 
-// Orgqr overwrites the reflectors that Geqrf left in a by the first a.Cols columns of
-// Q = H_0 H_1 ...; the square matrix Q is never formed.
-func Orgqr(a Matrix, h []float64) {
+// HouseholderQ overwrites the reflectors of HouseholderQR in a by the first a.Cols
+// columns of Q = H_0 H_1 ...; the square matrix Q is never formed.
+func HouseholderQ(a ColumnMajor, h []float64) {
 	fit(a.Rows >= a.Cols)
 	a.check(a.Rows)
 	if len(h) < a.Cols {

@@ -18,12 +18,12 @@ type problem struct {
 	a, y      []float64
 }
 
-func (p problem) matrix() blas.Matrix {
+func (p problem) matrix() blas.ColumnMajor {
 	return of(p.n, p.r, p.lda, p.a)
 }
 
-func of(rows, cols, stride int, data []float64) blas.Matrix {
-	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
+func of(rows, cols, stride int, data []float64) blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
 func newProblem(n, r, lda int) problem {

@@ -95,7 +95,7 @@ func NewWorkspace(n, r int) *Workspace {
 // With ridge zero and A of full column rank that is A^+ y; if the minimiser is not
 // unique, b is the one of minimum norm. b never holds NaN. a and y are not
 // written. Solve allocates a workspace if ws is nil, and nothing otherwise.
-func Solve(b []float64, a blas.Matrix, y []float64, ridge float64, ws *Workspace) Status {
+func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Workspace) Status {
 	n, r := a.Rows, a.Cols
 	if n < 0 || r <= 0 {
 		panic(badShape)
@@ -130,7 +130,7 @@ func Solve(b []float64, a blas.Matrix, y []float64, ridge float64, ws *Workspace
 }
 
 // augment stores [A y; rho I 0] in ws.f and returns its two parts.
-func (ws *Workspace) augment(a blas.Matrix, y []float64, rho float64) (blas.Matrix, []float64) {
+func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas.ColumnMajor, []float64) {
 	n, r := a.Rows, a.Cols
 	ld := blas.Pad(n + r)
 	for j := range r {
@@ -142,13 +142,13 @@ func (ws *Workspace) augment(a blas.Matrix, y []float64, rho float64) (blas.Matr
 	rhs := ws.f[r*ld:][:n+r]
 	copy(rhs, y[:n])
 	clear(rhs[n:])
-	return blas.Matrix{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
+	return blas.ColumnMajor{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
 // orthogonalize solves the problem by QR, and reports whether R is so well
 // conditioned and all numbers are of such a size that b can be trusted. NaN fails
 // every comparison.
-func (ws *Workspace) orthogonalize(b []float64, a blas.Matrix, y []float64) bool {
+func (ws *Workspace) orthogonalize(b []float64, a blas.ColumnMajor, y []float64) bool {
 	lo, hi := tile.LeastSquares(b, a.Data, a.Stride, a.Rows, a.Cols, y, ws.work, ws.Next)
 	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
 		return false

@@ -18,7 +18,7 @@ const eps = 0x1p-52
 // One-sided Jacobi rotations orthogonalise the columns of A, or of A' when that
 // is the tall one: slow, but short, accurate for tiny singular values, and free
 // of allocation. It runs only where the QR factorisation cannot be trusted.
-func (ws *Workspace) minimumNorm(b []float64, a blas.Matrix, y []float64, ridge float64) Status {
+func (ws *Workspace) minimumNorm(b []float64, a blas.ColumnMajor, y []float64, ridge float64) Status {
 	n, r := a.Rows, a.Cols
 	clear(b)
 	scale, yscale := 0.0, tile.MaxAbs(y[:n])
@@ -74,7 +74,7 @@ func orOne(x float64) float64 {
 }
 
 // loadTall stores A/scale, transposed if it is wide, in ws.f.
-func (ws *Workspace) loadTall(a blas.Matrix, scale float64) (rows, cols int) {
+func (ws *Workspace) loadTall(a blas.ColumnMajor, scale float64) (rows, cols int) {
 	n, r := a.Rows, a.Cols
 	if n >= r {
 		for j := range r {

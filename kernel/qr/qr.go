@@ -35,7 +35,7 @@ func WorkLen(n int) int { return n }
 //
 // Factor allocates nothing else and never forms the m x m matrix. a, r and work must
 // not overlap. It panics when a shape does not fit.
-func Factor(a, r blas.Matrix, work []float64) {
+func Factor(a, r blas.ColumnMajor, work []float64) {
 	n := a.Cols
 	if n < 0 || a.Rows < n {
 		panic(badShape)
@@ -49,8 +49,8 @@ func Factor(a, r blas.Matrix, work []float64) {
 	if cholesky(a, r, work) {
 		return
 	}
-	blas.Geqrf(a, r, work)
-	blas.Orgqr(a, work)
+	blas.HouseholderQR(a, r, work)
+	blas.HouseholderQ(a, work)
 	for k := range n {
 		if r.Data[k*r.Stride+k] >= 0 {
 			continue
@@ -70,8 +70,8 @@ func Factor(a, r blas.Matrix, work []float64) {
 //
 // The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of
 // orthonormal columns: see nearlyOrthogonal.
-func cholesky(a, r blas.Matrix, inv []float64) bool {
-	blas.Syrk(a, r)
+func cholesky(a, r blas.ColumnMajor, inv []float64) bool {
+	blas.Gram(r, a)
 	if !nearlyOrthogonal(r) {
 		return false
 	}
@@ -91,7 +91,7 @@ func cholesky(a, r blas.Matrix, inv []float64) bool {
 		cj[j] = math.Sqrt(s)
 		inv[j] = 1 / cj[j]
 	}
-	blas.Trsm(r, inv, a)
+	blas.SolveUpper(a, r, inv)
 	return true
 }
 
@@ -99,7 +99,7 @@ func cholesky(a, r blas.Matrix, inv []float64) bool {
 // are close to orthogonal and to one length: whether A'A = D + E for a diagonal D
 // and |E| <= min D / 2 in the Frobenius norm. All eigenvalues of A'A with unit diagonal
 // then lie in [1/2, 3/2]: its condition number is at most 3, and its Cholesky factor exists.
-func nearlyOrthogonal(g blas.Matrix) bool {
+func nearlyOrthogonal(g blas.ColumnMajor) bool {
 	const smallest, largest = 1e-100, 1e100 // whose squares are numbers
 	lo, e := largest, 0.0
 	for j := range g.Cols {

@@ -34,36 +34,36 @@ var ops = Ops{
 	Combine:    tile.Combine,
 }
 
-func of(rows, cols, stride int, data []float64) blas.Matrix {
-	return blas.Matrix{Rows: rows, Cols: cols, Stride: stride, Data: data}
+func of(rows, cols, stride int, data []float64) blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
 // overBLAS brings the operations of package blas to the arguments of the tiles.
 var overBLAS = Ops{
 	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ tile.Hint) {
-		blas.GemmTN(of(d, n, ldx, x), of(d, r, ldu, u), of(n, r, lda, a))
+		blas.MulTN(of(n, r, lda, a), of(d, n, ldx, x), of(d, r, ldu, u))
 	},
 	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-		return blas.Residual(of(n, r, lda, a), b, y, e)
+		return blas.Residual(e, of(n, r, lda, a), b, y)
 	},
 	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ tile.Hint) {
-		blas.GemvN(of(d, n, ldx, x), e, v)
+		blas.MulVec(v, of(d, n, ldx, x), e)
 	},
 	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-		blas.GemmNT(of(d, m, ldv, v), of(r, m, ldb, b), of(d, r, ldg, g))
+		blas.AddMulNT(of(d, r, ldg, g), of(d, m, ldv, v), of(r, m, ldb, b))
 	},
 	Factor: func(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-		blas.Geqrf(of(m, n, lda, a), of(n, n, ldr, r), h)
+		blas.HouseholderQR(of(m, n, lda, a), of(n, n, ldr, r), h)
 	},
-	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.Orgqr(of(m, n, lda, a), h) },
+	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.HouseholderQ(of(m, n, lda, a), h) },
 	Gram: func(s []float64, lds int, a []float64, lda, m, n int) {
-		blas.Syrk(of(m, n, lda, a), of(n, n, lds, s))
+		blas.Gram(of(n, n, lds, s), of(m, n, lda, a))
 	},
 	SolveUpper: func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-		blas.Trsm(of(n, n, ldr, r), inv, of(m, n, lda, a))
+		blas.SolveUpper(of(m, n, lda, a), of(n, n, ldr, r), inv)
 	},
 	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-		blas.GemmNN(of(cols, n, ldz, z), of(n, m, ldw, w), of(cols, m, ldc, c))
+		blas.MulNN(of(cols, m, ldc, c), of(cols, n, ldz, z), of(n, m, ldw, w))
 	},
 }
 
