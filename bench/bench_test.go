@@ -10,8 +10,8 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -222,7 +222,7 @@ func BenchmarkFigure1(b *testing.B) {
 	}
 	const nodes = 20
 	ctx := context.Background()
-	data := experiment.Synthetic{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
+	data := simulation.Synthetic{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
 	p, err := data.Generate(ctx, nodes, seed, 0)
 	if err != nil {
 		b.Fatal(err)

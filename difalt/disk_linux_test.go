@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -22,7 +22,7 @@ import (
 const folderOfChild = "DIFALT_TEST_FOLDER"
 
 // onDiskShape has 256 MB of samples, whose copies take 64.
-var onDiskShape = experiment.Synthetic{Features: 1000, Tasks: 640, Samples: 50, Rank: 2, Kappa: 3}
+var onDiskShape = simulation.Synthetic{Features: 1000, Tasks: 640, Samples: 50, Rank: 2, Kappa: 3}
 
 // TestMemoryOfSamplesOnDisk: a process that may have three quarters of the samples as data,
 // beyond what it begins with, comes to the end where they are on disk, and never has

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -77,7 +77,7 @@ func TestNoAnchorsInFloat64(t *testing.T) {
 // named.
 func drawn(t *testing.T, nodes, features, rank int, folder string, unit float64) *difalt.Problem {
 	t.Helper()
-	data := experiment.Synthetic{Features: features, Tasks: 60, Samples: 25, Rank: rank, Kappa: 3, Folder: folder}
+	data := simulation.Synthetic{Features: features, Tasks: 60, Samples: 25, Rank: rank, Kappa: 3, Folder: folder}
 	p, err := data.Generate(t.Context(), nodes, 1, 1)
 	if err != nil {
 		t.Fatal(err)

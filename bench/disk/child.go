@@ -13,7 +13,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -60,7 +60,7 @@ func (s *shape) child() error {
 	if err := enter(s.Group); err != nil {
 		return err
 	}
-	data := experiment.Synthetic{Features: s.Features, Tasks: s.Tasks, Samples: s.Samples, Rank: s.Rank, Kappa: 3, Folder: s.Folder}
+	data := simulation.Synthetic{Features: s.Features, Tasks: s.Tasks, Samples: s.Samples, Rank: s.Rank, Kappa: 3, Folder: s.Folder}
 	p, err := data.Generate(context.Background(), s.Nodes, 1, s.Workers)
 	if err != nil {
 		return err

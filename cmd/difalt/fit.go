@@ -12,7 +12,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -263,7 +263,7 @@ func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*dataset.Problem
 // network returns the network of the flags or of the file.
 func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) {
 	given := f.set.Changed
-	if err := experiment.CheckNodes(len(in.Table.Nodes())); err != nil {
+	if err := memory.CheckWeights(len(in.Table.Nodes())); err != nil {
 		return nil, err
 	}
 	var graph *topology.Graph

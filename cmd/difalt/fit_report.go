@@ -12,22 +12,22 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/dustin/go-humanize"
 )
 
 // A trace collects the states of a run.
-type trace struct{ curve experiment.Curve }
+type trace struct{ curve simulation.Curve }
 
 func (t *trace) observe(r *difalt.Record) error {
-	t.curve.Rows = append(t.curve.Rows, experiment.NewRow(r, 0))
+	t.curve.Rows = append(t.curve.Rows, simulation.NewRow(r, 0))
 	return nil
 }
 
 func (t *trace) csv() []byte {
-	trial := experiment.Trial{Number: 1, Curves: []experiment.Curve{t.curve}}
-	return trial.AppendCSV([]byte(experiment.TraceHeader + "\n"))
+	trial := simulation.Trial{Number: 1, Curves: []simulation.Curve{t.curve}}
+	return trial.AppendCSV([]byte(simulation.TraceHeader + "\n"))
 }
 
 // stages shows the progress of work that has several stages.

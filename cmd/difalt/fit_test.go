@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 )
 
 const (
@@ -122,7 +122,7 @@ func checkTrace(t *testing.T, path, method string, rows int) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	trials, err := experiment.ReadTrace(f)
+	trials, err := simulation.ReadTrace(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestFitProblemFile(t *testing.T) {
 		}
 		checkTrace(t, trace, method, 251)
 		f, _ := os.Open(trace)
-		trials, _ := experiment.ReadTrace(f)
+		trials, _ := simulation.ReadTrace(f)
 		f.Close()
 		last := trials[0].Curves[0].Rows[250]
 		if stalls := method == "dec" || method == "dgd"; stalls == (last.SDMax < 1e-8) {

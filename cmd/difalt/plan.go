@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/memory"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/internal/theory"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -52,7 +54,7 @@ const planExamples = `  # the network and data of figure 1 of the paper, to a di
 // planFlags are the flags of plan, parsed but not checked.
 type planFlags struct {
 	set            *pflag.FlagSet
-	input          experiment.PlanInput
+	input          theory.Input
 	graph, weights string
 	seed           uint64
 	constants      string
@@ -70,7 +72,7 @@ func newPlanCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var network string
-			plan, err := untilCanceled(cmd.Context(), func() (plan *experiment.Plan, err error) {
+			plan, err := untilCanceled(cmd.Context(), func() (plan *theory.Plan, err error) {
 				plan, network, err = flags.plan()
 				return plan, err
 			})
@@ -107,7 +109,7 @@ func newPlanFlags() *planFlags {
 	s.IntVar(&in.Rounds, "rounds", 0, "rounds that the network affords an iteration, for the gamma that it then needs (default what the plan says)")
 	s.StringVar(&f.constants, "constants", "measured", "constants C, `NAME`: measured (near the paper's settings), unit (all 1)")
 	f.time.add(s)
-	s.Float64Var(&in.Speed, "speed", experiment.DefaultSpeed, "multiply-adds of a node in a second; an iteration needs n d r for a task")
+	s.Float64Var(&in.Speed, "speed", theory.DefaultSpeed, "multiply-adds of a node in a second; an iteration needs n d r for a task")
 	s.Uint64Var(&f.seed, "seed", small.Seed, "seed of a random graph")
 	s.BoolVar(&f.json, "json", false, "print JSON")
 	return f
@@ -115,13 +117,13 @@ func newPlanFlags() *planFlags {
 
 // plan checks the flags and returns the plan that they ask for, and the network in
 // words.
-func (f *planFlags) plan() (*experiment.Plan, string, error) {
+func (f *planFlags) plan() (*theory.Plan, string, error) {
 	in := &f.input
 	switch f.constants {
 	case "measured":
-		in.Constants = experiment.MeasuredConstants
+		in.Constants = theory.MeasuredConstants
 	case "unit":
-		in.Constants = experiment.UnitConstants
+		in.Constants = theory.UnitConstants
 	default:
 		return nil, "", usagef("--constants is %q: want measured or unit", f.constants)
 	}
@@ -133,7 +135,7 @@ func (f *planFlags) plan() (*experiment.Plan, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	plan, err := experiment.NewPlan(*in)
+	plan, err := theory.New(*in)
 	if err != nil {
 		return nil, "", flagError(f.set, err)
 	}
@@ -162,10 +164,10 @@ func (f *planFlags) network() (string, error) {
 	if in.Nodes < 1 {
 		return "", usagef("--nodes is %d: need at least 1", in.Nodes)
 	}
-	if err := experiment.CheckNodes(in.Nodes); err != nil {
+	if err := memory.CheckWeights(in.Nodes); err != nil {
 		return "", fmt.Errorf("%w; --gamma takes the place of a graph", err)
 	}
-	setting := experiment.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
+	setting := simulation.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
 	weights, err := setting.Mixing(1) // that of the first trial of simulate
 	if err != nil {
 		return "", flagError(f.set, err)
@@ -175,7 +177,7 @@ func (f *planFlags) network() (string, error) {
 	return words, in.SetNetwork(weights)
 }
 
-func writePlanJSON(w io.Writer, p *experiment.Plan) error {
+func writePlanJSON(w io.Writer, p *theory.Plan) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/internal/experiment"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/internal/theory"
 )
 
 // writePlan prints a plan as a table.
-func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error {
+func writePlan(w io.Writer, p *theory.Plan, network, constants string) error {
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
 	sayf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g",
@@ -17,23 +17,23 @@ func writePlan(w io.Writer, p *experiment.Plan, network, constants string) error
 	fmt.Fprintln(w)
 
 	t := text.Table{{"", "Dif-AltGDmin", "Dec-AltGDmin"}}
-	row := func(name string, value func(*experiment.MethodPlan) string) {
+	row := func(name string, value func(*theory.MethodPlan) string) {
 		t = append(t, []string{name, value(&p.Dif), value(&p.Dec)})
 	}
-	row("power iterations, T_pm", func(m *experiment.MethodPlan) string { return whole(m.PowerIterations) })
-	row("rounds in each, T_con,init", func(m *experiment.MethodPlan) string { return whole(m.InitRounds) })
-	row("iterations, T_GD", func(m *experiment.MethodPlan) string { return whole(m.Iterations) })
-	row("rounds in each, T_con,GD", func(m *experiment.MethodPlan) string { return whole(m.Rounds) })
+	row("power iterations, T_pm", func(m *theory.MethodPlan) string { return whole(m.PowerIterations) })
+	row("rounds in each, T_con,init", func(m *theory.MethodPlan) string { return whole(m.InitRounds) })
+	row("iterations, T_GD", func(m *theory.MethodPlan) string { return whole(m.Iterations) })
+	row("rounds in each, T_con,GD", func(m *theory.MethodPlan) string { return whole(m.Rounds) })
 	row(fmt.Sprintf("largest gamma for %s rounds", whole(p.Rounds)),
-		func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.3g", m.LargestGamma) })
-	row("rounds in all", func(m *experiment.MethodPlan) string { return whole(m.Total.Rounds) })
+		func(m *theory.MethodPlan) string { return fmt.Sprintf("%.3g", m.LargestGamma) })
+	row("rounds in all", func(m *theory.MethodPlan) string { return whole(m.Total.Rounds) })
 	if in.Links > 0 {
-		row("messages", func(m *experiment.MethodPlan) string { return whole(m.Total.Messages) })
-		row("MB sent", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Bytes/1e6) })
+		row("messages", func(m *theory.MethodPlan) string { return whole(m.Total.Messages) })
+		row("MB sent", func(m *theory.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Bytes/1e6) })
 	}
-	row("seconds of network, modelled", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Communication) })
-	row("seconds of computing, modelled", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.3g", m.Total.Computation) })
-	row("operations of eq. (4)", func(m *experiment.MethodPlan) string { return fmt.Sprintf("%.2g", m.Operations) })
+	row("seconds of network, modelled", func(m *theory.MethodPlan) string { return fmt.Sprintf("%.1f", m.Total.Communication) })
+	row("seconds of computing, modelled", func(m *theory.MethodPlan) string { return fmt.Sprintf("%.3g", m.Total.Computation) })
+	row("operations of eq. (4)", func(m *theory.MethodPlan) string { return fmt.Sprintf("%.2g", m.Operations) })
 	t.Write(w)
 
 	fmt.Fprintln(w)
@@ -45,7 +45,7 @@ Network: %v; computing: that of the node with the most tasks. Nothing was measur
 }
 
 // samplesVerdict says whether there are enough samples.
-func samplesVerdict(p *experiment.Plan) string {
+func samplesVerdict(p *theory.Plan) string {
 	n := float64(p.Input.Samples)
 	switch {
 	case n < p.Unknowns:

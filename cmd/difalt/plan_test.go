@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/theory"
 )
 
 func TestPlan(t *testing.T) {
@@ -33,12 +33,12 @@ func TestPlanJSON(t *testing.T) {
 		Input struct {
 			Gamma     float64
 			Links     int
-			Constants experiment.Constants
+			Constants theory.Constants
 			Time      struct {
 				Latency float64 `json:"latency_seconds"`
 			} `json:"time_model"`
 		}
-		Dif, Dec experiment.MethodPlan
+		Dif, Dec theory.MethodPlan
 	}
 	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/paper"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
@@ -36,14 +37,14 @@ func newResultsCommand() *cobra.Command {
 				return usagef("--from is missing: need a folder with runs of simulate")
 			}
 			out = cmp.Or(out, from)
-			all, err := experiment.LoadResults(from)
+			all, err := simulation.LoadResults(from)
 			if err != nil {
 				return err
 			}
-			if err := experiment.WriteReport(out, all); err != nil {
+			if err := paper.WriteReport(out, all); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(out, experiment.ReportFile), text.Plural(len(all), "run"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(out, paper.ReportFile), text.Plural(len(all), "run"))
 			return err
 		},
 	}

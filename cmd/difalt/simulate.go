@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
@@ -72,9 +72,9 @@ const simulateExamples = `  # a small experiment with a picture, in seconds
   # write the problem of trial 1, with its network and start, for other programs
   difalt simulate --trials 1 --export problem.npz`
 
-// simulation is what the flags of simulate say.
-type simulation struct {
-	setting experiment.Setting
+// simulateRun is what the flags of simulate say.
+type simulateRun struct {
+	setting simulation.Setting
 	trials  int
 	workers int
 	out     string
@@ -114,11 +114,11 @@ func newSimulateCommand() *cobra.Command {
 
 // run does the simulation: results go to the folder and to stdout, progress to
 // stderr.
-func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := kernel.Err(); err != nil {
 		return err
 	}
-	folder, err := experiment.OpenFolder(s.out, &s.setting, !s.resume)
+	folder, err := simulation.OpenFolder(s.out, &s.setting, !s.resume)
 	if err != nil {
 		return err
 	}
@@ -159,16 +159,16 @@ func (s *simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return err
 }
 
-func (s *simulation) interrupted(done int) error {
+func (s *simulateRun) interrupted(done int) error {
 	return &interruptedError{fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there", s.out, done, s.trials)}
 }
 
 // results writes and reports what the trials of a folder amount to.
-func (s *simulation) results(folder *experiment.Folder, stdout io.Writer) error {
+func (s *simulateRun) results(folder *simulation.Folder, stdout io.Writer) error {
 	if len(folder.Done) == 0 {
 		return nil
 	}
-	sum := experiment.Summarize(&s.setting, folder.Done, machine())
+	sum := simulation.Summarize(&s.setting, folder.Done, machine())
 	if err := folder.WriteResults(&s.setting, sum, folder.Done); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (s *simulation) results(folder *experiment.Folder, stdout io.Writer) error 
 }
 
 // compute runs the trials that the folder does not hold.
-func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, stderr io.Writer) error {
+func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, stderr io.Writer) error {
 	done := len(folder.Done)
 	if done > 0 {
 		fmt.Fprintf(stderr, "%s holds %s of these settings already\n", s.out, text.Plural(done, "trial"))
@@ -190,7 +190,7 @@ func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, std
 	iterations := int64(s.trials-done) * int64(len(s.setting.Methods)) * int64(s.setting.Iterations)
 	bar := newProgress(stderr, cmp.Or(s.setting.Name, "simulating"), "it", iterations)
 	defer bar.Close()
-	run := experiment.Run{
+	run := simulation.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,
 		Deliver:  folder.Add,
 		Progress: func(n, anchors int) { bar.Anchors(anchors); bar.Add(int64(n)) },
@@ -199,7 +199,7 @@ func (s *simulation) compute(ctx context.Context, folder *experiment.Folder, std
 }
 
 // exportProblem writes the problem of trial 1 with its network and start.
-func (s *simulation) exportProblem(ctx context.Context) error {
+func (s *simulateRun) exportProblem(ctx context.Context) error {
 	problem, weights, err := s.setting.Start(ctx, 1, s.workers)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/pflag"
 )
@@ -35,7 +35,7 @@ func (f *engineFlags) add(s *pflag.FlagSet) {
 }
 
 // check checks the flags against each other, and sets the number of nodes.
-func (f *engineFlags) check(given func(string) bool, s *experiment.Setting) error {
+func (f *engineFlags) check(given func(string) bool, s *simulation.Setting) error {
 	switch {
 	case f.name == "" && (given("processes") || given("link-delay")):
 		return usagef("--processes and --link-delay need --engine grpc")
@@ -62,8 +62,8 @@ func (f *engineFlags) check(given func(string) bool, s *experiment.Setting) erro
 
 // measure runs all methods of all trials with a process a node, checks that they come to
 // the bits of one process, and writes the times beside those of the model.
-func (s *simulation) measure(ctx context.Context, folder *experiment.Folder, trials []experiment.Trial, stdout io.Writer) error {
-	csv := []byte(experiment.MeasuredHeader + "\n")
+func (s *simulateRun) measure(ctx context.Context, folder *simulation.Folder, trials []simulation.Trial, stdout io.Writer) error {
+	csv := []byte(simulation.MeasuredHeader + "\n")
 	table := text.Table{{"method", "trial", "rounds", "measured seconds", "in the iterations", "modelled seconds"}}
 	for _, trial := range trials {
 		for _, curve := range trial.Curves {
@@ -76,13 +76,13 @@ func (s *simulation) measure(ctx context.Context, folder *experiment.Folder, tri
 					rows[i].Modelled = curve.Rows[i].Seconds
 				}
 			}
-			csv = experiment.AppendMeasured(csv, curve.Method, trial.Number, rows)
+			csv = simulation.AppendMeasured(csv, curve.Method, trial.Number, rows)
 			first, last := rows[0], rows[len(rows)-1]
 			table = append(table, []string{curve.Method, strconv.Itoa(trial.Number), strconv.FormatInt(last.Rounds, 10),
 				fmt.Sprintf("%.2f", last.Seconds), fmt.Sprintf("%.2f", last.Seconds-first.Seconds), fmt.Sprintf("%.2f", last.Modelled)})
 		}
 	}
-	if err := atomicfile.WriteFile(folder.Path(experiment.MeasuredFile), csv); err != nil {
+	if err := atomicfile.WriteFile(folder.Path(simulation.MeasuredFile), csv); err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout)
@@ -92,12 +92,12 @@ func (s *simulation) measure(ctx context.Context, folder *experiment.Folder, tri
 Rounds and seconds are from when all were ready, the initialisation included.
 
 measured %s
-`, s.setting.Nodes, s.engine.name, s.engine.delay, filepath.Clean(folder.Path(experiment.MeasuredFile)))
+`, s.setting.Nodes, s.engine.name, s.engine.delay, filepath.Clean(folder.Path(simulation.MeasuredFile)))
 	return err
 }
 
 // measureCurve runs one method of a trial: of every row the seconds of the slowest node.
-func (s *simulation) measureCurve(ctx context.Context, trial int, method string) ([]experiment.MeasuredRow, error) {
+func (s *simulateRun) measureCurve(ctx context.Context, trial int, method string) ([]simulation.MeasuredRow, error) {
 	want, err := s.setting.Over(ctx, trial, method, nil, s.workers, func() {}, nil)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (s *simulation) measureCurve(ctx context.Context, trial int, method string)
 }
 
 // spread gives a task to a process for every node, and returns their answers.
-func (s *simulation) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, error) {
+func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, error) {
 	weights, err := s.setting.Mixing(task.Trial)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 )
 
 // TestSimulateEngine: real processes come to the bits of one process, or the command
@@ -23,12 +23,12 @@ func TestSimulateEngine(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "3 processes over grpc, with the bits of one process") {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
-	text, err := os.ReadFile(filepath.Join(folder, experiment.MeasuredFile))
+	text, err := os.ReadFile(filepath.Join(folder, simulation.MeasuredFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 1+2*6 || lines[0] != experiment.MeasuredHeader {
+	if len(lines) != 1+2*6 || lines[0] != simulation.MeasuredHeader {
 		t.Fatalf("%d lines: %s", len(lines), text)
 	}
 	for _, line := range []string{lines[6], lines[12]} {

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/paper"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/pflag"
 )
 
@@ -14,17 +15,17 @@ import (
 const defaultGraph = "er:0.5"
 
 // smallSetting is what simulate does without flags.
-var smallSetting = experiment.Setting{
+var smallSetting = simulation.Setting{
 	Nodes: 20, Features: 120, Tasks: 120, Samples: 30, Rank: 4,
 	Graph: defaultGraph, Weights: "metropolis", Methods: names(difalt.PaperMethods()),
 	Rounds: 10, Iterations: 500,
-	Seed: 1, Time: experiment.PaperTime,
+	Seed: 1, Time: simulation.PaperTime,
 }
 
 // simulateFlags are the flags of simulate, parsed but not checked.
 type simulateFlags struct {
 	set *pflag.FlagSet
-	simulation
+	simulateRun
 	preset string
 	auto   bool
 	time   *timeFlags
@@ -43,7 +44,7 @@ func newSimulateFlags() *simulateFlags {
 	f.set.IntVar(&s.Rank, "rank", s.Rank, "rank r of the representation")
 	f.set.StringVar(&s.Graph, "graph", s.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
 	f.set.StringVar(&s.Weights, "weights", s.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
-	f.set.StringSliceVar(&s.Methods, "method", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", "+experiment.Auto+" and "+experiment.Pooled+" (one node with all data)")
+	f.set.StringSliceVar(&s.Methods, "method", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", "+simulation.Auto+" and "+simulation.Pooled+" (one node with all data)")
 	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --method auto")
 	f.set.IntVar(&s.Rounds, "rounds", s.Rounds, "rounds of averaging in an iteration, T_con")
 	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
@@ -75,16 +76,16 @@ func newSimulateFlags() *simulateFlags {
 }
 
 // resolve checks the flags and returns the simulations that they ask for.
-func (f *simulateFlags) resolve() ([]*simulation, error) {
+func (f *simulateFlags) resolve() ([]*simulateRun, error) {
 	if f.preset == "" {
 		s, err := f.one()
-		return []*simulation{s}, err
+		return []*simulateRun{s}, err
 	}
-	preset, err := experiment.PresetByName(f.preset)
+	preset, err := paper.PresetByName(f.preset)
 	if err != nil {
 		return nil, usagef("--preset: %w", err)
 	}
-	var all []*simulation
+	var all []*simulateRun
 	for _, setting := range preset.Settings {
 		s, err := f.over(preset, setting)
 		if err != nil {
@@ -96,7 +97,7 @@ func (f *simulateFlags) resolve() ([]*simulation, error) {
 }
 
 // over returns a setting of a preset with the flags that were given.
-func (f *simulateFlags) over(preset *experiment.Preset, setting experiment.Setting) (*simulation, error) {
+func (f *simulateFlags) over(preset *paper.Preset, setting simulation.Setting) (*simulateRun, error) {
 	g := newSimulateFlags()
 	g.setting, g.trials = setting, preset.Trials
 	var err error
@@ -122,9 +123,9 @@ func (f *simulateFlags) over(preset *experiment.Preset, setting experiment.Setti
 }
 
 // one checks the flags and returns the one simulation that they describe.
-func (f *simulateFlags) one() (*simulation, error) {
+func (f *simulateFlags) one() (*simulateRun, error) {
 	given := func(name string) bool { return f.set.Changed(name) }
-	s := f.simulation
+	s := f.simulateRun
 	for _, c := range []struct {
 		name  string
 		value int
@@ -142,9 +143,9 @@ func (f *simulateFlags) one() (*simulation, error) {
 	}
 	if f.auto {
 		if given("method") {
-			return nil, usagef("--auto chooses the method: drop it or --method (which knows %q too)", experiment.Auto)
+			return nil, usagef("--auto chooses the method: drop it or --method (which knows %q too)", simulation.Auto)
 		}
-		s.setting.Methods = []string{experiment.Auto}
+		s.setting.Methods = []string{simulation.Auto}
 	}
 	if s.setting.Folder != "" {
 		if s.engine.name != "" || given("mixed-precision") && !s.setting.MixedPrecision {
@@ -163,7 +164,7 @@ func (f *simulateFlags) one() (*simulation, error) {
 	if s.setting.Time, err = f.time.model(f.set); err != nil {
 		return nil, err
 	}
-	lanes, _ := experiment.Lanes(s.workers, s.trials)
+	lanes, _ := simulation.Lanes(s.workers, s.trials)
 	if err := s.setting.CheckMemory(s.trials, lanes); err != nil {
 		return nil, err
 	}

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 )
 
 // resolve parses the flags of simulate as the command does.
-func resolve(t *testing.T, args ...string) []*simulation {
+func resolve(t *testing.T, args ...string) []*simulateRun {
 	t.Helper()
 	flags := newSimulateFlags()
 	if err := flags.set.Parse(args); err != nil {
@@ -27,11 +27,11 @@ func resolve(t *testing.T, args ...string) []*simulation {
 
 func TestPresetAsInThePaper(t *testing.T) {
 	s := resolve(t, "--preset", "fig2b")[0]
-	want := experiment.Setting{
+	want := simulation.Setting{
 		Name: "fig2b", Nodes: 100, Features: 100, Tasks: 100, Samples: 50, Rank: 10,
 		Graph: "er:0.1", Weights: "equal", Methods: []string{"dif", "altgdmin", "dec", "dgd"},
 		Rounds: 10, InitRounds: 10, Iterations: 1500,
-		Seed: 1, Time: experiment.PaperTime,
+		Seed: 1, Time: simulation.PaperTime,
 	}
 	if !reflect.DeepEqual(s.setting, want) {
 		t.Errorf("fig2b is %+v, want %+v", s.setting, want)

@@ -9,14 +9,14 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	engine "github.com/difalt/difalt/engine/grpc"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // A nodeTask is what simulate asks the process of a node to do.
 type nodeTask struct {
-	Setting experiment.Setting
+	Setting simulation.Setting
 	Trial   int
 	Method  string
 }
@@ -24,7 +24,7 @@ type nodeTask struct {
 // A nodeCurve is what it answers.
 type nodeCurve struct {
 	Basis string // its hash
-	Rows  []experiment.MeasuredRow
+	Rows  []simulation.MeasuredRow
 }
 
 // newSimulateNodeCommand returns the command that simulate --engine starts for each node.
@@ -70,7 +70,7 @@ func (t *nodeTask) run(ctx context.Context, m *member) (*nodeCurve, error) {
 	curve := &nodeCurve{}
 	var began time.Time
 	bases, err := t.Setting.Over(ctx, t.Trial, t.Method, m.transport, 1, func() { began = time.Now() }, func(r *difalt.Record) error {
-		curve.Rows = append(curve.Rows, experiment.MeasuredRow{
+		curve.Rows = append(curve.Rows, simulation.MeasuredRow{
 			Iteration: r.Iteration, SDMax: r.SDMax, Rounds: int64(m.transport.Stats().Rounds), Seconds: time.Since(began).Seconds(),
 		})
 		return nil

@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 )
 
 // describe says in words what is going to be computed.
-func describe(w io.Writer, s *experiment.Setting) {
+func describe(w io.Writer, s *simulation.Setting) {
 	if s.Name != "" {
 		fmt.Fprintf(w, "%s: ", s.Name)
 	}
 	how := fmt.Sprintf("%s of averaging an iteration, %s", text.Plural(s.Rounds, "round"), s.AgreementText())
 	switch {
-	case slices.Equal(s.Methods, []string{experiment.Auto}):
+	case slices.Equal(s.Methods, []string{simulation.Auto}):
 		how = "rounds and messages as Auto chooses"
 	case s.Agree == consensus.Tree.String():
 		how = "exact sums along a tree"
@@ -58,7 +58,7 @@ func graphWords(spec string) string {
 }
 
 // report prints what it took each method, and where the files are.
-func report(w io.Writer, sum *experiment.Summary, folder *experiment.Folder) error {
+func report(w io.Writer, sum *simulation.Summary, folder *simulation.Folder) error {
 	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "network", "computing"}}
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
@@ -76,12 +76,12 @@ to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
 
 `, medians(sum.Trials), text.Plural(sum.Setting.Iterations, "iteration"), sum.Setting.Time)
 	_, err := fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
-		filepath.Clean(folder.Path(experiment.FigureFile+".png")), filepath.Clean(folder.Path(experiment.TraceFile)), filepath.Clean(folder.Path(experiment.SummaryFile)))
+		filepath.Clean(folder.Path(simulation.FigureFile+".png")), filepath.Clean(folder.Path(simulation.TraceFile)), filepath.Clean(folder.Path(simulation.SummaryFile)))
 	return err
 }
 
 // iterationsTo returns the iterations to a target, or a dash.
-func iterationsTo(m *experiment.MethodSummary, target float64) string {
+func iterationsTo(m *simulation.MethodSummary, target float64) string {
 	for _, r := range m.Reached {
 		if r.Distance == target && r.Iterations != nil {
 			return strconv.FormatFloat(*r.Iterations, 'f', -1, 64)

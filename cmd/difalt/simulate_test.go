@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -73,7 +73,7 @@ func TestSimulate(t *testing.T) {
 	if svg := readFile(t, dir, "figure.svg"); !bytes.Contains(svg, []byte("<svg")) {
 		t.Error("figure.svg is not SVG")
 	}
-	var sum experiment.Summary
+	var sum simulation.Summary
 	var raw map[string]any
 	text := readFile(t, dir, "summary.json")
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -82,7 +82,7 @@ func TestSimulate(t *testing.T) {
 	if err := json.Unmarshal(text, &sum); err != nil {
 		t.Fatal(err)
 	}
-	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || sum.Machine["kernel"] == "" || sum.Setting.Time != experiment.PaperTime {
+	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || sum.Machine["kernel"] == "" || sum.Setting.Time != simulation.PaperTime {
 		t.Errorf("summary is %+v", sum)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -127,7 +127,7 @@ func TestSimulateAgreement(t *testing.T) {
 		t.Error("the trace depends on the number of workers")
 	}
 	bytesSent := func(run string) int64 {
-		trials, err := experiment.ReadTrace(bytes.NewReader(readFile(t, base, run, "trace.csv")))
+		trials, err := simulation.ReadTrace(bytes.NewReader(readFile(t, base, run, "trace.csv")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestSimulateInterrupted(t *testing.T) {
 	if !strings.Contains(err.String(), "interrupted") || !strings.Contains(err.String(), "of 100000 trials") {
 		t.Errorf("message is %q", err.String())
 	}
-	trials, e := experiment.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
+	trials, e := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
 	if e != nil || len(trials) == 0 {
 		t.Fatalf("%d trials, error %v", len(trials), e)
 	}
@@ -221,7 +221,7 @@ func TestSimulateExport(t *testing.T) {
 	if len(p.U0) != 4 || p.Truth == nil || p.Start == nil || p.Weights == nil || len(p.Table.Nodes()) != 4 {
 		t.Fatalf("problem file is %+v", p)
 	}
-	trials, err := experiment.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
+	trials, err := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
 	if err != nil {
 		t.Fatal(err)
 	}

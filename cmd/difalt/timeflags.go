@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/pflag"
 )
 
@@ -15,7 +15,7 @@ type timeFlags struct {
 }
 
 func newTimeFlags() *timeFlags {
-	return &timeFlags{name: experiment.TimeModels[0].Name}
+	return &timeFlags{name: simulation.TimeModels[0].Name}
 }
 
 // add adds the flags to a set.
@@ -28,8 +28,8 @@ func (t *timeFlags) add(f *pflag.FlagSet) {
 
 // model returns the model that the flags of a parsed set describe. Its values are
 // not checked.
-func (t *timeFlags) model(f *pflag.FlagSet) (experiment.TimeModel, error) {
-	m, err := experiment.ParseTimeModel(t.name)
+func (t *timeFlags) model(f *pflag.FlagSet) (simulation.TimeModel, error) {
+	m, err := simulation.ParseTimeModel(t.name)
 	if err != nil {
 		return m, usagef("--time-model: %w", err)
 	}

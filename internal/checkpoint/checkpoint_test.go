@@ -12,13 +12,13 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/experiment"
+	"github.com/difalt/difalt/internal/simulation"
 )
 
 // state returns the snapshot of a small run after so many iterations.
 func state(t testing.TB, iterations int) *difalt.Snapshot {
 	t.Helper()
-	setting := experiment.Setting{Nodes: 3, Features: 12, Tasks: 9, Samples: 8, Rank: 2, Graph: "ring", Weights: "metropolis", Methods: []string{"accelerated"}, Rounds: 3, Iterations: 50, Seed: 1}
+	setting := simulation.Setting{Nodes: 3, Features: 12, Tasks: 9, Samples: 8, Rank: 2, Graph: "ring", Weights: "metropolis", Methods: []string{"accelerated"}, Rounds: 3, Iterations: 50, Seed: 1}
 	w, err := setting.Mixing(1)
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,13 @@ func Check(need float64, what string) error {
 	return fmt.Errorf("%s need at least %s of memory, and %s are available (set %s to another size, or to unlimited, to go on anyway)", what, Size(need), Size(have), Variable)
 }
 
+// CheckWeights returns an error if the mixing weights of so many nodes cannot fit in
+// memory: a dense matrix and three of the same size that its eigenvalues take.
+func CheckWeights(nodes int) error {
+	l := float64(nodes)
+	return Check(4*8*l*l, fmt.Sprintf("mixing weights between %d nodes", nodes))
+}
+
 // Size returns a number of bytes in words, such as "1.2 TB".
 func Size(bytes float64) string {
 	if bytes >= 1e18 {

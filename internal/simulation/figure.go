@@ -1,0 +1,127 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/internal/chart"
+)
+
+// A Look is how a method appears in a figure. Dashes tell methods apart without
+// colour.
+type Look struct {
+	Name  string
+	Style chart.Style
+}
+
+var looks = map[string]Look{
+	// AltGDmin's dashes lie on Dif's wider line, since the two nearly coincide, as
+	// those of tracking lie on the scaled method's.
+	"dif":      {"Dif-AltGDmin", chart.Line(chart.Blue, 2.2)},
+	"altgdmin": {"AltGDmin (centralised)", chart.Line(chart.Orange, 1.3, 5, 4)},
+	"dec":      {"Dec-AltGDmin", chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5)},
+	"dgd":      {"DGD variant", chart.Line(chart.Pink, 1.7, 1.7, 2)},
+	"scaled":   {"Scaled diffusion", chart.Line(chart.Red, 2.2)},
+	Auto:       {"Auto", chart.Line(chart.Black, 1.5, 2, 2)},
+	Pooled:     {"One node with all data", chart.Line(chart.Gray, 1.2, 2, 2)},
+	"tracking": {"Gradient tracking", chart.Line(chart.Sky, 1.3, 5, 4)},
+
+	"accelerated":          {"Accelerated", chart.Line(chart.Purple, 2.2)},
+	"accelerated-tracking": {"Accelerated tracking", chart.Line(chart.Brown, 1.7, 6, 3)},
+}
+
+// LookOf returns the look of a method.
+func LookOf(method string) Look {
+	if l, ok := looks[method]; ok {
+		return l
+	}
+	return Look{method, chart.Line(chart.Black, 1.2)}
+}
+
+// distanceLabel is that of the vertical axis of distances.
+const distanceLabel = "Subspace distance SD_{2}, node 0"
+
+// NewFigure returns the figure of a setting as the paper draws it: the distance of node
+// 0, the paper's node 1, against iterations and against execution time, as the median on
+// a band from the 10th to the 90th percentile. Time includes the initialisation's. It
+// returns an error when there is nothing to show.
+func NewFigure(s *Setting, bands []Band) (*chart.Figure, error) {
+	if len(bands) == 0 {
+		return nil, errors.New("no curves for a figure")
+	}
+	iterations := chart.Panel{X: chart.Axis{Label: "Iteration", Zero: true}}
+	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Zero: true}}
+	for i := range bands {
+		b, l := &bands[i], LookOf(bands[i].Method)
+		iterations.Series = append(iterations.Series, b.Series(l, Iterations))
+		seconds.Series = append(seconds.Series, b.Series(l, func(_ int, row *BandRow) float64 { return row.Seconds }))
+	}
+	text := s.caption()
+	if s.Name != "" {
+		text = s.Name + ":  " + text
+	}
+	f := DistanceFigure(text+TrialsText(bands), iterations, seconds)
+	f.Title, f.Text = "Subspace distance against iterations and execution time", f.Caption
+	return f, nil
+}
+
+// DistanceFigure puts panels of distances on one vertical axis.
+func DistanceFigure(caption string, panels ...chart.Panel) *chart.Figure {
+	low := 1.0
+	for _, p := range panels {
+		for _, s := range p.Series {
+			for _, values := range [][]float64{s.Y, s.Low} {
+				for _, v := range values {
+					low = min(low, v)
+				}
+			}
+		}
+	}
+	for i := range panels {
+		panels[i].Y = chart.Axis{Log: true, Min: math.Pow(10, math.Floor(math.Log10(low)-0.1)), Max: 1}
+	}
+	return &chart.Figure{Panels: panels, Legend: true, Y: distanceLabel, Caption: caption}
+}
+
+// floor is what the logarithmic axis shows in place of smaller distances, zero
+// included.
+const floor = 1e-17
+
+// Iterations is the horizontal axis of Series that counts iterations.
+func Iterations(iteration int, _ *BandRow) float64 { return float64(iteration) }
+
+// Series returns the median of a band and, if there is more than one trial, the range
+// from the 10th to the 90th percentile, against a function of the iteration and its row.
+// It has at most about 300 points, the last included: more would only make files larger.
+func (b *Band) Series(l Look, x func(iteration int, row *BandRow) float64) chart.Series {
+	s := chart.Series{Name: l.Name, Style: l.Style}
+	n := len(b.Rows)
+	step := (n + 299) / 300
+	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {
+		row := &b.Rows[k]
+		s.X, s.Y = append(s.X, x(k, row)), append(s.Y, max(row.Median, floor))
+		if row.Trials > 1 {
+			s.Low, s.High = append(s.Low, max(row.Low, floor)), append(s.High, max(row.High, floor))
+		}
+	}
+	return s
+}
+
+// caption describes the setting.
+func (s *Setting) caption() string {
+	text := fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  graph %s,  %s weights,  T_{con} = %d",
+		s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Weights, s.Rounds)
+	if a := s.AgreementText(); a != "float64" {
+		text += " " + a
+	}
+	return text
+}
+
+// TrialsText says what lines and bands are.
+func TrialsText(bands []Band) string {
+	if n := bands[0].Rows[0].Trials; n > 1 {
+		return fmt.Sprintf(";  median and 10–90 %% band of %d trials", n)
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/topology"
+)
+
+// A Run computes the trials First to Last of a setting.
+type Run struct {
+	Setting     Setting
+	First, Last int // trial numbers, from 1
+
+	// Workers is the number of threads; 0 stands for GOMAXPROCS. Whole trials run in
+	// parallel while there are enough of them, since they never wait for one another;
+	// otherwise the nodes of a trial do. Results do not depend on it, but for the
+	// measured seconds of computation: trials that run side by side share caches and
+	// memory bandwidth, which makes them longer where a node's data outgrow its cache.
+	// The communication that is modelled on top outweighs them by far.
+	Workers int
+	// Deliver is called with every finished trial in ascending order, by the goroutine
+	// of Do. An error ends the run.
+	Deliver func(*Trial) error
+	// Progress is called with the number of iterations done since its last call, and with
+	// that of iterations that read the samples themselves where others read copies in 16
+	// bits (difalt.Record.Anchors), by several goroutines. It may be nil.
+	Progress func(iterations, anchors int)
+}
+
+// Do computes the trials. When the context ends it returns its error.
+func (r *Run) Do(ctx context.Context) error {
+	if err := r.Setting.Validate(); err != nil {
+		return err
+	}
+	type outcome struct {
+		trial *Trial
+		err   error
+	}
+	outcomes := make([]chan outcome, max(0, r.Last-r.First+1))
+	for i := range outcomes {
+		outcomes[i] = make(chan outcome, 1)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	lanes, threads := Lanes(r.Workers, r.Last-r.First+1)
+	var next atomic.Int64
+	for range lanes {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
+				o := outcome{err: ctx.Err()}
+				if o.err == nil {
+					o.trial, o.err = r.trial(ctx, r.First+i, threads)
+				}
+				outcomes[i] <- o
+			}
+		})
+	}
+	for i := range outcomes {
+		o := <-outcomes[i]
+		if o.err == nil {
+			o.err = r.Deliver(o.trial)
+		}
+		if o.err != nil {
+			return o.err
+		}
+	}
+	return nil
+}
+
+// Lanes returns how many of the trials run at once with so many threads (0 stands for
+// GOMAXPROCS), and the threads of each.
+func Lanes(workers, trials int) (lanes, threads int) {
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	lanes = max(1, min(workers, trials))
+	return lanes, workers / lanes
+}
+
+// trial computes one trial: every method from its own initialisation, which the methods
+// of the paper have in common.
+func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
+	s := &r.Setting
+	t := &Trial{Number: number}
+	problem, weights, err := s.draw(ctx, number, threads)
+	if err != nil {
+		return t, fmt.Errorf("trial %d: %w", number, err)
+	}
+	if s.Reference == Pooled {
+		if problem.Truth, err = s.minimiser(ctx, number, threads); err != nil {
+			return t, fmt.Errorf("trial %d: %w", number, err)
+		}
+	}
+	for _, name := range s.Methods {
+		t.Curves = append(t.Curves, Curve{Method: name})
+		if err := r.curve(ctx, &t.Curves[len(t.Curves)-1], number, threads, problem, weights); err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("trial %d, method %s: %w", number, name, err)
+			}
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// curve runs one method and records its rows.
+func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt.Problem, weights *topology.Weights) error {
+	s := &r.Setting
+	if c.Method == Pooled {
+		s = s.pooled()
+		one, w, err := s.draw(ctx, trial, threads)
+		if err != nil {
+			return err
+		}
+		one.Truth = p.Truth
+		p, weights = one, w
+	}
+	o := s.Options(threads)
+	net, err := s.Network(weights, trial)
+	if err != nil {
+		return err
+	}
+	if o.Agreement, err = s.Agreement(); err != nil {
+		return err
+	}
+	switch c.Method {
+	case Auto:
+		o.Agreement = consensus.Agreement{}
+		o, err = difalt.Auto(ctx, p, net, o)
+	case Pooled:
+		o.Method = difalt.Accelerated
+	default:
+		o.Method, err = difalt.ParseMethod(c.Method)
+	}
+	if err != nil {
+		return err
+	}
+	c.Rows = make([]Row, 0, o.Iterations+1)
+	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
+	o.Observer = func(rec *difalt.Record) error {
+		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
+		r.progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
+		return nil
+	}
+	chosen := net.Traffic() // what the choice has sent
+	res, err := difalt.Run(ctx, p, net, o)
+	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	c.begin(chosen.Plus(res.InitTraffic), res.InitCompute, clock)
+	if res.Status == difalt.Canceled {
+		return ctx.Err()
+	}
+	r.progress(o.Iterations-res.Iterations, 0)
+	return nil
+}
+
+// begin adds what was sent and computed before the iterations to all rows.
+func (c *Curve) begin(before consensus.Traffic, computed time.Duration, clock *clock) {
+	clock.before, clock.seconds = consensus.Traffic{}, 0
+	seconds := clock.advance(before) + computed.Seconds()
+	for i := range c.Rows {
+		row := &c.Rows[i]
+		row.Rounds, row.Messages, row.Bytes = row.Rounds+before.Rounds, row.Messages+before.Messages, row.Bytes+before.Bytes
+		row.Seconds += seconds
+	}
+}
+
+func (r *Run) progress(iterations, anchors int) {
+	if r.Progress != nil && iterations+anchors > 0 {
+		r.Progress(iterations, anchors)
+	}
+}
+
+// NewRow returns the row of a record after so many seconds of communication.
+func NewRow(rec *difalt.Record, communication float64) Row {
+	return Row{
+		Iteration: rec.Iteration,
+		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
+		Disagreement: rec.Disagreement, Objective: rec.Objective,
+		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
+		Seconds: rec.Compute.Seconds() + communication,
+	}
+}

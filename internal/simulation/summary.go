@@ -1,0 +1,199 @@
+package simulation
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/measure"
+)
+
+// Targets are the subspace distances whose iterations a summary counts.
+var Targets = []float64{1e-3, 1e-6, 1e-10}
+
+// A Summary condenses the trials of a setting.
+type Summary struct {
+	Setting Setting           `json:"setting"`
+	Trials  int               `json:"trials"`
+	Machine map[string]string `json:"machine"` // what it ran on; see cmd/difalt info
+	Methods []MethodSummary   `json:"methods"`
+}
+
+// A MethodSummary condenses the curves of a method. Distances are those of node 0.
+type MethodSummary struct {
+	Method string `json:"method"`
+	// Final is the subspace distance at the end.
+	Final Spread `json:"final_distance"`
+	// Reached says what it took to get to each of the Targets.
+	Reached []Reached `json:"reached"`
+	// Medians over the trials: of what the initialisation has sent, and of what whole runs
+	// took with it.
+	InitRounds float64 `json:"init_rounds"`
+	InitBytes  float64 `json:"init_bytes"`
+	// InitSeconds is its part of Seconds.
+	InitSeconds float64 `json:"init_seconds"`
+
+	Rounds   float64 `json:"rounds"`
+	Messages float64 `json:"messages"`
+	Bytes    float64 `json:"bytes"`
+	Seconds  float64 `json:"seconds"`
+	// Communication is the modelled part of Seconds, Computation the measured one.
+	Communication float64 `json:"communication_seconds"`
+	Computation   float64 `json:"computation_seconds"`
+	// Diverged counts the trials that ended early with an estimate that was not finite.
+	Diverged int `json:"diverged_trials"`
+}
+
+// A Spread describes one number over the trials.
+type Spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// Reached describes the first iteration whose distance is at most a target.
+type Reached struct {
+	Distance float64 `json:"distance"`
+	Trials   int     `json:"trials"` // that got there
+	// Medians over all trials; null when half of them or more did not get there.
+	Iterations *float64 `json:"iterations"`
+	Rounds     *float64 `json:"rounds"`
+	Bytes      *float64 `json:"bytes"`
+	Seconds    *float64 `json:"seconds"`
+}
+
+// Summarize condenses trials, of which there must be at least one.
+func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
+	sum := &Summary{Setting: *s, Trials: len(trials), Machine: machine}
+	modelled := map[string][]float64{}
+	for i := range trials {
+		for k := range trials[i].Curves {
+			if c := &trials[i].Curves[k]; len(c.Rows) > 0 {
+				modelled[c.Method] = append(modelled[c.Method], s.communication(trials[i].Number, c))
+			}
+		}
+	}
+	for _, curves := range byMethod(trials) {
+		m := summarize(curves)
+		m.Communication = median(modelled[m.Method])
+		m.Computation = median(measured(curves, modelled[m.Method]))
+		sum.Methods = append(sum.Methods, m)
+	}
+	return sum
+}
+
+// communication returns the modelled seconds of a curve, which holds the sum of them and
+// the measured ones: the model's random delays are drawn again as they were in the run.
+func (s *Setting) communication(trial int, c *Curve) float64 {
+	traffic := func(r *Row) consensus.Traffic {
+		return consensus.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
+	}
+	before := traffic(&c.Rows[0])
+	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
+	for i := range c.Rows {
+		clock.advance(traffic(&c.Rows[i]).Minus(before))
+	}
+	iterations := clock.seconds
+	clock.before, clock.seconds = consensus.Traffic{}, 0
+	return iterations + clock.advance(before)
+}
+
+// measured returns the seconds of the curves without the modelled ones.
+func measured(curves []*Curve, modelled []float64) []float64 {
+	out := make([]float64, len(curves))
+	for i, c := range curves {
+		out[i] = max(0, c.Rows[len(c.Rows)-1].Seconds-modelled[i])
+	}
+	return out
+}
+
+// byMethod gathers the curves of each method over the trials, in the order of the
+// first trial.
+func byMethod(trials []Trial) [][]*Curve {
+	var all [][]*Curve
+	at := map[string]int{}
+	for i := range trials {
+		for k := range trials[i].Curves {
+			c := &trials[i].Curves[k]
+			if len(c.Rows) == 0 {
+				continue
+			}
+			j, ok := at[c.Method]
+			if !ok {
+				j = len(all)
+				at[c.Method] = j
+				all = append(all, nil)
+			}
+			all[j] = append(all[j], c)
+		}
+	}
+	return all
+}
+
+func summarize(curves []*Curve) MethodSummary {
+	m := MethodSummary{Method: curves[0].Method}
+	over := func(row func(*Curve) *Row, f func(*Row) float64) []float64 {
+		v := make([]float64, len(curves))
+		for i, c := range curves {
+			v[i] = f(row(c))
+		}
+		return v
+	}
+	start, end := func(c *Curve) *Row { return &c.Rows[0] }, func(c *Curve) *Row { return &c.Rows[len(c.Rows)-1] }
+	rounds, bytes := func(r *Row) float64 { return float64(r.Rounds) }, func(r *Row) float64 { return float64(r.Bytes) }
+	m.Final = spread(over(end, func(r *Row) float64 { return r.SDFirst }))
+	seconds := func(r *Row) float64 { return r.Seconds }
+	m.InitRounds, m.InitBytes, m.InitSeconds = median(over(start, rounds)), median(over(start, bytes)), median(over(start, seconds))
+	m.Rounds, m.Bytes = median(over(end, rounds)), median(over(end, bytes))
+	m.Messages = median(over(end, func(r *Row) float64 { return float64(r.Messages) }))
+	m.Seconds = median(over(end, seconds))
+	for _, c := range curves {
+		if c.Diverged {
+			m.Diverged++
+		}
+	}
+	for _, target := range Targets {
+		m.Reached = append(m.Reached, reached(curves, target))
+	}
+	return m
+}
+
+func reached(curves []*Curve, target float64) Reached {
+	r := Reached{Distance: target}
+	iterations, rounds, bytes, seconds := make([]float64, len(curves)), make([]float64, len(curves)), make([]float64, len(curves)), make([]float64, len(curves))
+	for i, c := range curves {
+		k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target })
+		if k < 0 {
+			inf := math.Inf(1)
+			iterations[i], rounds[i], bytes[i], seconds[i] = inf, inf, inf, inf
+			continue
+		}
+		r.Trials++
+		row := &c.Rows[k]
+		iterations[i], rounds[i], bytes[i], seconds[i] = float64(row.Iteration), float64(row.Rounds), float64(row.Bytes), row.Seconds
+	}
+	finite := func(v []float64) *float64 {
+		if m := median(v); !math.IsInf(m, 1) {
+			return &m
+		}
+		return nil
+	}
+	r.Iterations, r.Rounds, r.Bytes, r.Seconds = finite(iterations), finite(rounds), finite(bytes), finite(seconds)
+	return r
+}
+
+func spread(v []float64) Spread {
+	return Spread{Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
+}
+
+func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }
+
+// quantile interpolates between the order statistics of v, which are sorted.
+func quantile(v []float64, q float64) float64 {
+	at := q * float64(len(v)-1)
+	i := int(at)
+	if f := at - float64(i); f > 0 && v[i] != v[i+1] { // both may be infinite
+		return v[i] + f*(v[i+1]-v[i])
+	}
+	return v[i]
+}

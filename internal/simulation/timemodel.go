@@ -1,0 +1,145 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// A TimeModel says how long communication takes. A message of m bytes takes
+//
+//	Latency + 8 m / Bandwidth + jitter  seconds,
+//
+// with a jitter between 0 and Jitter, uniformly distributed. The messages of a round travel in parallel, and the round takes as long as its
+// slowest message.
+type TimeModel struct {
+	// Latency of a message.
+	Latency time.Duration
+	// Bandwidth of a link in bits per second.
+	Bandwidth float64
+	// Jitter is the most that the random part of a message's time takes.
+	Jitter time.Duration
+}
+
+// PaperTime is the formula that the paper prints, 50e-3 + 8 d r / 1e9 seconds for
+// the d r float64 of a message, and PaperTextTime what its text says, 5 ms and
+// 1 Gbit/s: 5e-3 + 64 d r / 1e9 seconds. The paper adds "a small random
+// perturbation" without its size; here the jitter is 0 unless it is set.
+var (
+	PaperTime     = TimeModel{Latency: 50 * time.Millisecond, Bandwidth: 8e9}
+	PaperTextTime = TimeModel{Latency: 5 * time.Millisecond, Bandwidth: 1e9}
+)
+
+// TimeModels are the models with a name, in the order in which help texts list
+// them.
+var TimeModels = []struct {
+	Name  string
+	Model TimeModel
+}{{"paper", PaperTime}, {"paper-text", PaperTextTime}}
+
+// ParseTimeModel returns the model of a name.
+func ParseTimeModel(name string) (TimeModel, error) {
+	names := make([]string, len(TimeModels))
+	for i, m := range TimeModels {
+		if m.Name == name {
+			return m.Model, nil
+		}
+		names[i] = m.Name
+	}
+	return TimeModel{}, fmt.Errorf("unknown time model %q: want %s", name, strings.Join(names, " or "))
+}
+
+// Validate returns an error that names the first parameter out of range.
+func (m TimeModel) Validate() error {
+	switch {
+	case m.Latency < 0:
+		return fmt.Errorf("latency is %v: must not be negative", m.Latency)
+	case !(m.Bandwidth > 0) || math.IsInf(m.Bandwidth, 0):
+		return fmt.Errorf("bandwidth is %v bit/s: must be positive and finite", m.Bandwidth)
+	case m.Jitter < 0:
+		return fmt.Errorf("jitter is %v: must not be negative", m.Jitter)
+	}
+	return nil
+}
+
+// Message returns the seconds that a message of the given size takes without
+// jitter.
+func (m TimeModel) Message(bytes float64) float64 {
+	return m.Latency.Seconds() + 8*bytes/m.Bandwidth
+}
+
+// String describes the model in a few words.
+func (m TimeModel) String() string {
+	s := fmt.Sprintf("%v a round and %g Mbit/s", m.Latency, m.Bandwidth/1e6)
+	if m.Jitter > 0 {
+		s += fmt.Sprintf(", jitter up to %v", m.Jitter)
+	}
+	return s
+}
+
+// timeModelJSON is how a model is stored: durations in seconds.
+type timeModelJSON struct {
+	Latency   float64 `json:"latency_seconds"`
+	Bandwidth float64 `json:"bandwidth_bits_per_second"`
+	Jitter    float64 `json:"jitter_seconds"`
+}
+
+// MarshalJSON writes durations in seconds.
+func (m TimeModel) MarshalJSON() ([]byte, error) {
+	return json.Marshal(timeModelJSON{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (m *TimeModel) UnmarshalJSON(text []byte) error {
+	var v timeModelJSON
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	seconds := func(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+	*m = TimeModel{seconds(v.Latency), v.Bandwidth, seconds(v.Jitter)}
+	return nil
+}
+
+// A clock adds up the communication time of a run from its traffic.
+type clock struct {
+	model   TimeModel
+	rng     *rand.Rand
+	before  consensus.Traffic
+	seconds float64
+}
+
+func newClock(model TimeModel, seed uint64, method string) *clock {
+	// Every method has jitter of its own, by name: it must not depend on which
+	// methods run beside it.
+	var id uint64
+	for _, c := range []byte(method) {
+		id = mix(id ^ uint64(c))
+	}
+	return &clock{model: model, rng: stream(seed, id)}
+}
+
+// advance returns the communication time of a run that has caused this traffic.
+func (c *clock) advance(now consensus.Traffic) float64 {
+	rounds := now.Rounds - c.before.Rounds
+	messages := float64(now.Messages - c.before.Messages)
+	bytes := float64(now.Bytes - c.before.Bytes)
+	c.before = now
+	if rounds == 0 || messages == 0 {
+		return c.seconds
+	}
+	c.seconds += float64(rounds) * c.model.Message(bytes/messages)
+	if c.model.Jitter > 0 {
+		for range rounds {
+			c.seconds += c.model.Jitter.Seconds() * c.slowest(messages/float64(rounds))
+		}
+	}
+	return c.seconds
+}
+
+// slowest draws the largest of n independent numbers, uniform in (0, 1], at once.
+func (c *clock) slowest(n float64) float64 { return math.Pow(1-c.rng.Float64(), 1/n) }

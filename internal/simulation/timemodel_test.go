@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+)
+
+// The formulas of the paper for d = 600, r = 4: 50e-3 + 8 d r / 1e9 as printed, and
+// 5 ms with 64 d r bits at 1 Gbit/s as its text says.
+func TestPaperTimes(t *testing.T) {
+	for name, want := range map[string]float64{"paper": 0.0500192, "paper-text": 0.0051536} {
+		m, err := ParseTimeModel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Message(8 * 600 * 4); math.Abs(got-want) > 1e-15 {
+			t.Errorf("%s: a message takes %v s, want %v", name, got, want)
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	m := TimeModel{Latency: 10 * time.Millisecond, Bandwidth: 1e6}
+	c := newClock(m, 1, "dif")
+	// 10 rounds of 40 messages of 1,000 bytes: 10 (0.010 + 8,000/1e6) = 0.18 s.
+	if got := c.advance(consensus.Traffic{Rounds: 10, Messages: 400, Bytes: 400e3}); math.Abs(got-0.18) > 1e-12 {
+		t.Errorf("10 rounds take %v s, want 0.18", got)
+	}
+	// Two more, of messages of half the size: 2 (0.010 + 0.004).
+	if got := c.advance(consensus.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
+		t.Errorf("12 rounds take %v s, want 0.208", got)
+	}
+	// Nothing sent, no time passed.
+	if got := c.advance(consensus.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
+		t.Errorf("no round takes %v s", got-0.208)
+	}
+}
+
+// The largest of n jitters has the mean n/(n+1).
+func TestJitter(t *testing.T) {
+	const rounds, messages = 20000, 5
+	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: time.Second}, 1, "dif")
+	got := c.advance(consensus.Traffic{Rounds: rounds, Messages: rounds * messages}) / rounds
+	// 5 standard errors; the standard deviation of the largest is below 0.15.
+	if want := messages / (messages + 1.0); math.Abs(got-want) > 5*0.15/math.Sqrt(rounds) {
+		t.Errorf("the slowest of %d takes %v on average, want %v", messages, got, want)
+	}
+}
+
+func TestJitterStreams(t *testing.T) {
+	m := TimeModel{Bandwidth: 1e9, Jitter: time.Second}
+	one := func(seed uint64, method string) float64 {
+		return newClock(m, seed, method).advance(consensus.Traffic{Rounds: 3, Messages: 6})
+	}
+	if one(1, "dif") != one(1, "dif") {
+		t.Error("the same seed gives other jitter")
+	}
+	if one(1, "dif") == one(2, "dif") || one(1, "dif") == one(1, "dec") {
+		t.Error("other seeds or methods give the same jitter")
+	}
+}
+
+// The network's seconds of a curve are its rounds by the formula, plus the random delays
+// of the run; the rest of its seconds was measured.
+func TestCommunication(t *testing.T) {
+	s := small()
+	s.Iterations, s.Methods = 5, []string{"dif", "dgd"}
+	for _, jitter := range []time.Duration{0, 10 * time.Hour} {
+		s.Time.Jitter = jitter
+		trials := runTrials(t, s, 1, 2, 1)
+		for _, trial := range trials {
+			for i := range trial.Curves {
+				c := &trial.Curves[i]
+				plain := 0.0
+				var rounds, messages, bytes int64
+				for _, row := range c.Rows {
+					if n := row.Rounds - rounds; n > 0 {
+						plain += float64(n) * s.Time.Message(float64(row.Bytes-bytes)/float64(row.Messages-messages))
+					}
+					rounds, messages, bytes = row.Rounds, row.Messages, row.Bytes
+				}
+				got, all := s.communication(trial.Number, c), c.Rows[len(c.Rows)-1].Seconds
+				if jitter == 0 && math.Abs(got-plain) > 1e-9*plain || got < plain*(1-1e-9) || got > plain+float64(rounds)*jitter.Seconds()+1e-9 || got > all {
+					t.Errorf("jitter %v, %s: %v s of network, want %v or more, of %v in all", jitter, c.Method, got, plain, all)
+				}
+				if jitter > 0 && got < all*(1-1e-3) { // delays of weeks hide all computing
+					t.Errorf("%s: %v s are not of the network", c.Method, all-got)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package simulation
+
+import (
+	"io"
+	"strings"
+)
+
+// TraceHeader is the first line of a trace file. Column sd_node1 is of node 0, the
+// paper's node 1.
+const TraceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds"
+
+// A Row is the state of a method after an iteration; iteration 0 is the initial
+// estimate. See difalt.Record.
+type Row struct {
+	Iteration              int
+	SDFirst, SDMax, SDMean float64 // subspace distance to U*: of node 0, the largest, the mean
+	Disagreement           float64 // the largest Frobenius distance between two nodes' bases
+	Objective              float64
+	// What was sent so far, by the initialisation too: row 0 has what that has sent.
+	Rounds, Messages, Bytes int64
+	// So far: measured computation and modelled communication, those of the initialisation
+	// included.
+	Seconds float64
+}
+
+// A Curve is a method's way through a trial.
+type Curve struct {
+	Method   string
+	Rows     []Row
+	Diverged bool // it ended early because an estimate was not finite
+}
+
+// A Trial holds the curves of all methods on one draw of graph and data.
+type Trial struct {
+	Number int // from 1
+	Curves []Curve
+}
+
+// columns returns the columns of a row in the order of TraceHeader.
+func (r *Row) columns(method *string, trial *int) []any {
+	return []any{method, trial, &r.Iteration, &r.SDFirst, &r.SDMax, &r.SDMean, &r.Disagreement, &r.Objective,
+		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
+}
+
+// AppendCSV appends the rows of a trial in the format of TraceHeader to b. Numbers
+// are the shortest that read back as the same float64.
+func (t *Trial) AppendCSV(b []byte) []byte {
+	for i := range t.Curves {
+		c := &t.Curves[i]
+		for k := range c.Rows {
+			b = appendRow(b, -1, c.Rows[k].columns(&c.Method, &t.Number))
+		}
+	}
+	return b
+}
+
+// ReadTrace reads a trace file. A last line without its end, as a program that was
+// killed leaves it, is ignored. Errors name the line.
+func ReadTrace(r io.Reader) ([]Trial, error) {
+	var trials []Trial
+	err := readCSV(r, TraceHeader, func(cells []string) error {
+		var row Row
+		var method string
+		var number int
+		if err := parseRow(cells, row.columns(&method, &number)); err != nil {
+			return err
+		}
+		if n := len(trials); n == 0 || trials[n-1].Number != number {
+			trials = append(trials, Trial{Number: number})
+		}
+		t := &trials[len(trials)-1]
+		if n := len(t.Curves); n == 0 || t.Curves[n-1].Method != method {
+			t.Curves = append(t.Curves, Curve{Method: strings.Clone(method)})
+		}
+		c := &t.Curves[len(t.Curves)-1]
+		c.Rows = append(c.Rows, row)
+		return nil
+	})
+	return trials, err
+}
