@@ -166,7 +166,7 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	// The step of Dif-AltGDmin is too small to matter, so that the iteration stays where it
 	// is; Accelerated arrives and goes on there, since without changes it would do less than
 	// in a run. Nobody asks whether that is convergence.
-	o.Rank, o.Step, o.Iterations, o.Tolerance = p.Rank, 1e-12, math.MaxInt32, -1
+	o.Rank, o.Step, o.Iterations, o.EveryIteration = p.Rank, 1e-12, 1_000_000_000, true
 	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis), o)
 	if err != nil {
 		b.Fatal(err)
@@ -205,7 +205,7 @@ func BenchmarkRun(b *testing.B) {
 	b.Run(fmt.Sprintf("shape=small/nodes=10/iterations=100/kernel=%s/workers=1", kernel.Info().Kernel), func(b *testing.B) {
 		for b.Loop() {
 			_, err := difalt.Run(context.Background(), problem, net,
-				difalt.Options{Rank: p.Rank, Iterations: 100, Tolerance: -1, Workers: 1})
+				difalt.Options{Rank: p.Rank, Iterations: 100, EveryIteration: true, Workers: 1})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func BenchmarkFigure1(b *testing.B) {
 		b.Fatal(err)
 	}
 	net := network(b, graph, topology.EqualNeighbor)
-	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500, Tolerance: -1}
+	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500, EveryIteration: true}
 	initial, err := difalt.Initialize(ctx, p, net, o)
 	if err != nil {
 		b.Fatal(err)

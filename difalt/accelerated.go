@@ -78,11 +78,11 @@ const (
 
 func newAccelerated(s *Solver, t *tracker) *accelerated {
 	m := &accelerated{
-		scaled: newScaledDiffusion(s, t), memory: s.o.Memory, safe: newBases(s), tried: newBases(s),
+		scaled: newScaledDiffusion(s, t), memory: s.o.Accelerated.Memory, safe: newBases(s), tried: newBases(s),
 		exact: s.o.Agreement.Polynomial == consensus.Tree || s.net.Len() == 1,
 	}
 	m.coded = m.exact && s.o.Agreement.Codec != nil
-	if s.o.Preconditioner == PreconditionerScaled {
+	if s.o.Accelerated.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}
 	for range s.u {
@@ -235,7 +235,7 @@ func (m *accelerated) step(s *Solver) (length float64, p *scaling, ok bool) {
 	}
 	p = m.scaled.nodes[0]
 	p.invert()
-	return floats.Norm(n.lastL, 2) / s.o.ScaledStep, p, true
+	return floats.Norm(n.lastL, 2) / s.o.Scaled.Step, p, true
 }
 
 // foundNoise lets a patient tracker begin.

@@ -47,13 +47,13 @@ func TestAcceleratedBehaviour(t *testing.T) {
 		{"er:0.5", 10, 200, 4, 30, 100, "int8", difalt.Options{Rounds: 3}, 66},
 		{"er:0.5", 10, 200, 4, 30, 1.5, "int4", difalt.Options{Rounds: 1}, 52},
 		{"er:0.5", 10, 200, 4, 30, 10, "int4", difalt.Options{Rounds: 2}, 60},
-		{"er:0.5", 10, 200, 4, 30, 1.5, "int4", difalt.Options{Rounds: 10, Preconditioner: difalt.PreconditionerNone}, 36},
+		{"er:0.5", 10, 200, 4, 30, 1.5, "int4", difalt.Options{Rounds: 10, Accelerated: difalt.AcceleratedOptions{Preconditioner: difalt.PreconditionerNone}}, 36},
 		{"ring", 20, 200, 4, 30, 1.5, "int8", difalt.Options{Rounds: 12, Agreement: chebyshev}, 41},
 		{"ring", 20, 200, 4, 30, 10, "int8", difalt.Options{Rounds: 12, Agreement: chebyshev}, 46},
 		{"complete", 1, 200, 4, 30, 1.5, "none", difalt.Options{Rounds: 1}, 26},
 		{"complete", 1, 200, 4, 30, 10, "none", difalt.Options{Rounds: 1}, 29},
 	} {
-		t.Run(fmt.Sprintf("%s/%g/%d/%s/%v", c.graph, c.kappa, c.o.Rounds, c.code, c.o.Preconditioner), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%g/%d/%s/%v", c.graph, c.kappa, c.o.Rounds, c.code, c.o.Accelerated.Preconditioner), func(t *testing.T) {
 			codec, err := consensus.ParseCodec(c.code)
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAcceleratedBehaviour(t *testing.T) {
 				s := conditioned(seed+1, c.nodes, 100, c.tasks, c.r, c.n, c.kappa)
 				net := network(t, c.graph, c.nodes, topology.Metropolis, seed+1)
 				o := c.o
-				o.Method, o.Rank, o.Seed, o.InitRounds, o.Iterations, o.Agreement.Codec = difalt.Accelerated, c.r, seed, 20, 120, codec
+				o.Method, o.Rank, o.Seed, o.Initialization.Rounds, o.Iterations, o.Agreement.Codec = difalt.Accelerated, c.r, seed, 20, 120, codec
 				all = append(all, arrival(curve(t, s.Problem, net, o), 1e-10))
 			}
 			if m := median(all); m > c.bound {
@@ -93,7 +93,7 @@ func TestTrackingUnderNoise(t *testing.T) {
 		}
 		s.Truth = best.U[0]
 		net := network(t, "er:0.5", 10, topology.Metropolis, seed+1)
-		o := difalt.Options{Rank: 4, Rounds: 3, Seed: seed, InitRounds: 20, Iterations: 150, Agreement: consensus.Agreement{Codec: codec}}
+		o := difalt.Options{Rank: 4, Rounds: 3, Seed: seed, Initialization: difalt.InitializationOptions{Rounds: 20}, Iterations: 150, Agreement: consensus.Agreement{Codec: codec}}
 		o.Method = difalt.Accelerated
 		biased := run(t, s.Problem, net, o)
 		if biased.Status == difalt.Converged || biased.Last.SDMax < 1e-3 || biased.Residual < biased.Last.SDMax/10 {
@@ -124,7 +124,7 @@ func TestUnevenLoads(t *testing.T) {
 	for seed := range uint64(5) {
 		s := deal(conditioned(seed+1, 1, 100, 200, 4, 30, 1.5), []int{1, 2, 4, 8, 12, 16, 20, 25, 32, 80})
 		net := network(t, "er:0.5", 10, topology.Metropolis, seed+1)
-		o := difalt.Options{Rank: 4, Method: difalt.Accelerated, Rounds: 3, Seed: seed, InitRounds: 20, Iterations: 200}
+		o := difalt.Options{Rank: 4, Method: difalt.Accelerated, Rounds: 3, Seed: seed, Initialization: difalt.InitializationOptions{Rounds: 20}, Iterations: 200}
 		uneven = append(uneven, arrival(curve(t, s.Problem, net, o), 1e-10))
 		s = conditioned(seed+1, 10, 100, 200, 4, 30, 1.5)
 		for k := range s.y[3] {

@@ -98,9 +98,9 @@ func (v *spied) followScaled(t *testing.T, tr *trail, u *mat.Dense) {
 	l, packed := float64(v.w.Len()), v.packedSize()
 	var p *mat.SymDense
 	step := 2 * v.result.Step * l // with PreconditionerNone
-	if v.o.Preconditioner == difalt.PreconditionerScaled {
+	if v.o.Accelerated.Preconditioner == difalt.PreconditionerScaled {
 		_, sums := v.collectives(packed)
-		p, step = v.symmetric(sums[len(sums)-1]), v.o.ScaledStep*l/v.curvature()
+		p, step = v.symmetric(sums[len(sums)-1]), v.o.Scaled.Step*l/v.curvature()
 	}
 	var trackers []mixed
 	if v.o.Method == difalt.GradientTracking || v.o.Method == difalt.AcceleratedTracking {

@@ -27,7 +27,7 @@ func TestScaledBehaviour(t *testing.T) {
 		{5, 1.0, 10, [3]int{10, 23, 40}},
 	} {
 		t.Run(fmt.Sprintf("kappa=%g/s=%g", c.kappa, c.step), func(t *testing.T) {
-			got := iterationsTo(t, c.kappa, difalt.Options{Method: difalt.ScaledDiffusion, ScaledStep: c.step, Rounds: c.rounds})
+			got := iterationsTo(t, c.kappa, difalt.Options{Method: difalt.ScaledDiffusion, Scaled: difalt.ScaledOptions{Step: c.step}, Rounds: c.rounds})
 			for i, want := range c.want {
 				if math.Abs(float64(got[i]-want)) > 3+0.1*float64(want) {
 					t.Errorf("%d iterations, want %d: %v against %v", got[i], want, got, c.want)
@@ -62,7 +62,7 @@ func iterationsTo(t *testing.T, kappa float64, o difalt.Options) [3]int {
 	for seed := range uint64(3) {
 		s := conditioned(seed+1, 10, 100, 200, 4, 30, kappa)
 		net := network(t, "er:0.5", 10, topology.Metropolis, seed+1)
-		o.Rank, o.Seed, o.InitRounds, o.Iterations = 4, seed, 20, 250
+		o.Rank, o.Seed, o.Initialization.Rounds, o.Iterations = 4, seed, 20, 250
 		recs := curve(t, s.Problem, net, o)
 		for i, tol := range []float64{1e-3, 1e-6, 1e-10} {
 			arrived := math.Inf(1)

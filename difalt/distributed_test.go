@@ -115,7 +115,7 @@ func TestSameBits(t *testing.T) {
 						t.Fatal(err)
 					}
 					o := difalt.Options{
-						Rank: 2, Method: method, Iterations: 40, Rounds: 3, PowerIterations: 3, Tolerance: 1e-5, Workers: 1,
+						Rank: 2, Method: method, Iterations: 40, Rounds: 3, Initialization: difalt.InitializationOptions{PowerIterations: 3}, Tolerance: 1e-5, Workers: 1,
 						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true},
 					}
 					net, err := consensus.New(w, nil)
@@ -151,7 +151,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				s := gaussian(1, nodes, 12, 20, 2, fixed(15), 0)
 				w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
-				o := difalt.Options{Rank: 2, Method: method, Iterations: 20, Rounds: 3, PowerIterations: 3, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
+				o := difalt.Options{Rank: 2, Method: method, Iterations: 20, Rounds: 3, Initialization: difalt.InitializationOptions{PowerIterations: 3}, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
 				net, err := consensus.New(w, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -182,7 +182,7 @@ func TestRetriedIteration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := difalt.Options{Rank: 2, Method: method, Iterations: 6, Rounds: 2, PowerIterations: 1, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
+			o := difalt.Options{Rank: 2, Method: method, Iterations: 6, Rounds: 2, Initialization: difalt.InitializationOptions{PowerIterations: 1}, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
 			net, err := consensus.New(w, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -258,7 +258,7 @@ func TestLeavingTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, PowerIterations: 2, Tolerance: 1e-300, Workers: 1, Agreement: consensus.Agreement{Codec: codec}}
+		o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, Initialization: difalt.InitializationOptions{PowerIterations: 2}, Tolerance: 1e-300, Workers: 1, Agreement: consensus.Agreement{Codec: codec}}
 		for _, bad := range []int{0, 3, 7} {
 			ctx, cancel := context.WithCancel(t.Context())
 			got, errs := make([]*difalt.Result, nodes), make([]error, nodes)
@@ -340,7 +340,7 @@ func TestLeavingTogether(t *testing.T) {
 				errs[k] = err
 				return
 			}
-			o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, PowerIterations: 2, Tolerance: 1e-300, Workers: 1}
+			o := difalt.Options{Rank: 2, Iterations: 400, Rounds: 2, Initialization: difalt.InitializationOptions{PowerIterations: 2}, Tolerance: 1e-300, Workers: 1}
 			if k == 3 {
 				o.Observer = func(r *difalt.Record) error {
 					if r.Iteration == 9 {

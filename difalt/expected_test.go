@@ -129,7 +129,7 @@ func medians(t *testing.T, rule topology.Rule, gamma [2]float64) (sd [][3]float6
 			graph++
 			net = network(t, "er:0.5", 20, rule, graph)
 		}
-		o := difalt.Options{Rank: 4, Seed: seed, InitRounds: 10, Iterations: 400}
+		o := difalt.Options{Rank: 4, Seed: seed, Initialization: difalt.InitializationOptions{Rounds: 10}, Iterations: 400}
 		initial, err := difalt.Initialize(t.Context(), s.Problem, net, o)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@ package difalt
 
 // SendsCoefficientGrams reports whether nodes send B_g B_g', the sum of b_t b_t' over
 // their own tasks: with P to all neighbours in every iteration (ScaledDiffusion,
-// GradientTracking and, unless PreconditionerNone, the accelerated methods), and with a Tolerance that is not negative to their parent in the tree of
+// GradientTracking and, unless PreconditionerNone, the accelerated methods), and without EveryIteration to their parent in the tree of
 // sums whenever convergence is judged. From it the b_t of a node with fewer than r tasks
 // can be computed up to a rotation, and that of a single task up to its sign; see
 // docs/privacy.md for all else that messages give away.
@@ -11,14 +11,14 @@ func (o *Options) SendsCoefficientGrams() bool {
 	case ScaledDiffusion, GradientTracking:
 		return true
 	case Accelerated, AcceleratedTracking:
-		return o.Preconditioner == PreconditionerScaled || o.judges()
+		return o.Accelerated.Preconditioner == PreconditionerScaled || o.judges()
 	}
 	return o.judges()
 }
 
 // judges reports whether the distance to a minimiser is estimated.
 func (o *Options) judges() bool {
-	return (o.Tolerance >= 0 || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
+	return (!o.EveryIteration || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
 }
 
 // warnExposed names the hosted nodes whose coefficients can be computed from what they

@@ -48,7 +48,7 @@ func newPreconditioner(s *Solver) (*preconditioner, error) {
 	default:
 		return nil, nil
 	}
-	if s.p.Moments == nil || s.o.Preconditioner == PreconditionerNone {
+	if s.p.Moments == nil || s.o.Accelerated.Preconditioner == PreconditionerNone {
 		return nil, nil
 	}
 	d, r := s.u[0].Dims()

@@ -99,7 +99,7 @@ func (m Method) scaled() bool {
 
 // usesStep reports whether the iterations depend on eta.
 func (o *Options) usesStep() bool {
-	return !o.Method.scaled() || o.Method.accelerated() && o.Preconditioner == PreconditionerNone
+	return !o.Method.scaled() || o.Method.accelerated() && o.Accelerated.Preconditioner == PreconditionerNone
 }
 
 // alike reports whether all nodes of an accelerated method compute with one U.
@@ -142,28 +142,18 @@ type Options struct {
 	Iterations int
 	// Rounds is T_con, the number of AGREE rounds in an iteration, 10 by default.
 	Rounds int
-	// InitRounds is the number of AGREE rounds in the initialisation; as Rounds by
-	// default, but at least 10. The accelerated methods take exact sums instead.
-	InitRounds int
-	// PowerIterations is T_pm, 30 by default. The accelerated methods take two, three or
-	// four, until all Rank directions stand out of the sampling noise: fewer cost them more
-	// iterations where the condition number is large or samples are few, more cost as many
-	// rounds as they spare.
-	PowerIterations int
-	// Step is eta. By default it is 0.4/(n m sigma^2), with n the mean number of
+	// Step is eta, which the paper's methods take and, with PreconditionerNone, the
+	// accelerated ones. By default it is 0.4/(n m sigma^2), with n the mean number of
 	// samples of a task, m the mean square of an entry of X (1 in the paper), and
 	// sigma^2 the initialisation's estimate of sigma_max(Theta)^2.
 	Step float64
-	// ScaledStep is s, the step of ScaledDiffusion and GradientTracking relative to
-	// the Newton-like step 1/(n m); 0.7 by default.
-	ScaledStep float64
-	// Memory is how many changes the accelerated methods remember, 10 by default.
-	Memory int
-	// Preconditioner is of the accelerated methods.
-	Preconditioner Preconditioner
-	// Kappa and Mu are the condition number and incoherence that the truncation
-	// threshold assumes (Alg. 2, line 3); 1 by default.
-	Kappa, Mu float64
+	// Initialization is for runs without Problem.U0.
+	Initialization InitializationOptions
+	// Scaled is for the methods whose steps are multiplied by P^-1: ScaledDiffusion,
+	// GradientTracking and, with PreconditionerScaled, the accelerated ones.
+	Scaled ScaledOptions
+	// Accelerated is for Accelerated and AcceleratedTracking.
+	Accelerated AcceleratedOptions
 	// Ridge is the strength lambda of b_t = argmin |X_t U b - y_t|^2 + lambda |b|^2.
 	// 0, the default, is least squares.
 	Ridge float64
@@ -176,11 +166,12 @@ type Options struct {
 	Agreement consensus.Agreement
 	// Tolerance ends a run as Converged when its distance from a minimiser for the data
 	// of all nodes, and that of the nodes from one another, is estimated to be below
-	// it; see Result.Residual. It is a subspace distance. 0, the default, means 1e-10.
-	// A negative one asks for every iteration, as curves do: nothing is estimated, and
-	// a run ends early only when the numbers cease to be finite (but see
-	// AcceleratedTracking).
+	// it; see Result.Residual. It is a subspace distance, 1e-10 by default.
 	Tolerance float64
+	// EveryIteration asks for all Iterations, as curves do, whatever the Tolerance: nothing
+	// is estimated, and a run ends early only when the numbers cease to be finite (but see
+	// AcceleratedTracking).
+	EveryIteration bool
 	// StopAtNoise also ends a run as Converged when that distance is a tenth of the
 	// statistical error that noise leaves in U anyway.
 	StopAtNoise bool
@@ -217,6 +208,35 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// InitializationOptions are those of the spectral initialisation (Alg. 2).
+type InitializationOptions struct {
+	// Rounds is the number of AGREE rounds in a power iteration; as Options.Rounds by
+	// default, but at least 10. The accelerated methods take exact sums instead.
+	Rounds int
+	// PowerIterations is T_pm, 30 by default. The accelerated methods take two, three or
+	// four, until all Rank directions stand out of the sampling noise: fewer cost them more
+	// iterations where the condition number is large or samples are few, more cost as many
+	// rounds as they spare.
+	PowerIterations int
+	// Kappa and Mu are the condition number and incoherence that the truncation
+	// threshold assumes (Alg. 2, line 3); 1 by default.
+	Kappa, Mu float64
+}
+
+// ScaledOptions are those of the methods that multiply gradients by P^-1.
+type ScaledOptions struct {
+	// Step is s, the step relative to the Newton-like step 1/(n m); 0.7 by default.
+	Step float64
+}
+
+// AcceleratedOptions are those of the accelerated methods.
+type AcceleratedOptions struct {
+	// Memory is how many changes Anderson acceleration keeps, 10 by default.
+	Memory int
+	// Preconditioner says by what gradients are multiplied.
+	Preconditioner Preconditioner
+}
+
 // Validate returns an error that names the first field with a value out of range, a
 // *ParameterError where it is one field.
 func (o *Options) Validate() error {
@@ -230,8 +250,8 @@ func (o *Options) Validate() error {
 		name  string
 		value int
 	}{
-		{"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"InitRounds", o.InitRounds},
-		{"PowerIterations", o.PowerIterations}, {"Workers", o.Workers}, {"Memory", o.Memory},
+		{"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"Initialization.Rounds", o.Initialization.Rounds},
+		{"Initialization.PowerIterations", o.Initialization.PowerIterations}, {"Workers", o.Workers}, {"Accelerated.Memory", o.Accelerated.Memory},
 	} {
 		if f.value < 0 {
 			return &ParameterError{f.name, f.value, "must not be negative"}
@@ -240,8 +260,8 @@ func (o *Options) Validate() error {
 	if o.Workers > kernel.MaxWorkers {
 		return &ParameterError{"Workers", o.Workers, fmt.Sprintf("must be at most %d", kernel.MaxWorkers)}
 	}
-	if int(o.Preconditioner) >= len(preconditionerNames) {
-		return &ParameterError{"Preconditioner", uint8(o.Preconditioner), "not a preconditioner"}
+	if int(o.Accelerated.Preconditioner) >= len(preconditionerNames) {
+		return &ParameterError{"Accelerated.Preconditioner", uint8(o.Accelerated.Preconditioner), "not a preconditioner"}
 	}
 	if o.MixedPrecision && o.SampleSplit {
 		return errors.New("difalt: MixedPrecision and SampleSplit do not go together")
@@ -250,7 +270,7 @@ func (o *Options) Validate() error {
 		name  string
 		value float64
 	}{
-		{"Step", o.Step}, {"ScaledStep", o.ScaledStep}, {"Kappa", o.Kappa}, {"Mu", o.Mu}, {"Ridge", o.Ridge}, {"Tolerance", max(o.Tolerance, 0)},
+		{"Step", o.Step}, {"Scaled.Step", o.Scaled.Step}, {"Initialization.Kappa", o.Initialization.Kappa}, {"Initialization.Mu", o.Initialization.Mu}, {"Ridge", o.Ridge}, {"Tolerance", o.Tolerance},
 	} {
 		if !(f.value >= 0) || math.IsInf(f.value, 0) {
 			return &ParameterError{f.name, f.value, "must be finite and not negative"}
@@ -274,14 +294,14 @@ const (
 func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
-	o.InitRounds = or(o.InitRounds, max(o.Rounds, 10))
+	o.Initialization.Rounds = or(o.Initialization.Rounds, max(o.Rounds, 10))
 	if !o.Method.accelerated() { // which look at what they find
-		o.PowerIterations = or(o.PowerIterations, 30)
+		o.Initialization.PowerIterations = or(o.Initialization.PowerIterations, 30)
 	}
-	o.ScaledStep = or(o.ScaledStep, 0.7)
-	o.Memory = or(o.Memory, 10)
-	o.Kappa = or(o.Kappa, 1)
-	o.Mu = or(o.Mu, 1)
+	o.Scaled.Step = or(o.Scaled.Step, 0.7)
+	o.Accelerated.Memory = or(o.Accelerated.Memory, 10)
+	o.Initialization.Kappa = or(o.Initialization.Kappa, 1)
+	o.Initialization.Mu = or(o.Initialization.Mu, 1)
 	o.Tolerance = or(o.Tolerance, 1e-10)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -54,7 +54,7 @@ func sameArrival(t *testing.T, p *difalt.Problem, net *consensus.Network, o difa
 // minimizer replaces the truth by what the data say, the minimiser in float64.
 func minimizer(t *testing.T, s *synthetic, o difalt.Options) {
 	t.Helper()
-	o.Agreement, o.Method, o.Tolerance, o.Iterations = consensus.Agreement{Polynomial: consensus.Tree}, difalt.AcceleratedTracking, -1, 300
+	o.Agreement, o.Method, o.EveryIteration, o.Iterations = consensus.Agreement{Polynomial: consensus.Tree}, difalt.AcceleratedTracking, true, 300
 	res, err := difalt.Run(t.Context(), s.Problem, network(t, "complete", len(s.Nodes), topology.Metropolis, 1), o)
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestMixedPrecisionResumes(t *testing.T) {
 	s := noisy(4, 5, 20, 50, 2, 25, 3, 0.01)
 	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated, difalt.GradientTracking} {
-		o := difalt.Options{Rank: 2, Method: method, MixedPrecision: true, Iterations: 60, Tolerance: -1}
+		o := difalt.Options{Rank: 2, Method: method, MixedPrecision: true, Iterations: 60, EveryIteration: true}
 		newSolver := func(workers int) *difalt.Solver {
 			o.Workers = workers
 			solver, err := difalt.NewSolver(s.Problem, net, o)

@@ -54,8 +54,8 @@ func spyOptions(method difalt.Method, code string, iterations int) difalt.Option
 		panic(err)
 	}
 	return difalt.Options{
-		Rank: 2, Method: method, Iterations: iterations, Rounds: 3, InitRounds: 3, PowerIterations: 8,
-		ScaledStep: 0.3, Memory: 7, Kappa: 100, Tolerance: -1, Workers: 1, Agreement: consensus.Agreement{Codec: codec},
+		Rank: 2, Method: method, Iterations: iterations, Rounds: 3, Initialization: difalt.InitializationOptions{Rounds: 3, PowerIterations: 8, Kappa: 100},
+		Scaled: difalt.ScaledOptions{Step: 0.3}, Accelerated: difalt.AcceleratedOptions{Memory: 7}, EveryIteration: true, Workers: 1, Agreement: consensus.Agreement{Codec: codec},
 	}
 }
 
@@ -66,7 +66,7 @@ func everyMethod(t *testing.T, iterations int, f func(t *testing.T, o difalt.Opt
 			t.Run(fmt.Sprint(method, " ", code), func(t *testing.T) { f(t, spyOptions(method, code, iterations)) })
 		}
 		o := spyOptions(difalt.Accelerated, code, iterations)
-		o.Preconditioner = difalt.PreconditionerNone
+		o.Accelerated.Preconditioner = difalt.PreconditionerNone
 		t.Run("without preconditioner "+code, func(t *testing.T) { f(t, o) })
 	}
 }
@@ -226,7 +226,7 @@ func TestWarnsOfCoefficients(t *testing.T) {
 	for _, c := range []struct {
 		method    difalt.Method
 		by        difalt.Preconditioner
-		tolerance float64
+		tolerance float64 // negative: every iteration
 		split     bool
 		rank      int
 		want      string
@@ -243,7 +243,7 @@ func TestWarnsOfCoefficients(t *testing.T) {
 		{difalt.DifAltGDmin, difalt.PreconditionerScaled, -1, false, 2, ""},
 	} {
 		var log bytes.Buffer
-		o := difalt.Options{Method: c.method, Preconditioner: c.by, Rank: c.rank, Iterations: 2, Tolerance: c.tolerance, SampleSplit: c.split, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		o := difalt.Options{Method: c.method, Accelerated: difalt.AcceleratedOptions{Preconditioner: c.by}, Rank: c.rank, Iterations: 2, Tolerance: max(c.tolerance, 0), EveryIteration: c.tolerance < 0, SampleSplit: c.split, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		s := problemFor(1, 30, 14)
 		s.Start = nil
 		net := network(t, "path", 4, topology.Metropolis, 1)

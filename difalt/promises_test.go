@@ -26,7 +26,7 @@ func TestDivergence(t *testing.T) {
 	}
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin, difalt.ScaledDiffusion, difalt.GradientTracking} {
 		for _, factor := range []float64{10, 30, 1e3, 1e6, 1e30, 1e150, 1e300} {
-			o := difalt.Options{Rank: 2, Method: method, Step: initial.Step * factor, ScaledStep: 0.7 * factor}
+			o := difalt.Options{Rank: 2, Method: method, Step: initial.Step * factor, Scaled: difalt.ScaledOptions{Step: 0.7 * factor}}
 			start := 0.0
 			o.Observer = func(r *difalt.Record) error {
 				if r.Iteration == 0 {
@@ -146,7 +146,7 @@ func TestInterruptedIteration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := difalt.Options{Rank: 2, Method: method, Iterations: 30, Tolerance: -1, Agreement: consensus.Agreement{Codec: codec}}
+			o := difalt.Options{Rank: 2, Method: method, Iterations: 30, EveryIteration: true, Agreement: consensus.Agreement{Codec: codec}}
 			want, err := difalt.Run(t.Context(), s.Problem, net, o)
 			if err != nil && !errors.Is(err, difalt.ErrDiverged) {
 				t.Fatal(err)
@@ -196,7 +196,7 @@ func TestInterruptedIteration(t *testing.T) {
 // refused with what is wrong, and the solver computes the bits of one that was not asked.
 func TestRestoreChangesNothing(t *testing.T) {
 	s, net := small(t)
-	o := difalt.Options{Rank: 2, Method: difalt.GradientTracking, Iterations: 20, Tolerance: -1}
+	o := difalt.Options{Rank: 2, Method: difalt.GradientTracking, Iterations: 20, EveryIteration: true}
 	want, err := difalt.Run(t.Context(), s.Problem, net, o)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"path", difalt.Options{Rank: 2}},
 		{"ring", difalt.Options{Rank: 2, Rounds: 1}},
-		{"path", difalt.Options{Rank: 2, Rounds: 1, InitRounds: 1, Method: difalt.ScaledDiffusion}},
+		{"path", difalt.Options{Rank: 2, Rounds: 1, Initialization: difalt.InitializationOptions{Rounds: 1}, Method: difalt.ScaledDiffusion}},
 	} {
 		s := gaussian(1, 20, 20, 60, 2, fixed(15), 0)
 		if _, err := difalt.Run(t.Context(), s.Problem, network(t, c.graph, 20, topology.Metropolis, 1), c.o); err != nil && !errors.Is(err, difalt.ErrDiverged) {
@@ -339,7 +339,7 @@ func TestConvergedMeansIt(t *testing.T) {
 // to rounding.
 func TestUnits(t *testing.T) {
 	for _, method := range difalt.Methods() {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Tolerance: -1, Ridge: 0.01}
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 25, EveryIteration: true, Ridge: 0.01}
 		base := gaussian(1, 5, 20, 40, 2, fixed(15), 0.01)
 		net := network(t, "er:0.7", 5, topology.Metropolis, 1)
 		want := run(t, base.Problem, net, o)

@@ -66,7 +66,7 @@ func TestTreeRecovered(t *testing.T) {
 		_, want := v.truth(u)
 		var us mat.Dense // of all nodes in the sum
 		us.Scale(float64(victim-node+1), u)
-		got := scaledDifference(&us, sent[o.PowerIterations], 1/(v.result.Step*4))
+		got := scaledDifference(&us, sent[o.Initialization.PowerIterations], 1/(v.result.Step*4))
 		if e := relative(got, want); node == victim && e > 1e-9 || node != victim && e < 0.1 {
 			t.Errorf("node %d: the gradient is off by %.1e", node, e)
 		}
@@ -159,8 +159,8 @@ func (v *spied) projectionScale(rows float64) float64 {
 func TestInitializationRecovered(t *testing.T) {
 	for _, tasks := range []int{1, 2, 6} {
 		o := spyOptions(difalt.DifAltGDmin, "int8", 2)
-		if o.PowerIterations = 1; tasks > o.Rank {
-			o.PowerIterations = 5
+		if o.Initialization.PowerIterations = 1; tasks > o.Rank {
+			o.Initialization.PowerIterations = 5
 		}
 		v := spy(t, problemFor(tasks, 20, 24), victim, o)
 		sum, want := v.projections(t), mat.NewDense(v.d, v.d, nil)

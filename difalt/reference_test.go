@@ -166,13 +166,13 @@ func TestReference(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v/%v", c.graph, c.rule, method), func(t *testing.T) {
 				s := gaussian(3, nodes, d, tasks, rank, ragged, 0.1)
 				net := network(t, c.graph, nodes, c.rule, 5)
-				o := difalt.Options{Rank: rank, Seed: 9, Rounds: c.tcon, InitRounds: 60}
+				o := difalt.Options{Rank: rank, Seed: 9, Rounds: c.tcon, Initialization: difalt.InitializationOptions{Rounds: 60}}
 				initial, err := difalt.Initialize(t.Context(), s.Problem, net, o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				s.U0 = initial.U
-				o.Method, o.Step, o.Iterations, o.Tolerance = method, initial.Step, 50, -1
+				o.Method, o.Step, o.Iterations, o.EveryIteration = method, initial.Step, 50, true
 				ref := &reference{synthetic: s, w: mat.NewDense(nodes, nodes, nil), eta: o.Step, tcon: c.tcon}
 				for g := range nodes {
 					for j := range nodes {

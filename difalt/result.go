@@ -109,7 +109,7 @@ type Result struct {
 	// P's smallest eigenvalue that is not noise; and at least the largest distance of a
 	// node from that mean, where that decides. It does not depend on the
 	// condition number, as the length of a gradient step does. NaN where nothing asked
-	// for it: with a negative Options.Tolerance, with SampleSplit, and between steps.
+	// for it: with Options.EveryIteration, with SampleSplit, and between steps.
 	Residual float64
 	// StatisticalError estimates the subspace distance that noise leaves in U anyway;
 	// known when Residual is.

@@ -80,7 +80,7 @@ func (m *scaledDiffusion) shareFirst(ctx context.Context, s *Solver) error {
 // gradient in place of L grad, and the node's own L B B', to be averaged together
 // with Z.
 func (m *scaledDiffusion) adaptNode(s *Solver, i int) {
-	c, step := m.nodes[i], s.o.ScaledStep/s.curvature()
+	c, step := m.nodes[i], s.o.Scaled.Step/s.curvature()
 	grad := s.grads[i]
 	if m.tracker.tracks() {
 		grad = m.tracker.next[i]

@@ -24,7 +24,7 @@ func small(t testing.TB) (*synthetic, *consensus.Network) {
 func TestRecoversTheta(t *testing.T) {
 	s, net := small(t)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin} {
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Tolerance: -1})
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, EveryIteration: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	for _, method := range difalt.Methods() {
 		for _, workers := range []int{1, 2} {
 			seen := 0
-			o := difalt.Options{Rank: 2, Method: method, MixedPrecision: workers > 1, Workers: workers, Tolerance: -1, Observer: func(*difalt.Record) error { seen++; return nil }}
+			o := difalt.Options{Rank: 2, Method: method, MixedPrecision: workers > 1, Workers: workers, EveryIteration: true, Observer: func(*difalt.Record) error { seen++; return nil }}
 			solver, err := difalt.NewSolver(s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)
@@ -115,7 +115,7 @@ func TestStopAtNoise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.StopAtNoise, o.Tolerance = false, -1
+			o.StopAtNoise, o.EveryIteration = false, true
 			full, err := difalt.Run(t.Context(), s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +159,7 @@ func TestTraffic(t *testing.T) {
 		difalt.ScaledDiffusion: {Rounds: 2*height + 3*10, Messages: 2*4 + 30*2*edges, Bytes: 2*4*3*8 + 30*2*edges*43*8},
 		difalt.DGD:             {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
 	} {
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, InitRounds: 20, Iterations: 10, Tolerance: -1})
+		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, Initialization: difalt.InitializationOptions{Rounds: 20}, Iterations: 10, EveryIteration: true})
 		if err != nil {
 			t.Fatal(err)
 		}

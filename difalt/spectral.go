@@ -64,10 +64,10 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		return nil, err
 	}
 	// alpha of Alg. 2, line 3; the mean of y^2 is one of the things that the nodes know.
-	alpha := 9 * s.o.Kappa * s.o.Kappa * s.o.Mu * s.o.Mu * s.yy
+	alpha := 9 * s.o.Initialization.Kappa * s.o.Initialization.Kappa * s.o.Initialization.Mu * s.o.Initialization.Mu * s.yy
 	theta := make([]*kernel.Tasks, len(s.hosted))
 	s.each(func(i, _ int) { theta[i] = s.backProjections(i, alpha) })
-	u, iterations := s.start(), s.o.PowerIterations
+	u, iterations := s.start(), s.o.Initialization.PowerIterations
 	if s.p.U0 != nil {
 		iterations = 1
 	}
@@ -227,7 +227,7 @@ const leastPower, mostPower = 2, 4
 // paper's node 1, node 0 here, which reach it exactly by whatever way is shortest.
 func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
 	start := time.Now()
-	if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.InitRounds); err != nil { // line 12
+	if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.Initialization.Rounds); err != nil { // line 12
 		return err
 	}
 	s.averaged(start)

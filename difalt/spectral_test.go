@@ -14,7 +14,7 @@ func TestRank(t *testing.T) {
 		for _, rank := range []int{1, 3, 5} {
 			s := gaussian(seed+1, 6, 60, 150, rank, fixed(50), 0.5)
 			net := network(t, "er:0.6", 6, topology.Metropolis, seed)
-			initial, err := difalt.Initialize(t.Context(), s.Problem, net, difalt.Options{Rank: 8, Seed: seed, InitRounds: 40})
+			initial, err := difalt.Initialize(t.Context(), s.Problem, net, difalt.Options{Rank: 8, Seed: seed, Initialization: difalt.InitializationOptions{Rounds: 40}})
 			if err != nil {
 				t.Fatal(err)
 			}

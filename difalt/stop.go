@@ -160,7 +160,7 @@ func (w *watch) listen(s *Solver, word Status, sums []float64) Status {
 		w.above = -1
 	case w.above < 0:
 		w.above = of
-	case of-w.above >= divergedAfter && s.o.Tolerance >= 0:
+	case of-w.above >= divergedAfter && !s.o.EveryIteration:
 		return Diverged
 	}
 	return word
@@ -182,10 +182,10 @@ func (w *watch) due(s *Solver) bool {
 	if m, ok := s.method.(guarded); ok {
 		if length, p, ok := m.step(s); ok {
 			signal, noise := w.signal(s, p, w.objective)
-			return length/(w.slowest(s)*signal) <= max(s.o.Tolerance, w.share(s)*noise)
+			return length/(w.slowest(s)*signal) <= max(s.tolerance(), w.share(s)*noise)
 		}
 	}
-	return w.move <= s.o.Tolerance || s.o.StopAtNoise && s.iteration >= lookAgain
+	return w.move <= s.tolerance() || s.o.StopAtNoise && s.iteration >= lookAgain
 }
 
 // share is the part of the statistical error that is near enough.
@@ -206,7 +206,15 @@ func (w *watch) slowest(s *Solver) float64 {
 
 // enough is the distance at which a run has converged.
 func (w *watch) enough(s *Solver) float64 {
-	return max(s.o.Tolerance, w.share(s)*w.noise)
+	return max(s.tolerance(), w.share(s)*w.noise)
+}
+
+// tolerance is Options.Tolerance, or less than any distance if every iteration is asked for.
+func (s *Solver) tolerance() float64 {
+	if s.o.EveryIteration {
+		return -1
+	}
+	return s.o.Tolerance
 }
 
 // measure estimates how far the current state is from a minimiser for the data of all
@@ -280,7 +288,7 @@ func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err 
 // wait returns after how many iterations to measure again: when the run arrives if it goes
 // on as it has gone so far, but not much later.
 func (w *watch) wait(s *Solver, noisy bool) int {
-	goal := s.o.Tolerance
+	goal := s.tolerance()
 	if noisy {
 		goal = w.enough(s)
 	}
@@ -339,7 +347,7 @@ func (s *Solver) settled(ctx context.Context) (Status, error) {
 	if _, err := s.watch.measure(ctx, s); err != nil {
 		return Running, err
 	}
-	if s.watch.residual <= s.watch.enough(s) && s.o.Tolerance >= 0 {
+	if s.watch.residual <= s.watch.enough(s) && !s.o.EveryIteration {
 		s.net.Commit()
 		return s.end(Converged), nil
 	}

@@ -132,7 +132,7 @@ func network(t testing.TB, graph string, nodes int, rule topology.Rule, seed uin
 func curve(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt.Options) []difalt.Record {
 	t.Helper()
 	var recs []difalt.Record
-	o.Tolerance = -1
+	o.EveryIteration = true
 	o.Observer = func(r *difalt.Record) error {
 		recs = append(recs, *r)
 		return nil

@@ -192,8 +192,8 @@ func (s *system) wish() float64 {
 // options describes all options that decide about results.
 func (s *system) options() string {
 	o := s.o
-	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.InitRounds, o.PowerIterations, o.Step, o.ScaledStep, o.Memory, o.Preconditioner, o.Kappa, o.Mu, o.Ridge,
-		o.Agreement, o.Tolerance, o.StopAtNoise, o.NormalizeTasks, o.MixedPrecision, o.SampleSplit, o.Seed, s.p.U0 != nil, s.p.Start != nil, s.p.Moments != nil)
+	return fmt.Sprint(o.Method, o.Rank, o.Iterations, o.Rounds, o.Initialization.Rounds, o.Initialization.PowerIterations, o.Step, o.Scaled.Step, o.Accelerated.Memory, o.Accelerated.Preconditioner, o.Initialization.Kappa, o.Initialization.Mu, o.Ridge,
+		o.Agreement, o.Tolerance, o.EveryIteration, o.StopAtNoise, o.NormalizeTasks, o.MixedPrecision, o.SampleSplit, o.Seed, s.p.U0 != nil, s.p.Start != nil, s.p.Moments != nil)
 }
 
 // scale brings the data into our units.

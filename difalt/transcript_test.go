@@ -147,7 +147,7 @@ func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 	if v.o.Method == difalt.Accelerated || v.o.Method == difalt.AcceleratedTracking {
 		return v.products(t)
 	}
-	for _, call := range v.mixes(t, onExact, v.o.InitRounds, 0) {
+	for _, call := range v.mixes(t, onExact, v.o.Initialization.Rounds, 0) {
 		products = append(products, v.basis(call.first))
 	}
 	_, us := v.collectives(v.d*v.r + v.r)
@@ -168,7 +168,7 @@ func (v *spied) products(t *testing.T) (products, bases []*mat.Dense) {
 	up, down := make([]float64, v.d*v.r), make([]float64, v.d*v.r)
 	for _, x := range v.rounds {
 		for k, f := range []wireFrame{x.out[0], x.in[0]} {
-			if f.channel != channel || len(f.code) == 0 || len(bases) == v.o.PowerIterations {
+			if f.channel != channel || len(f.code) == 0 || len(bases) == v.o.Initialization.PowerIterations {
 				continue
 			}
 			known := [][]float64{up, down}[k]
@@ -284,7 +284,7 @@ func (v *spied) scalars() (n int) {
 	case difalt.ScaledDiffusion, difalt.GradientTracking:
 		return v.packedSize()
 	case difalt.Accelerated, difalt.AcceleratedTracking:
-		if n = 2*v.o.Memory + 1; v.o.Preconditioner == difalt.PreconditionerScaled {
+		if n = 2*v.o.Accelerated.Memory + 1; v.o.Accelerated.Preconditioner == difalt.PreconditionerScaled {
 			n += v.packedSize()
 		}
 	}

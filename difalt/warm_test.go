@@ -78,7 +78,7 @@ func TestStartsApart(t *testing.T) {
 func TestInitCompute(t *testing.T) {
 	s, net := small(t)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated} {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 3, Tolerance: -1}
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 3, EveryIteration: true}
 		first := interrupted(t, s.Problem, net, o, 1)
 		before, err := first.Result()
 		if err != nil {

@@ -30,7 +30,7 @@ const (
 // tree, which are exact and for a few thousand numbers cheaper than gossip.
 func DefaultOptions(rank int) difalt.Options {
 	return difalt.Options{
-		Method: difalt.Accelerated, Rank: rank, Iterations: 300, PowerIterations: 10, Tolerance: 1e-5,
+		Method: difalt.Accelerated, Rank: rank, Iterations: 300, Initialization: difalt.InitializationOptions{PowerIterations: 10}, Tolerance: 1e-5,
 		Agreement: consensus.Agreement{Polynomial: consensus.Tree},
 	}
 }
@@ -170,7 +170,7 @@ func (f *fitter) run(ctx context.Context, p *difalt.Problem, rank int, ridge flo
 	}
 	if !final {
 		o.Observer, o.Logger = nil, nil
-		o.Tolerance, o.StopAtNoise = max(o.Tolerance, trialTolerance), true
+		o.Tolerance, o.EveryIteration, o.StopAtNoise = max(o.Tolerance, trialTolerance), false, true
 		if a := &o.Agreement; a.Polynomial == consensus.Tree && a.Codec == nil { // and in codes of a quarter of the size
 			a.Codec = consensus.Int16
 		}

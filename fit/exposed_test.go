@@ -67,7 +67,7 @@ func TestExposed(t *testing.T) {
 	c.Plain, c.Starts = true, 1
 	c.Train = slices.Repeat([]bool{true}, tab.Rows())
 	c.Train[25] = false // of b
-	c.Options, c.Rank = difalt.Options{Iterations: 200, Seed: 1, Tolerance: -1}, 2
+	c.Options, c.Rank = difalt.Options{Iterations: 200, Seed: 1, EveryIteration: true}, 2
 	if _, r = fit(t, tab, c); !reflect.DeepEqual(r.Exposed, Exposed{Rows: []string{`"1"`}}) {
 		t.Errorf("exposed are %+v with a single row held out", r.Exposed)
 	}
@@ -76,7 +76,7 @@ func TestExposed(t *testing.T) {
 		t.Errorf("exposed are %+v without sums of b b'", r.Exposed)
 	}
 	for name, change := range map[string]func(c *Config){
-		"judged":   func(c *Config) { c.Options.Tolerance = 0 },
+		"judged":   func(c *Config) { c.Options.EveryIteration = false },
 		"search":   func(c *Config) { c.Starts = 2 },
 		"scaled":   func(c *Config) { c.Options.Method = difalt.ScaledDiffusion },
 		"tracking": func(c *Config) { c.Options.Method = difalt.GradientTracking },

@@ -277,7 +277,7 @@ func TestInterruptedFit(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	c.Options.Tolerance, c.Options.Iterations = -1, 5000
+	c.Options.EveryIteration, c.Options.Iterations = true, 5000
 	c.Options.Observer = func(r *difalt.Record) error {
 		if r.Iteration == 3 {
 			cancel()

@@ -15,7 +15,7 @@ func (f *fitter) note() {
 	add := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	switch {
 	case r.Converged:
-	case f.c.Options.Tolerance < 0 && r.Result != nil && r.Result.Status == difalt.IterationLimit:
+	case f.c.Options.EveryIteration && r.Result != nil && r.Result.Status == difalt.IterationLimit:
 		add("All %d iterations were done, as asked for: whether they have converged was not judged.", r.Result.Iterations)
 	default:
 		add("The fit has not converged: predictions are usable, strengths and intervals may be off.")

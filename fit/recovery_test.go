@@ -51,7 +51,7 @@ func TestCoefficientsAreRecoveredWhereExposed(t *testing.T) {
 			}
 		}
 		c := testConfig(t, 3, 1)
-		c.Network, c.Options.Iterations, c.Options.Rounds, c.Options.Tolerance = net, 4, 2, -1
+		c.Network, c.Options.Iterations, c.Options.Rounds, c.Options.EveryIteration = net, 4, 2, true
 		c.Rank = -1
 		m, r, err := Fit(t.Context(), tab, c)
 		return &outcome{m, r}, err

@@ -82,8 +82,8 @@ func newFitFlags() *fitFlags {
 	s.StringVar(&f.compress, "compress", "", "none, float32, int16, int8 or int4, `KIND`")
 	s.IntVar(&f.starts, "starts", 3, "starts of the algorithm to choose from")
 	s.IntVar(&o.Rounds, "rounds", 10, "rounds of averaging in an iteration")
-	s.IntVar(&o.InitRounds, "init-rounds", 0, "the same in the initialisation")
-	s.IntVar(&o.PowerIterations, "power-iterations", o.PowerIterations, "power iterations of the initialisation")
+	s.IntVar(&o.Initialization.Rounds, "init-rounds", 0, "the same in the initialisation")
+	s.IntVar(&o.Initialization.PowerIterations, "power-iterations", o.Initialization.PowerIterations, "power iterations of the initialisation")
 	s.IntVar(&o.Iterations, "iterations", o.Iterations, "iterations, at most")
 	s.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "stop when U is so near its best; negative: never")
 	s.StringVar(&f.step, "step", "auto", "step size eta, `NUMBER`")
@@ -240,8 +240,8 @@ func (f *fitFlags) checkRanges() error {
 		value int
 		least int
 	}{
-		{"nodes", f.nodes, 1}, {"rounds", o.Rounds, 1}, {"init-rounds", o.InitRounds, 1},
-		{"power-iterations", o.PowerIterations, 1}, {"iterations", o.Iterations, 1}, {"starts", f.starts, 1}, {"workers", o.Workers, 0},
+		{"nodes", f.nodes, 1}, {"rounds", o.Rounds, 1}, {"init-rounds", o.Initialization.Rounds, 1},
+		{"power-iterations", o.Initialization.PowerIterations, 1}, {"iterations", o.Iterations, 1}, {"starts", f.starts, 1}, {"workers", o.Workers, 0},
 		{"test-rows-per-task", f.split.TestRows, 1}, {"train-rows-per-task", f.split.TrainRows, 1}, {"folds", f.folds, 2},
 	} {
 		if given(c.name) && c.value < c.least {
@@ -251,8 +251,8 @@ func (f *fitFlags) checkRanges() error {
 	if math.IsNaN(o.Tolerance) || math.IsInf(o.Tolerance, 0) {
 		return usagef("--tolerance is %v: must be finite", o.Tolerance)
 	}
-	if f.trace != "" && !given("tolerance") {
-		o.Tolerance = -1
+	if o.EveryIteration = o.Tolerance < 0 || f.trace != "" && !given("tolerance"); o.EveryIteration {
+		o.Tolerance = 0
 	}
 	if v := f.split.TestFraction; !(v >= 0 && v < 1) {
 		return usagef("--test-fraction is %v: want at least 0 and less than 1", v)

@@ -229,7 +229,9 @@ func (f *nodeFlags) terms(c *fit.Config) (terms []consensus.Term) {
 	for _, name := range sharedFlags {
 		value := f.set.Lookup(name).Value.String()
 		if name == "tolerance" {
-			value = fmt.Sprint(c.Options.Tolerance) // --trace has a say in it
+			if value = fmt.Sprint(c.Options.Tolerance); c.Options.EveryIteration { // --trace has a say in it
+				value = "-1"
+			}
 		}
 		terms = append(terms, consensus.Term{What: "--" + name, Value: value})
 	}

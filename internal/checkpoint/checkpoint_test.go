@@ -31,7 +31,7 @@ func state(t testing.TB, iterations int) *difalt.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := difalt.NewSolver(p, net, difalt.Options{Method: difalt.Accelerated, Rank: 2, Rounds: 3, Iterations: 50, Tolerance: -1})
+	s, err := difalt.NewSolver(p, net, difalt.Options{Method: difalt.Accelerated, Rank: 2, Rounds: 3, Iterations: 50, EveryIteration: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,9 +245,11 @@ func (s *Setting) Options(workers int) difalt.Options {
 	p, _ := s.preconditioner()
 	return difalt.Options{
 		Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
-		InitRounds: s.InitRounds, PowerIterations: s.PowerIterations,
-		ScaledStep: s.ScaledStep, Memory: s.Memory, Preconditioner: p, MixedPrecision: s.MixedPrecision,
-		Workers: workers, Tolerance: -1,
+		Initialization: difalt.InitializationOptions{Rounds: s.InitRounds, PowerIterations: s.PowerIterations},
+		Scaled:         difalt.ScaledOptions{Step: s.ScaledStep},
+		Accelerated:    difalt.AcceleratedOptions{Memory: s.Memory, Preconditioner: p},
+		MixedPrecision: s.MixedPrecision,
+		Workers:        workers, EveryIteration: true,
 	}
 }
 
@@ -308,7 +310,7 @@ func (s *Setting) minimiser(ctx context.Context, trial, workers int) (*kernel.Ba
 		return nil, err
 	}
 	o := one.Options(workers)
-	o.Method, o.Tolerance, o.Iterations = difalt.Accelerated, 1e-13, 0
+	o.Method, o.Tolerance, o.EveryIteration, o.Iterations = difalt.Accelerated, 1e-13, false, 0
 	res, err := difalt.Run(ctx, p, net, o)
 	switch {
 	case err != nil:

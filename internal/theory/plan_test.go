@@ -180,8 +180,8 @@ func TestPlanTrafficIsThatOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := difalt.Run(context.Background(), problem, net, difalt.Options{
-		Rank: 2, Tolerance: -1, Iterations: int(p.Dif.Iterations), Rounds: int(p.Dif.Rounds),
-		InitRounds: int(p.Dif.InitRounds), PowerIterations: int(p.Dif.PowerIterations), Workers: 1,
+		Rank: 2, EveryIteration: true, Iterations: int(p.Dif.Iterations), Rounds: int(p.Dif.Rounds),
+		Initialization: difalt.InitializationOptions{Rounds: int(p.Dif.InitRounds), PowerIterations: int(p.Dif.PowerIterations)}, Workers: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
