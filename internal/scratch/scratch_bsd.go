@@ -4,7 +4,7 @@ package scratch
 
 import "os"
 
-func checkFolder(string) error           { return nil }
+func checkFolder(string, int) error      { return nil }
 func allocate(f *os.File, n int64) error { return fill(f, n) }
 func sequential([]byte)                  {}
 func ahead([]byte)                       {}

@@ -13,13 +13,20 @@ const (
 	ramfs = 0x858458f6
 )
 
-func checkFolder(folder string) error {
+// checkFolder refuses a folder in memory, and one whose disk has less than n bytes left:
+// reserving them would fill the disk for everybody before it fails, and takes minutes on
+// some.
+func checkFolder(folder string, n int) error {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {
 		return err
 	}
 	if kind := uint32(s.Type); kind == tmpfs || kind == ramfs {
 		return ErrMemory
+	}
+	// Some file systems over a network do not know their size, and say 0.
+	if s.Blocks > 0 && uint64(n)/uint64(s.Bsize) >= s.Bavail {
+		return syscall.ENOSPC
 	}
 	return nil
 }

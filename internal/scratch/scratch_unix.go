@@ -11,7 +11,7 @@ import (
 
 // reserve maps a file of n bytes in a folder, which has no name and all of its disk space.
 func reserve(folder string, n int) ([]byte, error) {
-	if err := checkFolder(folder); err != nil {
+	if err := checkFolder(folder, n); err != nil {
 		return nil, cause(err)
 	}
 	f, err := os.CreateTemp(folder, "difalt-samples-")
