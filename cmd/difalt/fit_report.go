@@ -89,7 +89,7 @@ func (f *fitFlags) splitWords(t *dataset.Table, c *fit.Config) (list []string) {
 	if time != "" {
 		words := fmt.Sprintf("The last rows of every task by %q are held out.", time)
 		if slices.Contains(t.Features(), time) {
-			words += fmt.Sprintf(" It is a feature too, unless --drop %s says that it is not.", shellWord(time))
+			words += fmt.Sprintf(" It is a feature too, unless --drop %s says that it is not.", text.ShellWord(time))
 		}
 		list = append(list, words)
 	}

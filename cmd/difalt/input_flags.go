@@ -143,13 +143,13 @@ func withHint(err error) error {
 	case !errors.As(err, &format):
 		return err
 	case format.Option == "Categorical":
-		columns, pronoun, levels := shellWord(strings.Join(format.Values, ",")), "it holds", ""
+		columns, pronoun, levels := text.ShellWord(strings.Join(format.Values, ",")), "it holds", ""
 		if len(format.Values) > 1 {
 			pronoun, levels = "they hold", fmt.Sprintf("%d columns are text: ", len(format.Values))
 		}
 		hint = fmt.Sprintf("%suse --categorical %s if %s levels, or --drop %s", levels, columns, pronoun, columns)
 	case format.Option == "Drop":
-		hint = "use --drop " + shellWord(format.Values[0])
+		hint = "use --drop " + text.ShellWord(format.Values[0])
 	case format.Option == "NoHeader":
 		hint = "if it is one, use --no-header, and the columns are c0, c1, ..."
 	default:
@@ -170,18 +170,7 @@ func markWord(mark string) string {
 	case " ":
 		return "space"
 	}
-	return shellWord(mark)
-}
-
-// shellWord returns a word as one would type it in a shell, in quotes if need be.
-func shellWord(s string) string {
-	safe := func(c rune) bool {
-		return c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-.,/:=+%@", c)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !safe(c) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return text.ShellWord(mark)
 }
 
 // reportAssumed says in a line for each file, or for several alike, how they were read

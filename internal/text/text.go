@@ -106,3 +106,14 @@ func Names(names []string) string {
 	}
 	return List(quoted)
 }
+
+// ShellWord returns a word as one would type it in a shell, in quotes if need be.
+func ShellWord(s string) string {
+	safe := func(c rune) bool {
+		return c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-.,/:=+%@", c)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !safe(c) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,215 @@
+// Package options is the one table of what fit, node and up can be told on their command
+// lines, and of how predict, adapt and describe are told to read a table. A row has all
+// that there is to say about an option: its name and default, both ends of its range, what
+// it sets, which commands have it, whether it is for tables only, for whom it must be the
+// same, and its help. Flags, help, checks, what nodes compare before they train, and what
+// makes a checkpoint another one's come from it. A new option is a row, and its use.
+package options
+
+import (
+	"encoding/csv"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/fit"
+	"github.com/spf13/pflag"
+)
+
+// A Command is one that takes its options from the table; a sum is several.
+type Command uint8
+
+// The commands that take their options from the table.
+const (
+	Fit Command = 1 << iota
+	Node
+	Up
+	Predict
+	Adapt
+	Describe
+
+	training = Fit | Node | Up
+	readers  = training | Predict | Adapt
+)
+
+// A Scope says for whom an option must be the same.
+type Scope uint8
+
+const (
+	_ Scope = iota // a row must say it
+	// AllNodes of a training have the option alike: they compare it before anything else.
+	AllNodes
+	// Checkpoint is for what may differ between nodes, but not between the processes of one
+	// node that go on from one another's checkpoints.
+	Checkpoint
+	// Nobody else need have it alike: it changes no result, or others see it by other means.
+	Nobody
+)
+
+// An Option is a row of the table.
+type Option struct {
+	Name  string
+	Value Value
+	// Of are the commands that have it.
+	Of Command
+	// Same says for whom it must be the same, and Says, if it is set, what of it is compared in
+	// place of its text.
+	Same Scope
+	Says func() string
+	// Common options come first in the help of fit, Hidden ones are not in it.
+	Common, Hidden bool
+	// Tables says that it is for tables, not for problem files.
+	Tables bool
+	// Problem is the default for a problem file, if it is another one.
+	Problem string
+	// Engine is the engine of node that alone has a use for it; empty for all of them.
+	Engine string
+	Usage  string
+}
+
+// Flags are the options of a command with the values that they have.
+type Flags struct {
+	Training
+	// Set are the flags, in the order of the help.
+	Set     *pflag.FlagSet
+	command Command
+	options []Option
+}
+
+// New returns the options of a command with their defaults.
+func New(c Command) *Flags {
+	f := &Flags{Set: pflag.NewFlagSet("", pflag.ContinueOnError), command: c}
+	f.Set.SortFlags = false
+	f.Config.Options = fit.DefaultOptions(0)
+	for _, o := range f.Training.table() {
+		if o.Of&c == 0 {
+			continue
+		}
+		o.Value.add(f.Set, o.Name, o.Usage)
+		f.Set.Lookup(o.Name).Hidden = o.Hidden
+		f.options = append(f.options, o)
+	}
+	return f
+}
+
+// Changed reports whether an option was given.
+func (f *Flags) Changed(name string) bool { return f.Set.Changed(name) }
+
+// Common reports whether an option stands on the first page of the help.
+func (f *Flags) Common(name string) bool {
+	return slices.ContainsFunc(f.options, func(o Option) bool { return o.Name == name && o.Common })
+}
+
+// Resolve checks the options as far as that is possible without the data, and sets all
+// that they stand for. An error is a *UsageError.
+func (f *Flags) Resolve() error {
+	rules := []func() error{f.checkRanges}
+	if f.command&(Node|Up) != 0 {
+		rules = append(rules, f.node)
+	}
+	if f.command&training != 0 {
+		rules = append(rules, f.data, f.split, f.method)
+	}
+	rules = append(rules, f.parse, f.reading)
+	if f.command == Node {
+		rules = append(rules, f.checkEngine)
+	}
+	for _, rule := range rules {
+		if err := rule(); err != nil {
+			return err
+		}
+	}
+	f.Split.Seed = f.Config.Options.Seed
+	return nil
+}
+
+// checkRanges checks the numbers that were given.
+func (f *Flags) checkRanges() error {
+	for _, o := range f.options {
+		if o.Value.check == nil || !f.Changed(o.Name) {
+			continue
+		}
+		if wrong := o.Value.check(); wrong != "" {
+			return Usagef("--%s %s", o.Name, wrong)
+		}
+	}
+	return nil
+}
+
+// parse sets what words stand for.
+func (f *Flags) parse() error {
+	for _, o := range f.options {
+		if o.Value.parse == nil {
+			continue
+		}
+		switch err := o.Value.parse().(type) {
+		case nil:
+		case want:
+			return Usagef("--%s is %q: want %s", o.Name, f.text(o.Name), string(err))
+		default:
+			return Usagef("--%s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+func (f *Flags) text(name string) string { return f.Set.Lookup(name).Value.String() }
+
+// set gives an option a value that nobody has typed.
+func (f *Flags) set(name, value string) error { return f.Set.Lookup(name).Value.Set(value) }
+
+// Settings returns the options of a scope with their values, after Resolve.
+func (f *Flags) Settings(s Scope) (all []consensus.Term) {
+	for _, o := range f.options {
+		if o.Same != s {
+			continue
+		}
+		value := f.text(o.Name)
+		if o.Says != nil {
+			value = o.Says()
+		}
+		all = append(all, consensus.Term{What: "--" + o.Name, Value: value})
+	}
+	return all
+}
+
+// Arguments returns, as a command line, the options that were given and that another
+// command has too, but for some.
+func (f *Flags) Arguments(to Command, but ...string) (args []string) {
+	for _, o := range f.options {
+		if o.Of&to != 0 && f.Changed(o.Name) && !slices.Contains(but, o.Name) {
+			args = append(args, "--"+o.Name+"="+argument(f.Set.Lookup(o.Name).Value))
+		}
+	}
+	return args
+}
+
+// argument returns what sets a flag to the value that it has.
+func argument(v pflag.Value) string {
+	list, ok := v.(pflag.SliceValue)
+	if !ok {
+		return v.String()
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(list.GetSlice()) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// A UsageError is a mistake in the command line.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usagef returns a UsageError.
+func Usagef(format string, args ...any) error {
+	return &UsageError{fmt.Errorf(format, args...)}
+}
+
+// IsProblem reports whether a path names a problem file rather than a table.
+func IsProblem(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }

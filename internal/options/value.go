@@ -1,0 +1,190 @@
+package options
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// A Value binds an option to what it sets.
+type Value struct {
+	// Target points to what the option sets.
+	Target any
+	// Least and Most are the ends of the range of a number, which belong to it. Both are 0
+	// for what is no number.
+	Least, Most float64
+
+	add   func(s *pflag.FlagSet, name, usage string)
+	check func() string // what is wrong with the number
+	parse func() error  // sets Target by the text that was given
+}
+
+// A want is the error of a word: what was wanted.
+type want string
+
+func (w want) Error() string { return "want " + string(w) }
+
+// count is a whole number from least to most. The default may lie beyond them.
+func count(p *int, value, least, most int) Value {
+	return Value{
+		Target: p, Least: float64(least), Most: float64(most),
+		add: func(s *pflag.FlagSet, name, usage string) { s.IntVar(p, name, value, usage) },
+		check: func() string {
+			switch {
+			case *p < least:
+				return fmt.Sprintf("is %d: need at least %d", *p, least)
+			case *p > most:
+				return fmt.Sprintf("is %d: want at most %d", *p, most)
+			}
+			return ""
+		},
+	}
+}
+
+// number is a number from least to most, which wanted says in words.
+func number(p *float64, value, least, most float64, wanted string) Value {
+	return Value{
+		Target: p, Least: least, Most: most,
+		add: func(s *pflag.FlagSet, name, usage string) { s.Float64Var(p, name, value, usage) },
+		check: func() string {
+			if *p >= least && *p <= most {
+				return ""
+			}
+			return fmt.Sprintf("is %v: %s", *p, wanted)
+		},
+	}
+}
+
+// span is a time that is positive, up to longest.
+func span(p *time.Duration, value time.Duration) Value {
+	return Value{
+		Target: p, Least: 1, Most: float64(longest),
+		add: func(s *pflag.FlagSet, name, usage string) { s.DurationVar(p, name, value, usage) },
+		check: func() string {
+			switch {
+			case *p <= 0:
+				return fmt.Sprintf("is %v: must be positive", *p)
+			case *p > longest:
+				return fmt.Sprintf("is %v: want at most %v", *p, longest)
+			}
+			return ""
+		},
+	}
+}
+
+// seed is a number without a range.
+func seed(p *uint64, value uint64) Value {
+	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.Uint64Var(p, name, value, usage) }}
+}
+
+func str(p *string, value string) Value {
+	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.StringVar(p, name, value, usage) }}
+}
+
+func list(p *[]string) Value {
+	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.StringSliceVar(p, name, nil, usage) }}
+}
+
+func yes(p *bool) Value {
+	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.BoolVar(p, name, false, usage) }}
+}
+
+// when sets something to a value if the option is given.
+func when[T any](p *T, value T) Value {
+	var on bool
+	v := yes(&on)
+	v.Target = p
+	v.parse = func() error {
+		if on {
+			*p = value
+		}
+		return nil
+	}
+	return v
+}
+
+// word is a text that stands for something; an empty one leaves that as it is.
+func word[T any](p *T, value string, parse func(string) (T, error)) Value {
+	var typed string
+	v := str(&typed, value)
+	v.Target = p
+	v.parse = func() error {
+		if typed == "" {
+			return nil
+		}
+		x, err := parse(typed)
+		if err == nil {
+			*p = x
+		}
+		return err
+	}
+	return v
+}
+
+// within gives the number that a word is a range, for those who look at the table.
+func (v Value) within(least, most float64) Value {
+	v.Least, v.Most = least, most
+	return v
+}
+
+// auto is the word that leaves a number to the program.
+const auto = "auto"
+
+// parseRank returns the rank of fit.Config: 0 leaves it to the program, -1 is none.
+func parseRank(s string) (int, error) {
+	if s == auto {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(s)
+	switch {
+	case err != nil || n < 0:
+		return 0, want("auto or a number, 0 for no representation")
+	case n > many:
+		return 0, want(fmt.Sprintf("at most %d", many))
+	case n == 0:
+		return -1, nil
+	}
+	return n, nil
+}
+
+// parseStep returns the step size eta, 0 to leave it to the program.
+func parseStep(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	switch {
+	case s == auto:
+		return 0, nil
+	case err != nil || !(v > 0) || math.IsInf(v, 0):
+		return 0, want("auto or a positive number")
+	}
+	return v, nil
+}
+
+// parseRidge returns a ridge parameter, nil to leave it to the program.
+func parseRidge(s string) (*float64, error) {
+	if s == auto {
+		return nil, nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil || !(v >= 0):
+		return nil, want("auto or a number that is not negative")
+	case v > mostRidge && !math.IsInf(v, 1):
+		return nil, want(fmt.Sprintf("at most %v, or inf", mostRidge))
+	}
+	return &v, nil
+}
+
+// oneOf parses a word that is one of those given.
+func oneOf(wanted string, words ...string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		for _, w := range words {
+			if s == w {
+				return s, nil
+			}
+		}
+		return "", want(wanted)
+	}
+}
