@@ -127,7 +127,7 @@ func archive(t testing.TB, entries ...any) []byte {
 }
 
 // malformedProblems are problem files. Those whose arrays do not agree with each
-// other are in TestReadProblemErrors.
+// other are in TestReadErrors of package problemfile.
 func malformedProblems(t testing.TB) []malformed {
 	zeros := func(n int) string { return strings.Repeat("\x00", n) }
 	x, y, task := npy("<f8", "2, 3", zeros(48)), npy("<f8", "2,", zeros(16)), npy("<i8", "2,", zeros(16))

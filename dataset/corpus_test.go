@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
@@ -138,7 +139,7 @@ func TestMalformedFiles(t *testing.T) {
 	}
 	problems, models := malformedProblems(t), malformedModels(t)
 	for _, m := range problems {
-		check(m, func(path string) (any, error) { return result(dataset.ReadProblem(path)) })
+		check(m, func(path string) (any, error) { return result(problemfile.Read(path)) })
 	}
 	for _, m := range models {
 		check(m, func(path string) (any, error) { return result(model.Load(path)) })

@@ -68,21 +68,7 @@ func TestTablesOnDisk(t *testing.T) {
 			t.Errorf("%s: packed in %q as %v", path, nodes[1].Folder(), nodes[1].Storage())
 		}
 	}
-	for _, path := range []string{"testdata/numpy-fortran.npz", "testdata/numpy-stacked.npz"} {
-		want, err := ReadProblem(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadProblemOnDisk(path, folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sameRows(t, path, got.Table, want.Table)
-	}
 	none := filepath.Join(folder, "none")
-	if _, err := ReadProblemOnDisk("testdata/numpy-stacked.npz", none); err == nil || !strings.Contains(err.Error(), none) {
-		t.Errorf("no folder: error %v, want one that names it", err)
-	}
 	if _, err := ReadFiles([]string{text}, TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}, Folder: none}); err == nil || !strings.Contains(err.Error(), none) {
 		t.Errorf("no folder: error %v, want one that names it", err)
 	}

@@ -1,11 +1,11 @@
-// Package dataset reads tables of many small regression tasks, and the problem
-// files that programs exchange, and turns them into the packed tasks of package
-// difalt: assignment of tasks to nodes, held-out rows, folds.
+// Package dataset reads tables of many small regression tasks and turns them into the
+// packed tasks of package kernel: assignment of tasks to nodes, held-out rows, folds.
 //
 // A [Table] holds rows of samples; each row belongs to a task, each task to a
 // node. Tables come from files ([ReadFiles]: CSV, also compressed, Parquet, NPY; one
-// file or one a node), from a stream of CSV ([ReadCSV]), from problem files
-// ([ReadProblem]) or row by row from the caller ([Table.Append]). [TableOptions] says
+// file or one a node), from a stream of CSV ([ReadCSV]), row by row from the caller
+// ([NewTable], [Table.Append]), or from the problem files of package problemfile.
+// [TableOptions] says
 // which columns are task, target, node and features, which of them are categorical, which
 // say something about rows (weights, marks of held-out rows, times, groups), and what
 // becomes of missing values; [Table.Schema] keeps what was learned from the

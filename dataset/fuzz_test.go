@@ -89,30 +89,3 @@ func FuzzReadFiles(f *testing.F) {
 		}
 	})
 }
-
-func FuzzReadProblem(f *testing.F) {
-	f.Add(validFile().bytes(f))
-	for _, name := range []string{"numpy-fortran.npz", "numpy-stacked.npz"} {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := readBytes(b)
-		if err != nil {
-			return
-		}
-		checkTable(t, p.Table)
-		if p.HasNodes {
-			layout, err := p.Table.Layout()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := p.Problem(layout); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-}

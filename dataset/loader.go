@@ -288,8 +288,8 @@ func (l *loader) finish() (*Table, error) {
 		}
 	}
 	t.features = s.Features()
-	if twice := firstDuplicate(t.features); twice != "" {
-		return nil, fmt.Errorf("two features would be named %q: rename a column", twice)
+	if name, twice := firstDuplicate(t.features); twice {
+		return nil, fmt.Errorf("two features would be named %q: rename a column", name)
 	}
 	return t, nil
 }
@@ -297,13 +297,14 @@ func (l *loader) finish() (*Table, error) {
 // single reports whether numbers must fit in float32.
 func (l *loader) single() bool { return l.o.Storage == kernel.Float32 }
 
-func firstDuplicate(names []string) string {
+// firstDuplicate returns the first of the names that is there twice.
+func firstDuplicate(names []string) (name string, twice bool) {
 	seen := make(map[string]bool, len(names))
 	for _, n := range names {
 		if seen[n] {
-			return n
+			return n, true
 		}
 		seen[n] = true
 	}
-	return ""
+	return "", false
 }

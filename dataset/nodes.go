@@ -2,7 +2,7 @@ package dataset
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 )
@@ -16,23 +16,45 @@ func (t *Table) AssignBlocks(l int) error {
 	if l > len(t.tasks) {
 		return fmt.Errorf("%d nodes for %d tasks: node %d would have no tasks", l, len(t.tasks), len(t.tasks))
 	}
-	t.nodes, t.nodeIndex = nil, map[string]int{}
-	for g := range l {
-		t.addNode(strconv.Itoa(g))
+	of := make([]int, len(t.tasks))
+	for k := range of {
+		of[k] = k * l / len(of)
 	}
-	for k := range t.tasks {
-		t.nodeOf[k] = k * l / len(t.tasks)
-	}
-	return nil
+	return t.Assign(numbered("", l), of)
 }
 
 // AssignNode puts all tasks on one node of the given name.
-func (t *Table) AssignNode(name string) {
-	t.nodes, t.nodeIndex = nil, map[string]int{}
-	g := t.addNode(name)
-	for k := range t.nodeOf {
-		t.nodeOf[k] = g
+func (t *Table) AssignNode(name string) error {
+	return t.Assign([]string{name}, make([]int, len(t.tasks)))
+}
+
+// Assign puts task k on the node nodes[of[k]], and forgets where tasks were. Every node must
+// get a task.
+func (t *Table) Assign(nodes []string, of []int) error {
+	if len(of) != len(t.tasks) {
+		return fmt.Errorf("%d tasks are to be on nodes: the table has %d", len(of), len(t.tasks))
 	}
+	index, tasks := make(map[string]int, len(nodes)), make([]int, len(nodes))
+	for g, name := range nodes {
+		if err := checkGiven(name); err != nil {
+			return err
+		}
+		if _, twice := index[name]; twice {
+			return fmt.Errorf("node %q is there twice", name)
+		}
+		index[name] = g
+	}
+	for k, g := range of {
+		if g < 0 || g >= len(nodes) {
+			return fmt.Errorf("task %q is on node %d: there are %d", t.tasks[k], g, len(nodes))
+		}
+		tasks[g]++
+	}
+	if g := slices.Index(tasks, 0); g >= 0 {
+		return fmt.Errorf("node %q has no tasks", nodes[g])
+	}
+	t.nodes, t.nodeIndex, t.nodeOf = slices.Clone(nodes), index, slices.Clone(of)
+	return nil
 }
 
 // A Layout says which tasks of a table live on which node: Layout[g][i] is the

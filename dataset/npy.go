@@ -16,11 +16,7 @@ func (l *loader) readNPY(f io.ReaderAt, size int64) error {
 		return err
 	}
 	n, k := m.Shape[0], m.Shape[1]
-	header := make([]string, k)
-	for i := range header {
-		header[i] = fmt.Sprintf("c%d", i)
-	}
-	if err := l.open(header, "row"); err != nil {
+	if err := l.open(numbered("c", k), "row"); err != nil {
 		return err
 	}
 	const rows = 512

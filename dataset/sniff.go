@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -151,13 +152,19 @@ func containsAll(list, names []string) bool {
 	return true
 }
 
-// numbered columns are how a table without a line of names is addressed.
-func numberedColumns(n int) []string { return numbered("c", n) }
+// numbered returns n names: the prefix and a number.
+func numbered(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = prefix + strconv.Itoa(i)
+	}
+	return names
+}
 
 // sniffHeader returns the names of the columns, and whether the first record holds them.
 // It does not if the options say so, or if they ask for columns such as c0 that it lacks.
 func (o *TableOptions) sniffHeader(first []string) (header []string, named bool) {
-	plain := numberedColumns(len(first))
+	plain := numbered("c", len(first)) // how a table without a line of names is addressed
 	if o.NoHeader {
 		return plain, false
 	}

@@ -40,20 +40,17 @@ type Table struct {
 // NewTable returns an empty table with the given features, whose entries are kept
 // as float64 or float32. The rows have targets if target is set.
 func NewTable(features []string, target bool, storage kernel.Storage) (*Table, error) {
-	return namedTable(features, target, storage, "")
+	return NewTableOnDisk("", features, target, storage)
 }
 
-// namedTable is NewTable in a folder.
-func namedTable(features []string, target bool, storage kernel.Storage, folder string) (*Table, error) {
+// NewTableOnDisk is NewTable with the features in files in the given folder, as with
+// TableOptions.Folder; an empty folder stands for memory.
+func NewTableOnDisk(folder string, features []string, target bool, storage kernel.Storage) (*Table, error) {
 	if len(features) == 0 {
 		return nil, fmt.Errorf("the table has no feature columns")
 	}
-	seen := map[string]bool{}
-	for _, f := range features {
-		if seen[f] {
-			return nil, fmt.Errorf("column %q is there twice", f)
-		}
-		seen[f] = true
+	if name, twice := firstDuplicate(features); twice {
+		return nil, fmt.Errorf("column %q is there twice", name)
 	}
 	t := newTable(len(features), target, storage, folder)
 	t.schema.Columns = slices.Clone(features)
@@ -103,6 +100,41 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 	return t.x.add(x)
 }
 
+// AddTask adds a task without rows. Tasks are numbered in the order in which they are added or
+// their first rows appended. A task that is there already, and a name that is empty or not
+// UTF-8, are errors.
+func (t *Table) AddTask(name string) error {
+	if err := checkGiven(name); err != nil {
+		return err
+	}
+	if _, ok := t.taskIndex[name]; ok {
+		return fmt.Errorf("task %q is there twice", name)
+	}
+	t.addTask(name)
+	return nil
+}
+
+// Fill sets the rows of a table that has none: row i belongs to the task number task[i] and has
+// the target y[i]; the table keeps y. features is called once, and calls put with all features,
+// in any order: runs of entries that are consecutive along the rows, whose first one is entry at
+// of them all. An error of features ends Fill, and the table must then not be used.
+func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run []float64)) error) error {
+	if t.Rows() > 0 || len(y) != len(task) {
+		return fmt.Errorf("%d rows with %d targets cannot fill a table that has %d rows", len(task), len(y), t.Rows())
+	}
+	t.y, t.task = y, make([]int32, len(task))
+	for i, k := range task {
+		if k < 0 || k >= len(t.tasks) {
+			return fmt.Errorf("row %d is of task %d: there are %d", i+1, k, len(t.tasks))
+		}
+		t.task[i] = int32(k)
+	}
+	if err := t.x.resize(len(task)); err != nil {
+		return err
+	}
+	return features(t.x.put)
+}
+
 // join begins a row of a task. row is its number in its file, and line that of its
 // line, or 0.
 func (t *Table) join(row, line int, task, node string) error {
@@ -126,7 +158,9 @@ func (t *Table) join(row, line int, task, node string) error {
 			if err := checkName(node); err != nil {
 				return fmt.Errorf("%s: node %w", where(), err)
 			}
-			g = t.addNode(strings.Clone(node))
+			g = len(t.nodes)
+			t.nodes = append(t.nodes, strings.Clone(node))
+			t.nodeIndex[t.nodes[g]] = g
 		}
 		if was := t.nodeOf[k]; was >= 0 && was != g {
 			return fmt.Errorf("%s: task %q is on node %q here and on node %q before (line %d)", where(), task, node, t.nodes[was], t.firstLine[k])
@@ -146,6 +180,14 @@ func checkName(s string) error {
 	return nil
 }
 
+// checkGiven is checkName for a name that must not be empty.
+func checkGiven(s string) error {
+	if s == "" {
+		return fmt.Errorf("%q is not a name in UTF-8", s)
+	}
+	return checkName(s)
+}
+
 func (t *Table) addTask(name string) int {
 	k := len(t.tasks)
 	t.tasks = append(t.tasks, name)
@@ -153,16 +195,6 @@ func (t *Table) addTask(name string) int {
 	t.nodeOf = append(t.nodeOf, -1)
 	t.firstLine = append(t.firstLine, 0)
 	return k
-}
-
-func (t *Table) addNode(name string) int {
-	if g, ok := t.nodeIndex[name]; ok {
-		return g
-	}
-	g := len(t.nodes)
-	t.nodes = append(t.nodes, name)
-	t.nodeIndex[name] = g
-	return g
 }
 
 // Rows returns the number of rows.
@@ -205,6 +237,9 @@ func (t *Table) X(dst []float64, row int) []float64 {
 // Schema returns how the columns of a file became the features: TableOptions.Schema
 // reads other files to the same features. Its slices alias the table.
 func (t *Table) Schema() *schema.Schema { return &t.schema }
+
+// Storage returns how features are kept.
+func (t *Table) Storage() kernel.Storage { return t.storage }
 
 // Samples returns the number of rows of every task, counting only those with
 // rows[i] set; nil counts all.

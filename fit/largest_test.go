@@ -31,7 +31,9 @@ func TestLargestMessage(t *testing.T) {
 					}
 				}
 			}
-			tab.AssignNode(fmt.Sprint(g))
+			if err := tab.AssignNode(fmt.Sprint(g)); err != nil {
+				return nil, err
+			}
 			config := testConfig(t, 3, c.rank)
 			config.Network, config.Starts = net, 1
 			m, r, err := Fit(t.Context(), tab, config)

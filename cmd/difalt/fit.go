@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
@@ -229,7 +230,7 @@ func (o *outputs) commit() error {
 }
 
 // read reads the data and puts the tasks on nodes.
-func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*dataset.ProblemFile, error) {
+func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*problemfile.File, error) {
 	in, err := readData(ctx, stderr, f.data, f.columns)
 	if err != nil {
 		return nil, err
@@ -261,7 +262,7 @@ func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*dataset.Problem
 }
 
 // network returns the network of the flags or of the file.
-func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) {
+func (f *fitFlags) network(in *problemfile.File) (*consensus.Network, error) {
 	given := f.set.Changed
 	if err := memory.CheckWeights(len(in.Table.Nodes())); err != nil {
 		return nil, err
@@ -296,7 +297,7 @@ func (f *fitFlags) network(in *dataset.ProblemFile) (*consensus.Network, error) 
 }
 
 // config returns what fit.Fit wants.
-func (f *fitFlags) config(in *dataset.ProblemFile, network *consensus.Network) (*fit.Config, error) {
+func (f *fitFlags) config(in *problemfile.File, network *consensus.Network) (*fit.Config, error) {
 	c, err := f.tableConfig(in.Table)
 	if err != nil {
 		return nil, err
@@ -341,7 +342,7 @@ func (f *fitFlags) tableConfig(t *dataset.Table) (*fit.Config, error) {
 
 // rankFor returns the rank of the algorithm for a problem file: that of the flag, or of what the
 // file holds, or 3.
-func (f *fitFlags) rankFor(in *dataset.ProblemFile) (int, error) {
+func (f *fitFlags) rankFor(in *problemfile.File) (int, error) {
 	most := min(len(in.Table.Features()), len(in.Table.Tasks()))
 	rank := f.rankValue
 	if rank == 0 {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
@@ -113,17 +114,17 @@ func filled(t *dataset.Table) string {
 
 // readData reads tables or a problem file, and says on stderr what was assumed about a
 // table. Errors about a table name its file.
-func readData(ctx context.Context, stderr io.Writer, path string, o dataset.TableOptions) (*dataset.ProblemFile, error) {
-	return untilCanceled(ctx, func() (*dataset.ProblemFile, error) {
+func readData(ctx context.Context, stderr io.Writer, path string, o dataset.TableOptions) (*problemfile.File, error) {
+	return untilCanceled(ctx, func() (*problemfile.File, error) {
 		if isProblem(path) {
-			return dataset.ReadProblemOnDisk(path, o.Folder)
+			return problemfile.ReadOnDisk(path, o.Folder)
 		}
 		t, err := readFiles(path, o)
 		if err != nil {
 			return nil, err
 		}
 		reportAssumed(stderr, t)
-		return &dataset.ProblemFile{Table: t}, nil
+		return &problemfile.File{Table: t}, nil
 	})
 }
 

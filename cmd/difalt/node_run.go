@@ -125,7 +125,9 @@ func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t.AssignNode(r.cluster.Nodes[r.node].Name)
+	if err := t.AssignNode(r.cluster.Nodes[r.node].Name); err != nil {
+		return nil, nil, err
+	}
 	c, err := r.tableConfig(t)
 	if err != nil {
 		return nil, nil, err

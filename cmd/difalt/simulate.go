@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
@@ -204,5 +204,5 @@ func (s *simulateRun) exportProblem(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return dataset.WriteProblem(s.export, problem, weights)
+	return problemfile.Write(s.export, problem, weights)
 }

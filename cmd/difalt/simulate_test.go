@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/internal/simulation"
 	"gonum.org/v1/gonum/mat"
 )
@@ -214,7 +214,7 @@ func TestSimulateExport(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "problem.npz")
 	simulate(t, dir, "--trials", "1", "--export", file)
-	p, err := dataset.ReadProblem(file)
+	p, err := problemfile.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}

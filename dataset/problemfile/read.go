@@ -1,23 +1,27 @@
-package dataset
+// Package problemfile reads and writes the files by which programs exchange problems: the
+// samples of tasks on nodes, and perhaps the network and where the algorithm starts.
+package problemfile
 
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
 
-// A ProblemFile is what a problem file holds: the samples of T tasks on L nodes,
+// A File is what a problem file holds: the samples of T tasks on L nodes,
 // and optionally the network and where the algorithm starts.
-type ProblemFile struct {
+type File struct {
 	// Table holds the rows in the order of the file. Unless the file names them, its
 	// tasks are "0", "1", ..., T-1, its nodes "0", "1", ..., L-1 and its features "x0",
 	// "x1", ...
-	Table *Table
+	Table *dataset.Table
 	// HasNodes is set if the file says on which node each task lives. Otherwise the
 	// table's tasks have to be assigned.
 	HasNodes bool
@@ -29,7 +33,7 @@ type ProblemFile struct {
 	Start, Truth *kernel.Basis
 }
 
-// ReadProblem reads a problem file: an .npz file with the arrays
+// Read reads a problem file: an .npz file with the arrays
 //
 //	X      N x d, or T x n x d for tasks of n samples each; float64 or float32
 //	y      N, or T x n
@@ -43,15 +47,15 @@ type ProblemFile struct {
 // truth). The columns of U0 and Ustar must be orthonormal. Errors name the file, the array, its
 // shape and type, and what is wanted. Features keep their storage, float64 or
 // float32.
-func ReadProblem(path string) (f *ProblemFile, err error) { return ReadProblemOnDisk(path, "") }
+func Read(path string) (*File, error) { return ReadOnDisk(path, "") }
 
-// ReadProblemOnDisk is ReadProblem for problems larger than memory: features are kept in
-// files in the given folder, as with TableOptions.Folder.
-func ReadProblemOnDisk(path, folder string) (f *ProblemFile, err error) {
+// ReadOnDisk is Read for problems larger than memory: features are kept in
+// files in the given folder, as with dataset.TableOptions.Folder.
+func ReadOnDisk(path, folder string) (f *File, err error) {
 	r, err := npz.Open(path)
 	if err == nil {
 		defer r.Close()
-		f, err = readProblem(r, folder)
+		f, err = read(r, folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -59,16 +63,12 @@ func ReadProblemOnDisk(path, folder string) (f *ProblemFile, err error) {
 	return f, nil
 }
 
-var problemArrays = []string{"X", "y", "task", "node", "feature", "weights", "adjacency", "U0", "Ustart", "Ustar"}
+var arrays = []string{"X", "y", "task", "node", "feature", "weights", "adjacency", "U0", "Ustart", "Ustar"}
 
-func readProblem(r *npz.Reader, folder string) (*ProblemFile, error) {
-	known := map[string]bool{}
-	for _, name := range problemArrays {
-		known[name] = true
-	}
+func read(r *npz.Reader, folder string) (*File, error) {
 	for _, name := range r.Names() {
-		if !known[name] {
-			return nil, fmt.Errorf("array %q is not part of a problem file: it may hold %s", name, quoted(problemArrays))
+		if !slices.Contains(arrays, name) {
+			return nil, fmt.Errorf("array %q is not part of a problem file: it may hold %q", name, arrays)
 		}
 	}
 	x, err := r.Array("X")
@@ -89,7 +89,7 @@ func readProblem(r *npz.Reader, folder string) (*ProblemFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &ProblemFile{}
+	f := &File{}
 	features, err := readFeatures(r, x)
 	if err != nil {
 		return nil, err
@@ -100,48 +100,45 @@ func readProblem(r *npz.Reader, folder string) (*ProblemFile, error) {
 	return f, f.readNetwork(r)
 }
 
-// fillTable makes the table of a problem.
-func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks []string, folder string) (*Table, error) {
+// fillTable makes the table of a problem: row i belongs to task[i], and tasks are their names.
+func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks []string, folder string) (*dataset.Table, error) {
 	d := len(features)
 	storage := kernel.Float64
 	if x.Float32() {
 		storage = kernel.Float32
 	}
-	t, err := namedTable(features, true, storage, folder)
+	t, err := dataset.NewTableOnDisk(folder, features, true, storage)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range tasks {
-		if err := checkName(name); err != nil || name == "" {
-			return nil, fmt.Errorf("array %q: %q is not a name in UTF-8", "task", clip(name))
-		}
-		t.addTask(name)
-	}
-	t.y = y
-	t.task = make([]int32, len(task))
-	for i, k := range task {
-		t.task[i] = int32(k)
-		if !finite(y[i]) {
-			return nil, fmt.Errorf("array %q: entry %d is %v", "y", i, y[i])
+		if err := t.AddTask(name); err != nil {
+			return nil, fmt.Errorf("array %q: %w", "task", err)
 		}
 	}
-	if err := t.x.resize(len(task)); err != nil {
-		return nil, err
+	for i, v := range y {
+		if !finite(v) {
+			return nil, fmt.Errorf("array %q: entry %d is %v", "y", i, v)
+		}
 	}
-	err = x.Each(func(at int, run []float64) error {
-		for k, v := range run {
-			if !finite(v) {
-				return fmt.Errorf("array %q: row %d, column %d is %v", "X", (at+k)/d, (at+k)%d, v)
+	err = t.Fill(task, y, func(put func(at int, run []float64)) error {
+		return x.Each(func(at int, run []float64) error {
+			for k, v := range run {
+				if !finite(v) {
+					return fmt.Errorf("array %q: row %d, column %d is %v", "X", (at+k)/d, (at+k)%d, v)
+				}
 			}
-		}
-		t.x.put(at, run)
-		return nil
+			put(at, run)
+			return nil
+		})
 	})
 	return t, err
 }
 
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
 // readNetwork reads everything but the samples.
-func (f *ProblemFile) readNetwork(r *npz.Reader) (err error) {
+func (f *File) readNetwork(r *npz.Reader) (err error) {
 	nodes := 0
 	if r.Has("node") {
 		if nodes, err = f.readNodes(r); err != nil {
@@ -157,7 +154,7 @@ func (f *ProblemFile) readNetwork(r *npz.Reader) (err error) {
 	if f.Adjacency, err = readSquare(r, "adjacency", nodes); err != nil {
 		return err
 	}
-	d := len(f.Table.features)
+	d := len(f.Table.Features())
 	if f.Start, err = readBasis(r, "Ustart", d); err != nil {
 		return err
 	}
@@ -172,7 +169,7 @@ func (f *ProblemFile) readNetwork(r *npz.Reader) (err error) {
 	return f.readU0(r, nodes, d)
 }
 
-func (f *ProblemFile) readU0(r *npz.Reader, nodes, d int) error {
+func (f *File) readU0(r *npz.Reader, nodes, d int) error {
 	if !r.Has("U0") {
 		return nil
 	}
@@ -223,8 +220,8 @@ func checkOrthonormal(name string, u *kernel.Basis) error {
 }
 
 // Problem packs all samples, without any scaling, for the nodes of the layout.
-func (f *ProblemFile) Problem(l Layout) (*difalt.Problem, error) {
-	nodes, err := f.Table.Pack(l, nil, len(f.Table.features), nil)
+func (f *File) Problem(l dataset.Layout) (*difalt.Problem, error) {
+	nodes, err := f.Table.Pack(l, nil, len(f.Table.Features()), nil)
 	if err != nil {
 		return nil, err
 	}

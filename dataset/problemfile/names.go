@@ -1,7 +1,8 @@
-package dataset
+package problemfile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/difalt/difalt/internal/npz"
@@ -105,41 +106,34 @@ func inOrder(text []string) (number []int, names []string) {
 }
 
 // readNodes reads where the tasks live and returns the number of nodes.
-func (f *ProblemFile) readNodes(r *npz.Reader) (int, error) {
-	t := f.Table
-	a, err := readVector(r, "node", len(t.tasks), fmt.Sprintf("one entry for each of the %d tasks", len(t.tasks)))
+func (f *File) readNodes(r *npz.Reader) (int, error) {
+	tasks := len(f.Table.Tasks())
+	a, err := readVector(r, "node", tasks, fmt.Sprintf("one entry for each of the %d tasks", tasks))
 	if err != nil {
 		return 0, err
 	}
 	var node []int
+	var names []string
 	if a.Text() {
 		text, err := a.Strings()
 		if err != nil {
 			return 0, err
 		}
-		var names []string
 		node, names = inOrder(text)
-		for _, name := range names {
-			if err := checkName(name); err != nil || name == "" {
-				return 0, fmt.Errorf("array %q: %q is not a name in UTF-8", "node", clip(name))
+	} else {
+		if node, err = a.Ints(); err != nil {
+			return 0, err
+		}
+		for k, g := range node {
+			if g < 0 || g >= tasks {
+				return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, tasks)
 			}
-			t.addNode(name)
 		}
-	} else if node, err = a.Ints(); err != nil {
-		return 0, err
+		names = numbered("", slices.Max(node)+1)
 	}
-	for k, g := range node {
-		if g < 0 || g >= len(node) {
-			return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, len(node))
-		}
-		for len(t.nodes) <= g {
-			t.addNode(strconv.Itoa(len(t.nodes)))
-		}
-		t.nodeOf[k] = g
-	}
-	if _, err := t.Layout(); err != nil {
+	if err := f.Table.Assign(names, node); err != nil {
 		return 0, fmt.Errorf("array %q: %w", "node", err)
 	}
 	f.HasNodes = true
-	return len(t.nodes), nil
+	return len(names), nil
 }

@@ -1,4 +1,4 @@
-package dataset
+package problemfile
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// WriteProblem writes a problem of which all nodes live in this process, and the
-// weights of its network unless they are nil, as a file that ReadProblem reads.
+// Write writes a problem of which all nodes live in this process, and the
+// weights of its network unless they are nil, as a file that Read reads.
 // Tasks are numbered node by node. The file takes its name when it is complete.
-func WriteProblem(path string, p *difalt.Problem, w *topology.Weights) error {
+func Write(path string, p *difalt.Problem, w *topology.Weights) error {
 	if p == nil || len(p.Nodes) == 0 {
 		return errors.New("the problem has no nodes")
 	}
@@ -27,13 +27,13 @@ func WriteProblem(path string, p *difalt.Problem, w *topology.Weights) error {
 		return err
 	}
 	defer f.Close()
-	if err := writeProblem(f, p, w); err != nil {
+	if err := write(f, p, w); err != nil {
 		return err
 	}
 	return f.Commit()
 }
 
-func writeProblem(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
+func write(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
 	w := npz.NewWriter(out)
 	writeSamples(w, p.Nodes)
 	if weights != nil {
