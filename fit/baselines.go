@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -59,7 +59,7 @@ func (f *fitter) baselines(ctx context.Context) ([]method, error) {
 // towards that of all: the model of rank 0 without other deviations, its two strengths by
 // their evidence.
 func (f *fitter) fitShrunken(ctx context.Context) (*point, error) {
-	start := &point{Prior: &mixed.Prior{W: f.width(), Intercept: 0.1, MeanVariance: 0.1}}
+	start := &point{Prior: &mixedmodel.Prior{W: f.width(), Intercept: 0.1, MeanVariance: 0.1}}
 	if f.before.shrunken != nil {
 		start = f.before.shrunken
 	}
@@ -68,12 +68,12 @@ func (f *fitter) fitShrunken(ctx context.Context) (*point, error) {
 }
 
 // coefficients returns the coefficients of the hosted tasks at a point, in the order of the table.
-func (f *fitter) coefficients(p *mixed.Posterior) ([][]float64, error) {
+func (f *fitter) coefficients(p *mixedmodel.Posterior) ([][]float64, error) {
 	theta := make([][]float64, len(f.rows))
 	for g, tasks := range f.layout {
 		for i, k := range tasks {
 			var ok bool
-			if theta[k], _, ok = p.Of(&f.evidence.tasks[g][i], false); !ok {
+			if theta[k], _, ok = p.Coefficients(&f.evidence.tasks[g][i], false); !ok {
 				return nil, fmt.Errorf("the coefficients of task %q are out of range", f.t.Tasks()[k])
 			}
 		}
@@ -82,8 +82,8 @@ func (f *fitter) coefficients(p *mixed.Posterior) ([][]float64, error) {
 }
 
 // given returns what a point says about coefficients, with its strengths as known.
-func (pt *point) given() *mixed.Posterior {
-	return &mixed.Posterior{Prior: pt.Prior, Mean: pt.shift, Cover: pt.cover, S: pt.Covariance(), Noise: pt.noise}
+func (pt *point) given() *mixedmodel.Posterior {
+	return &mixedmodel.Posterior{Prior: pt.Prior, Mean: pt.shift, MeanCovariance: pt.cover, S: pt.Covariance(), Noise: pt.noise}
 }
 
 // taskMeans predicts the mean of a task's training rows, and that of all for tasks

@@ -10,7 +10,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/floats"
@@ -109,7 +109,7 @@ const maxMoments = 500
 
 // basis returns where the climb at a rank starts: at the basis that the algorithm finds for
 // the problem of a point without loadings, with axes and variances of its coefficients.
-func (f *fitter) basis(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*mixed.Prior, []*kernel.Basis, error) {
+func (f *fitter) basis(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*mixedmodel.Prior, []*kernel.Basis, error) {
 	res, err := f.search(ctx, p, rank, ridge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("starts at rank %d: %w", rank, err)
@@ -126,7 +126,7 @@ func (f *fitter) basis(ctx context.Context, p *difalt.Problem, rank int, ridge f
 }
 
 // loadings returns U (sum of b b' / tasks)^(1/2) of a result, with the mean of all nodes' U.
-func (f *fitter) loadings(ctx context.Context, res *difalt.Result, rank int) (*mixed.Prior, error) {
+func (f *fitter) loadings(ctx context.Context, res *difalt.Result, rank int) (*mixedmodel.Prior, error) {
 	w := f.width()
 	z := f.zeros(w*rank + rank*rank)
 	for g, s := range z {
@@ -141,7 +141,7 @@ func (f *fitter) loadings(ctx context.Context, res *difalt.Result, rank int) (*m
 	if err != nil {
 		return nil, err
 	}
-	p := &mixed.Prior{W: w, Rank: rank, Loadings: make([]float64, w*rank)}
+	p := &mixedmodel.Prior{W: w, Rank: rank, Loadings: make([]float64, w*rank)}
 	var e mat.EigenSym
 	gram := mat.NewSymDense(rank, sum[w*rank:])
 	gram.ScaleSym(1/f.evidence.count, gram)

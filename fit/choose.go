@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -158,7 +158,7 @@ func rescaled(pt *point, determined []float64) []float64 {
 
 // startAt returns where the climb at a rank starts: at loadings and strengths of Config.Continue if they
 // are of this rank, else at the basis that the algorithm finds.
-func (f *fitter) startAt(ctx context.Context, none *point, rank int) (start *mixed.Prior, bases []*kernel.Basis, err error) {
+func (f *fitter) startAt(ctx context.Context, none *point, rank int) (start *mixedmodel.Prior, bases []*kernel.Basis, err error) {
 	if start, bases = f.continued(rank); start != nil {
 		f.c.known().apply(start)
 		return start, bases, nil
@@ -215,7 +215,7 @@ func squares(v []float64) (sum float64) {
 }
 
 // apply sets the variances that are known.
-func (k known) apply(p *mixed.Prior) {
+func (k known) apply(p *mixedmodel.Prior) {
 	for _, s := range []struct {
 		to    *float64
 		value float64

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
@@ -310,15 +310,15 @@ func noValue(column string) error {
 }
 
 // compress returns the tasks of every node, weighted.
-func (d *design) compress(workers int) [][]mixed.Task {
-	out := make([][]mixed.Task, len(d.layout))
+func (d *design) compress(workers int) [][]mixedmodel.Task {
+	out := make([][]mixedmodel.Task, len(d.layout))
 	w := d.width()
-	compressors := make([]*mixed.Compressor, workers)
+	compressors := make([]*mixedmodel.Compressor, workers)
 	for g, tasks := range d.layout {
-		out[g] = make([]mixed.Task, len(tasks))
+		out[g] = make([]mixedmodel.Task, len(tasks))
 		parallel(workers, len(tasks), func(worker, at int) {
 			if compressors[worker] == nil {
-				compressors[worker] = mixed.NewCompressor(w)
+				compressors[worker] = mixedmodel.NewCompressor(w)
 			}
 			c := compressors[worker]
 			d.eachTraining(tasks[at:at+1], func(i int) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -17,9 +17,9 @@ import (
 // worked on where it lives; what goes over the network are sums over all tasks of a node.
 type evidence struct {
 	*assembly
-	tasks   [][]mixed.Task // of every hosted node, weighed
-	weight  [][]float64    // by these; nil are 1
-	count   float64        // tasks of all nodes
+	tasks   [][]mixedmodel.Task // of every hosted node, weighed
+	weight  [][]float64         // by these; nil are 1
+	count   float64             // tasks of all nodes
 	w       int
 	total   float64 // rows of all nodes
 	workers int
@@ -33,16 +33,16 @@ const noiseFloor = 1e-10
 
 // A point is an evidence at some prior.
 type point struct {
-	*mixed.Prior
-	of    *evidence       // nil of a mere prior
-	scale []float64       // see maximize
-	value float64         // -2 log likelihood, but for a constant; +Inf where rounding leaves none
-	noise float64         // variance
-	shift []float64       // the mean, w
-	cover []float64       // its covariance over noise, w x w
-	gram  []float64       // sum of Z' V^-1 Z, w x w
-	white [][]mixed.White // of every node and task
-	sums  []float64       // of gradient; nil if nobody has asked
+	*mixedmodel.Prior
+	of    *evidence               // nil of a mere prior
+	scale []float64               // see maximize
+	value float64                 // -2 log likelihood, but for a constant; +Inf where rounding leaves none
+	noise float64                 // variance
+	shift []float64               // the mean, w
+	cover []float64               // its covariance over noise, w x w
+	gram  []float64               // sum of Z' V^-1 Z, w x w
+	white [][]mixedmodel.Whitened // of every node and task
+	sums  []float64               // of gradient; nil if nobody has asked
 }
 
 // Rotate is that of the prior. All else stays.
@@ -60,10 +60,10 @@ func (e *evidence) reach(ctx context.Context, pt *point) (*point, error) {
 }
 
 // at evaluates a prior.
-func (e *evidence) at(ctx context.Context, p *mixed.Prior) (*point, error) {
+func (e *evidence) at(ctx context.Context, p *mixedmodel.Prior) (*point, error) {
 	w := e.w
 	s := p.Covariance()
-	pt := &point{Prior: p, of: e, white: make([][]mixed.White, len(e.tasks))}
+	pt := &point{Prior: p, of: e, white: make([][]mixedmodel.Whitened, len(e.tasks))}
 	// Of every node: Z'V^-1 Z, Z'V^-1 y, y'V^-1 y, log det V, and where rounding has left no V.
 	n := w*(w+1)/2 + w + 3
 	z := e.overTasks(ctx, n, func(g, i int, out []float64) {
@@ -73,24 +73,24 @@ func (e *evidence) at(ctx context.Context, p *mixed.Prior) (*point, error) {
 			out[n-1]++
 		}
 		pt.white[g][i] = k
-		m := len(k.U)
+		m := len(k.Y)
 		out[n-2] += k.LogDet
-		out[n-3] += floats.Dot(k.U, k.U) + t.Rest
+		out[n-3] += floats.Dot(k.Y, k.Y) + t.Rest
 		if m == 0 {
 			return
 		}
 		at := 0
 		for a := range w { // Z'V^-1 Z by rows of its triangle, and Z'V^-1 y
 			for r := range m {
-				row := k.K[r*w : (r+1)*w]
+				row := k.Z[r*w : (r+1)*w]
 				if v := row[a]; v != 0 {
 					floats.AddScaled(out[at:at+w-a], v, row[a:])
-					out[w*(w+1)/2+a] += v * k.U[r]
+					out[w*(w+1)/2+a] += v * k.Y[r]
 				}
 			}
 			at += w - a
 		}
-	}, func(g int) { pt.white[g] = make([]mixed.White, len(e.tasks[g])) })
+	}, func(g int) { pt.white[g] = make([]mixedmodel.Whitened, len(e.tasks[g])) })
 	sum, err := e.sum(ctx, z)
 	if err != nil {
 		return nil, err
@@ -163,17 +163,17 @@ func (e *evidence) gradient(ctx context.Context, pt *point) (loadings []float64,
 // intercept and spread. The derivative by S is, with A = K'K and g = K'(u - K mean),
 //
 //	M = A - A C A - g g' / noise
-func slope(k *mixed.White, pt *point, w int, loadings []float64, intercept, spread *float64) {
-	m, r := len(k.U), pt.Rank
+func slope(k *mixedmodel.Whitened, pt *point, w int, loadings []float64, intercept, spread *float64) {
+	m, r := len(k.Y), pt.Rank
 	if m == 0 {
 		return
 	}
-	km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K}
-	g := k.Pull(pt.shift)
+	km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z}
+	g := k.Gradient(pt.shift)
 	// H = K C K', m x m, so that A C A = K' H K.
 	kc := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, km, mixed.Square(pt.cover, w), 0, kc)
-	h := mixed.Square(make([]float64, m*m), m)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, km, mixedmodel.Square(pt.cover, w), 0, kc)
+	h := mixedmodel.Square(make([]float64, m*m), m)
 	blas64.Gemm(blas.NoTrans, blas.Trans, -1, kc, km, 0, h)
 	for i := range m {
 		h.Data[i*m+i]++
@@ -182,7 +182,7 @@ func slope(k *mixed.White, pt *point, w int, loadings []float64, intercept, spre
 	hk := kc
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, km, 0, hk)
 	for i := range m {
-		a, b := k.K[i*w:][:w], hk.Data[i*w:][:w]
+		a, b := k.Z[i*w:][:w], hk.Data[i*w:][:w]
 		*intercept += a[w-1] * b[w-1]
 		*spread += floats.Dot(a[:w-1], b[:w-1])
 	}

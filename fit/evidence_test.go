@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
 // testEvidence is that of a small table on three nodes, and a prior of rank 2.
-func testEvidence(t *testing.T) (*fitter, *mixed.Prior) {
+func testEvidence(t *testing.T) (*fitter, *mixedmodel.Prior) {
 	t.Helper()
 	tab := newTruth(3, 4, 1).table(t, 14, 2, 9, 3) // some tasks have fewer rows than features, some more
 	c := testConfig(t, 3, 2)
@@ -24,7 +24,7 @@ func testEvidence(t *testing.T) (*fitter, *mixed.Prior) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	p := &mixed.Prior{W: 5, Rank: 2, Loadings: make([]float64, 10), Intercept: 0.7, Spread: 0.2, MeanVariance: 1.5}
+	p := &mixedmodel.Prior{W: 5, Rank: 2, Loadings: make([]float64, 10), Intercept: 0.7, Spread: 0.2, MeanVariance: 1.5}
 	for i := range p.Loadings {
 		p.Loadings[i] = 0.5 * r.NormFloat64()
 	}
@@ -40,7 +40,7 @@ func TestEvidenceIsTheDensity(t *testing.T) {
 	q.Intercept, q.Spread, q.MeanVariance = 2, 0.03, 0.4
 	q.Loadings[3] = 1.1
 	var got, want [2]float64
-	for k, prior := range []*mixed.Prior{p, q} {
+	for k, prior := range []*mixedmodel.Prior{p, q} {
 		pt, err := f.evidence.at(t.Context(), prior)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestEvidenceIsTheDensity(t *testing.T) {
 }
 
 // denseDensity is the log density of all scaled targets at a noise.
-func denseDensity(f *fitter, p *mixed.Prior, noise float64) float64 {
+func denseDensity(f *fitter, p *mixedmodel.Prior, noise float64) float64 {
 	const flat = 1e6
 	n, w := f.total, f.width()
 	z, y, task := mat.NewDense(n, w, nil), make([]float64, n), make([]int, n)
@@ -105,7 +105,7 @@ func TestEvidenceGradient(t *testing.T) {
 		t.Fatal(err)
 	}
 	const h = 1e-5
-	slope := func(change func(q *mixed.Prior, h float64)) float64 {
+	slope := func(change func(q *mixedmodel.Prior, h float64)) float64 {
 		var v [2]float64
 		for k, step := range []float64{-h, h} {
 			q := p.Clone()
@@ -119,14 +119,14 @@ func TestEvidenceGradient(t *testing.T) {
 		return (v[1] - v[0]) / (2 * h)
 	}
 	for i, got := range loadings {
-		if want := slope(func(q *mixed.Prior, h float64) { q.Loadings[i] += h }); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
+		if want := slope(func(q *mixedmodel.Prior, h float64) { q.Loadings[i] += h }); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
 			t.Errorf("loading %d: %v, want %v", i, got, want)
 		}
 	}
-	for k, change := range []func(q *mixed.Prior, h float64){
-		func(q *mixed.Prior, h float64) { q.Intercept *= math.Exp(h) },
-		func(q *mixed.Prior, h float64) { q.Spread *= math.Exp(h) },
-		func(q *mixed.Prior, h float64) { q.MeanVariance *= math.Exp(h) },
+	for k, change := range []func(q *mixedmodel.Prior, h float64){
+		func(q *mixedmodel.Prior, h float64) { q.Intercept *= math.Exp(h) },
+		func(q *mixedmodel.Prior, h float64) { q.Spread *= math.Exp(h) },
+		func(q *mixedmodel.Prior, h float64) { q.MeanVariance *= math.Exp(h) },
 	} {
 		if want := slope(change); math.Abs(logs[k]-want) > 1e-5*(1+math.Abs(want)) {
 			t.Errorf("strength %d: %v, want %v", k, logs[k], want)

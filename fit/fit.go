@@ -9,7 +9,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/model"
@@ -203,7 +203,7 @@ func (f *fitter) lengthen(ctx context.Context, pt *point) (*point, error) {
 // posterior returns what is known about coefficients: of all tasks together, and of every hosted
 // one, in the order of the table. The point of the contender becomes that of its principal axes, with the noise that
 // spent says.
-func (f *fitter) posterior(ctx context.Context, c *contender) (*mixed.Posterior, [][]float64, error) {
+func (f *fitter) posterior(ctx context.Context, c *contender) (*mixedmodel.Posterior, [][]float64, error) {
 	c.Rotate()
 	pt, err := f.reach(ctx, c.point)
 	if err != nil {
@@ -220,15 +220,15 @@ func (f *fitter) posterior(ctx context.Context, c *contender) (*mixed.Posterior,
 	pt.noise *= spent
 	c.point = pt
 	p := pt.given()
-	p.Known = f.noises.total / spent
+	p.Freedom = f.noises.total / spent
 	if f.evidence.weight != nil && f.noises.Freedom > 0 {
 		f.noises.scaled(spent)
-		p.Unlike = f.noises.Noise
+		p.NoisePrior = f.noises.NoisePrior
 		if err := f.rangeOfNoise(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	p.Doubt = uncertainty(info, pt.scale, pt.W)
+	p.Uncertainty = uncertainty(info, pt.scale, pt.W)
 	theta, err := f.coefficients(p)
 	return p, theta, err
 }
@@ -251,7 +251,7 @@ func (f *fitter) reach(ctx context.Context, pt *point) (*point, error) {
 const mostCovariances = 1 << 23
 
 // model assembles the model.
-func (f *fitter) model(p *mixed.Posterior, theta [][]float64) (*model.Model, error) {
+func (f *fitter) model(p *mixedmodel.Posterior, theta [][]float64) (*model.Model, error) {
 	w, tasks := f.width(), len(f.t.Tasks())
 	out := f.parameters()
 	out.Directions = f.directions
@@ -276,7 +276,7 @@ func (f *fitter) model(p *mixed.Posterior, theta [][]float64) (*model.Model, err
 	}
 	parallel(f.evidence.workers, len(places), func(_, at int) {
 		s := places[at]
-		_, cov, _ := p.Of(&f.evidence.tasks[s.g][s.i], true)
+		_, cov, _ := p.Coefficients(&f.evidence.tasks[s.g][s.i], true)
 		dst := out.Covariance[s.k*packed:][:packed]
 		for i := range w {
 			dst = dst[copy(dst, cov[i*w+i:(i+1)*w]):]
@@ -313,7 +313,7 @@ func (f *fitter) auto(ctx context.Context, p *difalt.Problem) (err error) {
 
 // continued returns the loadings of Config.Continue, if they are of a rank, and for every hosted
 // node the basis of what they span.
-func (f *fitter) continued(rank int) (*mixed.Prior, []*kernel.Basis) {
+func (f *fitter) continued(rank int) (*mixedmodel.Prior, []*kernel.Basis) {
 	if f.c.Continue == nil {
 		return nil, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -18,7 +18,7 @@ type known struct{ intercept, spread, mean float64 }
 // parabola in the root of a strength that ends at zero. All nodes take the same steps, by the same sums.
 type climb struct {
 	*evidence
-	start *mixed.Prior
+	start *mixedmodel.Prior
 	known known
 	prior []float64 // variances of the entries of every column of the loadings
 	best  *point
@@ -176,7 +176,7 @@ func (c *climb) accept(ctx context.Context, pt *point, y []float64, gained float
 }
 
 // deviations are the roots of the intercept (0), the spread and the mean's variance.
-func deviations(p *mixed.Prior) [3]float64 {
+func deviations(p *mixedmodel.Prior) [3]float64 {
 	var out [3]float64
 	for k, v := range []float64{p.Intercept, p.Spread, p.MeanVariance} {
 		out[k] = math.Sqrt(clampStrength(v))
@@ -205,7 +205,7 @@ func (c *climb) free(k int) bool {
 }
 
 // priorOf returns the prior of variables.
-func (c *climb) priorOf(y []float64) *mixed.Prior {
+func (c *climb) priorOf(y []float64) *mixedmodel.Prior {
 	p := c.start.Clone()
 	n := p.Rank
 	if c.prior != nil {

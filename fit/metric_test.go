@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 )
 
 // Where all tasks have the same rows, what is expected of tasks that are all alike is the information, and
@@ -13,7 +13,7 @@ import (
 func TestExpectedInformationOfTasksAlike(t *testing.T) {
 	f, p := testEvidence(t)
 	e := *f.evidence
-	e.tasks = make([][]mixed.Task, len(f.evidence.tasks))
+	e.tasks = make([][]mixedmodel.Task, len(f.evidence.tasks))
 	for g, tasks := range f.evidence.tasks {
 		e.tasks[g] = slices.Repeat(f.evidence.tasks[0][3:4], len(tasks))
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
@@ -25,7 +25,7 @@ const leastWeighed = 4
 
 // A noises says how the noise differs between tasks.
 type noises struct {
-	mixed.Noise
+	mixedmodel.NoisePrior
 	// Of every hosted node and task: the estimate of v, to how many degrees of freedom it is known, and
 	// by what rows are weighed.
 	variance, freedom, weight [][]float64
@@ -37,16 +37,16 @@ type noises struct {
 
 // noises estimates the noise of all tasks near a point.
 func (e *evidence) noises(ctx context.Context, pt *point) (*noises, error) {
-	scatter := make([][]mixed.Scatter, len(e.tasks))
+	scatter := make([][]mixedmodel.Scatter, len(e.tasks))
 	s := pt.Covariance()
 	e.overTasks(ctx, 0, func(g, i int, _ []float64) {
 		out := e.tasks[g][i].Scatter(&pt.white[g][i], pt.shift, s)
 		out.Square /= e.weightOf(g, i)
 		scatter[g][i] = out
-	}, func(g int) { scatter[g] = make([]mixed.Scatter, len(e.tasks[g])) })
-	at := make([]mixed.Noise, len(freedoms))
+	}, func(g int) { scatter[g] = make([]mixedmodel.Scatter, len(e.tasks[g])) })
+	at := make([]mixedmodel.NoisePrior, len(freedoms))
 	for k, f := range freedoms {
-		at[k] = mixed.Noise{Scale: pt.noise, Freedom: f}
+		at[k] = mixedmodel.NoisePrior{Scale: pt.noise, Freedom: f}
 	}
 	values, err := e.climbScales(ctx, scatter, at)
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *evidence) noises(ctx context.Context, pt *point) (*noises, error) {
 	}
 	// What the variances that are in use would have, and degrees of freedom.
 	sum, err := e.sum(ctx, e.overTasks(ctx, 2, func(g, i int, out []float64) {
-		known := mixed.Noise{Scale: pt.noise / e.weightOf(g, i)}
+		known := mixedmodel.NoisePrior{Scale: pt.noise / e.weightOf(g, i)}
 		v, _, _ := known.Likelihood(scatter[g][i])
 		out[0] += v
 		out[1] += scatter[g][i].Freedom
@@ -63,7 +63,7 @@ func (e *evidence) noises(ctx context.Context, pt *point) (*noises, error) {
 		return nil, err
 	}
 	best := floats.MaxIdx(values)
-	n := &noises{Noise: at[best], gain: 2 * (values[best] - values[0]), open: 2 * (sum[0] - values[best]), total: sum[1]}
+	n := &noises{NoisePrior: at[best], gain: 2 * (values[best] - values[0]), open: 2 * (sum[0] - values[best]), total: sum[1]}
 	for g, list := range scatter {
 		n.variance, n.freedom, n.weight = append(n.variance, nil), append(n.freedom, nil), append(n.weight, nil)
 		for _, s := range list {
@@ -86,7 +86,7 @@ func (n *noises) scaled(by float64) {
 
 // climbScales sets every Scale to that of the largest likelihood with its Freedom, by Newton's method: the logarithm of
 // the likelihood is concave in that of the scale. It returns these likelihoods.
-func (e *evidence) climbScales(ctx context.Context, scatter [][]mixed.Scatter, at []mixed.Noise) ([]float64, error) {
+func (e *evidence) climbScales(ctx context.Context, scatter [][]mixedmodel.Scatter, at []mixedmodel.NoisePrior) ([]float64, error) {
 	values := make([]float64, len(at))
 	for range 12 {
 		sum, err := e.sum(ctx, e.overTasks(ctx, 3*len(at), func(g, i int, out []float64) {
@@ -126,12 +126,12 @@ func (e *evidence) weightOf(g, i int) float64 {
 // weighed returns the evidence of the same rows, those of every task weighed.
 func (e *evidence) weighed(ctx context.Context, weight [][]float64) (*evidence, error) {
 	out := *e
-	out.tasks, out.weight = make([][]mixed.Task, len(e.tasks)), weight
+	out.tasks, out.weight = make([][]mixedmodel.Task, len(e.tasks)), weight
 	sum, err := e.sum(ctx, e.overTasks(ctx, 1, func(g, i int, sum []float64) {
 		t, w := &e.tasks[g][i], weight[g][i]
-		out.tasks[g][i] = t.Weigh(w / e.weightOf(g, i))
+		out.tasks[g][i] = t.Weighted(w / e.weightOf(g, i))
 		sum[0] += float64(t.Rows) * math.Log(w)
-	}, func(g int) { out.tasks[g] = make([]mixed.Task, len(e.tasks[g])) }))
+	}, func(g int) { out.tasks[g] = make([]mixedmodel.Task, len(e.tasks[g])) }))
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (f *fitter) rangeOfNoise(ctx context.Context) error {
 
 // ownNoise sets the noise of every task of a model.
 func (f *fitter) ownNoise(m *model.Parameters) {
-	if m.Prior.Unlike.Freedom == 0 {
+	if m.Prior.NoisePrior.Freedom == 0 {
 		return
 	}
 	m.Noise, m.Freedom = make([]float64, len(m.Tasks)), make([]float64, len(m.Tasks))

@@ -89,7 +89,7 @@ func TestNoiseOfTasks(t *testing.T) {
 
 		same, _ := newWorld(seed, 6).uneven(t, "t", 40, 24, 0, noise)
 		m, r = fit(t, same, testConfig(t, 2, 0))
-		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "noise") || m.Parameters().Noise != nil || m.Parameters().Prior.Unlike.Freedom != 0 {
+		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "noise") || m.Parameters().Noise != nil || m.Parameters().Prior.NoisePrior.Freedom != 0 {
 			t.Errorf("seed %d: the noise is said to differ: %q", seed, notes)
 		}
 	}
@@ -185,8 +185,8 @@ func TestNoiseApart(t *testing.T) {
 			t.Fatal(failed[g])
 		}
 		q := out[g].m.Parameters()
-		if !reflect.DeepEqual(p.Prior.Unlike, q.Prior.Unlike) || !reflect.DeepEqual(whole.r.Notes, out[g].r.Notes) {
-			t.Errorf("node %d: %+v, want %+v", g, q.Prior.Unlike, p.Prior.Unlike)
+		if !reflect.DeepEqual(p.Prior.NoisePrior, q.Prior.NoisePrior) || !reflect.DeepEqual(whole.r.Notes, out[g].r.Notes) {
+			t.Errorf("node %d: %+v, want %+v", g, q.Prior.NoisePrior, p.Prior.NoisePrior)
 		}
 		for k, task := range q.Tasks {
 			want, _ := whole.m.TaskNoise(task)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -20,8 +20,8 @@ import (
 func (e *evidence) observed(ctx context.Context, pt *point) (*mat.SymDense, error) {
 	w, r := e.w, pt.Rank
 	sum, err := e.sum(ctx, e.overTasks(ctx, loadingsLen(w, r), func(g, i int, out []float64) {
-		if k := &pt.white[g][i]; len(k.U) > 0 {
-			observe(curvature(k.Gram(w), pt, w), k.Pull(pt.shift), pt, w, out)
+		if k := &pt.white[g][i]; len(k.Y) > 0 {
+			observe(curvature(k.Gram(w), pt, w), k.Gradient(pt.shift), pt, w, out)
 		}
 	}, nil))
 	if err != nil {
@@ -41,8 +41,8 @@ func (e *evidence) observed(ctx context.Context, pt *point) (*mat.SymDense, erro
 func observe(a, g []float64, pt *point, w int, out []float64) {
 	r := pt.Rank
 	al := blas64.General{Rows: r, Cols: w, Stride: w, Data: make([]float64, r*w)} // (A L)'
-	c := mixed.Square(make([]float64, r*r), r)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, pt.Matrix(), mixed.Square(a, w), 0, al)
+	c := mixedmodel.Square(make([]float64, r*r), r)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, pt.Matrix(), mixedmodel.Square(a, w), 0, al)
 	blas64.Gemm(blas.NoTrans, blas.Trans, -1, al, pt.Matrix(), 0, c)
 	lg := make([]float64, r)
 	for p := range r {

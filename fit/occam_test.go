@@ -25,15 +25,15 @@ func TestObservedIsTheSecondDerivative(t *testing.T) {
 			q.Loadings[b] += db
 			k, _ := task.Whiten(q.Covariance(), w)
 			sum := k.LogDet
-			for r, u := range k.U {
-				e := u - floats.Dot(k.K[r*w:][:w], pt.shift)
+			for r, u := range k.Y {
+				e := u - floats.Dot(k.Z[r*w:][:w], pt.shift)
 				sum += e * e / pt.noise
 			}
 			return sum
 		}
 		k, _ := task.Whiten(p.Covariance(), w)
 		sum := make([]float64, loadingsLen(w, p.Rank))
-		observe(curvature(k.Gram(w), pt, w), k.Pull(pt.shift), pt, w, sum)
+		observe(curvature(k.Gram(w), pt, w), k.Gradient(pt.shift), pt, w, sum)
 		got := assemble(append(sum, make([]float64, 2*n+3)...), w, p.Rank, n+2)
 		for a := range n {
 			for b := range n {

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/model"
@@ -98,7 +98,7 @@ func (f *fitter) plainModel(ctx context.Context, res *difalt.Result, theta [][]f
 	floats.Scale(1/math.Sqrt(noise), prior.Loadings)
 	p := f.parameters()
 	p.Mean = make([]float64, d)
-	p.Prior = mixed.Posterior{Prior: prior, Mean: p.Mean, Cover: make([]float64, d*d), S: prior.Covariance(), Noise: noise}
+	p.Prior = mixedmodel.Posterior{Prior: prior, Mean: p.Mean, MeanCovariance: make([]float64, d*d), S: prior.Covariance(), Noise: noise}
 	for k := range theta {
 		p.Theta = append(p.Theta, theta[k]...)
 	}

@@ -3,7 +3,7 @@ package fit
 import (
 	"context"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -21,7 +21,7 @@ const mostJoint = 400
 func (e *evidence) information(ctx context.Context, pt *point) (*mat.SymDense, error) {
 	w, r := e.w, pt.Rank
 	sum, err := e.sum(ctx, e.overTasks(ctx, informationLen(w, r), func(g, i int, out []float64) {
-		if k := &pt.white[g][i]; len(k.U) > 0 {
+		if k := &pt.white[g][i]; len(k.Y) > 0 {
 			inform(curvature(k.Gram(w), pt, w), pt, w, out)
 		}
 	}, nil))
@@ -94,9 +94,9 @@ func inform(a []float64, pt *point, w int, out []float64) {
 	r := pt.Rank
 	al := blas64.General{Rows: r, Cols: w, Stride: w, Data: make([]float64, r*w)} // (A L)'
 	adal := make([]float64, r*w)                                                  // (A D A L)', D = I without the constant
-	b := mixed.Square(make([]float64, r*r), r)                                    // L'A L
+	b := mixedmodel.Square(make([]float64, r*r), r)                               // L'A L
 	if r > 0 {
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, pt.Matrix(), mixed.Square(a, w), 0, al)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, pt.Matrix(), mixedmodel.Square(a, w), 0, al)
 		blas64.Gemm(blas.NoTrans, blas.Trans, 1, al, pt.Matrix(), 0, b)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, blas64.General{Rows: r, Cols: w - 1, Stride: w, Data: al.Data},
 			blas64.General{Rows: w - 1, Cols: w, Stride: w, Data: a}, 0, blas64.General{Rows: r, Cols: w, Stride: w, Data: adal})
@@ -138,8 +138,8 @@ func inform(a []float64, pt *point, w int, out []float64) {
 // curvature returns A = g - g C g for g = Z'V^-1 Z of a task, w x w.
 func curvature(g []float64, pt *point, w int) []float64 {
 	gc, a := make([]float64, w*w), append([]float64(nil), g...)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, mixed.Square(g, w), mixed.Square(pt.cover, w), 0, mixed.Square(gc, w))
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, mixed.Square(gc, w), mixed.Square(g, w), 1, mixed.Square(a, w))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, mixedmodel.Square(g, w), mixedmodel.Square(pt.cover, w), 0, mixedmodel.Square(gc, w))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, mixedmodel.Square(gc, w), mixedmodel.Square(g, w), 1, mixedmodel.Square(a, w))
 	return a
 }
 

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/text"
 )
 
@@ -28,13 +28,13 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	prior := p.Prior.ForNew()
 	p.Theta, p.Covariance = slices.Clone(p.Theta), slices.Clone(p.Covariance)
 	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
-	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.Unlike.Freedom > 0)
+	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.NoisePrior.Freedom > 0)
 	w := m.width()
 	for k := range tasks {
-		weighed, noise, freedom, ok := prior.Settle(&tasks[k])
+		weighed, noise, freedom, ok := prior.EstimateNoise(&tasks[k])
 		var theta, cov []float64
 		if ok {
-			theta, cov, ok = prior.Of(&weighed, p.Covariance != nil)
+			theta, cov, ok = prior.Coefficients(&weighed, p.Covariance != nil)
 		}
 		if !ok {
 			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[k])
@@ -75,15 +75,15 @@ func (m *Model) checkNew(t Table) error {
 }
 
 // compress returns the tasks of a table, and the numbers of their rows.
-func (m *Model) compress(t Table) ([]mixed.Task, []int, error) {
+func (m *Model) compress(t Table) ([]mixedmodel.Task, []int, error) {
 	s := &m.p.Scaling
 	rows := make([][]int, len(t.Tasks()))
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
 	w := m.width()
-	c := mixed.NewCompressor(w)
-	tasks, samples := make([]mixed.Task, len(rows)), make([]int, len(rows))
+	c := mixedmodel.NewCompressor(w)
+	tasks, samples := make([]mixedmodel.Task, len(rows)), make([]int, len(rows))
 	z := make([]float64, s.Width())
 	for k, list := range rows {
 		for _, i := range list {

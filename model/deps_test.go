@@ -15,7 +15,7 @@ func TestDependencies(t *testing.T) {
 	}
 	const own = "github.com/difalt/difalt/"
 	allowed := []string{
-		own + "model", own + "dataset/schema", own + "kernel", own + "internal/npz", own + "internal/mixed", own + "internal/atomicfile", own + "internal/text", own + "cgo",
+		own + "model", own + "dataset/schema", own + "kernel", own + "internal/npz", own + "internal/mixedmodel", own + "internal/atomicfile", own + "internal/text", own + "cgo",
 		"gonum.org/v1/gonum/", "gonum.org/v1/netlib/", "github.com/klauspost/cpuid", "golang.org/x/sys/",
 	}
 	found := 0

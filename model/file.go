@@ -9,7 +9,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/mat"
 )
@@ -91,7 +91,7 @@ func (m *Model) Write(to io.Writer) error {
 	p, prior := &m.p, &m.p.Prior
 	text, err := json.Marshal(header{
 		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method, Noise: prior.Noise,
-		Known: prior.Known, Scale: prior.Unlike.Scale, Freedom: prior.Unlike.Freedom,
+		Known: prior.Freedom, Scale: prior.NoisePrior.Scale, Freedom: prior.NoisePrior.Freedom,
 		Target: p.Scaling.Target, Unit: p.Scaling.TargetScale, Constant: p.Scaling.Constant,
 		Intercept: prior.Intercept, Spread: prior.Spread, Mean: prior.MeanVariance,
 		TaskColumn: p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema),
@@ -112,13 +112,13 @@ func (m *Model) Write(to io.Writer) error {
 			}
 		})
 	}
-	out.Float64s("mean_covariance", []int{w, w}, prior.Cover)
-	if prior.Doubt != nil {
-		n, _ := prior.Doubt.Dims()
+	out.Float64s("mean_covariance", []int{w, w}, prior.MeanCovariance)
+	if prior.Uncertainty != nil {
+		n, _ := prior.Uncertainty.Dims()
 		out.Floats("doubt", []int{n, n}, false, func(put func(float64)) {
 			for i := range n {
 				for j := range n {
-					put(prior.Doubt.At(i, j))
+					put(prior.Uncertainty.At(i, j))
 				}
 			}
 		})
@@ -234,7 +234,7 @@ func read(r *npz.Reader) (*Model, error) {
 	}
 	p.Mean, p.Theta = in.floats("mean", d), in.floats("theta", t, d)
 	p.NodeOf, p.Samples = in.ints("node", t), in.ints("samples", t)
-	prior := &mixed.Prior{W: w, Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean}
+	prior := &mixedmodel.Prior{W: w, Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean}
 	if h.Rank > 0 {
 		rows := in.floats("loadings", w, h.Rank)
 		prior.Loadings = make([]float64, len(rows))
@@ -245,14 +245,14 @@ func read(r *npz.Reader) (*Model, error) {
 	if r.Has("noise") {
 		p.Noise, p.Freedom = in.floats("noise", t), in.floats("noise_freedom", t)
 	}
-	unlike := mixed.Noise{Scale: h.Scale, Freedom: h.Freedom}
-	p.Prior = mixed.Posterior{Prior: prior, Noise: h.Noise, Known: h.Known, Unlike: unlike, Cover: in.floats("mean_covariance", w, w)}
+	unlike := mixedmodel.NoisePrior{Scale: h.Scale, Freedom: h.Freedom}
+	p.Prior = mixedmodel.Posterior{Prior: prior, Noise: h.Noise, Freedom: h.Known, NoisePrior: unlike, MeanCovariance: in.floats("mean_covariance", w, w)}
 	if n := w*h.Rank + 2; r.Has("doubt") {
 		if doubt := in.floats("doubt", n, n); doubt != nil {
-			p.Prior.Doubt = mat.NewSymDense(n, nil)
+			p.Prior.Uncertainty = mat.NewSymDense(n, nil)
 			for i := range n {
 				for j := i; j < n; j++ {
-					p.Prior.Doubt.SetSym(i, j, doubt[i*n+j])
+					p.Prior.Uncertainty.SetSym(i, j, doubt[i*n+j])
 				}
 			}
 		}

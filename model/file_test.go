@@ -132,7 +132,7 @@ func TestNewErrors(t *testing.T) {
 		"no prior":                              func(p *Parameters) { p.Prior.Prior = nil },
 		"5 coefficients for 4 features":         func(p *Parameters) { p.Scaling.Constant = false },
 		`array "theta" has 74 entries: want 75`: func(p *Parameters) { p.Theta = p.Theta[1:] },
-		`array "doubt" is of order 11: want 12`: func(p *Parameters) { p.Prior.Doubt = mat.NewSymDense(11, nil) },
+		`array "doubt" is of order 11: want 12`: func(p *Parameters) { p.Prior.Uncertainty = mat.NewSymDense(11, nil) },
 		"the unit of the target is 0":           func(p *Parameters) { p.Scaling.TargetScale = 0 },
 		`array "mean" has 4 entries: want 5`:    func(p *Parameters) { p.Mean = p.Mean[1:] },
 		`array "fill" has 4 entries: want 2`:    func(p *Parameters) { p.Schema.Columns = p.Schema.Columns[:2] },

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/dataset/schema"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -27,7 +27,7 @@ type Parameters struct {
 	Directions []float64
 	// Prior says what tasks have in common, and how much they differ: what is known about a
 	// task without rows.
-	Prior   mixed.Posterior
+	Prior   mixedmodel.Posterior
 	Mean    []float64 // d coefficients that all tasks share
 	Nodes   []string  // names
 	Tasks   []string  // names
@@ -108,14 +108,14 @@ func (m *Model) check() error {
 		{"mean", len(p.Mean), d}, {"node", len(p.NodeOf), t}, {"samples", len(p.Samples), t}, {"theta", len(p.Theta), t * d},
 		{"covariance", len(p.Covariance), covariances}, {"noise", len(p.Noise), noises}, {"noise_freedom", len(p.Freedom), noises},
 		{"loadings", len(p.Prior.Loadings), w * r},
-		{"mean_covariance", len(p.Prior.Cover), w * w},
+		{"mean_covariance", len(p.Prior.MeanCovariance), w * w},
 	} {
 		if c.got != c.want {
 			return fmt.Errorf("array %q has %d entries: want %d", c.what, c.got, c.want)
 		}
 	}
-	if p.Prior.Doubt != nil {
-		if n, _ := p.Prior.Doubt.Dims(); n != w*r+2 {
+	if p.Prior.Uncertainty != nil {
+		if n, _ := p.Prior.Uncertainty.Dims(); n != w*r+2 {
 			return fmt.Errorf("array %q is of order %d: want %d", "doubt", n, w*r+2)
 		}
 	}
@@ -131,7 +131,7 @@ func (m *Model) check() error {
 	}
 	prior := &p.Prior
 	for _, v := range slices.Concat(p.Noise, p.Freedom, []float64{prior.Intercept, prior.Spread, prior.MeanVariance,
-		prior.Noise, prior.Known, prior.Unlike.Scale, prior.Unlike.Freedom}) {
+		prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom}) {
 		if !(v >= 0) {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
@@ -152,11 +152,11 @@ func (m *Model) complete() {
 	p.S = p.Covariance()
 	m.noise = make([]float64, len(m.p.Tasks))
 	for t := range m.noise {
-		v, freedom := p.Noise, p.Known
+		v, freedom := p.Noise, p.Freedom
 		if m.p.Noise != nil {
 			v, freedom = m.p.Noise[t], m.p.Freedom[t]
 		}
-		m.noise[t] = math.Sqrt(v) * mixed.Interval95(freedom) * m.p.Scaling.TargetScale
+		m.noise[t] = math.Sqrt(v) * mixedmodel.Interval95(freedom) * m.p.Scaling.TargetScale
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // expected value, in the unit of the target: the usual one where tasks differ by it.
 func (m *Model) Noise() float64 {
 	v := m.p.Prior.Noise
-	if u := m.p.Prior.Unlike; u.Freedom > 0 {
+	if u := m.p.Prior.NoisePrior; u.Freedom > 0 {
 		v = u.Scale
 	}
 	return math.Sqrt(v) * m.p.Scaling.TargetScale

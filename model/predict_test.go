@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -115,7 +115,7 @@ func TestPredictConcurrently(t *testing.T) {
 // algebra: given all rows, with what the model knows as the prior.
 func TestAdaptIsThePosterior(t *testing.T) {
 	p := testParameters(t)
-	p.Prior.Doubt = nil
+	p.Prior.Uncertainty = nil
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAdaptIsThePosterior(t *testing.T) {
 		prior := mat.NewDense(5, 5, nil)
 		l := mat.NewDense(2, 5, p.Prior.Loadings)
 		prior.Mul(l.T(), l)
-		prior.Add(prior, mat.NewDense(5, 5, p.Prior.Cover))
+		prior.Add(prior, mat.NewDense(5, 5, p.Prior.MeanCovariance))
 		for j := range 4 {
 			prior.Set(j, j, prior.At(j, j)+p.Prior.Spread)
 		}
@@ -206,7 +206,7 @@ func TestModelWithoutTasks(t *testing.T) {
 func TestAdaptEstimatesTheNoise(t *testing.T) {
 	p := testParameters(t)
 	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
-	p.Prior.Unlike = mixed.Noise{Scale: 0.1, Freedom: 6}
+	p.Prior.NoisePrior = mixedmodel.NoisePrior{Scale: 0.1, Freedom: 6}
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset/schema"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,15 +63,15 @@ func testParameters(t testing.TB) Parameters {
 		Method: "dif", Schema: schema.Schema{Columns: []string{"f0", "f1", "f2", "f3"}}, TaskColumn: "site", TargetColumn: "score",
 		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, TargetScale: 4, Constant: true},
 		Mean:    normal(d),
-		Prior: mixed.Posterior{
-			Prior: &mixed.Prior{W: d, Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, MeanVariance: 2},
-			Cover: mat.DenseCopyOf(covariance(d)).RawMatrix().Data, Noise: 0.3, Doubt: mat.NewSymDense(d*rank+2, nil),
+		Prior: mixedmodel.Posterior{
+			Prior:          &mixedmodel.Prior{W: d, Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, MeanVariance: 2},
+			MeanCovariance: mat.DenseCopyOf(covariance(d)).RawMatrix().Data, Noise: 0.3, Uncertainty: mat.NewSymDense(d*rank+2, nil),
 		},
 	}
 	doubt := covariance(d*rank + 2)
 	for i := range d*rank + 2 {
 		for j := i; j < d*rank+2; j++ {
-			p.Prior.Doubt.SetSym(i, j, doubt.At(i, j))
+			p.Prior.Uncertainty.SetSym(i, j, doubt.At(i, j))
 		}
 	}
 	for g := range nodes {

@@ -13,7 +13,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -162,7 +162,7 @@ func ownError(m *model.Model, held *dataset.Table) (float64, error) {
 
 // whole fits the member of a trial to all rows, and returns the coefficients of every node and task.
 func (f *folds) whole(ctx context.Context, t *trial) ([][][]float64, error) {
-	m, priors, parts := t.member, []*mixed.Prior{nil}, []part{f.all}
+	m, priors, parts := t.member, []*mixedmodel.Prior{nil}, []part{f.all}
 	var u *kernel.Basis
 	if m.rank > 0 {
 		found, err := f.find(ctx, t.found, parts, nil)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
@@ -43,7 +43,7 @@ func cut(t *testing.T, s shape) (*folds, *dataset.Table) {
 		t.Fatal(err)
 	}
 	scaling := model.Scaling{Fill: zeros, Center: zeros, Scale: ones, TargetScale: 1, Constant: true}
-	f, err := newFolds(net, tab, &model.Parameters{Scaling: scaling, Prior: mixed.Posterior{Prior: &mixed.Prior{W: s.features + 1}}}, 1)
+	f, err := newFolds(net, tab, &model.Parameters{Scaling: scaling, Prior: mixedmodel.Posterior{Prior: &mixedmodel.Prior{W: s.features + 1}}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func cut(t *testing.T, s shape) (*folds, *dataset.Table) {
 }
 
 // dense returns the mean squared error on a fold by the joint normal distribution of all rows.
-func dense(tab *dataset.Table, fold []int, k int, p *mixed.Prior) float64 {
+func dense(tab *dataset.Table, fold []int, k int, p *mixedmodel.Prior) float64 {
 	var rows []int
 	for i := range tab.Rows() {
 		if fold[i] != k {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -25,7 +25,7 @@ const starts = 3
 func (f *folds) find(ctx context.Context, m member, parts []part, start []*kernel.Basis) ([]*kernel.Basis, error) {
 	plain := m
 	plain.rank, plain.low = 0, none
-	priors := make([]*mixed.Prior, len(parts))
+	priors := make([]*mixedmodel.Prior, len(parts))
 	for k := range parts {
 		priors[k] = plain.prior(f.w, nil)
 	}
@@ -57,16 +57,16 @@ func (f *folds) problem(ctx context.Context, own *fitted) (*difalt.Problem, erro
 	for g, tasks := range own.white {
 		samples := make([]int, len(tasks))
 		for i := range tasks {
-			samples[i] = len(tasks[i].U)
+			samples[i] = len(tasks[i].Y)
 		}
 		b, gram := kernel.NewBuilder(w, samples, kernel.Float64), mat.NewSymDense(w, nil)
 		for i, k := range tasks {
-			for r, u := range k.U {
-				row := k.K[r*w:][:w]
+			for r, u := range k.Y {
+				row := k.Z[r*w:][:w]
 				b.SetRow(i, r, row, u-floats.Dot(row, own.mean))
 				gram.SymRankOne(gram, 1, mat.NewVecDense(w, row))
 			}
-			z[g][len(z[g])-1] += float64(len(k.U))
+			z[g][len(z[g])-1] += float64(len(k.Y))
 		}
 		pack(z[g][:w*(w+1)/2], gram.RawSymmetric().Data, w)
 		p.Nodes = append(p.Nodes, b.Tasks())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/mixed"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/blas"
@@ -34,8 +34,8 @@ func variance(k int) float64 {
 }
 
 // prior returns the prior that a member stands for, with the basis of its directions.
-func (m member) prior(w int, u *kernel.Basis) *mixed.Prior {
-	p := &mixed.Prior{W: w, Rank: m.rank, Loadings: make([]float64, m.rank*w),
+func (m member) prior(w int, u *kernel.Basis) *mixedmodel.Prior {
+	p := &mixedmodel.Prior{W: w, Rank: m.rank, Loadings: make([]float64, m.rank*w),
 		Intercept: variance(m.intercept), Spread: variance(m.spread), MeanVariance: variance(m.shared)}
 	for a := range m.rank {
 		floats.AddScaled(p.Column(a), math.Sqrt(variance(m.low)), u.Col(a))
@@ -44,7 +44,7 @@ func (m member) prior(w int, u *kernel.Basis) *mixed.Prior {
 }
 
 // A part of a table is rows to train on, and others to judge by, both of every node and task.
-type part struct{ train, held [][]mixed.Task }
+type part struct{ train, held [][]mixedmodel.Task }
 
 // A folds is a table cut for cross-validation: parts of it, and all of it. All nodes of the network
 // live here, and send one another sums as fit does.
@@ -72,10 +72,10 @@ func newFolds(net *consensus.Network, t *dataset.Table, p *model.Parameters, see
 	for i := range t.Rows() {
 		of[t.Task(i)] = append(of[t.Task(i)], i)
 	}
-	take := func(use func(fold int) bool) (out [][]mixed.Task) {
-		c := mixed.NewCompressor(f.w)
+	take := func(use func(fold int) bool) (out [][]mixedmodel.Task) {
+		c := mixedmodel.NewCompressor(f.w)
 		for _, tasks := range layout {
-			var own []mixed.Task
+			var own []mixedmodel.Task
 			for _, k := range tasks {
 				for _, i := range of[k] {
 					if use(fold[i]) {
@@ -133,16 +133,16 @@ func (f *folds) zeros(n int) [][]float64 {
 
 // A fitted is a member fitted to a part: everything that predicts.
 type fitted struct {
-	prior *mixed.Prior
+	prior *mixedmodel.Prior
 	s     []float64 // covariance of deviations
 	mean  []float64
-	white [][]mixed.White
+	white [][]mixedmodel.Whitened
 	// freedom is how many coefficients the deviations of all tasks amount to.
 	freedom float64
 }
 
 // fit fits members to parts: the k-th of priors to the k-th of parts. All of them share one sum over the nodes.
-func (f *folds) fit(ctx context.Context, priors []*mixed.Prior, parts []part) ([]*fitted, error) {
+func (f *folds) fit(ctx context.Context, priors []*mixedmodel.Prior, parts []part) ([]*fitted, error) {
 	w := f.w
 	each := w*w + w + 1 // Z'V^-1 Z, of which the triangle is sent, Z'V^-1 y, and the freedom
 	size := w*(w+1)/2 + w + 1
@@ -150,7 +150,7 @@ func (f *folds) fit(ctx context.Context, priors []*mixed.Prior, parts []part) ([
 	for k, p := range parts {
 		own := &fitted{prior: priors[k], s: priors[k].Covariance()}
 		for g, tasks := range p.train {
-			buf, white := make([]float64, each), make([]mixed.White, len(tasks))
+			buf, white := make([]float64, each), make([]mixedmodel.Whitened, len(tasks))
 			for i := range tasks {
 				white[i], _ = tasks[i].Whiten(own.s, w) // positive definite: there is nothing but rounding to fail
 				own.add(buf, &white[i], w)
@@ -171,19 +171,19 @@ func (f *folds) fit(ctx context.Context, priors []*mixed.Prior, parts []part) ([
 }
 
 // add adds the sums of one task.
-func (own *fitted) add(buf []float64, k *mixed.White, w int) {
-	m := len(k.U)
+func (own *fitted) add(buf []float64, k *mixedmodel.Whitened, w int) {
+	m := len(k.Y)
 	if m == 0 {
 		return
 	}
-	rows := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K}
+	rows := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z}
 	gram := blas64.General{Rows: w, Cols: w, Stride: w, Data: buf[:w*w]}
 	blas64.Gemm(blas.Trans, blas.NoTrans, 1, rows, rows, 1, gram)
-	blas64.Gemv(blas.Trans, 1, rows, vector(k.U), 1, vector(buf[w*w:][:w]))
-	ks := mixed.Square(make([]float64, m*w), w)
+	blas64.Gemv(blas.Trans, 1, rows, vector(k.Y), 1, vector(buf[w*w:][:w]))
+	ks := mixedmodel.Square(make([]float64, m*w), w)
 	ks.Rows = m
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, rows, mixed.Square(own.s, w), 0, ks)
-	buf[w*w+w] += floats.Dot(ks.Data, k.K) // tr(I - V^-1)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, rows, mixedmodel.Square(own.s, w), 0, ks)
+	buf[w*w+w] += floats.Dot(ks.Data, k.Z) // tr(I - V^-1)
 }
 
 func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
@@ -215,9 +215,9 @@ func (own *fitted) solve(sum []float64, w int) {
 
 // theta returns the coefficients of a task.
 func (own *fitted) theta(g, i int) []float64 {
-	pull := own.white[g][i].Pull(own.mean)
+	pull := own.white[g][i].Gradient(own.mean)
 	theta := append([]float64(nil), own.mean...)
-	blas64.Gemv(blas.NoTrans, 1, mixed.Square(own.s, len(theta)), vector(pull), 1, vector(theta))
+	blas64.Gemv(blas.NoTrans, 1, mixedmodel.Square(own.s, len(theta)), vector(pull), 1, vector(theta))
 	return theta
 }
 
@@ -225,7 +225,7 @@ func (own *fitted) theta(g, i int) []float64 {
 // in units of what the target was scaled to, and the freedom of each, the mean over the folds.
 func (f *folds) errors(ctx context.Context, members []member, bases func(member, int) *kernel.Basis) (square [][]float64, freedom []float64, err error) {
 	n := len(members) * foldCount
-	priors, parts := make([]*mixed.Prior, n), make([]part, n)
+	priors, parts := make([]*mixedmodel.Prior, n), make([]part, n)
 	for j := range priors {
 		m, k := members[j/foldCount], j%foldCount
 		priors[j], parts[j] = m.prior(f.w, bases(m, k)), f.parts[k]

@@ -1,6 +1,6 @@
-// Package mixed has the arithmetic of one task in a linear mixed model, for those who fit
+// Package mixedmodel has the arithmetic of one task in a linear mixed model, for those who fit
 // such models and for those who add tasks to them.
-package mixed
+package mixedmodel
 
 import (
 	"gonum.org/v1/gonum/blas/blas64"

@@ -1,4 +1,4 @@
-package mixed
+package mixedmodel
 
 import (
 	"math"
@@ -10,19 +10,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A White is a task seen through V^-1/2, V = I + Z S Z' with the covariance S of the deviations.
-type White struct {
-	K, U   []float64 // m x w, m
+// A Whitened is a task seen through V^-1/2, V = I + Z S Z' with the covariance S of the deviations.
+type Whitened struct {
+	Z, Y   []float64 // V^-1/2 Z, m x w, and V^-1/2 y, m
 	LogDet float64   // of V
 }
 
 // Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
-func (t *Task) Whiten(s []float64, w int) (White, bool) {
+func (t *Task) Whiten(s []float64, w int) (Whitened, bool) {
 	m := len(t.Y)
 	if m == 0 {
-		return White{}, true
+		return Whitened{}, true
 	}
-	k := White{K: append([]float64(nil), t.Z...), U: append([]float64(nil), t.Y...)}
+	k := Whitened{Z: append([]float64(nil), t.Z...), Y: append([]float64(nil), t.Y...)}
 	z := blas64.General{Rows: m, Cols: w, Stride: w, Data: t.Z}
 	zs := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
 	v := make([]float64, m*m)
@@ -33,63 +33,63 @@ func (t *Task) Whiten(s []float64, w int) (White, bool) {
 	}
 	r, ok := lapack64.Potrf(blas64.Symmetric{N: m, Stride: m, Data: v, Uplo: blas.Upper})
 	if !ok {
-		return White{}, false
+		return Whitened{}, false
 	}
 	for i := range m {
 		k.LogDet += 2 * math.Log(v[i*m+i])
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K})
-	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: 1, Stride: 1, Data: k.U})
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z})
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: 1, Stride: 1, Data: k.Y})
 	return k, true
 }
 
-// Pull returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
-func (k *White) Pull(mean []float64) []float64 {
+// Gradient returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
+func (k *Whitened) Gradient(mean []float64) []float64 {
 	w := len(mean)
 	g := make([]float64, w)
-	for i, u := range k.U {
-		row := k.K[i*w:][:w]
+	for i, u := range k.Y {
+		row := k.Z[i*w:][:w]
 		floats.AddScaled(g, u-floats.Dot(row, mean), row)
 	}
 	return g
 }
 
 // Gram returns Z'V^-1 Z.
-func (k *White) Gram(w int) []float64 {
+func (k *Whitened) Gram(w int) []float64 {
 	g := make([]float64, w*w)
-	if m := len(k.U); m > 0 {
-		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K}
+	if m := len(k.Y); m > 0 {
+		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z}
 		blas64.Gemm(blas.Trans, blas.NoTrans, 1, km, km, 0, Square(g, w))
 	}
 	return g
 }
 
-// A Posterior says what is known about the coefficients of tasks before their own rows.
+// A Posterior says what the rows of all tasks leave unknown about the coefficients of one, before its own rows count.
 type Posterior struct {
 	*Prior
-	Mean  []float64 // w
-	Cover []float64 // its covariance over noise, w x w; zero for a mean that is known
-	S     []float64 // covariance of deviations over noise, w x w
-	Noise float64   // variance that the others are in units of: that of all tasks, unless they differ
-	Known float64   // degrees of freedom to which it is; 0 if that is not known
-	// Unlike says how tasks differ by their noise; zero if they do not.
-	Unlike Noise
-	// Doubt is the covariance of the loadings, by columns, and of the logarithms of Intercept and
+	Mean           []float64 // of the coefficients, w
+	MeanCovariance []float64 // of that mean, in units of Noise, w x w; zero where the mean is known
+	S              []float64 // covariance of the deviations, in units of Noise, w x w
+	Noise          float64   // variance of the noise: of all tasks, unless they differ
+	Freedom        float64   // degrees of freedom of the estimate of Noise; 0 if these are not known
+	// NoisePrior says how tasks differ by their noise; its Freedom is 0 if they do not.
+	NoisePrior NoisePrior
+	// Uncertainty is the covariance of the loadings, by columns, and of the logarithms of Intercept and
 	// Spread; nil takes them as known.
-	Doubt *mat.SymDense
+	Uncertainty *mat.SymDense
 }
 
-// Of returns the coefficients of a task by its rows, and their covariance unless
+// Coefficients returns the coefficients of a task by its rows, and their covariance unless
 // that is not wanted: that of a linear mixed model with the error of the mean (Henderson 1975), and
-// to first order what Doubt adds to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
+// to first order what Uncertainty adds to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
 // rest is too small by as much again (Prasad and Rao 1990). ok is false if rounding leaves no solution.
-func (p *Posterior) Of(t *Task, covariance bool) (theta, cov []float64, ok bool) {
+func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64, ok bool) {
 	w := p.W
 	k, ok := t.Whiten(p.S, w)
 	if !ok {
 		return nil, nil, false
 	}
-	g := k.Pull(p.Mean)
+	g := k.Gradient(p.Mean)
 	theta = append([]float64(nil), p.Mean...)
 	blas64.Gemv(blas.NoTrans, 1, Square(p.S, w), vector(g), 1, vector(theta))
 	if !covariance {
@@ -102,18 +102,18 @@ func (p *Posterior) Of(t *Task, covariance bool) (theta, cov []float64, ok bool)
 	}
 	cov = make([]float64, w*w)
 	blas64.Gemm(blas.NoTrans, blas.Trans, p.Noise, Square(p.S, w), Square(q, w), 0, Square(cov, w))
-	addQuadratic(cov, q, w, p.Cover, w, p.Noise)
-	if p.Doubt != nil {
-		n, _ := p.Doubt.Dims()
+	addQuadratic(cov, q, w, p.MeanCovariance, w, p.Noise)
+	if p.Uncertainty != nil {
+		n, _ := p.Uncertainty.Dims()
 		j := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
-		dense := mat.DenseCopyOf(p.Doubt)
+		dense := mat.DenseCopyOf(p.Uncertainty)
 		addQuadratic(cov, j.Data, w, dense.RawMatrix().Data, n, 2)
 	}
 	return theta, cov, true
 }
 
-// slopes returns d S g by the entries of Doubt, w x n, for g that stays.
+// slopes returns d S g by the entries of Uncertainty, w x n, for g that stays.
 func (p *Posterior) slopes(g []float64, n int) blas64.General {
 	w := p.W
 	out := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
@@ -147,13 +147,13 @@ func addQuadratic(out, a []float64, rows int, m []float64, n int, factor float64
 func (p *Posterior) ForNew() *Posterior {
 	w := p.W
 	n := *p
-	n.S, n.Cover = append([]float64(nil), p.S...), make([]float64, w*w)
-	floats.Add(n.S, p.Cover)
-	if p.Doubt != nil {
+	n.S, n.MeanCovariance = append([]float64(nil), p.S...), make([]float64, w*w)
+	floats.Add(n.S, p.MeanCovariance)
+	if p.Uncertainty != nil {
 		for a := range p.Rank {
 			for i := range w {
 				for j := range w {
-					n.S[i*w+j] += p.Doubt.At(a*w+i, a*w+j)
+					n.S[i*w+j] += p.Uncertainty.At(a*w+i, a*w+j)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package mixed
+package mixedmodel
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 // The likelihood of a scatter is the integral over all variances, by the trapezoidal rule in their
 // logarithm, and its derivatives are finite differences.
 func TestNoiseLikelihood(t *testing.T) {
-	for _, n := range []Noise{{0.7, 5}, {2, 30}, {0.3, 1}} {
+	for _, n := range []NoisePrior{{0.7, 5}, {2, 30}, {0.3, 1}} {
 		for _, s := range []Scatter{{12, 1.5}, {3, 0.2}, {40, 0.9}} {
 			sum := 0.0
 			const h = 0.01
@@ -25,7 +25,7 @@ func TestNoiseLikelihood(t *testing.T) {
 				sum += h * math.Exp(prior+u-s.Freedom/2*u-s.Freedom*s.Square/(2*v))
 			}
 			at := func(x float64) float64 {
-				v, _, _ := Noise{n.Scale * math.Exp(x), n.Freedom}.Likelihood(s)
+				v, _, _ := NoisePrior{n.Scale * math.Exp(x), n.Freedom}.Likelihood(s)
 				return v
 			}
 			value, slope, curvature := n.Likelihood(s)
@@ -39,8 +39,8 @@ func TestNoiseLikelihood(t *testing.T) {
 			}
 		}
 	}
-	wide, _, _ := Noise{0.7, 1e7}.Likelihood(Scatter{9, 1.1})
-	same, _, _ := Noise{0.7, 0}.Likelihood(Scatter{9, 1.1})
+	wide, _, _ := NoisePrior{0.7, 1e7}.Likelihood(Scatter{9, 1.1})
+	same, _, _ := NoisePrior{0.7, 0}.Likelihood(Scatter{9, 1.1})
 	if math.Abs(wide-same) > 1e-3 {
 		t.Errorf("with many degrees of freedom %v, with infinitely many %v", wide, same)
 	}
@@ -90,7 +90,7 @@ func TestScatterIsTheSlope(t *testing.T) {
 		}
 		for _, v := range []float64{0.5, 1, 2, 4, 8} {
 			// In units of v, S and y are S / v and y / sqrt v: the task weighed by 1 / v.
-			weighed := task.Weigh(1 / v)
+			weighed := task.Weighted(1 / v)
 			k, ok := weighed.Whiten(s, w)
 			if !ok {
 				t.Fatal("no V")

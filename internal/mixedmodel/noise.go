@@ -1,4 +1,4 @@
-package mixed
+package mixedmodel
 
 import (
 	"math"
@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Noise says how the variance v of the noise differs between tasks,
+// A NoisePrior says how the variance v of the noise differs between tasks,
 //
 //	Scale / v ~ chi^2(Freedom) / Freedom,
 //
 // as in Smyth (2004). A Freedom of 0 stands for infinitely many: v is Scale for all.
-type Noise struct{ Scale, Freedom float64 }
+type NoisePrior struct{ Scale, Freedom float64 }
 
 // A Scatter is what the rows of a task say about the variance v of its noise: as much as
 // Freedom independent residuals of mean square Square would. Its likelihood is
@@ -24,7 +24,7 @@ type Scatter struct{ Freedom, Square float64 }
 
 // Posterior returns the variance of the noise of a task by its scatter, 1 over the mean of 1/v, and to how
 // many degrees of freedom it is known.
-func (n Noise) Posterior(s Scatter) (variance, freedom float64) {
+func (n NoisePrior) Posterior(s Scatter) (variance, freedom float64) {
 	if n.Freedom == 0 {
 		return n.Scale, math.Inf(1)
 	}
@@ -46,7 +46,7 @@ func Interval95(freedom float64) float64 {
 
 // Likelihood returns the logarithm of that of a scatter, v integrated out, with its
 // first and second derivatives by the logarithm of Scale.
-func (n Noise) Likelihood(s Scatter) (value, slope, curvature float64) {
+func (n NoisePrior) Likelihood(s Scatter) (value, slope, curvature float64) {
 	d, dq := s.Freedom, s.Freedom*s.Square
 	if n.Freedom == 0 {
 		value = -d/2*math.Log(n.Scale) - dq/(2*n.Scale)
@@ -60,8 +60,8 @@ func (n Noise) Likelihood(s Scatter) (value, slope, curvature float64) {
 	return value, f/2 - (f+d)/2*prior/both, -(f + d) / 2 * prior * dq / (both * both)
 }
 
-// Weigh returns the task with its rows weighed.
-func (t *Task) Weigh(weight float64) Task {
+// Weighted returns the task with its rows weighed.
+func (t *Task) Weighted(weight float64) Task {
 	out := Task{Z: append([]float64(nil), t.Z...), Y: append([]float64(nil), t.Y...), Rest: t.Rest * weight, Rows: t.Rows}
 	floats.Scale(math.Sqrt(weight), out.Z)
 	floats.Scale(math.Sqrt(weight), out.Y)
@@ -76,11 +76,11 @@ func (t *Task) Weigh(weight float64) Task {
 //
 // the square e'e / tr H is that of Henderson's residuals by their degrees of freedom, where the first is
 // zero, and the Freedom gives the second.
-func (t *Task) Scatter(k *White, mean, s []float64) Scatter {
+func (t *Task) Scatter(k *Whitened, mean, s []float64) Scatter {
 	m, w := len(t.Y), len(mean)
 	rest := float64(t.Rows - m)
 	trace, squares := rest, rest
-	g := k.Pull(mean)
+	g := k.Gradient(mean)
 	deviation := make([]float64, w)
 	square := t.Rest
 	if m > 0 {
@@ -91,7 +91,7 @@ func (t *Task) Scatter(k *White, mean, s []float64) Scatter {
 			square += e * e
 		}
 		// I - K S K' has the eigenvalues of V^-1.
-		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.K}
+		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z}
 		ks := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
 		h := Square(make([]float64, m*m), m)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, km, Square(s, w), 0, ks)
@@ -111,22 +111,22 @@ func (t *Task) Scatter(k *White, mean, s []float64) Scatter {
 // noiseRounds is how often the variance of the noise of a task and its coefficients follow one another.
 const noiseRounds = 20
 
-// Settle returns the task weighed by its own noise, the variance of that, and to how many degrees of freedom
+// EstimateNoise returns the task weighed by its own noise, the variance of that, and to how many degrees of freedom
 // it is known (0 if that is not known); ok is false if rounding leaves no solution.
-func (p *Posterior) Settle(t *Task) (weighed Task, variance, freedom float64, ok bool) {
-	if p.Unlike.Freedom == 0 {
-		return *t, p.Noise, p.Known, true
+func (p *Posterior) EstimateNoise(t *Task) (weighed Task, variance, freedom float64, ok bool) {
+	if p.NoisePrior.Freedom == 0 {
+		return *t, p.Noise, p.Freedom, true
 	}
-	weight := p.Noise / p.Unlike.Scale
+	weight := p.Noise / p.NoisePrior.Scale
 	for range noiseRounds {
-		weighed = t.Weigh(weight)
+		weighed = t.Weighted(weight)
 		k, ok := weighed.Whiten(p.S, p.W)
 		if !ok {
 			return weighed, 0, 0, false
 		}
 		s := weighed.Scatter(&k, p.Mean, p.S)
 		s.Square /= weight
-		variance, freedom = p.Unlike.Posterior(s)
+		variance, freedom = p.NoisePrior.Posterior(s)
 		last := weight
 		weight = p.Noise / variance
 		if math.Abs(math.Log(weight/last)) < 1e-3 {
