@@ -86,7 +86,7 @@ test-arm64: ## build for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
-	@./scripts/have.sh netns $(GO) run ./engine/grpc/faults -runs 1 -lanes 4 -short
+	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./engine/grpc/faults -v -lanes 4
 
 test-deploy: ## the files in deploy, by the types and loaders of those who read them, and their commands
 	@./scripts/have.sh shellcheck shellcheck deploy/slurm/difalt.sbatch
@@ -103,7 +103,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
 faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs root, ip, nft and tc
-	$(GO) run ./engine/grpc/faults -runs $(RUNS)
+	$(GO) test -count=1 -timeout 0 -tags faults ./engine/grpc/faults -v -runs $(RUNS)
 
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench

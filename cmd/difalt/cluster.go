@@ -2,9 +2,6 @@ package main
 
 import (
 	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	engine "github.com/difalt/difalt/engine/grpc"
-	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,9 +22,6 @@ of its own. docs/network.md goes through it in five minutes.`
 
 const clusterExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c=host-c:7001 --graph ring --out keys
   difalt cluster check --cluster keys/cluster.json --key keys/a.key     (on a; the same on b and c)`
-
-// clusterFile is the name of the file that cluster new writes.
-const clusterFile = "cluster.json"
 
 func newClusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -78,7 +72,7 @@ func (f *clusterFlags) run(stdout io.Writer) error {
 	if err != nil {
 		return usagef("--graph: %w", err)
 	}
-	c, keys, err := newCluster(names, addresses, graph, f.weights)
+	c, keys, err := cluster.New(names, addresses, graph, f.weights)
 	if err != nil {
 		return usagef("--nodes, --graph and --weights: %w", err)
 	}
@@ -96,12 +90,12 @@ func (f *clusterFlags) run(stdout io.Writer) error {
 			return fmt.Errorf("--authority: %s: %w", f.authority, err)
 		}
 	}
-	if err := writeCluster(f.folder, c, keys); err != nil {
-		return err
+	if err := cluster.Write(f.folder, c, keys); err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
-	fmt.Fprintf(stdout, "%s: %d nodes, %d edges, run %s, epoch %d\n", filepath.Join(f.folder, clusterFile), len(c.Nodes), graph.Edges(), c.Run, c.Epoch)
+	fmt.Fprintf(stdout, "%s: %d nodes, %d edges, run %s, epoch %d\n", filepath.Join(f.folder, cluster.File), len(c.Nodes), graph.Edges(), c.Run, c.Epoch)
 	for _, name := range names {
-		fmt.Fprintf(stdout, "%s: for %s only\n", filepath.Join(f.folder, name+".key"), name)
+		fmt.Fprintf(stdout, "%s: for %s only\n", filepath.Join(f.folder, cluster.KeyFile(name)), name)
 	}
 	return nil
 }
@@ -134,68 +128,6 @@ func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
 	return names, addresses, nil
 }
 
-// newCluster returns a cluster with new keys.
-func newCluster(names, addresses []string, graph *topology.Graph, rule string) (*engine.Cluster, [][]byte, error) {
-	run := make([]byte, 8)
-	_, _ = rand.Read(run) // never fails
-	c := &engine.Cluster{Version: 1, Run: hex.EncodeToString(run), Epoch: 1, Rule: rule}
-	var keys [][]byte
-	for i, name := range names {
-		key, text, err := engine.NewKey()
-		if err != nil {
-			return nil, nil, err
-		}
-		keys = append(keys, text)
-		c.Nodes = append(c.Nodes, engine.NodeEntry{Name: name, Address: addresses[i], Pins: []engine.Pin{engine.PinOf(key.Public().(ed25519.PublicKey))}})
-		for _, j := range graph.Neighbors(i) {
-			if j > i {
-				c.Edges = append(c.Edges, [2]int{i, j})
-			}
-		}
-	}
-	return c, keys, c.Check()
-}
-
-// writeCluster writes cluster.json and the keys, none of which may exist: all of them, or none.
-func writeCluster(folder string, c *engine.Cluster, keys [][]byte) (err error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	path := filepath.Join(folder, clusterFile)
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("--out: %s exists: nodes that have it would not talk to those of another", path)
-	}
-	for i, key := range keys {
-		path := filepath.Join(folder, c.Nodes[i].Name+".key")
-		if err := writeKey(path, key); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		defer func() {
-			if err != nil {
-				os.Remove(path)
-			}
-		}()
-	}
-	text, err := c.Text()
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, text)
-}
-
-// writeKey writes a key file for its owner only, which must not exist.
-func writeKey(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path) // not a key
-	}
-	return err
-}
-
 func newClusterKeyCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
@@ -207,14 +139,14 @@ one. Nodes that run keep the cluster.json with which they started.`,
 			if out == "" {
 				return usagef("--out is missing: need a file")
 			}
-			key, text, err := engine.NewKey()
+			key, text, err := cluster.NewKey()
 			if err != nil {
 				return err
 			}
-			if err := writeKey(out, text); err != nil {
+			if err := cluster.WriteKey(out, text); err != nil {
 				return fmt.Errorf("--out: %w", err)
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), engine.PinOf(key.Public().(ed25519.PublicKey)))
+			fmt.Fprintln(cmd.OutOrStdout(), cluster.PinOf(key.Public().(ed25519.PublicKey)))
 			return nil
 		},
 	}

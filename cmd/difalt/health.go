@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine/grpc"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -31,15 +31,15 @@ its neighbours: for health checks of containers. The exit code is 0 if so, and 1
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			at := cmp.Or(address, c.Nodes[id.Node()].Address)
-			err = engine.Ready(ctx, c, id, at)
+			at := cmp.Or(address, c.Nodes[id.Node].Address)
+			err = grpc.Ready(ctx, c, id, at)
 			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return fmt.Errorf("%s: no answer for %v", at, timeout)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", c.Nodes[id.Node()].Name)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", c.Nodes[id.Node].Name)
 			return nil
 		},
 	}

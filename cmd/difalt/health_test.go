@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 // TestHealth: a node is ready when all its neighbours are there, and not before; who
@@ -19,7 +21,7 @@ import (
 func TestHealth(t *testing.T) {
 	f, other := federate(t, "path", nil), federate(t, "path", nil)
 	ask := func(f *federation, node, at int) (string, int) {
-		out, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(clusterFile), "--key", f.path(nodeNames[node]+".key"), "--address", other.listen[at])
+		out, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(cluster.File), "--key", f.path(nodeNames[node]+".key"), "--address", other.listen[at])
 		return out + errs, code
 	}
 	if text, code := ask(other, 0, 0); code != exitFailure {
@@ -47,7 +49,7 @@ func TestHealth(t *testing.T) {
 	}
 	defer l.Close()
 	silent := l.Addr().String()
-	if _, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--address", silent, "--timeout", "300ms"); code != exitFailure || !strings.Contains(errs, silent+": no answer for 300ms") {
+	if _, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--address", silent, "--timeout", "300ms"); code != exitFailure || !strings.Contains(errs, silent+": no answer for 300ms") {
 		t.Errorf("no answer: %d: %s", code, errs)
 	}
 	if text, code := ask(f, 0, 0); code != exitFailure {
@@ -94,9 +96,9 @@ func TestLentKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := os.ReadFile(f.path(clusterFile))
+	list, err := os.ReadFile(f.path(cluster.File))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, clusterFile), list, 0o644)
+		err = os.WriteFile(filepath.Join(folder, cluster.File), list, 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +119,7 @@ func TestLentKey(t *testing.T) {
 		if err := os.Chmod(path, x.mode); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(program, "cluster", "health", "--cluster", filepath.Join(folder, clusterFile), "--key", path, "--timeout", "100ms")
+		cmd := exec.Command(program, "cluster", "health", "--cluster", filepath.Join(folder, cluster.File), "--key", path, "--timeout", "100ms")
 		cmd.Env = append(os.Environ(), asCommand+"=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 		var errs bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/fit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -191,7 +191,7 @@ func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node(), stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.log)}
+	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.log)}
 	r.start = func(o engine.Options) (*member, error) { return f.member.start(cluster, o) }
 	return r.run(ctx)
 }

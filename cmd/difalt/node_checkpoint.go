@@ -14,7 +14,8 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/checkpoint"
 	"github.com/spf13/pflag"
@@ -70,7 +71,7 @@ var dataFlags = []string{
 
 // open opens the checkpoints of a node. They are of the same options, data, nodes and
 // edges, or refused; keys, addresses, the run and the epoch may change.
-func (k *keeper) open(f *nodeFlags, c *engine.Cluster, node int, options []consensus.Term) error {
+func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, options []consensus.Term) error {
 	w, err := c.Weights()
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
@@ -126,7 +126,7 @@ func (p *process) said(t *testing.T, text string) {
 // A federation is a cluster of three nodes on loopback with a table each.
 type federation struct {
 	folder  string
-	cluster *engine.Cluster
+	cluster *cluster.Cluster
 	listen  []string // where the nodes listen; others may dial another address
 }
 
@@ -155,9 +155,9 @@ func federate(t *testing.T, graph string, through func(address string) string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, keys, err := newCluster(nodeNames, addresses, g, "metropolis")
+	c, keys, err := cluster.New(nodeNames, addresses, g, "metropolis")
 	if err == nil {
-		err = writeCluster(f.folder, c, keys)
+		err = cluster.Write(f.folder, c, keys)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func (f *federation) path(name string) string { return filepath.Join(f.folder, n
 // arguments are the command line of a node.
 func (f *federation) arguments(node int, more ...string) []string {
 	name := nodeNames[node]
-	args := append([]string{"node", "--cluster", f.path(clusterFile), "--key", f.path(name + ".key"), "--listen", f.listen[node],
+	args := append([]string{"node", "--cluster", f.path(cluster.File), "--key", f.path(name + ".key"), "--listen", f.listen[node],
 		"--data", f.path(name + ".csv"), "--model", f.path("m-" + name + ".npz"), "--log-every", "20ms", "--join-timeout", "20s"}, clinicFlags...)
 	return append(args, more...)
 }

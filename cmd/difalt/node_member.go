@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/engine/grpc"
 	"github.com/spf13/pflag"
 )
 
@@ -51,11 +53,11 @@ func (f *memberFlags) check() error {
 	return nil
 }
 
-func (f *memberFlags) readCluster() (*engine.Cluster, error) {
+func (f *memberFlags) readCluster() (*cluster.Cluster, error) {
 	if f.cluster == "" {
 		return nil, usagef("--cluster is missing: need the file cluster.json")
 	}
-	c, err := engine.ReadCluster(f.cluster)
+	c, err := cluster.Read(f.cluster)
 	if err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
 	}
@@ -64,30 +66,20 @@ func (f *memberFlags) readCluster() (*engine.Cluster, error) {
 
 // A member is this process as a node of a network.
 type member struct {
-	cluster   *engine.Cluster
+	cluster   *cluster.Cluster
 	node      int
-	transport nodeTransport
+	transport engine.Transport
 	trained   bool // all that the others need has been sent
-}
-
-// A nodeTransport is what an engine offers to a node.
-type nodeTransport interface {
-	consensus.Transport
-	Join(ctx context.Context) error
-	Waiting() (peers []int, since time.Time)
-	Beyond(peer int) []int
-	Stats() engine.Stats
-	Leave(why error)
 }
 
 func (m *member) name() string { return m.cluster.Nodes[m.node].Name }
 
 // identify returns who this process is.
-func (f *memberFlags) identify(c *engine.Cluster) (*engine.Identity, error) {
+func (f *memberFlags) identify(c *cluster.Cluster) (*cluster.Identity, error) {
 	if f.key == "" {
 		return nil, usagef("--key is missing: need the key of a node")
 	}
-	id, err := engine.ReadIdentity(c, f.key, f.cert)
+	id, err := cluster.ReadIdentity(c, f.key, f.cert)
 	switch {
 	case err != nil && f.cert != "":
 		return nil, fmt.Errorf("--cert and --key: %w", err)
@@ -117,7 +109,7 @@ func (f *memberFlags) open(address string) (net.Listener, error) {
 
 // join connects to the neighbours, and returns when all are there. After an error that
 // somebody else may be the reason of, the member is not nil, and knows who is not there.
-func (f *memberFlags) join(ctx context.Context, c *engine.Cluster, o engine.Options) (*member, error) {
+func (f *memberFlags) join(ctx context.Context, c *cluster.Cluster, o engine.Options) (*member, error) {
 	m, err := f.start(c, o)
 	if err != nil {
 		return nil, err
@@ -134,7 +126,7 @@ func (f *memberFlags) join(ctx context.Context, c *engine.Cluster, o engine.Opti
 }
 
 // start begins to connect to the neighbours.
-func (f *memberFlags) start(c *engine.Cluster, o engine.Options) (*member, error) {
+func (f *memberFlags) start(c *cluster.Cluster, o engine.Options) (*member, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -142,16 +134,16 @@ func (f *memberFlags) start(c *engine.Cluster, o engine.Options) (*member, error
 	if err != nil {
 		return nil, err
 	}
-	l, err := f.open(c.Nodes[id.Node()].Address)
+	l, err := f.open(c.Nodes[id.Node].Address)
 	if err != nil {
 		return nil, err
 	}
 	o.JoinTimeout, o.RoundTimeout, o.RejoinTimeout = f.joining, f.round, f.rejoin
-	t, err := engine.New(c, id, l, o)
+	t, err := grpc.New(c, id, l, o)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &member{cluster: c, node: id.Node(), transport: t}, nil
+	return &member{cluster: c, node: id.Node, transport: t}, nil
 }
 
 // explain puts the failure of another node into words.

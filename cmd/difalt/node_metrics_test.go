@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
@@ -119,7 +119,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // A noTransport has not connected yet.
-type noTransport struct{ nodeTransport }
+type noTransport struct{ engine.Transport }
 
 func (noTransport) Stats() (s engine.Stats) { return s }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/topology"
 )
@@ -20,7 +21,7 @@ import (
 // again, whenever one of them has been away.
 type nodeRun struct {
 	*nodeFlags
-	cluster *engine.Cluster
+	cluster *cluster.Cluster
 	node    int
 	start   func(engine.Options) (*member, error) // begins to connect to the others
 	once    bool                                  // who has been away cannot come back

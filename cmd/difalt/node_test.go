@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/atomicfile"
 )
 
@@ -228,7 +228,7 @@ func TestTerminated(t *testing.T) {
 // TestNodesRefuse: what differs between nodes is refused by its name, at both.
 func TestNodesRefuse(t *testing.T) {
 	inFull(t)
-	odd := func(f *federation, change func(c *engine.Cluster)) []string {
+	odd := func(f *federation, change func(c *cluster.Cluster)) []string {
 		c := *f.cluster
 		change(&c)
 		text, err := c.Text()
@@ -248,10 +248,10 @@ func TestNodesRefuse(t *testing.T) {
 		"method": {func(*federation) []string { return []string{"--method", "dec"} }, `--method is `},
 		"groups": {func(*federation) []string { return []string{"--folds-by", "patient"} }, `--folds-by is `},
 		"column": {func(*federation) []string { return []string{"--drop", "patient,age"} }, `the number of feature columns at node 2`},
-		"epoch":  {func(f *federation) []string { return odd(f, func(c *engine.Cluster) { c.Epoch = 7 }) }, `the epoch is `},
-		"run":    {func(f *federation) []string { return odd(f, func(c *engine.Cluster) { c.Run = "0123456789abcdef" }) }, `the run is `},
+		"epoch":  {func(f *federation) []string { return odd(f, func(c *cluster.Cluster) { c.Epoch = 7 }) }, `the epoch is `},
+		"run":    {func(f *federation) []string { return odd(f, func(c *cluster.Cluster) { c.Run = "0123456789abcdef" }) }, `the run is `},
 		"graph": {func(f *federation) []string {
-			return odd(f, func(c *engine.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}, {0, 2}} })
+			return odd(f, func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}, {0, 2}} })
 		}, `edge`},
 	} {
 		f := federate(t, "path", nil)
@@ -283,14 +283,14 @@ func TestNodeErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"node"}, exitUsage, "--cluster is missing"},
-		{[]string{"node", "--cluster", f.path(clusterFile)}, exitUsage, "--key is missing"},
+		{[]string{"node", "--cluster", f.path(cluster.File)}, exitUsage, "--key is missing"},
 		{[]string{"node", "--cluster", f.path("none.json")}, exitFailure, "none.json"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", other.path("site-a.key")}, exitFailure, "that of no node"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", loose}, exitFailure, "others may read this key"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--rank", "99"}, exitUsage, "--rank is 99"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--compress", "zip"}, exitUsage, "--compress"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--round-timeout", "0s"}, exitUsage, "--round-timeout is 0s"},
-		{[]string{"node", "--cluster", f.path(clusterFile), "--key", f.path("site-a.key"), "--listen", "192.0.2.1:1"}, exitFailure, "--listen"},
+		{[]string{"node", "--cluster", f.path(cluster.File), "--key", other.path("site-a.key")}, exitFailure, "that of no node"},
+		{[]string{"node", "--cluster", f.path(cluster.File), "--key", loose}, exitFailure, "others may read this key"},
+		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--rank", "99"}, exitUsage, "--rank is 99"},
+		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--compress", "zip"}, exitUsage, "--compress"},
+		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--round-timeout", "0s"}, exitUsage, "--round-timeout is 0s"},
+		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--listen", "192.0.2.1:1"}, exitFailure, "--listen"},
 		{[]string{"node", "--data", "-", "--checkpoint", f.path("state")}, exitUsage, "--data is the standard input, which cannot be read again"},
 		{[]string{"up", "--data", f.path("site-*.csv"), "--model", "-"}, exitUsage, "--model is the standard output"},
 		{[]string{"up"}, exitUsage, "at least two nodes"},
@@ -319,7 +319,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}
-	if out, errs, code := difaltCommand(t, "cluster", "check", "--cluster", filepath.Join(folder, clusterFile)); code != 0 || !strings.Contains(out, "3 nodes") {
+	if out, errs, code := difaltCommand(t, "cluster", "check", "--cluster", filepath.Join(folder, cluster.File)); code != 0 || !strings.Contains(out, "3 nodes") {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 	before, _ := os.ReadFile(filepath.Join(folder, "a.key"))
@@ -350,7 +350,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s, want %d and %q", x.args, code, errs, x.code, x.want)
 		}
 	}
-	for _, name := range []string{"x.key", clusterFile} {
+	for _, name := range []string{"x.key", cluster.File} {
 		if _, err := os.Stat(filepath.Join(folder, "..", name)); err == nil {
 			t.Errorf("a command that failed leaves %s", name)
 		}
@@ -380,7 +380,7 @@ func TestClusterCheck(t *testing.T) {
 	inFull(t)
 	f := federate(t, "path", nil)
 	check := func(i int, timeout string) *process {
-		return launch(t, "cluster", "check", "--cluster", f.path(clusterFile), "--key", f.path(nodeNames[i]+".key"), "--listen", f.listen[i], "--join-timeout", timeout)
+		return launch(t, "cluster", "check", "--cluster", f.path(cluster.File), "--key", f.path(nodeNames[i]+".key"), "--listen", f.listen[i], "--join-timeout", timeout)
 	}
 	waiting := launch(t, f.arguments(0)...)
 	for i, p := range []*process{check(1, "20s"), check(2, "20s")} {

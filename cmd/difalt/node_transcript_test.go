@@ -21,7 +21,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/mem"
@@ -37,7 +37,7 @@ type recorder struct {
 }
 
 func (r *recorder) identity(node int) (tls.Certificate, error) {
-	key, err := engine.ReadKey(r.f.Load().path(nodeNames[node] + ".key"))
+	key, err := cluster.ReadKey(r.f.Load().path(nodeNames[node] + ".key"))
 	if err != nil {
 		return tls.Certificate{}, err
 	}

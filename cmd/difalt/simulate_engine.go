@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
@@ -147,9 +148,9 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	for i := range names {
 		names[i] = "n" + strconv.Itoa(i)
 	}
-	c, keys, err := newCluster(names, addresses, weights.Graph(), s.setting.Weights)
+	c, keys, err := cluster.New(names, addresses, weights.Graph(), s.setting.Weights)
 	if err == nil {
-		err = writeCluster(folder, c, keys)
+		err = cluster.Write(folder, c, keys)
 	}
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func ask(ctx context.Context, task *nodeTask, answer *nodeCurve, folder, name st
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "simulate-node", "--cluster", filepath.Join(folder, clusterFile), "--key", filepath.Join(folder, name+".key"), "--listen-fd", "3")
+	cmd := exec.CommandContext(ctx, self, "simulate-node", "--cluster", filepath.Join(folder, cluster.File), "--key", filepath.Join(folder, name+".key"), "--listen-fd", "3")
 	cmd.ExtraFiles = []*os.File{l}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

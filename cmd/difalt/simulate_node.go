@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/difalt"
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
@@ -118,11 +119,11 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeAll(listeners)
-	c, keys, err := newCluster(names, addresses, graph, f.weights)
+	c, keys, err := cluster.New(names, addresses, graph, f.weights)
 	if err != nil {
 		return usagef("--data, --graph and --weights: %w", err)
 	}
-	if err := writeCluster(folder, c, keys); err != nil {
+	if err := cluster.Write(folder, c, keys); err != nil {
 		return err
 	}
 	board := newBoard(stderr, names)
@@ -221,7 +222,7 @@ func (c *child) revive() bool {
 // arguments returns the command line of a node.
 func (f *upFlags) arguments(folder, name, path string, nodes int) []string {
 	args := []string{
-		"node", "--cluster", filepath.Join(folder, clusterFile), "--key", filepath.Join(folder, name+".key"),
+		"node", "--cluster", filepath.Join(folder, cluster.File), "--key", filepath.Join(folder, name+".key"),
 		"--data", path, "--listen-fd", "3", "--log", "json", "--log-every", "250ms", "--until-eof",
 	}
 	f.nodeFlags.set.VisitAll(func(flag *pflag.Flag) {

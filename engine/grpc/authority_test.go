@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 // An authority gives out certificates.
@@ -62,13 +63,13 @@ func TestAuthority(t *testing.T) {
 	p := newParty(t, "path", 3)
 	p.c.Authority = a.pem
 	p.c.Nodes[0].Pins, p.c.Nodes[2].Pins = nil, nil
-	identity := func(name string, from *authority, valid time.Duration) *Identity {
+	identity := func(name string, from *authority, valid time.Duration) *cluster.Identity {
 		key, cert := from.issue(name, valid)
-		return must[*Identity](t)(ReadIdentity(p.c, key, cert))
+		return must[*cluster.Identity](t)(cluster.ReadIdentity(p.c, key, cert))
 	}
 	first, last := identity("a", a, 2*time.Hour), identity("c", a, 2*time.Hour)
-	if first.Node() != 0 || last.Node() != 2 {
-		t.Fatalf("nodes %d and %d", first.Node(), last.Node())
+	if first.Node != 0 || last.Node != 2 {
+		t.Fatalf("nodes %d and %d", first.Node, last.Node)
 	}
 	list := []*Transport{
 		must[*Transport](t)(New(p.c, first, p.listeners[0], quick())), p.transport(t, 1, quick()),
@@ -86,11 +87,11 @@ func TestAuthority(t *testing.T) {
 		{"b", a, 2 * time.Hour, `["b"], which is the name of no node without a key`},
 	} {
 		key, cert := x.from.issue(x.name, x.valid)
-		if _, err := ReadIdentity(p.c, key, cert); err == nil || !strings.Contains(err.Error(), x.text) {
+		if _, err := cluster.ReadIdentity(p.c, key, cert); err == nil || !strings.Contains(err.Error(), x.text) {
 			t.Errorf("%s: read: %v", x.text, err)
 		}
 		// One that does not look at what it has.
-		odd := &Identity{2, must[tls.Certificate](t)(tls.LoadX509KeyPair(cert, key))}
+		odd := &cluster.Identity{Node: 2, Certificate: must[tls.Certificate](t)(tls.LoadX509KeyPair(cert, key))}
 		q := newParty(t, "path", 3)
 		q.c.Authority, q.c.Nodes[0].Pins, q.c.Nodes[2].Pins = a.pem, nil, nil
 		var heard gossip

@@ -64,7 +64,7 @@ func benchmarkGRPC(b *testing.B, nodes, size int) {
 // benchmarkTLS has a goroutine that reads and one that writes an edge, in either
 // direction, and pairs of lengths and bytes on the wire.
 func benchmarkTLS(b *testing.B, p *party, size int) {
-	own := must2(certificate(p.keys[0]))
+	own := p.id(0).Certificate
 	config := &tls.Config{Certificates: []tls.Certificate{own}, InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
 	g := must2(p.c.Weights()).Graph()
 	ends := make(map[consensus.Link]net.Conn)

@@ -104,7 +104,7 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 	if !ok {
 		return status.Error(codes.Unauthenticated, "no TLS")
 	}
-	i, err := t.cluster.identify(info.State.PeerCertificates)
+	i, err := t.cluster.Identify(info.State.PeerCertificates)
 	if err != nil {
 		return status.Error(codes.Unauthenticated, "not a node of the cluster")
 	}
@@ -115,7 +115,7 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 		}
 	}
 	if e == nil {
-		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.label(i), from.Addr, t.cluster.label(t.node))
+		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.Label(i), from.Addr, t.cluster.Label(t.node))
 		t.o.Report("refused: " + err)
 		return status.Error(codes.PermissionDenied, err)
 	}
@@ -129,7 +129,7 @@ func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
 		return err
 	}
 	own := t.greeting(e)
-	differs, apart := t.cluster.disagree(own, their), error(nil)
+	differs, apart := disagree(t.cluster, own, their), error(nil)
 	if differs == nil && !own.Probe && !their.Probe {
 		apart = t.admit(e, their)
 		own = t.greeting(e) // with what the session that has ended here has brought
@@ -240,7 +240,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		if i == e.peer {
 			return nil
 		}
-		return fmt.Errorf("it has the key of %s", t.cluster.label(i))
+		return fmt.Errorf("it has the key of %s", t.cluster.Label(i))
 	})
 	conn, err := rpc.NewClient("passthrough:///"+address,
 		rpc.WithTransportCredentials(gathering{credentials.NewTLS(config)}), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
@@ -283,7 +283,7 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 	if !timer.Stop() {
 		return context.DeadlineExceeded // dial says it in words
 	}
-	if err := t.cluster.disagree(own, their); err != nil {
+	if err := disagree(t.cluster, own, their); err != nil {
 		if !their.Probe {
 			t.refuse(e, err)
 		}
@@ -309,7 +309,7 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 func (t *Transport) refused(e *edge, err error) error {
 	switch status.Code(err) {
 	case codes.PermissionDenied, codes.FailedPrecondition:
-		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.label(e.peer), status.Convert(err).Message())}
+		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.Label(e.peer), status.Convert(err).Message())}
 		t.refuse(e, said)
 		return said
 	}

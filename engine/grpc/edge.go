@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 )
 
 // An edge is what a node knows of a neighbour. Transport.mu guards it.
@@ -35,7 +36,7 @@ type edge struct {
 	ackDue   bool
 	waitDue  bool  // the neighbour should hear that this node waits
 	waitsFor []int // what it has said of itself in this round
-	stats    EdgeStats
+	stats    engine.EdgeStats
 }
 
 // tell wakes the goroutine that sends.
@@ -63,7 +64,7 @@ func (t *Transport) broken(e *edge, kind consensus.Kind, err error) {
 	quiet := e.bye || t.closing
 	t.mu.Unlock()
 	if news && !quiet {
-		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.label(e.peer), err))
+		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
 	}
 	t.notify()
 }
@@ -199,7 +200,7 @@ func (t *Transport) farewellOf(e *edge, r *reason) error {
 		err.Kind, err.Err = consensus.Closed, fmt.Errorf("it has left because of this node: %w", text)
 	case r.Node != e.peer && r.Node >= 0 && r.Node < len(t.cluster.Nodes):
 		err.Peer = r.Node
-		err.Err = fmt.Errorf("%w (so says %s)", text, t.cluster.label(e.peer))
+		err.Err = fmt.Errorf("%w (so says %s)", text, t.cluster.Label(e.peer))
 	}
 	return err
 }

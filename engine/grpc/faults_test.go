@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 // A cutter is a proxy that cuts connections in the middle, by a seed.
@@ -209,29 +210,29 @@ func TestImpostors(t *testing.T) {
 	})...); err != nil {
 		t.Fatal(err)
 	}
-	stranger, _, _ := NewKey()
-	pin := PinOf(stranger.Public().(ed25519.PublicKey))
-	try := func(c *Cluster, key ed25519.PrivateKey) error {
+	stranger, _, _ := cluster.NewKey()
+	pin := cluster.PinOf(stranger.Public().(ed25519.PublicKey))
+	try := func(c *cluster.Cluster, key ed25519.PrivateKey) error {
 		o := quick()
 		o.JoinTimeout, o.Linger = time.Second, 50*time.Millisecond
-		tr := must[*Transport](t)(New(c, must2(NewIdentity(c, key)), must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), o))
+		tr := must[*Transport](t)(New(c, must2(cluster.NewIdentity(c, key)), must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), o))
 		defer func() { tr.Leave(errors.New("over")) }()
 		return tr.Join(t.Context())
 	}
 	for _, x := range []struct {
 		what   string
-		change func(c *Cluster)
+		change func(c *cluster.Cluster)
 		key    ed25519.PrivateKey
 		peer   int
 		kind   consensus.Kind
 		text   string // what it hears
 		report string // what is said of it
 	}{
-		{"stranger", func(c *Cluster) { c.Nodes[2].Pins = []Pin{pin} }, stranger, 1, consensus.Refused, "refuses the key", string(pin) + ", which is that of no node"},
-		{"wrong edge", func(c *Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, consensus.Refused, "not on an edge", `node 2 ("c") at 127.0.0.1`},
-		{"second process", func(*Cluster) {}, p.keys[2], 1, consensus.Closed, "another process", `node 2 ("c"): another process`},
-		{"epoch", func(c *Cluster) { c.Epoch = 9 }, p.keys[2], 1, consensus.Refused, "the epoch is", "the epoch is 9"},
-		{"wrong server", func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, consensus.Refused, `it has the key of node 0 ("a")`, ""},
+		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pins = []cluster.Pin{pin} }, stranger, 1, consensus.Refused, "refuses the key", string(pin) + ", which is that of no node"},
+		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, consensus.Refused, "not on an edge", `node 2 ("c") at 127.0.0.1`},
+		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, consensus.Closed, "another process", `node 2 ("c"): another process`},
+		{"epoch", func(c *cluster.Cluster) { c.Epoch = 9 }, p.keys[2], 1, consensus.Refused, "the epoch is", "the epoch is 9"},
+		{"wrong server", func(c *cluster.Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, consensus.Refused, `it has the key of node 0 ("a")`, ""},
 	} {
 		c := p.changed(x.change)
 		if x.what == "wrong server" {
@@ -256,17 +257,17 @@ func TestImpostors(t *testing.T) {
 // TestRefuse: before a run begins, what differs ends it at both ends, by its name.
 func TestRefuse(t *testing.T) {
 	for what, x := range map[string]struct {
-		change func(c *Cluster)
+		change func(c *cluster.Cluster)
 		terms  []consensus.Term
 		text   string
 	}{
-		"run":     {func(c *Cluster) { c.Run = "ffffffffffffffff" }, nil, "the run is "},
-		"epoch":   {func(c *Cluster) { c.Epoch = 4 }, nil, "the epoch is "},
-		"graph":   {func(c *Cluster) { c.Edges = append(c.Edges, [2]int{0, 2}) }, nil, "the list of edges is "},
-		"weights": {func(c *Cluster) { c.Rule = "lazy-metropolis" }, nil, "the rule of the weights is "},
-		"names":   {func(c *Cluster) { c.Nodes[2].Name = "z" }, nil, "the list of nodes is "},
-		"rank":    {func(*Cluster) {}, []consensus.Term{{What: "--rank", Value: "3"}}, "--rank is "},
-		"terms":   {func(*Cluster) {}, []consensus.Term{{What: "--rank", Value: "2"}, {What: "--method", Value: "dif"}}, " is "},
+		"run":     {func(c *cluster.Cluster) { c.Run = "ffffffffffffffff" }, nil, "the run is "},
+		"epoch":   {func(c *cluster.Cluster) { c.Epoch = 4 }, nil, "the epoch is "},
+		"graph":   {func(c *cluster.Cluster) { c.Edges = append(c.Edges, [2]int{0, 2}) }, nil, "the list of edges is "},
+		"weights": {func(c *cluster.Cluster) { c.Rule = "lazy-metropolis" }, nil, "the rule of the weights is "},
+		"names":   {func(c *cluster.Cluster) { c.Nodes[2].Name = "z" }, nil, "the list of nodes is "},
+		"rank":    {func(*cluster.Cluster) {}, []consensus.Term{{What: "--rank", Value: "3"}}, "--rank is "},
+		"terms":   {func(*cluster.Cluster) {}, []consensus.Term{{What: "--rank", Value: "2"}, {What: "--method", Value: "dif"}}, " is "},
 	} {
 		p := newParty(t, "path", 3)
 		o := quick()
@@ -291,8 +292,8 @@ func TestRefuse(t *testing.T) {
 // others keep their file.
 func TestRotation(t *testing.T) {
 	p := newParty(t, "path", 2)
-	fresh, _, _ := NewKey()
-	p.c.Nodes[0].Pins = append(p.c.Nodes[0].Pins, PinOf(fresh.Public().(ed25519.PublicKey)))
+	fresh, _, _ := cluster.NewKey()
+	p.c.Nodes[0].Pins = append(p.c.Nodes[0].Pins, cluster.PinOf(fresh.Public().(ed25519.PublicKey)))
 	p.keys[0] = fresh
 	sameBits(t, p.c, p.all(t, quick()), 20)
 }

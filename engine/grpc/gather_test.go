@@ -32,7 +32,7 @@ func (c counted) Write(p []byte) (int, error) {
 // and an error of the network is one of the caller's.
 func TestGather(t *testing.T) {
 	p := newParty(t, "path", 2)
-	config := tlsConfig(p.c, must2(certificate(p.keys[0])), func(error) {}, func(int) error { return nil })
+	config := tlsConfig(p.c, p.id(0).Certificate, func(error) {}, func(int) error { return nil })
 	config.NextProtos = []string{"h2"}
 	creds := gathering{credentials.NewTLS(config)}.Clone()
 	l := must2(net.Listen("tcp", "127.0.0.1:0"))

@@ -5,13 +5,8 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 )
-
-// ErrGone is what an error of Join or Exchange wraps, at all nodes, when a node is gone
-// but may come back: it is out of reach or silent, it has been started again, or it left
-// with an error that wraps ErrGone. Whoever has kept the state of the run can close the
-// transport and join with a new one.
-var ErrGone = errors.New("it may come back")
 
 // A goneError says why a node is gone.
 type goneError struct{ err error }
@@ -19,7 +14,7 @@ type goneError struct{ err error }
 func gone(format string, args ...any) error { return &goneError{fmt.Errorf(format, args...)} }
 
 func (g *goneError) Error() string   { return g.err.Error() }
-func (g *goneError) Unwrap() []error { return []error{g.err, ErrGone} }
+func (g *goneError) Unwrap() []error { return []error{g.err, engine.ErrGone} }
 
 var (
 	errAgain = &goneError{errors.New("it has been started again, and has lost its state")}
@@ -60,7 +55,7 @@ func (t *Transport) admit(e *edge, their *hello) error {
 	case errAgain:
 		t.fail(e, consensus.Closed, err)
 	case errBusy:
-		t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.label(e.peer), err))
+		t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.Label(e.peer), err))
 	}
 	return err
 }

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 )
 
 // again returns the transport of a node that comes back.
-func (p *party) again(t testing.TB, i int, o Options) *Transport {
+func (p *party) again(t testing.TB, i int, o engine.Options) *Transport {
 	l := must[net.Listener](t)(net.Listen("tcp", p.c.Nodes[i].Address))
 	tr := must[*Transport](t)(New(p.c, p.id(i), l, o))
 	t.Cleanup(func() { tr.Leave(errors.New("test is over")) })
@@ -75,7 +76,7 @@ func TestComeBack(t *testing.T) {
 					return err
 				})
 				for i, err := range errs {
-					if i != victim && !errors.Is(err, ErrGone) {
+					if i != victim && !errors.Is(err, engine.ErrGone) {
 						t.Errorf("%s, node %d gone: node %d: %v", graph, victim, i, err)
 					}
 				}
@@ -114,7 +115,7 @@ func TestFailedBefore(t *testing.T) {
 			if i != victim {
 				peerError(t, "failed before", err, victim, consensus.Closed, "mine.csv")
 			}
-			if errors.Is(err, ErrGone) {
+			if errors.Is(err, engine.ErrGone) {
 				t.Errorf("node %d thinks that it may come back: %v", i, err)
 			}
 		}
@@ -155,6 +156,6 @@ func TestWaitsToJoin(t *testing.T) {
 		return err
 	})
 	for i, err := range errs {
-		peerError(t, p.c.label(i), err, 2, consensus.Timeout, "not there after 1.5s")
+		peerError(t, p.c.Label(i), err, 2, consensus.Timeout, "not there after 1.5s")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 const (
@@ -49,7 +50,7 @@ type reason struct {
 	Node int            `json:"node"`
 	Kind consensus.Kind `json:"kind"`
 	Text string         `json:"text"`
-	Gone bool           `json:"gone,omitempty"` // see ErrGone
+	Gone bool           `json:"gone,omitempty"` // see engine.ErrGone
 }
 
 // parseHello returns what p says.
@@ -108,8 +109,8 @@ type refusal struct{ text string }
 func (r *refusal) Error() string { return r.text }
 
 // disagree returns a refusal by the name of the first thing that differs.
-func (c *Cluster) disagree(own, their *hello) error {
-	who := c.label(their.From)
+func disagree(c *cluster.Cluster, own, their *hello) error {
+	who := c.Label(their.From)
 	differ := func(what string, there, here any) error {
 		return &refusal{shorten(fmt.Sprintf("%s is %v at %s, but %v here", what, there, who, here))}
 	}
@@ -121,7 +122,7 @@ func (c *Cluster) disagree(own, their *hello) error {
 	case their.Epoch != own.Epoch:
 		return differ("the epoch", their.Epoch, own.Epoch)
 	case their.From != own.To || their.To != own.From:
-		return &refusal{fmt.Sprintf("%s says that it is node %d and talks to node %d", c.label(own.To), their.From, their.To)}
+		return &refusal{fmt.Sprintf("%s says that it is node %d and talks to node %d", c.Label(own.To), their.From, their.To)}
 	}
 	theirs := make(map[string]string)
 	for _, t := range their.Terms {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -29,39 +31,39 @@ func must[T any](t testing.TB) func(T, error) T {
 
 // A party is a cluster on loopback with its keys and listeners.
 type party struct {
-	c         *Cluster
+	c         *cluster.Cluster
 	keys      []ed25519.PrivateKey
 	listeners []net.Listener
 }
 
 func newParty(t testing.TB, graph string, nodes int) *party {
 	g := must[*topology.Graph](t)(topology.Parse(graph, nodes, 1))
-	p := &party{c: &Cluster{Version: clusterVersion, Run: "00000000000000a7", Epoch: 3, Rule: "metropolis"}}
+	p := &party{c: &cluster.Cluster{Version: 1, Run: "00000000000000a7", Epoch: 3, Rule: "metropolis"}}
 	for i := range nodes {
 		for _, j := range g.Neighbors(i) {
 			if j > i {
 				p.c.Edges = append(p.c.Edges, [2]int{i, j})
 			}
 		}
-		key, _, err := NewKey()
+		key, _, err := cluster.NewKey()
 		l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 		t.Cleanup(func() { l.Close() })
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.keys, p.listeners = append(p.keys, key), append(p.listeners, l)
-		p.c.Nodes = append(p.c.Nodes, NodeEntry{string(rune('a' + i)), l.Addr().String(), []Pin{PinOf(key.Public().(ed25519.PublicKey))}})
+		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: string(rune('a' + i)), Address: l.Addr().String(), Pins: []cluster.Pin{cluster.PinOf(key.Public().(ed25519.PublicKey))}})
 	}
 	return p
 }
 
 // id is the identity of a node.
-func (p *party) id(i int) *Identity { return must2(NewIdentity(p.c, p.keys[i])) }
+func (p *party) id(i int) *cluster.Identity { return must2(cluster.NewIdentity(p.c, p.keys[i])) }
 
 // changed returns a copy of the cluster of p with a change.
-func (p *party) changed(change func(c *Cluster)) *Cluster {
+func (p *party) changed(change func(c *cluster.Cluster)) *cluster.Cluster {
 	c := *p.c
-	c.Nodes = append([]NodeEntry(nil), c.Nodes...)
+	c.Nodes = append([]cluster.Node(nil), c.Nodes...)
 	c.Edges = append([][2]int(nil), c.Edges...)
 	change(&c)
 	return &c
@@ -86,18 +88,18 @@ func (g *gossip) String() string {
 }
 
 // quick are options with which a test need not wait.
-func quick() Options {
-	return Options{JoinTimeout: 10 * time.Second, RoundTimeout: 10 * time.Second, RejoinTimeout: 5 * time.Second, Linger: 5 * time.Second}
+func quick() engine.Options {
+	return engine.Options{JoinTimeout: 10 * time.Second, RoundTimeout: 10 * time.Second, RejoinTimeout: 5 * time.Second, Linger: 5 * time.Second}
 }
 
-func (p *party) transport(t testing.TB, i int, o Options) *Transport {
+func (p *party) transport(t testing.TB, i int, o engine.Options) *Transport {
 	tr := must[*Transport](t)(New(p.c, p.id(i), p.listeners[i], o))
 	t.Cleanup(func() { tr.Leave(errors.New("test is over")) })
 	return tr
 }
 
 // all returns the transports of all nodes.
-func (p *party) all(t testing.TB, o Options) []*Transport {
+func (p *party) all(t testing.TB, o engine.Options) []*Transport {
 	var list []*Transport
 	for i := range p.c.Nodes {
 		list = append(list, p.transport(t, i, o))
@@ -127,7 +129,7 @@ func peerError(t *testing.T, what string, err error, node int, kind consensus.Ki
 
 // work agrees and adds over a transport, nil for all nodes in one process, with a basis
 // of so many rows. It returns the bits of what comes of it, by node.
-func work(ctx context.Context, c *Cluster, tr consensus.Transport, rows int) (map[int]string, error) {
+func work(ctx context.Context, c *cluster.Cluster, tr consensus.Transport, rows int) (map[int]string, error) {
 	w, err := c.Weights()
 	if err != nil {
 		return nil, err
@@ -171,7 +173,7 @@ func work(ctx context.Context, c *Cluster, tr consensus.Transport, rows int) (ma
 }
 
 // sameBits runs work over all transports, and compares with one process.
-func sameBits(t *testing.T, c *Cluster, list []*Transport, rows int) {
+func sameBits(t *testing.T, c *cluster.Cluster, list []*Transport, rows int) {
 	t.Helper()
 	want := must[map[int]string](t)(work(t.Context(), c, nil, rows))
 	errs := each(list, func(tr *Transport) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -13,9 +14,9 @@ import (
 // Ready asks grpc.health.v1 at an address of a node of c whether all neighbours of that
 // node are there. id may be that of any node. It returns an error if they are not, if
 // nobody answers before ctx ends, or if whoever answers is no node of c.
-func Ready(ctx context.Context, c *Cluster, id *Identity, address string) error {
+func Ready(ctx context.Context, c *cluster.Cluster, id *cluster.Identity, address string) error {
 	var refused atomic.Pointer[error]
-	config := tlsConfig(c, id.own, func(err error) { refused.Store(&err) }, func(int) error { return nil })
+	config := tlsConfig(c, id.Certificate, func(err error) { refused.Store(&err) }, func(int) error { return nil })
 	conn, err := rpc.NewClient("passthrough:///"+address, rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy())
 	if err != nil {
 		return err

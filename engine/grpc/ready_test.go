@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 // TestReadyNow: a node is ready while all its neighbours are connected, and not when one of
@@ -41,9 +43,9 @@ func TestRefusedOnce(t *testing.T) {
 	o := quick()
 	o.Report, o.Linger = here.report, 100*time.Millisecond
 	p.transport(t, 0, o)
-	wrong := p.changed(func(c *Cluster) { c.Nodes[1].Pins = other.c.Nodes[1].Pins })
+	wrong := p.changed(func(c *cluster.Cluster) { c.Nodes[1].Pins = other.c.Nodes[1].Pins })
 	o.Report, o.JoinTimeout, o.Linger = there.report, time.Second, 100*time.Millisecond
-	id := must[*Identity](t)(NewIdentity(wrong, other.keys[1]))
+	id := must[*cluster.Identity](t)(cluster.NewIdentity(wrong, other.keys[1]))
 	tr := must[*Transport](t)(New(wrong, id, p.listeners[1], o))
 	err := tr.Join(t.Context())
 	tr.Leave(errors.New("test is over"))

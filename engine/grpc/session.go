@@ -107,9 +107,9 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 	t.mu.Unlock()
 	t.notify()
 	if again {
-		t.o.Report(t.cluster.label(e.peer) + ": connected again")
+		t.o.Report(t.cluster.Label(e.peer) + ": connected again")
 	} else {
-		t.o.Report(t.cluster.label(e.peer) + ": connected")
+		t.o.Report(t.cluster.Label(e.peer) + ": connected")
 	}
 	ended := make(chan error, 2)
 	ses.wg.Go(func() { ended <- t.receive(e, s) })

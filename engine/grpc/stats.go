@@ -1,27 +1,16 @@
 package grpc
 
-import "time"
+import (
+	"time"
 
-// Stats is what a transport has done so far.
-type Stats struct {
-	Rounds uint64 // begun, or done
-	Edges  []EdgeStats
-}
-
-// EdgeStats is what a transport has done on an edge.
-type EdgeStats struct {
-	Peer           int
-	Connected      bool
-	Connections    int           // made; all but the first because one broke
-	Sent, Received int64         // bytes of frames, with those that were sent again
-	Waited         time.Duration // for this neighbour, alone or with others
-}
+	"github.com/difalt/difalt/engine"
+)
 
 // Stats may be called at any time.
-func (t *Transport) Stats() Stats {
+func (t *Transport) Stats() engine.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var s Stats
+	var s engine.Stats
 	if t.begun {
 		s.Rounds = t.seq + 1
 	}

@@ -11,69 +11,19 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 )
 
-// Options of a transport. The zero value of a time is its default.
-type Options struct {
-	// JoinTimeout is how long Join waits for the neighbours, ten minutes by default.
-	JoinTimeout time.Duration
-	// RoundTimeout is how long a neighbour may take for a round before it has failed; two
-	// minutes by default. What a node computes between two rounds must fit in; what it
-	// waits itself does not count, since it says so.
-	RoundTimeout time.Duration
-	// RejoinTimeout is how long a neighbour may be out of reach while its frame is
-	// waited for before it has failed; 30 seconds by default.
-	RejoinTimeout time.Duration
-	// Linger is how long Close waits for the neighbours to say that they have
-	// everything, 5 seconds by default; two at most after a failure.
-	Linger time.Duration
-	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
-	MaxFrame int
-	// Terms are what the neighbours must say too: see consensus.Term.
-	Terms []consensus.Term
-	// Probe only asks the neighbours whether they can be reached and agree on the
-	// cluster. Join returns when all have answered; there is nothing to exchange.
-	Probe bool
-	// Failed, with Probe, is why this node cannot take part: New and Leave tell the
-	// neighbours that are waiting for it.
-	Failed error
-	// Report is called, from several goroutines, with what an operator should know:
-	// a neighbour came or was lost, or why it cannot be reached. Nil is silent.
-	Report func(text string)
-}
-
-func (o *Options) defaults() {
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&o.JoinTimeout, 10 * time.Minute}, {&o.RoundTimeout, 2 * time.Minute},
-		{&o.RejoinTimeout, 30 * time.Second}, {&o.Linger, 5 * time.Second},
-	} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
-	}
-	if o.MaxFrame == 0 {
-		o.MaxFrame = 1 << 30
-	}
-	if o.Report == nil {
-		o.Report = func(string) {}
-	}
-}
-
-// ErrClosed is returned by Exchange after Close.
-var ErrClosed = errors.New("grpc: the transport is closed")
-
 // A Transport carries the frames of one node. Its goroutines end with Close. Join and
 // Exchange serve one goroutine at a time.
 type Transport struct {
-	cluster  *Cluster
+	cluster  *cluster.Cluster
 	node     int
 	hosted   []int
-	o        Options
+	o        engine.Options
 	instance string
 	terms    []consensus.Term
 
@@ -100,7 +50,7 @@ type Transport struct {
 
 // New returns the transport of a node, which listens on l from now on and dials its
 // neighbours.
-func New(c *Cluster, id *Identity, l net.Listener, o Options) (*Transport, error) {
+func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Options) (*Transport, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -108,8 +58,8 @@ func New(c *Cluster, id *Identity, l net.Listener, o Options) (*Transport, error
 	if err != nil {
 		return nil, err
 	}
-	node, own := id.node, id.own
-	o.defaults()
+	node, own := id.Node, id.Certificate
+	o = o.WithDefaults()
 	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1), timer: time.NewTimer(tick)}
 	t.terms = append(c.Terms(), o.Terms...)
 	if o.Failed != nil {
@@ -136,7 +86,7 @@ func New(c *Cluster, id *Identity, l net.Listener, o Options) (*Transport, error
 func (t *Transport) Hosted() []int { return t.hosted }
 
 // Run implements consensus.Identified.
-func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.run(), t.cluster.Epoch }
+func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.RunID(), t.cluster.Epoch }
 
 // Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
 // a *consensus.PeerError if a neighbour refuses this node or does not come in time.
@@ -227,7 +177,7 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil || t.closing {
-		return false, ErrClosed
+		return false, engine.ErrClosed
 	}
 	ready = true
 	for _, e := range t.edges {
@@ -302,7 +252,7 @@ func (t *Transport) Leave(why error) {
 
 // reasonOf returns what the neighbours are told about an error at a node.
 func reasonOf(err error, node int) *reason {
-	r := &reason{Node: node, Kind: consensus.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, ErrGone)}
+	r := &reason{Node: node, Kind: consensus.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, engine.ErrGone)}
 	var peer *consensus.PeerError
 	if errors.As(err, &peer) {
 		r.Node, r.Kind, r.Text = peer.Peer, peer.Kind, ""

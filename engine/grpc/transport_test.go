@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -48,7 +50,7 @@ func TestSameBits(t *testing.T) {
 // frame returns a whole frame with a sequence number and so many bytes of code.
 func frame(t testing.TB, seq uint64, code int) []byte {
 	var got []byte
-	c := &Cluster{Nodes: make([]NodeEntry, 2), Edges: [][2]int{{0, 1}}, Rule: "metropolis"}
+	c := &cluster.Cluster{Nodes: make([]cluster.Node, 2), Edges: [][2]int{{0, 1}}, Rule: "metropolis"}
 	n := must[*consensus.Network](t)(consensus.New(must2(c.Weights()), listener{&got}))
 	if err := n.Sum(t.Context(), [][]float64{make([]float64, code/8)}); !errors.Is(err, errHeard) {
 		t.Fatal(err)
@@ -84,7 +86,7 @@ func (l listener) Exchange(_ context.Context, seq uint64, out, in [][]byte) erro
 }
 
 // pair returns connected transports of two nodes, a and b.
-func pair(t testing.TB, o Options) (a, b *Transport) {
+func pair(t testing.TB, o engine.Options) (a, b *Transport) {
 	p := newParty(t, "path", 2)
 	a, b = p.transport(t, 0, o), p.transport(t, 1, o)
 	for _, err := range each([]*Transport{a, b}, func(tr *Transport) error { return tr.Join(t.Context()) }) {
@@ -172,10 +174,10 @@ func TestSilence(t *testing.T) {
 	waited := make(chan error)
 	go func() { waited <- a.Exchange(t.Context(), 2, [][]byte{good}, in) }()
 	a.Close()
-	if err := <-waited; !errors.Is(err, ErrClosed) && err == nil {
+	if err := <-waited; !errors.Is(err, engine.ErrClosed) && err == nil {
 		t.Errorf("closed while it waits: %v", err)
 	}
-	if err := a.Exchange(t.Context(), 3, [][]byte{good}, in); !errors.Is(err, ErrClosed) {
+	if err := a.Exchange(t.Context(), 3, [][]byte{good}, in); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -214,7 +216,7 @@ func TestLeave(t *testing.T) {
 		"it has ended":       {nil, 0, consensus.Closed, "it has ended"},
 	} {
 		p := newParty(t, "path", 4)
-		p.c.Nodes = append(p.c.Nodes, NodeEntry{"e", "127.0.0.1:1", []Pin{PinOf(must2key())}})
+		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: "e", Address: "127.0.0.1:1", Pins: []cluster.Pin{cluster.PinOf(must2key())}})
 		p.c.Edges = append(p.c.Edges, [2]int{0, 4}) // never there: nobody joins
 		var list []*Transport
 		for i := range 4 {
@@ -250,7 +252,7 @@ func TestLeave(t *testing.T) {
 }
 
 func must2key() ed25519.PublicKey {
-	key, _, err := NewKey()
+	key, _, err := cluster.NewKey()
 	if err != nil {
 		panic(err)
 	}
@@ -260,24 +262,23 @@ func must2key() ed25519.PublicKey {
 // TestHealth: a member of the cluster can ask whether a node is ready; others cannot.
 func TestHealth(t *testing.T) {
 	p := newParty(t, "path", 2)
-	stranger, _, _ := NewKey()
-	ask := func(key ed25519.PrivateKey) (string, error) {
-		own := must2(certificate(key))
+	stranger := newParty(t, "path", 2).id(1)
+	ask := func(id *cluster.Identity) (string, error) {
 		conn := must2(rpc.NewClient("passthrough:///"+p.c.Nodes[0].Address, rpc.WithNoProxy(),
-			rpc.WithTransportCredentials(credentials.NewTLS(tlsConfig(p.c, own, func(error) {}, func(int) error { return nil })))))
+			rpc.WithTransportCredentials(credentials.NewTLS(tlsConfig(p.c, id.Certificate, func(error) {}, func(int) error { return nil })))))
 		defer conn.Close()
 		r, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
 		return r.GetStatus().String(), err
 	}
 	a := p.transport(t, 0, quick())
-	if s, err := ask(p.keys[1]); s != "NOT_SERVING" || err != nil {
+	if s, err := ask(p.id(1)); s != "NOT_SERVING" || err != nil {
 		t.Errorf("alone: %s, %v", s, err)
 	}
 	b := p.transport(t, 1, quick())
 	if err := errors.Join(each([]*Transport{a, b}, func(tr *Transport) error { return tr.Join(t.Context()) })...); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := ask(p.keys[1]); s != "SERVING" || err != nil {
+	if s, err := ask(p.id(1)); s != "SERVING" || err != nil {
 		t.Errorf("joined: %s, %v", s, err)
 	}
 	if s, err := ask(stranger); err == nil {

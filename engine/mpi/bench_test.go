@@ -77,7 +77,7 @@ func init() {
 		if _, err := fmt.Sscan(os.Getenv(roundsVariable), &size, &rounds); err != nil {
 			return err
 		}
-		tr, err := w.Connect(context.Background(), ring(w), quick())
+		tr, err := connect(w, ring(w), quick())
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 )
 
 // TestFailures: each failure is an error of the right kind about the right node where it
@@ -42,10 +43,10 @@ func TestFailures(t *testing.T) {
 
 func init() {
 	// failing exchanges frames until trouble, which node 2 makes in round 3.
-	failing := func(o Options, trouble func(tr *Transport, out [][]byte) error) func(w *World) error {
+	failing := func(o engine.Options, trouble func(tr *Transport, out [][]byte) error) func(w *World) error {
 		return func(w *World) error {
 			g := ring(w)
-			tr, err := w.Connect(context.Background(), g, o)
+			tr, err := connect(w, g, o)
 			if err != nil {
 				return err
 			}
@@ -109,7 +110,7 @@ func (x flipping) Exchange(ctx context.Context, seq uint64, out, in [][]byte) er
 func init() {
 	parts["flipped"] = func(w *World) error {
 		g := ring(w)
-		tr, err := w.Connect(context.Background(), g, quick())
+		tr, err := connect(w, g, quick())
 		if err != nil {
 			return err
 		}

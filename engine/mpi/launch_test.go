@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -103,7 +104,9 @@ func ring(w *World) *topology.Graph {
 	return g
 }
 
-func quick() Options { return Options{JoinTimeout: time.Minute, RoundTimeout: time.Minute} }
+func quick() engine.Options {
+	return engine.Options{JoinTimeout: time.Minute, RoundTimeout: time.Minute}
+}
 
 // frame returns a frame of so many bytes beyond its header, which its numbers decide.
 func frame(code int, numbers ...uint64) []byte {
@@ -146,4 +149,10 @@ func mentions(t *testing.T, what, text string, wants ...string) {
 			t.Errorf("%s: no %q in %s", what, want, text)
 		}
 	}
+}
+
+// connect returns a transport that has joined the others.
+func connect(w *World, g *topology.Graph, o engine.Options) (*Transport, error) {
+	t := w.New(g, o)
+	return t, t.Join(context.Background())
 }

@@ -19,101 +19,89 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/topology"
 )
 
-// Options of a transport. The zero value of a time is its default.
-type Options struct {
-	// JoinTimeout is how long Connect waits for the others, ten minutes by default.
-	JoinTimeout time.Duration
-	// RoundTimeout is how long a neighbour may take for a round before it has failed, two
-	// minutes by default. What it computes meanwhile must fit in.
-	RoundTimeout time.Duration
-	// MaxFrame is the length in bytes beyond which a frame is refused; 0 is 1 GiB.
-	MaxFrame int
-	// Terms are what the others must say too.
-	Terms []consensus.Term
-	// Trouble is why this process cannot take part, which the others are told; nil if it can.
-	Trouble error
-}
-
-func (o *Options) defaults() {
-	if o.JoinTimeout == 0 {
-		o.JoinTimeout = 10 * time.Minute
-	}
-	if o.RoundTimeout == 0 {
-		o.RoundTimeout = 2 * time.Minute
-	}
-	if o.MaxFrame == 0 {
-		o.MaxFrame = 1 << 30
-	}
-	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // what MPI counts to
-}
-
-// ErrClosed is returned by Exchange after Close.
-var ErrClosed = errors.New("mpi: the transport is closed")
-
-// A Transport carries the frames of one node. Exchange serves one goroutine at a time.
+// A Transport carries the frames of one node. Join and Exchange serve one goroutine at a time.
 type Transport struct {
 	world *World
-	o     Options
+	graph *topology.Graph
+	o     engine.Options
 	c     *C.difalt_links
 	links []C.difalt_link // of c
 
+	asked bool             // the others have been asked whether they agree
 	seq   uint64           // of the exchange under way, or the last one
 	begun bool             // Exchange has been called with seq
 	open  bool             // that exchange is not complete
 	err   error            // for good
 	pins  []runtime.Pinner // of what a link sends, for as long as it is the same memory
 
-	mu    sync.Mutex
-	wants []int // who has not sent its frame yet
-	since time.Time
-	done  uint64 // rounds
-	stats []EdgeStats
+	mu     sync.Mutex
+	absent []int // who has not sent its frame yet
+	since  time.Time
+	stats  engine.Stats
 }
 
-// EdgeStats is what a transport has done on an edge.
-type EdgeStats struct {
-	Peer           int
-	Sent, Received int64 // bytes of frames
+// New returns a transport along the edges of g, which is not connected before Join.
+func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
+	o = o.WithDefaults()
+	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // what MPI counts to
+	if o.Failed == nil && g.Len() != w.size {
+		o.Failed = fmt.Errorf("mpi: a graph of %d nodes for %d processes", g.Len(), w.size)
+	}
+	return &Transport{world: w, graph: g, o: o}
 }
 
-// Connect returns a transport along the edges of g, once all processes have called it and
-// said the same terms. Otherwise all return an error: that of Trouble where there is
-// any, and a *consensus.PeerError that names the process elsewhere. It returns ctx.Err()
-// if ctx ends.
-func (w *World) Connect(ctx context.Context, g *topology.Graph, o Options) (*Transport, error) {
-	o.defaults()
-	own := hello{Version: protocolVersion, Terms: o.Terms}
-	if o.Trouble == nil && g.Len() != w.size {
-		o.Trouble = fmt.Errorf("mpi: a graph of %d nodes for %d processes", g.Len(), w.size)
+// Join connects the processes once all have called it and said the same terms. Otherwise all
+// return an error: Options.Failed where there is one, and a *consensus.PeerError that names
+// the process elsewhere. It returns ctx.Err() if ctx ends.
+func (t *Transport) Join(ctx context.Context) error {
+	if err := t.agree(ctx); err != nil {
+		return err
 	}
-	if o.Trouble != nil {
-		own.Trouble = o.Trouble.Error()
-	}
-	if err := w.agree(ctx, own, o.JoinTimeout); err != nil && (o.Trouble == nil || ctx.Err() != nil) {
-		return nil, err
-	}
-	if o.Trouble != nil {
-		return nil, o.Trouble
-	}
-	t := &Transport{world: w, o: o}
 	peers := []C.int{0} // never empty
-	for k, j := range g.Neighbors(w.rank) {
+	var edges []engine.EdgeStats
+	for k, j := range t.graph.Neighbors(t.world.rank) {
 		peers = append(peers[:k], C.int(j))
-		t.stats = append(t.stats, EdgeStats{Peer: j})
+		edges = append(edges, engine.EdgeStats{Peer: j, Connected: true, Connections: 1})
 	}
-	t.c = C.difalt_links_new(C.int(len(t.stats)))
-	t.links, t.pins = unsafe.Slice(t.c.link, len(t.stats)), make([]runtime.Pinner, len(t.stats))
+	t.c = C.difalt_links_new(C.int(len(edges)))
+	t.links, t.pins = unsafe.Slice(t.c.link, len(edges)), make([]runtime.Pinner, len(edges))
 	for k := range t.links {
 		t.links[k].peer = peers[k]
 	}
 	if err := check(C.difalt_graph(t.c.n, &peers[0], &t.c.graph)); err != nil {
-		return nil, fmt.Errorf("mpi: MPI_Dist_graph_create_adjacent: %w", err)
+		return fmt.Errorf("mpi: MPI_Dist_graph_create_adjacent: %w", err)
 	}
-	w.keep = append(w.keep, t)
-	return t, nil
+	t.world.keep = append(t.world.keep, t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.Edges = edges
+	return nil
+}
+
+// agree asks all processes whether they have the same terms, and can take part.
+func (t *Transport) agree(ctx context.Context) error {
+	t.asked = true
+	own := hello{Version: protocolVersion, Terms: t.o.Terms}
+	if t.o.Failed != nil {
+		own.Trouble = t.o.Failed.Error()
+	}
+	err := t.world.agree(ctx, own, t.o.JoinTimeout)
+	if t.o.Failed != nil && (err == nil || ctx.Err() == nil) {
+		return t.o.Failed
+	}
+	return err
+}
+
+// Refuse tells the others why this process cannot take part, unless Join has been called.
+func (t *Transport) Refuse(ctx context.Context, why error) {
+	if !t.asked {
+		t.o.Failed = why
+		_ = t.agree(ctx) // why is what went wrong
+	}
 }
 
 // Hosted returns the node of this process.
@@ -210,11 +198,11 @@ func (t *Transport) finish(out [][]byte) {
 	t.open, t.world.pending = false, false
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.wants, t.since = nil, time.Time{}
-	t.done++
+	t.absent, t.since = nil, time.Time{}
+	t.stats.Rounds++
 	for k := range t.links {
-		t.stats[k].Sent += int64(len(out[k]))
-		t.stats[k].Received += int64(t.links[k].length)
+		t.stats.Edges[k].Sent += int64(len(out[k]))
+		t.stats.Edges[k].Received += int64(t.links[k].length)
 	}
 }
 
@@ -235,7 +223,7 @@ func (t *Transport) missing() (peers []int) {
 func (t *Transport) note(peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.wants, t.since = peers, since
+	t.absent, t.since = peers, since
 }
 
 // Waiting returns the neighbours for which Exchange has been waiting, and since when; none if
@@ -243,22 +231,28 @@ func (t *Transport) note(peers []int, since time.Time) {
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.wants, t.since
+	return t.absent, t.since
 }
+
+// Beyond returns nothing: processes do not say for whom they wait.
+func (t *Transport) Beyond(int) []int { return nil }
 
 // Stats returns how many rounds are done, and what they carried. It may be called at any
 // time.
-func (t *Transport) Stats() (rounds uint64, edges []EdgeStats) {
+func (t *Transport) Stats() engine.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.done, slices.Clone(t.stats)
+	return engine.Stats{Rounds: t.stats.Rounds, Edges: slices.Clone(t.stats.Edges)}
 }
+
+// Leave does nothing: the processes part in World.Leave, when they have said why.
+func (t *Transport) Leave(error) {}
 
 // Close ends the use of the transport. Nothing is left to be sent after an exchange has
 // succeeded; the processes part in World.Leave.
 func (t *Transport) Close() error {
 	if t.err == nil {
-		t.err = ErrClosed
+		t.err = engine.ErrClosed
 	}
 	for k := range t.pins {
 		if !t.open { // otherwise MPI may still read it

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -27,7 +28,7 @@ func init() {
 			if err != nil {
 				return err
 			}
-			tr, err := w.Connect(context.Background(), g, quick())
+			tr, err := connect(w, g, quick())
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ func init() {
 			if err := tr.Close(); err != nil {
 				return err
 			}
-			if err := tr.Exchange(context.Background(), 0, nil, nil); !errors.Is(err, ErrClosed) {
+			if err := tr.Exchange(context.Background(), 0, nil, nil); !errors.Is(err, engine.ErrClosed) {
 				return fmt.Errorf("after Close: %v", err)
 			}
 		}
@@ -115,7 +116,7 @@ func TestLengths(t *testing.T) { succeeds(t, "lengths") }
 func init() {
 	parts["lengths"] = func(w *World) error {
 		g := ring(w)
-		tr, err := w.Connect(context.Background(), g, quick())
+		tr, err := connect(w, g, quick())
 		if err != nil {
 			return err
 		}
@@ -196,34 +197,34 @@ func TestRefusals(t *testing.T) {
 }
 
 func init() {
-	connect := func(change func(w *World, o *Options)) func(w *World) error {
+	joins := func(change func(w *World, o *engine.Options)) func(w *World) error {
 		return func(w *World) error {
 			o := quick()
 			o.Terms = []consensus.Term{{What: "--rank", Value: "2"}}
 			change(w, &o)
-			_, err := w.Connect(context.Background(), ring(w), o)
+			_, err := connect(w, ring(w), o)
 			if err == nil {
 				return errors.New("no error")
 			}
 			return err
 		}
 	}
-	parts["other terms"] = connect(func(w *World, o *Options) {
+	parts["other terms"] = joins(func(w *World, o *engine.Options) {
 		if w.Rank() == 1 {
 			o.Terms[0].Value = "3"
 		}
 	})
-	parts["more terms"] = connect(func(w *World, o *Options) {
+	parts["more terms"] = joins(func(w *World, o *engine.Options) {
 		if w.Rank() == 1 {
 			o.Terms = append(o.Terms, consensus.Term{What: "--ridge", Value: "1"})
 		}
 	})
-	parts["trouble"] = connect(func(w *World, o *Options) {
+	parts["trouble"] = joins(func(w *World, o *engine.Options) {
 		if w.Rank() == 2 {
-			o.Trouble = errors.New("no such file")
+			o.Failed = errors.New("no such file")
 		}
 	})
-	parts["nobody else"] = connect(func(w *World, o *Options) {
+	parts["nobody else"] = joins(func(w *World, o *engine.Options) {
 		if o.JoinTimeout = 300 * time.Millisecond; w.Rank() != 0 {
 			time.Sleep(time.Minute)
 		}
@@ -231,7 +232,7 @@ func init() {
 	parts["other size"] = func(w *World) error {
 		g, err := topology.Ring(5)
 		if err == nil {
-			_, err = w.Connect(context.Background(), g, quick())
+			_, err = connect(w, g, quick())
 		}
 		return err
 	}
@@ -246,7 +247,7 @@ func init() {
 		o := quick()
 		o.RoundTimeout = 200 * time.Millisecond
 		g := ring(w)
-		tr, err := w.Connect(context.Background(), g, o)
+		tr, err := connect(w, g, o)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package grpc
+package cluster
 
 import (
 	"crypto/ed25519"
@@ -97,30 +97,9 @@ func certificate(key ed25519.PrivateKey) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// tlsConfig is that of both ends. TLS 1.3 proves that the other end has the key that it
-// shows; check says whether it may be node i. A stranger has been refused before.
-func tlsConfig(c *Cluster, own tls.Certificate, refuse func(error), check func(i int) error) *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own},
-		ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
-		DynamicRecordSizingDisabled: true, // see gathered.Write; frames are never small for long
-		InsecureSkipVerify:          true, // VerifyConnection does it
-		VerifyConnection: func(s tls.ConnectionState) error {
-			i, err := c.identify(s.PeerCertificates)
-			if err == nil {
-				err = check(i)
-			}
-			if err != nil {
-				refuse(err)
-			}
-			return err
-		},
-	}
-}
-
-// identify returns which node shows a certificate and those behind it, or an error that
+// Identify returns which node shows a certificate and those behind it, or an error that
 // says why it is none.
-func (c *Cluster) identify(chain []*x509.Certificate) (int, error) {
+func (c *Cluster) Identify(chain []*x509.Certificate) (int, error) {
 	if len(chain) == 0 {
 		return -1, errors.New("no key was shown")
 	}
@@ -176,12 +155,9 @@ func (c *Cluster) roots() (*x509.CertPool, error) {
 
 // An Identity is by what a node shows who it is.
 type Identity struct {
-	node int
-	own  tls.Certificate
+	Node        int             // its number
+	Certificate tls.Certificate // what it shows in TLS, with its key
 }
-
-// Node returns the number of the node.
-func (id *Identity) Node() int { return id.node }
 
 // ReadIdentity reads the key of a node and, unless its path is empty, the certificate that
 // an authority has given it. It returns an error if they are those of no node of c.
@@ -217,7 +193,7 @@ func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 		}
 		chain = append(chain, parsed)
 	}
-	node, err := c.identify(chain)
+	node, err := c.Identify(chain)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cert, err)
 	}

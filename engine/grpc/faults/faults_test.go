@@ -1,6 +1,6 @@
-//go:build linux
+//go:build faults && linux
 
-package main
+package faults
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 // A fault is something that happens during a training.
@@ -303,7 +303,7 @@ func (t *trial) stand(space, how string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	p, err := t.start(space, append([]string{self, "-as", how}, args...)...)
+	p, err := t.start(space, append([]string{"env", asPart + "=" + how, self}, args...)...)
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func said(text string) func(t *trial) error {
 
 // odd writes a cluster that differs.
 func (t *trial) odd(what string) error {
-	c, err := engine.ReadCluster(t.path("cluster.json"))
+	c, err := cluster.Read(t.path("cluster.json"))
 	if err != nil {
 		return err
 	}

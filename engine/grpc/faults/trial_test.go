@@ -1,6 +1,6 @@
-//go:build linux
+//go:build faults && linux
 
-package main
+package faults
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
-//go:build linux
+//go:build faults && linux
 
-package main
+package faults
 
 import (
 	"crypto/ed25519"
@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine/cluster"
 )
 
 // certify puts an authority in the place of the keys of the cluster, and gives every node
@@ -31,14 +31,14 @@ func (t *trial) certify(expired int) error {
 	if err != nil {
 		return err
 	}
-	c, err := engine.ReadCluster(t.path("cluster.json"))
+	c, err := cluster.Read(t.path("cluster.json"))
 	if err != nil {
 		return err
 	}
 	c.Authority = block(der)
 	for i, name := range nodes {
 		c.Nodes[i].Pins = nil
-		own, err := engine.ReadKey(t.path(name + ".key"))
+		own, err := cluster.ReadKey(t.path(name + ".key"))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package grpc
+package cluster
 
 import "io/fs"
 

@@ -1,6 +1,6 @@
-//go:build linux
+//go:build faults && linux
 
-package main
+package faults
 
 import (
 	"context"
@@ -19,7 +19,9 @@ import (
 	"strconv"
 	"time"
 
-	engine "github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/engine/grpc"
 )
 
 // ready is what whoever stands somewhere says when it has begun.
@@ -29,7 +31,7 @@ const ready = "ready"
 // one that dials it, the address of the former, and a seed.
 func stand(how string, args []string) error {
 	if len(args) != 5 {
-		return fmt.Errorf("-as %s: %d arguments", how, len(args))
+		return fmt.Errorf("%s: %d arguments", how, len(args))
 	}
 	folder, target, dialler, real := args[0], args[1], args[2], args[3]
 	seed, err := strconv.ParseUint(args[4], 10, 64)
@@ -119,20 +121,20 @@ func intrude(how, folder, real string) error {
 		fmt.Println(err)
 		return nil
 	}
-	c, err := engine.ReadCluster(filepath.Join(folder, "cluster.json"))
+	c, err := cluster.Read(filepath.Join(folder, "cluster.json"))
 	if err != nil {
 		return err
 	}
-	key, err := engine.ReadKey(filepath.Join(folder, "c.key"))
+	key, err := cluster.ReadKey(filepath.Join(folder, "c.key"))
 	if err != nil {
 		return err
 	}
 	switch how {
 	case "stranger":
-		if key, _, err = engine.NewKey(); err != nil {
+		if key, _, err = cluster.NewKey(); err != nil {
 			return err
 		}
-		c.Nodes[2].Pins = []engine.Pin{engine.PinOf(publicKey(key))}
+		c.Nodes[2].Pins = []cluster.Pin{cluster.PinOf(publicKey(key))}
 	case "wrong-edge":
 		c.Edges = [][2]int{{0, 2}, {0, 1}}
 	case "run":
@@ -140,18 +142,18 @@ func intrude(how, folder, real string) error {
 	case "epoch":
 		c.Epoch = 0
 	default:
-		return fmt.Errorf("-as %s: nobody", how)
+		return fmt.Errorf("%s: nobody plays that part", how)
 	}
 	l, err := net.Listen("tcp", hub+":0")
 	if err != nil {
 		return err
 	}
-	id, err := engine.NewIdentity(c, key)
+	id, err := cluster.NewIdentity(c, key)
 	if err != nil {
 		return err
 	}
 	await(folder)
-	t, err := engine.New(c, id, l, engine.Options{JoinTimeout: 2 * time.Second})
+	t, err := grpc.New(c, id, l, engine.Options{JoinTimeout: 2 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -163,7 +165,7 @@ func intrude(how, folder, real string) error {
 
 // certificate returns a certificate of its own for the key of a node.
 func certificate(folder, node string) (tls.Certificate, error) {
-	key, err := engine.ReadKey(filepath.Join(folder, node+".key"))
+	key, err := cluster.ReadKey(filepath.Join(folder, node+".key"))
 	if err != nil {
 		return tls.Certificate{}, err
 	}

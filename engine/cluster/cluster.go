@@ -1,4 +1,6 @@
-package grpc
+// Package cluster says who the nodes of a network are: the list of them in cluster.json, who
+// talks to whom, and the keys by which they are known. Every engine is described by it.
+package cluster
 
 import (
 	"bytes"
@@ -28,12 +30,12 @@ type Cluster struct {
 	Edges [][2]int `json:"edges"`   // by the numbers of the nodes, in Nodes from 0
 	// Authority has certificates in PEM, of whom may say who a node is that has no pins:
 	// the one whose name is among the DNS names of its certificate.
-	Authority string      `json:"authority,omitempty"`
-	Nodes     []NodeEntry `json:"nodes"`
+	Authority string `json:"authority,omitempty"`
+	Nodes     []Node `json:"nodes"`
 }
 
-// A NodeEntry is a node in cluster.json.
-type NodeEntry struct {
+// A Node is a node in cluster.json.
+type Node struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // host:port
 	// Pins of the keys that the node may show: one, and two while it changes its key; none
@@ -45,37 +47,37 @@ type NodeEntry struct {
 type Pin string
 
 const (
-	clusterVersion = 1
-	maxCluster     = 16 << 20 // bytes of cluster.json
-	maxNodes       = 10000
-	pinPrefix      = "sha256:"
+	version   = 1
+	maxSize   = 16 << 20 // bytes of cluster.json
+	maxNodes  = 10000
+	pinPrefix = "sha256:"
 )
 
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
-// ReadCluster reads and checks the file at path.
-func ReadCluster(path string) (*Cluster, error) {
+// Read reads and checks the file at path.
+func Read(path string) (*Cluster, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxCluster+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, err
 	}
-	c, err := ParseCluster(text)
+	c, err := Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }
 
-// ParseCluster returns the cluster that text describes, or an error that says what is
+// Parse returns the cluster that text describes, or an error that says what is
 // wrong with it.
-func ParseCluster(text []byte) (*Cluster, error) {
-	if len(text) > maxCluster {
-		return nil, fmt.Errorf("more than %d bytes", maxCluster)
+func Parse(text []byte) (*Cluster, error) {
+	if len(text) > maxSize {
+		return nil, fmt.Errorf("more than %d bytes", maxSize)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -91,8 +93,8 @@ func ParseCluster(text []byte) (*Cluster, error) {
 
 // Check returns an error that names what is wrong with c.
 func (c *Cluster) Check() error {
-	if c.Version != clusterVersion {
-		return fmt.Errorf("version is %d: want %d", c.Version, clusterVersion)
+	if c.Version != version {
+		return fmt.Errorf("version is %d: want %d", c.Version, version)
 	}
 	if _, err := strconv.ParseUint(c.Run, 16, 64); err != nil || len(c.Run) != 16 {
 		return fmt.Errorf("run is %q: want 16 hexadecimal digits", c.Run)
@@ -126,7 +128,7 @@ func (c *Cluster) Check() error {
 	return err
 }
 
-func (n *NodeEntry) check(authority bool) error {
+func (n *Node) check(authority bool) error {
 	if !nodeName.MatchString(n.Name) {
 		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
 	}
@@ -166,7 +168,7 @@ func (c *Cluster) Weights() (*topology.Weights, error) {
 
 // NodeOf returns the number of the node that may show the key of a pin, -1 if none may.
 func (c *Cluster) NodeOf(pin Pin) int {
-	return slices.IndexFunc(c.Nodes, func(n NodeEntry) bool { return slices.Contains(n.Pins, pin) })
+	return slices.IndexFunc(c.Nodes, func(n Node) bool { return slices.Contains(n.Pins, pin) })
 }
 
 // Text returns the content of cluster.json.
@@ -175,14 +177,14 @@ func (c *Cluster) Text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// run returns the run as the number in every frame.
-func (c *Cluster) run() uint64 {
+// RunID returns the run as the number in every frame.
+func (c *Cluster) RunID() uint64 {
 	id, _ := strconv.ParseUint(c.Run, 16, 64) // Check has seen to that
 	return id
 }
 
-// label names a node in messages.
-func (c *Cluster) label(i int) string {
+// Label names a node in messages: its number and, if there is such a node, its name.
+func (c *Cluster) Label(i int) string {
 	if i < 0 || i >= len(c.Nodes) {
 		return fmt.Sprintf("node %d", i)
 	}

@@ -1,10 +1,10 @@
-//go:build linux
+//go:build faults && linux
 
-// Faults runs three real nodes in network namespaces, lets things go wrong between and
+// Package faults runs three real nodes in network namespaces, lets things go wrong between and
 // inside them, and prints a table of what became of it. Every trial must end with models
 // that have the same bits as without the fault, or with errors that name a node, in the
 // documented time, and without a file that is not complete. It needs root, ip, nft and tc.
-package main
+package faults
 
 import (
 	"flag"
@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -44,53 +45,56 @@ type outcome struct {
 	took    time.Duration
 }
 
-func main() {
-	if len(os.Args) > 2 && os.Args[1] == "-as" {
-		if err := stand(os.Args[2], os.Args[3:]); err != nil {
+var (
+	runs    = flag.Int("runs", 1, "trials of every fault")
+	lanes   = flag.Int("lanes", 3, "trials at once")
+	only    = flag.String("only", "", "faults whose names match this expression")
+	command = flag.String("difalt", "", "the command to test (default: built here)")
+	table   = flag.String("data", "../../../examples/clinics.csv", "the table of the trials")
+)
+
+// asPart makes the test program play a part beside the nodes.
+const asPart = "DIFALT_FAULTS_AS"
+
+func TestMain(m *testing.M) {
+	if part := os.Getenv(asPart); part != "" {
+		if err := stand(part, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
-	runs := flag.Int("runs", 20, "trials of every fault")
-	lanes := flag.Int("lanes", 3, "trials at once")
-	only := flag.String("only", "", "faults whose names match this expression")
-	short := flag.Bool("short", false, "leave out faults that take long")
-	command := flag.String("difalt", "", "the command to test (default: built here)")
-	table := flag.String("data", "examples/clinics.csv", "the table of the trials")
-	flag.Parse()
-	code, err := run(os.Stdout, *runs, *lanes, *only, *short, *command, *table)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "faults:", err)
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
-// run runs the trials and prints the table. The code is 0 if all went as it must.
-func run(out io.Writer, runs, lanes int, only string, short bool, command, table string) (code int, err error) {
+// TestFaults runs the trials and prints the table. With -short it leaves out faults that take
+// long.
+func TestFaults(t *testing.T) {
 	if err := able(); err != nil {
-		return 1, fmt.Errorf("SKIPPED, which is not passed: %w", err)
+		t.Fatalf("SKIPPED, which is not passed: %v", err)
 	}
-	pattern, err := regexp.Compile(only)
+	pattern, err := regexp.Compile(*only)
 	if err != nil {
-		return 2, err
+		t.Fatal(err)
 	}
-	b, err := newBench(command, table, short)
+	b, err := newBench(*command, *table, testing.Short())
 	if err != nil {
-		return 1, err
+		t.Fatal(err)
 	}
 	defer os.RemoveAll(b.folder)
-	var chosen []*fault
+	var list []*fault
 	for i := range faults {
-		if pattern.MatchString(faults[i].name) && !(short && faults[i].long) {
-			chosen = append(chosen, &faults[i])
+		if pattern.MatchString(faults[i].name) && !(testing.Short() && faults[i].long) {
+			list = append(list, &faults[i])
 		}
 	}
-	results, err := b.all(chosen, runs, lanes)
+	results, err := b.all(list, *runs, *lanes)
 	if err != nil {
-		return 1, err
+		t.Fatal(err)
 	}
-	return report(out, chosen, results), nil
+	if !report(os.Stdout, list, results) {
+		t.Error("not all is as it must be")
+	}
 }
 
 // newBench builds the command, and trains once without a fault.
@@ -160,10 +164,10 @@ func (b *bench) trial(w *world, seed uint64) (*trial, error) {
 }
 
 // all runs every fault so many times, several trials at once.
-func (b *bench) all(chosen []*fault, runs, lanes int) ([][]outcome, error) {
+func (b *bench) all(list []*fault, runs, lanes int) ([][]outcome, error) {
 	type job struct{ fault, seed int }
 	jobs := make(chan job)
-	results := make([][]outcome, len(chosen))
+	results := make([][]outcome, len(list))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var failed error
@@ -176,18 +180,18 @@ func (b *bench) all(chosen []*fault, runs, lanes int) ([][]outcome, error) {
 		defer w.end()
 		wg.Go(func() {
 			for j := range jobs {
-				o := b.one(w, chosen[j.fault], uint64(j.seed))
+				o := b.one(w, list[j.fault], uint64(j.seed))
 				mu.Lock()
 				results[j.fault] = append(results[j.fault], o)
-				if chosen[j.fault].wrong(o.verdict) {
-					fmt.Fprintf(os.Stderr, "%s, seed %d: %s\n", chosen[j.fault].name, j.seed, o.note)
+				if list[j.fault].wrong(o.verdict) {
+					fmt.Fprintf(os.Stderr, "%s, seed %d: %s\n", list[j.fault].name, j.seed, o.note)
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	if failed == nil {
-		for i := range chosen {
+		for i := range list {
 			for seed := range runs {
 				jobs <- job{i, seed}
 			}
@@ -220,18 +224,19 @@ func (b *bench) one(w *world, f *fault, seed uint64) (o outcome) {
 	return o
 }
 
-// report prints the table, and returns 0 if all is as it must be.
-func report(out io.Writer, chosen []*fault, results [][]outcome) (code int) {
+// report prints the table, and reports whether all is as it must be.
+func report(out io.Writer, list []*fault, results [][]outcome) (good bool) {
+	good = true
 	fmt.Fprintln(out, "| fault | runs | same bits | named error | hangs | other | median time |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
-	for i, f := range chosen {
+	for i, f := range list {
 		var count [4]int
 		var took []time.Duration
 		for _, o := range results[i] {
 			count[o.verdict]++
 			took = append(took, o.took)
 			if f.wrong(o.verdict) {
-				code = 1
+				good = false
 			}
 		}
 		slices.Sort(took)
@@ -241,8 +246,5 @@ func report(out io.Writer, chosen []*fault, results [][]outcome) (code int) {
 		}
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %d | %.1f s |\n", f.name, len(took), count[same], count[named], count[hang], count[broken], median.Seconds())
 	}
-	if code != 0 {
-		fmt.Fprintln(out, strings.TrimSpace("\nNot all is as it must be."))
-	}
-	return code
+	return good
 }

@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/topology"
+)
+
+// three returns a cluster of the nodes a, b and c on a path.
+func three(t testing.TB) *Cluster {
+	t.Helper()
+	g, err := topology.Parse("path", 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := New([]string{"a", "b", "c"}, []string{"h:1", "h:2", "h:3"}, g, "metropolis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// changed returns a copy of c with a change.
+func changed(c *Cluster, change func(c *Cluster)) *Cluster {
+	other := *c
+	other.Nodes, other.Edges = slices.Clone(c.Nodes), slices.Clone(c.Edges)
+	change(&other)
+	return &other
+}
+
+func text(t testing.TB, c *Cluster) string {
+	t.Helper()
+	p, err := c.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(p)
+}
+
+func FuzzCluster(f *testing.F) {
+	c := three(f)
+	f.Add([]byte(text(f, c)))
+	f.Add([]byte(`{"version":1,"run":"00000000000000a7","edges":[[0,9]],"nodes":[{},{}]}`))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		c, err := Parse(p)
+		if err != nil {
+			return
+		}
+		if _, err := c.Weights(); err != nil {
+			t.Errorf("good, but without weights: %v", err)
+		}
+		again, err := Parse([]byte(text(t, c)))
+		if err != nil || text(t, again) != text(t, c) {
+			t.Errorf("read again: %v", err)
+		}
+	})
+}
+
+// TestClusterErrors: what is wrong with a file is named.
+func TestClusterErrors(t *testing.T) {
+	c := three(t)
+	for want, change := range map[string]func(c *Cluster){
+		"version is 2":                func(c *Cluster) { c.Version = 2 },
+		`run is "xyz"`:                func(c *Cluster) { c.Run = "xyz" },
+		"1 nodes":                     func(c *Cluster) { c.Nodes = c.Nodes[:1] },
+		`both called "a"`:             func(c *Cluster) { c.Nodes[1].Name = "a" },
+		"both have the address":       func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address },
+		"that of nodes 0 and 1":       func(c *Cluster) { c.Nodes[1].Pins = c.Nodes[0].Pins },
+		`node 1 ("b"): it has no key`: func(c *Cluster) { c.Nodes[1].Pins = nil },
+		`key is "sha256:AAAA"`:        func(c *Cluster) { c.Nodes[1].Pins = []Pin{"sha256:AAAA"} },
+		`key is "md5"`:                func(c *Cluster) { c.Nodes[1].Pins = []Pin{"md5"} },
+		`address is "b"`:              func(c *Cluster) { c.Nodes[1].Address = "b" },
+		"a name has letters":          func(c *Cluster) { c.Nodes[1].Name = "../b" },
+		"edges: ":                     func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
+		`weights "heavy"`:             func(c *Cluster) { c.Rule = "heavy" },
+	} {
+		if err := changed(c, change).Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for want, content := range map[string]string{
+		"not a description": `{"version":1,"nodse":[]}`, "something follows": text(t, c) + "{}",
+	} {
+		if _, err := Parse([]byte(content)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "cluster.json")
+	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v does not name the file", err)
+	}
+}
+
+// TestKeyErrors: a key that is none, or that others may read, is refused.
+func TestKeyErrors(t *testing.T) {
+	_, text, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key")
+	for _, x := range []struct {
+		text []byte
+		mode os.FileMode
+		want string
+	}{{text, 0o600, ""}, {text, 0o640, "chmod 600"}, {[]byte("x"), 0o600, "not a key in PEM"}, {[]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600, "asn1"}} {
+		os.Remove(path)
+		if err := os.WriteFile(path, x.text, x.mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadKey(path); (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%v, want %q", err, x.want)
+		}
+	}
+}
+
+// TestPrivate: of all modes, owners and users, those that ssh and Postgres take for a
+// private key too: u=rwx at most, and g=r where the file is lent by root.
+func TestPrivate(t *testing.T) {
+	const root, me, somebody = 0, 1000, 1001
+	for mode := range fs.FileMode(0o1000) {
+		text := mode.String() // -rwxrwxrwx
+		group, others := text[4:7], text[7:]
+		for _, user := range []int{root, me} {
+			for _, owner := range []int{root, me, somebody} {
+				want := others == "---" && (group == "---" || group == "r--" && owner == root && user == me)
+				if got := private(mode, owner, user); got != want {
+					t.Errorf("%s of %d for %d: %v, want %v", text, owner, user, got, want)
+				}
+			}
+		}
+	}
+}
