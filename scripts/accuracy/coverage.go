@@ -7,7 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+
+	"github.com/difalt/difalt/internal/text"
+	"gonum.org/v1/gonum/stat"
 )
 
 // normal95 is the 97.5 % quantile of the normal distribution.
@@ -81,34 +85,24 @@ func coverage(args []string) error {
 	return writeCSV(*out, rows)
 }
 
-// A tally has the shares of covered rows of every repeat.
-type tally struct{ mean, single, without, squares, meanSquares []float64 }
+// A tally has, for every repeat, the shares of rows whose expected target and whose target
+// are covered and of those without an interval, and the mean squares of the errors of
+// predictions and of the tasks' means.
+type tally [5][]float64
 
 func (t *tally) cells() []string {
 	var cells []string
-	for _, v := range [][]float64{t.mean, t.single} {
-		m, e := meanError(v)
-		cells = append(cells, strconv.FormatFloat(m, 'f', 4, 64), strconv.FormatFloat(e, 'f', 4, 64))
+	add := func(v float64) { cells = append(cells, strconv.FormatFloat(v, 'f', 4, 64)) }
+	for _, shares := range t[:2] {
+		mean, deviation := stat.MeanStdDev(shares, nil)
+		add(mean)
+		add(stat.StdErr(deviation, float64(len(shares))))
 	}
-	without, _ := meanError(t.without)
-	squares, _ := meanError(t.squares)
-	meanSquares, _ := meanError(t.meanSquares)
-	for _, v := range []float64{without, math.Sqrt(squares), math.Sqrt(meanSquares)} {
-		cells = append(cells, strconv.FormatFloat(v, 'f', 4, 64))
+	add(stat.Mean(t[2], nil))
+	for _, squares := range t[3:] {
+		add(math.Sqrt(stat.Mean(squares, nil)))
 	}
 	return cells
-}
-
-func meanError(v []float64) (mean, standardError float64) {
-	n := float64(len(v))
-	for _, x := range v {
-		mean += x / n
-	}
-	square := 0.0
-	for _, x := range v {
-		square += (x - mean) * (x - mean)
-	}
-	return mean, math.Sqrt(square / (n - 1) / n)
 }
 
 // cover draws one data set, fits it, adds new tasks to the model, and appends a repeat
@@ -166,33 +160,69 @@ func (p *population) draw(train, test string, tasks, rows int) ([]target, error)
 	return judged, t.split(train, test)
 }
 
+// add appends a repeat: what the predictions of a model say about the targets.
 func (t *tally) add(program, model, test, dir string, judged []target) error {
 	predictions, err := predict(program, model, test, dir)
 	if err != nil {
 		return err
 	}
-	mean, single, without, squares, meanSquares := 0.0, 0.0, 0.0, 0.0, 0.0
+	var sum [5]float64
 	for i, p := range predictions {
-		squares += (judged[i].y - p.y) * (judged[i].y - p.y)
-		meanSquares += (judged[i].y - judged[i].taskMean) * (judged[i].y - judged[i].taskMean)
+		at := judged[i]
 		switch {
 		case math.IsNaN(p.mean) || math.IsNaN(p.single):
-			without++
+			sum[2]++
 		default:
-			if math.Abs(judged[i].mean-p.y) <= normal95*p.mean {
-				mean++
+			if math.Abs(at.mean-p.y) <= normal95*p.mean {
+				sum[0]++
 			}
-			if math.Abs(judged[i].y-p.y) <= normal95*p.single {
-				single++
+			if math.Abs(at.y-p.y) <= normal95*p.single {
+				sum[1]++
 			}
 		}
+		sum[3] += (at.y - p.y) * (at.y - p.y)
+		sum[4] += (at.y - at.taskMean) * (at.y - at.taskMean)
 	}
-	n := float64(len(judged))
-	for _, v := range []struct {
-		to  *[]float64
-		sum float64
-	}{{&t.mean, mean}, {&t.single, single}, {&t.without, without}, {&t.squares, squares}, {&t.meanSquares, meanSquares}} {
-		*v.to = append(*v.to, v.sum/n)
+	for k, v := range sum {
+		t[k] = append(t[k], v/float64(len(judged)))
 	}
 	return nil
+}
+
+// coverageTable returns one line for every kind of data, of the lines for known tasks and
+// for new ones, and a sentence on all of them.
+func coverageTable(path string) (table, sentence string, err error) {
+	rows, err := readCSV(path)
+	if err != nil {
+		return "", "", err
+	}
+	if !slices.Equal(rows[0], coverageHeader) {
+		return "", "", fmt.Errorf("%s has the columns %q: want %q", path, rows[0], coverageHeader)
+	}
+	head := []string{"data", "tasks", "features", "known: expected", "known: single"}
+	for _, n := range newRows {
+		head = append(head, fmt.Sprintf("new, %d rows: expected", n), "single", "RMSE", "of the mean")
+	}
+	percent := func(share float64) string { return fmt.Sprintf("%.1f", 100*share) }
+	t := text.Table{head}
+	least, most, largest := 1.0, 0.0, 0.0
+	for i := 1; i+len(newRows) < len(rows); i += 1 + len(newRows) {
+		cells := slices.Clone(rows[i][:3])
+		for j := range 1 + len(newRows) {
+			var v [7]float64
+			for k := range v {
+				if v[k], err = strconv.ParseFloat(rows[i+j][5+k], 64); err != nil {
+					return "", "", fmt.Errorf("%s, row %d: %w", path, i+j, err)
+				}
+			}
+			cells = append(cells, percent(v[0]), percent(v[2]))
+			if j > 0 {
+				cells = append(cells, fmt.Sprintf("%.2f", v[5]), fmt.Sprintf("%.2f", v[6]))
+			}
+			least, most, largest = min(least, v[0], v[2]), max(most, v[0], v[2]), max(largest, v[1], v[3])
+		}
+		t = append(t, cells)
+	}
+	return t.Markdown(), fmt.Sprintf("From %s to %s %%; the standard errors over the data sets drawn are at most %s %%.",
+		percent(least), percent(most), percent(largest)), nil
 }

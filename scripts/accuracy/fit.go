@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -15,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // ours is the name of difalt fit among the methods.
@@ -51,8 +52,8 @@ func fitTables(args []string) error {
 	return writeCSV(*out, rows)
 }
 
-// eachTable calls do with the name, seed and files of every table of a folder, or of those whose names are given, with
-// commas.
+// eachTable calls do with the name, seed and files of every table of a folder, or of
+// those whose names are given, with commas.
 func eachTable(folder, only string, do func(name, seed, train, test string) error) error {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.train.csv"))
 	if err != nil {
@@ -63,7 +64,7 @@ func eachTable(folder, only string, do func(name, seed, train, test string) erro
 	}
 	for _, path := range paths {
 		base := strings.TrimSuffix(path, ".train.csv")
-		name, seed, ok := cutLast(filepath.Base(base), "-")
+		name, seed, ok := cutLast(filepath.Base(base))
 		if !ok || only != "" && !slices.Contains(strings.Split(only, ","), name) {
 			continue
 		}
@@ -76,12 +77,10 @@ func eachTable(folder, only string, do func(name, seed, train, test string) erro
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-func cutLast(s, separator string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, separator)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(separator):], true
+// cutLast cuts a name at its last hyphen, if it has one.
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, '-')
+	return s[:max(i, 0)], s[i+1:], i >= 0
 }
 
 type outcome struct {
@@ -129,16 +128,8 @@ func fitTable(program, train, test string) (*outcome, error) {
 
 // judge returns the root mean square error of predictions, and the variance explained.
 func judge(y, p []float64) (rmse, ev float64) {
-	mean, n := 0.0, float64(len(y))
-	for _, v := range y {
-		mean += v / n
-	}
-	errors, spread := 0.0, 0.0
-	for i, v := range y {
-		errors += (v - p[i]) * (v - p[i]) / n
-		spread += (v - mean) * (v - mean) / n
-	}
-	return math.Sqrt(errors), 1 - errors/spread
+	rmse = floats.Distance(y, p, 2) / math.Sqrt(float64(len(y)))
+	return rmse, 1 - rmse*rmse/stat.PopVariance(y, nil)
 }
 
 // runProgram runs the program and returns what it said.
@@ -160,32 +151,26 @@ func predict(program, model, table, dir string) ([]prediction, error) {
 	if _, err := runProgram(program, "predict", "--model", model, "--data", table, "--out", path, "--standard-errors"); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	rows, err := readCSV(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	at := map[string]int{}
-	for j, name := range rows[0] {
-		at[name] = j
-	}
-	for _, name := range []string{"prediction", "stderr", "sample_stderr"} {
-		if _, ok := at[name]; !ok {
-			return nil, fmt.Errorf("%s has no column %q: it has %q", path, name, slices.Sorted(maps.Keys(at)))
-		}
-	}
 	out := make([]prediction, len(rows)-1)
-	for i, row := range rows[1:] {
-		for name, v := range map[string]*float64{"prediction": &out[i].y, "stderr": &out[i].mean, "sample_stderr": &out[i].single} {
-			cell := row[at[name]]
-			if *v = math.NaN(); cell == "" {
+	for name, field := range map[string]func(*prediction) *float64{
+		"prediction":    func(p *prediction) *float64 { return &p.y },
+		"stderr":        func(p *prediction) *float64 { return &p.mean },
+		"sample_stderr": func(p *prediction) *float64 { return &p.single },
+	} {
+		at := slices.Index(rows[0], name)
+		if at < 0 {
+			return nil, fmt.Errorf("%s has no column %q: it has %q", path, name, rows[0])
+		}
+		for i, row := range rows[1:] {
+			v := field(&out[i])
+			if *v = math.NaN(); row[at] == "" {
 				continue
 			}
-			if *v, err = strconv.ParseFloat(cell, 64); err != nil {
+			if *v, err = strconv.ParseFloat(row[at], 64); err != nil {
 				return nil, fmt.Errorf("%s, row %d: %w", path, i+1, err)
 			}
 		}

@@ -6,7 +6,6 @@
 //	accuracy tables   -out DIR [-school FILE] [-grunfeld FILE]
 //	accuracy fit      -tables DIR -out FILE
 //	accuracy coverage -out FILE
-//	accuracy cross    -tables DIR -out FILE
 //	accuracy page
 package main
 
@@ -20,11 +19,10 @@ func main() {
 		"tables":   writeTables,
 		"fit":      fitTables,
 		"coverage": coverage,
-		"cross":    crossTables,
 		"page":     writePage,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: accuracy tables | fit | coverage | cross | page, each with -help")
+		fmt.Fprintln(os.Stderr, "usage: accuracy tables | fit | coverage | page, each with -help")
 		os.Exit(2)
 	}
 	if err := commands[os.Args[1]](os.Args[2:]); err != nil {

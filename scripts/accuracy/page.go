@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
 	"maps"
@@ -9,34 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/template"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
-// described are the tables of the page, in its order, and what they are.
-var described = []struct{ name, size, what string }{
-	{"intercept", "60 x 12, 8", "levels differ, slopes do not"},
-	{"slopes", "40 x 40, 6", "every task has slopes of its own"},
-	{"lowrank-short", "100 x 16, 30", "slopes differ in two directions; fewer rows than features"},
-	{"lowrank-long", "60 x 40, 20", "slopes differ in three directions; twice as many rows as features"},
-	{"noise", "50 x 20, 10", "nothing to find"},
-	{"alike", "40 x 25, 10", "all tasks are the same"},
-	{"clusters", "60 x 20, 12", "three groups of tasks, each with its slopes"},
-	{"heavy", "50 x 25, 8", "levels, one direction, noise of Student's t with 3 degrees of freedom"},
-	{"wide", "20 x 40, 1000", "ten common factors, levels, one direction"},
-	{"tiny", "8 x 6, 3", "as slopes"},
-	{"unbalanced", "40 x 1 to 500, 6", "levels and one direction"},
-	{"trend", "60 x 9, 3", "years: level and growth of a person are correlated"},
-	{"uneven-mild", "50 x 25, 8", "levels and one direction; the noise of a task differs by a factor of e^.3"},
-	{"uneven-levels", "60 x 10, 6", "levels; the noise of a task differs by a factor of e"},
-	{"uneven-slopes", "40 x 40, 6", "slopes of a task's own; its noise differs by a factor of e^.7"},
-	{"uneven-short", "80 x 14, 16", "two directions, fewer rows than features; the same"},
-	{"uneven-middle", "60 x 20, 10", "two directions; the same"},
-	{"uneven-long", "40 x 60, 12", "two directions; noise by a factor of e"},
-	{"clinics", "40 x 6 to 23, 8", "[examples/clinics.csv](../examples/clinics.csv), a quarter held out"},
-	{"school10", "139 x 10, 28", "School: exam scores of pupils"},
-	{"school20", "139 x 20, 28", "School, 20 rows a school"},
-	{"school", "139 x 11 to 125, 28", "School, half of the rows"},
-	{"grunfeld", "11 x 15, 3", "investments of firms over 20 years, a quarter held out"},
-}
+// pageTemplate is the page without what results say.
+//
+//go:embed page.md.tmpl
+var pageTemplate string
 
 // columns are the methods of the page: a column has the best of its methods on the
 // held-out rows, which favours it.
@@ -77,109 +59,95 @@ func writePage(args []string) error {
 	if err != nil {
 		return err
 	}
-	covered, err := readCSV(filepath.Join(*folder, "coverage.csv"))
+	coverage, interval, err := coverageTable(filepath.Join(*folder, "coverage.csv"))
 	if err != nil {
 		return err
 	}
-	crossed, err := readCSV(filepath.Join(*folder, "cross.csv"))
+	t, err := template.New("page").Parse(pageTemplate)
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprint(&b, introduction)
-	r.errorTable(&b)
-	r.meaning(&b)
-	r.explainedTable(&b)
-	r.timeTable(&b)
-	if err := coverageTable(&b, covered); err != nil {
+	if err := t.Execute(&b, map[string]string{
+		"Errors": r.errorTable(), "Meaning": r.meaning(), "Explained": r.explainedTable(), "Seconds": r.timeTable(),
+		"Coverage": coverage, "Range": interval, "Versions": strings.TrimSpace(string(versions)),
+	}); err != nil {
 		return err
 	}
-	if err := crossTable(&b, crossed); err != nil {
-		return err
-	}
-	fmt.Fprintf(&b, again, strings.TrimSpace(string(versions)))
 	return os.WriteFile(*out, []byte(b.String()), 0o666)
 }
 
-// row writes a row of a table in Markdown.
-func row(b *strings.Builder, cells ...string) {
-	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-}
+// A description says how large a table is, and what it is.
+type description struct{ name, size, what string }
 
-func head(b *strings.Builder, cells ...string) {
-	row(b, cells...)
-	b.WriteString("|" + strings.Repeat("---|", len(cells)) + "\n")
-}
-
-// ratio writes a ratio of errors, or a dash if there is none.
-func ratio(v float64) string {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return "-"
+// measured describes the tables that have results of ours, in the order of the page.
+func (r results) measured() []description {
+	var all []description
+	for _, d := range drawn {
+		all = append(all, description{d.name, d.size(), d.what})
 	}
-	return fmt.Sprintf("%.3f", v)
-}
-
-// measured returns the described tables that fit was measured on.
-func (r results) measured() (names []string) {
-	for _, d := range described {
+	for _, f := range filed {
+		all = append(all, description{f.name, f.size, f.what})
+	}
+	return slices.DeleteFunc(all, func(d description) bool {
 		for _, methods := range r[d.name] {
 			if _, ok := methods[ours]; ok {
-				names = append(names, d.name)
-				break
+				return false
 			}
 		}
-	}
-	return names
+		return true
+	})
 }
 
-func (r results) errorTable(b *strings.Builder) {
-	cells := []string{"table", "tasks x rows, features", "what it is", "`fit`", "within 1 %"}
+// overColumns appends to cells what the methods of every column give.
+func overColumns(cells []string, of func(methods []string) string) []string {
+	for _, c := range columns {
+		cells = append(cells, of(c.methods))
+	}
+	return cells
+}
+
+// heads appends to cells the names of all columns.
+func heads(cells ...string) []string {
 	for _, c := range columns {
 		cells = append(cells, c.head)
 	}
-	head(b, cells...)
-	for _, d := range described {
-		if !slices.Contains(r.measured(), d.name) {
-			continue
+	return cells
+}
+
+// errorTable lists the errors of all methods, relative to the least of the others.
+func (r results) errorTable() string {
+	t := text.Table{heads("table", "tasks x rows, features", "what it is", "`fit`", "within 1 %")}
+	for _, d := range r.measured() {
+		own, near := r.relative(d.name, []string{ours}), 0
+		for _, v := range own {
+			if v <= 1.01 {
+				near++
+			}
 		}
-		own := r.relative(d.name, []string{ours})
-		cells := []string{d.name, d.size, d.what, "**" + ratio(median(own)) + "**", fmt.Sprintf("%d of %d", within(own, 1.01), len(own))}
-		for _, c := range columns {
-			cells = append(cells, ratio(median(r.relative(d.name, c.methods))))
-		}
-		row(b, cells...)
+		t = append(t, overColumns([]string{d.name, d.size, d.what, "**" + ratio(median(own)) + "**", fmt.Sprintf("%d of %d", near, len(own))},
+			func(methods []string) string { return ratio(median(r.relative(d.name, methods))) }))
 	}
-	cells = []string{"worst", "", "", "**" + ratio(r.worst([]string{ours})) + "**", ""}
-	for _, c := range columns {
-		cells = append(cells, ratio(r.worst(c.methods)))
-	}
-	row(b, cells...)
+	worst := func(methods []string) string { return ratio(r.worst(methods)) }
+	return append(t, overColumns([]string{"worst", "", "", "**" + worst([]string{ours}) + "**", ""}, worst)).Markdown()
 }
 
 // worst returns the largest median ratio over the tables on which methods gave one.
 func (r results) worst(methods []string) float64 {
 	out := 0.0
-	for _, name := range r.measured() {
-		if m := median(r.relative(name, methods)); !math.IsInf(m, 0) {
+	for _, d := range r.measured() {
+		if m := median(r.relative(d.name, methods)); !math.IsInf(m, 0) {
 			out = max(out, m)
 		}
 	}
 	return out
 }
 
-func within(v []float64, most float64) (n int) {
-	for _, x := range v {
-		if x <= most {
-			n++
-		}
-	}
-	return n
-}
-
-// meaning says in words what the table says.
-func (r results) meaning(b *strings.Builder) {
+// meaning says in words what the table of errors says.
+func (r results) meaning() string {
 	var better, near, missed, failed []string
-	for _, name := range r.measured() {
+	for _, d := range r.measured() {
+		name := d.name
 		for _, seed := range slices.Sorted(maps.Keys(r[name])) {
 			if math.IsInf(r[name][seed][ours].rmse, 0) {
 				failed = append(failed, name+" with seed "+seed)
@@ -194,39 +162,31 @@ func (r results) meaning(b *strings.Builder) {
 			missed = append(missed, name)
 		}
 	}
-	fmt.Fprintf(b, "\n`fit` is more than 1 %% better than the best of the others on %d of %d tables (%s), within 1 %% of it on %d,\n",
-		len(better), len(r.measured()), list(better), len(near))
-	fmt.Fprintf(b, "and worse on %d (%s). ", len(missed), list(missed))
+	list := func(names []string) string {
+		if len(names) == 0 {
+			return "none"
+		}
+		return strings.Join(names, ", ")
+	}
+	words := fmt.Sprintf("`fit` is more than 1 %% better than the best of the others on %d of %d tables (%s), within 1 %% of it on %d,\nand worse on %d (%s). ",
+		len(better), len(r.measured()), list(better), len(near), len(missed), list(missed))
 	if failed != nil {
-		fmt.Fprintf(b, "It ended with an error on %s. ", list(failed))
+		words += fmt.Sprintf("It ended with an error on %s. ", list(failed))
 	}
-	b.WriteString(meaning)
+	return words
 }
 
-func list(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
-func (r results) explainedTable(b *strings.Builder) {
-	b.WriteString(explained)
-	cells := []string{"table", "`fit`"}
-	for _, c := range columns {
-		cells = append(cells, c.head)
-	}
-	head(b, cells...)
-	for _, name := range []string{"school10", "school20", "school", "clinics", "grunfeld"} {
-		if !slices.Contains(r.measured(), name) {
+// explainedTable lists the variance explained on the tables that come from files.
+func (r results) explainedTable() string {
+	t := text.Table{heads("table", "`fit`")}
+	for _, d := range r.measured() {
+		if !slices.ContainsFunc(filed, func(f file) bool { return f.name == d.name }) {
 			continue
 		}
-		cells := []string{name, "**" + r.explainedBy(name, []string{ours}) + "**"}
-		for _, c := range columns {
-			cells = append(cells, r.explainedBy(name, c.methods))
-		}
-		row(b, cells...)
+		of := func(methods []string) string { return r.explainedBy(d.name, methods) }
+		t = append(t, overColumns([]string{d.name, "**" + of([]string{ours}) + "**"}, of))
 	}
+	return t.Markdown()
 }
 
 // explainedBy returns the mean over seeds of the variance explained by the best of some
@@ -243,17 +203,27 @@ func (r results) explainedBy(table string, methods []string) string {
 	return fmt.Sprintf("%.3f", sum/float64(len(r[table])))
 }
 
-func (r results) timeTable(b *strings.Builder) {
-	b.WriteString(times)
-	head(b, append([]string{"table", "`fit`"}, others()...)...)
-	for _, name := range r.measured() {
-		cells := []string{name}
+// timeTable lists the seconds of every method.
+func (r results) timeTable() string {
+	t := text.Table{append([]string{"table", "`fit`"}, others()...)}
+	for _, d := range r.measured() {
+		cells := []string{d.name}
 		for _, m := range append([]string{ours}, others()...) {
-			s := median(r.seconds(name, m))
-			if cells = append(cells, "-"); !math.IsNaN(s) {
-				cells[len(cells)-1] = fmt.Sprintf("%.2g", s)
+			cell := "-"
+			if s := median(r.seconds(d.name, m)); !math.IsNaN(s) {
+				cell = fmt.Sprintf("%.2g", s)
 			}
+			cells = append(cells, cell)
 		}
-		row(b, cells...)
+		t = append(t, cells)
 	}
+	return t.Markdown()
+}
+
+// ratio writes a ratio of errors, or a dash if there is none.
+func ratio(v float64) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", v)
 }

@@ -20,7 +20,4 @@ accuracy tables -out "$tables" -grunfeld "$tables/firms" ${1:+-school "$1"}
 "$python" $here/peers.py run "$tables" $here/results/peers.csv
 accuracy fit -tables "$tables" -difalt bin/difalt -out $here/results/fit.csv
 accuracy coverage -difalt bin/difalt -out $here/results/coverage.csv
-mkdir "$tables/fresh"
-accuracy tables -first 171 -seeds 3 -out "$tables/fresh" -grunfeld "$tables/firms" ${1:+-school "$1"}
-accuracy cross -tables "$tables/fresh" -out $here/results/cross.csv
 accuracy page

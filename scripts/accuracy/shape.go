@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 )
 
 // A shape says how tasks are drawn: y = 3 + a_t + x'(shared + own_t + low rank_t) + noise.
@@ -20,6 +21,7 @@ type shape struct {
 	noise           float64
 	uneven          float64 // standard deviation of the logarithm of a task's own noise, about that of noise
 	heavy           bool    // noise has Student's t distribution with 3 degrees of freedom
+	trend           bool    // not like this at all: see drawTrend
 }
 
 // heldRows is the number of rows of a task held out of drawn tables: many, so that
@@ -102,8 +104,20 @@ func (p *population) sample(t task) (x []float64, mean, y float64) {
 	return x, mean, mean + t.noise*e
 }
 
+// size says how many tasks there are, and their rows for training and features.
+func (s shape) size() string {
+	rows := strconv.Itoa(s.train)
+	if s.most > 0 {
+		rows = fmt.Sprintf("%d to %d", s.train, s.most)
+	}
+	return fmt.Sprintf("%d x %s, %d", s.tasks, rows, s.features)
+}
+
 // generate draws a table.
 func (s shape) generate(rng *rand.Rand) *table {
+	if s.trend {
+		return s.drawTrend(rng)
+	}
 	t, p := newTable(s.features), s.population(rng)
 	for k := range s.tasks {
 		n := s.train
@@ -114,6 +128,27 @@ func (s shape) generate(rng *rand.Rand) *table {
 		for i := range n + heldRows {
 			x, _, y := p.sample(own)
 			t.add(fmt.Sprintf("t%03d", k+1), x, y, i >= n)
+		}
+	}
+	return t
+}
+
+// drawTrend draws yearly measurements of people who start and grow differently: a person's
+// level at the start and growth are correlated. A quarter of the years is held out.
+func (s shape) drawTrend(rng *rand.Rand) *table {
+	t := &table{header: []string{taskColumn, "year", "dose", "weight", targetColumn, heldColumn}}
+	for k := range s.tasks {
+		level := rng.NormFloat64()
+		growth := 0.6*level + 0.8*rng.NormFloat64()
+		years := s.train * 4 / 3
+		held := make([]bool, years)
+		for _, i := range rng.Perm(years)[:years-s.train] {
+			held[i] = true
+		}
+		for i := range years {
+			dose, weight := 20+5*rng.NormFloat64(), 75+12*rng.NormFloat64()
+			y := 50 + 4*level + (0.8+0.7*growth)*float64(i) + 0.1*dose - 0.05*weight + 2*rng.NormFloat64()
+			t.add(fmt.Sprintf("p%02d", k+1), []float64{float64(2010 + i), dose, weight}, y, held[i])
 		}
 	}
 	return t

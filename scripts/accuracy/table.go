@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -109,11 +110,7 @@ func existing(path string, rng *rand.Rand, train int, drop ...string) (*table, e
 	}
 	t, keep := &table{}, []int{}
 	for j, name := range rows[0] {
-		dropped := false
-		for _, d := range drop {
-			dropped = dropped || name == d
-		}
-		if !dropped {
+		if !slices.Contains(drop, name) {
 			keep = append(keep, j)
 			t.header = append(t.header, name)
 		}
