@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
@@ -80,19 +81,27 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	return all
 }
 
-// test holds an implementation to the definitions on every tier, with one in part of the
-// shapes.
-func test(t *testing.T, ops Ops, part int) {
-	if testing.Short() {
-		part = 8
+// repeats is how many times shapes pairs the sizes: once is enough for a build that
+// differs by little from one that is tested more, and for a machine that is emulated.
+func repeats() int {
+	switch {
+	case longtest.Enabled():
+		return 6
+	case testing.Short():
+		return 1
 	}
+	return 2
+}
+
+// test holds an implementation to the definitions on every tier.
+func test(t *testing.T, ops Ops, repeats int) {
 	tiertest.Each(t, func(t *testing.T) {
 		operations := ops.operations()
 		for _, name := range slices.Sorted(maps.Keys(operations)) {
 			check := operations[name]
 			t.Run(name, func(t *testing.T) {
 				r := newRun(t, rand.New(rand.NewPCG(1, 2)))
-				for i, s := range shapes(r.rng, part) {
+				for i, s := range shapes(r.rng, repeats) {
 					r.at = fmt.Sprintf("n = %d, d = %d, r = %d", s.n, s.d, s.r)
 					r.value = normal
 					// Special values take the same paths; coprime to the pattern of shapes.
@@ -150,10 +159,11 @@ func (r *run) try(check func(*run, shape), s shape) {
 	check(r, s)
 }
 
-// shapes covers every rank up to 20 and around the multiples of 16, every number
-// of samples up to 70 and every number of features up to 200, each with random
-// values of the others, and some large ones. It returns one in so many of them.
-func shapes(rng *rand.Rand, part int) []shape {
+// shapes returns shapes in which every rank up to 20 and around the multiples of 16,
+// every number of samples up to 70 and every padded number of features up to 200 occur
+// so many times, each time with other sizes beside it, and some large shapes. That is
+// every tile, with every tail: tiles differ by rank, their tails by samples and rank.
+func shapes(rng *rand.Rand, repeats int) []shape {
 	all := []shape{
 		{30, 600, 4}, {50, 100, 10}, {25, 128, 5}, {64, 2048, 16}, {3, 5000, 3}, {70, 64, 70},
 		{2, 512, 1}, {9, 4096, 2}, {40, 1030, 33}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 8, 0},
@@ -162,18 +172,16 @@ func shapes(rng *rand.Rand, part int) []shape {
 	for r := range 21 {
 		ranks = append(ranks, r)
 	}
-	for _, r := range ranks {
-		for range 6 {
+	for range repeats {
+		for _, r := range ranks {
 			all = append(all, shape{rng.IntN(71), 1 + rng.IntN(100), r})
 		}
-	}
-	for n := range 71 {
-		for range 2 {
+		for n := range 71 {
 			all = append(all, shape{n, 1 + rng.IntN(80), ranks[rng.IntN(len(ranks))]})
 		}
-	}
-	for d := 1; d <= 200; d++ {
-		all = append(all, shape{rng.IntN(20), d, rng.IntN(12)})
+		for d := 0; d < 200; d += tile.Width {
+			all = append(all, shape{rng.IntN(20), d + 1 + rng.IntN(tile.Width), rng.IntN(12)})
+		}
 	}
 	// MulPacked takes rows from here on (float64) and from twice as long on (float32) in
 	// two pieces, and these numbers of rows by tiles of all heights.
@@ -183,6 +191,7 @@ func shapes(rng *rand.Rand, part int) []shape {
 			all = append(all, shape{n, d + 1 + rng.IntN(80), 13 + rng.IntN(8)})
 		}
 	}
+	// So that values that are not normal come with every kind of shape.
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all[:len(all)/part]
+	return all
 }

@@ -67,10 +67,10 @@ var overBLAS = Ops{
 	},
 }
 
-func TestConformance(t *testing.T) { test(t, ops, 1) }
+func TestConformance(t *testing.T) { test(t, ops, repeats()) }
 
-// Package blas calls the tiles, which are held to all shapes: an eighth is enough.
-func TestConformanceOfBLAS(t *testing.T) { test(t, overBLAS, 8) }
+// Package blas calls the tiles, which are held to more shapes.
+func TestConformanceOfBLAS(t *testing.T) { test(t, overBLAS, 1) }
 
 func FuzzMulBasis(f *testing.F)          { fuzz(f, ops, "MulBasis") }
 func FuzzMulBasis32(f *testing.F)        { fuzz(f, ops, "MulBasis32") }
