@@ -13,7 +13,8 @@ import (
 //
 // Tasks with fewer samples than r, or with dependent columns of X_t u, get the
 // solution of minimum norm and a status that says so, unless ridge is positive.
-// It returns an error that names the task, row and feature of a NaN or Inf.
+// It returns a *ParameterError unless ridge is from 0 to MaxRidge, and a *DataError that
+// names the task, row and feature of a NaN or Inf.
 func Adapt(u *kernel.Basis, tasks *kernel.Tasks, ridge float64) (b []float64, status []lsq.Status, err error) {
 	if u == nil || tasks == nil {
 		return nil, nil, fmt.Errorf("difalt: need a basis and tasks")
@@ -22,8 +23,8 @@ func Adapt(u *kernel.Basis, tasks *kernel.Tasks, ridge float64) (b []float64, st
 	if tasks.Features() != d {
 		return nil, nil, fmt.Errorf("difalt: the new tasks have %d features, the representation %d", tasks.Features(), d)
 	}
-	if !(ridge >= 0) || !finite(ridge) {
-		return nil, nil, fmt.Errorf("difalt: ridge is %v: must be finite and not negative", ridge)
+	if !(ridge >= 0 && ridge <= MaxRidge) {
+		return nil, nil, &ParameterError{"ridge", ridge, fmt.Sprintf("must be from 0 to %g", MaxRidge)}
 	}
 	if err := checkFinite(0, tasks); err != nil {
 		return nil, nil, err

@@ -246,19 +246,18 @@ func (o *Options) Validate() error {
 	if o.Rank <= 0 {
 		return &ParameterError{"Rank", o.Rank, "need at least 1"}
 	}
+	init := &o.Initialization
 	for _, f := range []struct {
-		name  string
-		value int
+		name        string
+		value, most int
 	}{
-		{"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"Initialization.Rounds", o.Initialization.Rounds},
-		{"Initialization.PowerIterations", o.Initialization.PowerIterations}, {"Workers", o.Workers}, {"Accelerated.Memory", o.Accelerated.Memory},
+		{"Iterations", o.Iterations, MaxIterations}, {"Rounds", o.Rounds, MaxRounds}, {"Workers", o.Workers, kernel.MaxWorkers},
+		{"Initialization.Rounds", init.Rounds, MaxRounds}, {"Initialization.PowerIterations", init.PowerIterations, MaxIterations},
+		{"Accelerated.Memory", o.Accelerated.Memory, MaxMemory},
 	} {
-		if f.value < 0 {
-			return &ParameterError{f.name, f.value, "must not be negative"}
+		if f.value < 0 || f.value > f.most {
+			return &ParameterError{f.name, f.value, fmt.Sprintf("must be from 0 to %d", f.most)}
 		}
-	}
-	if o.Workers > kernel.MaxWorkers {
-		return &ParameterError{"Workers", o.Workers, fmt.Sprintf("must be at most %d", kernel.MaxWorkers)}
 	}
 	if int(o.Accelerated.Preconditioner) >= len(preconditionerNames) {
 		return &ParameterError{"Accelerated.Preconditioner", uint8(o.Accelerated.Preconditioner), "not a preconditioner"}
@@ -267,13 +266,14 @@ func (o *Options) Validate() error {
 		return errors.New("difalt: MixedPrecision and SampleSplit do not go together")
 	}
 	for _, f := range []struct {
-		name  string
-		value float64
+		name        string
+		value, most float64
 	}{
-		{"Step", o.Step}, {"Scaled.Step", o.Scaled.Step}, {"Initialization.Kappa", o.Initialization.Kappa}, {"Initialization.Mu", o.Initialization.Mu}, {"Ridge", o.Ridge}, {"Tolerance", o.Tolerance},
+		{"Step", o.Step, MaxStep}, {"Scaled.Step", o.Scaled.Step, MaxStep}, {"Ridge", o.Ridge, MaxRidge}, {"Tolerance", o.Tolerance, math.MaxFloat64},
+		{"Initialization.Kappa", init.Kappa, MaxKappa}, {"Initialization.Mu", init.Mu, MaxKappa},
 	} {
-		if !(f.value >= 0) || math.IsInf(f.value, 0) {
-			return &ParameterError{f.name, f.value, "must be finite and not negative"}
+		if !(f.value >= 0 && f.value <= f.most) {
+			return &ParameterError{f.name, f.value, fmt.Sprintf("must be from 0 to %g", f.most)}
 		}
 	}
 	if trigger := o.Agreement.Trigger; trigger > 0 && o.Method.scaled() && (or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
@@ -282,6 +282,17 @@ func (o *Options) Validate() error {
 	}
 	return o.Agreement.Validate()
 }
+
+// The upper ends of the ranges of numbers, of which the lower end is 0: far beyond what
+// makes sense, and as large as nothing overflows.
+const (
+	MaxIterations = 1_000_000_000 // of the method, and of the power method
+	MaxRounds     = 1_000_000_000 // of an iteration
+	MaxMemory     = 1000
+	MaxKappa      = 1e60 // and Mu
+	MaxStep       = 1e300
+	MaxRidge      = 1e300
+)
 
 // Where the scaled and accelerated methods arrive with an event trigger: of runs with one
 // and three rounds a sixth to all failed, none of those with ten.

@@ -161,6 +161,9 @@ func (s *system) meet(ctx context.Context) error {
 	if !(s.xx > 0) {
 		return fmt.Errorf("difalt: all features are zero")
 	}
+	if ridge := s.o.Ridge * s.unit.x * s.unit.x; ridge > MaxRidge {
+		return &ParameterError{"Ridge", s.o.Ridge, "too large for features as small as these"}
+	}
 	s.met = true
 	return s.split()
 }
@@ -290,14 +293,14 @@ func (s *system) meanSamples() float64 {
 // split cuts the samples of every task into disjoint sets, if asked to.
 func (s *system) split() error {
 	s.sets = make([][]*kernel.Tasks, len(s.hosted))
-	need := s.parts() * s.o.Rank
+	need := (2*int64(s.o.Iterations) + 2) * int64(s.o.Rank)
 	for i, k := range s.nodes {
 		if !s.o.SampleSplit {
 			s.sets[i] = []*kernel.Tasks{k}
 			continue
 		}
 		for t := range k.Len() {
-			if n := k.Samples(t); n < need {
+			if n := k.Samples(t); int64(n) < need {
 				return &DataError{s.hosted[i], t, -1, fmt.Sprintf("SampleSplit with %d iterations needs %d samples a task (%d sets of at least Rank = %d), but it has %d",
 					s.o.Iterations, need, s.parts(), s.o.Rank, n)}
 			}
