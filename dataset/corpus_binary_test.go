@@ -13,7 +13,6 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/schema"
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/model"
 	"github.com/klauspost/compress/gzip"
@@ -161,7 +160,7 @@ func trained(t testing.TB) []byte {
 	m, err := model.New(model.Parameters{
 		Schema: schema.Schema{Columns: []string{"a", "b"}}, Method: "dif",
 		Scaling: model.Scaling{Fill: []float64{1, 2}, Center: []float64{1, 2}, Scale: []float64{1, 2}, TargetScale: 1},
-		Prior:   mixedmodel.Posterior{Prior: &mixedmodel.Prior{W: 2, Rank: 1, Loadings: []float64{1, 0}}, MeanCovariance: make([]float64, 4), Noise: 1},
+		Prior:   model.Prior{Rank: 1, Loadings: []float64{1, 0}, MeanCovariance: make([]float64, 4), Noise: 1},
 		Mean:    []float64{1, 2}, Nodes: []string{"0", "1"},
 		Tasks: []string{"task0", "task1", "task2", "task3"}, NodeOf: []int{0, 0, 1, 1}, Samples: []int{6, 6, 6, 6},
 		Theta: []float64{1, 2, 3, 4, 5, 6, 7, 8},

@@ -245,7 +245,7 @@ func comparePart(t *testing.T, name string, nodes []int, part, whole *outcome) {
 	for k, task := range q.Tasks {
 		at[task] = k
 	}
-	d, packed := p.Scaling.Width(), p.Prior.W*(p.Prior.W+1)/2
+	d, packed := p.Scaling.Width(), p.Width()*(p.Width()+1)/2
 	for k, task := range p.Tasks {
 		j := at[task]
 		same("coefficients", p.Theta[k*d:][:d], q.Theta[j*d:][:d])

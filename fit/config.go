@@ -177,7 +177,7 @@ func fingerprint(m *model.Model) string {
 	if m == nil {
 		return "none"
 	}
-	p := m.Parameters().Prior.Prior
+	p := m.Parameters().Prior
 	hash := fnv.New64a()
 	fmt.Fprint(hash, p.Loadings, p.Intercept, p.Spread, p.MeanVariance)
 	return fmt.Sprintf("%x", hash.Sum64())

@@ -256,7 +256,7 @@ func (f *fitter) model(p *mixedmodel.Posterior, theta [][]float64) (*model.Model
 	out := f.parameters()
 	out.Directions = f.directions
 	out.Mean = f.expand(p.Mean)
-	out.Prior = *p
+	out.Prior = priorOf(p)
 	f.ownNoise(&out)
 	keep := f.evidence.count*float64(w*(w+1)/2) <= mostCovariances
 	for k := range tasks {
@@ -283,6 +283,14 @@ func (f *fitter) model(p *mixedmodel.Posterior, theta [][]float64) (*model.Model
 		}
 	})
 	return model.New(out)
+}
+
+// priorOf returns a prior in the form in which models keep it.
+func priorOf(p *mixedmodel.Posterior) model.Prior {
+	return model.Prior{
+		Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, MeanVariance: p.MeanVariance,
+		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,
+	}
 }
 
 // parameters are those that do not depend on the kind of model.
@@ -317,9 +325,13 @@ func (f *fitter) continued(rank int) (*mixedmodel.Prior, []*kernel.Basis) {
 	if f.c.Continue == nil {
 		return nil, nil
 	}
-	p := f.c.Continue.Parameters().Prior.Prior
-	if p == nil || p.Rank != rank || p.W != f.width() {
+	was := f.c.Continue.Parameters()
+	if was.Prior.Rank != rank || was.Width() != f.width() {
 		return nil, nil
+	}
+	p := &mixedmodel.Prior{
+		W: was.Width(), Rank: rank, Loadings: slices.Clone(was.Prior.Loadings),
+		Intercept: was.Prior.Intercept, Spread: was.Prior.Spread, MeanVariance: was.Prior.MeanVariance,
 	}
 	u := kernel.NewBasis(p.W, rank)
 	for a := range rank {
@@ -330,7 +342,7 @@ func (f *fitter) continued(rank int) (*mixedmodel.Prior, []*kernel.Basis) {
 	for g := range bases {
 		bases[g] = u
 	}
-	return p.Clone(), bases
+	return p, bases
 }
 
 // totalTraffic returns the traffic of all processes: what each has sent, and the rounds that

@@ -244,8 +244,8 @@ func TestWideIsTheDualRidge(t *testing.T) {
 	c.Intercept, c.Ridge, c.MeanRidge = &ridges[0], &ridges[1], &ridges[2]
 	m, _ := fit(t, tab, c)
 	p := m.Parameters()
-	if p.Prior.W != n { // n - 1 directions of centred rows, and the constant
-		t.Errorf("%d coefficients", p.Prior.W)
+	if p.Width() != n { // n - 1 directions of centred rows, and the constant
+		t.Errorf("%d coefficients", p.Width())
 	}
 	d, err := newDesign(t.Context(), tab, &c)
 	if err != nil {

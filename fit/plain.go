@@ -98,7 +98,7 @@ func (f *fitter) plainModel(ctx context.Context, res *difalt.Result, theta [][]f
 	floats.Scale(1/math.Sqrt(noise), prior.Loadings)
 	p := f.parameters()
 	p.Mean = make([]float64, d)
-	p.Prior = mixedmodel.Posterior{Prior: prior, Mean: p.Mean, MeanCovariance: make([]float64, d*d), S: prior.Covariance(), Noise: noise}
+	p.Prior = priorOf(&mixedmodel.Posterior{Prior: prior, MeanCovariance: make([]float64, d*d), Noise: noise})
 	for k := range theta {
 		p.Theta = append(p.Theta, theta[k]...)
 	}

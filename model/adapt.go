@@ -25,11 +25,11 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 		return nil, err
 	}
 	p := m.p
-	prior := p.Prior.ForNew()
+	prior := m.prior.ForNew()
 	p.Theta, p.Covariance = slices.Clone(p.Theta), slices.Clone(p.Covariance)
 	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
 	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.NoisePrior.Freedom > 0)
-	w := m.width()
+	w := m.p.Width()
 	for k := range tasks {
 		weighed, noise, freedom, ok := prior.EstimateNoise(&tasks[k])
 		var theta, cov []float64
@@ -81,7 +81,7 @@ func (m *Model) compress(t Table) ([]mixedmodel.Task, []int, error) {
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
-	w := m.width()
+	w := m.p.Width()
 	c := mixedmodel.NewCompressor(w)
 	tasks, samples := make([]mixedmodel.Task, len(rows)), make([]int, len(rows))
 	z := make([]float64, s.Width())

@@ -9,7 +9,6 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/mat"
 )
@@ -99,7 +98,7 @@ func (m *Model) Write(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t, k, d, w := len(p.Tasks), len(m.features), p.Scaling.Width(), m.width()
+	t, k, d, w := len(p.Tasks), len(m.features), p.Scaling.Width(), m.p.Width()
 	out := npz.NewWriter(to)
 	out.Strings("header", []int{1}, []string{string(text)})
 	out.Float64s("mean", []int{d}, p.Mean)
@@ -107,7 +106,7 @@ func (m *Model) Write(to io.Writer) error {
 		out.Floats("loadings", []int{w, prior.Rank}, false, func(put func(float64)) {
 			for i := range w {
 				for a := range prior.Rank {
-					put(prior.Column(a)[i])
+					put(prior.Loadings[a*w+i])
 				}
 			}
 		})
@@ -234,19 +233,20 @@ func read(r *npz.Reader) (*Model, error) {
 	}
 	p.Mean, p.Theta = in.floats("mean", d), in.floats("theta", t, d)
 	p.NodeOf, p.Samples = in.ints("node", t), in.ints("samples", t)
-	prior := &mixedmodel.Prior{W: w, Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean}
+	p.Prior = Prior{
+		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean, MeanCovariance: in.floats("mean_covariance", w, w),
+		Noise: h.Noise, Freedom: h.Known, NoisePrior: NoisePrior{Scale: h.Scale, Freedom: h.Freedom},
+	}
 	if h.Rank > 0 {
 		rows := in.floats("loadings", w, h.Rank)
-		prior.Loadings = make([]float64, len(rows))
+		p.Prior.Loadings = make([]float64, len(rows))
 		for i, v := range rows {
-			prior.Loadings[i%h.Rank*w+i/h.Rank] = v
+			p.Prior.Loadings[i%h.Rank*w+i/h.Rank] = v
 		}
 	}
 	if r.Has("noise") {
 		p.Noise, p.Freedom = in.floats("noise", t), in.floats("noise_freedom", t)
 	}
-	unlike := mixedmodel.NoisePrior{Scale: h.Scale, Freedom: h.Freedom}
-	p.Prior = mixedmodel.Posterior{Prior: prior, Noise: h.Noise, Freedom: h.Known, NoisePrior: unlike, MeanCovariance: in.floats("mean_covariance", w, w)}
 	if n := w*h.Rank + 2; r.Has("doubt") {
 		if doubt := in.floats("doubt", n, n); doubt != nil {
 			p.Prior.Uncertainty = mat.NewSymDense(n, nil)

@@ -129,8 +129,7 @@ func TestLoadErrors(t *testing.T) {
 // New must name what does not fit.
 func TestNewErrors(t *testing.T) {
 	for want, change := range map[string]func(p *Parameters){
-		"no prior":                              func(p *Parameters) { p.Prior.Prior = nil },
-		"5 coefficients for 4 features":         func(p *Parameters) { p.Scaling.Constant = false },
+		`array "mean" has 5 entries: want 4`:    func(p *Parameters) { p.Scaling.Constant = false },
 		`array "theta" has 74 entries: want 75`: func(p *Parameters) { p.Theta = p.Theta[1:] },
 		`array "doubt" is of order 11: want 12`: func(p *Parameters) { p.Prior.Uncertainty = mat.NewSymDense(11, nil) },
 		"the unit of the target is 0":           func(p *Parameters) { p.Scaling.TargetScale = 0 },

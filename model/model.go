@@ -25,15 +25,13 @@ type Parameters struct {
 	// say about the features, where these are too many; nil keeps them all. Prior and
 	// Covariance are about coefficients along it.
 	Directions []float64
-	// Prior says what tasks have in common, and how much they differ: what is known about a
-	// task without rows.
-	Prior   mixedmodel.Posterior
-	Mean    []float64 // d coefficients that all tasks share
-	Nodes   []string  // names
-	Tasks   []string  // names
-	NodeOf  []int     // node of every task, -1 for those that were added later
-	Samples []int     // training rows of every task
-	Theta   []float64 // T x d, coefficients of every task
+	Mean       []float64 // d coefficients that all tasks share
+	Prior      Prior
+	Nodes      []string  // names
+	Tasks      []string  // names
+	NodeOf     []int     // node of every task, -1 for those that were added later
+	Samples    []int     // training rows of every task
+	Theta      []float64 // T x d, coefficients of every task
 	// Noise is the variance of the noise of every task, in the units of Prior.Noise, and Freedom to how many
 	// degrees of freedom it is known; nil if it is Prior.Noise for all.
 	Noise, Freedom []float64
@@ -41,6 +39,35 @@ type Parameters struct {
 	// T x w(w+1)/2; nil if it is not known.
 	Covariance []float64
 }
+
+// A Prior says what tasks have in common beside the mean of their coefficients, and by how much
+// they differ: what is known about a task without rows. For w coefficients of a task, the
+// constant last, and a representation of rank r,
+//
+//	deviation ~ N(0, L L' + Spread I + Intercept e e'),  mean ~ N(0, MeanVariance I),
+//
+// where I is about the features, e about the constant, and the constant of the mean is free.
+// All variances are in units of Noise.
+type Prior struct {
+	Rank                            int       // r, 0 if tasks share no representation
+	Loadings                        []float64 // L, w x r, by columns
+	Intercept, Spread, MeanVariance float64
+	// MeanCovariance is the covariance of Parameters.Mean given the training rows, w x w;
+	// zero for a mean that is known.
+	MeanCovariance []float64
+	// Noise is the variance of the noise of the scaled target, and Freedom the degrees of
+	// freedom of its estimate; 0 if these are not known.
+	Noise, Freedom float64
+	// NoisePrior says how tasks differ by their noise; zero if they do not.
+	NoisePrior NoisePrior
+	// Uncertainty is the covariance of the entries of Loadings and of the logarithms of Intercept
+	// and Spread, in this order; nil takes them as known.
+	Uncertainty *mat.SymDense
+}
+
+// A NoisePrior says how the variance v of the noise differs between tasks: Scale / v has the
+// distribution of chi^2 with Freedom degrees of freedom, over Freedom.
+type NoisePrior struct{ Scale, Freedom float64 }
 
 // A Model predicts the target of known tasks. It is immutable, and safe for
 // concurrent use.
@@ -51,7 +78,8 @@ type Model struct {
 	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
 	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k features
 	bias  []float64
-	noise []float64 // see TaskNoise
+	noise []float64            // see TaskNoise
+	prior mixedmodel.Posterior // of coefficients along Directions, for Adapt
 }
 
 // New returns the model of the given parameters. The model keeps their slices, which
@@ -75,23 +103,22 @@ func New(p Parameters) (*Model, error) {
 	return m, nil
 }
 
-// width is the number of coefficients along Directions, and the constant.
-func (m *Model) width() int { return m.p.Prior.W }
+// Width returns w, the number of coefficients of a task that Prior and Covariance are about.
+func (p *Parameters) Width() int {
+	if k := len(p.Scaling.Center); p.Directions != nil && k > 0 {
+		return len(p.Directions)/k + 1
+	}
+	return p.Scaling.Width()
+}
 
 // check checks the lengths of the parameters.
 func (m *Model) check() error {
 	p := &m.p
-	if p.Prior.Prior == nil {
-		return fmt.Errorf("the model has no prior")
-	}
-	d, w := p.Scaling.Width(), p.Prior.W
+	d, w := p.Scaling.Width(), p.Width()
 	k, t, r := len(m.features), len(p.Tasks), p.Prior.Rank
 	directions, covariances, noises := 0, 0, 0
-	switch {
-	case p.Directions != nil && p.Scaling.Constant:
-		directions = (w - 1) * (d - 1)
-	case w != d:
-		return fmt.Errorf("the model has %d coefficients for %d features", w, d)
+	if p.Directions != nil && p.Scaling.Constant {
+		directions = (w - 1) * k
 	}
 	if p.Covariance != nil {
 		covariances = t * w * (w + 1) / 2
@@ -142,14 +169,17 @@ func (m *Model) check() error {
 	return nil
 }
 
-// complete computes what the prior consists of for those who add tasks.
+// complete computes the prior in the form in which Adapt needs it, and the noise of every task.
 func (m *Model) complete() {
 	p := &m.p.Prior
-	p.Mean = m.p.Mean
-	if m.p.Directions != nil {
-		p.Mean, _ = m.project(m.p.Mean)
+	prior := &mixedmodel.Prior{W: m.p.Width(), Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, MeanVariance: p.MeanVariance}
+	m.prior = mixedmodel.Posterior{
+		Prior: prior, Mean: m.p.Mean, MeanCovariance: p.MeanCovariance, S: prior.Covariance(),
+		Noise: p.Noise, Freedom: p.Freedom, NoisePrior: mixedmodel.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,
 	}
-	p.S = p.Covariance()
+	if m.p.Directions != nil {
+		m.prior.Mean, _ = m.project(m.p.Mean)
+	}
 	m.noise = make([]float64, len(m.p.Tasks))
 	for t := range m.noise {
 		v, freedom := p.Noise, p.Freedom
@@ -228,7 +258,7 @@ func (m *Model) Loadings() (loadings *mat.Dense, values []float64) {
 	loadings = mat.NewDense(d, p.Rank, nil)
 	unit := math.Sqrt(p.Noise) * m.p.Scaling.TargetScale
 	for a := range p.Rank {
-		column := m.expand(p.Column(a))
+		column := m.expand(m.prior.Column(a))
 		floats.Scale(unit, column)
 		loadings.SetCol(a, column)
 		values = append(values, floats.Norm(column, 2))
@@ -241,7 +271,7 @@ func (m *Model) expand(theta []float64) []float64 {
 	if m.p.Directions == nil {
 		return slices.Clone(theta)
 	}
-	k, p := len(m.features), m.width()-1
+	k, p := len(m.features), m.p.Width()-1
 	out := make([]float64, k+1)
 	for j, v := range theta[:p] {
 		floats.AddScaled(out[:k], v, m.p.Directions[j*k:][:k])

@@ -53,7 +53,7 @@ func (m *Model) standardError(t int, x []float64) float64 {
 	if m.p.Covariance == nil {
 		return math.NaN()
 	}
-	w, s := m.width(), &m.p.Scaling
+	w, s := m.p.Width(), &m.p.Scaling
 	var stack [stackWidth]float64
 	z := stack[:min(s.Width(), stackWidth)]
 	if s.Width() > stackWidth {
@@ -89,7 +89,7 @@ func (m *Model) project(z []float64) (along []float64, outside float64) {
 	if m.p.Directions == nil {
 		return z, 0
 	}
-	k, p := len(m.features), m.width()-1
+	k, p := len(m.features), m.p.Width()-1
 	along = make([]float64, p+1)
 	outside = floats.Dot(z[:k], z[:k])
 	for j := range p {
@@ -111,7 +111,7 @@ func (m *Model) Covariance(task string) (*mat.SymDense, error) {
 	if m.p.Covariance == nil {
 		return nil, fmt.Errorf("the model has no covariances: there were too many tasks and features to keep them, or it is that of a plain fit")
 	}
-	w := m.width()
+	w := m.p.Width()
 	out := mat.NewSymDense(w, nil)
 	packed := m.p.Covariance[t*w*(w+1)/2:]
 	unit := m.p.Scaling.TargetScale * m.p.Scaling.TargetScale

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -206,7 +205,7 @@ func TestModelWithoutTasks(t *testing.T) {
 func TestAdaptEstimatesTheNoise(t *testing.T) {
 	p := testParameters(t)
 	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
-	p.Prior.NoisePrior = mixedmodel.NoisePrior{Scale: 0.1, Freedom: 6}
+	p.Prior.NoisePrior = NoisePrior{Scale: 0.1, Freedom: 6}
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)

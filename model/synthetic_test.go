@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset/schema"
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,8 +62,8 @@ func testParameters(t testing.TB) Parameters {
 		Method: "dif", Schema: schema.Schema{Columns: []string{"f0", "f1", "f2", "f3"}}, TaskColumn: "site", TargetColumn: "score",
 		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, TargetScale: 4, Constant: true},
 		Mean:    normal(d),
-		Prior: mixedmodel.Posterior{
-			Prior:          &mixedmodel.Prior{W: d, Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, MeanVariance: 2},
+		Prior: Prior{
+			Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, MeanVariance: 2,
 			MeanCovariance: mat.DenseCopyOf(covariance(d)).RawMatrix().Data, Noise: 0.3, Uncertainty: mat.NewSymDense(d*rank+2, nil),
 		},
 	}
