@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -40,11 +41,11 @@ const adaptExamples = `  # two clinics that were not there at training time, wit
 // adaptFlags are the flags of adapt.
 type adaptFlags struct {
 	model, data, task, target, out, curve string
-	input                                 inputFlags
+	input                                 *options.Flags
 }
 
 func newAdaptCommand() *cobra.Command {
-	f := &adaptFlags{}
+	f := &adaptFlags{input: options.New(options.Adapt)}
 	cmd := &cobra.Command{
 		Use: "adapt --model FILE --data FILE (--out FILE | --learning-curve DIR)", DisableFlagsInUseLine: true,
 		Short:   "Add new tasks to a model from few samples",
@@ -56,17 +57,17 @@ func newAdaptCommand() *cobra.Command {
 				return err
 			}
 			if (f.out == "") == (f.curve == "") {
-				return usagef("need one of --out FILE and --learning-curve DIR")
+				return options.Usagef("need one of --out FILE and --learning-curve DIR")
 			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
-	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
+	cmd.Flags().StringVar(&f.data, "data", "", options.DataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
 	cmd.Flags().StringVar(&f.target, "target", "", "`COLUMN` of targets (default as in training)")
-	f.input.add(cmd.Flags())
+	cmd.Flags().AddFlagSet(f.input.Set)
 	cmd.Flags().StringVar(&f.out, "out", "", "write the new model to `FILE`.npz")
 	cmd.Flags().StringVar(&f.curve, "learning-curve", "", "instead, measure how many rows new tasks need, into the folder `DIR`")
 	return cmd
@@ -114,8 +115,8 @@ func (f *adaptFlags) read(ctx context.Context, stderr io.Writer) (m *model.Model
 	if target == "" {
 		target = m.Parameters().TargetColumn
 	}
-	if target == "" && !isProblem(f.data) {
-		return nil, nil, usagef("the model was trained on a problem file: say which column of the table to fit with --target")
+	if target == "" && !options.IsProblem(f.data) {
+		return nil, nil, options.Usagef("the model was trained on a problem file: say which column of the table to fit with --target")
 	}
 	t, err = readTable(ctx, stderr, m, f.data, f.task, target, f.input)
 	return m, t, err

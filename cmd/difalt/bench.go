@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )
@@ -49,16 +50,16 @@ func newBenchCommand() *cobra.Command {
 			c := measure.Config{Seconds: seconds, Seed: seed}
 			var err error
 			if c.Shapes, err = measure.ParseShapes(shapes); err != nil {
-				return usagef("--shapes: %w", err)
+				return options.Usagef("--shapes: %w", err)
 			}
 			if c.Storages, err = measure.ParseStorages(storages); err != nil {
-				return usagef("--storage: %w", err)
+				return options.Usagef("--storage: %w", err)
 			}
 			if c.Workers, err = measure.ParseWorkers(workers, runtime.GOMAXPROCS(0)); err != nil {
-				return usagef("--workers: %w", err)
+				return options.Usagef("--workers: %w", err)
 			}
 			if !(seconds > 0) {
-				return usagef("--seconds is %v: must be positive", seconds)
+				return options.Usagef("--seconds is %v: must be positive", seconds)
 			}
 			if err := kernel.Err(); err != nil {
 				return err

@@ -11,9 +11,9 @@ import (
 
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const clusterHelp = `Make and check cluster.json, the list of the nodes that train together: their names,
@@ -51,7 +51,7 @@ func newClusterNewCommand() *cobra.Command {
 	s := cmd.Flags()
 	s.SortFlags = false
 	s.StringSliceVar(&f.nodes, "nodes", nil, "[NAME=]HOST:PORT of every node, `LIST`; a name is the host unless it is given (required)")
-	s.StringVar(&f.graph, "graph", defaultGraph, "who talks to whom, `KIND`: er:P, ring, path, star, grid, torus, complete, exponential")
+	s.StringVar(&f.graph, "graph", options.DefaultGraph, "who talks to whom, `KIND`: er:P, ring, path, star, grid, torus, complete, exponential")
 	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of a random graph")
 	s.Uint32Var(&f.epoch, "epoch", 1, "number of this version of the network: nodes of another one are refused")
@@ -62,7 +62,7 @@ func newClusterNewCommand() *cobra.Command {
 
 func (f *clusterFlags) run(stdout io.Writer) error {
 	if f.folder == "" {
-		return usagef("--out is missing: need a folder")
+		return options.Usagef("--out is missing: need a folder")
 	}
 	names, addresses, err := f.parseNodes()
 	if err != nil {
@@ -70,11 +70,11 @@ func (f *clusterFlags) run(stdout io.Writer) error {
 	}
 	graph, err := topology.Parse(f.graph, len(names), f.seed)
 	if err != nil {
-		return usagef("--graph: %w", err)
+		return options.Usagef("--graph: %w", err)
 	}
 	c, keys, err := cluster.New(names, addresses, graph, f.weights)
 	if err != nil {
-		return usagef("--nodes, --graph and --weights: %w", err)
+		return options.Usagef("--nodes, --graph and --weights: %w", err)
 	}
 	c.Epoch = f.epoch
 	if f.authority != "" {
@@ -109,13 +109,13 @@ func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
 		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
-			return nil, nil, usagef("--nodes: %q: want [NAME=]HOST:PORT", s)
+			return nil, nil, options.Usagef("--nodes: %q: want [NAME=]HOST:PORT", s)
 		}
 		if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
-			return nil, nil, usagef("--nodes: %q: the port is %q: want 1 to 65535", s, port)
+			return nil, nil, options.Usagef("--nodes: %q: the port is %q: want 1 to 65535", s, port)
 		}
 		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-			return nil, nil, usagef("--nodes: %q: nobody else can reach a node at %s: give its address here, and to that node --listen %s", s, host, address)
+			return nil, nil, options.Usagef("--nodes: %q: nobody else can reach a node at %s: give its address here, and to that node --listen %s", s, host, address)
 		}
 		if !named {
 			name = host
@@ -123,7 +123,7 @@ func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
 		names, addresses = append(names, name), append(addresses, address)
 	}
 	if len(names) < 2 {
-		return nil, nil, usagef("--nodes has %d: need at least 2", len(names))
+		return nil, nil, options.Usagef("--nodes has %d: need at least 2", len(names))
 	}
 	return names, addresses, nil
 }
@@ -137,7 +137,7 @@ of the node in every cluster.json; then give the node its new key; then remove t
 one. Nodes that run keep the cluster.json with which they started.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" {
-				return usagef("--out is missing: need a file")
+				return options.Usagef("--out is missing: need a file")
 			}
 			key, text, err := cluster.NewKey()
 			if err != nil {
@@ -155,7 +155,8 @@ one. Nodes that run keep the cluster.json with which they started.`,
 }
 
 func newClusterCheckCommand() *cobra.Command {
-	f := &memberFlags{}
+	o := options.New(options.ClusterCheck)
+	f := &memberFlags{Member: &o.Member}
 	cmd := &cobra.Command{
 		Use: "check --cluster FILE [--key FILE]", Short: "Check cluster.json, and whether the neighbours can be reached and agree", Args: noArguments,
 		Long: `Check cluster.json. With the key of a node, check all edges of that node too, in the
@@ -164,12 +165,15 @@ cluster.json but for addresses and keys. The neighbours must run this command at
 same time, or wait in "difalt node". The exit code is 0 if all is well and 3 if a
 neighbour cannot be reached or disagrees.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Resolve(); err != nil {
+				return err
+			}
 			c, err := f.readCluster()
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", f.cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
-			if f.key == "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", f.Cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
+			if f.Key == "" {
 				return nil
 			}
 			m, err := f.join(cmd.Context(), c, engine.Options{
@@ -189,10 +193,6 @@ neighbour cannot be reached or disagrees.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.add(set)
-	for _, name := range []string{"cluster", "key", "cert", "listen", "join-timeout"} {
-		cmd.Flags().AddFlag(set.Lookup(name))
-	}
+	cmd.Flags().AddFlagSet(o.Set)
 	return cmd
 }

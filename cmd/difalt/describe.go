@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
@@ -32,8 +33,7 @@ const describeExamples = `  difalt describe examples/clinics.csv --task clinic -
   difalt describe sales.parquet --json`
 
 func newDescribeCommand() *cobra.Command {
-	var o dataset.TableOptions
-	var input inputFlags
+	input := options.New(options.Describe)
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "describe FILE",
@@ -42,17 +42,17 @@ func newDescribeCommand() *cobra.Command {
 		Example: describeExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s takes one table, but got %d arguments", cmd.CommandPath(), len(args))
+				return options.Usagef("%s takes one table, but got %d arguments", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := input.resolve(&o); err != nil {
+			if err := input.Resolve(); err != nil {
 				return err
 			}
-			d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], o) })
+			d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], input.Table) })
 			if err != nil {
-				return withHint(err)
+				return options.WithHint(err)
 			}
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), d)
@@ -63,9 +63,9 @@ func newDescribeCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.Task, "task", "", "`COLUMN` of tasks, to count them and their rows")
-	f.StringVar(&o.Target, "target", "", "`COLUMN` to predict")
-	input.addText(f)
+	f.StringVar(&input.Table.Task, "task", "", "`COLUMN` of tasks, to count them and their rows")
+	f.StringVar(&input.Table.Target, "target", "", "`COLUMN` to predict")
+	f.AddFlagSet(input.Set)
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/model"
 )
 
@@ -41,7 +42,7 @@ func (f *files) reads(flag, pattern string) error {
 	if pattern == stdio {
 		for _, k := range f.known {
 			if k.path == stdio && !k.written {
-				return usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
+				return options.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
 			}
 		}
 		info, _ := os.Stdin.Stat()
@@ -66,7 +67,7 @@ func (f *files) create(flag, path string) (*atomicfile.File, error) {
 		return nil, err
 	}
 	if path == stdio && isTerminal(os.Stdout) && flag == "model" {
-		return nil, usagef("--%s is the terminal: a model is no text, so send the output to a file or a program", flag)
+		return nil, options.Usagef("--%s is the terminal: a model is no text, so send the output to a file or a program", flag)
 	}
 	out, err := atomicfile.Create(path)
 	if err != nil {
@@ -87,9 +88,9 @@ func (f *files) claim(flag, path string) error {
 	for _, k := range f.known {
 		switch same := samePath(k, path, info); {
 		case same && k.written:
-			return usagef("--%s and --%s would both write %s", k.flag, flag, path)
+			return options.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
 		case same:
-			return usagef("--%s would overwrite %s, which --%s reads: name another file", flag, path, k.flag)
+			return options.Usagef("--%s would overwrite %s, which --%s reads: name another file", flag, path, k.flag)
 		}
 	}
 	f.known = append(f.known, knownFile{flag: flag, path: path, info: info, written: true})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
@@ -14,6 +15,7 @@ import (
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/memory"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -36,7 +38,7 @@ const fitExamples = `  difalt fit --data examples/clinics.csv --task clinic --ta
   difalt fit --data 'site-*.csv' --task store --target revenue --missing mean`
 
 func newFitCommand() *cobra.Command {
-	flags, all := newFitFlags(), false
+	f, all := &fitRun{Flags: options.New(options.Fit)}, false
 	cmd := &cobra.Command{
 		Use:     "fit --data FILE",
 		Short:   "Train a shared representation on a table or a problem file",
@@ -47,35 +49,35 @@ func newFitCommand() *cobra.Command {
 			if all {
 				return cmd.Help()
 			}
-			if err := flags.resolve(); err != nil {
+			if err := f.Resolve(); err != nil {
 				return err
 			}
-			return flags.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.set)
+	cmd.Flags().AddFlagSet(f.Set)
 	cmd.Flags().BoolVar(&all, "help-all", false, "help with all flags, also those that are rarely used")
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helpInSections(cmd.OutOrStdout(), cmd, all) })
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { f.help(cmd.OutOrStdout(), cmd, all) })
 	return cmd
 }
 
-// commonFlags of fit come first in its help, with what they mean.
-var commonFlags = []string{
-	"data", "task", "target", "drop", "categorical", "missing", "model", "report", "json", "test-fraction", "train-rows-per-task", "holdout", "test-last", "folds-by",
-	"sample-weights", "rank", "ridge", "intercept", "continue", "node", "nodes", "seed", "help", "help-all",
+// A fitRun is a fit with the options of the command.
+type fitRun struct {
+	*options.Flags
+	isMadeUp bool // nodes are not those of the data
 }
 
-// helpInSections prints the help of fit: common flags, on a page, and then the others if all are
+// help prints the help of fit: common flags, on a page, and then the others if all are
 // wanted.
-func helpInSections(w io.Writer, cmd *cobra.Command, all bool) {
+func (f *fitRun) help(w io.Writer, cmd *cobra.Command, all bool) {
 	common, rare := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	common.SortFlags, rare.SortFlags = false, false
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(commonFlags, f.Name) {
-			common.AddFlag(f)
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if f.Common(flag.Name) || strings.HasPrefix(flag.Name, "help") {
+			common.AddFlag(flag)
 		} else {
-			rare.AddFlag(f)
+			rare.AddFlag(flag)
 		}
 	})
 	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n\nFlags:\n%s", cmd.Long, cmd.UseLine(), cmd.Example, common.FlagUsagesWrapped(80))
@@ -85,8 +87,8 @@ func helpInSections(w io.Writer, cmd *cobra.Command, all bool) {
 }
 
 // run fits: the report goes to stdout, progress to stderr.
-func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	out, err := f.openOutputs()
+func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+	out, err := openOutputs(&f.Files)
 	if err != nil {
 		return err
 	}
@@ -104,13 +106,13 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if !f.json {
+	if !f.Files.JSON {
 		f.describe(stdout, in.Table, c)
 		reportMissing(stdout, in.Table)
 		fmt.Fprintln(stdout)
 	}
 	trace, bar := &trace{}, &stages{out: stderr}
-	switch traced := out.trace != nil || f.report != ""; {
+	switch traced := out.trace != nil || f.Files.Report != ""; {
 	case traced && c.Options.MixedPrecision:
 		c.Options.Observer = func(r *difalt.Record) error { return errors.Join(bar.observe(r), trace.observe(r)) }
 	case traced:
@@ -125,7 +127,7 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.data, err)
+		return fmt.Errorf("%s: %w", f.Files.Data, err)
 	}
 	if f.isMadeUp {
 		report.Exposed = fit.Exposed{} // there is nobody
@@ -133,32 +135,32 @@ func (f *fitFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := f.write(out, in.Table, c, m, report, trace); err != nil {
 		return err
 	}
-	if f.json {
-		if err := f.printResult(stdout, in.Table, c, m, report); err != nil {
+	if f.Files.JSON {
+		if err := printResult(stdout, &f.Table, in.Table, c, m, report); err != nil {
 			return err
 		}
 	} else {
 		printReport(stdout, report, c)
-		f.printFiles(stdout)
+		printFiles(stdout, &f.Files)
 	}
 	if report.Result != nil && report.Result.Status == difalt.Canceled {
-		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.options.Iterations)}
+		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.Config.Options.Iterations)}
 	}
 	return nil
 }
 
 // write writes all files, or none.
-func (f *fitFlags) write(out *outputs, t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) error {
+func (f *fitRun) write(out *outputs, t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) error {
 	trace.curve.Method = m.Parameters().Method
 	if err := out.write(m, trace); err != nil {
 		return err
 	}
-	if f.report != "" {
+	if f.Files.Report != "" {
 		files, err := f.reportFiles(t, c, m, report, trace)
 		if err != nil {
 			return err
 		}
-		if err := out.writeFolder("report", f.report, files); err != nil {
+		if err := out.writeFolder("report", f.Files.Report, files); err != nil {
 			return err
 		}
 	}
@@ -172,16 +174,16 @@ type outputs struct {
 }
 
 // openOutputs opens the files before the work begins.
-func (f *fitFlags) openOutputs() (out *outputs, err error) {
+func openOutputs(f *options.Files) (out *outputs, err error) {
 	out = &outputs{}
-	if err = out.reads("data", f.data); err == nil && f.trace != "" {
-		out.trace, err = out.create("trace", f.trace)
+	if err = out.reads("data", f.Data); err == nil && f.Trace != "" {
+		out.trace, err = out.create("trace", f.Trace)
 	}
-	if err == nil && f.model != "" {
-		out.model, err = out.create("model", f.model)
+	if err == nil && f.Model != "" {
+		out.model, err = out.create("model", f.Model)
 	}
-	if err == nil && f.report != "" {
-		err = out.checkFolder("report", f.report)
+	if err == nil && f.Report != "" {
+		err = out.checkFolder("report", f.Report)
 	}
 	if err != nil {
 		out.close()
@@ -230,19 +232,19 @@ func (o *outputs) commit() error {
 }
 
 // read reads the data and puts the tasks on nodes.
-func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*problemfile.File, error) {
-	in, err := readData(ctx, stderr, f.data, f.columns)
+func (f *fitRun) read(ctx context.Context, stderr io.Writer) (*problemfile.File, error) {
+	in, err := readData(ctx, stderr, f.Files.Data, f.Table)
 	if err != nil {
 		return nil, err
 	}
-	if in.HasNodes && f.set.Changed("nodes") {
-		return nil, usagef("%s says where tasks live: leave out --nodes", f.data)
+	if in.HasNodes && f.Changed("nodes") {
+		return nil, options.Usagef("%s says where tasks live: leave out --nodes", f.Files.Data)
 	}
-	filesAreNodes := len(in.Table.Nodes()) > 0 && !f.set.Changed("nodes")
-	if in.HasNodes || f.columns.Node != "" || filesAreNodes {
+	filesAreNodes := len(in.Table.Nodes()) > 0 && !f.Changed("nodes")
+	if in.HasNodes || f.Table.Node != "" || filesAreNodes {
 		return in, nil
 	}
-	nodes := f.nodes
+	nodes := f.Nodes
 	switch {
 	case nodes > 0:
 	case len(in.U0) > 0:
@@ -255,15 +257,15 @@ func (f *fitFlags) read(ctx context.Context, stderr io.Writer) (*problemfile.Fil
 		nodes = min(10, len(in.Table.Tasks()))
 	}
 	if err := in.Table.AssignBlocks(nodes); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.data, err)
+		return nil, fmt.Errorf("%s: %w", f.Files.Data, err)
 	}
 	f.isMadeUp = true
 	return in, nil
 }
 
 // network returns the network of the flags or of the file.
-func (f *fitFlags) network(in *problemfile.File) (*consensus.Network, error) {
-	given := f.set.Changed
+func (f *fitRun) network(in *problemfile.File) (*consensus.Network, error) {
+	given := f.Changed
 	if err := memory.CheckWeights(len(in.Table.Nodes())); err != nil {
 		return nil, err
 	}
@@ -271,43 +273,42 @@ func (f *fitFlags) network(in *problemfile.File) (*consensus.Network, error) {
 	var err error
 	switch {
 	case given("graph") || in.Weights == nil && in.Adjacency == nil:
-		graph, err = topology.Parse(f.graph, len(in.Table.Nodes()), f.options.Seed)
+		graph, err = topology.Parse(f.Graph, len(in.Table.Nodes()), f.Config.Options.Seed)
 		if err != nil {
-			return nil, usagef("--graph: %w", err)
+			return nil, options.Usagef("--graph: %w", err)
 		}
 	case in.Adjacency != nil:
 		if graph, err = topology.FromAdjacency(in.Adjacency); err != nil {
-			return nil, fmt.Errorf("%s: array %q: %w", f.data, "adjacency", err)
+			return nil, fmt.Errorf("%s: array %q: %w", f.Files.Data, "adjacency", err)
 		}
 	default:
 		w, err := topology.WeightsOf(in.Weights)
 		if err != nil {
-			return nil, fmt.Errorf("%s: array %q: %w", f.data, "weights", err)
+			return nil, fmt.Errorf("%s: array %q: %w", f.Files.Data, "weights", err)
 		}
 		if !given("weights") {
 			return consensus.New(w, nil)
 		}
 		graph = w.Graph()
 	}
-	w, err := topology.NewWeights(graph, f.rule)
+	w, err := topology.NewWeights(graph, f.Rule)
 	if err != nil {
-		return nil, usagef("--graph and --weights: %w", err)
+		return nil, options.Usagef("--graph and --weights: %w", err)
 	}
 	return consensus.New(w, nil)
 }
 
 // config returns what fit.Fit wants.
-func (f *fitFlags) config(in *problemfile.File, network *consensus.Network) (*fit.Config, error) {
-	c, err := f.tableConfig(in.Table)
+func (f *fitRun) config(in *problemfile.File, network *consensus.Network) (*fit.Config, error) {
+	c, err := f.ConfigOf(in.Table)
 	if err != nil {
 		return nil, err
 	}
-	if f.split.TestFraction > 0 && f.columns.Group != "" && !slices.Contains(c.Train, false) {
-		return nil, usagef("--folds-by: no group of rows by column %q was drawn to be held out: use a larger --test-fraction, another --seed, or --holdout", f.columns.Group)
+	if f.Split.TestFraction > 0 && f.Table.Group != "" && !slices.Contains(c.Train, false) {
+		return nil, options.Usagef("--folds-by: no group of rows by column %q was drawn to be held out: use a larger --test-fraction, another --seed, or --holdout", f.Table.Group)
 	}
 	c.Network, c.U0, c.Start, c.Truth = network, in.U0, in.Start, in.Truth
-	if f.isProblemFormat {
-		c.Plain = true
+	if f.Config.Plain {
 		if c.Rank, err = f.rankFor(in); err != nil {
 			return nil, err
 		}
@@ -315,36 +316,11 @@ func (f *fitFlags) config(in *problemfile.File, network *consensus.Network) (*fi
 	return c, nil
 }
 
-// tableConfig returns what fit.Fit wants of a table.
-func (f *fitFlags) tableConfig(t *dataset.Table) (*fit.Config, error) {
-	c := &fit.Config{
-		Options: f.options, Auto: f.auto, Starts: f.starts, Folds: f.folds,
-		Rank: f.rankValue, Intercept: f.ridgeValues[0], Ridge: f.ridgeValues[1], MeanRidge: f.ridgeValues[2],
-		TaskColumn: f.columns.Task, TargetColumn: f.columns.Target, Weights: t.Weights(),
-	}
-	var err error
-	if f.continued != "" {
-		if c.Continue, err = model.Load(f.continued); err != nil {
-			return nil, fmt.Errorf("--continue: %w", err)
-		}
-	}
-	if err := checkSizes(f.folds, f.starts, f.options.Workers, t.Rows()); err != nil {
-		return nil, err
-	}
-	if n := len(t.Features()); c.Rank > n {
-		return nil, usagef("--rank is %d: there are %d features", c.Rank, n)
-	}
-	if c.Train, err = t.Split(f.split); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.data, err)
-	}
-	return c, nil
-}
-
 // rankFor returns the rank of the algorithm for a problem file: that of the flag, or of what the
 // file holds, or 3.
-func (f *fitFlags) rankFor(in *problemfile.File) (int, error) {
+func (f *fitRun) rankFor(in *problemfile.File) (int, error) {
 	most := min(len(in.Table.Features()), len(in.Table.Tasks()))
-	rank := f.rankValue
+	rank := f.Config.Rank
 	if rank == 0 {
 		rank = min(3, most)
 		for _, u := range append([]*kernel.Basis{in.Truth, in.Start}, in.U0...) {
@@ -354,7 +330,7 @@ func (f *fitFlags) rankFor(in *problemfile.File) (int, error) {
 		}
 	}
 	if rank > most {
-		return 0, usagef("--rank is %d: want at most min(features, tasks) = min(%d, %d)", rank, len(in.Table.Features()), len(in.Table.Tasks()))
+		return 0, options.Usagef("--rank is %d: want at most min(features, tasks) = min(%d, %d)", rank, len(in.Table.Features()), len(in.Table.Tasks()))
 	}
 	return rank, nil
 }

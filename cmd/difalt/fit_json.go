@@ -84,14 +84,14 @@ func (v jsonNumber) MarshalJSON() ([]byte, error) {
 }
 
 // printResult prints, as JSON, all that printReport does.
-func (f *fitFlags) printResult(w io.Writer, t *dataset.Table, c *fit.Config, m *model.Model, r *fit.Report) error {
+func printResult(w io.Writer, o *dataset.TableOptions, t *dataset.Table, c *fit.Config, m *model.Model, r *fit.Report) error {
 	v := r.Verdict
 	out := jsonResult{
 		Tasks: len(t.Tasks()), Features: len(m.Features()), Verdict: v.Text, Converged: r.Converged,
 		Compared: v.Other, Gain: jsonNumber(v.Gain), GainLow: jsonNumber(v.Low), GainHigh: jsonNumber(v.High),
 		Chosen: newJSONCandidate(r.Chosen), Noise: jsonNumber(m.Noise()), Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages,
 		Notes: append([]string{}, notes(r)...), Candidates: []jsonCandidate{}, Dropped: t.Dropped(), Filled: map[string]int{},
-		Split: append([]string{}, f.splitWords(t, c)...),
+		Split: append([]string{}, splitWords(o, t, c)...),
 	}
 	for _, c := range t.Missing() {
 		out.Filled[c.Column] = c.Rows

@@ -67,12 +67,12 @@ type cell struct {
 }
 
 // reportFiles returns the files of --report by name.
-func (f *fitFlags) reportFiles(data *dataset.Table, c *fit.Config, m *model.Model, r *fit.Report, t *trace) (map[string][]byte, error) {
+func (f *fitRun) reportFiles(data *dataset.Table, c *fit.Config, m *model.Model, r *fit.Report, t *trace) (map[string][]byte, error) {
 	p := f.newPage(m, r)
 	if s := filled(data); s != "" {
 		p.Notes = append(p.Notes, s)
 	}
-	p.Notes = append(p.Notes, f.splitWords(data, c)...)
+	p.Notes = append(p.Notes, splitWords(&f.Table, data, c)...)
 	files := map[string][]byte{"tasks.csv": tasksCSV(r), "scores.csv": scoresCSV(r)}
 	var failed error
 	// add draws a figure on the page, and also to files of the given name unless it is empty.
@@ -119,7 +119,7 @@ func addImages(files map[string][]byte, name string, f *chart.Figure) (err error
 	return err
 }
 
-func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
+func (f *fitRun) newPage(m *model.Model, r *fit.Report) *page {
 	train, test := r.Scores[0].Train.Rows, r.Scores[0].Test.Rows
 	target := m.Parameters().TargetColumn
 	if target == "" {
@@ -127,7 +127,7 @@ func (f *fitFlags) newPage(m *model.Model, r *fit.Report) *page {
 	}
 	p := &page{
 		Title:    fmt.Sprintf("Predicting %s", target),
-		Subtitle: fmt.Sprintf("%s: a representation that %d tasks share", filepath.Base(f.data), len(m.Tasks())),
+		Subtitle: fmt.Sprintf("%s: a representation that %d tasks share", filepath.Base(f.Files.Data), len(m.Tasks())),
 		Version:  version(),
 		Facts: []pageFact{
 			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(len(m.Features()))},

@@ -12,6 +12,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/dustin/go-humanize"
@@ -57,35 +58,35 @@ func (s *stages) observe(r *difalt.Record) error {
 func (s *stages) close() { s.bar.Close() }
 
 // describe says in words what is going to be fitted.
-func (f *fitFlags) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
+func (f *fitRun) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 	train := 0
 	for _, on := range c.Train {
 		if on {
 			train++
 		}
 	}
-	sayf(w, "%s: %s, %s, %s for training, %d held out", nameOf(f.data, "input"),
+	sayf(w, "%s: %s, %s, %s for training, %d held out", nameOf(f.Files.Data, "input"),
 		text.Plural(len(t.Tasks()), "task"), text.Plural(len(t.Features()), "feature"), text.Plural(train, "row"), t.Rows()-train)
 	rank := "rank by evidence"
 	if c.Rank > 0 {
 		rank = fmt.Sprintf("rank %d", c.Rank)
 	}
-	graph := fmt.Sprintf(" on %s of %s", graphWords(f.graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
+	graph := fmt.Sprintf(" on %s of %s", graphWords(f.Graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
 	switch {
-	case f.isProblemFormat: // which may have weights of its own
+	case f.Config.Plain: // which may have weights of its own
 		graph = fmt.Sprintf(" with %v", c.Network.Weights())
 	case len(t.Nodes()) == 1:
 		graph = ""
 	}
-	for _, words := range f.splitWords(t, c) {
+	for _, words := range splitWords(&f.Table, t, c) {
 		sayf(w, "%s", words)
 	}
 	fmt.Fprintf(w, "%s%s\n%s; %s\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
 }
 
 // splitWords says what is particular about the rows that are held out.
-func (f *fitFlags) splitWords(t *dataset.Table, c *fit.Config) (list []string) {
-	time, group := f.columns.Time, f.columns.Group
+func splitWords(o *dataset.TableOptions, t *dataset.Table, c *fit.Config) (list []string) {
+	time, group := o.Time, o.Group
 	if time != "" {
 		words := fmt.Sprintf("The last rows of every task by %q are held out.", time)
 		if slices.Contains(t.Features(), time) {
@@ -95,7 +96,7 @@ func (f *fitFlags) splitWords(t *dataset.Table, c *fit.Config) (list []string) {
 	}
 	if group != "" {
 		where := "held out and in folds"
-		if time != "" || f.columns.Holdout != "" {
+		if time != "" || o.Holdout != "" {
 			where = "in folds"
 		}
 		list = append(list, fmt.Sprintf("Rows of the same %q stay together, %s; it is no feature.", group, where))
@@ -253,15 +254,15 @@ func candidateCells(c *fit.Candidate) []string {
 	return cells
 }
 
-func (f *fitFlags) printFiles(w io.Writer) {
-	if f.trace != "" {
-		fmt.Fprintf(w, "trace  %s\n", f.trace)
+func printFiles(w io.Writer, f *options.Files) {
+	if f.Trace != "" {
+		fmt.Fprintf(w, "trace  %s\n", f.Trace)
 	}
-	if f.model != "" {
-		fmt.Fprintf(w, "model  %s\n", f.model)
+	if f.Model != "" {
+		fmt.Fprintf(w, "model  %s\n", f.Model)
 	}
-	if f.report != "" {
-		fmt.Fprintf(w, "report %s\n", filepath.Join(f.report, reportFile))
+	if f.Report != "" {
+		fmt.Fprintf(w, "report %s\n", filepath.Join(f.Report, reportFile))
 	}
 }
 

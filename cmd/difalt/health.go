@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/engine/grpc"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func newClusterHealthCommand() *cobra.Command {
-	f := &memberFlags{}
+	o := options.New(options.ClusterHealth)
+	f := &memberFlags{Member: &o.Member}
 	var address string
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -21,6 +22,9 @@ func newClusterHealthCommand() *cobra.Command {
 		Long: `Ask the node that has the key, over grpc.health.v1, whether it is there and has found all
 its neighbours: for health checks of containers. The exit code is 0 if so, and 1 if not.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Resolve(); err != nil {
+				return err
+			}
 			c, err := f.readCluster()
 			if err != nil {
 				return err
@@ -44,11 +48,7 @@ its neighbours: for health checks of containers. The exit code is 0 if so, and 1
 		},
 	}
 	cmd.Flags().SortFlags = false
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.add(set)
-	for _, name := range []string{"cluster", "key", "cert"} {
-		cmd.Flags().AddFlag(set.Lookup(name))
-	}
+	cmd.Flags().AddFlagSet(o.Set)
 	cmd.Flags().StringVar(&address, "address", "", "`ADDRESS` to ask (default: that of the node in cluster.json)")
 	cmd.Flags().DurationVar(&timeout, "timeout", 4*time.Second, "how long to wait for the answer, `TIME`")
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/spf13/pflag"
 )
 
@@ -60,7 +61,7 @@ func TestHelpOfFit(t *testing.T) {
 	if n := strings.Count(page, "\n"); code != 0 || codeAll != 0 || n > 60 || !strings.Contains(page, "--help-all") {
 		t.Errorf("exit codes %d and %d, a page of %d lines", code, codeAll, n)
 	}
-	newFitFlags().set.VisitAll(func(f *pflag.Flag) {
+	options.New(options.Fit).Set.VisitAll(func(f *pflag.Flag) {
 		if !regexp.MustCompile(`(?m)^ .*--` + f.Name + `\b`).MatchString(all) {
 			t.Errorf("--help-all has no --%s", f.Name)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
@@ -100,7 +101,7 @@ func sentence(err error) string {
 
 // exitCode returns the exit code for an error of a command.
 func exitCode(ctx context.Context, err error) int {
-	var usage *usageError
+	var usage *options.UsageError
 	var peer *consensus.PeerError
 	var child *childError
 	switch {
@@ -167,25 +168,14 @@ type toldError struct{ code int }
 
 func (e *toldError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// A usageError is a mistake in the command line: it ends the program with
-// exitUsage.
-type usageError struct{ error }
-
-func (e *usageError) Unwrap() error { return e.error }
-
-// usagef returns a usageError.
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
-}
-
 // flagError turns an error about a parameter, which it starts with, into one about
 // the flag of the same name.
 func flagError(f *pflag.FlagSet, err error) error {
 	name := strings.TrimSuffix(strings.Fields(err.Error())[0], ":")
 	if f.Lookup(name) != nil {
-		return usagef("--%w", err)
+		return options.Usagef("--%w", err)
 	}
-	return &usageError{err}
+	return &options.UsageError{Err: err}
 }
 
 // An interruptedError says what Ctrl-C left.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func newModelCommand() *cobra.Command {
 		Example: modelExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q: want \"difalt model show FILE\"", "model "+args[0])
+				return options.Usagef("unknown command %q: want \"difalt model show FILE\"", "model "+args[0])
 			}
 			return nil
 		},
@@ -40,7 +41,7 @@ func newModelCommand() *cobra.Command {
 		Example: "  difalt model show clinics-model.npz",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
+				return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},

@@ -13,11 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/engine"
-	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const nodeHelp = `Train with the owners of other tables. This process reads its own table only, trains with
@@ -53,49 +51,18 @@ const nodeExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c
 
 // nodeFlags are the flags of node: those of fit that concern one node, and who it is.
 type nodeFlags struct {
-	*fitFlags
-	member     memberFlags
-	checkpoint checkpointFlags
-	metrics    string
-	engine     string
-	log        string
-	every      time.Duration
-	stay       bool
-	untilEOF   bool
-	set        *pflag.FlagSet
+	*options.Flags
+	member memberFlags
 }
 
-// A page needs all tasks.
-var notForNodes = map[string]bool{"node": true, "nodes": true, "report": true}
-
-// sharedFlags are those that must be the same at all nodes, beyond what the tables say.
-var sharedFlags = []string{
-	"task", "target", "rank", "auto", "method", "agree", "compress", "starts", "rounds", "init-rounds", "power-iterations", "iterations", "tolerance",
-	"step", "normalize-tasks", "intercept", "ridge", "mean-ridge", "folds", "folds-by", "test-last", "seed",
-}
-
-func newNodeFlags() *nodeFlags {
-	f := &nodeFlags{fitFlags: newFitFlags(), set: pflag.NewFlagSet("node", pflag.ContinueOnError)}
-	f.set.SortFlags = false
-	f.member.add(f.set)
-	f.checkpoint.add(f.set)
-	f.set.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus on `ADDRESS`, at /metrics, and /healthz and /readyz")
-	f.fitFlags.set.VisitAll(func(flag *pflag.Flag) {
-		if !notForNodes[flag.Name] {
-			f.set.AddFlag(flag)
-		}
-	})
-	f.set.StringVar(&f.engine, "engine", "grpc", "what carries messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)")
-	f.set.StringVar(&f.log, "log", "text", "how to log, to standard error: text or json")
-	f.set.DurationVar(&f.every, "log-every", 5*time.Second, "how often to log how far the training is, `TIME`")
-	f.set.BoolVar(&f.stay, "stay", false, "when all is done, wait for SIGTERM: where a process that ends is started again")
-	f.set.BoolVar(&f.untilEOF, "until-eof", false, "leave when standard input ends")
-	_ = f.set.MarkHidden("until-eof")
+func newNodeFlags(c options.Command) *nodeFlags {
+	f := &nodeFlags{Flags: options.New(c)}
+	f.member.Member = &f.Member
 	return f
 }
 
 func newNodeCommand() *cobra.Command {
-	flags := newNodeFlags()
+	flags := newNodeFlags(options.Node)
 	cmd := &cobra.Command{
 		Use: "node --cluster FILE --key FILE --data FILE", Short: "Train with the owners of other tables",
 		Long: nodeHelp, Example: nodeExamples, Args: noArguments,
@@ -109,19 +76,16 @@ func newNodeCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.set)
+	cmd.Flags().AddFlagSet(flags.Set)
 	return cmd
 }
 
 func (f *nodeFlags) execute(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := f.resolve(); err != nil {
-		return err
-	}
-	if err := f.checkEngine(); err != nil {
+	if err := f.Resolve(); err != nil {
 		return err
 	}
 	defer saveMemory()()
-	if f.untilEOF {
+	if f.UntilEOF {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
@@ -131,7 +95,7 @@ func (f *nodeFlags) execute(ctx context.Context, stdout, stderr io.Writer) error
 			cancel()
 		}()
 	}
-	if f.engine == "mpi" {
+	if f.Engine == "mpi" {
 		return f.runMPI(ctx, stdout, stderr)
 	}
 	return f.run(ctx, stdout, stderr)
@@ -142,11 +106,11 @@ const failureMessage = "failed"
 
 // complain says what went wrong, in JSON if the log is, and returns the exit code for it.
 func (f *nodeFlags) complain(ctx context.Context, stderr io.Writer, err error) int {
-	if err == nil || f.log != "json" {
+	if err == nil || f.Log.Format != "json" {
 		return complain(ctx, stderr, err)
 	}
 	code := exitCode(ctx, err)
-	newNodeLog(stderr, f.log).Error(failureMessage, "why", sentence(err), "exit_code", code)
+	newNodeLog(stderr, f.Log.Format).Error(failureMessage, "why", sentence(err), "exit_code", code)
 	return code
 }
 
@@ -161,26 +125,6 @@ func saveMemory() (restore func()) {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-func (f *nodeFlags) resolve() error {
-	if isProblem(f.data) {
-		return usagef("--data: a node reads a table, but %s is a problem file", f.data)
-	}
-	if err := f.fitFlags.resolve(); err != nil {
-		return err
-	}
-	if f.log != "text" && f.log != "json" {
-		return usagef("--log is %q: want text or json", f.log)
-	}
-	if f.every <= 0 {
-		return usagef("--log-every is %v: must be positive", f.every)
-	}
-	if f.data == stdio && f.checkpoint.dir != "" {
-		return usagef("--data is the standard input, which cannot be read again: --checkpoint needs a file")
-	}
-	f.options.Agreement.RoundByRound = true
-	return f.checkpoint.check(f.set.Changed)
-}
-
 // run trains: the report goes to stdout, the log to stderr.
 func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	cluster, err := f.member.readCluster()
@@ -191,27 +135,27 @@ func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.log)}
+	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.Log.Format)}
 	r.start = func(o engine.Options) (*member, error) { return f.member.start(cluster, o) }
 	return r.run(ctx)
 }
 
 // run trains with the nodes to which start connects.
 func (r *nodeRun) run(ctx context.Context) (err error) {
-	if r.out, err = r.openOutputs(); err != nil {
+	if r.out, err = openOutputs(&r.Files); err != nil {
 		return r.excuse(err)
 	}
 	defer r.out.close()
 	r.stdout = r.out.textOutput(r.stdout, r.stderr)
 	r.status = &nodeStatus{log: r.log, name: r.cluster.Nodes[r.node].Name}
-	if r.metrics != "" {
-		stop, err := serveMetrics(r.metrics, r.status)
+	if r.Log.Metrics != "" {
+		stop, err := serveMetrics(r.Log.Metrics, r.status)
 		if err != nil {
 			return r.excuse(fmt.Errorf("--metrics: %w", err))
 		}
 		defer stop()
 	}
-	if err := r.watched(ctx); err != nil || !r.stay {
+	if err := r.watched(ctx); err != nil || !r.Stay {
 		return err
 	}
 	r.log.Info("done, waits to be ended")
@@ -220,22 +164,8 @@ func (r *nodeRun) run(ctx context.Context) (err error) {
 }
 
 func (r *nodeRun) watched(ctx context.Context) error {
-	defer r.status.watch(r.every)()
+	defer r.status.watch(r.Log.Every)()
 	return r.train(ctx)
-}
-
-// terms are what neighbours compare when they connect. Fit compares the columns.
-func (f *nodeFlags) terms(c *fit.Config) (terms []consensus.Term) {
-	for _, name := range sharedFlags {
-		value := f.set.Lookup(name).Value.String()
-		if name == "tolerance" {
-			if value = fmt.Sprint(c.Options.Tolerance); c.Options.EveryIteration { // --trace has a say in it
-				value = "-1"
-			}
-		}
-		terms = append(terms, consensus.Term{What: "--" + name, Value: value})
-	}
-	return append(terms, f.checkpoint.term())
 }
 
 // newNodeLog returns the log of a node.

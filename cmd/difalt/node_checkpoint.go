@@ -18,38 +18,8 @@ import (
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/checkpoint"
-	"github.com/spf13/pflag"
+	"github.com/difalt/difalt/internal/options"
 )
-
-// checkpointFlags say whether and where a node keeps its state.
-type checkpointFlags struct {
-	dir   string
-	every int
-}
-
-func (f *checkpointFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.dir, "checkpoint", "", "keep the state of the training in the folder `DIR`, and go on from there")
-	s.IntVar(&f.every, "every", 10, "iterations between two checkpoints, `K`")
-}
-
-func (f *checkpointFlags) check(given func(string) bool) error {
-	switch {
-	case f.every < 1:
-		return usagef("--every is %d: need at least 1", f.every)
-	case f.dir == "" && given("every"):
-		return usagef("--every needs --checkpoint")
-	}
-	return nil
-}
-
-// term is what neighbours compare: all keep checkpoints of the same iterations, or none.
-func (f *checkpointFlags) term() consensus.Term {
-	value := "no checkpoints"
-	if f.dir != "" {
-		value = fmt.Sprint(f.every)
-	}
-	return consensus.Term{What: "--every", Value: value}
-}
 
 // A keeper keeps the state of a node during the final run of a fit.
 type keeper struct {
@@ -63,35 +33,26 @@ type keeper struct {
 	outcome    *checkpoint.Outcome // nil before the training is complete
 }
 
-// dataFlags are those that say how tables are read and divided, beyond sharedFlags.
-var dataFlags = []string{
-	"drop", "categorical", "delimiter", "decimal", "thousands", "dates", "no-header", "missing", "float32", "sample-weights", "holdout",
-	"test-fraction", "test-rows-per-task", "train-rows-per-task",
-}
-
 // open opens the checkpoints of a node. They are of the same options, data, nodes and
 // edges, or refused; keys, addresses, the run and the epoch may change.
-func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, options []consensus.Term) error {
+func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, shared []consensus.Term) error {
 	w, err := c.Weights()
 	if err != nil {
 		return err
 	}
-	sum, err := digest(f.data)
+	sum, err := digest(f.Files.Data)
 	if err != nil {
 		return err
 	}
-	terms := slices.Concat([]consensus.Term{{What: "the node", Value: c.Nodes[node].Name}}, c.Terms(), options)
-	for _, name := range dataFlags {
-		terms = append(terms, consensus.Term{What: "--" + name, Value: f.set.Lookup(name).Value.String()})
-	}
+	terms := slices.Concat([]consensus.Term{{What: "the node", Value: c.Nodes[node].Name}}, c.Terms(), shared, f.Settings(options.Checkpoint))
 	terms = append(terms, consensus.Term{What: "the SHA-256 of the data", Value: sum})
 	// Nodes are never further apart in rounds than in hops, and an iteration has a round or
 	// more. One file more is for the iteration at which all were interrupted, and one for
 	// the node that was killed while it wrote.
-	keep := (w.Graph().Diameter()+f.checkpoint.every-1)/f.checkpoint.every + 3
-	k.every = f.checkpoint.every
+	keep := (w.Graph().Diameter()+f.Checkpoints.Every-1)/f.Checkpoints.Every + 3
+	k.every = f.Checkpoints.Every
 	unusable := func(s string) { k.log.Warn("a checkpoint cannot be used", "why", s) }
-	k.folder, k.iterations, err = checkpoint.Open(f.checkpoint.dir, c.Nodes[node].Name, terms, keep, unusable)
+	k.folder, k.iterations, err = checkpoint.Open(f.Checkpoints.Folder, c.Nodes[node].Name, terms, keep, unusable)
 	if err == nil && !k.once {
 		k.outcome, err = k.folder.Outcome(unusable)
 	}

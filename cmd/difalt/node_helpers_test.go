@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
@@ -189,16 +191,16 @@ func (f *federation) launch(t *testing.T, more ...string) []*process {
 // whole fits all files in this process, as difalt fit does but round by round.
 func (f *federation) whole(t *testing.T, graph string, more ...string) *model.Model {
 	t.Helper()
-	flags := newFitFlags()
+	flags := &fitRun{Flags: options.New(options.Fit)}
 	path := filepath.Join(t.TempDir(), "whole.npz")
 	args := append([]string{"--data", f.path("site-*.csv"), "--graph", graph, "--model", path}, clinicFlags...)
-	err := flags.set.Parse(append(args, more...))
+	err := flags.Set.Parse(append(args, more...))
 	if err == nil {
-		err = flags.resolve()
+		err = flags.Resolve()
 	}
 	if err == nil {
 		// Along a tree there is nothing to ask for: these are the bits of difalt fit.
-		flags.options.Agreement.RoundByRound = flags.agree != "tree"
+		flags.Config.Options.Agreement.RoundByRound = flags.Config.Options.Agreement.Polynomial != consensus.Tree
 		err = flags.run(t.Context(), new(bytes.Buffer), new(bytes.Buffer))
 	}
 	if err != nil {

@@ -7,57 +7,25 @@ import (
 	"net"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/engine/grpc"
-	"github.com/spf13/pflag"
+	"github.com/difalt/difalt/internal/options"
 )
 
 // memberFlags say which node of which network this process is.
 type memberFlags struct {
-	cluster, key, cert     string
-	listen                 string
-	listenFD               int
-	inherited              *os.File // listenFD, once it has been used
-	joining, round, rejoin time.Duration
-}
-
-func (f *memberFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.cluster, "cluster", "", "`FILE` that says who the nodes are: cluster.json (required)")
-	s.StringVar(&f.key, "key", "", "`FILE` with the key of this node, which says which of them it is (required)")
-	s.StringVar(&f.cert, "cert", "", "`FILE` with the certificate for that key, where cluster.json has an authority and no key of this node")
-	s.StringVar(&f.listen, "listen", "", "`ADDRESS` to listen on (default: that of the node in cluster.json)")
-	s.IntVar(&f.listenFD, "listen-fd", 0, "use the listening socket that is open as this file")
-	_ = s.MarkHidden("listen-fd")
-	f.addTimeouts(s)
-}
-
-func (f *memberFlags) addTimeouts(s *pflag.FlagSet) {
-	s.DurationVar(&f.joining, "join-timeout", 10*time.Minute, "how long to wait for the neighbours at the start, `TIME`")
-	s.DurationVar(&f.round, "round-timeout", 2*time.Minute, "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in")
-	s.DurationVar(&f.rejoin, "rejoin-timeout", 30*time.Second, "how long a neighbour may be out of reach before it has failed, `TIME`")
-}
-
-func (f *memberFlags) check() error {
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{{"join-timeout", f.joining}, {"round-timeout", f.round}, {"rejoin-timeout", f.rejoin}} {
-		if d.value <= 0 {
-			return usagef("--%s is %v: must be positive", d.name, d.value)
-		}
-	}
-	return nil
+	*options.Member
+	inherited *os.File // ListenFD, once it has been used
 }
 
 func (f *memberFlags) readCluster() (*cluster.Cluster, error) {
-	if f.cluster == "" {
-		return nil, usagef("--cluster is missing: need the file cluster.json")
+	if f.Cluster == "" {
+		return nil, options.Usagef("--cluster is missing: need the file cluster.json")
 	}
-	c, err := cluster.Read(f.cluster)
+	c, err := cluster.Read(f.Cluster)
 	if err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
 	}
@@ -76,12 +44,12 @@ func (m *member) name() string { return m.cluster.Nodes[m.node].Name }
 
 // identify returns who this process is.
 func (f *memberFlags) identify(c *cluster.Cluster) (*cluster.Identity, error) {
-	if f.key == "" {
-		return nil, usagef("--key is missing: need the key of a node")
+	if f.Key == "" {
+		return nil, options.Usagef("--key is missing: need the key of a node")
 	}
-	id, err := cluster.ReadIdentity(c, f.key, f.cert)
+	id, err := cluster.ReadIdentity(c, f.Key, f.Cert)
 	switch {
-	case err != nil && f.cert != "":
+	case err != nil && f.Cert != "":
 		return nil, fmt.Errorf("--cert and --key: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("--key: %w", err)
@@ -91,14 +59,14 @@ func (f *memberFlags) identify(c *cluster.Cluster) (*cluster.Identity, error) {
 
 // open listens where the node should.
 func (f *memberFlags) open(address string) (net.Listener, error) {
-	if f.listenFD > 0 {
+	if f.ListenFD > 0 {
 		if f.inherited == nil {
-			f.inherited = os.NewFile(uintptr(f.listenFD), "listener")
+			f.inherited = os.NewFile(uintptr(f.ListenFD), "listener")
 		}
 		return net.FileListener(f.inherited)
 	}
-	if f.listen != "" {
-		address = f.listen
+	if f.Listen != "" {
+		address = f.Listen
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -127,9 +95,6 @@ func (f *memberFlags) join(ctx context.Context, c *cluster.Cluster, o engine.Opt
 
 // start begins to connect to the neighbours.
 func (f *memberFlags) start(c *cluster.Cluster, o engine.Options) (*member, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
 	id, err := f.identify(c)
 	if err != nil {
 		return nil, err
@@ -138,7 +103,7 @@ func (f *memberFlags) start(c *cluster.Cluster, o engine.Options) (*member, erro
 	if err != nil {
 		return nil, err
 	}
-	o.JoinTimeout, o.RoundTimeout, o.RejoinTimeout = f.joining, f.round, f.rejoin
+	o.JoinTimeout, o.RoundTimeout, o.RejoinTimeout = f.JoinTimeout, f.RoundTimeout, f.RejoinTimeout
 	t, err := grpc.New(c, id, l, o)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

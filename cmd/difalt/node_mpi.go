@@ -15,6 +15,7 @@ import (
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/engine/mpi"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -34,7 +35,7 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	var t *mpi.Transport
 	m := &member{node: w.Rank()}
-	r := &nodeRun{nodeFlags: f, node: w.Rank(), once: true, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.log)}
+	r := &nodeRun{nodeFlags: f, node: w.Rank(), once: true, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.Log.Format)}
 	var g *topology.Graph
 	r.start = func(o engine.Options) (*member, error) {
 		if t == nil {
@@ -55,7 +56,7 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 	code := f.complain(ctx, stderr, err)
 	patience := parting
 	if m.trained || ctx.Err() != nil {
-		patience = f.member.round // others may still be writing
+		patience = f.Member.RoundTimeout // others may still be writing
 	}
 	w.Leave(code, patience)
 	if err != nil {
@@ -67,8 +68,8 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 // mpiOptions adds to o the timeouts, and what all processes must say beyond what neighbours over
 // gRPC compare.
 func (f *nodeFlags) mpiOptions(o engine.Options) engine.Options {
-	o.JoinTimeout, o.RoundTimeout = f.member.joining, f.member.round
-	own := []consensus.Term{{What: "difalt --version", Value: version()}, {What: "--graph", Value: f.graph}, {What: "--weights", Value: f.weights}}
+	o.JoinTimeout, o.RoundTimeout = f.Member.JoinTimeout, f.Member.RoundTimeout
+	own := []consensus.Term{{What: "difalt --version", Value: version()}, {What: "--graph", Value: f.Graph}, {What: "--weights", Value: f.Rule.String()}}
 	o.Terms = append(own, o.Terms...)
 	return o
 }
@@ -76,30 +77,27 @@ func (f *nodeFlags) mpiOptions(o engine.Options) engine.Options {
 // ofRank gives the files of this process their names, and makes the network: its nodes
 // are called after their tables, as by fit.
 func (f *nodeFlags) ofRank(r *nodeRun, m *member, w *mpi.World) (*topology.Graph, error) {
-	if err := f.member.check(); err != nil {
-		return nil, err
-	}
 	size := w.Size()
 	if size == 1 { // most likely nobody told it of the others
-		return nil, usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
+		return nil, options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
 	}
-	g, err := topology.Parse(f.graph, size, f.options.Seed)
+	g, err := topology.Parse(f.Graph, size, f.Config.Options.Seed)
 	if err != nil {
-		return nil, usagef("--graph: %w", err)
+		return nil, options.Usagef("--graph: %w", err)
 	}
 	var names []string
 	for i := range size {
-		name, _, _ := strings.Cut(filepath.Base(fmt.Sprintf(f.data, i)), ".")
+		name, _, _ := strings.Cut(filepath.Base(fmt.Sprintf(f.Files.Data, i)), ".")
 		if slices.Contains(names, name) {
-			return nil, usagef("--data is %q: several nodes would be called %q; it needs the %%d in the name of the file, before the first dot", f.data, name)
+			return nil, options.Usagef("--data is %q: several nodes would be called %q; it needs the %%d in the name of the file, before the first dot", f.Files.Data, name)
 		}
 		names = append(names, name)
 	}
-	c := cluster.Named(names, g, f.weights)
+	c := cluster.Named(names, g, f.Rule.String())
 	if _, err := c.Weights(); err != nil {
-		return nil, usagef("--graph and --weights: %w", err)
+		return nil, options.Usagef("--graph and --weights: %w", err)
 	}
-	for _, value := range []*string{&f.data, &f.model, &f.trace, &f.metrics} {
+	for _, value := range []*string{&f.Files.Data, &f.Files.Model, &f.Files.Trace, &f.Log.Metrics} {
 		if *value != "" {
 			*value = fmt.Sprintf(*value, r.node)
 		}

@@ -18,8 +18,8 @@ import (
 func (r *nodeRun) outcome(t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) (*checkpoint.Outcome, error) {
 	o := &checkpoint.Outcome{Heading: r.heading}
 	var b bytes.Buffer
-	if r.json {
-		if err := r.printResult(&b, t, c, m, report); err != nil {
+	if r.Files.JSON {
+		if err := printResult(&b, &r.Table, t, c, m, report); err != nil {
 			return nil, err
 		}
 	} else {
@@ -63,8 +63,8 @@ func (r *nodeRun) deliver(o *checkpoint.Outcome) error {
 		}
 	}
 	_, err := r.stdout.Write(o.Report)
-	if !r.json {
-		r.printFiles(r.stdout)
+	if !r.Files.JSON {
+		printFiles(r.stdout, &r.Files)
 	}
 	return err
 }

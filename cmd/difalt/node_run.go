@@ -14,6 +14,7 @@ import (
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -40,7 +41,7 @@ const idleAttempts = 10
 
 // train trains until it is done, has failed, or is told to stop.
 func (r *nodeRun) train(ctx context.Context) error {
-	if r.checkpoint.dir != "" {
+	if r.Checkpoints.Folder != "" {
 		r.keeper = &keeper{log: r.log, once: r.once}
 	}
 	for idle := 0; ; {
@@ -70,10 +71,10 @@ func (r *nodeRun) attempt(ctx context.Context) error {
 		return r.excuse(err)
 	}
 	if r.keeper.complete() {
-		r.log.Info("the training is complete: nobody waits for this node", "checkpoint", r.checkpoint.dir)
+		r.log.Info("the training is complete: nobody waits for this node", "checkpoint", r.Checkpoints.Folder)
 		return r.deliver(r.keeper.outcome)
 	}
-	m, err := r.start(engine.Options{Terms: r.terms(c), MaxFrame: longestFrame(len(t.Features()), c.Rank), Report: func(s string) { r.log.Info(s) }})
+	m, err := r.start(engine.Options{Terms: r.Settings(options.AllNodes), MaxFrame: longestFrame(len(t.Features()), c.Rank), Report: func(s string) { r.log.Info(s) }})
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (r *nodeRun) attempt(ctx context.Context) error {
 		m.transport.Leave(err)
 	}
 	if r.keeper != nil && ctx.Err() != nil && err != nil {
-		return &interruptedError{"interrupted: the same command goes on from the checkpoints in " + r.checkpoint.dir}
+		return &interruptedError{"interrupted: the same command goes on from the checkpoints in " + r.Checkpoints.Folder}
 	}
 	return m.explain(err)
 }
@@ -122,19 +123,19 @@ func (r *nodeRun) excuse(err error) error {
 
 // prepare reads what this node has.
 func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
-	t, err := readFiles(r.data, r.columns)
+	t, err := readFiles(r.Files.Data, r.Table)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := t.AssignNode(r.cluster.Nodes[r.node].Name); err != nil {
 		return nil, nil, err
 	}
-	c, err := r.tableConfig(t)
+	c, err := r.ConfigOf(t)
 	if err != nil {
 		return nil, nil, err
 	}
 	if r.keeper != nil {
-		if err := r.keeper.open(r.nodeFlags, r.cluster, r.node, r.terms(c)); err != nil {
+		if err := r.keeper.open(r.nodeFlags, r.cluster, r.node, r.Settings(options.AllNodes)); err != nil {
 			return nil, nil, err
 		}
 		c.Drive = r.keeper.drive
@@ -151,7 +152,7 @@ func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
 func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.Config, trace *trace) error {
 	own := r.keeper.unsure()
 	if own != nil {
-		r.log.Info("the training is complete here; waits in case that others have lost their part", "join-timeout", r.member.joining.String())
+		r.log.Info("the training is complete here; waits in case that others have lost their part", "join-timeout", r.Member.JoinTimeout.String())
 	}
 	if err := m.transport.Join(ctx); err != nil {
 		if own != nil && nobodyCame(err) {
@@ -197,7 +198,7 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 	if report.Result != nil && report.Result.Status == difalt.Canceled {
 		// The others know, and have what they need: there is nothing to tell them.
 		_ = m.transport.Close()
-		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, r.options.Iterations)}
+		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, r.Config.Options.Iterations)}
 	}
 	return nil
 }
@@ -207,17 +208,17 @@ func (r *nodeRun) introduce(m *member, t *dataset.Table, c *fit.Config, w *topol
 	if r.heading != nil {
 		return nil
 	}
-	if r.json { // says it in its own words
+	if r.Files.JSON { // says it in its own words
 		r.heading = []byte{}
 		return nil
 	}
 	var b bytes.Buffer
 	reportMissing(&b, t)
-	for _, words := range r.splitWords(t, c) {
+	for _, words := range splitWords(&r.Table, t, c) {
 		sayf(&b, "%s", words)
 	}
 	fmt.Fprintf(&b, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
-		r.data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)
+		r.Files.Data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)
 	r.heading = b.Bytes()
 	_, err := r.stdout.Write(r.heading)
 	return err

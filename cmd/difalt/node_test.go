@@ -15,6 +15,7 @@ import (
 
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/options"
 )
 
 // TestNodesSameBits: three processes, one a node, come to the bits of one process, for
@@ -366,7 +367,7 @@ func TestCluster(t *testing.T) {
 // TestClusterHasTheGraphOfFit: without flags, nodes talk along the edges along which fit adds,
 // and so come to the same bits.
 func TestClusterHasTheGraphOfFit(t *testing.T) {
-	fit, cluster := newFitFlags().set, newClusterNewCommand().Flags()
+	fit, cluster := options.New(options.Fit).Set, newClusterNewCommand().Flags()
 	for _, name := range []string{"graph", "weights", "seed"} {
 		if f, c := fit.Lookup(name).DefValue, cluster.Lookup(name).DefValue; f != c {
 			t.Errorf("--%s is %s in fit, and %s in cluster new", name, f, c)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/difalt/difalt/internal/memory"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/internal/theory"
@@ -125,7 +126,7 @@ func (f *planFlags) plan() (*theory.Plan, string, error) {
 	case "unit":
 		in.Constants = theory.UnitConstants
 	default:
-		return nil, "", usagef("--constants is %q: want measured or unit", f.constants)
+		return nil, "", options.Usagef("--constants is %q: want measured or unit", f.constants)
 	}
 	var err error
 	if in.Time, err = f.time.model(f.set); err != nil {
@@ -148,7 +149,7 @@ func (f *planFlags) network() (string, error) {
 	if f.set.Changed("gamma") {
 		for _, name := range []string{"graph", "weights", "seed"} {
 			if f.set.Changed(name) {
-				return "", usagef("only one of --gamma and --%s may be given", name)
+				return "", options.Usagef("only one of --gamma and --%s may be given", name)
 			}
 		}
 		in.Links = in.Nodes * in.MaxDegree
@@ -159,10 +160,10 @@ func (f *planFlags) network() (string, error) {
 		return words, nil
 	}
 	if f.set.Changed("degree") {
-		return "", usagef("--degree needs --gamma: a graph has its own degrees")
+		return "", options.Usagef("--degree needs --gamma: a graph has its own degrees")
 	}
 	if in.Nodes < 1 {
-		return "", usagef("--nodes is %d: need at least 1", in.Nodes)
+		return "", options.Usagef("--nodes is %d: need at least 1", in.Nodes)
 	}
 	if err := memory.CheckWeights(in.Nodes); err != nil {
 		return "", fmt.Errorf("%w; --gamma takes the place of a graph", err)

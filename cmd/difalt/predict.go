@@ -13,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -50,11 +51,11 @@ const predictExamples = `  # train on three quarters of the rows, predict all of
 type predictFlags struct {
 	model, data, task, out string
 	standardError, safe    bool
-	input                  inputFlags
+	input                  *options.Flags
 }
 
 func newPredictCommand() *cobra.Command {
-	f := &predictFlags{}
+	f := &predictFlags{input: options.New(options.Predict)}
 	cmd := &cobra.Command{
 		Use:     "predict --model FILE --data FILE --out FILE",
 		Short:   "Predict the target for rows of known tasks",
@@ -70,9 +71,9 @@ func newPredictCommand() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
-	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
+	cmd.Flags().StringVar(&f.data, "data", "", options.DataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
-	f.input.add(cmd.Flags())
+	cmd.Flags().AddFlagSet(f.input.Set)
 	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
 	cmd.Flags().BoolVar(&f.standardError, "standard-errors", false, "add columns with standard errors")
 	cmd.Flags().BoolVar(&f.safe, "spreadsheet-safe", false, "put an apostrophe before names of tasks that a spreadsheet would take for a formula")
@@ -83,7 +84,7 @@ func newPredictCommand() *cobra.Command {
 func needFlags(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if flag := cmd.Flags().Lookup(name); flag.Value.String() == "" {
-			return usagef("--%s is missing (see %q)", name, cmd.CommandPath()+" --help")
+			return options.Usagef("--%s is missing (see %q)", name, cmd.CommandPath()+" --help")
 		}
 	}
 	return nil
@@ -131,19 +132,19 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 
 // readTable reads a table with the model's features; target is the column of targets,
 // or empty to read none.
-func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task, target string, flags inputFlags) (*dataset.Table, error) {
+func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task, target string, flags *options.Flags) (*dataset.Table, error) {
 	if task == "" {
 		task = m.Parameters().TaskColumn
 	}
-	if task == "" && !isProblem(path) {
-		return nil, usagef("the model was trained on a problem file: say which column of the table names tasks with --task")
+	if task == "" && !options.IsProblem(path) {
+		return nil, options.Usagef("the model was trained on a problem file: say which column of the table names tasks with --task")
 	}
 	schema := m.Parameters().Schema
-	o := dataset.TableOptions{Task: task, Target: target, Schema: &schema}
-	if err := flags.resolve(&o); err != nil {
+	flags.Table.Task, flags.Table.Target, flags.Table.Schema = task, target, &schema
+	if err := flags.Resolve(); err != nil {
 		return nil, err
 	}
-	in, err := readData(ctx, stderr, path, o)
+	in, err := readData(ctx, stderr, path, flags.Table)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/paper"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
@@ -34,7 +35,7 @@ func newResultsCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" {
-				return usagef("--from is missing: need a folder with runs of simulate")
+				return options.Usagef("--from is missing: need a folder with runs of simulate")
 			}
 			out = cmp.Or(out, from)
 			all, err := simulation.LoadResults(from)

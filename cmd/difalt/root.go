@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -68,7 +69,7 @@ func newRootCommand() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
+		return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	root.SetVersionTemplate("difalt {{.Version}}\n")
@@ -112,13 +113,13 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
 		hint = ": did you mean " + strings.Join(s, " or ") + "?"
 	}
-	return usagef("unknown command %q%s (see \"difalt --help\")", args[0], hint)
+	return options.Usagef("unknown command %q%s (see \"difalt --help\")", args[0], hint)
 }
 
 // noArguments is the Args of commands that take flags only.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no arguments, only flags, but got %q", cmd.CommandPath(), args[0])
+		return options.Usagef("%s takes no arguments, only flags, but got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/pflag"
@@ -39,23 +40,23 @@ func (f *engineFlags) add(s *pflag.FlagSet) {
 func (f *engineFlags) check(given func(string) bool, s *simulation.Setting) error {
 	switch {
 	case f.name == "" && (given("processes") || given("link-delay")):
-		return usagef("--processes and --link-delay need --engine grpc")
+		return options.Usagef("--processes and --link-delay need --engine grpc")
 	case f.name == "":
 		return nil
 	case f.name != "grpc":
-		return usagef("--engine is %q: want grpc", f.name)
+		return options.Usagef("--engine is %q: want grpc", f.name)
 	case f.delay < 0:
-		return usagef("--link-delay is %v: must not be negative", f.delay)
+		return options.Usagef("--link-delay is %v: must not be negative", f.delay)
 	case given("processes") && f.processes < 2:
-		return usagef("--processes is %d: need at least 2", f.processes)
+		return options.Usagef("--processes is %d: need at least 2", f.processes)
 	case given("processes") && given("nodes") && f.processes != s.Nodes:
-		return usagef("--processes is %d, but --nodes %d: a process is a node", f.processes, s.Nodes)
+		return options.Usagef("--processes is %d, but --nodes %d: a process is a node", f.processes, s.Nodes)
 	case given("processes"):
 		s.Nodes = f.processes
 	}
 	for _, m := range s.Methods {
 		if _, err := difalt.ParseMethod(m); err != nil {
-			return usagef("--engine runs methods over a network, not %s", m)
+			return options.Usagef("--engine runs methods over a network, not %s", m)
 		}
 	}
 	return nil

@@ -5,19 +5,17 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/paper"
 	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
-
-// defaultGraph is the one default of all commands: the order in which sums are added, and so
-// the bits of models, depend on the graph.
-const defaultGraph = "er:0.5"
 
 // smallSetting is what simulate does without flags.
 var smallSetting = simulation.Setting{
 	Nodes: 20, Features: 120, Tasks: 120, Samples: 30, Rank: 4,
-	Graph: defaultGraph, Weights: "metropolis", Methods: names(difalt.PaperMethods()),
+	Graph: options.DefaultGraph, Weights: "metropolis", Methods: names(difalt.PaperMethods()),
 	Rounds: 10, Iterations: 500,
 	Seed: 1, Time: simulation.PaperTime,
 }
@@ -83,7 +81,7 @@ func (f *simulateFlags) resolve() ([]*simulateRun, error) {
 	}
 	preset, err := paper.PresetByName(f.preset)
 	if err != nil {
-		return nil, usagef("--preset: %w", err)
+		return nil, options.Usagef("--preset: %w", err)
 	}
 	var all []*simulateRun
 	for _, setting := range preset.Settings {
@@ -114,7 +112,7 @@ func (f *simulateFlags) over(preset *paper.Preset, setting simulation.Setting) (
 		}
 	})
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, &options.UsageError{Err: err}
 	}
 	if len(preset.Settings) > 1 || !f.set.Changed("out") {
 		g.out = filepath.Join(f.out, filepath.FromSlash(setting.Name))
@@ -132,24 +130,24 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 		least int
 	}{{"trials", s.trials, 1}, {"workers", s.workers, 0}} {
 		if c.value < c.least {
-			return nil, usagef("--%s is %d: need at least %d", c.name, c.value, c.least)
+			return nil, options.Usagef("--%s is %d: need at least %d", c.name, c.value, c.least)
 		}
 	}
-	if s.workers > maxWorkers {
-		return nil, usagef("--workers is %d: want at most %d", s.workers, maxWorkers)
+	if s.workers > kernel.MaxWorkers {
+		return nil, options.Usagef("--workers is %d: want at most %d", s.workers, kernel.MaxWorkers)
 	}
 	if s.out == "" {
-		return nil, usagef("--out is empty: need a folder")
+		return nil, options.Usagef("--out is empty: need a folder")
 	}
 	if f.auto {
 		if given("method") {
-			return nil, usagef("--auto chooses the method: drop it or --method (which knows %q too)", simulation.Auto)
+			return nil, options.Usagef("--auto chooses the method: drop it or --method (which knows %q too)", simulation.Auto)
 		}
 		s.setting.Methods = []string{simulation.Auto}
 	}
 	if s.setting.Folder != "" {
 		if s.engine.name != "" || given("mixed-precision") && !s.setting.MixedPrecision {
-			return nil, usagef("--samples-on-disk takes --mixed-precision and one process: drop --mixed-precision=false and --engine")
+			return nil, options.Usagef("--samples-on-disk takes --mixed-precision and one process: drop --mixed-precision=false and --engine")
 		}
 		s.setting.MixedPrecision = true
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // A nodeTask is what simulate asks the process of a node to do.
@@ -30,10 +30,14 @@ type nodeCurve struct {
 // newSimulateNodeCommand returns the command that simulate --engine starts for each node.
 // It reads a nodeTask from standard input, and ends when that does.
 func newSimulateNodeCommand() *cobra.Command {
-	f := &memberFlags{}
+	o := options.New(options.SimulateNode)
+	f := &memberFlags{Member: &o.Member}
 	cmd := &cobra.Command{
 		Use: "simulate-node", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Resolve(); err != nil {
+				return err
+			}
 			c, err := f.readCluster()
 			if err != nil {
 				return err
@@ -60,9 +64,7 @@ func newSimulateNodeCommand() *cobra.Command {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(curve)
 		},
 	}
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.add(set)
-	cmd.Flags().AddFlagSet(set)
+	cmd.Flags().AddFlagSet(o.Set)
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/pflag"
 )
@@ -31,7 +32,7 @@ func (t *timeFlags) add(f *pflag.FlagSet) {
 func (t *timeFlags) model(f *pflag.FlagSet) (simulation.TimeModel, error) {
 	m, err := simulation.ParseTimeModel(t.name)
 	if err != nil {
-		return m, usagef("--time-model: %w", err)
+		return m, options.Usagef("--time-model: %w", err)
 	}
 	if f.Changed("latency") {
 		m.Latency = t.latency

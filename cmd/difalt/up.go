@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +18,10 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const upHelp = `Train on this machine as the owners of several tables would: one process a file, each of
@@ -39,59 +38,43 @@ const upExamples = `  difalt up --data 'site-*.csv' --task clinic --target score
   difalt up -n 4 --data 'site-*.csv' --task clinic --target score --graph path --agree plain --compress int8`
 
 // upFlags are those of node, the network, and the number of processes.
-type upFlags struct {
-	*nodeFlags
-	processes int
-	set       *pflag.FlagSet
-}
-
-// Flags of node that up gives, or that have another meaning there.
-var notForUp = map[string]bool{
-	"engine": true, "cluster": true, "key": true, "cert": true, "listen": true, "listen-fd": true, "log": true, "log-every": true, "until-eof": true, "trace": true, "metrics": true, "stay": true,
-}
+type upFlags struct{ *options.Flags }
 
 func newUpCommand() *cobra.Command {
-	f := &upFlags{nodeFlags: newNodeFlags(), set: pflag.NewFlagSet("up", pflag.ContinueOnError)}
-	f.set.SortFlags = false
-	f.set.IntVarP(&f.processes, "processes", "n", 0, "how many nodes there should be, `N`: as many as files (default)")
-	f.nodeFlags.set.VisitAll(func(flag *pflag.Flag) {
-		if !notForUp[flag.Name] {
-			f.set.AddFlag(flag)
-		}
-	})
+	f := &upFlags{options.New(options.Up)}
 	cmd := &cobra.Command{
 		Use: "up --data PATTERN", Short: "Train on this machine with one process a file", Long: upHelp, Example: upExamples, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.nodeFlags.resolve(); err != nil {
+			if err := f.Resolve(); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(f.set)
+	cmd.Flags().AddFlagSet(f.Set)
 	return cmd
 }
 
 // files returns the table of every node, and the names of the nodes.
 func (f *upFlags) files() (paths, names []string, err error) {
-	if paths, err = filepath.Glob(f.data); err != nil {
-		return nil, nil, usagef("--data: %q is not a pattern of file names: %w", f.data, err)
+	if paths, err = filepath.Glob(f.Files.Data); err != nil {
+		return nil, nil, options.Usagef("--data: %q is not a pattern of file names: %w", f.Files.Data, err)
 	}
 	if len(paths) < 2 {
-		return nil, nil, usagef("--data: %s for %q: up needs a file for each of at least two nodes", text.Plural(len(paths), "file"), f.data)
+		return nil, nil, options.Usagef("--data: %s for %q: up needs a file for each of at least two nodes", text.Plural(len(paths), "file"), f.Files.Data)
 	}
-	if f.model == stdio {
-		return nil, nil, usagef("--model is the standard output, but every node has a model of its own: name a file")
+	if f.Files.Model == stdio {
+		return nil, nil, options.Usagef("--model is the standard output, but every node has a model of its own: name a file")
 	}
-	if f.set.Changed("processes") && f.processes != len(paths) {
-		return nil, nil, usagef("--processes is %d, but %q is %d files: need one a node", f.processes, f.data, len(paths))
+	if f.Changed("processes") && f.Processes != len(paths) {
+		return nil, nil, options.Usagef("--processes is %d, but %q is %d files: need one a node", f.Processes, f.Files.Data, len(paths))
 	}
 	seen := map[string]string{}
 	for _, path := range paths {
 		name, _, _ := strings.Cut(filepath.Base(path), ".")
 		if other, twice := seen[name]; twice {
-			return nil, nil, usagef("--data: %s and %s would both be node %q", other, path, name)
+			return nil, nil, options.Usagef("--data: %s and %s would both be node %q", other, path, name)
 		}
 		seen[name] = path
 		names = append(names, name)
@@ -105,9 +88,9 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	graph, err := topology.Parse(f.graph, len(paths), f.options.Seed)
+	graph, err := topology.Parse(f.Graph, len(paths), f.Config.Options.Seed)
 	if err != nil {
-		return usagef("--graph: %w", err)
+		return options.Usagef("--graph: %w", err)
 	}
 	folder, err := os.MkdirTemp("", "difalt-up-")
 	if err != nil {
@@ -119,9 +102,9 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeAll(listeners)
-	c, keys, err := cluster.New(names, addresses, graph, f.weights)
+	c, keys, err := cluster.New(names, addresses, graph, f.Rule.String())
 	if err != nil {
-		return usagef("--data, --graph and --weights: %w", err)
+		return options.Usagef("--data, --graph and --weights: %w", err)
 	}
 	if err := cluster.Write(folder, c, keys); err != nil {
 		return err
@@ -130,7 +113,7 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	var children []*child
 	for i, name := range names {
 		ch := &child{name: name, arguments: f.arguments(folder, name, paths[i], len(names)), listener: listeners[i], line: board.of(i)}
-		if f.checkpoint.dir != "" {
+		if f.Checkpoints.Folder != "" {
 			ch.revivals = maxRevivals
 		}
 		if err := ch.launch(); err != nil {
@@ -225,16 +208,11 @@ func (f *upFlags) arguments(folder, name, path string, nodes int) []string {
 		"node", "--cluster", filepath.Join(folder, cluster.File), "--key", filepath.Join(folder, name+".key"),
 		"--data", path, "--listen-fd", "3", "--log", "json", "--log-every", "250ms", "--until-eof",
 	}
-	f.nodeFlags.set.VisitAll(func(flag *pflag.Flag) {
-		switch {
-		case !flag.Changed || flag.Name == "data" || flag.Name == "graph" || flag.Name == "weights": // in cluster.json
-		case flag.Name == "model":
-			args = append(args, "--model="+modelOf(f.model, name))
-		default:
-			args = append(args, "--"+flag.Name+"="+flagText(flag.Value))
-		}
-	})
-	if !f.set.Changed("workers") {
+	args = append(args, f.Arguments(options.Node, "data", "graph", "weights", "model")...) // the graph is in cluster.json
+	if f.Files.Model != "" {
+		args = append(args, "--model="+modelOf(f.Files.Model, name))
+	}
+	if !f.Changed("workers") {
 		args = append(args, fmt.Sprintf("--workers=%d", max(1, runtime.GOMAXPROCS(0)/nodes)))
 	}
 	return args
@@ -244,19 +222,6 @@ func (f *upFlags) arguments(folder, name, path string, nodes int) []string {
 func modelOf(path, name string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + name + ext
-}
-
-// flagText returns what sets a flag to the value that it has.
-func flagText(v pflag.Value) string {
-	list, ok := v.(pflag.SliceValue)
-	if !ok {
-		return v.String()
-	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write(list.GetSlice()) // to memory
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // stopAll asks the processes to leave.
@@ -326,9 +291,9 @@ func (f *upFlags) outcome(stdout io.Writer, children []*child) error {
 		return &childError{fmt.Errorf("node %q: %s", worst.name, worst.line.lastError()), code}
 	}
 	_, err := children[0].stdout.WriteTo(stdout)
-	if f.model != "" && !f.json {
+	if f.Files.Model != "" && !f.Files.JSON {
 		for _, c := range children[1:] {
-			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.model, c.name))
+			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.Files.Model, c.name))
 		}
 	}
 	if worst.severity() > 0 {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/difalt/difalt/internal/options"
 )
 
 // TestUpOutcome: what up ends with is the error of a node that does not blame another, and
@@ -39,7 +41,7 @@ func TestUpOutcome(t *testing.T) {
 			children = append(children, c)
 		}
 		var out bytes.Buffer
-		err := (&upFlags{nodeFlags: newNodeFlags()}).outcome(&out, children)
+		err := (&upFlags{options.New(options.Up)}).outcome(&out, children)
 		if code := complain(t.Context(), new(bytes.Buffer), err); code != x.code || (out.String() == "report") != x.report {
 			t.Errorf("%q: exit code %d, want %d, and prints %q: %v", x.ends, code, x.code, out.String(), err)
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // A Command is one that takes its options from the table; a sum is several.
-type Command uint8
+type Command uint16
 
 // The commands that take their options from the table.
 const (
@@ -29,9 +29,13 @@ const (
 	Predict
 	Adapt
 	Describe
+	ClusterCheck
+	ClusterHealth
+	SimulateNode
 
 	training = Fit | Node | Up
 	readers  = training | Predict | Adapt
+	members  = Node | ClusterCheck | SimulateNode // connect to the neighbours
 )
 
 // A Scope says for whom an option must be the same.
@@ -66,7 +70,9 @@ type Option struct {
 	Problem string
 	// Engine is the engine of node that alone has a use for it; empty for all of them.
 	Engine string
-	Usage  string
+	// Short is a letter that stands for the name; empty for most.
+	Short string
+	Usage string
 }
 
 // Flags are the options of a command with the values that they have.
@@ -88,7 +94,8 @@ func New(c Command) *Flags {
 			continue
 		}
 		o.Value.add(f.Set, o.Name, o.Usage)
-		f.Set.Lookup(o.Name).Hidden = o.Hidden
+		flag := f.Set.Lookup(o.Name)
+		flag.Hidden, flag.Shorthand = o.Hidden, o.Short
 		f.options = append(f.options, o)
 	}
 	return f
@@ -112,7 +119,10 @@ func (f *Flags) Resolve() error {
 	if f.command&training != 0 {
 		rules = append(rules, f.data, f.split, f.method)
 	}
-	rules = append(rules, f.parse, f.reading)
+	rules = append(rules, f.parse)
+	if f.command&(readers|Describe) != 0 {
+		rules = append(rules, f.reading)
+	}
 	if f.command == Node {
 		rules = append(rules, f.checkEngine)
 	}

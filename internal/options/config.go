@@ -1,0 +1,35 @@
+package options
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/model"
+)
+
+// commonFolds is a number of folds that is no mistake on any table: the default is below it.
+const commonFolds = 100
+
+// ConfigOf returns what fit.Fit wants of a table that was read by the options, after Resolve.
+// Its network is for the caller to set.
+func (f *Flags) ConfigOf(t *dataset.Table) (*fit.Config, error) {
+	c := f.Config
+	c.TaskColumn, c.TargetColumn, c.Weights = f.Table.Task, f.Table.Target, t.Weights()
+	var err error
+	if path := f.Files.Continue; path != "" {
+		if c.Continue, err = model.Load(path); err != nil {
+			return nil, fmt.Errorf("--continue: %w", err)
+		}
+	}
+	if most := max(t.Rows(), commonFolds); c.Folds > most {
+		return nil, Usagef("--folds is %d: want at most %d for so few rows", c.Folds, most)
+	}
+	if n := len(t.Features()); c.Rank > n {
+		return nil, Usagef("--rank is %d: there are %d features", c.Rank, n)
+	}
+	if c.Train, err = t.Split(f.Split); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Files.Data, err)
+	}
+	return &c, nil
+}
