@@ -11,7 +11,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/measure"
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -222,8 +222,8 @@ func BenchmarkFigure1(b *testing.B) {
 	}
 	const nodes = 20
 	ctx := context.Background()
-	data := simulation.Synthetic{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
-	p, err := data.Generate(ctx, nodes, seed, 0)
+	data := synth.Data{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
+	p, err := data.Generate(ctx, nodes, nil, seed, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

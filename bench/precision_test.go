@@ -8,7 +8,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/measure"
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -19,8 +19,8 @@ import (
 func BenchmarkPrecision(b *testing.B) {
 	for _, shape := range shapes() {
 		for _, noise := range []float64{0, 0.05} {
-			data := simulation.Synthetic{Features: shape.Features, Tasks: shape.Tasks, Samples: shape.Samples, Rank: shape.Rank, Noise: noise, Kappa: 3}
-			p, err := data.Generate(b.Context(), 1, seed, 0)
+			data := synth.Data{Features: shape.Features, Tasks: shape.Tasks, Samples: shape.Samples, Rank: shape.Rank, Noise: noise, Kappa: 3}
+			p, err := data.Generate(b.Context(), 1, nil, seed, 0)
 			if err != nil {
 				b.Fatal(err)
 			}

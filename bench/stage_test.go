@@ -34,7 +34,7 @@ func newTask(s measure.Shape) *task {
 	k.a = make([]float64, k.lda*s.Rank)
 	k.v = make([]float64, 8*k.ldx)
 	x := make([]float64, s.Samples*s.Features)
-	p.Task(0, x, k.y)
+	p.Source.Task(0, x, k.y)
 	for i := range s.Samples {
 		copy(k.x[i*k.ldx:], x[i*s.Features:][:s.Features])
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -22,7 +22,7 @@ import (
 const folderOfChild = "DIFALT_TEST_FOLDER"
 
 // onDiskShape has 256 MB of samples, whose copies take 64.
-var onDiskShape = simulation.Synthetic{Features: 1000, Tasks: 640, Samples: 50, Rank: 2, Kappa: 3}
+var onDiskShape = synth.Data{Features: 1000, Tasks: 640, Samples: 50, Rank: 2, Kappa: 3}
 
 // TestMemoryOfSamplesOnDisk: a process that may have three quarters of the samples as data,
 // beyond what it begins with, comes to the end where they are on disk, and never has
@@ -59,7 +59,7 @@ func runWithin(t *testing.T, folder string) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Generate(context.Background(), 2, 1, 2)
+	p, err := s.Generate(context.Background(), 2, nil, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

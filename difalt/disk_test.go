@@ -7,7 +7,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -77,8 +77,8 @@ func TestNoAnchorsInFloat64(t *testing.T) {
 // named.
 func drawn(t *testing.T, nodes, features, rank int, folder string, unit float64) *difalt.Problem {
 	t.Helper()
-	data := simulation.Synthetic{Features: features, Tasks: 60, Samples: 25, Rank: rank, Kappa: 3, Folder: folder}
-	p, err := data.Generate(t.Context(), nodes, 1, 1)
+	data := synth.Data{Features: features, Tasks: 60, Samples: 25, Rank: rank, Kappa: 3, Folder: folder}
+	p, err := data.Generate(t.Context(), nodes, nil, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -60,8 +60,8 @@ func (s *shape) child() error {
 	if err := enter(s.Group); err != nil {
 		return err
 	}
-	data := simulation.Synthetic{Features: s.Features, Tasks: s.Tasks, Samples: s.Samples, Rank: s.Rank, Kappa: 3, Folder: s.Folder}
-	p, err := data.Generate(context.Background(), s.Nodes, 1, s.Workers)
+	data := synth.Data{Features: s.Features, Tasks: s.Tasks, Samples: s.Samples, Rank: s.Rank, Kappa: 3, Folder: s.Folder}
+	p, err := data.Generate(context.Background(), s.Nodes, nil, 1, s.Workers)
 	if err != nil {
 		return err
 	}

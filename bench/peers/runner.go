@@ -37,7 +37,7 @@ func (r *runner) compare(ctx context.Context, threads []int) ([]measure.Comparis
 	p := measure.NewProblem(r.shape, 1)
 	u := make([]float64, r.shape.Features*r.shape.Rank)
 	mat.NewDense(r.shape.Features, r.shape.Rank, u).Copy(p.U)
-	if err := protocol.Write(r.problem(), r.shape.Tasks, r.shape.Samples, r.shape.Features, r.shape.Rank, u, p.Task); err != nil {
+	if err := protocol.Write(r.problem(), r.shape.Tasks, r.shape.Samples, r.shape.Features, r.shape.Rank, u, p.Source.Task); err != nil {
 		return nil, err
 	}
 	var all []measure.Comparison

@@ -16,11 +16,8 @@ import (
 // A Shape is a size of problem: tasks of n samples and d features on a basis of
 // rank r.
 type Shape struct {
-	Name     string `json:"name"`
-	Tasks    int    `json:"tasks"`
-	Samples  int    `json:"samples"`
-	Features int    `json:"features"`
-	Rank     int    `json:"rank"`
+	Name                           string
+	Tasks, Samples, Features, Rank int
 }
 
 // Shapes returns the shapes of the benchmarks: the two settings of the paper's

@@ -26,7 +26,7 @@ func (s *Setting) Over(ctx context.Context, trial int, method string, t consensu
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Synthetic().generate(ctx, s.Nodes, net.Hosted(), derive(s.Seed, trial, forData), workers)
+	p, err := s.Data().Generate(ctx, s.Nodes, net.Hosted(), derive(s.Seed, trial, forData), workers)
 	if err != nil {
 		return nil, err
 	}

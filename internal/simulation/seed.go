@@ -1,7 +1,5 @@
 package simulation
 
-import "math/rand/v2"
-
 // purpose says what a stream of random numbers is for.
 type purpose uint64
 
@@ -28,6 +26,3 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
-
-// stream returns the random numbers of part i of something with a derived seed.
-func stream(seed, i uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, i)) }

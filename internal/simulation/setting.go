@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/faulty"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -25,8 +26,8 @@ type Setting struct {
 	Tasks    int     `json:"tasks"`    // T
 	Samples  int     `json:"samples"`  // n
 	Rank     int     `json:"rank"`     // r
-	Noise    float64 `json:"noise"`    // see Synthetic
-	Kappa    float64 `json:"kappa"`    // see Synthetic
+	Noise    float64 `json:"noise"`    // see synth.Data
+	Kappa    float64 `json:"kappa"`    // see synth.Data
 
 	Graph   string   `json:"graph"`   // as topology.Parse reads it
 	Weights string   `json:"weights"` // as topology.ParseRule reads it
@@ -70,9 +71,9 @@ const (
 	Pooled = "pooled"
 )
 
-// Synthetic returns the part that describes the data.
-func (s *Setting) Synthetic() Synthetic {
-	return Synthetic{
+// Data returns the part that describes the data.
+func (s *Setting) Data() synth.Data {
+	return synth.Data{
 		Features: s.Features, Tasks: s.Tasks, Samples: s.Samples, Rank: s.Rank,
 		Noise: s.Noise, Kappa: s.Kappa, Folder: s.Folder,
 	}
@@ -81,13 +82,13 @@ func (s *Setting) Synthetic() Synthetic {
 // Validate returns an error that names the first parameter out of range, or says
 // what is wrong with the graph and the weights of the first trial.
 func (s *Setting) Validate() error {
-	if err := atLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds, "iterations", s.Iterations); err != nil {
+	if err := synth.AtLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds, "iterations", s.Iterations); err != nil {
 		return err
 	}
-	if err := atLeast(0, "power-iterations", s.PowerIterations, "memory", s.Memory); err != nil {
+	if err := synth.AtLeast(0, "power-iterations", s.PowerIterations, "memory", s.Memory); err != nil {
 		return err
 	}
-	if err := s.Synthetic().Validate(); err != nil {
+	if err := s.Data().Validate(); err != nil {
 		return err
 	}
 	if s.Nodes > s.Tasks {
@@ -227,7 +228,7 @@ func (s *Setting) Network(weights *topology.Weights, trial int) (*consensus.Netw
 // Problem returns the data of a trial, drawn by the given number of threads, with
 // the Gaussian start of the power iteration.
 func (s *Setting) Problem(ctx context.Context, trial, workers int) (*difalt.Problem, error) {
-	p, err := s.Synthetic().Generate(ctx, s.Nodes, derive(s.Seed, trial, forData), workers)
+	p, err := s.Data().Generate(ctx, s.Nodes, nil, derive(s.Seed, trial, forData), workers)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +237,7 @@ func (s *Setting) Problem(ctx context.Context, trial, workers int) (*difalt.Prob
 }
 
 func (s *Setting) start(trial int) *kernel.Basis {
-	return gaussian(s.Features, s.Rank, stream(derive(s.Seed, trial, forStart), 0))
+	return synth.Gaussian(s.Features, s.Rank, synth.Stream(derive(s.Seed, trial, forStart), 0))
 }
 
 // Options returns the options of a trial, without a method, a step and an agreement.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/synth"
 )
 
 // A TimeModel says how long communication takes. A message of m bytes takes
@@ -120,7 +121,7 @@ func newClock(model TimeModel, seed uint64, method string) *clock {
 	for _, c := range []byte(method) {
 		id = mix(id ^ uint64(c))
 	}
-	return &clock{model: model, rng: stream(seed, id)}
+	return &clock{model: model, rng: synth.Stream(seed, id)}
 }
 
 // advance returns the communication time of a run that has caused this traffic.

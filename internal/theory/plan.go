@@ -7,6 +7,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -112,7 +113,7 @@ func (in *Input) Validate() error {
 	if !(in.Kappa >= 1) || math.IsInf(in.Kappa, 0) {
 		return fmt.Errorf("kappa is %v: must be finite and at least 1", in.Kappa)
 	}
-	data := simulation.Synthetic{Features: in.Features, Tasks: in.Tasks, Samples: in.Samples, Rank: in.Rank, Kappa: in.Kappa}
+	data := synth.Data{Features: in.Features, Tasks: in.Tasks, Samples: in.Samples, Rank: in.Rank, Kappa: in.Kappa}
 	if err := data.Validate(); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package simulation
+package synth
 
 import (
 	"math"
@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func generate(t *testing.T, s Synthetic, nodes int, seed uint64, workers int) *difalt.Problem {
+func generate(t *testing.T, s Data, nodes int, seed uint64, workers int) *difalt.Problem {
 	t.Helper()
-	p, err := s.Generate(t.Context(), nodes, seed, workers)
+	p, err := s.Generate(t.Context(), nodes, nil, seed, workers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func coefficients(t *testing.T, p *difalt.Problem, r int) *mat.Dense {
 }
 
 func TestSyntheticModel(t *testing.T) {
-	s := Synthetic{Features: 30, Tasks: 400, Samples: 20, Rank: 3}
+	s := Data{Features: 30, Tasks: 400, Samples: 20, Rank: 3}
 	p := generate(t, s, 7, 1, 0)
 	if len(p.Nodes) != 7 {
 		t.Fatalf("%d nodes", len(p.Nodes))
@@ -89,7 +89,7 @@ func TestSyntheticModel(t *testing.T) {
 }
 
 func TestSyntheticKappa(t *testing.T) {
-	s := Synthetic{Features: 20, Tasks: 50, Samples: 10, Rank: 3, Kappa: 5}
+	s := Data{Features: 20, Tasks: 50, Samples: 10, Rank: 3, Kappa: 5}
 	var svd mat.SVD
 	if !svd.Factorize(coefficients(t, generate(t, s, 4, 3, 1), 3), mat.SVDNone) {
 		t.Fatal("no singular values")
@@ -102,7 +102,7 @@ func TestSyntheticKappa(t *testing.T) {
 }
 
 func TestSyntheticNoise(t *testing.T) {
-	s := Synthetic{Features: 12, Tasks: 300, Samples: 20, Rank: 2}
+	s := Data{Features: 12, Tasks: 300, Samples: 20, Rank: 2}
 	clean := generate(t, s, 1, 9, 1)
 	s.Noise = 0.25
 	noisy := generate(t, s, 1, 9, 2)
@@ -118,7 +118,7 @@ func TestSyntheticNoise(t *testing.T) {
 }
 
 func TestSyntheticDependsOnTheSeedOnly(t *testing.T) {
-	s := Synthetic{Features: 9, Tasks: 11, Samples: 5, Rank: 2, Noise: 0.1}
+	s := Data{Features: 9, Tasks: 11, Samples: 5, Rank: 2, Noise: 0.1}
 	flat := func(p *difalt.Problem) (all []float64) {
 		row := make([]float64, 9)
 		for _, k := range p.Nodes {
@@ -141,22 +141,49 @@ func TestSyntheticDependsOnTheSeedOnly(t *testing.T) {
 }
 
 func TestSyntheticErrors(t *testing.T) {
-	good := Synthetic{Features: 9, Tasks: 11, Samples: 5, Rank: 2}
-	for want, change := range map[string]func(*Synthetic){
-		"features is 0":                   func(s *Synthetic) { s.Features = 0 },
-		"tasks is -1":                     func(s *Synthetic) { s.Tasks = -1 },
-		"samples is 0":                    func(s *Synthetic) { s.Samples = 0 },
-		"rank is 10":                      func(s *Synthetic) { s.Rank = 10 },
-		"noise is NaN":                    func(s *Synthetic) { s.Noise = math.NaN() },
-		"kappa is 0.5":                    func(s *Synthetic) { s.Kappa = 0.5 },
-		"kappa is +Inf":                   func(s *Synthetic) { s.Kappa = math.Inf(1) },
-		"with rank 1 it can only be 1":    func(s *Synthetic) { s.Rank, s.Kappa = 1, 2 },
-		"nodes is 12: need between 1 and": func(*Synthetic) {},
+	good := Data{Features: 9, Tasks: 11, Samples: 5, Rank: 2}
+	for want, change := range map[string]func(*Data){
+		"features is 0":                   func(s *Data) { s.Features = 0 },
+		"tasks is -1":                     func(s *Data) { s.Tasks = -1 },
+		"samples is 0":                    func(s *Data) { s.Samples = 0 },
+		"rank is 10":                      func(s *Data) { s.Rank = 10 },
+		"noise is NaN":                    func(s *Data) { s.Noise = math.NaN() },
+		"kappa is 0.5":                    func(s *Data) { s.Kappa = 0.5 },
+		"kappa is +Inf":                   func(s *Data) { s.Kappa = math.Inf(1) },
+		"with rank 1 it can only be 1":    func(s *Data) { s.Rank, s.Kappa = 1, 2 },
+		"nodes is 12: need between 1 and": func(*Data) {},
 	} {
 		s := good
 		change(&s)
-		if _, err := s.Generate(t.Context(), 12, 1, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := s.Generate(t.Context(), 12, nil, 1, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not mention %q", err, want)
+		}
+	}
+}
+
+// A task does not depend on the order in which tasks are drawn, and lies in the span of
+// X U* also where entries of X are rounded to float32.
+func TestSource(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		source := Data{Features: 20, Tasks: 7, Samples: 9, Rank: 3, Single: single}.Source(5)
+		x, y := make([]float64, 9*20), make([]float64, 9)
+		x2, y2 := make([]float64, 9*20), make([]float64, 9)
+		source.Task(4, x, y)
+		source.Task(0, x2, y2)
+		source.Task(4, x2, y2)
+		if !slices.Equal(x, x2) || !slices.Equal(y, y2) {
+			t.Error("task 4 differs when it is drawn again")
+		}
+		var a, b, fit mat.Dense
+		a.Mul(mat.NewDense(9, 20, x), source.Truth)
+		rhs := mat.NewDense(9, 1, y)
+		if err := b.Solve(&a, rhs); err != nil {
+			t.Fatal(err)
+		}
+		fit.Mul(&a, &b)
+		fit.Sub(&fit, rhs)
+		if d := mat.Norm(&fit, 2); d > 1e-12*mat.Norm(rhs, 2) {
+			t.Errorf("y is %v away from the span of X U*", d)
 		}
 	}
 }
