@@ -7,10 +7,10 @@ OUT ?= out
 RUNS ?= 20
 TRIALS ?= 5
 
-# What a CPU tier or a build tag can change beside the kernel: tested once in full, by
-# test-default, and then without what only takes many iterations.
+# What the numbers of the kernel reach. A CPU tier or a build tag changes roundings there
+# and nothing else: test-default runs all tests, the other builds those of -short.
 ABOVE = ./consensus/... ./difalt/... ./model/... ./fit/...
-TIERED = ./kernel/... ./consensus/... ./difalt/...
+SHORT = -short -vet=off
 
 # These run what follows them, or say that it is skipped for want of a compiler or
 # library.
@@ -43,18 +43,18 @@ check-modules: ## go.mod and go.sum are complete, and the modules are what they 
 	$(GO) mod verify
 	$(GO) mod tidy -diff
 
+# A tag matters in the packages that have files for it.
 check-vet: ## go vet for every build
 	$(GO) vet ./...
-	$(GO) vet -tags purego $(TIERED)
-	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./...
-	$(WITH_MPI) $(GO) vet -tags mpi ./engine/... ./cmd/...
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) vet $(TIERED)
+	$(GO) vet -tags purego ./kernel/...
+	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./cgo
+	$(WITH_MPI) $(GO) vet -tags mpi ./engine/mpi ./cmd/difalt
 
 check-static: ## staticcheck for every build
 	$(GO) run $(STATICCHECK) ./...
-	$(GO) run $(STATICCHECK) -tags purego $(TIERED)
-	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel/... ./cgo/...
-	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./engine/... ./cmd/...
+	$(GO) run $(STATICCHECK) -tags purego ./kernel/...
+	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./cgo
+	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./engine/mpi ./cmd/difalt
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
@@ -63,27 +63,24 @@ test-default: ## all tests, default build
 	$(GO) test ./...
 
 test-purego: ## what computes, portable Go
-	$(GO) test -tags purego ./kernel/...
-	$(GO) test -short -tags purego $(ABOVE)
+	$(GO) test $(SHORT) -tags purego ./kernel/... $(ABOVE)
 
 test-openblas: ## what computes, OpenBLAS where it is faster, and then everywhere
-	$(WITH_OPENBLAS) $(GO) test -tags openblas ./kernel/... ./cgo/...
-	$(WITH_OPENBLAS) $(GO) test -short -tags openblas $(ABOVE)
-	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -count=1 -tags openblas ./kernel/...
-	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test -short -count=1 -tags openblas $(ABOVE)
+	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel ./cgo
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -tags openblas ./kernel ./difalt ./fit
 
 test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes under mpirun
-	$(WITH_MPI) $(GO) test -tags mpi ./engine/mpi
-	$(WITH_MPI) $(GO) test -tags mpi -run MPI ./cmd/difalt
+	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./engine/mpi
+	$(WITH_MPI) $(GO) test -vet=off -tags mpi -run MPI ./cmd/difalt
 
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
-	./scripts/tiers.sh $(ABOVE)
+	./scripts/tiers.sh $(SHORT)
 
-test-race: ## race detector
-	$(WITH_C) $(GO) test -race -short ./...
+test-race: ## race detector, on the packages that start goroutines or share a pool
+	$(WITH_C) $(GO) test -race $(SHORT) $$(grep -rlE --include=*.go --exclude-dir=deploy 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
 
 test-arm64: ## build for arm64, and the kernel's tests under qemu
-	./scripts/arm64.sh
+	./scripts/arm64.sh $(SHORT)
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
 	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./engine/grpc/faults -v -lanes 4

@@ -1,18 +1,32 @@
-// Command _asm writes the amd64 tiles of package tile.
+// Command _asm writes the amd64 tiles of package tile, and the functions that choose one.
 //
 //	go run . -tier avx512 -pkg tile -out ../internal/tile/tile_avx512_amd64.s -stubs ../internal/tile/stubs_avx512_amd64.go
+//	go run . -select ../internal/tile/select_amd64.go
 package main
 
 import (
 	"flag"
+	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 )
 
-var tier = flag.String("tier", "avx512", "avx2 or avx512")
+var (
+	tier     = flag.String("tier", "avx512", "avx2 or avx512")
+	selected = flag.String("select", "", "write the functions that choose a tile to this file, and no tiles")
+)
+
+// rankUpdates are the numbers of products that a tile of rankUpdate adds, down to one.
+var rankUpdates = []int{8, 4, 2, 1}
 
 func main() {
 	flag.Parse()
+	if *selected != "" {
+		if err := writeSelect(*selected); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	t := avx512
 	if *tier == "avx2" {
 		t = avx2
@@ -22,7 +36,7 @@ func main() {
 		emitMaskTable()
 	}
 	for _, x := range []*samples{samples64, samples32, samples16} {
-		for cols := 1; cols <= 6; cols++ {
+		for cols := 1; cols <= maxDots; cols++ {
 			mulBasis(t, cols, x)
 		}
 		mulTransposed(t, x)
@@ -32,7 +46,7 @@ func main() {
 	halve(t, samples32)
 	size(t, samples64)
 	size(t, samples32)
-	for _, m := range []int{8, 4, 2, 1} {
+	for _, m := range rankUpdates {
 		rankUpdate(t, m)
 	}
 	for _, height := range panelRows(t) {

@@ -8,32 +8,6 @@ import "math"
 // are updated.
 const manyColumns = 64
 
-// columnProducts computes s[j] = x'c_j over m rows.
-func columnProducts(s []float64, x, c *float64, ldc, m int) {
-	if active == AVX512 {
-		columnProducts_avx512(&s[0], x, c, ldc, len(s), m)
-		return
-	}
-	columnProducts_avx2(&s[0], x, c, ldc, len(s), m)
-}
-
-// columnUpdate computes c_j -= f[j] x over m rows.
-func columnUpdate(c *float64, ldc int, x *float64, f []float64, m int) {
-	if active == AVX512 {
-		columnUpdate_avx512(c, ldc, x, &f[0], len(f), m)
-		return
-	}
-	columnUpdate_avx2(c, ldc, x, &f[0], len(f), m)
-}
-
-func columnScale(x *float64, f float64, m int) {
-	if active == AVX512 {
-		columnScale_avx512(x, f, m)
-		return
-	}
-	columnScale_avx2(x, f, m)
-}
-
 func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
 	if !accelerated() || m == 0 || n == 0 {
 		factorGeneric(a, lda, m, n, r, ldr, h)

@@ -2,16 +2,6 @@
 
 package tile
 
-// gramProducts computes s[j*lds+i] = x_i'c_j of four columns x_i with cols columns
-// c_j over m rows; both kinds of columns are ldc apart.
-func gramProducts(s *float64, lds int, x, c *float64, ldc, cols, m int) {
-	if active == AVX512 {
-		gramProducts_avx512(s, lds, x, c, ldc, cols, m)
-		return
-	}
-	gramProducts_avx2(s, lds, x, c, ldc, cols, m)
-}
-
 func gram(s []float64, lds int, a []float64, lda, m, n int) {
 	if !accelerated() || m == 0 || n == 0 {
 		gramGeneric(s, lds, a, lda, m, n)

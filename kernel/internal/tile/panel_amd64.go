@@ -180,14 +180,6 @@ func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near b
 	}
 }
 
-func widen(dst *float64, ldd int, src *float32, lds, rows, n int) {
-	if active == AVX512 {
-		widen_avx512(dst, ldd, src, lds, rows, n)
-		return
-	}
-	widen_avx2(dst, ldd, src, lds, rows, n)
-}
-
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	if !accelerated() || m == 0 || n == 0 || cols < PackWidth {
 		combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)

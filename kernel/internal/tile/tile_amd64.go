@@ -38,6 +38,15 @@ func cut(r, bytes int) [2]columns {
 // accelerated reports whether a tier above Generic is in use.
 func accelerated() bool { return active == AVX512 || active == AVX2 }
 
+// dots multiplies groups of width columns each by the tiles of mulBasis.
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
+	if unsafe.Sizeof(*x) == 8 {
+		dots64(a, lda, (*float64)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
+	} else {
+		dots32(a, lda, (*float32)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
+	}
+}
+
 func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
