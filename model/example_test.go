@@ -2,8 +2,14 @@ package model_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
@@ -67,6 +73,58 @@ func ExampleModel_PredictBatch() {
 	}
 	fmt.Printf("%.1f\n", scores)
 	// Output: [20.0 11.0]
+}
+
+// A service answers with predictions and says how sure they are. A model is immutable: all
+// requests use the same one, and another takes its place at once.
+func Example_service() {
+	var current atomic.Pointer[model.Model]
+	current.Store(trained())
+	type request struct {
+		Task     string    `json:"task"`
+		Features []float64 `json:"features"`
+	}
+	type answer struct {
+		Prediction    float64 `json:"prediction"`
+		StandardError float64 `json:"standard_error"`
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in request
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		m := current.Load()
+		y, standardError, err := m.PredictError(in.Task, in.Features)
+		if err != nil { // names the task, or the number of features
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+		if err := json.NewEncoder(w).Encode(answer{y, standardError}); err != nil {
+			log.Print(err)
+		}
+	}))
+	defer service.Close()
+	for _, body := range []string{`{"task": "north", "features": [3, 40]}`, `{"task": "mars", "features": [3, 40]}`} {
+		response, err := http.Post(service.URL, "application/json", strings.NewReader(body))
+		if err != nil {
+			log.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			log.Fatal(err)
+		}
+		response.Body.Close()
+		var a answer
+		if json.Unmarshal(text, &a) == nil {
+			fmt.Printf("%d: %.1f, sure to one digit: %v\n", response.StatusCode, a.Prediction, a.StandardError < 0.5)
+		} else {
+			fmt.Printf("%d: %s", response.StatusCode, text)
+		}
+	}
+	// Output:
+	// 200: 20.0, sure to one digit: true
+	// 422: the model does not know task "mars": add it with adapt
 }
 
 // A model travels as bytes, which are those of the file that Save writes. Those of
