@@ -3,6 +3,8 @@ package consensus
 import (
 	"fmt"
 	"strings"
+
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // A Polynomial says which polynomial of W a number of rounds of AGREE applies.
@@ -114,11 +116,27 @@ func (a Agreement) String() string {
 	return strings.Join(parts, " ")
 }
 
+// Settings returns what all nodes must have alike, and a mixer that goes on from the state
+// of another. RoundByRound is not part of it.
+func (a Agreement) Settings() []wire.Setting {
+	codec := noCodec
+	if a.Codec != nil {
+		codec = a.Codec.String()
+	}
+	return append(settingsOf(a.Polynomial.String()),
+		wire.Setting{Name: "the codec", Value: codec}, wire.Setting{Name: "the trigger", Value: fmt.Sprint(a.Trigger)})
+}
+
+// settingsOf returns the settings of a mixer that has nothing else to agree on.
+func settingsOf(protocol string) []wire.Setting {
+	return []wire.Setting{{Name: "the protocol of averaging", Value: protocol}}
+}
+
 // limits returns the consensus step s of
 //
 //	Z_g <- Z_g + s sum_j W_gj (Z_j - Z_g),
 //
-// and the largest bound on gamma(W) for Chebyshev, with which averaging settles on every
+// and the largest bound on gamma(W) for Chebyshev, with which averaging converges on every
 // graph. They were measured with a margin on rings, paths, stars, grids and random
 // graphs, with normal, heavy-tailed and one-hot entries. Int4 needs them for Chebyshev:
 // where an eigenvalue near -1 turns a vector over in every round, its differences are

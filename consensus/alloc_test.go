@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 )
 
 // TestTransportAllocs: over a transport, an iteration of averages, sums and reductions
@@ -13,7 +14,7 @@ import (
 func TestTransportAllocs(t *testing.T) {
 	w := networks(t)[0]
 	for _, a := range someAgreements(t) {
-		ts := must[[]*pipe.Transport](t)(pipe.Connect(w.Graph(), splits(6)[1], pipe.Options{}))
+		ts := must[[]wire.Transport](t)(testnet.Connect(w.Graph(), splits(6)[1], testnet.Options{}))
 		iterate := make([]func(), len(ts))
 		for k, tr := range ts {
 			n := must[*consensus.Network](t)(consensus.New(w, tr))
@@ -24,7 +25,7 @@ func TestTransportAllocs(t *testing.T) {
 				rows[i] = make([]float64, 2)
 			}
 			iterate[k] = func() {
-				m.Tell(words, rows)
+				m.Reduce(words, rows)
 				for range 2 {
 					if err := m.Mix(context.Background(), z, 5); err != nil {
 						t.Error(err)
@@ -33,7 +34,7 @@ func TestTransportAllocs(t *testing.T) {
 				if err := n.Max(context.Background(), rows); err != nil {
 					t.Error(err)
 				}
-				m.Told()
+				m.Reduced()
 				n.Commit()
 			}
 		}

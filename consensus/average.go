@@ -1,13 +1,19 @@
 package consensus
 
-import "github.com/difalt/difalt/kernel"
+import (
+	"context"
+
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/kernel"
+)
 
 // An average applies rounds of a weighted average in float64, one by one, and keeps
 // nothing from one call to the next: AGREE of Alg. 1. A round multiplies by the nonzero
 // entries of W, in ascending order of the neighbours; every entry is computed in the
 // same way wherever nodes live and whatever the workers.
 type average struct {
-	net   *Network
+	gossip
+	net   *wire.Rounds
 	rows  [][]weight // the nonzero entries of the rows of the hosted nodes
 	bound float64    // of Chebyshev polynomials of W in place of powers; 0: powers
 	power *power     // several rounds at once, or nil
@@ -16,22 +22,39 @@ type average struct {
 	layout  layout
 	in, out []float64 // x_k and x_k-1 of the hosted nodes and, of x_k, of the neighbours elsewhere
 	factors recurrence
-	omega   float64
 	columns func(worker int) // stored, so that running it does not allocate
 }
 
 // A weight is a nonzero entry of a row of W.
 type weight struct {
-	row   int // of the node; see Network.row
+	row   int // of the node; see wire.Placement
 	value float64
 }
 
 // newAverage returns the rounds with the given rows of W; p is nil, or applies several of
 // them at once.
 func (n *Network) newAverage(rows [][]weight, bound float64, p *power, pool *kernel.Pool) *average {
-	m := &average{net: n, rows: rows, bound: bound, power: p, pool: pool}
+	m := &average{net: n.rounds, rows: rows, bound: bound, power: p, pool: pool}
 	m.columns = m.averageShare
 	return m
+}
+
+// sparseRows returns the nonzero entries of the rows of W of the hosted nodes, and the
+// same without the diagonal.
+func (n *Network) sparseRows() (rows, neighbors [][]weight) {
+	for _, i := range n.Hosted() {
+		var row, others []weight
+		for j := range n.Len() {
+			if v := n.weights.At(i, j); v != 0 {
+				row = append(row, weight{n.rounds.Row[j], v})
+				if j != i {
+					others = append(others, weight{n.rounds.Row[j], v})
+				}
+			}
+		}
+		rows, neighbors = append(rows, row), append(neighbors, others)
+	}
+	return rows, neighbors
 }
 
 func workers(pool *kernel.Pool) int {
@@ -49,9 +72,16 @@ func runOn(pool *kernel.Pool, f func(worker int)) {
 	}
 }
 
-func (m *average) open(_ *Network, z []Message) error {
-	m.layout = layoutOf(shapeOf(z[0]))
-	if size := m.net.rows * m.layout.stride; len(m.in) < size {
+func (m *average) atOnce(ctx context.Context, z []Message, rounds int) (bool, error) {
+	if m.power == nil || rounds < m.power.from {
+		return false, nil
+	}
+	return true, m.power.apply(ctx, z, rounds)
+}
+
+func (m *average) open(z []Message) error {
+	m.layout = layoutOf(dimensionsOf(z[0]))
+	if size := m.net.Rows * m.layout.stride; len(m.in) < size {
 		m.in, m.out = make([]float64, size), make([]float64, size)
 	}
 	for i := range z {
@@ -67,38 +97,38 @@ func (m *average) close(z []Message) {
 	}
 }
 
-func (m *average) channel() uint8 { return uint8(m.layout.Stream) }
+func (m *average) Channel() wire.Channel { return wire.Channel(m.layout.Stream) }
 
-func (m *average) speak() {
+func (m *average) Prepare() {
 	for i := range m.rows {
-		if !finite(m.layout.row(m.in, i)) {
-			m.net.fail(m.channel(), i)
+		if !wire.Finite(m.layout.row(m.in, i)) {
+			m.net.Fail(m.Channel(), i)
 		}
 	}
 }
 
-// part appends the vector of a node, if it is finite.
-func (m *average) part(dst []byte, k int) []byte {
-	x := m.layout.row(m.in, m.net.index[m.net.links[k].Node])
-	if !finite(x) {
+// AppendTo appends the vector of a node, if it is finite.
+func (m *average) AppendTo(dst []byte, k int) []byte {
+	x := m.layout.row(m.in, m.net.Index[m.net.Links[k].Node])
+	if !wire.Finite(x) {
 		return dst
 	}
-	return appendRaw(dst, x)
+	return wire.AppendFloats(dst, x)
 }
 
-func (m *average) hear(k int) error {
-	f := &m.net.got[k]
-	if len(f.code) == 0 && f.failure.set {
+func (m *average) Check(k int) error {
+	code := m.net.Code(k)
+	if len(code) == 0 && m.net.PeerKnowsFailure(k) {
 		return nil
 	}
-	return readRaw(m.layout.row(m.in, m.net.row[m.net.links[k].Peer]), f.code)
+	return wire.ReadFloats(m.layout.row(m.in, m.net.Row[m.net.Links[k].Peer]), code)
 }
 
-func (m *average) step() Traffic {
-	m.omega = m.factors.next()
+func (m *average) Step() wire.Traffic {
+	m.factors.advance()
 	runOn(m.pool, m.columns)
 	m.in, m.out = m.out, m.in
-	t := Traffic{Rounds: 1, Messages: m.net.ends}
+	t := wire.Traffic{Rounds: 1, Messages: m.net.Ends}
 	t.Bytes = 8 * int64(m.layout.n) * t.Messages
 	return t
 }
@@ -107,7 +137,7 @@ func (m *average) step() Traffic {
 func (m *average) averageShare(worker int) {
 	n, k := m.layout.n, workers(m.pool)
 	lo, hi := n*worker/k, n*(worker+1)/k
-	m.mix(m.out[lo:], m.in[lo:], m.layout.stride, hi-lo, m.omega)
+	m.mix(m.out[lo:], m.in[lo:], m.layout.stride, hi-lo, m.factors.omega)
 }
 
 // mix computes out = omega W in + (1 - omega) out for the first n columns of two

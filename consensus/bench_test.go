@@ -2,8 +2,9 @@ package consensus
 
 import (
 	"fmt"
-	"github.com/difalt/difalt/topology"
 	"testing"
+
+	"github.com/difalt/difalt/topology"
 )
 
 // BenchmarkMix is a round of 100 nodes with 1000 numbers each.

@@ -1,6 +1,10 @@
 package consensus
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+)
 
 // A recurrence yields the factors of the Chebyshev semi-iteration. With x_0 = z and
 //
@@ -17,21 +21,22 @@ import "gonum.org/v1/gonum/mat"
 // For a bound of zero all factors are 1, and x_k = W^k z.
 type recurrence struct {
 	bound float64 // g
-	last  float64 // omega_k, but 2 for k = 1
+	omega float64 // of the round under way
+	last  float64 // the same, but 2 for k = 1
 }
 
-// next returns omega_1 = 1, omega_2, omega_3 and so on.
-func (c *recurrence) next() float64 {
+// advance makes omega the next of omega_1 = 1, omega_2, omega_3 and so on.
+func (c *recurrence) advance() {
 	if c.last == 0 {
-		c.last = 2
-		return 1
+		c.omega, c.last = 1, 2
+		return
 	}
 	c.last = 1 / (1 - c.bound*c.bound*c.last/4)
-	return c.last
+	c.omega = c.last
 }
 
-// chebyshevOf returns p_k(w) for k > 0.
-func chebyshevOf(w *mat.Dense, bound float64, k int) *mat.Dense {
+// chebyshevOf returns p_k(w) for k > 0, or the error of ctx if it ends before.
+func chebyshevOf(ctx context.Context, w *mat.Dense, bound float64, k int) (*mat.Dense, error) {
 	l, _ := w.Dims()
 	c := recurrence{bound: bound}
 	var before, p *mat.Dense // p_k-1 and p_k
@@ -41,12 +46,15 @@ func chebyshevOf(w *mat.Dense, bound float64, k int) *mat.Dense {
 		p.Set(i, i, 1)
 	}
 	for range k {
-		omega := c.next()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c.advance()
 		next := product(w, p)
 		for i, v := range next.RawMatrix().Data {
-			next.RawMatrix().Data[i] = omega*v + (1-omega)*before.RawMatrix().Data[i]
+			next.RawMatrix().Data[i] = c.omega*v + (1-c.omega)*before.RawMatrix().Data[i]
 		}
 		before, p = p, next
 	}
-	return p
+	return p, nil
 }

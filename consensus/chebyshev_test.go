@@ -1,10 +1,10 @@
 package consensus
 
 import (
-	"github.com/difalt/difalt/topology"
 	"math"
 	"testing"
 
+	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -50,7 +50,7 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
 			rows, _ := m.net.sparseRows()
-			m.fast = m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, nil), nil)
+			m.protocol = m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, nil), nil)
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {
@@ -124,11 +124,11 @@ func TestChebyshevOfEqualNeighbor(t *testing.T) {
 func TestNewMixer(t *testing.T) {
 	g := must[*topology.Graph](t)(topology.Ring(5))
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
-	if m := newMixer(t, w, nil, Agreement{}); m.fast.bound != 0 || m.diff != nil {
+	if m := newMixer(t, w, nil, Agreement{}); m.protocol.(*average).bound != 0 || m.protocol != m.exact {
 		t.Error("the zero Agreement is not plain")
 	}
-	if m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev}); m.fast.bound != w.Gamma() || m.exact.bound != 0 {
-		t.Errorf("chebyshev has bound %v, and %v for exact messages", m.fast.bound, m.exact.bound)
+	if m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev}); m.protocol.(*average).bound != w.Gamma() || m.exact.(*average).bound != 0 {
+		t.Errorf("chebyshev has bound %v, and %v for exact messages", m.protocol.(*average).bound, m.exact.(*average).bound)
 	}
 	// Around a triangle in one direction more than in the other: eigenvalues turn.
 	turning := must[*topology.Weights](t)(topology.WeightsOf(mat.NewDense(3, 3, []float64{.2, .7, .1, .1, .2, .7, .7, .1, .2})))

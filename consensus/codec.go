@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // A Codec codes vectors as bytes and back, with a loss of accuracy that does no harm:
@@ -39,22 +42,29 @@ var (
 	Int4    Codec = quantizer(4)
 )
 
-// ErrNotFinite is returned when a number cannot be coded since it is NaN, infinite
-// or beyond the range of float32: the computation that made it has diverged.
-var ErrNotFinite = errors.New("consensus: a message is not finite")
+// codecs are all of them, in the order in which messages list them.
+var codecs = []Codec{Float32, Int16, Int8, Int4}
+
+// noCodec is the name of no codec, which is float64.
+const noCodec = "none"
+
+// ErrNotFinite is wire.ErrNotFinite: a number cannot be sent.
+var ErrNotFinite = wire.ErrNotFinite
 
 // ParseCodec returns the codec with the given short name, float32, int16, int8 or int4,
 // and nil for none, which is float64.
 func ParseCodec(name string) (Codec, error) {
-	if name == "none" {
-		return nil, nil
-	}
-	for _, c := range []Codec{Float32, Int16, Int8, Int4} {
+	valid := []string{noCodec}
+	for _, c := range codecs {
 		if c.String() == name {
 			return c, nil
 		}
+		valid = append(valid, c.String())
 	}
-	return nil, fmt.Errorf("consensus: unknown compression %q; valid are none, float32, int16, int8, int4", name)
+	if name == noCodec {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(valid, ", "))
 }
 
 // Every code begins with a version, the kind of its codec and the number of

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // vectors returns vectors of different kinds and lengths.
@@ -63,7 +65,7 @@ func errorBound(c Codec, v []float64) float64 {
 // TestRoundTrip: a code is as long as it should be, leads back to within the error
 // bound, and leaves what follows it.
 func TestRoundTrip(t *testing.T) {
-	for _, c := range codecs(t)[1:] {
+	for _, c := range allCodecs(t)[1:] {
 		for name, v := range vectors() {
 			given := slices.Clone(v)
 			code := must[[]byte](t)(c.AppendEncode([]byte("before"), v))
@@ -111,7 +113,7 @@ func boolTo(b bool) float64 {
 }
 
 func TestNotFinite(t *testing.T) {
-	for _, c := range codecs(t)[1:] {
+	for _, c := range allCodecs(t)[1:] {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e39} {
 			v := make([]float64, 20)
 			v[7], v[8] = bad, 1
@@ -147,7 +149,7 @@ func TestDecodeErrors(t *testing.T) {
 }
 
 func TestParseCodec(t *testing.T) {
-	for _, c := range codecs(t)[1:] {
+	for _, c := range allCodecs(t)[1:] {
 		if got := must[Codec](t)(ParseCodec(c.String())); got != c {
 			t.Errorf("%v is read as %v", c, got)
 		}
@@ -186,7 +188,7 @@ func FuzzParseCodec(f *testing.F) {
 // FuzzDecode: whatever arrives, Decode does not panic, gives finite numbers or an
 // error, and what it accepts can be coded again.
 func FuzzDecode(f *testing.F) {
-	all := codecs(f)[1:]
+	all := allCodecs(f)[1:]
 	for i, c := range all {
 		v := vectors()["odd"]
 		code, err := c.AppendEncode(nil, v)
@@ -216,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzEncode: numbers of any size and sign are coded to within the error bound.
 func FuzzEncode(f *testing.F) {
-	all := codecs(f)[1:]
+	all := allCodecs(f)[1:]
 	f.Add(0, []byte("some bytes"))
 	f.Fuzz(func(t *testing.T, i int, p []byte) {
 		c := all[uint(i)%uint(len(all))]
@@ -236,4 +238,62 @@ func FuzzEncode(f *testing.F) {
 			t.Errorf("%v: %v is coded as %v", c, v, got)
 		}
 	})
+}
+
+// FuzzDecodeMessage: whatever code a peer sends, in a frame that is whole, decoding it does not
+// panic, and gives finite numbers or an error.
+func FuzzDecodeMessage(f *testing.F) {
+	all := allCodecs(f)
+	s := dimensions{Stream: StreamBasis, D: 7, R: 2, Scalars: 3}
+	l := layoutOf(s)
+	v := make([]float64, l.n)
+	for i, c := range all {
+		v[i%len(v)] = 1.5
+		code := wire.AppendFloats(nil, v)
+		if c != nil {
+			code = must[[]byte](f)(l.transcode(c, nil, v))
+		}
+		f.Add(i, code)
+	}
+	f.Fuzz(func(t *testing.T, i int, code []byte) {
+		c := all[uint(i)%uint(len(all))]
+		q := make([]float64, l.n)
+		if err := l.decode(c, q, code); err != nil {
+			wantError(t, err)
+			return
+		}
+		if !wire.Finite(q) {
+			t.Errorf("%v: %v", c, q)
+		}
+	})
+}
+
+// TestMaxLen: no code is longer, whatever it codes, and none much shorter.
+func TestMaxLen(t *testing.T) {
+	for _, c := range allCodecs(t)[1:] {
+		for name, v := range vectors() {
+			code := must[[]byte](t)(c.AppendEncode(nil, v))
+			if len(code) > c.MaxLen(len(v)) {
+				t.Errorf("%v, %s: %d bytes, more than %d", c, name, len(code), c.MaxLen(len(v)))
+			}
+		}
+		for _, n := range []int{1, 10, 127, 128, 129, 300, 5000, 40000} {
+			// Entries that are far apart take the most room.
+			v := make([]float64, n)
+			for k := 0; k < n; k += 129 {
+				v[k] = 1 + float64(k)
+			}
+			v[n-1] = 7
+			if code := must[[]byte](t)(c.AppendEncode(nil, v)); len(code) > c.MaxLen(n) {
+				t.Errorf("%v, %d entries: %d bytes, more than %d", c, n, len(code), c.MaxLen(n))
+			}
+			dense := make([]float64, n)
+			for k := range dense {
+				dense[k] = 1 + float64(k%7)
+			}
+			if code := must[[]byte](t)(c.AppendEncode(nil, dense)); c.MaxLen(n) > len(code)+len(code)/4+maxHeader+16+n/64 {
+				t.Errorf("%v, %d entries: %d bytes, bound %d", c, n, len(code), c.MaxLen(n))
+			}
+		}
+	}
 }

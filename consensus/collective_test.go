@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -76,17 +77,17 @@ func TestCollective(t *testing.T) {
 		for op, do := range map[string]struct {
 			run  func(ctx context.Context, n *consensus.Network, z [][]float64) error
 			want func(k int) (v, tol float64)
-			cost consensus.Traffic
+			cost wire.Traffic
 		}{
 			"sum": {
 				func(ctx context.Context, n *consensus.Network, z [][]float64) error { return n.Sum(ctx, z) },
 				func(k int) (float64, float64) { return sum[k], size[k] * float64(l) * 0x1p-52 },
-				consensus.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: 2 * edges * 24},
+				wire.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: 2 * edges * 24},
 			},
 			"max": {
 				func(ctx context.Context, n *consensus.Network, z [][]float64) error { return n.Max(ctx, z) },
 				func(k int) (float64, float64) { return largest[k], 0 },
-				consensus.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: 2 * edges * 24},
+				wire.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: 2 * edges * 24},
 			},
 			"maxsum": {
 				func(ctx context.Context, n *consensus.Network, z [][]float64) error { return n.MaxSum(ctx, 1, z) },
@@ -96,14 +97,14 @@ func TestCollective(t *testing.T) {
 					}
 					return sum[k], size[k] * float64(l) * 0x1p-52
 				},
-				consensus.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: 2 * edges * 24},
+				wire.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: 2 * edges * 24},
 			},
 			"broadcast": {
 				func(ctx context.Context, n *consensus.Network, z [][]float64) error {
 					return n.Broadcast(ctx, l-1, z)
 				},
 				func(k int) (float64, float64) { return given(l - 1)[k], 0 },
-				consensus.Traffic{Rounds: int64(eccentricity(g, l-1)), Messages: edges, Bytes: edges * 24},
+				wire.Traffic{Rounds: int64(eccentricity(g, l-1)), Messages: edges, Bytes: edges * 24},
 			},
 		} {
 			var first [][]float64
@@ -128,7 +129,7 @@ func TestCollective(t *testing.T) {
 					first = got
 				}
 				sameBits(t, what, got, first)
-				var sent consensus.Traffic
+				var sent wire.Traffic
 				for _, s := range traffic {
 					sent = sent.Plus(s)
 					sent.Rounds = s.Rounds
@@ -202,10 +203,10 @@ func TestTell(t *testing.T) {
 					for node := range n.Len() {
 						largest = max(largest, uint8(node*7%50))
 					}
-					m.Tell(words, rowsOf(n))
+					m.Reduce(words, rowsOf(n))
 					z := messages(n, 5, 2, 0, consensus.StreamBasis, 1)
 					for done := 0; ; done += 2 {
-						word, sums, ok := m.Told()
+						word, sums, ok := m.Reduced()
 						if due := done >= 2*height; ok != due {
 							t.Errorf("%s: told after %d rounds: %v, want %v", what, done, ok, due)
 						}
@@ -213,12 +214,12 @@ func TestTell(t *testing.T) {
 							if word != largest || !slices.Equal(sums, want[0]) {
 								t.Errorf("%s: told %d, %v, want %d, %v", what, word, sums, largest, want[0])
 							}
-							if _, _, again := m.Told(); again {
+							if _, _, again := m.Reduced(); again {
 								t.Errorf("%s: told twice", what)
 							}
 							break
 						}
-						if m.Tell(words, nil) {
+						if m.Reduce(words, nil) {
 							t.Errorf("%s: a second reduction under way", what)
 						}
 						if err := m.Mix(ctx, z, 2); err != nil {
@@ -232,15 +233,15 @@ func TestTell(t *testing.T) {
 						t.Errorf("%s: traffic %+v, after Close %+v", what, before, after)
 					}
 					s := n.NewServer()
-					s.Tell(words, nil)
+					s.Reduce(words, nil)
 					if err := s.Mix(ctx, z, 1); err != nil {
 						return nil, err
 					}
-					if word, sums, ok := s.Told(); !ok || word != largest || len(sums) != 0 {
+					if word, sums, ok := s.Reduced(); !ok || word != largest || len(sums) != 0 {
 						t.Errorf("%s: the server tells %d, %v, %v", what, word, sums, ok)
 					}
-					s.Tell(words, [][]float64{})
-					wantError(t, s.Mix(ctx, z, 1), "Tell", "0 rows")
+					s.Reduce(words, [][]float64{})
+					wantError(t, s.Mix(ctx, z, 1), "Reduce", "0 rows")
 					return want, nil
 				})
 				noErrors(t, what, errs)

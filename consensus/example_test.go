@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -128,7 +128,7 @@ func ExampleNetwork_Sum() {
 		fmt.Println(err)
 		return
 	}
-	transports, err := pipe.Connect(n.Graph(), [][]int{{0}, {1}, {2}, {3}}, pipe.Options{})
+	transports, err := testnet.Connect(n.Graph(), [][]int{{0}, {1}, {2}, {3}}, testnet.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

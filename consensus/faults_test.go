@@ -12,22 +12,23 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/faulty"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
 
 // lossy returns transports over links that fail.
-func lossy(l faulty.Links) transports {
-	return func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
-		all, err := faulty.Connect(g, groups, l, 5, pipe.Options{})
+func lossy(l faults.Links) transports {
+	return func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+		all, err := testnet.ConnectFaulty(g, groups, l, 5, testnet.Options{})
 		return transportsOf(all), err
 	}
 }
 
 // TestFaultsAreMended: loss, delay, duplication and corruption change no bit.
 func TestFaultsAreMended(t *testing.T) {
-	for _, links := range []faulty.Links{
+	for _, links := range []faults.Links{
 		{Loss: .1, Delay: .1, Duplicate: .1}, {Corrupt: .1}, {Loss: .3, Delay: .2, Duplicate: .5, Corrupt: .2},
 	} {
 		for _, w := range networks(t) {
@@ -50,7 +51,7 @@ func TestFaultsAreMended(t *testing.T) {
 
 // leaving is a transport whose process is cancelled, or ends, at an exchange.
 type leaving struct {
-	consensus.Transport
+	wire.Transport
 	at    uint64
 	leave func()
 }
@@ -73,7 +74,7 @@ type schedule struct {
 	node  int // whose process it happens to
 	at    uint64
 	pipes bool // without faults in between
-	links faulty.Links
+	links faults.Links
 }
 
 const (
@@ -129,7 +130,7 @@ func TestSchedules(t *testing.T) {
 		s := schedule{event: rng.IntN(events), node: rng.IntN(w.Len())}
 		// Late enough in a run, some are done before they can know.
 		s.at = rng.Uint64N(last[key] - uint64(w.Graph().Diameter()))
-		s.links = faulty.Links{Loss: .2 * rng.Float64(), Delay: .2 * rng.Float64(), Duplicate: .3 * rng.Float64(), Corrupt: .1 * rng.Float64()}
+		s.links = faults.Links{Loss: .2 * rng.Float64(), Delay: .2 * rng.Float64(), Duplicate: .3 * rng.Float64(), Corrupt: .1 * rng.Float64()}
 		s.pipes = rng.IntN(3) == 0
 		what := fmt.Sprintf("seed %d, %v on %v, nodes %v, %+v", seed, a, w, groups, s)
 		synctest.Test(t, func(t *testing.T) { follow(t, what, s, w, groups, short, a, want[key]) })
@@ -141,20 +142,20 @@ func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [
 	victim := slices.IndexFunc(groups, func(g []int) bool { return slices.Contains(g, s.node) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	connect := func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
-		o := pipe.Options{RoundTimeout: time.Minute}
-		var all []*pipe.Transport
+	connect := func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+		o := testnet.Options{RoundTimeout: time.Minute}
+		var all []wire.Transport
 		var err error
 		if s.pipes {
-			all, err = pipe.Connect(g, groups, o)
+			all, err = testnet.Connect(g, groups, o)
 		} else {
-			all, err = faulty.Connect(g, groups, s.links, s.at, o)
+			all, err = testnet.ConnectFaulty(g, groups, s.links, s.at, o)
 		}
 		ts := transportsOf(all)
 		whole := ts[victim]
 		switch s.event {
 		case fails:
-			ts[victim] = faulty.FailOnce(ts[victim], s.at, s.at%2 == 0)
+			ts[victim] = testnet.FailOnce(ts[victim], s.at, s.at%2 == 0)
 		case leaves:
 			ts[victim] = leaving{ts[victim], s.at, func() { whole.Close() }}
 		case cancels:
@@ -180,7 +181,7 @@ func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [
 		here = alone[0]
 	}
 	for k, err := range errs {
-		var peer *consensus.PeerError
+		var peer *wire.PeerError
 		switch {
 		case s.event == nothing || s.event == fails:
 			if err != nil {
@@ -200,7 +201,7 @@ func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [
 			}
 		case !errors.As(err, &peer) || errors.Is(err, context.Canceled):
 			t.Fatalf("%s: process %d: %v, want a PeerError", what, k, err)
-		case peer.Kind != consensus.Closed && peer.Kind != consensus.Timeout:
+		case peer.Kind != wire.Closed && peer.Kind != wire.Timeout:
 			t.Fatalf("%s: process %d: %v", what, k, err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/faulty"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -80,15 +80,15 @@ func splits(l int) [][][]int {
 type program func(ctx context.Context, n *consensus.Network) ([][]float64, error)
 
 // transports joins groups of nodes; nil where all are in one.
-type transports func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error)
+type transports func(g *topology.Graph, groups [][]int) ([]wire.Transport, error)
 
-func pipes(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
-	all, err := pipe.Connect(g, groups, pipe.Options{})
+func pipes(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+	all, err := testnet.Connect(g, groups, testnet.Options{})
 	return transportsOf(all), err
 }
 
-func transportsOf[T consensus.Transport](all []T) []consensus.Transport {
-	var ts []consensus.Transport
+func transportsOf[T wire.Transport](all []T) []wire.Transport {
+	var ts []wire.Transport
 	for _, t := range all {
 		ts = append(ts, t)
 	}
@@ -97,15 +97,15 @@ func transportsOf[T consensus.Transport](all []T) []consensus.Transport {
 
 // run runs a program in one process a group, and returns the numbers by node, the
 // errors and what was sent by process.
-func run(t testing.TB, w *topology.Weights, groups [][]int, by transports, p program) ([][]float64, []error, []consensus.Traffic) {
+func run(t testing.TB, w *topology.Weights, groups [][]int, by transports, p program) ([][]float64, []error, []wire.Traffic) {
 	t.Helper()
-	ts := make([]consensus.Transport, len(groups))
+	ts := make([]wire.Transport, len(groups))
 	if len(groups) > 1 {
-		ts = must[[]consensus.Transport](t)(by(w.Graph(), groups))
+		ts = must[[]wire.Transport](t)(by(w.Graph(), groups))
 	}
 	results := make([][]float64, w.Len())
 	errs := make([]error, len(groups))
-	traffic := make([]consensus.Traffic, len(groups))
+	traffic := make([]wire.Traffic, len(groups))
 	var wg sync.WaitGroup
 	for k := range groups {
 		wg.Go(func() {
@@ -202,7 +202,7 @@ func (p *party) iterate(ctx context.Context, iteration int) error {
 	basis, gradient, seen := clone(p.basis), clone(p.gradient), slices.Clone(p.seen)
 	for {
 		err := p.try(ctx, iteration)
-		if !errors.Is(err, faulty.ErrInjected) {
+		if !errors.Is(err, testnet.ErrInjected) {
 			p.n.Commit()
 			return err
 		}
@@ -224,7 +224,7 @@ func (p *party) noteRows(z [][]float64) {
 }
 
 func (p *party) noteTold(m *consensus.Mixer) {
-	word, sums, ok := m.Told()
+	word, sums, ok := m.Reduced()
 	for i := range p.seen {
 		if ok {
 			p.seen[i] = append(append(slices.Clone(p.seen[i]), float64(word)), sums...)
@@ -241,8 +241,8 @@ func (p *party) try(ctx context.Context, iteration int) error {
 		words = append(words, uint8((i+iteration)%5))
 		rows = append(rows, []float64{float64(i) + .1*float64(iteration), 1 / float64(i+3), 1e-9})
 	}
-	p.gossip.Tell(words, rows)
-	p.server.Tell(words, rows)
+	p.gossip.Reduce(words, rows)
+	p.server.Reduce(words, rows)
 	for _, step := range []func() error{
 		func() error { return p.gossip.Mix(ctx, p.basis, 3) },
 		func() error { return p.n.Sum(ctx, rows) },
@@ -345,7 +345,7 @@ func TestSameBits(t *testing.T) {
 				got, errs, sent := run(t, w, groups, pipes, withWorkers(a))
 				noErrors(t, what, errs)
 				sameBits(t, what, got, want)
-				var sum consensus.Traffic
+				var sum wire.Traffic
 				for _, s := range sent {
 					if s.Rounds != traffic[0].Rounds {
 						t.Errorf("%s: %d rounds, want %d", what, s.Rounds, traffic[0].Rounds)

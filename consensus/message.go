@@ -3,10 +3,12 @@ package consensus
 import (
 	"fmt"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 )
 
-// A Message is all that nodes average: a basis-shaped matrix and a few scalars.
+// A Message is all that nodes average: a matrix of the size of a basis and a few scalars.
 type Message struct {
 	Basis   *kernel.Basis // may be nil
 	Scalars []float64     // may be empty
@@ -15,73 +17,96 @@ type Message struct {
 
 // Entries returns the number of float64 that the message carries over a link:
 // d*r of the basis, without padding, and the scalars.
-func (m Message) Entries() int {
-	n := len(m.Scalars)
-	if m.Basis != nil {
-		d, r := m.Basis.Dims()
-		n += d * r
-	}
-	return n
-}
+func (m Message) Entries() int { return dimensionsOf(m).entries() }
 
 // A Stream says which sequence of messages a message continues. The messages of a
-// stream other than Exact have one shape, and change slowly from one call of Mix to the
-// next, so that a mixer may send coded differences: it keeps a replica of what the
-// neighbours have, for every node and stream.
+// stream other than Exact have the same dimensions, and change slowly from one call of Mix
+// to the next, so that a mixer may send coded differences: it keeps a replica of what the
+// neighbours have, for every node and stream. The number of a stream is its wire.Channel.
 type Stream uint8
 
 const (
 	// Exact messages are never coded, accelerated or withheld: plain AGREE in float64.
-	// The initialisation is of this kind. They may have any shape.
-	Exact          Stream = iota
-	StreamBasis           // the bases Z_g
-	StreamGradient        // the gradients, of methods that combine before they adapt
-	StreamTracker         // the gradient trackers
-	streams        = iota // how many there are
+	// The initialisation is of this kind. They may have any dimensions.
+	Exact          = Stream(wire.StreamExact)
+	StreamBasis    = Stream(wire.StreamBasis)    // the bases Z_g
+	StreamGradient = Stream(wire.StreamGradient) // the gradients, of methods that combine before they adapt
+	StreamTracker  = Stream(wire.StreamTracker)  // the gradient trackers
+	streams        = 4                           // how many there are
 )
 
-var streamNames = []string{"exact", "basis", "gradient", "tracker"}
+var streamNames = [streams]string{"exact", "basis", "gradient", "tracker"}
 
 // String returns a short name for messages.
 func (s Stream) String() string {
-	if int(s) < len(streamNames) {
+	if s < streams {
 		return streamNames[s]
 	}
 	return fmt.Sprintf("Stream(%d)", uint8(s))
 }
 
-// Traffic counts communication.
-type Traffic struct {
-	Rounds   int64 // exchanges that had to wait for one another
-	Messages int64 // directed: one node to one neighbour
-	Bytes    int64 // payload of the messages
-	Silent   int64 // messages not sent, since there was too little news
-	Lost     int64 // of Messages, those that had to be sent again; see Meter
+// dimensions are the stream and the size of a message.
+type dimensions struct {
+	Stream        Stream
+	D, R, Scalars int
 }
 
-// Minus returns what t counts beyond u, an earlier count.
-func (t Traffic) Minus(u Traffic) Traffic {
-	return Traffic{t.Rounds - u.Rounds, t.Messages - u.Messages, t.Bytes - u.Bytes, t.Silent - u.Silent, t.Lost - u.Lost}
-}
-
-// Plus returns the sum of two counts.
-func (t Traffic) Plus(u Traffic) Traffic {
-	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes, t.Silent + u.Silent, t.Lost + u.Lost}
-}
-
-// checkMessages returns an error that names the first node whose message has another
-// shape than that of the first.
-func (n *Network) checkMessages(z []Message) error {
-	if len(z) != len(n.hosted) {
-		return fmt.Errorf("consensus: %d messages for %d hosted nodes", len(z), len(n.hosted))
+func dimensionsOf(z Message) dimensions {
+	s := dimensions{Stream: z.Stream, Scalars: len(z.Scalars)}
+	if z.Basis != nil {
+		s.D, s.R = z.Basis.Dims()
 	}
-	if int(z[0].Stream) >= streams {
+	return s
+}
+
+func (s dimensions) entries() int { return s.D*s.R + s.Scalars }
+
+func (s dimensions) String() string {
+	return fmt.Sprintf("%d x %d and %d scalars on stream %v", s.D, s.R, s.Scalars, s.Stream)
+}
+
+// checkMessages returns an error that names the first node whose message has other
+// dimensions than that of the first.
+func (n *Network) checkMessages(z []Message) error {
+	hosted := n.Hosted()
+	if len(z) != len(hosted) {
+		return fmt.Errorf("consensus: %d messages for %d hosted nodes", len(z), len(hosted))
+	}
+	if z[0].Stream >= streams {
 		return fmt.Errorf("consensus: %v is unknown", z[0].Stream)
 	}
 	for k, m := range z {
-		if s, first := shapeOf(m), shapeOf(z[0]); s != first {
-			return fmt.Errorf("consensus: the message of node %d is %v, that of node %d is %v", n.hosted[k], s, n.hosted[0], first)
+		if s, first := dimensionsOf(m), dimensionsOf(z[0]); s != first {
+			return fmt.Errorf("consensus: the message of node %d is %v, that of node %d is %v", hosted[k], s, hosted[0], first)
 		}
 	}
 	return nil
+}
+
+// A layout is how messages are kept as vectors, the rows of a matrix: the d*r entries of a
+// basis without padding, and then the scalars.
+type layout struct {
+	dimensions
+	n, stride int
+}
+
+func layoutOf(s dimensions) layout { return layout{s, s.entries(), blas.Stride(s.entries())} }
+
+// row returns row i of a matrix.
+func (f layout) row(of []float64, i int) []float64 { return of[i*f.stride:][:f.n] }
+
+// gather writes message z to vector x.
+func (f layout) gather(x []float64, z Message) {
+	for j := range f.R {
+		copy(x[j*f.D:], z.Basis.Col(j))
+	}
+	copy(x[f.D*f.R:], z.Scalars)
+}
+
+// scatter writes vector x to message z.
+func (f layout) scatter(x []float64, z Message) {
+	for j := range f.R {
+		copy(z.Basis.Col(j), x[j*f.D:])
+	}
+	copy(z.Scalars, x[f.D*f.R:])
 }

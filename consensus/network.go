@@ -2,9 +2,10 @@ package consensus
 
 import (
 	"errors"
-	"fmt"
-	"slices"
+	"hash/crc64"
 
+	"github.com/difalt/difalt/consensus/collective"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -13,63 +14,47 @@ import (
 // network must call the same operations, of the network and of mixers made in the same
 // order, in the same order.
 type Network struct {
-	weights *topology.Weights
-	hosted  []int
-	index   []int  // of a node among hosted, -1 if it lives elsewhere
-	row     []int  // of a node among the vectors kept here: hosted ones, then their neighbours; -1 for others
-	rows    int    // how many
-	ends    int64  // of edges at hosted nodes
-	tree    *tree  // of the collective operations
-	print   uint64 // fingerprint of the weights
-	mixers  []*Mixer
-	meter   Meter
-	traffic counter
-	wires
-	journal   journal
-	collected collected
-	broadcast *tree // of the last one
+	*collective.Collectives
+	weights     *topology.Weights
+	fingerprint uint64 // of the weights
+	rounds      *wire.Rounds
+	tree        *collective.Tree
+	mixers      []*Mixer
+	traffic     *counter // of the collectives, and of mixers that are closed
 }
 
 // A counter counts what is sent; Rewind may go back to what was there at Commit.
-type counter struct{ now, committed Traffic }
+type counter struct{ now, committed wire.Traffic }
 
 // New returns the network of weights w, of which this process hosts the nodes that
 // t.Hosted() names; t remains the caller's, to close. Without a transport all nodes
-// live in this process. One that hosts all nodes carries nothing; if it is a Meter it
+// live in this process. One that hosts all nodes carries nothing; if it is a wire.Meter it
 // is asked what faults would have cost.
-func New(w *topology.Weights, t Transport) (*Network, error) {
+func New(w *topology.Weights, t wire.Transport) (*Network, error) {
 	if w == nil {
 		return nil, errors.New("consensus: a network needs weights")
 	}
-	l := w.Len()
-	n := &Network{weights: w, index: slices.Repeat([]int{-1}, l)}
-	if t == nil {
-		for i := range l {
-			n.hosted = append(n.hosted, i)
-		}
-	} else {
-		n.hosted = slices.Clone(t.Hosted())
+	n := &Network{weights: w, fingerprint: fingerprint(w), traffic: new(counter)}
+	var err error
+	if n.rounds, err = wire.NewRounds(w.Graph(), t, n.fingerprint); err != nil {
+		return nil, err
 	}
-	if len(n.hosted) == 0 {
-		return nil, errors.New("consensus: the transport hosts no node")
-	}
-	for k, i := range n.hosted {
-		if i < 0 || i >= l || k > 0 && i <= n.hosted[k-1] {
-			return nil, fmt.Errorf("consensus: the transport hosts nodes %d: must ascend and be of the network's %d", n.hosted, l)
-		}
-		n.index[i] = k
-		n.ends += int64(w.Graph().Degree(i))
-	}
-	n.tree = newTree(w.Graph(), centre(w.Graph()))
-	n.print = n.fingerprint()
-	n.meter, _ = t.(Meter)
-	n.connect(t)
-	n.row, n.rows = slices.Clone(n.index), len(n.hosted)
-	for _, i := range n.neighborsElsewhere() {
-		n.row[i] = n.rows
-		n.rows++
-	}
+	n.tree = collective.NewCentralTree(w.Graph())
+	n.Collectives = collective.New(n.rounds, n.tree, &n.traffic.now)
 	return n, nil
+}
+
+// fingerprint returns a checksum of weights.
+func fingerprint(w *topology.Weights) uint64 {
+	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
+	for i := range w.Len() {
+		var row []byte
+		for j := range w.Len() {
+			row = wire.AppendFloats(row, []float64{w.At(i, j)})
+		}
+		sum = crc64.Update(sum, table, row)
+	}
+	return sum
 }
 
 // Weights returns the mixing weights of the whole network.
@@ -83,13 +68,13 @@ func (n *Network) Len() int { return n.weights.Len() }
 
 // Hosted returns the nodes that live in this process, in ascending order. The slice
 // is read only.
-func (n *Network) Hosted() []int { return n.hosted }
+func (n *Network) Hosted() []int { return n.rounds.Hosted }
 
 // AllHosted reports whether all nodes live in this process.
-func (n *Network) AllHosted() bool { return len(n.hosted) == n.Len() }
+func (n *Network) AllHosted() bool { return n.rounds.AllHosted() }
 
 // Traffic returns what the hosted nodes have sent so far, through mixers too.
-func (n *Network) Traffic() Traffic {
+func (n *Network) Traffic() wire.Traffic {
 	t := n.traffic.now
 	for _, m := range n.mixers {
 		t = t.Plus(m.traffic.now)
@@ -97,14 +82,27 @@ func (n *Network) Traffic() Traffic {
 	return t
 }
 
-// metered returns t, of t.Rounds equal rounds, with what faults add to it.
-func (n *Network) metered(t Traffic) Traffic {
-	if n.meter == nil || t.Rounds == 0 {
-		return t
+// Rewind prepares for repeating the calls since the last Commit after an error. Those
+// that succeeded return what they returned; the one that failed goes on with the round
+// that failed. With all nodes in this process nothing has happened elsewhere, and all
+// is computed again. Either way results have the bits that they have without an error.
+func (n *Network) Rewind() {
+	if !n.rounds.Rewind() {
+		return
 	}
-	all := t
-	for range t.Rounds {
-		all = all.Plus(n.meter.Round(t.Messages/t.Rounds, t.Bytes/t.Rounds))
+	n.traffic.now = n.traffic.committed
+	for _, m := range n.mixers {
+		m.rewind()
 	}
-	return all
+}
+
+// Commit makes what was done so far final: Rewind will not go back behind it, what was
+// kept for it is dropped, and it is what MarshalBinary of a mixer returns. It must not
+// be called between an error and the repetition of what failed.
+func (n *Network) Commit() {
+	n.rounds.Commit()
+	n.traffic.committed = n.traffic.now
+	for _, m := range n.mixers {
+		m.commit()
+	}
 }

@@ -1,12 +1,14 @@
 package consensus
 
 import (
+	"context"
+
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/mat"
 )
 
-// denseSpeed is how many terms of a dense product, with vector instructions, cost as
+// denseSpeed is how many summands of a dense product, with vector instructions, cost as
 // much as one of a sparse product.
 const denseSpeed = 8
 
@@ -61,9 +63,12 @@ func (n *Network) newPower(a Agreement, bound float64, pool *kernel.Pool) *power
 	return p
 }
 
-// apply overwrites the message of node i by sum_j (W^rounds)_ij z[j], rounds > 0.
-func (p *power) apply(z []Message, rounds int) {
-	p.applied = p.of(rounds)
+// apply overwrites the message of node i by sum_j (W^rounds)_ij z[j], rounds > 0. It
+// returns the error of ctx if it ends before the matrix is known.
+func (p *power) apply(ctx context.Context, z []Message, rounds int) (err error) {
+	if p.applied, err = p.of(ctx, rounds); err != nil {
+		return err
+	}
 	for i, m := range z {
 		if m.Basis != nil {
 			p.bases[i] = m.Basis.Data()
@@ -77,6 +82,7 @@ func (p *power) apply(z []Message, rounds int) {
 	}
 	clear(p.bases)
 	clear(p.scalars)
+	return nil
 }
 
 func (p *power) blocks() int { return blocksOf(p.bases[0]) + blocksOf(p.scalars[0]) }
@@ -117,17 +123,17 @@ func (p *power) block(scratch [2][]float64, rows [][]float64, lo, hi int) {
 
 // of returns W^rounds, or the Chebyshev polynomial of that degree if there is a
 // bound, for rounds > 0.
-func (p *power) of(rounds int) *mat.Dense {
-	w, ok := p.powers[rounds]
-	if !ok {
-		if p.bound > 0 {
-			w = chebyshevOf(p.w, p.bound, rounds)
-		} else {
-			w = powerOf(p.w, rounds)
-		}
-		p.powers[rounds] = w
+func (p *power) of(ctx context.Context, rounds int) (w *mat.Dense, err error) {
+	if w, ok := p.powers[rounds]; ok {
+		return w, nil
 	}
-	return w
+	if p.bound == 0 {
+		w = powerOf(p.w, rounds)
+	} else if w, err = chebyshevOf(ctx, p.w, p.bound, rounds); err != nil {
+		return nil, err
+	}
+	p.powers[rounds] = w
+	return w, nil
 }
 
 // powerOf returns w^k for k > 0.

@@ -5,34 +5,41 @@ import (
 	"encoding/gob"
 	"fmt"
 	"slices"
+
+	"github.com/difalt/difalt/consensus/collective"
+	"github.com/difalt/difalt/consensus/wire"
 )
+
+// stateVersion is that of what MarshalBinary writes.
+const stateVersion = 2
 
 // saved is what MarshalBinary writes.
 type saved struct {
-	Mixer   string
-	Network uint64 // fingerprint of the weights
-	Hosted  []int
-	Riding  riding
-	Codec   string // of Refine; empty: that of the Agreement
-	Flows   []savedFlow
+	Version   int
+	Settings  []wire.Setting
+	Network   uint64 // fingerprint of the weights
+	Hosted    []int
+	Reduction collective.State
+	Refined   string // codec of Refine; empty: that of the Agreement
+	Streams   []savedStream
 }
 
-type savedFlow struct {
-	Shape shape
-	State flowState
+type savedStream struct {
+	Dimensions dimensions
+	State      streamState
 }
 
 // MarshalBinary returns what the hosted nodes keep from one call to the next, as it
 // was at the last Network.Commit: replicas, thresholds, and a reduction under way.
 // Traffic is not part of it.
 func (m *Mixer) MarshalBinary() ([]byte, error) {
-	s := saved{Mixer: m.name, Network: m.net.print, Hosted: m.net.hosted, Riding: m.told.committed}
-	if m.kept != nil {
-		s.Codec = m.kept.refined()
-		for _, f := range m.kept.flows {
-			if f != nil && f.committed.Rounds > 0 {
-				s.Flows = append(s.Flows, savedFlow{Shape: f.shape, State: f.committed})
-			}
+	s := saved{Version: stateVersion, Settings: m.settings, Network: m.net.fingerprint, Hosted: m.net.Hosted(), Reduction: m.reduction.Committed()}
+	if c := m.streams.refined; c != nil {
+		s.Refined = c.String()
+	}
+	for _, f := range m.streams.all {
+		if f != nil && f.committed.Rounds > 0 {
+			s.Streams = append(s.Streams, savedStream{Dimensions: f.dimensions, State: f.committed})
 		}
 	}
 	var b bytes.Buffer
@@ -51,73 +58,68 @@ func (m *Mixer) UnmarshalBinary(p []byte) error {
 	if err := gob.NewDecoder(bytes.NewReader(p)).Decode(&s); err != nil {
 		return fmt.Errorf("consensus: state of a mixer: %w", err)
 	}
+	difference := wire.Difference(s.Settings, "in the state", m.settings, "here")
 	switch {
-	case s.Network != m.net.print:
+	case s.Version != stateVersion:
+		return fmt.Errorf("consensus: the state of a mixer has version %d, want %d", s.Version, stateVersion)
+	case s.Network != m.net.fingerprint:
 		return fmt.Errorf("consensus: the state is of a network with other weights than %v", m.net.weights)
-	case s.Mixer != m.name:
-		return fmt.Errorf("consensus: the state is of a mixer with %q; this one has %q", s.Mixer, m.name)
-	case !slices.Equal(s.Hosted, m.net.hosted):
-		return fmt.Errorf("consensus: the state is of a process that hosts nodes %d; this one hosts %d", s.Hosted, m.net.hosted)
+	case difference != "":
+		return fmt.Errorf("consensus: the state is of another mixer: %s", difference)
+	case !slices.Equal(s.Hosted, m.net.Hosted()):
+		return fmt.Errorf("consensus: the state is of a process that hosts nodes %d; this one hosts %d", s.Hosted, m.net.Hosted())
 	}
-	if err := s.Riding.check(m.net); err != nil {
+	restored := *m.streams
+	if err := restored.restore(s); err != nil {
 		return err
 	}
-	var codec Codec
-	if s.Codec != "" {
-		var err error
-		if codec, err = ParseCodec(s.Codec); err != nil {
-			return err
-		}
-		if m.kept == nil || codec == nil {
-			return fmt.Errorf("consensus: the state has codec %q where none can be", s.Codec)
-		}
+	if err := m.reduction.Restore(s.Reduction); err != nil {
+		return err
 	}
-	var flows [streams]*flow
-	for _, f := range s.Flows {
-		if m.kept == nil || f.Shape.Stream >= streams || f.Shape.Stream == Exact || flows[f.Shape.Stream] != nil {
-			return fmt.Errorf("consensus: the state has stream %v where it cannot be", f.Shape.Stream)
-		}
-		made, err := m.kept.restored(f)
-		if err != nil {
-			return err
-		}
-		flows[f.Shape.Stream] = made
-	}
-	if m.kept != nil {
-		m.kept.flows, m.kept.finer = flows, codec
-	}
-	m.told.committed = s.Riding
-	m.told.rewind()
+	*m.streams = restored
 	return nil
 }
 
-// restored returns a complete flow with the state f.
-func (m *store) restored(f savedFlow) (*flow, error) {
+// restore takes over the saved streams, or part of them and returns an error.
+func (m *codedStreams) restore(s saved) (err error) {
+	m.refined, m.all = nil, [streams]*codedStream{}
+	if s.Refined != "" {
+		if m.refined, err = ParseCodec(s.Refined); err != nil {
+			return err
+		}
+		if m.refined == nil || m.agreed.Codec == nil {
+			return fmt.Errorf("consensus: the state has codec %q where none can be", s.Refined)
+		}
+	}
+	for _, f := range s.Streams {
+		stream := f.Dimensions.Stream
+		if m.hosted == 0 || stream >= streams || stream == Exact || m.all[stream] != nil {
+			return fmt.Errorf("consensus: the state has stream %v where it cannot be", stream)
+		}
+		if m.all[stream], err = m.restored(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restored returns a complete stream with the state f.
+func (m *codedStreams) restored(f savedStream) (*codedStream, error) {
 	// Bounded by what is there before anything is multiplied or made.
-	s, most := f.Shape, len(f.State.Replica)
+	s, most := f.Dimensions, len(f.State.Replica)
 	if s.D < 0 || s.R < 0 || s.Scalars < 0 || s.D > most || s.Scalars > most || s.D > 0 && s.R > most/s.D ||
-		s.D == 0 && s.R > 0 || s.D*s.R+s.Scalars == 0 || s.D*s.R+s.Scalars > most {
+		s.D == 0 && s.R > 0 || s.entries() == 0 || s.entries() > most {
 		return nil, fmt.Errorf("consensus: the state is of %v, with %d numbers", s, most)
 	}
-	made := m.newFlow(s)
+	made := m.newStream(s)
 	c := &made.committed
 	if len(f.State.Replica) != len(c.Replica) || len(f.State.Threshold) != len(c.Threshold) {
 		return nil, fmt.Errorf("consensus: the state of %v is not of this network", s)
 	}
-	if !finite(f.State.Replica) || !finite(f.State.Threshold) {
+	if !wire.Finite(f.State.Replica) || !wire.Finite(f.State.Threshold) {
 		return nil, fmt.Errorf("consensus: the state of %v has numbers that are not finite", s)
 	}
 	*c = f.State
 	made.stale = true
 	return made, nil
-}
-
-// check returns an error unless r can be the state of a reduction in network n.
-func (r *riding) check(n *Network) error {
-	hosted := len(n.hosted)
-	if r.Round < 0 || r.Round > 2*n.tree.height || r.Active && r.Round == 2*n.tree.height || len(r.Words) != hosted ||
-		r.Numbers < 0 || len(r.Sums)%hosted != 0 || len(r.Sums)/hosted != r.Numbers || !finite(r.Sums) {
-		return fmt.Errorf("consensus: the state has a reduction of %d words and %d numbers in round %d", len(r.Words), len(r.Sums), r.Round)
-	}
-	return nil
 }

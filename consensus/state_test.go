@@ -17,7 +17,7 @@ func goOn(t *testing.T, m *Mixer, z, p []Message) string {
 	z2, p2 := copyOf(z), copyOf(p)
 	mixTimes(t, m, z2, 2, 3)
 	mixTimes(t, m, p2, 1, 2)
-	word, sums, ok := m.Told()
+	word, sums, ok := m.Reduced()
 	return fmt.Sprint(mixed(t, m, shapes[0], 2), matrixOf(z2), matrixOf(p2), m.Traffic().Minus(before), word, sums, ok)
 }
 
@@ -45,7 +45,7 @@ func TestState(t *testing.T) {
 		m.Refine(Int16)
 		words := make([]uint8, 9)
 		words[4] = 3
-		if !m.Tell(words, matrixRows(z)) || m.Tell(words, matrixRows(z)) {
+		if !m.Reduce(words, matrixRows(z)) || m.Reduce(words, matrixRows(z)) {
 			t.Fatal("a second reduction begins before the first has ended, or none")
 		}
 		mixed(t, m, shapes[0], 2)
@@ -61,7 +61,7 @@ func TestState(t *testing.T) {
 		}
 		wantError(t, newMixer(t, other, nil, a).UnmarshalBinary(state), "other weights")
 		wantError(t, newMixer(t, w, nil, a).UnmarshalBinary(state[:len(state)/2]), "state of a mixer")
-		wantError(t, network(t, w).NewNeighborMean(nil).UnmarshalBinary(state), "state is of a mixer with")
+		wantError(t, network(t, w).NewNeighborMean(nil).UnmarshalBinary(state), "state is of another mixer")
 		if got := must[[]byte](t)(m.MarshalBinary()); !bytes.Equal(got, state) {
 			t.Fatalf("%v: what is not committed is in the state", a)
 		}
@@ -85,10 +85,10 @@ func TestRewindHere(t *testing.T) {
 		z := streamOf(randomMessages(9, 13, 3, 2, 5), StreamBasis)
 		p := streamOf(randomMessages(9, 0, 0, 9, 6), StreamTracker)
 		for round := range 3 {
-			m.Tell(make([]uint8, 9), matrixRows(z))
+			m.Reduce(make([]uint8, 9), matrixRows(z))
 			want := goOn(t, m, z, p)
 			m.net.Rewind()
-			m.Tell(make([]uint8, 9), matrixRows(z))
+			m.Reduce(make([]uint8, 9), matrixRows(z))
 			z2 := copyOf(z)
 			for range round {
 				mixTimes(t, m, z2, 1, 3)
@@ -99,7 +99,7 @@ func TestRewindHere(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.net.Rewind()
-			m.Tell(make([]uint8, 9), matrixRows(z))
+			m.Reduce(make([]uint8, 9), matrixRows(z))
 			if got := goOn(t, m, z, p); got != want {
 				t.Fatalf("%v: differs after Rewind", a)
 			}
@@ -115,7 +115,7 @@ func FuzzUnmarshal(f *testing.F) {
 	a := Agreement{Codec: Int8, Trigger: .4}
 	m := newMixer(f, w, nil, a)
 	z := streamOf(randomMessages(3, 5, 2, 1, 1), StreamBasis)
-	m.Tell(make([]uint8, 3), matrixRows(z))
+	m.Reduce(make([]uint8, 3), matrixRows(z))
 	if err := m.Mix(background, z, 1); err != nil {
 		f.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func FuzzUnmarshal(f *testing.F) {
 			}
 			return
 		}
-		for _, f := range m.diff.flows {
+		for _, f := range m.streams.all {
 			if f != nil && f.D > 0 && f.R > 0 {
 				z := streamOf(randomMessages(3, f.D, f.R, f.Scalars, 1), f.Stream)
 				if err := m.Mix(background, z, 2); err != nil && !errors.Is(err, ErrNotFinite) {

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"math"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // The format of frames, once more: the lengths of the two parts are at 44 and 48, and
@@ -14,7 +14,7 @@ import (
 // reseal gives a frame that was changed its right checksum.
 func reseal(p []byte) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Update(crc32.Checksum(p[:52], table), table, p[consensus.HeaderLen:])
+	sum := crc32.Update(crc32.Checksum(p[:52], table), table, p[wire.HeaderLen:])
 	binary.LittleEndian.PutUint32(p[52:], sum)
 	return p
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/faulty"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -22,7 +23,7 @@ func someAgreements(t testing.TB) []consensus.Agreement {
 
 // counting counts the exchanges of a transport.
 type counting struct {
-	consensus.Transport
+	wire.Transport
 	n *atomic.Uint64
 }
 
@@ -36,7 +37,7 @@ func exchanges(t testing.TB, w *topology.Weights, p program) uint64 {
 	t.Helper()
 	var n atomic.Uint64
 	all := splits(w.Len())
-	_, errs, _ := run(t, w, all[1], func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
+	_, errs, _ := run(t, w, all[1], func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 		ts, err := pipes(g, groups)
 		for k := range ts {
 			ts[k] = counting{ts[k], &n}
@@ -66,11 +67,11 @@ func TestEveryExchangeFailsOnce(t *testing.T) {
 				groups := all[1+(int(seq)+wi)%3]
 				at := int(seq) % (len(groups) + 1) // the last is all of them
 				what := fmt.Sprintf("%v on %v, nodes %v, exchange %d fails at %d", a, w, groups, seq, at)
-				got, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
+				got, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 					ts, err := pipes(g, groups)
 					for k := range ts {
 						if k == at || at == len(groups) {
-							ts[k] = faulty.FailOnce(ts[k], seq, (int(seq)+k)%2 == 0)
+							ts[k] = testnet.FailOnce(ts[k], seq, (int(seq)+k)%2 == 0)
 						}
 					}
 					return ts, err
@@ -85,12 +86,12 @@ func TestEveryExchangeFailsOnce(t *testing.T) {
 // TestOtherCalls: after Rewind, calls other than those before are refused.
 func TestOtherCalls(t *testing.T) {
 	w := networks(t)[0]
-	ts := must[[]consensus.Transport](t)(pipes(w.Graph(), splits(6)[1]))
+	ts := must[[]wire.Transport](t)(pipes(w.Graph(), splits(6)[1]))
 	defer ts[1].Close()
 	defer ts[0].Close()
-	n := must[*consensus.Network](t)(consensus.New(w, faulty.FailOnce(ts[0], 0, false)))
+	n := must[*consensus.Network](t)(consensus.New(w, testnet.FailOnce(ts[0], 0, false)))
 	z := [][]float64{{1, 2}, {3, 4}, {5, 6}}
-	if err := n.Sum(t.Context(), z); !errors.Is(err, faulty.ErrInjected) {
+	if err := n.Sum(t.Context(), z); !errors.Is(err, testnet.ErrInjected) {
 		t.Fatal(err)
 	}
 	n.Rewind()

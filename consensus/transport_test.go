@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/faulty"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/faults"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -29,7 +30,7 @@ func wantError(t *testing.T, err error, parts ...string) {
 
 // tampering changes what comes along a link in a round.
 type tampering struct {
-	consensus.Transport
+	wire.Transport
 	at     uint64
 	link   int
 	change func(frame []byte) []byte
@@ -51,36 +52,36 @@ func TestTampering(t *testing.T) {
 	other := appendNaN
 	for name, x := range map[string]struct {
 		change func([]byte) []byte
-		kind   consensus.Kind
+		kind   wire.Kind
 	}{
-		"a bit":        {func(p []byte) []byte { p[len(p)-1] ^= 4; return p }, consensus.Corrupt},
-		"cut off":      {func(p []byte) []byte { return p[:len(p)-1] }, consensus.Corrupt},
-		"nothing":      {func([]byte) []byte { return nil }, consensus.Corrupt},
-		"sender":       {resealed(20, 1), consensus.Protocol},
-		"run":          {resealed(8, 1), consensus.Protocol},
-		"epoch":        {resealed(16, 1), consensus.Protocol},
-		"round":        {resealed(24, 1), consensus.Protocol},
-		"channel":      {resealed(7, 1), consensus.Protocol},
-		"failure":      {resealed(6, 1), consensus.Protocol}, // of a later round
-		"not a number": {other, consensus.Protocol},
-		"too long":     {func(p []byte) []byte { return reseal(lengthen(p)) }, consensus.Protocol},
+		"a bit":        {func(p []byte) []byte { p[len(p)-1] ^= 4; return p }, wire.Corrupt},
+		"cut off":      {func(p []byte) []byte { return p[:len(p)-1] }, wire.Corrupt},
+		"nothing":      {func([]byte) []byte { return nil }, wire.Corrupt},
+		"sender":       {resealed(20, 1), wire.Protocol},
+		"run":          {resealed(8, 1), wire.Protocol},
+		"epoch":        {resealed(16, 1), wire.Protocol},
+		"round":        {resealed(24, 1), wire.Protocol},
+		"channel":      {resealed(7, 1), wire.Protocol},
+		"failure":      {resealed(6, 1), wire.Protocol}, // of a later round
+		"not a number": {other, wire.Protocol},
+		"too long":     {func(p []byte) []byte { return reseal(lengthen(p)) }, wire.Protocol},
 	} {
 		const at = 1
 		var process int
-		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]consensus.Transport, error) {
+		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 			ts, err := pipes(g, groups)
 			process = 3
 			ts[process] = tampering{ts[process], at, 0, x.change}
 			return ts, err
 		}, everything(consensus.Agreement{}))
-		var peer *consensus.PeerError
+		var peer *wire.PeerError
 		if !errors.As(errs[process], &peer) || peer.Kind != x.kind || peer.Round != at {
 			t.Errorf("%s: %v, want %v in round %d", name, errs[process], x.kind, at)
 		} else if first := w.Graph().Neighbors(groups[process][0])[0]; peer.Peer != first {
 			t.Errorf("%s: %v, want node %d", name, peer, first)
 		}
 		for k, err := range errs {
-			if k != process && (!errors.As(err, &peer) || peer.Kind != consensus.Closed) {
+			if k != process && (!errors.As(err, &peer) || peer.Kind != wire.Closed) {
 				t.Errorf("%s: process %d: %v", name, k, err)
 			}
 		}
@@ -89,7 +90,7 @@ func TestTampering(t *testing.T) {
 
 // identified is a transport of a certain run.
 type identified struct {
-	consensus.Transport
+	wire.Transport
 	run   uint64
 	epoch uint32
 }
@@ -118,7 +119,7 @@ func TestOthers(t *testing.T) {
 			return n.Sum(t.Context(), [][]float64{{1}, {2}, {3}})
 		}},
 	} {
-		ts := must[[]consensus.Transport](t)(pipes(w.Graph(), splits(6)[1]))
+		ts := must[[]wire.Transport](t)(pipes(w.Graph(), splits(6)[1]))
 		if x.runs != [2]uint64{} {
 			ts[0], ts[1] = identified{ts[0], x.runs[0], 0}, identified{ts[1], x.runs[1], x.epoch}
 		}
@@ -134,8 +135,8 @@ func TestOthers(t *testing.T) {
 		ts[0].Close()
 		both := []error{err, <-done}
 		for _, err := range both {
-			var peer *consensus.PeerError
-			if !errors.As(err, &peer) || peer.Kind != consensus.Protocol && peer.Kind != consensus.Closed {
+			var peer *wire.PeerError
+			if !errors.As(err, &peer) || peer.Kind != wire.Protocol && peer.Kind != wire.Closed {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
@@ -157,7 +158,7 @@ func TestHosted(t *testing.T) {
 }
 
 type claims struct {
-	consensus.Transport
+	wire.Transport
 	hosted []int
 }
 
@@ -169,7 +170,7 @@ func TestMeter(t *testing.T) {
 		for _, a := range someAgreements(t) {
 			p := everything(a)
 			want, _, traffic := run(t, w, splits(w.Len())[0], nil, p)
-			meter := must[consensus.Transport](t)(faulty.NewMeter(w.Len(), faulty.Links{Loss: .15, Delay: .05}, 3))
+			meter := must[wire.Transport](t)(faults.NewMeter(w.Len(), faults.Links{Loss: .15, Delay: .05}, 3))
 			n := must[*consensus.Network](t)(consensus.New(w, meter))
 			got, err := p(t.Context(), n)
 			if err != nil || !n.AllHosted() {
@@ -186,11 +187,11 @@ func TestMeter(t *testing.T) {
 			}
 		}
 	}
-	for want, l := range map[string]faulty.Links{
+	for want, l := range map[string]faults.Links{
 		"Loss = 1": {Loss: 1}, "Delay = -0.1": {Delay: -.1}, "Duplicate = 2": {Duplicate: 2}, "Corrupt = NaN": {Corrupt: math.NaN()},
 		"must be less than 1": {Loss: .5, Delay: .5},
 	} {
-		_, err := faulty.NewMeter(3, l, 1)
+		_, err := faults.NewMeter(3, l, 1)
 		wantError(t, err, want)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -189,7 +189,7 @@ func TestTrackingWhenNoiseShows(t *testing.T) {
 	}
 	for _, k := range []int{2, nodes} {
 		groups := together(nodes, k)
-		transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+		transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -68,7 +69,7 @@ func TestAuto(t *testing.T) {
 			s.Truth = best.U[0]
 			w := network(t, c.graph, c.nodes, topology.Metropolis, seed).Weights()
 
-			least := consensus.Traffic{Rounds: math.MaxInt32, Bytes: math.MaxInt64}
+			least := wire.Traffic{Rounds: math.MaxInt32, Bytes: math.MaxInt64}
 			for _, o := range byHand(t) {
 				o.Rank, o.Seed = 4, seed
 				if sent, ok := judged(t, s, w, o, min(3*least.Rounds/2, 1000)); ok {
@@ -145,7 +146,7 @@ func byHand(t *testing.T) (all []difalt.Options) {
 
 // judged runs a problem whose Truth is the minimiser, for at most so many rounds, and
 // returns what was sent and whether it has converged; that must be true.
-func judged(t *testing.T, s *synthetic, w *topology.Weights, o difalt.Options, rounds int64) (consensus.Traffic, bool) {
+func judged(t *testing.T, s *synthetic, w *topology.Weights, o difalt.Options, rounds int64) (wire.Traffic, bool) {
 	t.Helper()
 	net, err := consensus.New(w, nil)
 	if err != nil {
@@ -163,7 +164,7 @@ func judged(t *testing.T, s *synthetic, w *topology.Weights, o difalt.Options, r
 		t.Fatal(err)
 	}
 	if err != nil || res.Status != difalt.Converged {
-		return consensus.Traffic{}, false
+		return wire.Traffic{}, false
 	}
 	if allowed := 3 * max(1e-10, res.StatisticalError/10); res.Last.SDMax > allowed {
 		t.Errorf("%v, %d rounds of %v: silently %g from the minimiser, more than %g", o.Method, o.Rounds, o.Agreement, res.Last.SDMax, allowed)

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/faulty"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
@@ -46,7 +47,7 @@ func part(p *difalt.Problem, hosted []int) *difalt.Problem {
 
 // apart runs one solver a process over transports and returns the results by node: each
 // node's status, iterations, U and B.
-func apart[T consensus.Transport](t testing.TB, p *difalt.Problem, w *topology.Weights, groups processes, transports []T, o func(process int) difalt.Options) (results []*difalt.Result, errs []error) {
+func apart[T wire.Transport](t testing.TB, p *difalt.Problem, w *topology.Weights, groups processes, transports []T, o func(process int) difalt.Options) (results []*difalt.Result, errs []error) {
 	results, errs = make([]*difalt.Result, len(groups)), make([]error, len(groups))
 	var wg sync.WaitGroup
 	for k, tr := range transports {
@@ -66,7 +67,7 @@ func apart[T consensus.Transport](t testing.TB, p *difalt.Problem, w *topology.W
 // sameRun fails unless the processes have computed the bits of one process.
 func sameRun(t *testing.T, name string, want *difalt.Result, groups processes, got []*difalt.Result, errs []error) {
 	t.Helper()
-	var sent consensus.Traffic
+	var sent wire.Traffic
 	for k, hosted := range groups {
 		if errs[k] != nil && !errors.Is(errs[k], difalt.ErrDiverged) {
 			t.Fatalf("%s: %v", name, errs)
@@ -126,7 +127,7 @@ func TestSameBits(t *testing.T) {
 					for _, k := range []int{2, nodes} {
 						name := fmt.Sprintf("%s, %v, %s, %v, %d processes", graph, method, code, polynomial, k)
 						groups := together(nodes, k)
-						transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+						transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -158,7 +159,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				want := run(t, s.Problem, net, o)
 				groups := together(nodes, nodes)
-				transports, err := faulty.Connect(w.Graph(), groups, faulty.Links{Loss: .1, Delay: .1, Duplicate: .1}, 5, pipe.Options{})
+				transports, err := testnet.ConnectFaulty(w.Graph(), groups, faults.Links{Loss: .1, Delay: .1, Duplicate: .1}, 5, testnet.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -190,7 +191,7 @@ func TestRetriedIteration(t *testing.T) {
 			want := run(t, s.Problem, net, o)
 			for seq := uint64(0); seq < 45; seq += 1 + seq%3 {
 				groups := together(nodes, nodes)
-				pipes, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+				pipes, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -199,9 +200,9 @@ func TestRetriedIteration(t *testing.T) {
 				for k := range pipes {
 					wg.Go(func() {
 						defer pipes[k].Close()
-						var tr consensus.Transport = pipes[k]
+						var tr wire.Transport = pipes[k]
 						if k == 1 {
-							tr = faulty.FailOnce(tr, seq, seq%2 == 0)
+							tr = testnet.FailOnce(tr, seq, seq%2 == 0)
 						}
 						got[k], errs[k] = insist(t.Context(), part(s.Problem, groups[k]), w, tr, o)
 					})
@@ -214,7 +215,7 @@ func TestRetriedIteration(t *testing.T) {
 }
 
 // insist runs a solver whose steps are repeated when they fail as injected.
-func insist(ctx context.Context, p *difalt.Problem, w *topology.Weights, tr consensus.Transport, o difalt.Options) (*difalt.Result, error) {
+func insist(ctx context.Context, p *difalt.Problem, w *topology.Weights, tr wire.Transport, o difalt.Options) (*difalt.Result, error) {
 	net, err := consensus.New(w, tr)
 	if err != nil {
 		return nil, err
@@ -226,7 +227,7 @@ func insist(ctx context.Context, p *difalt.Problem, w *topology.Weights, tr cons
 	defer solver.Close()
 	for {
 		status, err := solver.Step(ctx)
-		if errors.Is(err, faulty.ErrInjected) {
+		if errors.Is(err, testnet.ErrInjected) {
 			continue
 		}
 		if err != nil && !errors.Is(err, difalt.ErrDiverged) {
@@ -246,8 +247,8 @@ func TestLeavingTogether(t *testing.T) {
 	s := gaussian(1, nodes, 12, 32, 2, fixed(15), 0.01)
 	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
 	groups := together(nodes, nodes)
-	connect := func() []*pipe.Transport {
-		transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	connect := func() []wire.Transport {
+		transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +355,7 @@ func TestLeavingTogether(t *testing.T) {
 	}
 	wg.Wait()
 	for k, err := range errs {
-		var peer *consensus.PeerError
+		var peer *wire.PeerError
 		if k == 3 && !errors.Is(err, gone) || k != 3 && (!errors.As(err, &peer) || errors.Is(err, context.Canceled)) {
 			t.Errorf("node 3 died: node %d ends with %v", k, err)
 		}
@@ -367,7 +368,7 @@ func TestOptionsDiffer(t *testing.T) {
 	s := gaussian(1, nodes, 12, 16, 2, fixed(15), 0.01)
 	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
 	groups := together(nodes, nodes)
-	transports, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 )
@@ -69,7 +69,7 @@ type Record struct {
 	// nodes.
 	Objective float64
 	// Traffic of the iterations so far; that of the initialisation is not counted.
-	Traffic consensus.Traffic
+	Traffic wire.Traffic
 	// Compute is the execution time of the iterations so far without communication when
 	// every node has its own processor: the largest over the nodes in each, summed.
 	Compute time.Duration
@@ -118,7 +118,7 @@ type Result struct {
 	Last Record
 	// InitTraffic is what the initialisation sent, and InitCompute its execution time, as
 	// Record.Compute; 0 in a run that was restored from a snapshot of an older version.
-	InitTraffic consensus.Traffic
+	InitTraffic wire.Traffic
 	InitCompute time.Duration
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -36,7 +36,7 @@ type Snapshot struct {
 	Anchors [][]float64 `json:",omitempty"`
 	// Step is eta; SigmaSquared is where it came from, or 0.
 	Step, SigmaSquared   float64
-	Traffic, InitTraffic consensus.Traffic
+	Traffic, InitTraffic wire.Traffic
 	Compute, InitCompute time.Duration
 	// Mixer is what the mixer remembers between two iterations, empty if nothing.
 	Mixer []byte `json:",omitempty"`
@@ -282,6 +282,6 @@ func (s *Solver) fingerprint() string {
 }
 
 // traffic returns what the iterations have sent.
-func (s *Solver) traffic() consensus.Traffic {
+func (s *Solver) traffic() wire.Traffic {
 	return s.net.Traffic().Minus(s.begun).Plus(s.counted)
 }

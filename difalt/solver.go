@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
 )
@@ -40,9 +41,9 @@ type Solver struct {
 	iteration int
 	observed  int // iterations of which the observer knows
 	status    Status
-	joined    consensus.Traffic // of the network before the run
-	begun     consensus.Traffic // and when the iterations began
-	counted   consensus.Traffic // of the run before it was restored
+	joined    wire.Traffic // of the network before the run
+	begun     wire.Traffic // and when the iterations began
+	counted   wire.Traffic // of the run before it was restored
 	compute   time.Duration
 	mixing    time.Duration // of this iteration
 	last      Record
@@ -224,7 +225,7 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Running, err
 	}
-	word, sums, told := s.meeting.Told()
+	word, sums, told := s.meeting.Reduced()
 	s.u, s.z = s.z, s.u
 	s.method.commit(s)
 	s.net.Commit()

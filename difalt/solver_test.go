@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -151,7 +152,7 @@ func TestSampleSplit(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	s, net := small(t)
 	edges, height := int64(net.Graph().Edges()), int64(radius(net.Graph()))
-	for method, want := range map[difalt.Method]consensus.Traffic{
+	for method, want := range map[difalt.Method]wire.Traffic{
 		difalt.DifAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.DecAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.AltGDmin:    {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/qr"
@@ -33,7 +34,7 @@ type Initial struct {
 	Step float64
 	// Traffic is what the initialisation sent, and Compute its execution time; see
 	// Record.Compute.
-	Traffic consensus.Traffic
+	Traffic wire.Traffic
 	Compute time.Duration
 }
 

@@ -121,7 +121,7 @@ func (w *watch) tell(s *Solver) {
 	for i, g := range s.groups {
 		w.riding[i][0], w.riding[i][1] = s.penalized(g), s.moved[i]*s.moved[i]
 	}
-	s.meeting.Tell(w.words, w.riding)
+	s.meeting.Reduce(w.words, w.riding)
 }
 
 // penalized returns the objective that a step lowers: with the ridge, without which it

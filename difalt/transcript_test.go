@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
@@ -21,7 +22,7 @@ import (
 // A tap is a transport that keeps what crosses the links of its node, both ways: what
 // all neighbours of the node know together, and whoever reads the wires.
 type tap struct {
-	consensus.Transport
+	wire.Transport
 	rounds []exchanged
 }
 
@@ -46,8 +47,8 @@ func (t *tap) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error 
 func parseWire(frames [][]byte) (parsed []wireFrame) {
 	for _, p := range frames {
 		p = slices.Clone(p)
-		split := consensus.HeaderLen + int(binary.LittleEndian.Uint32(p[44:]))
-		parsed = append(parsed, wireFrame{p, p[7], p[consensus.HeaderLen:split], p[split:]})
+		split := wire.HeaderLen + int(binary.LittleEndian.Uint32(p[44:]))
+		parsed = append(parsed, wireFrame{p, p[7], p[wire.HeaderLen:split], p[split:]})
 	}
 	return parsed
 }
@@ -90,7 +91,7 @@ func spy(t *testing.T, s *synthetic, victim int, o difalt.Options) *spied {
 	v := &spied{synthetic: s, o: o, victim: victim, w: network(t, "path", nodes, topology.Metropolis, 1).Weights()}
 	v.d, v.r = s.Nodes[0].Features(), o.Rank
 	groups := together(nodes, nodes)
-	pipes, err := pipe.Connect(v.w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	pipes, err := testnet.Connect(v.w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func spy(t *testing.T, s *synthetic, victim int, o difalt.Options) *spied {
 	return v
 }
 
-func (v *spied) run(ctx context.Context, p *difalt.Problem, tr consensus.Transport) error {
+func (v *spied) run(ctx context.Context, p *difalt.Problem, tr wire.Transport) error {
 	net, err := consensus.New(v.w, tr)
 	if err != nil {
 		return err

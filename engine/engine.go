@@ -8,7 +8,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // Options of a transport. The zero value of a number is its default.
@@ -27,8 +27,8 @@ type Options struct {
 	Linger time.Duration
 	// MaxFrame is the length in bytes beyond which a frame is refused; 1 GiB by default.
 	MaxFrame int
-	// Terms are what the neighbours must say too: see consensus.Term.
-	Terms []consensus.Term
+	// Terms are what the neighbours must say too: see wire.Setting.
+	Terms []wire.Setting
 	// Probe only asks the neighbours whether they can be reached and agree on the
 	// cluster. Join returns when all have answered; there is nothing to exchange.
 	Probe bool
@@ -65,9 +65,9 @@ func (o Options) WithDefaults() Options {
 // A Transport carries the frames of one node to its neighbours. All but Join, Exchange and
 // Close may be called at any time.
 type Transport interface {
-	consensus.Transport
+	wire.Transport
 	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
-	// a *consensus.PeerError if a neighbour refuses this node or does not come in time.
+	// a *wire.PeerError if a neighbour refuses this node or does not come in time.
 	Join(ctx context.Context) error
 	// Waiting returns the neighbours for which Join or Exchange has been waiting, and since
 	// when; none if it does not wait.

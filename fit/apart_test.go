@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/pipe"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
@@ -22,13 +23,13 @@ import (
 // with its own end of the network, and returns what f returns.
 func apart[T any](t *testing.T, w *topology.Weights, groups [][]int, f func(net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
-	return apartOver(t, w, groups, func(end consensus.Transport) consensus.Transport { return end }, f)
+	return apartOver(t, w, groups, func(end wire.Transport) wire.Transport { return end }, f)
 }
 
 // apartOver does that with every transport replaced by what over returns for it.
-func apartOver[T any](t *testing.T, w *topology.Weights, groups [][]int, over func(consensus.Transport) consensus.Transport, f func(net *consensus.Network) (T, error)) ([]T, []error) {
+func apartOver[T any](t *testing.T, w *topology.Weights, groups [][]int, over func(wire.Transport) wire.Transport, f func(net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
-	ends, err := pipe.Connect(w.Graph(), groups, pipe.Options{RoundTimeout: 20 * time.Second})
+	ends, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/mixedmodel"
@@ -347,7 +347,7 @@ func (f *fitter) continued(rank int) (*mixedmodel.Prior, []*kernel.Basis) {
 
 // totalTraffic returns the traffic of all processes: what each has sent, and the rounds that
 // all of them had to wait for.
-func (f *fitter) totalTraffic(ctx context.Context, own consensus.Traffic) (all consensus.Traffic, err error) {
+func (f *fitter) totalTraffic(ctx context.Context, own wire.Traffic) (all wire.Traffic, err error) {
 	z := f.zeros(4)
 	z[0] = append(z[0][:0], float64(own.Messages), float64(own.Bytes), float64(own.Silent), float64(own.Lost))
 	sum, err := f.sum(ctx, z)
@@ -355,5 +355,5 @@ func (f *fitter) totalTraffic(ctx context.Context, own consensus.Traffic) (all c
 		return all, err
 	}
 	n := func(i int) int64 { return int64(sum[i]) }
-	return consensus.Traffic{Rounds: own.Rounds, Messages: n(0), Bytes: n(1), Silent: n(2), Lost: n(3)}, nil
+	return wire.Traffic{Rounds: own.Rounds, Messages: n(0), Bytes: n(1), Silent: n(2), Lost: n(3)}, nil
 }

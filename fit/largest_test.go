@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -45,7 +46,7 @@ func TestLargestMessage(t *testing.T) {
 				longest = max(longest, len(f))
 			}
 		}
-		if most := consensus.HeaderLen + 8*(1+LargestMessage(c.features, c.rank)); longest > most {
+		if most := wire.HeaderLen + 8*(1+LargestMessage(c.features, c.rank)); longest > most {
 			t.Errorf("%+v: a frame of %d bytes, at most %d were announced", c, longest, most)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
 
 // A mortal transport ends, and closes its connections, after a number of exchanges.
 type mortal struct {
-	consensus.Transport
+	wire.Transport
 	left *atomic.Int64
 }
 
@@ -28,7 +29,7 @@ func (m mortal) Exchange(ctx context.Context, seq uint64, out, in [][]byte) erro
 }
 
 // leaving fits with one process a node, in a configuration that takes all steps.
-func leaving(t *testing.T, s sites, over func(consensus.Transport) consensus.Transport, change func(node int, c *Config) context.Context) ([]*outcome, []error) {
+func leaving(t *testing.T, s sites, over func(wire.Transport) wire.Transport, change func(node int, c *Config) context.Context) ([]*outcome, []error) {
 	w := weights(t, "path", 4, topology.Metropolis)
 	return apartOver(t, w, groupings(4)[1], over, func(net *consensus.Network) (*outcome, error) {
 		tab, err := s.table(net.Hosted(), siteSchema, nil)
@@ -52,7 +53,7 @@ func TestPeerDies(t *testing.T) {
 	plain := func(int, *Config) context.Context { return t.Context() }
 	var total atomic.Int64
 	total.Store(1 << 40)
-	count := func(end consensus.Transport) consensus.Transport {
+	count := func(end wire.Transport) wire.Transport {
 		if end.Hosted()[0] != 2 {
 			return end
 		}
@@ -65,14 +66,14 @@ func TestPeerDies(t *testing.T) {
 	for at := int64(1); at < exchanges; at += 1 + exchanges/12 {
 		var left atomic.Int64
 		left.Store(at)
-		out, failed := leaving(t, s, func(end consensus.Transport) consensus.Transport {
+		out, failed := leaving(t, s, func(end wire.Transport) wire.Transport {
 			if end.Hosted()[0] != 2 {
 				return end
 			}
 			return mortal{end, &left}
 		}, plain)
 		for g, err := range failed {
-			var peer *consensus.PeerError
+			var peer *wire.PeerError
 			if out[g].m != nil || errors.Is(err, context.Canceled) || g == 2 && !errors.Is(err, errDead) || g != 2 && !errors.As(err, &peer) {
 				t.Errorf("node 2 died after %d of %d exchanges: node %d has the error %v", at, exchanges, g, err)
 			}
@@ -85,7 +86,7 @@ func TestPeerDies(t *testing.T) {
 func TestLeaveTogether(t *testing.T) {
 	s := newSites(5)
 	for _, stage := range []string{"baselines", "rank", "iterations"} {
-		out, failed := leaving(t, s, func(end consensus.Transport) consensus.Transport { return end }, func(node int, c *Config) context.Context {
+		out, failed := leaving(t, s, func(end wire.Transport) wire.Transport { return end }, func(node int, c *Config) context.Context {
 			if node != 1 {
 				return t.Context()
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/model"
@@ -17,7 +18,7 @@ import (
 
 // A tap keeps all that leaves a process.
 type tap struct {
-	consensus.Transport
+	wire.Transport
 	mu     sync.Mutex
 	frames [][]byte
 }
@@ -40,7 +41,7 @@ func tapped(t *testing.T, w *topology.Weights, f func(net *consensus.Network) (*
 		groups[g] = []int{g}
 	}
 	var mu sync.Mutex
-	out, failed := apartOver(t, w, groups, func(end consensus.Transport) consensus.Transport {
+	out, failed := apartOver(t, w, groups, func(end wire.Transport) wire.Transport {
 		mu.Lock()
 		defer mu.Unlock()
 		p := &tap{Transport: end}

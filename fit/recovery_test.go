@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
@@ -16,7 +17,7 @@ import (
 // leaves, in which the process has told its neighbour something.
 func (t *tap) sums(numbers int) (sums [][]float64) {
 	for _, f := range t.frames {
-		if body, channel := f[consensus.HeaderLen:], f[7]; channel >= 64 && channel < 67 && len(body) == 1+8*(numbers+1) {
+		if body, channel := f[wire.HeaderLen:], f[7]; channel >= 64 && channel < 67 && len(body) == 1+8*(numbers+1) {
 			v := make([]float64, numbers)
 			for i := range v {
 				v[i] = math.Float64frombits(binary.LittleEndian.Uint64(body[1+8*i:]))

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 )
 
@@ -89,7 +89,7 @@ type Report struct {
 	// Folds of the cross-validation of the baselines.
 	Folds int
 	// Traffic is all that Fit sent between the nodes.
-	Traffic consensus.Traffic
+	Traffic wire.Traffic
 }
 
 // set is the index of training rows (0) and held-out rows (1).

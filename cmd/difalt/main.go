@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"unicode"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
@@ -102,7 +102,7 @@ func sentence(err error) string {
 // exitCode returns the exit code for an error of a command.
 func exitCode(ctx context.Context, err error) int {
 	var usage *options.UsageError
-	var peer *consensus.PeerError
+	var peer *wire.PeerError
 	var child *childError
 	switch {
 	case errors.As(err, &usage):

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
@@ -35,7 +36,7 @@ type keeper struct {
 
 // open opens the checkpoints of a node. They are of the same options, data, nodes and
 // edges, or refused; keys, addresses, the run and the epoch may change.
-func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, shared []consensus.Term) error {
+func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, shared []wire.Setting) error {
 	w, err := c.Weights()
 	if err != nil {
 		return err
@@ -44,8 +45,8 @@ func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, shared []conse
 	if err != nil {
 		return err
 	}
-	terms := slices.Concat([]consensus.Term{{What: "the node", Value: c.Nodes[node].Name}}, c.Terms(), shared, f.Settings(options.Checkpoint))
-	terms = append(terms, consensus.Term{What: "the SHA-256 of the data", Value: sum})
+	terms := slices.Concat([]wire.Setting{{Name: "the node", Value: c.Nodes[node].Name}}, c.Terms(), shared, f.Settings(options.Checkpoint))
+	terms = append(terms, wire.Setting{Name: "the SHA-256 of the data", Value: sum})
 	// Nodes are never further apart in rounds than in hops, and an iteration has a round or
 	// more. One file more is for the iteration at which all were interrupted, and one for
 	// the node that was killed while it wrote.

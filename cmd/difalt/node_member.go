@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/engine/grpc"
@@ -113,7 +113,7 @@ func (f *memberFlags) start(c *cluster.Cluster, o engine.Options) (*member, erro
 
 // explain puts the failure of another node into words.
 func (m *member) explain(err error) error {
-	var peer *consensus.PeerError
+	var peer *wire.PeerError
 	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(m.cluster.Nodes) {
 		return err
 	}
@@ -123,14 +123,14 @@ func (m *member) explain(err error) error {
 // A peerFailure says which node has failed, by its name.
 type peerFailure struct {
 	name string
-	*consensus.PeerError
+	*wire.PeerError
 }
 
 func (e *peerFailure) Unwrap() error { return e.PeerError }
 
 func (e *peerFailure) Error() string {
 	s := fmt.Sprintf("node %q has failed (%v, round %d)", e.name, e.Kind, e.Round)
-	if e.Kind == consensus.Refused {
+	if e.Kind == wire.Refused {
 		s = fmt.Sprintf("node %q and this one refuse each other", e.name)
 	}
 	if e.Err != nil {

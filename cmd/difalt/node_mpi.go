@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/engine/mpi"
@@ -69,7 +69,7 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 // gRPC compare.
 func (f *nodeFlags) mpiOptions(o engine.Options) engine.Options {
 	o.JoinTimeout, o.RoundTimeout = f.Member.JoinTimeout, f.Member.RoundTimeout
-	own := []consensus.Term{{What: "difalt --version", Value: version()}, {What: "--graph", Value: f.Graph}, {What: "--weights", Value: f.Rule.String()}}
+	own := []wire.Setting{{Name: "difalt --version", Value: version()}, {Name: "--graph", Value: f.Graph}, {Name: "--weights", Value: f.Rule.String()}}
 	o.Terms = append(own, o.Terms...)
 	return o
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/atomicfile"
@@ -102,6 +102,6 @@ func (k *keeper) unsure() *checkpoint.Outcome {
 
 // nobodyCame reports whether joining has failed because a neighbour is not there.
 func nobodyCame(err error) bool {
-	var peer *consensus.PeerError
-	return errors.As(err, &peer) && peer.Kind != consensus.Refused
+	var peer *wire.PeerError
+	return errors.As(err, &peer) && peer.Kind != wire.Refused
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/pipe"
 	"github.com/difalt/difalt/internal/checkpoint"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -125,7 +125,7 @@ func TestFinishFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends, err := pipe.Connect(g, [][]int{{0}, {1}}, pipe.Options{RoundTimeout: 10 * time.Second})
+	ends, err := testnet.Connect(g, [][]int{{0}, {1}}, testnet.Options{RoundTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
@@ -110,7 +111,7 @@ func (r *nodeRun) attempt(ctx context.Context) error {
 
 // longestFrame bounds the memory that a neighbour can make this node set aside.
 func longestFrame(features, rank int) int {
-	return consensus.HeaderLen + 8*(1+fit.LargestMessage(features, rank)) // and how they are coded
+	return wire.HeaderLen + 8*(1+fit.LargestMessage(features, rank)) // and how they are coded
 }
 
 // excuse tells the others that this node cannot take part.

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -194,7 +194,7 @@ func (c *Cluster) Label(i int) string {
 // Terms are what neighbours must agree on about the cluster, beyond run and epoch.
 // Addresses and keys may differ: names resolve differently from place to place, and
 // keys are changed at one node after the other.
-func (c *Cluster) Terms() []consensus.Term {
+func (c *Cluster) Terms() []wire.Setting {
 	var names []string
 	for _, n := range c.Nodes {
 		names = append(names, n.Name)
@@ -204,9 +204,9 @@ func (c *Cluster) Terms() []consensus.Term {
 		edges[k] = [2]int{min(e[0], e[1]), max(e[0], e[1])}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	return []consensus.Term{
-		{What: "the list of nodes", Value: fmt.Sprintf("%q", names)},
-		{What: "the list of edges", Value: fmt.Sprint(edges)},
-		{What: "the rule of the weights", Value: c.Rule},
+	return []wire.Setting{
+		{Name: "the list of nodes", Value: fmt.Sprintf("%q", names)},
+		{Name: "the list of edges", Value: fmt.Sprint(edges)},
+		{Name: "the rule of the weights", Value: c.Rule},
 	}
 }

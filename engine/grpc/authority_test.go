@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine/cluster"
 )
 
@@ -101,7 +101,7 @@ func TestAuthority(t *testing.T) {
 		c := must[*Transport](t)(New(q.c, odd, q.listeners[2], o))
 		err := c.Join(t.Context())
 		// Whether it hears why before the connection is closed is a matter of luck.
-		var peer *consensus.PeerError
+		var peer *wire.PeerError
 		if !errors.As(err, &peer) || peer.Peer != 1 {
 			t.Errorf("%s: %v", x.text, err)
 		}

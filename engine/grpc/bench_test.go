@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // BenchmarkRound is a round of a ring on loopback: over this package, and as a floor over
@@ -67,15 +67,15 @@ func benchmarkTLS(b *testing.B, p *party, size int) {
 	own := p.id(0).Certificate
 	config := &tls.Config{Certificates: []tls.Certificate{own}, InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
 	g := must2(p.c.Weights()).Graph()
-	ends := make(map[consensus.Link]net.Conn)
+	ends := make(map[wire.Link]net.Conn)
 	for _, e := range p.c.Edges {
 		l := must2(net.Listen("tcp", "127.0.0.1:0"))
 		in := make(chan net.Conn)
 		go func() { in <- tls.Server(must2(l.Accept()), config) }()
 		out := tls.Client(must2(net.Dial("tcp", l.Addr().String())), config)
-		ends[consensus.Link{Node: e[0], Peer: e[1]}], ends[consensus.Link{Node: e[1], Peer: e[0]}] = out, <-in
+		ends[wire.Link{Node: e[0], Peer: e[1]}], ends[wire.Link{Node: e[1], Peer: e[0]}] = out, <-in
 		l.Close()
-		shake := ends[consensus.Link{Node: e[1], Peer: e[0]}].(*tls.Conn)
+		shake := ends[wire.Link{Node: e[1], Peer: e[0]}].(*tls.Conn)
 		go shake.Handshake()
 		if err := out.Handshake(); err != nil {
 			b.Fatal(err)
@@ -93,12 +93,12 @@ func benchmarkTLS(b *testing.B, p *party, size int) {
 	}
 }
 
-func exchangeTLS(b *testing.B, ends map[consensus.Link]net.Conn, node int, peers []int, size int) {
+func exchangeTLS(b *testing.B, ends map[wire.Link]net.Conn, node int, peers []int, size int) {
 	send, got := make([]chan []byte, len(peers)), make([]chan []byte, len(peers))
 	var wg sync.WaitGroup
 	for k, peer := range peers {
 		send[k], got[k] = make(chan []byte, 1), make(chan []byte, 1)
-		c := ends[consensus.Link{Node: node, Peer: peer}]
+		c := ends[wire.Link{Node: node, Peer: peer}]
 		wg.Go(func() {
 			for p := range send[k] {
 				if _, err := c.Write(p); err != nil {
@@ -125,7 +125,7 @@ func exchangeTLS(b *testing.B, ends map[consensus.Link]net.Conn, node int, peers
 			}
 		})
 	}
-	frame := make([]byte, 4+consensus.HeaderLen+size)
+	frame := make([]byte, 4+wire.HeaderLen+size)
 	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
 	for range b.N {
 		for k := range peers {

@@ -3,7 +3,7 @@ package grpc
 import (
 	"fmt"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 )
@@ -23,11 +23,11 @@ func init() { encoding.RegisterCodecV2(rawCodec{}) }
 type bytesMessage struct {
 	p    []byte
 	room func(head []byte) []byte
-	head [consensus.HeaderLen]byte
+	head [wire.HeaderLen]byte
 }
 
 // A rawCodec adds nothing to a message. gRPC sends after SendMsg has returned, and no copy
-// is made: see consensus.Transport for whose the memory is.
+// is made: see wire.Transport for whose the memory is.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return codecName }

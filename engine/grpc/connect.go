@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -152,7 +152,7 @@ func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
 		return nil
 	}
 	err = t.talk(t.ctx, e, s, their)
-	t.broken(e, consensus.Closed, err)
+	t.broken(e, wire.Closed, err)
 	return nil
 }
 
@@ -213,10 +213,10 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 		}
 		t.mu.Unlock()
 		if err != nil && t.ctx.Err() == nil {
-			kind := consensus.Closed
+			kind := wire.Closed
 			var r *refusal
 			if errors.As(err, &r) {
-				kind = consensus.Refused
+				kind = wire.Refused
 			}
 			t.broken(e, kind, err)
 		}

@@ -1,4 +1,4 @@
-// Package grpc is a consensus.Transport between processes on machines of different
+// Package grpc is a wire.Transport between processes on machines of different
 // owners: one node a process, one bidirectional gRPC stream an edge, over TLS 1.3.
 //
 // A [Cluster], read from cluster.json, is the list of the nodes, of their addresses and
@@ -7,11 +7,11 @@
 // certificate authority, and no mode without encryption or without keys.
 //
 // Of two neighbours the one with the higher number dials, again and again until it gets
-// through or the time to join is over. Both say [consensus.Term] by term what they are about to
+// through or the time to join is over. Both say [wire.Setting] by term what they are about to
 // do, and refuse each other by the name of what differs. A connection that breaks is
 // made again, and the frames that the other end has not seen are sent again: at most
 // two, since no node is more than a round ahead of its neighbours.
 //
 // A node that leaves says so, and why. Its neighbours pass that on, so that every node
-// ends with a *consensus.PeerError that names the node at which the trouble began.
+// ends with a *wire.PeerError that names the node at which the trouble began.
 package grpc

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 )
 
@@ -29,7 +29,7 @@ type edge struct {
 	lost     time.Duration // how long it was waited for without a connection
 	silent   time.Duration // how long its frame was waited for without a sign of life
 	why      error         // what went wrong last
-	kind     consensus.Kind
+	kind     wire.Kind
 	err      error // for good
 	bye      bool  // the neighbour sends no more
 	acked    bool  // it has all that was sent
@@ -47,16 +47,16 @@ func (e *edge) tell() {
 	}
 }
 
-func (e *edge) failed(seq uint64, kind consensus.Kind, err error) *consensus.PeerError {
-	return &consensus.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
+func (e *edge) failed(seq uint64, kind wire.Kind, err error) *wire.PeerError {
+	return &wire.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
 }
 
 // broken notes why an edge is not connected, and tells the operator if that is news.
-func (t *Transport) broken(e *edge, kind consensus.Kind, err error) {
+func (t *Transport) broken(e *edge, kind wire.Kind, err error) {
 	t.mu.Lock()
 	// A connection that ends early is often a refusal half heard.
 	_, told := e.why.(*refusal)
-	half := told && kind != consensus.Refused
+	half := told && kind != wire.Refused
 	news := !half && (e.why == nil || e.why.Error() != err.Error())
 	if !half {
 		e.why, e.kind = err, kind
@@ -70,7 +70,7 @@ func (t *Transport) broken(e *edge, kind consensus.Kind, err error) {
 }
 
 // fail ends an edge for good.
-func (t *Transport) fail(e *edge, kind consensus.Kind, err error) {
+func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 	t.mu.Lock()
 	if e.err == nil {
 		e.err = e.failed(e.next, kind, err)
@@ -86,7 +86,7 @@ func (t *Transport) refuse(e *edge, err error) {
 	met := e.met
 	t.mu.Unlock()
 	if !met {
-		t.fail(e, consensus.Refused, err)
+		t.fail(e, wire.Refused, err)
 	}
 }
 
@@ -131,17 +131,17 @@ func (t *Transport) ahead() uint64 {
 // deliver takes a frame that has come whole. The network looks at its checksum, so here
 // only that of one which is left out counts: its number may be what is damaged.
 func (t *Transport) deliver(e *edge, p []byte) error {
-	seq := consensus.FrameSeq(p)
+	seq := wire.FrameSeq(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case seq < e.next: // sent again, but not lost
-		if err := consensus.CheckFrame(p); err != nil {
-			return &violation{consensus.Corrupt, err}
+		if err := wire.CheckFrame(p); err != nil {
+			return &violation{wire.Corrupt, err}
 		}
 		return nil
 	case seq > e.next || seq > t.ahead():
-		return &violation{consensus.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
+		return &violation{wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
 	}
 	e.stats.Received += int64(len(p))
 	e.got[seq%2] = p
@@ -155,7 +155,7 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 
 // A violation is what an honest peer does not do: trying again does not help.
 type violation struct {
-	kind consensus.Kind
+	kind wire.Kind
 	err  error
 }
 
@@ -188,7 +188,7 @@ func (t *Transport) take(e *edge, n *note) {
 // farewellOf returns the error of an exchange with a neighbour that has left.
 func (t *Transport) farewellOf(e *edge, r *reason) error {
 	if r == nil {
-		return e.failed(e.next, consensus.Closed, errors.New("it has ended"))
+		return e.failed(e.next, wire.Closed, errors.New("it has ended"))
 	}
 	text := errors.New(r.Text)
 	if r.Gone {
@@ -197,7 +197,7 @@ func (t *Transport) farewellOf(e *edge, r *reason) error {
 	err := e.failed(e.next, r.Kind, text)
 	switch {
 	case r.Node == t.node:
-		err.Kind, err.Err = consensus.Closed, fmt.Errorf("it has left because of this node: %w", text)
+		err.Kind, err.Err = wire.Closed, fmt.Errorf("it has left because of this node: %w", text)
 	case r.Node != e.peer && r.Node >= 0 && r.Node < len(t.cluster.Nodes):
 		err.Peer = r.Node
 		err.Err = fmt.Errorf("%w (so says %s)", text, t.cluster.Label(e.peer))

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine/cluster"
 )
 
@@ -121,7 +121,7 @@ func TestGone(t *testing.T) {
 		list[victim].kill()
 		began := time.Now()
 		err := list[1-victim].Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1))
-		peerError(t, "gone", err, victim, consensus.Closed, "out of reach for 500ms")
+		peerError(t, "gone", err, victim, wire.Closed, "out of reach for 500ms")
 		if d := time.Since(began); d < 400*time.Millisecond || d > 5*time.Second {
 			t.Errorf("noticed after %v", d)
 		}
@@ -129,7 +129,7 @@ func TestGone(t *testing.T) {
 		o.JoinTimeout = 700 * time.Millisecond
 		again := must[*Transport](t)(New(p.c, p.id(victim), l, o))
 		err = again.Join(t.Context())
-		var peer *consensus.PeerError
+		var peer *wire.PeerError
 		if !errors.As(err, &peer) || peer.Peer != 1-victim {
 			t.Errorf("the new process: %v", err)
 		}
@@ -224,15 +224,15 @@ func TestImpostors(t *testing.T) {
 		change func(c *cluster.Cluster)
 		key    ed25519.PrivateKey
 		peer   int
-		kind   consensus.Kind
+		kind   wire.Kind
 		text   string // what it hears
 		report string // what is said of it
 	}{
-		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pins = []cluster.Pin{pin} }, stranger, 1, consensus.Refused, "refuses the key", string(pin) + ", which is that of no node"},
-		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, consensus.Refused, "not on an edge", `node 2 ("c") at 127.0.0.1`},
-		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, consensus.Closed, "another process", `node 2 ("c"): another process`},
-		{"epoch", func(c *cluster.Cluster) { c.Epoch = 9 }, p.keys[2], 1, consensus.Refused, "the epoch is", "the epoch is 9"},
-		{"wrong server", func(c *cluster.Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, consensus.Refused, `it has the key of node 0 ("a")`, ""},
+		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pins = []cluster.Pin{pin} }, stranger, 1, wire.Refused, "refuses the key", string(pin) + ", which is that of no node"},
+		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, wire.Refused, "not on an edge", `node 2 ("c") at 127.0.0.1`},
+		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, wire.Closed, "another process", `node 2 ("c"): another process`},
+		{"epoch", func(c *cluster.Cluster) { c.Epoch = 9 }, p.keys[2], 1, wire.Refused, "the epoch is", "the epoch is 9"},
+		{"wrong server", func(c *cluster.Cluster) { c.Nodes[1].Address = c.Nodes[0].Address }, p.keys[2], 1, wire.Refused, `it has the key of node 0 ("a")`, ""},
 	} {
 		c := p.changed(x.change)
 		if x.what == "wrong server" {
@@ -258,7 +258,7 @@ func TestImpostors(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	for what, x := range map[string]struct {
 		change func(c *cluster.Cluster)
-		terms  []consensus.Term
+		terms  []wire.Setting
 		text   string
 	}{
 		"run":     {func(c *cluster.Cluster) { c.Run = "ffffffffffffffff" }, nil, "the run is "},
@@ -266,12 +266,12 @@ func TestRefuse(t *testing.T) {
 		"graph":   {func(c *cluster.Cluster) { c.Edges = append(c.Edges, [2]int{0, 2}) }, nil, "the list of edges is "},
 		"weights": {func(c *cluster.Cluster) { c.Rule = "lazy-metropolis" }, nil, "the rule of the weights is "},
 		"names":   {func(c *cluster.Cluster) { c.Nodes[2].Name = "z" }, nil, "the list of nodes is "},
-		"rank":    {func(*cluster.Cluster) {}, []consensus.Term{{What: "--rank", Value: "3"}}, "--rank is "},
-		"terms":   {func(*cluster.Cluster) {}, []consensus.Term{{What: "--rank", Value: "2"}, {What: "--method", Value: "dif"}}, " is "},
+		"rank":    {func(*cluster.Cluster) {}, []wire.Setting{{Name: "--rank", Value: "3"}}, "--rank is "},
+		"terms":   {func(*cluster.Cluster) {}, []wire.Setting{{Name: "--rank", Value: "2"}, {Name: "--method", Value: "dif"}}, " is "},
 	} {
 		p := newParty(t, "path", 3)
 		o := quick()
-		o.Terms, o.Linger = []consensus.Term{{What: "--rank", Value: "2"}}, 50*time.Millisecond
+		o.Terms, o.Linger = []wire.Setting{{Name: "--rank", Value: "2"}}, 50*time.Millisecond
 		a := p.transport(t, 0, o)
 		p.c = p.changed(x.change)
 		if x.terms != nil {
@@ -283,8 +283,8 @@ func TestRefuse(t *testing.T) {
 			tr.Leave(err)
 			return err
 		})
-		peerError(t, what+" here", errs[0], 1, consensus.Refused, x.text)
-		peerError(t, what+" there", errs[1], 0, consensus.Refused, x.text)
+		peerError(t, what+" here", errs[0], 1, wire.Refused, x.text)
+		peerError(t, what+" there", errs[1], 0, wire.Refused, x.text)
 	}
 }
 
@@ -307,7 +307,7 @@ func TestNobodyThere(t *testing.T) {
 		o.JoinTimeout, o.Linger = 300*time.Millisecond, 50*time.Millisecond
 		tr := p.transport(t, node, o)
 		err := tr.Join(t.Context())
-		var peer *consensus.PeerError
+		var peer *wire.PeerError
 		if !errors.As(err, &peer) || peer.Peer != 1-node || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), fmt.Sprint(o.JoinTimeout)) {
 			t.Errorf("node %d: %v, want %q", node, err, text)
 		}

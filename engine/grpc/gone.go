@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 )
 
@@ -53,7 +53,7 @@ func (t *Transport) admit(e *edge, their *hello) error {
 	case nil:
 		t.settle(e)
 	case errAgain:
-		t.fail(e, consensus.Closed, err)
+		t.fail(e, wire.Closed, err)
 	case errBusy:
 		t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.Label(e.peer), err))
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 )
 
@@ -113,7 +113,7 @@ func TestFailedBefore(t *testing.T) {
 		})
 		for i, err := range errs {
 			if i != victim {
-				peerError(t, "failed before", err, victim, consensus.Closed, "mine.csv")
+				peerError(t, "failed before", err, victim, wire.Closed, "mine.csv")
 			}
 			if errors.Is(err, engine.ErrGone) {
 				t.Errorf("node %d thinks that it may come back: %v", i, err)
@@ -156,6 +156,6 @@ func TestWaitsToJoin(t *testing.T) {
 		return err
 	})
 	for i, err := range errs {
-		peerError(t, p.c.Label(i), err, 2, consensus.Timeout, "not there after 1.5s")
+		peerError(t, p.c.Label(i), err, 2, wire.Timeout, "not there after 1.5s")
 	}
 }

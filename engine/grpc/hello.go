@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine/cluster"
 )
 
@@ -30,8 +30,8 @@ type hello struct {
 	Begun bool   `json:"begun,omitempty"`
 	Probe bool   `json:"probe,omitempty"`
 	// Failed is why a node that only asks cannot take part.
-	Failed *reason          `json:"failed,omitempty"`
-	Terms  []consensus.Term `json:"terms"`
+	Failed *reason        `json:"failed,omitempty"`
+	Terms  []wire.Setting `json:"terms"`
 }
 
 // A note is what is said between frames.
@@ -45,12 +45,12 @@ type note struct {
 	Reason *reason `json:"reason,omitempty"`
 }
 
-// A reason is a consensus.PeerError on its way through the network.
+// A reason is a wire.PeerError on its way through the network.
 type reason struct {
-	Node int            `json:"node"`
-	Kind consensus.Kind `json:"kind"`
-	Text string         `json:"text"`
-	Gone bool           `json:"gone,omitempty"` // see engine.ErrGone
+	Node int       `json:"node"`
+	Kind wire.Kind `json:"kind"`
+	Text string    `json:"text"`
+	Gone bool      `json:"gone,omitempty"` // see engine.ErrGone
 }
 
 // parseHello returns what p says.
@@ -126,19 +126,19 @@ func disagree(c *cluster.Cluster, own, their *hello) error {
 	}
 	theirs := make(map[string]string)
 	for _, t := range their.Terms {
-		theirs[t.What] = t.Value
+		theirs[t.Name] = t.Value
 	}
 	fixed := len(c.Terms())
 	for k, t := range own.Terms {
 		if k >= fixed && (own.Probe || their.Probe) {
 			break // who only asks has not been told how to train
 		}
-		value, known := theirs[t.What]
+		value, known := theirs[t.Name]
 		if !known {
-			return differ(t.What, "unknown", t.Value)
+			return differ(t.Name, "unknown", t.Value)
 		}
 		if value != t.Value {
-			return differ(t.What, value, t.Value)
+			return differ(t.Name, value, t.Value)
 		}
 	}
 	if len(their.Terms) != len(own.Terms) && !own.Probe && !their.Probe {

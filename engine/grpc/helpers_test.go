@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/kernel"
@@ -119,9 +120,9 @@ func each(list []*Transport, f func(tr *Transport) error) []error {
 }
 
 // peerError checks that err is a PeerError about a node, of a kind, with a text.
-func peerError(t *testing.T, what string, err error, node int, kind consensus.Kind, text string) {
+func peerError(t *testing.T, what string, err error, node int, kind wire.Kind, text string) {
 	t.Helper()
-	var e *consensus.PeerError
+	var e *wire.PeerError
 	if !errors.As(err, &e) || e.Peer != node || e.Kind != kind || !strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v, want one about node %d, %v, with %q", what, err, node, kind, text)
 	}
@@ -129,7 +130,7 @@ func peerError(t *testing.T, what string, err error, node int, kind consensus.Ki
 
 // work agrees and adds over a transport, nil for all nodes in one process, with a basis
 // of so many rows. It returns the bits of what comes of it, by node.
-func work(ctx context.Context, c *cluster.Cluster, tr consensus.Transport, rows int) (map[int]string, error) {
+func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) (map[int]string, error) {
 	w, err := c.Weights()
 	if err != nil {
 		return nil, err

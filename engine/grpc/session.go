@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -90,7 +90,7 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 	if their.Next != e.handed && !e.has(their.Next) {
 		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.handed)
 		t.mu.Unlock()
-		t.fail(e, consensus.Protocol, err)
+		t.fail(e, wire.Protocol, err)
 		return err
 	}
 	again := e.met
@@ -203,10 +203,10 @@ func (t *Transport) receive(e *edge, s stream) error {
 	var frame bytesMessage
 	var words []byte // memory of notes
 	m := bytesMessage{room: func(head []byte) []byte {
-		if len(head) < consensus.HeaderLen || head[0] == '{' {
+		if len(head) < wire.HeaderLen || head[0] == '{' {
 			return words[:0]
 		}
-		return t.room(e, consensus.FrameSeq(head))
+		return t.room(e, wire.FrameSeq(head))
 	}}
 	for {
 		if err := s.RecvMsg(&m); err != nil {
@@ -216,17 +216,17 @@ func (t *Transport) receive(e *edge, s stream) error {
 			words = m.p
 			n, err := parseNote(m.p)
 			if err != nil {
-				return &violation{consensus.Protocol, err}
+				return &violation{wire.Protocol, err}
 			}
 			t.take(e, n)
 			continue
 		}
-		due, err := consensus.FrameLen(m.p)
+		due, err := wire.FrameLen(m.p)
 		if err == nil && due > t.o.MaxFrame {
 			err = fmt.Errorf("a frame of %d bytes, more than %d", due, t.o.MaxFrame)
 		}
 		if err != nil {
-			return &violation{consensus.Corrupt, err}
+			return &violation{wire.Corrupt, err}
 		}
 		frame.p = m.p
 		for len(frame.p) < due {
@@ -240,7 +240,7 @@ func (t *Transport) receive(e *edge, s stream) error {
 			}
 		}
 		if len(frame.p) > due {
-			return &violation{consensus.Corrupt, fmt.Errorf("a frame has %d bytes, want %d", len(frame.p), due)}
+			return &violation{wire.Corrupt, fmt.Errorf("a frame has %d bytes, want %d", len(frame.p), due)}
 		}
 		if err := t.deliver(e, frame.p); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
@@ -25,7 +25,7 @@ type Transport struct {
 	hosted   []int
 	o        engine.Options
 	instance string
-	terms    []consensus.Term
+	terms    []wire.Setting
 
 	server *rpc.Server
 	health *health.Server
@@ -37,7 +37,7 @@ type Transport struct {
 	timer  *time.Timer   // of Join and Exchange
 
 	mu      sync.Mutex
-	edges   []*edge // in the order of consensus.Links
+	edges   []*edge // in the order of wire.Links
 	seq     uint64  // of the exchange under way, or the last one
 	begun   bool    // Exchange has been called with seq
 	closing bool
@@ -66,7 +66,7 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 		t.reason = reasonOf(o.Failed, node)
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	for _, link := range consensus.Links(w.Graph(), t.hosted) {
+	for _, link := range wire.Links(w.Graph(), t.hosted) {
 		e := &edge{peer: link.Peer, news: make(chan struct{}, 1)}
 		if e.peer < node {
 			e.address = c.Nodes[e.peer].Address
@@ -85,13 +85,13 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 // Hosted returns the node of this process.
 func (t *Transport) Hosted() []int { return t.hosted }
 
-// Run implements consensus.Identified.
+// Run implements wire.Identified.
 func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.RunID(), t.cluster.Epoch }
 
 // Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
-// a *consensus.PeerError if a neighbour refuses this node or does not come in time.
+// a *wire.PeerError if a neighbour refuses this node or does not come in time.
 func (t *Transport) Join(ctx context.Context) error {
-	return t.await(ctx, t.joined, func(e *edge, waited time.Duration) *consensus.PeerError {
+	return t.await(ctx, t.joined, func(e *edge, waited time.Duration) *wire.PeerError {
 		if waited < t.o.JoinTimeout {
 			return nil
 		}
@@ -102,8 +102,8 @@ func (t *Transport) Join(ctx context.Context) error {
 // joined reports whether Join need not wait for a neighbour.
 func (t *Transport) joined(e *edge) bool { return e.session != nil || t.o.Probe && e.met }
 
-// Exchange implements consensus.Transport. It returns ctx.Err() if ctx ends, and a
-// *consensus.PeerError if a neighbour sends nothing in the time of a round, is out of
+// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
+// *wire.PeerError if a neighbour sends nothing in the time of a round, is out of
 // reach for too long, has left, or sends what is no frame. If it has left because
 // another node failed, the error is about that node.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
@@ -121,12 +121,12 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		}
 	}
 	t.mu.Unlock()
-	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, _ time.Duration) *consensus.PeerError {
+	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, _ time.Duration) *wire.PeerError {
 		switch {
 		case e.lost >= t.o.RejoinTimeout:
-			return e.failed(seq, consensus.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
+			return e.failed(seq, wire.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
 		case e.silent >= t.o.RoundTimeout:
-			return e.failed(seq, consensus.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
+			return e.failed(seq, wire.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
 		}
 		return nil
 	})
@@ -148,7 +148,7 @@ const tick = 50 * time.Millisecond
 
 // await waits until done holds for all edges. Time in which this process itself did not
 // run, since it was stopped, does not count against anybody.
-func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *consensus.PeerError) error {
+func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError) error {
 	var waited, passed time.Duration
 	last := time.Now()
 	for {
@@ -173,7 +173,7 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 }
 
 // look looks at all edges once; passed is the time since it did so before.
-func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) *consensus.PeerError, waited, passed time.Duration) (ready bool, err error) {
+func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError, waited, passed time.Duration) (ready bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil || t.closing {
@@ -222,7 +222,7 @@ func (t *Transport) Close() error {
 
 // Leave tells the neighbours that this node has done its part, or that it has failed
 // and why, waits until they have said that they have everything, though not for ever,
-// and closes the connections. If why is a *consensus.PeerError the neighbours take the
+// and closes the connections. If why is a *wire.PeerError the neighbours take the
 // node that it names as the one that has failed, otherwise this one. It may be called
 // while Exchange waits; what counts is the first call.
 func (t *Transport) Leave(why error) {
@@ -252,8 +252,8 @@ func (t *Transport) Leave(why error) {
 
 // reasonOf returns what the neighbours are told about an error at a node.
 func reasonOf(err error, node int) *reason {
-	r := &reason{Node: node, Kind: consensus.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, engine.ErrGone)}
-	var peer *consensus.PeerError
+	r := &reason{Node: node, Kind: wire.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, engine.ErrGone)}
+	var peer *wire.PeerError
 	if errors.As(err, &peer) {
 		r.Node, r.Kind, r.Text = peer.Peer, peer.Kind, ""
 		if peer.Err != nil {

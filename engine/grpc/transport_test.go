@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
@@ -106,16 +107,16 @@ func TestViolations(t *testing.T) {
 	for _, x := range []struct {
 		what string
 		p    []byte
-		kind consensus.Kind
+		kind wire.Kind
 		text string
 	}{
-		{"no frame", []byte(strings.Repeat("GET /", 30)), consensus.Corrupt, "begins with"},
-		{"a header cut off", good[:30], consensus.Corrupt, "cut off"},
-		{"too long", huge, consensus.Corrupt, "more than"},
-		{"no note", []byte(`{"ack":3}`), consensus.Protocol, "not a note"},
-		{"an unknown note", []byte(`{}`), consensus.Protocol, "unknown kind"},
-		{"a frame of the future", frame(t, 2, 80), consensus.Protocol, "frame 2 came where 0 was due"},
-		{"a frame with a byte too many", append(append([]byte(nil), good...), 1), consensus.Corrupt, "bytes, want"},
+		{"no frame", []byte(strings.Repeat("GET /", 30)), wire.Corrupt, "begins with"},
+		{"a header cut off", good[:30], wire.Corrupt, "cut off"},
+		{"too long", huge, wire.Corrupt, "more than"},
+		{"no note", []byte(`{"ack":3}`), wire.Protocol, "not a note"},
+		{"an unknown note", []byte(`{}`), wire.Protocol, "unknown kind"},
+		{"a frame of the future", frame(t, 2, 80), wire.Protocol, "frame 2 came where 0 was due"},
+		{"a frame with a byte too many", append(append([]byte(nil), good...), 1), wire.Corrupt, "bytes, want"},
 	} {
 		o := quick()
 		o.MaxFrame = 1 << 20
@@ -140,7 +141,7 @@ func TestDamagedNumber(t *testing.T) {
 	damaged := frame(t, 1, 80)
 	damaged[24] ^= 1
 	go b.Exchange(t.Context(), 1, [][]byte{damaged}, make([][]byte, 1))
-	peerError(t, "another number", a.Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1)), 1, consensus.Corrupt, "another checksum")
+	peerError(t, "another number", a.Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1)), 1, wire.Corrupt, "another checksum")
 }
 
 // TestSilence: a neighbour that sends nothing has failed after the time of a round, and
@@ -152,7 +153,7 @@ func TestSilence(t *testing.T) {
 	a, b := pair(t, o)
 	in := make([][]byte, 1)
 	began := time.Now()
-	peerError(t, "silence", a.Exchange(t.Context(), 0, [][]byte{good}, in), 1, consensus.Timeout, "sent nothing for 300ms")
+	peerError(t, "silence", a.Exchange(t.Context(), 0, [][]byte{good}, in), 1, wire.Timeout, "sent nothing for 300ms")
 	if d := time.Since(began); d < 250*time.Millisecond || d > 5*time.Second {
 		t.Errorf("after %v", d)
 	}
@@ -208,12 +209,12 @@ func TestLeave(t *testing.T) {
 	for name, x := range map[string]struct {
 		why  error
 		peer int
-		kind consensus.Kind
+		kind wire.Kind
 		text string
 	}{
-		"trouble of its own": {errors.New("disk full"), 0, consensus.Closed, "disk full"},
-		"another node":       {&consensus.PeerError{Peer: 4, Kind: consensus.Timeout, Err: errors.New("is asleep")}, 4, consensus.Timeout, "is asleep"},
-		"it has ended":       {nil, 0, consensus.Closed, "it has ended"},
+		"trouble of its own": {errors.New("disk full"), 0, wire.Closed, "disk full"},
+		"another node":       {&wire.PeerError{Peer: 4, Kind: wire.Timeout, Err: errors.New("is asleep")}, 4, wire.Timeout, "is asleep"},
+		"it has ended":       {nil, 0, wire.Closed, "it has ended"},
 	} {
 		p := newParty(t, "path", 4)
 		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: "e", Address: "127.0.0.1:1", Pins: []cluster.Pin{cluster.PinOf(must2key())}})

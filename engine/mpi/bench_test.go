@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // BenchmarkRound is a round of a ring on this machine: over this package, and in turns
@@ -81,7 +81,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		p := frame(size - consensus.HeaderLen)
+		p := frame(size - wire.HeaderLen)
 		out, in := [][]byte{p, p}, make([][]byte, 2)
 		seq := uint64(0)
 		for range 20 {

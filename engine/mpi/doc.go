@@ -1,4 +1,4 @@
-// Package mpi is a consensus.Transport between the processes of one MPI job, for one
+// Package mpi is a wire.Transport between the processes of one MPI job, for one
 // site whose network is trusted: nothing is encrypted, and who is in the job may speak.
 // It is part of builds with -tags mpi only, which need cgo and the compiler of an MPI
 // library of version 3 or later:

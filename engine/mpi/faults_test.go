@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 )
 
@@ -65,7 +65,7 @@ func init() {
 				if err == nil {
 					continue
 				}
-				var peer *consensus.PeerError
+				var peer *wire.PeerError
 				if again := tr.Exchange(context.Background(), seq, out, in); !errors.As(again, &peer) || again.Error() != err.Error() {
 					return fmt.Errorf("again: %v, first %v", again, err)
 				}
@@ -98,7 +98,7 @@ func init() {
 }
 
 // A flipping transport damages what it sends in round 3.
-type flipping struct{ consensus.Transport }
+type flipping struct{ wire.Transport }
 
 func (x flipping) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
 	if seq == 3 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/topology"
 )
@@ -125,8 +126,8 @@ func frame(code int, numbers ...uint64) []byte {
 	for _, x := range numbers {
 		rng = rand.New(rand.NewPCG(rng.Uint64(), x))
 	}
-	for k := range got[consensus.HeaderLen:] {
-		got[consensus.HeaderLen+k] = byte(rng.Uint32())
+	for k := range got[wire.HeaderLen:] {
+		got[wire.HeaderLen+k] = byte(rng.Uint32())
 	}
 	return got
 }

@@ -18,7 +18,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/topology"
 )
@@ -55,7 +55,7 @@ func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
 }
 
 // Join connects the processes once all have called it and said the same terms. Otherwise all
-// return an error: Options.Failed where there is one, and a *consensus.PeerError that names
+// return an error: Options.Failed where there is one, and a *wire.PeerError that names
 // the process elsewhere. It returns ctx.Err() if ctx ends.
 func (t *Transport) Join(ctx context.Context) error {
 	if err := t.agree(ctx); err != nil {
@@ -107,8 +107,8 @@ func (t *Transport) Refuse(ctx context.Context, why error) {
 // Hosted returns the node of this process.
 func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 
-// Exchange implements consensus.Transport. It returns ctx.Err() if ctx ends, and a
-// *consensus.PeerError if a neighbour sends nothing in the time of a round, if MPI
+// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
+// *wire.PeerError if a neighbour sends nothing in the time of a round, if MPI
 // reports a failure, or if what comes is no frame. What out holds must stay as it is
 // until an exchange has succeeded.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
@@ -129,12 +129,12 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	}
 	for k, l := range t.links {
 		in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
-		n, err := consensus.FrameLen(in[k])
+		n, err := wire.FrameLen(in[k])
 		if err == nil && n != len(in[k]) {
 			err = fmt.Errorf("a frame of %d bytes, want %d", len(in[k]), n)
 		}
 		if err != nil {
-			t.err = t.failed(k, consensus.Corrupt, err)
+			t.err = t.failed(k, wire.Corrupt, err)
 			return t.err
 		}
 	}
@@ -147,8 +147,8 @@ func (t *Transport) begin(seq uint64, out [][]byte) error {
 		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
 	}
 	for k, p := range out {
-		if len(p) < consensus.HeaderLen || len(p) > t.o.MaxFrame {
-			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be %d to %d", len(p), t.links[k].peer, consensus.HeaderLen, t.o.MaxFrame)
+		if len(p) < wire.HeaderLen || len(p) > t.o.MaxFrame {
+			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be %d to %d", len(p), t.links[k].peer, wire.HeaderLen, t.o.MaxFrame)
 		}
 	}
 	t.begun, t.seq, t.open, t.world.pending = true, seq, true, true
@@ -173,9 +173,9 @@ func (t *Transport) turn() (done bool, err error) {
 	}
 	k := int(t.c.open % t.c.n)
 	if n := int(t.links[k].length); n > t.o.MaxFrame {
-		return false, t.failed(k, consensus.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
+		return false, t.failed(k, wire.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
 	}
-	return false, t.failed(k, consensus.Closed, check(code))
+	return false, t.failed(k, wire.Closed, check(code))
 }
 
 // await waits until the exchange is complete.
@@ -185,7 +185,7 @@ func (t *Transport) await(ctx context.Context) error {
 	case err == nil:
 		return nil // see finish
 	case errors.Is(err, errLate):
-		err = t.failed(int(t.c.open%t.c.n), consensus.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+		err = t.failed(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 	case ctx.Err() == nil:
 		t.err = err
 	}
@@ -206,8 +206,8 @@ func (t *Transport) finish(out [][]byte) {
 	}
 }
 
-func (t *Transport) failed(k int, kind consensus.Kind, err error) error {
-	return &consensus.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
+func (t *Transport) failed(k int, kind wire.Kind, err error) error {
+	return &wire.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
 }
 
 // missing returns the neighbours from which nothing has come yet.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -55,7 +56,7 @@ func init() {
 }
 
 // work agrees and adds in several ways, and returns the bits of what comes of it by node.
-func work(g *topology.Graph, tr consensus.Transport) (map[int]string, error) {
+func work(g *topology.Graph, tr wire.Transport) (map[int]string, error) {
 	w, err := topology.NewWeights(g, topology.Metropolis)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func init() {
 	joins := func(change func(w *World, o *engine.Options)) func(w *World) error {
 		return func(w *World) error {
 			o := quick()
-			o.Terms = []consensus.Term{{What: "--rank", Value: "2"}}
+			o.Terms = []wire.Setting{{Name: "--rank", Value: "2"}}
 			change(w, &o)
 			_, err := connect(w, ring(w), o)
 			if err == nil {
@@ -216,7 +217,7 @@ func init() {
 	})
 	parts["more terms"] = joins(func(w *World, o *engine.Options) {
 		if w.Rank() == 1 {
-			o.Terms = append(o.Terms, consensus.Term{What: "--ridge", Value: "1"})
+			o.Terms = append(o.Terms, wire.Setting{Name: "--ridge", Value: "1"})
 		}
 	})
 	parts["trouble"] = joins(func(w *World, o *engine.Options) {
@@ -273,8 +274,8 @@ func init() {
 			if err == nil {
 				break
 			}
-			var peer *consensus.PeerError
-			if late++; !errors.As(err, &peer) || peer.Kind != consensus.Timeout || peer.Peer != 0 && w.Rank() == 1 {
+			var peer *wire.PeerError
+			if late++; !errors.As(err, &peer) || peer.Kind != wire.Timeout || peer.Peer != 0 && w.Rank() == 1 {
 				return err
 			}
 		}

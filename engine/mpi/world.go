@@ -18,7 +18,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // A World is the processes that a launcher has started together. It serves one
@@ -123,9 +123,9 @@ func (w *World) yield(now time.Time) {
 
 // A hello is what every process says to all.
 type hello struct {
-	Version int              `json:"version"`
-	Trouble string           `json:"trouble,omitempty"`
-	Terms   []consensus.Term `json:"terms"`
+	Version int            `json:"version"`
+	Trouble string         `json:"trouble,omitempty"`
+	Terms   []wire.Setting `json:"terms"`
 }
 
 const protocolVersion = 1
@@ -137,11 +137,11 @@ func (w *World) agree(ctx context.Context, own hello, patience time.Duration) er
 		return err
 	}
 	differs := func(rank int, what string, there, here any) error {
-		return &consensus.PeerError{Peer: rank, Kind: consensus.Refused, Err: fmt.Errorf("%s is %v at node %d, but %v here", what, there, rank, here)}
+		return &wire.PeerError{Peer: rank, Kind: wire.Refused, Err: fmt.Errorf("%s is %v at node %d, but %v here", what, there, rank, here)}
 	}
 	for rank, h := range all {
 		if h.Trouble != "" && rank != w.rank {
-			return &consensus.PeerError{Peer: rank, Kind: consensus.Closed, Err: errors.New(h.Trouble)}
+			return &wire.PeerError{Peer: rank, Kind: wire.Closed, Err: errors.New(h.Trouble)}
 		}
 	}
 	for rank, h := range all {
@@ -149,12 +149,12 @@ func (w *World) agree(ctx context.Context, own hello, patience time.Duration) er
 			return differs(rank, "the version of the protocol", h.Version, own.Version)
 		}
 		for _, t := range own.Terms {
-			k := slices.IndexFunc(h.Terms, func(u consensus.Term) bool { return u.What == t.What })
+			k := slices.IndexFunc(h.Terms, func(u wire.Setting) bool { return u.Name == t.Name })
 			if k < 0 {
-				return differs(rank, t.What, "unknown", t.Value)
+				return differs(rank, t.Name, "unknown", t.Value)
 			}
 			if h.Terms[k].Value != t.Value {
-				return differs(rank, t.What, h.Terms[k].Value, t.Value)
+				return differs(rank, t.Name, h.Terms[k].Value, t.Value)
 			}
 		}
 		if len(h.Terms) != len(own.Terms) {
@@ -200,7 +200,7 @@ func (w *World) gather(ctx context.Context, own hello, patience time.Duration) (
 	all := make([]hello, w.size)
 	for k := range all {
 		if err := json.Unmarshal(texts[at[k]:][:counts[k]], &all[k]); err != nil {
-			return nil, &consensus.PeerError{Peer: k, Kind: consensus.Protocol, Err: fmt.Errorf("not a greeting: %w", err)}
+			return nil, &wire.PeerError{Peer: k, Kind: wire.Protocol, Err: fmt.Errorf("not a greeting: %w", err)}
 		}
 	}
 	return all, nil

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/fxamacker/cbor/v2"
@@ -22,7 +22,7 @@ import (
 // A State is what a file holds.
 type State struct {
 	// Terms must be the same when a run is taken up again.
-	Terms    []consensus.Term
+	Terms    []wire.Setting
 	Snapshot *difalt.Snapshot
 }
 
@@ -88,14 +88,14 @@ func Decode(p []byte) (*State, error) {
 type Folder struct {
 	path, name string
 	keep       int
-	terms      []consensus.Term
+	terms      []wire.Setting
 }
 
 // Open returns the checkpoints of that name in the folder path, which is made if need be,
 // with the iterations of those that can be used. Every file that cannot, because it is
 // damaged, is told to report. It is an error, which names what differs, if there is one of
 // other terms. Of what is written later keep files are kept.
-func Open(path, name string, terms []consensus.Term, keep int, report func(text string)) (*Folder, []int, error) {
+func Open(path, name string, terms []wire.Setting, keep int, report func(text string)) (*Folder, []int, error) {
 	f := &Folder{path: path, name: name, keep: keep, terms: terms}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, err
@@ -182,7 +182,7 @@ func (f *Folder) load(iteration int) (*State, error) {
 }
 
 // same returns an error that names what is not as it was when a file was written.
-func (f *Folder) same(path string, were []consensus.Term) error {
+func (f *Folder) same(path string, were []wire.Setting) error {
 	if text := f.differ(were); text != "" {
 		return &otherError{fmt.Sprintf("%s: %s; to begin anew, give another folder", path, text)}
 	}
@@ -190,17 +190,17 @@ func (f *Folder) same(path string, were []consensus.Term) error {
 }
 
 // differ returns the first thing that is not as it was.
-func (f *Folder) differ(were []consensus.Term) string {
+func (f *Folder) differ(were []wire.Setting) string {
 	value := make(map[string]string)
 	for _, t := range were {
-		value[t.What] = t.Value
+		value[t.Name] = t.Value
 	}
 	for _, t := range f.terms {
-		switch was, known := value[t.What]; {
+		switch was, known := value[t.Name]; {
 		case !known:
-			return fmt.Sprintf("it does not know %s, which is %s now", t.What, t.Value)
+			return fmt.Sprintf("it does not know %s, which is %s now", t.Name, t.Value)
 		case was != t.Value:
-			return fmt.Sprintf("%s was %s, and is %s now", t.What, was, t.Value)
+			return fmt.Sprintf("%s was %s, and is %s now", t.Name, was, t.Value)
 		}
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/simulation"
 )
@@ -55,7 +56,7 @@ func TestRoundTrip(t *testing.T) {
 	zero := math.Copysign(0, -1)
 	snap.Stop.Move, snap.Stop.Best = &zero, nil
 	snap.U[0][3] = 5e-324
-	p, err := Encode(&State{[]consensus.Term{{What: "--rank", Value: "2"}}, snap})
+	p, err := Encode(&State{[]wire.Setting{{Name: "--rank", Value: "2"}}, snap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,11 +86,11 @@ func TestRoundTrip(t *testing.T) {
 func TestFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "deep", "state")
 	var told []string
-	open := func(name string, terms ...consensus.Term) (*Folder, []int, error) {
+	open := func(name string, terms ...wire.Setting) (*Folder, []int, error) {
 		told = nil
 		return Open(folder, name, terms, 3, func(s string) { told = append(told, s) })
 	}
-	rank := consensus.Term{What: "--rank", Value: "2"}
+	rank := wire.Setting{Name: "--rank", Value: "2"}
 	snap := state(t, 3)
 	for _, name := range []string{"a", "a-b"} {
 		f, list, err := open(name, rank)
@@ -132,11 +133,11 @@ func TestFolder(t *testing.T) {
 		t.Errorf("%v, %v, told %q", list, err, told)
 	}
 	for _, x := range []struct {
-		terms []consensus.Term
+		terms []wire.Setting
 		want  string
 	}{
-		{[]consensus.Term{{What: "--rank", Value: "3"}}, "--rank was 2, and is 3 now"},
-		{[]consensus.Term{rank, {What: "the data", Value: "x"}}, "it does not know the data, which is x now"},
+		{[]wire.Setting{{Name: "--rank", Value: "3"}}, "--rank was 2, and is 3 now"},
+		{[]wire.Setting{rank, {Name: "the data", Value: "x"}}, "it does not know the data, which is x now"},
 	} {
 		if _, _, err := open("a", x.terms...); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v: %v", x.terms, err)
@@ -149,7 +150,7 @@ func TestFolder(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	one := 1.0
 	small := &difalt.Snapshot{Version: 3, U: [][]float64{{1, math.NaN()}}, State: []difalt.NodeState{{P: []float64{2}}}, Stop: difalt.StopState{Move: &one}}
-	p, err := Encode(&State{[]consensus.Term{{What: "--rank", Value: "2"}}, small})
+	p, err := Encode(&State{[]wire.Setting{{Name: "--rank", Value: "2"}}, small})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/fxamacker/cbor/v2"
 )
 
 // An Outcome is what a run that is complete has come to at a node.
 type Outcome struct {
-	Terms []consensus.Term
+	Terms []wire.Setting
 	// Everybody says that all nodes have kept theirs: nobody needs this node any more.
 	Everybody bool
 	// What was printed when all had joined, and at the end.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // TestOutcome: what is kept comes back, in a folder with checkpoints of others and with
@@ -16,7 +16,7 @@ import (
 func TestOutcome(t *testing.T) {
 	folder := t.TempDir()
 	var told []string
-	open := func(terms ...consensus.Term) (*Folder, *Outcome, error) {
+	open := func(terms ...wire.Setting) (*Folder, *Outcome, error) {
 		t.Helper()
 		f, _, err := Open(folder, "a", terms, 3, func(s string) { told = append(told, s) })
 		if err != nil {
@@ -25,12 +25,12 @@ func TestOutcome(t *testing.T) {
 		o, err := f.Outcome(func(s string) { told = append(told, s) })
 		return f, o, err
 	}
-	rank := consensus.Term{What: "--rank", Value: "2"}
+	rank := wire.Setting{Name: "--rank", Value: "2"}
 	f, o, err := open(rank)
 	if err != nil || o != nil {
 		t.Fatalf("an empty folder has %v, %v", o, err)
 	}
-	want := &Outcome{Terms: []consensus.Term{rank}, Everybody: true, Heading: []byte("h"), Report: []byte("r"), Model: []byte("m"), Trace: []byte{}}
+	want := &Outcome{Terms: []wire.Setting{rank}, Everybody: true, Heading: []byte("h"), Report: []byte("r"), Model: []byte("m"), Trace: []byte{}}
 	begun := filepath.Join(folder, ".a.done.77")
 	if err := os.WriteFile(begun, []byte("difalt"), 0o600); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestOutcome(t *testing.T) {
 	if _, err := os.Stat(begun); err == nil {
 		t.Error("what was begun is still there")
 	}
-	if _, _, err = open(consensus.Term{What: "--rank", Value: "3"}); err == nil || !strings.Contains(err.Error(), "a.done: --rank was 2, and is 3 now") {
+	if _, _, err = open(wire.Setting{Name: "--rank", Value: "3"}); err == nil || !strings.Contains(err.Error(), "a.done: --rank was 2, and is 3 now") {
 		t.Errorf("of other terms: %v", err)
 	}
 	text, err := os.ReadFile(f.outcome())

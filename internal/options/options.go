@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/fit"
 	"github.com/spf13/pflag"
 )
@@ -171,7 +171,7 @@ func (f *Flags) text(name string) string { return f.Set.Lookup(name).Value.Strin
 func (f *Flags) set(name, value string) error { return f.Set.Lookup(name).Value.Set(value) }
 
 // Settings returns the options of a scope with their values, after Resolve.
-func (f *Flags) Settings(s Scope) (all []consensus.Term) {
+func (f *Flags) Settings(s Scope) (all []wire.Setting) {
 	for _, o := range f.options {
 		if o.Same != s {
 			continue
@@ -180,7 +180,7 @@ func (f *Flags) Settings(s Scope) (all []consensus.Term) {
 		if o.Says != nil {
 			value = o.Says()
 		}
-		all = append(all, consensus.Term{What: "--" + o.Name, Value: value})
+		all = append(all, wire.Setting{Name: "--" + o.Name, Value: value})
 	}
 	return all
 }

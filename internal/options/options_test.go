@@ -212,10 +212,10 @@ func TestSettings(t *testing.T) {
 	}
 	values := map[string]string{}
 	for _, s := range f.Settings(AllNodes) {
-		if _, twice := values[s.What]; twice {
-			t.Errorf("%s is there twice", s.What)
+		if _, twice := values[s.Name]; twice {
+			t.Errorf("%s is there twice", s.Name)
 		}
-		values[s.What] = s.Value
+		values[s.Name] = s.Value
 	}
 	for name, value := range map[string]string{
 		"--task": "t", "--rank": "auto", "--method": "accelerated", "--agree": "tree", "--tolerance": "1e-07", "--every": "7", "--iterations": fmt.Sprint(fit.DefaultOptions(0).Iterations),
@@ -230,8 +230,8 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for _, s := range f.Settings(Checkpoint) {
-		if _, there := values[s.What]; there {
-			t.Errorf("%s is in two scopes", s.What)
+		if _, there := values[s.Name]; there {
+			t.Errorf("%s is in two scopes", s.Name)
 		}
 	}
 }

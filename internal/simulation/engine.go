@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 )
@@ -17,7 +18,7 @@ import (
 // process, which then average round by round as the processes of a network do. It draws
 // only the data of these nodes. When all are ready, begin is called; observe is called with
 // every record. It returns the basis of every hosted node, as the SHA-256 of its numbers.
-func (s *Setting) Over(ctx context.Context, trial int, method string, t consensus.Transport, workers int, begin func(), observe func(*difalt.Record) error) (bases []string, err error) {
+func (s *Setting) Over(ctx context.Context, trial int, method string, t wire.Transport, workers int, begin func(), observe func(*difalt.Record) error) (bases []string, err error) {
 	weights, err := s.Mixing(trial)
 	if err != nil {
 		return nil, err

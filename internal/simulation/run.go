@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
@@ -169,8 +170,8 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 }
 
 // begin adds what was sent and computed before the iterations to all rows.
-func (c *Curve) begin(before consensus.Traffic, computed time.Duration, clock *clock) {
-	clock.before, clock.seconds = consensus.Traffic{}, 0
+func (c *Curve) begin(before wire.Traffic, computed time.Duration, clock *clock) {
+	clock.before, clock.seconds = wire.Traffic{}, 0
 	seconds := clock.advance(before) + computed.Seconds()
 	for i := range c.Rows {
 		row := &c.Rows[i]

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/faulty"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/faults"
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -54,7 +54,7 @@ type Setting struct {
 	Compress string  `json:"compress"` // as consensus.ParseCodec reads it, or "" for none
 	Sporadic float64 `json:"sporadic"` // Trigger of consensus.Agreement
 
-	// How links fail; see faulty.Links. Results do not change, but what is sent does.
+	// How links fail; see faults.Links. Results do not change, but what is sent does.
 	Loss      float64 `json:"loss"`
 	Delay     float64 `json:"delay"`
 	Duplicate float64 `json:"duplicate"`
@@ -206,19 +206,19 @@ func (s *Setting) Mixing(trial int) (*topology.Weights, error) {
 // Network returns the network of a trial with its weights, all nodes in this process.
 // Where links fail, it counts what is sent again.
 func (s *Setting) Network(weights *topology.Weights, trial int) (*consensus.Network, error) {
-	links := faulty.Links{Loss: s.Loss, Delay: s.Delay, Duplicate: s.Duplicate}
-	if links == (faulty.Links{}) {
+	links := faults.Links{Loss: s.Loss, Delay: s.Delay, Duplicate: s.Duplicate}
+	if links == (faults.Links{}) {
 		return consensus.New(weights, nil)
 	}
 	for _, f := range []struct {
 		name  string
-		links faulty.Links
-	}{{"loss", faulty.Links{Loss: s.Loss}}, {"duplicate", faulty.Links{Duplicate: s.Duplicate}}, {"delay", links}} {
+		links faults.Links
+	}{{"loss", faults.Links{Loss: s.Loss}}, {"duplicate", faults.Links{Duplicate: s.Duplicate}}, {"delay", links}} {
 		if err := f.links.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
-	meter, err := faulty.NewMeter(weights.Graph().Len(), links, derive(s.Seed, trial, forLinks))
+	meter, err := faults.NewMeter(weights.Graph().Len(), links, derive(s.Seed, trial, forLinks))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/measure"
 )
 
@@ -85,8 +85,8 @@ func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 // communication returns the modelled seconds of a curve, which holds the sum of them and
 // the measured ones: the model's random delays are drawn again as they were in the run.
 func (s *Setting) communication(trial int, c *Curve) float64 {
-	traffic := func(r *Row) consensus.Traffic {
-		return consensus.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
+	traffic := func(r *Row) wire.Traffic {
+		return wire.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
 	}
 	before := traffic(&c.Rows[0])
 	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
@@ -94,7 +94,7 @@ func (s *Setting) communication(trial int, c *Curve) float64 {
 		clock.advance(traffic(&c.Rows[i]).Minus(before))
 	}
 	iterations := clock.seconds
-	clock.before, clock.seconds = consensus.Traffic{}, 0
+	clock.before, clock.seconds = wire.Traffic{}, 0
 	return iterations + clock.advance(before)
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/synth"
 )
 
@@ -110,7 +110,7 @@ func (m *TimeModel) UnmarshalJSON(text []byte) error {
 type clock struct {
 	model   TimeModel
 	rng     *rand.Rand
-	before  consensus.Traffic
+	before  wire.Traffic
 	seconds float64
 }
 
@@ -125,7 +125,7 @@ func newClock(model TimeModel, seed uint64, method string) *clock {
 }
 
 // advance returns the communication time of a run that has caused this traffic.
-func (c *clock) advance(now consensus.Traffic) float64 {
+func (c *clock) advance(now wire.Traffic) float64 {
 	rounds := now.Rounds - c.before.Rounds
 	messages := float64(now.Messages - c.before.Messages)
 	bytes := float64(now.Bytes - c.before.Bytes)

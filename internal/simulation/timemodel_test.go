@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // The formulas of the paper for d = 600, r = 4: 50e-3 + 8 d r / 1e9 as printed, and
@@ -26,15 +26,15 @@ func TestClock(t *testing.T) {
 	m := TimeModel{Latency: 10 * time.Millisecond, Bandwidth: 1e6}
 	c := newClock(m, 1, "dif")
 	// 10 rounds of 40 messages of 1,000 bytes: 10 (0.010 + 8,000/1e6) = 0.18 s.
-	if got := c.advance(consensus.Traffic{Rounds: 10, Messages: 400, Bytes: 400e3}); math.Abs(got-0.18) > 1e-12 {
+	if got := c.advance(wire.Traffic{Rounds: 10, Messages: 400, Bytes: 400e3}); math.Abs(got-0.18) > 1e-12 {
 		t.Errorf("10 rounds take %v s, want 0.18", got)
 	}
 	// Two more, of messages of half the size: 2 (0.010 + 0.004).
-	if got := c.advance(consensus.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
+	if got := c.advance(wire.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
 		t.Errorf("12 rounds take %v s, want 0.208", got)
 	}
 	// Nothing sent, no time passed.
-	if got := c.advance(consensus.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
+	if got := c.advance(wire.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
 		t.Errorf("no round takes %v s", got-0.208)
 	}
 }
@@ -43,7 +43,7 @@ func TestClock(t *testing.T) {
 func TestJitter(t *testing.T) {
 	const rounds, messages = 20000, 5
 	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: time.Second}, 1, "dif")
-	got := c.advance(consensus.Traffic{Rounds: rounds, Messages: rounds * messages}) / rounds
+	got := c.advance(wire.Traffic{Rounds: rounds, Messages: rounds * messages}) / rounds
 	// 5 standard errors; the standard deviation of the largest is below 0.15.
 	if want := messages / (messages + 1.0); math.Abs(got-want) > 5*0.15/math.Sqrt(rounds) {
 		t.Errorf("the slowest of %d takes %v on average, want %v", messages, got, want)
@@ -53,7 +53,7 @@ func TestJitter(t *testing.T) {
 func TestJitterStreams(t *testing.T) {
 	m := TimeModel{Bandwidth: 1e9, Jitter: time.Second}
 	one := func(seed uint64, method string) float64 {
-		return newClock(m, seed, method).advance(consensus.Traffic{Rounds: 3, Messages: 6})
+		return newClock(m, seed, method).advance(wire.Traffic{Rounds: 3, Messages: 6})
 	}
 	if one(1, "dif") != one(1, "dif") {
 		t.Error("the same seed gives other jitter")

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/topology"
@@ -189,9 +189,9 @@ func TestPlanTrafficIsThatOfARun(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		plan Cost
-		run  consensus.Traffic
+		run  wire.Traffic
 	}{{"start", p.Dif.Init, res.InitTraffic}, {"iterations", p.Dif.Descent, res.Last.Traffic}} {
-		got := consensus.Traffic{Rounds: int64(c.plan.Rounds), Messages: int64(c.plan.Messages), Bytes: int64(c.plan.Bytes)}
+		got := wire.Traffic{Rounds: int64(c.plan.Rounds), Messages: int64(c.plan.Messages), Bytes: int64(c.plan.Bytes)}
 		if got != c.run {
 			t.Errorf("%s: the plan says %+v, the run %+v", c.name, got, c.run)
 		}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/mem"
@@ -104,7 +104,7 @@ func (m *meddler) copy(to, from stream, changes bool) error {
 			return err
 		}
 		list := [][]byte{p}
-		if n, err := consensus.FrameLen(p); changes && err == nil && n == len(p) {
+		if n, err := wire.FrameLen(p); changes && err == nil && n == len(p) {
 			list = m.change(p)
 		}
 		for i := range list {
@@ -143,7 +143,7 @@ func (m *meddler) change(p []byte) [][]byte {
 		m.held = p
 		return nil
 	case "future":
-		return [][]byte{renumbered(p, consensus.FrameSeq(p)+3)}
+		return [][]byte{renumbered(p, wire.FrameSeq(p)+3)}
 	}
 	p = slices.Clone(p) // a flipped bit
 	p[len(p)-1-m.seen%8] ^= 2

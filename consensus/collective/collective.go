@@ -1,0 +1,185 @@
+// Package collective computes with what all nodes of a network have: sums, maxima and
+// broadcasts, along a breadth-first spanning tree of the graph, which all nodes know. So
+// they take the fewest rounds, and their results have the same bits at all nodes.
+package collective
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/difalt/difalt/consensus/wire"
+)
+
+// Collectives are the collective operations of a network. z[i] belongs to node Hosted()[i],
+// all have one length, the same at all nodes of the network, and are overwritten by the
+// same bits at every node. All nodes must call the same operations in the same order. A
+// number that is not finite is an error that wraps wire.ErrNotFinite, at all nodes. After
+// an error z is unspecified.
+type Collectives struct {
+	rounds    *wire.Rounds
+	traffic   *wire.Traffic
+	tree      *Tree
+	broadcast *Tree // of the last one from another root
+	op        Operation
+}
+
+// New returns the collective operations of the nodes of r along a tree. What they send is
+// added to traffic.
+func New(r *wire.Rounds, tree *Tree, traffic *wire.Traffic) *Collectives {
+	return &Collectives{rounds: r, traffic: traffic, tree: tree}
+}
+
+// Sum overwrites z[i] by the sum over all nodes. It goes up a breadth-first tree from
+// a centre of the graph and the result down again: 2 x height rounds, L-1 messages
+// each way. Children are added in ascending order, so that the bits do not depend on
+// where nodes live. Neighbours in the tree see the partial sums of what is below them.
+func (c *Collectives) Sum(ctx context.Context, z [][]float64) error {
+	return c.run(ctx, wire.Sum, c.tree, add, 0, z)
+}
+
+// SumRounds returns how many rounds Sum takes.
+func (c *Collectives) SumRounds() int { return 2 * c.tree.Height }
+
+// Max overwrites z[i] by the entrywise maximum over all nodes, at the cost of Sum.
+func (c *Collectives) Max(ctx context.Context, z [][]float64) error {
+	return c.run(ctx, wire.Max, c.tree, maximum, 0, z)
+}
+
+// MaxSum is Max of the first maxima entries and Sum of the others, at the cost of one.
+func (c *Collectives) MaxSum(ctx context.Context, maxima int, z [][]float64) error {
+	if maxima < 0 || len(z) > 0 && maxima > len(z[0]) {
+		return fmt.Errorf("consensus: %d maxima of the numbers that a node has", maxima)
+	}
+	return c.run(ctx, wire.MaxSum, c.tree, maximaAndSums, maxima, z)
+}
+
+// Broadcast overwrites z[i] by what node root has, in as many rounds as the farthest
+// node is hops away, by L-1 messages. If what root has is not finite, nodes that are
+// far from it return the error from a later operation.
+func (c *Collectives) Broadcast(ctx context.Context, root int, z [][]float64) error {
+	if root < 0 || root >= c.rounds.Graph.Len() {
+		return fmt.Errorf("consensus: a broadcast from node %d: the network has %d", root, c.rounds.Graph.Len())
+	}
+	tree := c.tree
+	if root != tree.Root {
+		if c.broadcast == nil || c.broadcast.Root != root {
+			c.broadcast = NewTree(c.rounds.Graph, root)
+		}
+		tree = c.broadcast
+	}
+	return c.run(ctx, wire.Broadcast, tree, nil, root, z)
+}
+
+// run carries z along a tree. argument is the root of a broadcast or the number of maxima.
+func (c *Collectives) run(ctx context.Context, channel wire.Channel, tree *Tree, how Combine, argument int, z [][]float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.rounds.CheckRows(z); err != nil {
+		return err
+	}
+	call := wire.Call{Operation: channel.String(), Arguments: [6]int{argument, len(z[0])}}
+	progress, values, err := c.rounds.Begin(call)
+	if err != nil {
+		return err
+	}
+	if progress == wire.Repeated {
+		for i, row := range z {
+			copy(row, values[i*len(row):])
+		}
+		return nil
+	}
+	op := &c.op
+	if progress == wire.Started {
+		op.Reset(c.rounds, channel, tree, how, argument, len(z[0]))
+		for i, row := range z {
+			copy(op.Rows[i], row)
+		}
+		op.NoteFailures()
+	}
+	if err := c.rounds.Run(ctx, op, nil, op.Rounds(), how != nil, c.traffic); err != nil {
+		return err
+	}
+	c.rounds.End()
+	for i, row := range z {
+		copy(row, op.Rows[i])
+		copy(c.rounds.Room(len(row)), row)
+	}
+	return nil
+}
+
+// A Combine is what a parent makes of what it has and what a child sends; the first
+// maxima entries may be combined otherwise than the others.
+type Combine func(parent, child []float64, maxima int)
+
+func add(parent, child []float64, _ int) {
+	for k, v := range child {
+		parent[k] += v
+	}
+}
+
+func maximum(parent, child []float64, _ int) {
+	for k, v := range child {
+		parent[k] = max(parent[k], v)
+	}
+}
+
+func maximaAndSums(parent, child []float64, maxima int) {
+	maximum(parent[:maxima], child[:maxima], 0)
+	add(parent[maxima:], child[maxima:], 0)
+}
+
+// An Operation carries rows of numbers along a tree, in rounds of its own.
+type Operation struct {
+	relay
+	channel wire.Channel
+	data    []float64
+}
+
+// ResetSum makes o a sum, on the given channel, of rows of the given length, to be filled.
+func (o *Operation) ResetSum(r *wire.Rounds, channel wire.Channel, tree *Tree, entries int) {
+	o.Reset(r, channel, tree, add, 0, entries)
+}
+
+// Reset makes o what combines rows of the given length by how, or if that is nil
+// broadcasts the one of the root; the rows are to be filled.
+func (o *Operation) Reset(r *wire.Rounds, channel wire.Channel, tree *Tree, how Combine, maxima, entries int) {
+	hosted := len(r.Hosted)
+	if o.rounds == nil {
+		o.relay = relay{rounds: r, words: make([]uint8, hosted), Rows: make([][]float64, hosted)}
+	}
+	o.channel, o.tree, o.how, o.maxima, o.done = channel, tree, how, maxima, 0
+	if len(o.data) < hosted*entries {
+		o.data = make([]float64, hosted*entries)
+	}
+	for i := range o.Rows {
+		o.Rows[i] = o.data[i*entries:][:entries]
+	}
+}
+
+// NoteFailures looks for numbers that are not finite, where they matter.
+func (o *Operation) NoteFailures() {
+	for i, row := range o.Rows {
+		if !wire.Finite(row) && (o.how != nil || o.rounds.Hosted[i] == o.tree.Root) {
+			o.rounds.Fail(o.channel, i)
+		}
+	}
+}
+
+// Channel implements wire.Operation.
+func (o *Operation) Channel() wire.Channel { return o.channel }
+
+// Prepare implements wire.Operation.
+func (o *Operation) Prepare() {}
+
+// AppendTo implements wire.Operation.
+func (o *Operation) AppendTo(dst []byte, k int) []byte { return o.appendTo(dst, k) }
+
+// Check implements wire.Operation.
+func (o *Operation) Check(k int) error { return o.check(k, o.rounds.Code(k)) }
+
+// Step implements wire.Operation.
+func (o *Operation) Step() wire.Traffic {
+	messages := o.step(o.channel, o.rounds.Code)
+	return wire.Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(len(o.Rows[0])) * messages}
+}

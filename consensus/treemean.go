@@ -1,0 +1,66 @@
+package consensus
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/consensus/collective"
+	"github.com/difalt/difalt/consensus/wire"
+)
+
+// A treeMean is the mean over all nodes in float64, added up along the tree.
+type treeMean struct {
+	alongTree
+	collective.Operation
+	net    *wire.Rounds
+	layout layout
+}
+
+func (n *Network) newTreeMean() *treeMean {
+	return &treeMean{alongTree: alongTree{n.tree}, net: n.rounds}
+}
+
+func divide(v []float64, by int) {
+	for k := range v {
+		v[k] /= float64(by)
+	}
+}
+
+func (f *treeMean) open(z []Message) error {
+	f.layout = layoutOf(dimensionsOf(z[0]))
+	f.ResetSum(f.net, wire.Mean, f.tree, f.layout.n)
+	for i := range z {
+		f.layout.gather(f.Rows[i], z[i])
+	}
+	f.NoteFailures()
+	return nil
+}
+
+func (f *treeMean) close(z []Message) {
+	for i, row := range f.Rows {
+		divide(row, f.net.Graph.Len())
+		f.layout.scatter(row, z[i])
+	}
+}
+
+// A serverMean is a treeMean that counts as if it came from a server that is none of the
+// nodes.
+type serverMean struct{ *treeMean }
+
+func (f serverMean) rounds(asked int) (int, error) {
+	if asked != 1 {
+		return 0, fmt.Errorf("consensus: %d rounds through a server: must be 1", asked)
+	}
+	return f.treeMean.rounds(asked)
+}
+
+// Step counts in its first round the two rounds in which each node exchanges messages with
+// the server.
+func (f serverMean) Step() wire.Traffic {
+	first := f.Done() == 0
+	f.treeMean.Step()
+	if !first {
+		return wire.Traffic{}
+	}
+	messages := 2 * int64(len(f.Rows))
+	return wire.Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(f.layout.n) * messages}
+}

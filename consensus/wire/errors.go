@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotFinite is returned when a number cannot be sent since it is NaN, infinite
+// or beyond the range of float32: the computation that made it has diverged.
+var ErrNotFinite = errors.New("consensus: a message is not finite")
+
+// A Kind says how a peer failed.
+type Kind uint8
+
+// The kinds of failure.
+const (
+	Timeout  Kind = iota // nothing came in the time of a round
+	Closed               // the connection has ended
+	Refused              // the peer is not who it should be
+	Protocol             // what came is not what is due
+	Corrupt              // what came was damaged on the way
+)
+
+var kindNames = []string{"timeout", "closed", "refused", "protocol", "corrupt"}
+
+// String returns a short name for messages.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// A PeerError says that another node has failed, never that the caller gave up.
+type PeerError struct {
+	Peer  int    // the node
+	Round uint64 // the sequence number of the exchange
+	Kind  Kind
+	Err   error // what is known beyond, or nil
+}
+
+func (e *PeerError) Error() string {
+	s := fmt.Sprintf("consensus: node %d, round %d: %v", e.Peer, e.Round, e.Kind)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns Err.
+func (e *PeerError) Unwrap() error { return e.Err }

@@ -1,0 +1,41 @@
+package wire
+
+import "fmt"
+
+// A Setting is a name and a value that all nodes must have alike, or a node that takes up
+// an earlier run.
+type Setting struct {
+	Name  string `json:"what"` // as in "NAME is 3 at node 1, but 2 here"
+	Value string `json:"value"`
+}
+
+// Difference returns the first difference between two lists of settings in words, as in
+// "NAME is 3 at node 1, but 2 here" for where = "at node 1" and at = "here", or an empty
+// text if there is none. The order of settings does not matter; a setting that is in one
+// list only is unknown to the other.
+func Difference(there []Setting, where string, here []Setting, at string) string {
+	words := func(name, there, here string) string {
+		return fmt.Sprintf("%s is %s %s, but %s %s", name, there, where, here, at)
+	}
+	for _, s := range here {
+		if value := valueOf(there, s.Name); value != s.Value {
+			return words(s.Name, value, s.Value)
+		}
+	}
+	for _, s := range there {
+		if value := valueOf(here, s.Name); value != s.Value {
+			return words(s.Name, s.Value, value)
+		}
+	}
+	return ""
+}
+
+// valueOf returns the value of a setting in a list, or "unknown".
+func valueOf(list []Setting, name string) string {
+	for _, s := range list {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return "unknown"
+}

@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/difalt/difalt/topology"
+)
+
+// A Transport carries frames between nodes that live in different processes.
+type Transport interface {
+	// Hosted returns the nodes that live in this process, in ascending order.
+	Hosted() []int
+	// Exchange carries one frame over every link between a hosted node and a node
+	// elsewhere, in the order of Links(graph, Hosted()): out[k] goes along link k, and
+	// in[k] is set to what came the other way with the same sequence number seq. seq
+	// begins with 0 and grows by one. What in holds is valid until the next call. What out
+	// held belongs to the transport from the call on; after success out[k] is memory, or
+	// nil, in which the caller may make its next frame. The caller checks the checksums of
+	// frames, the transport no more than their length.
+	//
+	// All or nothing: after an error it may be called again with the same arguments, and
+	// what has been sent need not be sent again. After success it may be called again with
+	// the same seq, if the caller refuses what came; out is not looked at then.
+	//
+	// It returns ctx.Err() if the caller gives up, and a *PeerError if a peer fails, also
+	// by saying nothing for longer than a round may take.
+	Exchange(ctx context.Context, seq uint64, out, in [][]byte) error
+	// Close ends the links, after what is left to be sent; the peers see that as Closed.
+	Close() error
+}
+
+// An Identified transport knows which run it serves. Frames of others are refused.
+type Identified interface {
+	Run() (id uint64, epoch uint32)
+}
+
+// A Meter is a Transport for a simulation with all nodes in this process, over which
+// nothing is carried: it says what faults would have cost.
+type Meter interface {
+	// Round returns what was sent beyond the given messages of a round, in total of the
+	// given bytes, until all had arrived.
+	Round(messages, bytes int64) Traffic
+}
+
+// A Link is one direction of an edge, from a hosted node to a neighbour elsewhere.
+type Link struct{ Node, Peer int }
+
+// Links returns the links out of the hosted nodes to nodes that are not, by node,
+// then by neighbour, ascending.
+func Links(g *topology.Graph, hosted []int) []Link {
+	here := make(map[int]bool)
+	for _, i := range hosted {
+		here[i] = true
+	}
+	var links []Link
+	for _, i := range hosted {
+		for _, j := range g.Neighbors(i) {
+			if !here[j] {
+				links = append(links, Link{i, j})
+			}
+		}
+	}
+	return links
+}

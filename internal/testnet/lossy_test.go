@@ -1,0 +1,127 @@
+package testnet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
+)
+
+func path(t testing.TB, nodes int) *topology.Weights {
+	t.Helper()
+	g, err := topology.Path(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestLosesAll: links that lose nearly everything deliver in the end, and if they do not
+// in the time of a round, that is a timeout of the peer.
+func TestLosesAll(t *testing.T) {
+	w := path(t, 2)
+	for _, x := range []struct {
+		links   faults.Links
+		timeout time.Duration
+		fails   bool
+	}{
+		{faults.Links{Loss: .9, Corrupt: .05}, 0, false},
+		{faults.Links{Loss: .999999}, time.Second / 10, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ts, err := testnet.ConnectFaulty(w.Graph(), [][]int{{0}, {1}}, x.links, 1, testnet.Options{RoundTimeout: x.timeout, Linger: 10 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error)
+			for k, tr := range ts {
+				go func() {
+					n, err := consensus.New(w, tr)
+					for range 30 {
+						if err == nil {
+							z := [][]float64{{float64(k + 1)}}
+							if err = n.Sum(t.Context(), z); err == nil && z[0][0] != 3 {
+								t.Errorf("process %d: %v", k, z)
+							}
+						}
+					}
+					tr.Close()
+					done <- err
+				}()
+			}
+			for range ts {
+				var peer *wire.PeerError
+				switch err := <-done; {
+				case !x.fails && err != nil:
+					t.Error(err)
+				case x.fails && (!errors.As(err, &peer) || peer.Kind != wire.Timeout && peer.Kind != wire.Closed):
+					t.Errorf("%v, want a timeout", err)
+				}
+			}
+		})
+	}
+}
+
+// TestCaller: the caller's context is not the peer's failure, and Close ends a wait.
+func TestCallerOfLossy(t *testing.T) {
+	w := path(t, 2)
+	synctest.Test(t, func(t *testing.T) {
+		ts, err := testnet.ConnectFaulty(w.Graph(), [][]int{{0}, {1}}, faults.Links{}, 1, testnet.Options{RoundTimeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := consensus.New(w, ts[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var peer *wire.PeerError
+		if err := n.Sum(ctx, [][]float64{{1}}); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &peer) {
+			t.Errorf("deadline of the caller: %v", err)
+		}
+		if err := n.Sum(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind != wire.Timeout || peer.Peer != 1 {
+			t.Errorf("a silent peer: %v", err)
+		}
+		time.AfterFunc(time.Second, func() { ts[0].Close() })
+		if err := n.Sum(t.Context(), [][]float64{{1}}); !errors.Is(err, testnet.ErrClosed) {
+			t.Errorf("closed while it waits: %v", err)
+		}
+		m, err := consensus.New(w, ts[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Max(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind == wire.Timeout {
+			t.Errorf("a peer that has closed: %v", err)
+		}
+		ts[1].Close()
+		ts[1].Close()
+	})
+}
+
+func TestConnectErrors(t *testing.T) {
+	g := path(t, 3).Graph()
+	for want, x := range map[string]struct {
+		groups [][]int
+		links  faults.Links
+	}{
+		"Loss = 2":             {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
+		"node 2 is in no grou": {[][]int{{0}, {1}}, faults.Links{}},
+	} {
+		if _, err := testnet.ConnectFaulty(g, x.groups, x.links, 1, testnet.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
