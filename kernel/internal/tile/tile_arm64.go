@@ -2,6 +2,8 @@
 
 package tile
 
+import "unsafe"
+
 // Advanced SIMD is part of every arm64 processor that Go runs on.
 func available() []Tier { return []Tier{Generic, NEON} }
 
@@ -25,20 +27,6 @@ func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
-func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64) {
-	if active == NEON {
-		return leastSquaresNEON(b, a, lda, n, r, y, work)
-	}
-	return leastSquaresGeneric(b, a, lda, n, r, y, work)
-}
-
-func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-	if active == NEON {
-		return residualNEON(e, a, lda, b, y, n, r)
-	}
-	return residualGeneric(e, a, lda, b, y, n, r)
-}
-
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
 	if active != NEON || n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
@@ -52,53 +40,87 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	}
 }
 
-func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-	if active == NEON {
-		rankUpdateNEON(g, ldg, v, ldv, b, ldb, m, d, r)
-		return
-	}
-	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
-}
-
-func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-	if active == NEON {
-		factorNEON(a, lda, m, n, r, ldr, h)
-		return
-	}
-	factorGeneric(a, lda, m, n, r, ldr, h)
-}
-
-func formQ(a []float64, lda, m, n int, h []float64) {
-	if active == NEON {
-		formQNEON(a, lda, m, n, h)
-		return
-	}
-	formQGeneric(a, lda, m, n, h)
-}
-
-func gram(s []float64, lds int, a []float64, lda, m, n int) {
-	if active == NEON && m > 0 {
-		gramNEON(s, lds, a, lda, m, n)
-		return
-	}
-	gramGeneric(s, lds, a, lda, m, n)
-}
-
-func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-	if active == NEON && m > 0 {
-		solveUpperNEON(a, lda, r, ldr, inv, m, n)
-		return
-	}
-	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
-}
-
-func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	if active == NEON {
-		combineNEON(c, ldc, w, ldw, z, ldz, m, n, cols)
-		return
-	}
-	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
-}
-
 // size is for once a table, and needs no tile of its own.
 func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }
+
+func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, h Hint) {
+	if active != NEON || n == 0 || d == 0 || r == 0 {
+		mulBasisHalfGeneric(a, lda, a0, lda0, x, ldx, u, ldu, n, d, r)
+		return
+	}
+	for j := range r {
+		copy(a[j*lda:][:n], a0[j*lda0:][:n])
+	}
+	mulBasisTiles(addBasisHalf_4x5_neon, addBasisHalf_1x5_neon, a, lda, x, ldx, u, ldu, n, PadHalf(d), r, h.Next)
+}
+
+func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, h Hint) {
+	if active != NEON || n == 0 || d == 0 {
+		mulTransposedHalfGeneric(g, x, ldx, e, n, d)
+		return
+	}
+	mulTransposedBlocks(mulTransposedHalf_neon, g, x, ldx, e, n, PadHalf(d), h.Next)
+}
+
+func addScaled(v, w, s []float64, g []float32, n int) {
+	if active != NEON || n == 0 {
+		addScaledGeneric(v, w, s, g, n)
+		return
+	}
+	n = Pad(n)
+	_, _, _, _ = v[n-1], w[n-1], s[n-1], g[n-1]
+	addScaled_neon(&v[0], &w[0], &s[0], &g[0], n/Width)
+}
+
+// halve is for once a run, and needs no tile of its own.
+func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
+	return halveGeneric(dst, x, c, s, n)
+}
+
+// step returns how many numbers N, and so many features, are in a cache line.
+func step[N any]() int { return 64 / int(unsafe.Sizeof(*new(N))) }
+
+// mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
+// of equal width, to within one, for n, d, r > 0 and d a multiple of a step. It
+// prefetches what Ahead says at an even pace.
+func mulBasisTiles[X, N any](tile4, tile1 basisTile[X, N], a []float64, lda int, x []X, ldx int, u []N, ldu int, n, d, r int, next uintptr) {
+	steps := d / step[N]()
+	blocks := (r + 4) / 5
+	ahead := Ahead(r) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
+	if next == 0 {
+		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
+	}
+	for i := 0; i < n; {
+		tile, rows := tile4, 4
+		if n-i < 4 {
+			tile, rows = tile1, 1
+		}
+		pace := ahead * rows / blocks
+		j := 0
+		for left := blocks; left > 0; left-- {
+			c := (r - j + left - 1) / left
+			tile(&a[j*lda+i], lda, &x[i*ldx], ldx, &u[j*ldu], ldu, c, steps, next, pace)
+			next += uintptr(steps * pace)
+			j += c
+		}
+		i += rows
+	}
+}
+
+// mulTransposedBlocks cuts g into runs of up to 4 blocks, of equal width to within one
+// block, for n, d > 0 and d a multiple of a step, and prefetches half as many bytes from
+// next on as it reads.
+func mulTransposedBlocks[X, N any](sum rowSum[X, N], g []N, x []X, ldx int, e []N, n, d int, next uintptr) {
+	width := step[N]()
+	ahead := width * int(unsafe.Sizeof(x[0])) / 2 // for one block of one row
+	if next == 0 {
+		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
+	}
+	blocks, done := d/width, 0
+	for left := (blocks + 3) / 4; left > 0; left-- {
+		c := (blocks - done + left - 1) / left
+		sum(&g[done*width], &x[done*width], ldx, &e[0], n, c, next, ahead*c)
+		next += uintptr(n * ahead * c)
+		done += c
+	}
+}

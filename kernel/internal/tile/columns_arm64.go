@@ -1,0 +1,201 @@
+//go:build !purego
+
+package tile
+
+import "math"
+
+func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
+	if active != NEON || n < 4 || r == 0 {
+		return residualGeneric(e, a, lda, b, y, n, r)
+	}
+	s := residual_4_neon(&e[0], &a[0], lda, &b[0], &y[0], n/4, r)
+	if i := n &^ 3; i < n {
+		s += residualGeneric(e[i:], a[i:], lda, b, y[i:], n-i, r)
+	}
+	return s
+}
+
+func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
+	if active != NEON || m == 0 || d == 0 {
+		rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
+		return
+	}
+	for j := 0; j < r; j += 4 {
+		panel_4_neon(&g[j*ldg], ldg, &b[j], 1, ldb, &v[0], ldv, min(4, r-j), m, Pad(d)/Width, true)
+	}
+}
+
+// combine works on panels of 64 columns, so that a panel of Z stays in the first
+// cache while all rows of W are multiplied by it. The last panel is moved left to be 8 columns
+// wide; what it computes again comes out the same.
+func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
+	if active != NEON || n == 0 || cols < 8 {
+		combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
+		return
+	}
+	for k := 0; k < cols; {
+		width := min(64, (cols-k)&^7)
+		if width == 0 {
+			k, width = cols-8, 8
+		}
+		for i := 0; i < m; i += 4 {
+			panel_4_neon(&c[i*ldc+k], ldc, &w[i*ldw], ldw, 1, &z[k], ldz, min(4, m-i), n, width/8, false)
+		}
+		k += width
+	}
+}
+
+func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64) {
+	if active != NEON {
+		return leastSquaresGeneric(b, a, lda, n, r, y, work)
+	}
+	ldw := Pad(n)
+	ldf := r + 4 // dots_4_neon may write 3 entries beyond column r
+	w := work[:(r+1)*ldw]
+	f := work[len(w):][:r*ldf]
+	for j := range r {
+		copy(w[j*ldw:], a[j*lda:][:n])
+	}
+	copy(w[r*ldw:], y[:n])
+	for k := range r {
+		x, row := &w[k*ldw], f[k*ldf:][:ldf]
+		for j := k; j <= r; j += 4 {
+			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
+		}
+		s := row[k]
+		if k == 0 {
+			lo, hi = s, s
+		}
+		lo, hi = min(lo, s), max(hi, s)
+		for j := k + 1; j <= r; j++ {
+			row[j] /= s
+		}
+		for j := k + 1; j <= r; j += 4 {
+			axpys_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
+		}
+	}
+	for k := r - 1; k >= 0; k-- {
+		row := f[k*ldf:][:ldf]
+		s := row[r]
+		for j := r - 1; j > k; j-- {
+			s -= row[j] * b[j]
+		}
+		b[k] = s
+	}
+	return lo, hi
+}
+
+// factor takes the inner products of the first columns together with the norm,
+// when v has not been found yet, and those of the other columns with v.
+func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
+	if active != NEON {
+		factorGeneric(a, lda, m, n, r, ldr, h)
+		return
+	}
+	var f [4]float64
+	for k := range n {
+		x := a[k*lda+k:]
+		c := min(4, n-k)
+		dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)
+		scale := 1.0
+		if f[0] < tinySquare && raise(x[:m-k]) {
+			scale = 1 / raiseBy
+			dots_4_neon(&f[0], &x[0], &x[0], lda, c, m-k)
+		}
+		s, xk := f[0], x[0]
+		alpha := -math.Copysign(math.Sqrt(s), xk)
+		r[k*ldr+k] = alpha * scale
+		hk := s - alpha*xk
+		h[k] = hk
+		inv := inverse(hk)
+		for i := 1; i < c; i++ {
+			f[i] = (f[i] - alpha*x[i*lda]) * inv
+		}
+		x[0] = xk - alpha
+		if c > 1 {
+			axpys_4_neon(&f[1], &x[0], &x[lda], lda, c-1, m-k)
+		}
+		if n > k+4 {
+			reflect(x[4*lda:], lda, m-k, n-k-4, x, inv)
+		}
+		for j := k + 1; j < n; j++ {
+			r[j*ldr+k] = a[j*lda+k]
+			a[j*lda+k] = 0
+		}
+	}
+}
+
+func formQ(a []float64, lda, m, n int, h []float64) {
+	if active != NEON {
+		formQGeneric(a, lda, m, n, h)
+		return
+	}
+	for k := n - 1; k >= 0; k-- {
+		x := a[k*lda+k:]
+		inv := inverse(h[k])
+		if n > k+1 {
+			reflect(x[lda:], lda, m-k, n-k-1, x, inv)
+		}
+		scale_neon(&x[0], -x[0]*inv, m-k) // H_k e_k = e_k - v (v_k / h)
+		x[0]++
+		clear(a[k*lda : k*lda+k])
+	}
+}
+
+// reflect subtracts (v'a_j inv) v from the n > 0 columns of a.
+func reflect(a []float64, lda, m, n int, v []float64, inv float64) {
+	var f [4]float64
+	for j := 0; j < n; j += 4 {
+		c := min(4, n-j)
+		dots_4_neon(&f[0], &v[0], &a[j*lda], lda, c, m)
+		for i := range f {
+			f[i] *= inv
+		}
+		axpys_4_neon(&f[0], &v[0], &a[j*lda], lda, c, m)
+	}
+}
+
+// inverse returns 1/h, and 0 for the reflector of a column of zeros.
+func inverse(h float64) float64 {
+	if h == 0 {
+		return 0
+	}
+	return 1 / h
+}
+
+func gram(s []float64, lds int, a []float64, lda, m, n int) {
+	if active != NEON || m == 0 {
+		gramGeneric(s, lds, a, lda, m, n)
+		return
+	}
+	var f [4]float64
+	for i := range n {
+		for j := i; j < n; j += 4 {
+			c := min(4, n-j)
+			dots_4_neon(&f[0], &a[i*lda], &a[j*lda], lda, c, m)
+			for k := range c {
+				s[(j+k)*lds+i] = f[k]
+			}
+		}
+	}
+}
+
+// solveUpper subtracts every column that is solved from those to its right.
+func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	if active != NEON || m == 0 {
+		solveUpperGeneric(a, lda, r, ldr, inv, m, n)
+		return
+	}
+	var f [4]float64
+	for i := range n {
+		x := &a[i*lda]
+		scale_neon(x, inv[i], m)
+		for j := i + 1; j < n; j += 4 {
+			c := min(4, n-j)
+			for k := range c {
+				f[k] = r[(j+k)*ldr+i]
+			}
+			axpys_4_neon(&f[0], x, &a[j*lda], lda, c, m)
+		}
+	}
+}

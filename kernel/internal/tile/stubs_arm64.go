@@ -1,0 +1,74 @@
+//go:build !purego
+
+package tile
+
+// A basisTile computes a tile of A = X U: some rows of samples X, given by the function,
+// times up to 5 columns of numbers N, over steps of a cache line of these. After every step
+// it prefetches the line at next, and moves next on by ahead bytes.
+type basisTile[X, N any] func(a *float64, lda int, x *X, ldx int, u *N, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func mulBasis_1x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+
+// addBasisHalf_4x5_neon adds a tile to A, and addBasisHalf_1x5_neon likewise.
+//
+//go:noescape
+func addBasisHalf_4x5_neon(a *float64, lda int, x *uint16, ldx int, u *float32, ldu, columns, steps int, next uintptr, ahead int)
+
+//go:noescape
+func addBasisHalf_1x5_neon(a *float64, lda int, x *uint16, ldx int, u *float32, ldu, columns, steps int, next uintptr, ahead int)
+
+// A rowSum computes up to 4 blocks, of a cache line each, of X' e for samples X and numbers
+// N. After every row it prefetches the line at next, and moves next on by ahead bytes.
+type rowSum[X, N any] func(v *N, x *X, ldx int, e *N, n, blocks int, next uintptr, ahead int)
+
+//go:noescape
+func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+
+//go:noescape
+func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
+
+//go:noescape
+func mulTransposedHalf_neon(v *float32, x *uint16, ldx int, e *float32, n, blocks int, next uintptr, ahead int)
+
+// addScaled_neon is addScaled for blocks of 8 entries.
+//
+//go:noescape
+func addScaled_neon(v, w, s *float64, grad *float32, blocks int)
+
+// residual_4_neon is residual for blocks of 4 samples.
+//
+//go:noescape
+func residual_4_neon(e, a *float64, lda int, b, y *float64, blocks, r int) float64
+
+// panel_4_neon computes up to 4 rows of a product, or adds it to c:
+//
+//	c[i*ldc+k] = sum_j w[i*wi+j*wj] * z[j*ldz+k],  i < m <= 4, j < n, k < 8*blocks.
+//
+//go:noescape
+func panel_4_neon(c *float64, ldc int, w *float64, wi, wj int, z *float64, ldz, m, n, blocks int, add bool)
+
+// dots_4_neon computes f[j] = x'a_j for the first c <= 4 columns of a. It writes 4
+// entries of f.
+//
+//go:noescape
+func dots_4_neon(f, x, a *float64, lda, c, m int)
+
+// axpys_4_neon computes a_j -= f[j] x for the first c <= 4 columns of a.
+//
+//go:noescape
+func axpys_4_neon(f, x, a *float64, lda, c, m int)
+
+// scale_neon multiplies x by f.
+//
+//go:noescape
+func scale_neon(x *float64, f float64, m int)
