@@ -2,7 +2,7 @@ package kernel
 
 import "slices"
 
-// An Executor steps several groups in parallel on a pool. Every worker meets the
+// An Executor steps several groups in parallel on a pool. Every worker computes the
 // same chunks of the same groups in every step, so that what its caches and its
 // memory node hold stays useful.
 //
@@ -72,8 +72,8 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	return e
 }
 
-// each calls f for the chunks of a worker: for those that are left of a group, of which f
-// does the first or more.
+// each calls f for the chunks of a worker, again and again: f gets the chunks of a group
+// that are still to do, and says how many of them it did, at least one.
 func (e *Executor) each(worker int, f func(g *Group, first, last int, u *Basis, ridge float64, ws *Workspace) int) {
 	ws := e.ws[worker]
 	ws.begin()
@@ -90,16 +90,17 @@ func (e *Executor) each(worker int, f func(g *Group, first, last int, u *Basis, 
 }
 
 // Schedule returns the name of the schedule by which the steps prefetch samples, and
-// whether it is settled. Steps on samples and on their copies in 16 bits (Group.Reduce)
+// whether that is decided. Steps on samples and on their copies in 16 bits (Group.Reduce)
 // have one each; it is that of the last step. If the environment variable DIFALT_SCHEDULE
 // does not force one, the first steps of the first executor of a process for a shape, some
 // twenty, measure a few and keep the fastest; until then it is the one that is usual on
 // most processors. Schedules change the time of a step, and no bit of what it computes.
-func (e *Executor) Schedule() (name string, settled bool) {
-	if e.tuning.chosen == nil {
-		return usual, e.tuning.settled()
+func (e *Executor) Schedule() (name string, final bool) {
+	final = e.tuning.stage == decided
+	if e.tuning.best == nil {
+		return usual, final
 	}
-	return e.tuning.chosen.Name, e.tuning.settled()
+	return e.tuning.best.Name, final
 }
 
 // tune finds the tuning of the kind of step that comes next.
@@ -114,7 +115,7 @@ func (e *Executor) tune() {
 	e.tuning = e.tunings[kind]
 }
 
-// usual is the name of the schedule that is chosen for each task by its size.
+// usual is the name of the schedule that goes by the size of each task.
 const usual = "usual"
 
 // Step does Group.Step with u[i] for every group i, bit for bit.

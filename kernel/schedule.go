@@ -8,27 +8,38 @@ import (
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// A tuning chooses the schedule of an Executor by measuring some in its first steps, on
-// the caller's own data. Every job of a step (a chunk of a group) runs on a schedule of its
-// own and is timed by itself, and in as many steps as there are schedules every job has
-// had each. So what else happens on the machine meets all schedules alike, a job that was
-// interrupted does not count, and a dozen steps are enough. Those clearly slower than the
-// best drop out on the way. Results do not depend on schedules.
+// A tuning finds the fastest schedule of an Executor by measuring some in its first
+// steps, on the caller's own data. Every job of a step (a chunk of a group) runs on a
+// schedule of its own and is timed by itself, and in as many steps as there are candidates
+// every job has had each. So what else happens on the machine slows all candidates alike, a
+// job that was interrupted does not count, and a dozen steps are enough. Those clearly
+// slower than the best drop out on the way. Results do not depend on schedules.
 type tuning struct {
-	shape          shape
-	chosen         *tile.Schedule // once it is known; nil is the usual schedule of every task
-	left           []*tile.Schedule
+	shape shape
+	stage stage
+	best  *tile.Schedule // once it is decided; nil is the usual schedule of every task
+
+	// Until it is decided:
+	candidates     []*tile.Schedule
 	jobs           int
-	warm           bool
-	turn           int // steps since left changed
-	turns          int // when they are judged
-	final          bool
+	turn           int             // steps of this stage that are over
+	turns          int             // steps of this stage
 	times          []time.Duration // of job j in a turn: times[turn*jobs+j]
-	of             []time.Duration // scratch memory of judge
+	of             []time.Duration // scratch memory of slowness
 	ratios, slower []float64
 }
 
-// A shape is what the choice of a schedule depends on, beside the processor.
+// A stage is how far a tuning has come.
+type stage uint8
+
+const (
+	decided   stage = iota // nothing is measured, or nothing any more
+	warming                // the first step grows, faults in and reads what is cold: it is not timed
+	screening              // the candidates that are clearly slower drop out
+	deciding               // the fastest of the others is found
+)
+
+// A shape is what the fastest schedule depends on, beside the processor.
 type shape struct {
 	tier                   tile.Tier
 	storage                Storage
@@ -36,15 +47,15 @@ type shape struct {
 	reduced                bool // to 16 bits
 }
 
-// chosen remembers the choices of this process.
-var chosen struct {
+// fastest remembers for the whole process what was decided.
+var fastest struct {
 	sync.Mutex
-	schedules map[shape]*tile.Schedule
+	of map[shape]*tile.Schedule
 }
 
 const (
 	// Times of so many jobs, in not more than so many turns of each schedule, are taken to
-	// drop schedules that are slower than the best by a factor of dropped, and then to choose.
+	// drop schedules that are slower than the best by a factor of dropped, and then to decide.
 	firstTimes, firstTurns = 24, 4
 	finalTimes, finalTurns = 192, 8
 	dropped                = 1.10
@@ -78,18 +89,18 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 	}
 	if forced, _ := tile.ForcedSchedule(); forced != nil {
 		if slices.Contains(candidates, forced) {
-			t.chosen = forced
+			t.best = forced
 		}
 		return t
 	}
 	if bytes <= worthwhile*resident*workers || len(candidates) < 2 {
 		return t
 	}
-	chosen.Lock()
-	known, ok := chosen.schedules[t.shape]
-	chosen.Unlock()
+	fastest.Lock()
+	best, ok := fastest.of[t.shape]
+	fastest.Unlock()
 	if ok {
-		t.chosen = known
+		t.best = best
 		return t
 	}
 	t.measure(slices.Clone(candidates))
@@ -98,28 +109,28 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 
 // measure starts to measure the candidates.
 func (t *tuning) measure(candidates []*tile.Schedule) {
-	t.left = candidates
-	t.times = make([]time.Duration, t.jobs*len(t.left)*(1+finalTimes/t.jobs))
+	n := len(candidates)
+	t.stage, t.candidates = warming, candidates
+	t.times = make([]time.Duration, t.jobs*n*(1+finalTimes/t.jobs))
 	t.ratios = make([]float64, finalTimes+t.jobs)
-	t.slower = make([]float64, len(t.left))
-	t.of = make([]time.Duration, len(t.left))
-	t.begin(firstTimes, firstTurns)
+	t.slower, t.of = make([]float64, n), make([]time.Duration, n)
 }
 
-// begin starts to measure what is left: so many times each, in not more than so many turns.
-func (t *tuning) begin(times, turns int) {
-	t.turn, t.turns = 0, len(t.left)*min((times+t.jobs-1)/t.jobs, turns)
+// enter begins a stage that takes so many times of every candidate, in not more than so
+// many turns.
+func (t *tuning) enter(s stage, times, turns int) {
+	t.stage, t.turn, t.turns = s, 0, len(t.candidates)*min((times+t.jobs-1)/t.jobs, turns)
 }
 
-// settled reports whether there is nothing more to measure.
-func (t *tuning) settled() bool { return t.left == nil }
+// timing reports whether the jobs of this step are timed.
+func (t *tuning) timing() bool { return t.stage == screening || t.stage == deciding }
 
 // schedule returns the schedule of a job in the present step.
 func (t *tuning) schedule(job int) *tile.Schedule {
-	if t.left == nil || !t.warm {
-		return t.chosen
+	if !t.timing() {
+		return t.best
 	}
-	return t.left[t.candidate(job, t.turn)]
+	return t.candidates[t.candidate(job, t.turn)]
 }
 
 // candidate returns the number of the schedule of a job. Some jobs in a row have the same
@@ -128,57 +139,56 @@ func (t *tuning) schedule(job int) *tile.Schedule {
 func (t *tuning) candidate(job, turn int) int {
 	const runs = 16
 	run := job / ((t.jobs + runs - 1) / runs)
-	return (run*(run+1)/2 + turn) % len(t.left)
+	return (run*(run+1)/2 + turn) % len(t.candidates)
 }
 
 // record takes the time of a job.
 func (t *tuning) record(job int, elapsed time.Duration) {
-	if t.left != nil && t.warm {
+	if t.timing() {
 		t.times[t.turn*t.jobs+job] = elapsed
 	}
 }
 
 // next ends a step.
 func (t *tuning) next() {
-	switch {
-	case t.left == nil:
-		return
-	case !t.warm: // the first step grows, faults in and reads what is cold
-		t.warm = true
-		return
-	}
-	if t.turn++; t.turn == t.turns {
-		t.judge()
+	switch t.stage {
+	case decided:
+	case warming:
+		t.enter(screening, firstTimes, firstTurns)
+	case screening, deciding:
+		if t.turn++; t.turn == t.turns {
+			t.judge()
+		}
 	}
 }
 
-// judge drops the schedules that are slower than the best, and all but that in the end.
+// judge ends a stage: it drops the candidates that are slower than the best, or all others.
 func (t *tuning) judge() {
 	best := 0
-	for c := range t.left {
+	for c := range t.candidates {
 		t.slower[c] = t.slowness(c)
 		if t.slower[c] < t.slower[best] {
 			best = c
 		}
 	}
-	winner, kept := t.left[best], t.left[:0]
-	for c, s := range t.left {
+	winner, kept := t.candidates[best], t.candidates[:0]
+	for c, s := range t.candidates {
 		if t.slower[c] <= dropped*t.slower[best] {
 			kept = append(kept, s)
 		}
 	}
-	if t.final || len(kept) == 1 {
-		t.choose(winner)
+	if t.stage == deciding || len(kept) == 1 {
+		t.decide(winner)
 		return
 	}
-	t.left, t.final = kept, true
-	t.begin(finalTimes, finalTurns)
+	t.candidates = kept
+	t.enter(deciding, finalTimes, finalTurns)
 }
 
 // slowness returns the time of the jobs on candidate c over the median on all candidates:
 // the mean of the middle half of these ratios. So interrupted jobs do not disturb it.
 func (t *tuning) slowness(c int) float64 {
-	n := len(t.left)
+	n := len(t.candidates)
 	ratios, of := t.ratios[:0], t.of[:n]
 	for first := 0; first < t.turns; first += n { // all candidates once
 		for job := range t.jobs {
@@ -199,13 +209,13 @@ func (t *tuning) slowness(c int) float64 {
 	return sum / float64(len(middle))
 }
 
-// choose ends the measurement, and remembers its result for the process.
-func (t *tuning) choose(s *tile.Schedule) {
-	t.chosen, t.left, t.times, t.of, t.ratios, t.slower = s, nil, nil, nil, nil, nil
-	chosen.Lock()
-	defer chosen.Unlock()
-	if chosen.schedules == nil {
-		chosen.schedules = make(map[shape]*tile.Schedule)
+// decide ends the measurement, and remembers its result for the process.
+func (t *tuning) decide(best *tile.Schedule) {
+	*t = tuning{shape: t.shape, jobs: t.jobs, best: best}
+	fastest.Lock()
+	defer fastest.Unlock()
+	if fastest.of == nil {
+		fastest.of = make(map[shape]*tile.Schedule)
 	}
-	chosen.schedules[t.shape] = s
+	fastest.of[t.shape] = best
 }

@@ -42,8 +42,8 @@ func drawn(tasks, n, d, r int, storage Storage) (*Tasks, *Basis) {
 func small(t *testing.T) {
 	before := resident
 	resident = 64 << 10
-	chosen.schedules = nil
-	t.Cleanup(func() { resident, chosen.schedules = before, nil })
+	fastest.of = nil
+	t.Cleanup(func() { resident, fastest.of = before, nil })
 }
 
 func sameStep(t *testing.T, name string, got, want *Group) {
@@ -70,8 +70,8 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 				for _, by := range tile.Schedules(c.r) {
 					t.Setenv(tile.ScheduleVariable, strings.ToUpper(by.Name))
 					e := NewExecutor(pool, []*Group{got})
-					if name, settled := e.Schedule(); name != by.Name || !settled {
-						t.Errorf("%s forced: schedule %s, settled %t", by.Name, name, settled)
+					if name, final := e.Schedule(); name != by.Name || !final {
+						t.Errorf("%s forced: schedule %s, final %t", by.Name, name, final)
 					}
 					e.Step([]*Basis{u}, 0)
 					sameStep(t, by.Name, got, want)
@@ -79,15 +79,15 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 				t.Setenv(tile.ScheduleVariable, "")
 				e := NewExecutor(pool, []*Group{got})
 				steps := 0
-				for settled := false; !settled; _, settled = e.Schedule() {
+				for final := false; !final; _, final = e.Schedule() {
 					e.Step([]*Basis{u}, 0)
 					sameStep(t, "measuring", got, want)
 					if steps++; steps > 200 {
 						t.Fatalf("no schedule after %d steps", steps)
 					}
 				}
-				if got := NewExecutor(pool, []*Group{got}); got.tuning.chosen != e.tuning.chosen || !got.tuning.settled() {
-					t.Error("another executor of the process does not know the schedule")
+				if got := NewExecutor(pool, []*Group{got}); got.tuning.best != e.tuning.best || got.tuning.stage != decided {
+					t.Error("another executor of the process measures again")
 				}
 				bases := []*Basis{u}
 				if n := testing.AllocsPerRun(5, func() { e.Step(bases, 0) }); n != 0 {
@@ -108,13 +108,13 @@ func TestForcedScheduleForOtherRanks(t *testing.T) {
 	x, _ := drawn(20, 9, 130, 4, Float64)
 	pool := NewPool(1)
 	defer pool.Close()
-	if name, settled := NewExecutor(pool, []*Group{NewGroup(x, 4)}).Schedule(); name != usual || !settled {
-		t.Errorf("rank 4: schedule %s, settled %t", name, settled)
+	if name, final := NewExecutor(pool, []*Group{NewGroup(x, 4)}).Schedule(); name != usual || !final {
+		t.Errorf("rank 4: schedule %s, final %t", name, final)
 	}
 }
 
-// Executors of several goroutines choose at the same time.
-func TestSchedulesAreChosenConcurrently(t *testing.T) {
+// Executors of several goroutines measure at the same time.
+func TestSchedulesAreFoundConcurrently(t *testing.T) {
 	small(t)
 	x, u := drawn(64, 25, 61, 5, Float64)
 	want := NewGroup(x, 5)
@@ -156,7 +156,7 @@ func TestTuningFindsTheFastest(t *testing.T) {
 			u := &tuning{jobs: jobs}
 			u.measure(slices.Clone(all))
 			steps := 0
-			for ; !u.settled(); steps++ {
+			for ; u.stage != decided; steps++ {
 				slow := 1 + 0.3*float64(steps)/20
 				for job := range jobs {
 					d := 1e5 * float64(1+job%3) * slow * (1 + 0.02*rng.NormFloat64())
@@ -174,7 +174,7 @@ func TestTuningFindsTheFastest(t *testing.T) {
 				t.Fatalf("%d jobs: %d steps", jobs, steps)
 			}
 			// With few jobs there are few times.
-			if c := cost[u.chosen]; c > 1 {
+			if c := cost[u.best]; c > 1 {
 				wrong++
 			}
 		}
@@ -253,14 +253,14 @@ func TestSchedulesOf16Bits(t *testing.T) {
 		}
 		e := check("measuring", 120)
 		for i, k := range e.tunings {
-			if !k.settled() {
-				t.Errorf("tuning %d is not settled", i)
+			if k.stage != decided {
+				t.Errorf("tuning %d is not decided", i)
 			}
 		}
 		for _, by := range tile.HalfSchedules() {
 			t.Setenv(tile.ScheduleVariable, by.Name)
-			if name, settled := check(by.Name, 1).Schedule(); name != by.Name || !settled {
-				t.Errorf("%s forced: schedule %s, settled %t", by.Name, name, settled)
+			if name, final := check(by.Name, 1).Schedule(); name != by.Name || !final {
+				t.Errorf("%s forced: schedule %s, final %t", by.Name, name, final)
 			}
 		}
 	})
