@@ -35,8 +35,7 @@ type Group struct {
 	sums, objectives []float64
 	cuts             []int
 
-	reduced   *reduced // of Reduce, else nil
-	anchoring bool     // the next step is an anchor
+	reduced *reduced // of Reduce, else nil
 }
 
 // A chunk is a run of tasks whose gradients are summed in order by one worker.
@@ -47,7 +46,7 @@ type chunk struct {
 	grad      *Basis // partial gradient
 	objective float64
 	elapsed   time.Duration
-	misfits   bool // see copy
+	misfits   bool // entries were out of the range of the scales (copy)
 }
 
 // NewGroup returns a group of tasks for a basis of rank r.
@@ -77,7 +76,7 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
 		panic(badGroup)
 	}
-	g.fit, g.grad, g.reduced, g.anchoring, g.Anchored = fit, grad, nil, false, false
+	g.fit, g.grad, g.reduced, g.Anchored = fit, grad, nil, false
 }
 
 // Tasks returns the tasks whose least squares the group solves.
@@ -112,9 +111,9 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 
 // arrive ends a step: its basis becomes the anchor if the step was one.
 func (g *Group) arrive(u *Basis) {
-	if g.Anchored = g.anchoring; g.Anchored {
-		g.reduced.anchor.CopyFrom(u)
-		g.anchoring = false
+	if g.Anchored = g.anchoring(); g.Anchored {
+		g.reduced.u0.CopyFrom(u)
+		g.reduced.anchoring = false
 	}
 }
 
@@ -228,7 +227,7 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 		c.objective += blas.Residual(ws.e, ws.products(n, g.r), b, g.grad.Y(t))
 		v := sum.next()
 		x.mulTransposed(v, ws.e)
-		if g.anchoring {
+		if g.anchoring() {
 			g.reduced.keep(t, n, g.r, ws, v)
 		}
 		sum.done(t, hi)

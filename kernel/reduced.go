@@ -9,25 +9,32 @@ import (
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// A reduced is what a Group keeps for Reduce: a copy Z_t of its samples in 16 bits, in
-// which feature k has the offset c_k and the scale s_k,
-//
-//	X_t ~ Z_t diag(s) + 1 c',
-//
-// and what the last anchor, a step on the samples themselves with the basis U0, found:
-// A0_t = X_t U0, e0_t = A0_t b0_t - y_t and w_t = X_t' e0_t. The anchor of a new one is
-// U0 = 0, with A0_t = 0 and, as if the residuals had been zero, e0_t = 0 and w_t = 0.
+// A reduced is what a Group keeps for Reduce.
 type reduced struct {
-	z      []uint16
-	copied bool // z is there
-	stride int
-	d      int // features, and behind them one that is 1 everywhere, if some c_k is not 0
-	ones   bool
+	halves
+	reference
+	first     []int // rows of the tasks before task t
+	copied    bool  // the copy has been made
+	anchoring bool  // the next step is an anchor
+}
 
-	offset, scale, inverse []float64 // c, s and 1/s
+// halves are a copy Z_t of the samples in 16 bits, in which feature k has the offset c_k
+// and the scale s_k,
+//
+//	X_t ~ Z_t diag(s) + 1 c'.
+type halves struct {
+	z                      []uint16
+	stride                 int
+	d                      int  // features, and behind them one that is 1 everywhere, if ones says so
+	ones                   bool // some c_k is not 0
+	offset, scale, inverse []float64
+}
 
-	first   []int // rows of the tasks before task t
-	anchor  *Basis
+// A reference is what the last anchor, a step on the samples themselves with the basis U0,
+// found: A0_t = X_t U0, e0_t = A0_t b0_t - y_t and w_t = X_t' e0_t. A new one has U0 = 0,
+// A0_t = 0 and, as if the residuals had been zero, e0_t = 0 and w_t = 0.
+type reference struct {
+	u0      *Basis
 	a, e, w []float64
 	ldw     int
 }
@@ -56,7 +63,7 @@ func (g *Group) Reduce() {
 		panic(badParts)
 	}
 	t := g.fit
-	h := &reduced{first: make([]int, len(t.rows)), anchor: NewBasis(t.d, g.r), ldw: blas.Stride(t.d)}
+	h := &reduced{first: make([]int, len(t.rows))}
 	for i := range t.rows[:max(len(t.rows)-1, 0)] {
 		h.first[i+1] = h.first[i] + t.rows[i]
 	}
@@ -64,10 +71,12 @@ func (g *Group) Reduce() {
 		h.measure(t, 1)
 	}
 	h.reserve(t)
-	h.a = alignedFloat64(t.total * g.r)
-	h.e = alignedFloat64(t.total)
-	h.w = alignedFloat64(len(t.rows) * h.ldw)
-	g.reduced, g.anchoring = h, false
+	ldw := blas.Stride(t.d)
+	h.reference = reference{
+		u0: NewBasis(t.d, g.r), a: alignedFloat64(t.total * g.r), e: alignedFloat64(t.total),
+		w: alignedFloat64(len(t.rows) * ldw), ldw: ldw,
+	}
+	g.reduced = h
 }
 
 // Anchor has the next Step of a group that Reduce reduced read the samples themselves and
@@ -76,7 +85,7 @@ func (g *Group) Anchor() {
 	if g.reduced == nil {
 		panic(notReduced)
 	}
-	g.anchoring = true
+	g.reduced.anchoring = true
 }
 
 // Reference returns the anchor of a group that Reduce reduced. It is the group's: read
@@ -85,7 +94,7 @@ func (g *Group) Reference() *Basis {
 	if g.reduced == nil {
 		panic(notReduced)
 	}
-	return g.reduced.anchor
+	return g.reduced.u0
 }
 
 const (
@@ -102,7 +111,7 @@ const (
 
 // measure sets offsets and scales, powers of two, by one row in step. It reports whether it
 // has seen an entry of every feature.
-func (h *reduced) measure(t *Tasks, step int) bool {
+func (h *halves) measure(t *Tasks, step int) bool {
 	padded := blas.Pad(t.d)
 	h.offset, h.scale, h.inverse, h.ones = make([]float64, padded), make([]float64, padded), make([]float64, padded), false
 	row, mean, squares := make([]float64, t.d), make([]float64, t.d), make([]float64, t.d)
@@ -120,23 +129,23 @@ func (h *reduced) measure(t *Tasks, step int) bool {
 			low[k], high[k] = min(low[k], v), max(high[k], v)
 		}
 	})
-	known := true
+	seen := true
 	for k, m := range mean {
 		size := max(-low[k], high[k])
 		if math.Abs(m) > farMean*math.Sqrt(squares[k]/count) {
 			h.offset[k], h.ones, size = m, true, max(high[k]-m, m-low[k])
 		}
 		if size == 0 {
-			known, size = false, 1
+			seen, size = false, 1
 		}
 		e := math.Ilogb(size) - middle
 		h.scale[k], h.inverse[k] = math.Ldexp(1, e), math.Ldexp(1, -e)
 	}
-	return known
+	return seen
 }
 
 // reserve makes room for the copy.
-func (h *reduced) reserve(t *Tasks) {
+func (h *halves) reserve(t *Tasks) {
 	h.d = t.d
 	if h.ones {
 		h.d++
@@ -193,7 +202,7 @@ func (g *Group) copy(c *chunk) {
 	}
 }
 
-// copied says that all chunks are copied. If entries were out of range, scales are found by
+// copied ends the making of the copy. If entries were out of range, scales are taken from
 // all rows, and the copy is made again.
 func (g *Group) copied() {
 	if slices.ContainsFunc(g.chunks, func(c chunk) bool { return c.misfits }) {
@@ -219,38 +228,41 @@ func (h *reduced) keep(t, n, r int, ws *Workspace, w []float64) {
 
 // stepReduced adds the tasks of a chunk to its gradient and objective, by the copy.
 func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
-	h, r := g.reduced, g.r
-	ws.loadDifference(u, h)
-	clear(ws.shift)
+	h, k, r := g.reduced, &ws.half, g.r
+	k.load(u, h)
+	clear(k.shift)
 	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: c.lo}
 	for t := c.lo; t < c.hi; t++ {
 		n, first := g.fit.rows[t], h.first[t]
 		z := h.z[first*h.stride:]
 		hint := h.hints(g.fit, t, r, ws.schedule)
-		tile.MulBasisHalf(ws.a, ws.lda, h.a[first*r:], n, z, h.stride, ws.du, ws.lddu, n, h.d, r, hint.basisNext)
+		tile.MulBasisHalf(ws.a, ws.lda, h.a[first*r:], n, z, h.stride, k.du, k.lddu, n, h.d, r, hint.basisNext)
 		ws.lsq.Next = hint.solveNext
 		b := g.solve(t, ridge, ws)
 		c.objective += blas.Residual(ws.e, ws.products(n, r), b, g.fit.Y(t))
 		for i, e := range h.e[first:][:n] {
-			ws.de[i] = float32(ws.e[i] - e)
+			k.de[i] = float32(ws.e[i] - e)
 		}
-		tile.MulTransposedHalf(ws.dv, z, h.stride, ws.de, n, h.d, hint.gradientNext)
-		tile.AddScaled(sum.next(), h.w[t*h.ldw:], h.scale, ws.dv, u.d)
+		tile.MulTransposedHalf(k.dv, z, h.stride, k.de, n, h.d, hint.gradientNext)
+		tile.AddScaled(sum.next(), h.w[t*h.ldw:], h.scale, k.dv, u.d)
 		if h.ones { // the offsets times the sum of e_t - e0_t, for all tasks at once
 			for j, v := range b {
-				ws.shift[j] += float64(ws.dv[u.d]) * v
+				k.shift[j] += float64(k.dv[u.d]) * v
 			}
 		}
 		sum.done(t, c.hi)
 	}
 	if h.ones {
 		offset := blas.ColumnMajor{Rows: u.d, Cols: 1, Stride: len(h.offset), Data: h.offset}
-		blas.AddMulNT(c.grad.Matrix(), offset, blas.ColumnMajor{Rows: r, Cols: 1, Stride: r, Data: ws.shift})
+		blas.AddMulNT(c.grad.Matrix(), offset, blas.ColumnMajor{Rows: r, Cols: 1, Stride: r, Data: k.shift})
 	}
 }
 
+// anchoring reports whether the next step is an anchor.
+func (g *Group) anchoring() bool { return g.reduced != nil && g.reduced.anchoring }
+
 // reads16 reports whether the next step reads the copy in 16 bits.
-func (g *Group) reads16() bool { return g.reduced != nil && !g.anchoring }
+func (g *Group) reads16() bool { return g.reduced != nil && !g.reduced.anchoring }
 
 // hints says what to prefetch during a task, by a schedule or by the usual one.
 func (h *reduced) hints(t *Tasks, task, r int, by *tile.Schedule) hints {
@@ -268,14 +280,14 @@ func (h *reduced) hints(t *Tasks, task, r int, by *tile.Schedule) hints {
 	return ahead(end, end, bytes, t.rows[task], r, by.Eighths(r, false), by)
 }
 
-// loadDifference sets du to U - U0 in the scales of the copy.
-func (w *Workspace) loadDifference(u *Basis, h *reduced) {
-	if w.difference == h {
+// load sets du to U - U0 in the scales of the copy.
+func (w *halfWork) load(u *Basis, h *reduced) {
+	if w.of == h {
 		return
 	}
-	w.difference, w.lddu = h, tile.StrideHalf(h.d, 4)
+	w.of, w.lddu = h, tile.StrideHalf(h.d, 4)
 	for j := range u.r {
-		col, to, from := w.du[j*w.lddu:][:tile.PadHalf(h.d)], u.Col(j), h.anchor.Col(j)
+		col, to, from := w.du[j*w.lddu:][:tile.PadHalf(h.d)], u.Col(j), h.u0.Col(j)
 		clear(col[u.d:])
 		for k, s := range h.scale[:u.d] {
 			col[k] = float32((to[k] - from[k]) * s)

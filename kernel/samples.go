@@ -118,9 +118,9 @@ func (s *samples) mulBasis(ws *Workspace, u *Basis) {
 }
 
 func mulBasis[F tile.Float](s *samples, x []F, ws *Workspace, u *Basis) {
-	k, h := ws.packed, s.basisNext
+	k, h := ws.packed.columns, s.basisNext
 	if k > 0 {
-		tile.MulPacked(ws.a, ws.lda, x, s.stride, ws.p, s.n, s.d, k, h)
+		tile.MulPacked(ws.a, ws.lda, x, s.stride, ws.packed.p, s.n, s.d, k, h)
 		h.Next = 0
 	}
 	if k < u.r {

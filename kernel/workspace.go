@@ -23,18 +23,28 @@ type Workspace struct {
 	ldv int
 	lsq *lsq.Workspace
 
-	// Of stepReduced: U - U0, e_t - e0_t and its product with the copy, in float32.
-	du, de, dv []float32
-	lddu       int
-	difference *reduced  // for which du is loaded
-	shift      []float64 // what the offsets are multiplied by
-
-	packed int       // columns of the basis that are in p
-	p      []float64 // the basis in the layout of tile.MulPacked
-	basis  *Basis    // whose columns they are
+	packed packedBasis
+	half   halfWork
 
 	schedule *tile.Schedule // what to prefetch, nil for the usual; an Executor sets it
 	openBLAS []float64      // scratch of stepOpenBLAS, where it is in use
+}
+
+// A packedBasis holds the first columns of a basis in the layout of tile.MulPacked.
+type packedBasis struct {
+	of      *Basis // nil if the basis has changed since
+	columns int
+	p       []float64
+}
+
+// halfWork is the scratch memory of stepReduced, in float32.
+type halfWork struct {
+	du    []float32 // U - U0 in the scales of the copy
+	lddu  int
+	of    *reduced  // whose difference du is, nil if the basis has changed since
+	de    []float32 // e_t - e0_t
+	dv    []float32 // Z_t' (e_t - e0_t)
+	shift []float64 // what the offsets are multiplied by
 }
 
 // NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d
@@ -47,27 +57,30 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
-	w.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
+	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
-	w.du = alignedFloat32(tile.StrideHalf(d+1, 4) * r)
-	w.de = alignedFloat32(maxSamples)
-	w.dv = alignedFloat32(tile.PadHalf(d + 1))
-	w.shift = make([]float64, r)
+	w.half = halfWork{
+		du:    alignedFloat32(tile.StrideHalf(d+1, 4) * r),
+		de:    alignedFloat32(maxSamples),
+		dv:    alignedFloat32(tile.PadHalf(d + 1)),
+		shift: make([]float64, r),
+	}
 	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
 }
 
 // begin forgets the basis of the step before: its entries may have changed.
-func (w *Workspace) begin() { w.basis, w.difference = nil, nil }
+func (w *Workspace) begin() { w.packed.of, w.half.of = nil, nil }
 
 // load packs as many columns of u as are faster that way.
 func (w *Workspace) load(u *Basis) {
-	if w.basis == u {
+	k := &w.packed
+	if k.of == u {
 		return
 	}
-	w.basis, w.packed = u, tile.Packed(u.r)
-	if w.packed > 0 {
-		tile.PackBasis(w.p, u.data, u.stride, u.d, w.packed)
+	k.of, k.columns = u, tile.Packed(u.r)
+	if k.columns > 0 {
+		tile.PackBasis(k.p, u.data, u.stride, u.d, k.columns)
 	}
 }
 
