@@ -6,14 +6,8 @@
 // tiles; nothing else should import it. Importing it changes nothing in a program:
 // gonum uses OpenBLAS only after a call of Use.
 //
-// The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE:
-//
-//	Debian, Ubuntu   apt-get install gcc libopenblas-dev liblapacke-dev
-//	Fedora           dnf install gcc openblas-devel lapack-devel
-//	Alpine           apk add gcc musl-dev openblas-dev lapack-dev
-//	macOS, Homebrew  brew install openblas
-//
-// For libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance
+// The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE; CONTRIBUTING.md says which
+// packages those are. For libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance
 //
 //	CGO_CFLAGS=-I/opt/openblas/include CGO_LDFLAGS=-L/opt/openblas/lib go build -tags openblas ./...
 //

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	blasnetlib "gonum.org/v1/netlib/blas/netlib"
@@ -94,34 +95,36 @@ func WorkLen(maxRows, ldx, r int) int {
 	return int(C.difalt_work(C.ptrdiff_t(maxRows), C.ptrdiff_t(ldx), C.ptrdiff_t(r)))
 }
 
-// Tasks is what Step works on. All slices belong to the caller; Step writes B, Grad,
-// Objective and Work.
+// Tasks is what Step works on. All slices belong to the caller; Step writes B, Work, and
+// Grad and Objective of Chunks.
 type Tasks struct {
-	D, R int
-
 	X64 []float64 // samples of all tasks in rows, if X32 is nil
 	X32 []float32
 	Ldx int // row stride of X64 or X32
 	Y   []float64
 
-	// Task t has rows FitFirst[t] to FitFirst[t]+FitRows[t] of X and Y in the least
-	// squares, and GradFirst, GradRows likewise in the gradient.
-	FitFirst, FitRows, GradFirst, GradRows []int
-	MaxRows                                int // largest entry of FitRows and GradRows
+	Fit, Gradient Rows // samples of the least squares, and of the gradient
+	MaxRows       int  // largest number of them in a task
 
-	U   []float64 // basis, D x R by columns
-	Ldu int
-	B   []float64 // coefficients of task t in B[t*R : (t+1)*R]
+	U      blas.ColumnMajor // basis, d x r
+	B      []float64        // coefficients of task t in B[t*r : (t+1)*r]
+	Chunks Chunks
 
-	// Chunk c has tasks Cuts[c] to Cuts[c+1], from Cuts[0] = 0 on, its gradient, D x R by
-	// columns, in Grad[c*Spacing:], and its sum of the squared residuals in Objective[c].
+	Ridge float64
+	Work  []float64 // WorkLen(MaxRows, Ldx, r) entries
+}
+
+// Rows says where the samples of tasks are: Count[t] rows of X and Y from First[t] on.
+type Rows struct{ First, Count []int }
+
+// Chunks are runs of tasks that are summed up each for itself. Chunk c has tasks Cuts[c] to
+// Cuts[c+1], from Cuts[0] = 0 on, its gradient, d x r by columns of stride Ldg, in
+// Grad[c*Spacing:], and its sum of the squared residuals in Objective[c].
+type Chunks struct {
 	Cuts         []int
 	Grad         []float64
 	Ldg, Spacing int
 	Objective    []float64
-
-	Ridge float64
-	Work  []float64 // WorkLen(MaxRows, Ldx, R) entries
 }
 
 // Step does for tasks lo, lo+1, ... below hi, of one chunk or more,
@@ -145,23 +148,23 @@ func (s *Tasks) Step(lo, hi int) (next int) {
 	}
 	args := C.difalt_args{
 		y:          doubles(s.Y),
-		fit_first:  ints(s.FitFirst),
-		fit_rows:   ints(s.FitRows),
-		grad_first: ints(s.GradFirst),
-		grad_rows:  ints(s.GradRows),
-		u:          doubles(s.U),
+		fit_first:  ints(s.Fit.First),
+		fit_rows:   ints(s.Fit.Count),
+		grad_first: ints(s.Gradient.First),
+		grad_rows:  ints(s.Gradient.Count),
+		u:          doubles(s.U.Data),
 		b:          doubles(s.B),
-		cuts:       ints(s.Cuts),
-		grad:       doubles(s.Grad),
-		objective:  doubles(s.Objective),
+		cuts:       ints(s.Chunks.Cuts),
+		grad:       doubles(s.Chunks.Grad),
+		objective:  doubles(s.Chunks.Objective),
 		work:       doubles(s.Work),
 		ridge:      C.double(s.Ridge),
 		ldx:        C.ptrdiff_t(s.Ldx),
-		spacing:    C.ptrdiff_t(s.Spacing),
-		d:          C.int(s.D),
-		r:          C.int(s.R),
-		ldu:        C.int(s.Ldu),
-		ldg:        C.int(s.Ldg),
+		spacing:    C.ptrdiff_t(s.Chunks.Spacing),
+		d:          C.int(s.U.Rows),
+		r:          C.int(s.U.Cols),
+		ldu:        C.int(s.U.Stride),
+		ldg:        C.int(s.Chunks.Ldg),
 		max_rows:   C.int(max(s.MaxRows, 1)),
 	}
 	if s.X32 == nil {
@@ -178,43 +181,52 @@ func (s *Tasks) Step(lo, hi int) (next int) {
 // check panics unless C will stay inside the slices.
 func (s *Tasks) check(lo, hi int) {
 	const limit = math.MaxInt32
-	if s.D <= 0 || s.R <= 0 || s.D > s.Ldx || s.D > s.Ldu || s.D > s.Ldg ||
-		s.MaxRows < 0 || s.MaxRows+s.R > limit || s.Ldx > limit || s.Ldu > limit || s.Ldg > limit {
+	d, r := s.U.Rows, s.U.Cols
+	if d <= 0 || r <= 0 || d > min(s.Ldx, s.U.Stride, s.Chunks.Ldg) ||
+		s.MaxRows < 0 || s.MaxRows+r > limit || max(s.Ldx, s.U.Stride, s.Chunks.Ldg) > limit {
 		panic(badShape)
 	}
 	if !(s.Ridge >= 0) || math.IsInf(s.Ridge, 0) {
 		panic(badRidge)
 	}
-	samples := max(len(s.X64), len(s.X32)) / s.Ldx
-	if lo < 0 || hi < lo || len(s.B) < hi*s.R || len(s.Work) < WorkLen(max(s.MaxRows, 1), s.Ldx, s.R) ||
-		min(len(s.FitFirst), len(s.FitRows), len(s.GradFirst), len(s.GradRows)) < hi ||
-		len(s.U) < (s.R-1)*s.Ldu+s.D {
+	if lo < 0 || hi < lo || len(s.B) < hi*r || len(s.Work) < WorkLen(max(s.MaxRows, 1), s.Ldx, r) ||
+		len(s.U.Data) < (r-1)*s.U.Stride+d {
 		panic(short)
 	}
-	s.checkChunks(hi)
+	s.Chunks.check(hi, d, r)
+	samples := min(max(len(s.X64), len(s.X32))/s.Ldx, len(s.Y))
+	s.Fit.check(lo, hi, s.MaxRows, samples)
+	s.Gradient.check(lo, hi, s.MaxRows, samples)
+}
+
+// check panics unless tasks lo to hi have at most so many rows each, of samples rows.
+func (r Rows) check(lo, hi, most, samples int) {
+	if min(len(r.First), len(r.Count)) < hi {
+		panic(short)
+	}
 	for t := lo; t < hi; t++ {
-		if s.FitFirst[t] < 0 || s.GradFirst[t] < 0 || s.FitRows[t] < 0 || s.GradRows[t] < 0 ||
-			max(s.FitRows[t], s.GradRows[t]) > s.MaxRows {
+		first, n := r.First[t], r.Count[t]
+		if first < 0 || n < 0 || n > most {
 			panic(badShape)
 		}
-		if end := max(s.FitFirst[t]+s.FitRows[t], s.GradFirst[t]+s.GradRows[t]); end > samples || end > len(s.Y) {
+		if first+n > samples {
 			panic(short)
 		}
 	}
 }
 
-// checkChunks is what check does for the chunks of tasks below hi.
-func (s *Tasks) checkChunks(hi int) {
-	if len(s.Cuts) == 0 || s.Cuts[0] != 0 || s.Spacing < 0 {
+// check panics unless the chunks have all tasks below hi, and room for gradients of d x r.
+func (k *Chunks) check(hi, d, r int) {
+	if len(k.Cuts) == 0 || k.Cuts[0] != 0 || k.Spacing < 0 {
 		panic(badShape)
 	}
 	c := 0
-	for ; c < len(s.Cuts)-1 && s.Cuts[c] < hi; c++ {
-		if s.Cuts[c+1] < s.Cuts[c] {
+	for ; c < len(k.Cuts)-1 && k.Cuts[c] < hi; c++ {
+		if k.Cuts[c+1] < k.Cuts[c] {
 			panic(badShape)
 		}
 	}
-	if s.Cuts[c] < hi || len(s.Objective) < c || c > 0 && len(s.Grad) < (c-1)*s.Spacing+(s.R-1)*s.Ldg+s.D {
+	if k.Cuts[c] < hi || len(k.Objective) < c || c > 0 && len(k.Grad) < (c-1)*k.Spacing+(r-1)*k.Ldg+d {
 		panic(short)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -18,16 +19,17 @@ import (
 // every output.
 func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	s := &Tasks{D: d, R: r, Ldx: d + pad, Ldu: d + pad, Ldg: d + 2*pad, FitRows: rows}
+	s := &Tasks{Ldx: d + pad, U: blas.ColumnMajor{Rows: d, Cols: r, Stride: d + pad}, Fit: Rows{Count: rows}}
+	s.Chunks.Ldg = d + 2*pad
 	total := 0
 	for _, n := range rows {
-		s.FitFirst = append(s.FitFirst, total)
+		s.Fit.First = append(s.Fit.First, total)
 		s.MaxRows = max(s.MaxRows, n)
 		total += n
 	}
-	s.GradFirst, s.GradRows = s.FitFirst, s.FitRows
+	s.Gradient = s.Fit
 	s.Y = normals(rnd, total)
-	s.U = normals(rnd, s.Ldu*r)
+	s.U.Data = normals(rnd, s.U.Stride*r)
 	x := normals(rnd, total*s.Ldx)
 	s.X64 = x
 	if single {
@@ -37,11 +39,11 @@ func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 		}
 	}
 	s.B = guarded(len(rows) * r)
-	s.Cuts = []int{0, len(rows) / 3, len(rows) / 3, len(rows)} // one chunk is empty
-	s.Spacing = s.Ldg*r + 8
-	s.Grad, s.Objective = guarded(2*s.Spacing+s.Ldg*r), guarded(3)
-	clear(s.Grad)
-	clear(s.Objective)
+	s.Chunks.Cuts = []int{0, len(rows) / 3, len(rows) / 3, len(rows)} // one chunk is empty
+	s.Chunks.Spacing = s.Chunks.Ldg*r + 8
+	s.Chunks.Grad, s.Chunks.Objective = guarded(2*s.Chunks.Spacing+s.Chunks.Ldg*r), guarded(3)
+	clear(s.Chunks.Grad)
+	clear(s.Chunks.Objective)
 	s.Work = guarded(WorkLen(s.MaxRows, s.Ldx, r))
 	return s
 }
@@ -68,9 +70,9 @@ func guarded(n int) []float64 {
 
 // x returns samples first to first+n as a dense matrix.
 func (s *Tasks) x(first, n int) *mat.Dense {
-	m := mat.NewDense(n, s.D, nil)
+	m := mat.NewDense(n, s.U.Rows, nil)
 	for i := range n {
-		for k := range s.D {
+		for k := range s.U.Rows {
 			at := (first+i)*s.Ldx + k
 			if s.X32 != nil {
 				m.Set(i, k, float64(s.X32[at]))
@@ -86,47 +88,47 @@ func (s *Tasks) x(first, n int) *mat.Dense {
 func (s *Tasks) sums(t *testing.T) (grad []float64, objective float64) {
 	t.Helper()
 	first := *s
-	first.FitRows = s.FitRows[:s.Cuts[1]]
-	if len(first.FitRows) > 0 {
+	first.Fit.Count = s.Fit.Count[:s.Chunks.Cuts[1]]
+	if len(first.Fit.Count) > 0 {
 		_, want, of := reference(&first)
-		y := s.Y[:s.FitFirst[s.Cuts[1]]]
+		y := s.Y[:s.Fit.First[s.Chunks.Cuts[1]]]
 		yy := floats.Dot(y, y)
-		near(t, "objective of the first chunk", s.Objective[0], of, yy)
-		for j := range s.R {
-			for k := range s.D {
-				near(t, "gradient of the first chunk", s.Grad[j*s.Ldg+k], want.At(k, j), mat.Norm(want, 2)+1e-6*yy)
+		near(t, "objective of the first chunk", s.Chunks.Objective[0], of, yy)
+		for j := range s.U.Cols {
+			for k := range s.U.Rows {
+				near(t, "gradient of the first chunk", s.Chunks.Grad[j*s.Chunks.Ldg+k], want.At(k, j), mat.Norm(want, 2)+1e-6*yy)
 			}
 		}
 	}
-	grad = slices.Clone(s.Grad[:s.Ldg*s.R])
+	grad = slices.Clone(s.Chunks.Grad[:s.Chunks.Ldg*s.U.Cols])
 	for c := 1; c < 3; c++ {
-		floats.Add(grad, s.Grad[c*s.Spacing:][:len(grad)])
+		floats.Add(grad, s.Chunks.Grad[c*s.Chunks.Spacing:][:len(grad)])
 	}
-	return grad, floats.Sum(s.Objective)
+	return grad, floats.Sum(s.Chunks.Objective)
 }
 
 // reference computes coefficients, gradient and objective with dense matrices.
 func reference(s *Tasks) (b, grad *mat.Dense, objective float64) {
-	u := mat.NewDense(s.D, s.R, nil)
-	for j := range s.R {
-		for k := range s.D {
-			u.Set(k, j, s.U[j*s.Ldu+k])
+	u := mat.NewDense(s.U.Rows, s.U.Cols, nil)
+	for j := range s.U.Cols {
+		for k := range s.U.Rows {
+			u.Set(k, j, s.U.Data[j*s.U.Stride+k])
 		}
 	}
-	b = mat.NewDense(len(s.FitRows), s.R, nil)
-	grad = mat.NewDense(s.D, s.R, nil)
-	for t, n := range s.FitRows {
+	b = mat.NewDense(len(s.Fit.Count), s.U.Cols, nil)
+	grad = mat.NewDense(s.U.Rows, s.U.Cols, nil)
+	for t, n := range s.Fit.Count {
 		var a, gram, aty, bt mat.Dense
-		a.Mul(s.x(s.FitFirst[t], n), u)
+		a.Mul(s.x(s.Fit.First[t], n), u)
 		gram.Mul(a.T(), &a)
-		for j := range s.R {
+		for j := range s.U.Cols {
 			gram.Set(j, j, gram.At(j, j)+s.Ridge)
 		}
-		aty.Mul(a.T(), mat.NewDense(n, 1, slices.Clone(s.Y[s.FitFirst[t]:][:n])))
+		aty.Mul(a.T(), mat.NewDense(n, 1, slices.Clone(s.Y[s.Fit.First[t]:][:n])))
 		if err := bt.Solve(&gram, &aty); err != nil {
 			panic(err)
 		}
-		first, n := s.GradFirst[t], s.GradRows[t]
+		first, n := s.Gradient.First[t], s.Gradient.Count[t]
 		var e, xe, g mat.Dense
 		b.SetRow(t, mat.Col(nil, 0, &bt))
 		if n == 0 {
@@ -166,7 +168,7 @@ func TestStep(t *testing.T) {
 			s := problem(c.rows, c.d, c.r, c.pad, c.single, 7)
 			s.Ridge = c.ridge
 			if c.split {
-				s.FitRows, s.GradFirst, s.GradRows = halves(s.FitFirst, s.FitRows)
+				s.Fit.Count, s.Gradient = halves(s.Fit)
 			}
 			next := s.Step(0, len(c.rows))
 			sum, objective := s.sums(t)
@@ -178,20 +180,20 @@ func TestStep(t *testing.T) {
 			near(t, "objective", objective, want, yy)
 			size := mat.Norm(b, 2)
 			for i := range c.rows {
-				for j := range s.R {
-					near(t, "b", s.B[i*s.R+j], b.At(i, j), size)
+				for j := range s.U.Cols {
+					near(t, "b", s.B[i*s.U.Cols+j], b.At(i, j), size)
 				}
 			}
 			size = mat.Norm(grad, 2) + 1e-6*yy // it is zero where n_t = r
-			for j := range s.R {
-				for k := range s.D {
-					near(t, "gradient", sum[j*s.Ldg+k], grad.At(k, j), size)
+			for j := range s.U.Cols {
+				for k := range s.U.Rows {
+					near(t, "gradient", sum[j*s.Chunks.Ldg+k], grad.At(k, j), size)
 				}
-				for k := s.D; k < s.Ldg; k++ {
-					near(t, "padding of the gradient", sum[j*s.Ldg+k], 0, 0)
+				for k := s.U.Rows; k < s.Chunks.Ldg; k++ {
+					near(t, "padding of the gradient", sum[j*s.Chunks.Ldg+k], 0, 0)
 				}
 			}
-			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Grad, "Objective": s.Objective, "Work": s.Work} {
+			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Chunks.Grad, "Objective": s.Chunks.Objective, "Work": s.Work} {
 				if x[:len(x)+1][len(x)] != guard {
 					t.Errorf("wrote beyond %s", name)
 				}
@@ -202,17 +204,17 @@ func TestStep(t *testing.T) {
 
 // halves gives the first samples of every task to the least squares and the rest
 // to the gradient; task 1 has none left for that.
-func halves(first, rows []int) (fit, gradFirst, gradRows []int) {
-	for t, n := range rows {
+func halves(all Rows) (fit []int, gradient Rows) {
+	for t, n := range all.Count {
 		k := (n + 1) / 2
 		if t == 1 {
 			k = n
 		}
 		fit = append(fit, k)
-		gradFirst = append(gradFirst, first[t]+k)
-		gradRows = append(gradRows, n-k)
+		gradient.First = append(gradient.First, all.First[t]+k)
+		gradient.Count = append(gradient.Count, n-k)
 	}
-	return fit, gradFirst, gradRows
+	return fit, gradient
 }
 
 // near holds got to want within an error that the normal equations of the
@@ -231,17 +233,17 @@ func TestStepStops(t *testing.T) {
 		name  string
 		spoil func(s *Tasks)
 	}{
-		{"fewer samples than columns", func(s *Tasks) { s.FitRows[2] = s.R - 1 }},
-		{"no samples", func(s *Tasks) { s.FitRows[2] = 0 }},
+		{"fewer samples than columns", func(s *Tasks) { s.Fit.Count[2] = s.U.Cols - 1 }},
+		{"no samples", func(s *Tasks) { s.Fit.Count[2] = 0 }},
 		{"dependent columns", func(s *Tasks) {
-			for i := range s.FitRows[2] {
-				copy(s.X64[(s.FitFirst[2]+i)*s.Ldx:][:s.D], s.X64[s.FitFirst[2]*s.Ldx:])
+			for i := range s.Fit.Count[2] {
+				copy(s.X64[(s.Fit.First[2]+i)*s.Ldx:][:s.U.Rows], s.X64[s.Fit.First[2]*s.Ldx:])
 			}
 		}},
-		{"NaN in y", func(s *Tasks) { s.Y[s.FitFirst[2]+1] = math.NaN() }},
-		{"infinite x", func(s *Tasks) { s.X64[s.FitFirst[2]*s.Ldx] = math.Inf(1) }},
-		{"overflow", func(s *Tasks) { s.X64[s.FitFirst[2]*s.Ldx] = 1e200 }},
-		{"zero y", func(s *Tasks) { clear(s.Y[s.FitFirst[2]:][:s.FitRows[2]]) }},
+		{"NaN in y", func(s *Tasks) { s.Y[s.Fit.First[2]+1] = math.NaN() }},
+		{"infinite x", func(s *Tasks) { s.X64[s.Fit.First[2]*s.Ldx] = math.Inf(1) }},
+		{"overflow", func(s *Tasks) { s.X64[s.Fit.First[2]*s.Ldx] = 1e200 }},
+		{"zero y", func(s *Tasks) { clear(s.Y[s.Fit.First[2]:][:s.Fit.Count[2]]) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := problem([]int{20, 20, 20, 20}, 30, 4, 2, false, 3)
@@ -251,7 +253,7 @@ func TestStepStops(t *testing.T) {
 				t.Fatalf("stopped at task %d, want 2", next)
 			}
 			done := *s
-			done.FitRows = s.FitRows[:2]
+			done.Fit.Count = s.Fit.Count[:2]
 			_, grad, want := reference(&done)
 			sum, objective := s.sums(t)
 			near(t, "objective", objective, want, want)

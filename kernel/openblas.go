@@ -34,18 +34,17 @@ func (g *Group) stepOpenBLAS(first, last int, u *Basis, ridge float64, ws *Works
 	}
 	hi := g.cuts[last+1]
 	s := openblas.Tasks{
-		D: u.d, R: g.r,
 		X64: g.fit.x64, X32: g.fit.x32, Ldx: g.fit.stride, Y: g.fit.y,
-		FitFirst: g.fit.first, FitRows: g.fit.rows,
-		GradFirst: g.grad.first, GradRows: g.grad.rows,
-		MaxRows: max(g.fit.maxRows, g.grad.maxRows),
-		U:       u.data, Ldu: u.stride,
-		B:    g.B,
-		Cuts: g.cuts,
-		Grad: g.sums, Ldg: g.Grad.stride, Spacing: len(g.Grad.data),
-		Objective: g.objectives,
-		Ridge:     ridge,
-		Work:      ws.openBLAS,
+		Fit:      openblas.Rows{First: g.fit.first, Count: g.fit.rows},
+		Gradient: openblas.Rows{First: g.grad.first, Count: g.grad.rows},
+		MaxRows:  max(g.fit.maxRows, g.grad.maxRows),
+		U:        u.Matrix(),
+		B:        g.B,
+		Chunks: openblas.Chunks{
+			Cuts: g.cuts, Grad: g.sums, Ldg: g.Grad.stride, Spacing: len(g.Grad.data), Objective: g.objectives,
+		},
+		Ridge: ridge,
+		Work:  ws.openBLAS,
 	}
 	for t, c := g.cuts[first], first; t < hi; t++ {
 		next := s.Step(t, hi)
