@@ -105,8 +105,8 @@ faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
 
-bench-disk: ## samples on disk, in a quarter of the memory, beside samples in memory; needs root and FOLDER, with FLAGS
-	$(GO) run ./bench/disk --folder $(FOLDER) $(FLAGS)
+bench-disk: ## samples on disk, in a quarter of the memory, beside samples in memory; needs root and FOLDER, with SHAPE
+	./scripts/disk.sh $(FOLDER) $(SHAPE)
 
 bench-network: ## rounds over gRPC beside TLS by hand, and over MPI beside a C program
 	./scripts/network.sh
