@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -102,7 +103,7 @@ func (f *adaptFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s: %s added from %s; the model knows %d tasks now\n", nameOf(f.out, "output"), text.Plural(len(t.Tasks()), "task"), text.Plural(t.Rows(), "row"), len(adapted.Tasks()))
-	reportMissing(stdout, t)
+	report.WriteMissing(stdout, t)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/report"
 	"github.com/difalt/difalt/internal/text"
 )
 
@@ -24,8 +25,8 @@ func (f *adaptFlags) learningCurve(ctx context.Context, stdout, stderr io.Writer
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.data, err)
 	}
-	content := map[string][]byte{"learning-curve.csv": curveCSV(points)}
-	if err := addImages(content, "learning-curve", curveFigure(points)); err != nil {
+	content, err := report.CurveFiles("learning-curve", points)
+	if err != nil {
 		return err
 	}
 	if err := files.writeFolder("learning-curve", f.curve, content); err != nil {
@@ -42,7 +43,7 @@ Errors on held-out rows of %s that the model has not seen, after training on
 so many rows of each. pooled: the model's shared mean; single: one ridge a task;
 mean: of its training rows.
 `, text.Plural(len(t.Tasks())-len(leftOut), "task"))
-	reportMissing(stdout, t)
+	report.WriteMissing(stdout, t)
 	if len(leftOut) > 0 {
 		fmt.Fprintf(stdout, "Left out, with too few rows to hold some out: %s.\n", text.List(leftOut))
 	}
@@ -56,18 +57,5 @@ func absent(e fit.Errors, v float64) string {
 	if e.Rows == 0 {
 		return "-"
 	}
-	return decimal(v)
-}
-
-func curveCSV(points []fit.CurvePoint) []byte {
-	out := [][]string{append([]string{"samples", "method"}, errorColumns...)}
-	for _, p := range points {
-		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
-			if e.Rows > 0 {
-				name := []string{fit.Ours, fit.Pooled, fit.Single, fit.TaskMean}[i]
-				out = append(out, append([]string{strconv.Itoa(p.Samples), name}, errorCells(e)...))
-			}
-		}
-	}
-	return asCSV(out)
+	return text.Decimal(v)
 }

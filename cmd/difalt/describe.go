@@ -11,6 +11,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
@@ -88,7 +89,7 @@ func printDescription(w io.Writer, d *dataset.Description) {
 	if d.Assumed != "" {
 		assumed = "; " + d.Assumed
 	}
-	sayf(w, "%s: %s, %s%s", nameOf(d.File, "input"), text.Plural(d.Rows, "row"), text.Plural(len(d.Columns), "column"), assumed)
+	terminal.Sayf(w, "%s: %s, %s%s", nameOf(d.File, "input"), text.Plural(d.Rows, "row"), text.Plural(len(d.Columns), "column"), assumed)
 	fmt.Fprintln(w)
 	rows := text.Table{{"column", "type", "missing", "distinct", "smallest", "largest", "mean", "sd"}}
 	var levels []string
@@ -108,7 +109,7 @@ func printDescription(w io.Writer, d *dataset.Description) {
 		}
 		row := []string{printable(c.Name, 24), c.Type, strconv.Itoa(c.Missing), distinct, cell(c.Min), cell(c.Max), "", ""}
 		if c.Mean != nil && c.SD != nil && c.Type != "date" {
-			row[6], row[7] = strconv.FormatFloat(*c.Mean, 'g', 6, 64), short(*c.SD)
+			row[6], row[7] = strconv.FormatFloat(*c.Mean, 'g', 6, 64), text.Short(*c.SD)
 		}
 		rows = append(rows, row)
 		if c.Levels != nil {
@@ -123,7 +124,7 @@ func printDescription(w io.Writer, d *dataset.Description) {
 		fmt.Fprintln(w)
 	}
 	for _, list := range levels {
-		sayf(w, "%s", list)
+		terminal.Sayf(w, "%s", list)
 	}
 	if t := d.Tasks; t != nil {
 		rows := fmt.Sprintf("%d to %d rows (median %d)", t.Min, t.Max, t.Median)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
 )
@@ -97,23 +96,5 @@ func TestFitSamplesOnDisk(t *testing.T) {
 	none := filepath.Join(samples, "none")
 	if _, stderr, code := difaltCommand(t, append(table, "--samples-on-disk", none)...); code == 0 || !strings.Contains(stderr, none) {
 		t.Errorf("no folder: exit code %d, %q", code, stderr)
-	}
-}
-
-// TestProgressShowsAnchors: the bar says how many there were.
-func TestProgressShowsAnchors(t *testing.T) {
-	var out strings.Builder
-	s := &stages{out: &out}
-	s.show("iterations", 0, 100)
-	for i, anchors := range []int{0, 2, 0, 1} {
-		if err := s.observe(&difalt.Record{Iteration: i, Anchors: anchors}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.bar.last = s.bar.last.Add(-plainInterval)
-	s.show("iterations", 4, 100)
-	s.close()
-	if !strings.Contains(out.String(), " left, 2 anchors\n") {
-		t.Errorf("progress is %q", out.String())
 	}
 }

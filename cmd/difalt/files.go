@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/model"
 )
 
@@ -66,7 +67,7 @@ func (f *files) create(flag, path string) (*atomicfile.File, error) {
 	if err := f.claim(flag, path); err != nil {
 		return nil, err
 	}
-	if path == stdio && isTerminal(os.Stdout) && flag == "model" {
+	if path == stdio && terminal.Is(os.Stdout) && flag == "model" {
 		return nil, options.Usagef("--%s is the terminal: a model is no text, so send the output to a file or a program", flag)
 	}
 	out, err := atomicfile.Create(path)

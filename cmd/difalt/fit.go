@@ -13,9 +13,11 @@ import (
 	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
+	"github.com/difalt/difalt/internal/terminal"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
@@ -108,55 +110,70 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if !f.Files.JSON {
 		f.describe(stdout, in.Table, c)
-		reportMissing(stdout, in.Table)
+		report.WriteMissing(stdout, in.Table)
 		fmt.Fprintln(stdout)
 	}
-	trace, bar := &trace{}, &stages{out: stderr}
-	switch traced := out.trace != nil || f.Files.Report != ""; {
-	case traced && c.Options.MixedPrecision:
-		c.Options.Observer = func(r *difalt.Record) error { return errors.Join(bar.observe(r), trace.observe(r)) }
-	case traced:
-		c.Options.Observer = trace.observe
-	case c.Options.MixedPrecision:
-		c.Options.Observer = bar.observe
-	}
-	c.Progress = bar.show
-	m, report, err := fit.Fit(ctx, in.Table, *c)
-	bar.close()
-	if errors.Is(err, context.Canceled) {
-		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
-	}
+	trace := &report.Trace{}
+	m, fitted, err := f.train(ctx, in.Table, c, trace, stderr)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Files.Data, err)
-	}
-	if f.isMadeUp {
-		report.Exposed = fit.Exposed{} // there is nobody
-	}
-	if err := f.write(out, in.Table, c, m, report, trace); err != nil {
 		return err
 	}
-	if f.Files.JSON {
-		if err := printResult(stdout, &f.Table, in.Table, c, m, report); err != nil {
-			return err
-		}
-	} else {
-		printReport(stdout, report, c)
+	r := report.New(&report.Inputs{
+		Data: f.Files.Data, Version: version(), Columns: &f.Table, Table: in.Table, Config: c, Model: m, Fit: fitted, Trace: trace,
+	})
+	if err := f.write(out, m, r, trace); err != nil {
+		return err
+	}
+	if err := r.Write(stdout, f.Files.JSON); err != nil {
+		return err
+	}
+	if !f.Files.JSON {
 		printFiles(stdout, &f.Files)
 	}
-	if report.Result != nil && report.Result.Status == difalt.Canceled {
-		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, f.Config.Options.Iterations)}
+	if res := fitted.Result; res != nil && res.Status == difalt.Canceled {
+		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", res.Iterations, f.Config.Options.Iterations)}
 	}
 	return nil
 }
 
+// train fits, and shows how far it is.
+func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, trace *report.Trace, stderr io.Writer) (*model.Model, *fit.Report, error) {
+	bar := &terminal.Stages{Out: stderr}
+	traced := f.Files.Trace != "" || f.Files.Report != ""
+	if traced || c.Options.MixedPrecision {
+		c.Options.Observer = func(r *difalt.Record) error {
+			bar.Anchors(min(r.Anchors, 1))
+			if traced {
+				return trace.Observe(r)
+			}
+			return nil
+		}
+	}
+	c.Progress = bar.Show
+	m, fitted, err := fit.Fit(ctx, t, *c)
+	bar.Close()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, nil, &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", f.Files.Data, err)
+	case f.isMadeUp:
+		fitted.Exposed = fit.Exposed{} // there is nobody
+	}
+	return m, fitted, nil
+}
+
 // write writes all files, or none.
-func (f *fitRun) write(out *outputs, t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) error {
-	trace.curve.Method = m.Parameters().Method
-	if err := out.write(m, trace); err != nil {
+func (f *fitRun) write(out *outputs, m *model.Model, r *report.Report, trace *report.Trace) error {
+	content, err := m.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	if err := out.write(trace.CSV(m.Parameters().Method), content); err != nil {
 		return err
 	}
 	if f.Files.Report != "" {
-		files, err := f.reportFiles(t, c, m, report, trace)
+		files, err := r.Files()
 		if err != nil {
 			return err
 		}
@@ -167,68 +184,43 @@ func (f *fitRun) write(out *outputs, t *dataset.Table, c *fit.Config, m *model.M
 	return out.commit()
 }
 
-// outputs are the files that fit writes; nil where none is asked for.
-type outputs struct {
-	files
-	trace, model *atomicfile.File
-}
-
-// openOutputs opens the files before the work begins.
-func openOutputs(f *options.Files) (out *outputs, err error) {
-	out = &outputs{}
-	if err = out.reads("data", f.Data); err == nil && f.Trace != "" {
-		out.trace, err = out.create("trace", f.Trace)
-	}
-	if err == nil && f.Model != "" {
-		out.model, err = out.create("model", f.Model)
-	}
-	if err == nil && f.Report != "" {
-		err = out.checkFolder("report", f.Report)
-	}
-	if err != nil {
-		out.close()
-		return nil, err
-	}
-	return out, nil
-}
-
-func (o *outputs) close() {
-	for _, f := range []*atomicfile.File{o.trace, o.model} {
-		if f != nil {
-			f.Close()
+// describe says in words what is going to be fitted.
+func (f *fitRun) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
+	train := 0
+	for _, on := range c.Train {
+		if on {
+			train++
 		}
 	}
+	terminal.Sayf(w, "%s: %s, %s, %s for training, %d held out", nameOf(f.Files.Data, "input"),
+		text.Plural(len(t.Tasks()), "task"), text.Plural(len(t.Features()), "feature"), text.Plural(train, "row"), t.Rows()-train)
+	rank := "rank by evidence"
+	if c.Rank > 0 {
+		rank = fmt.Sprintf("rank %d", c.Rank)
+	}
+	graph := fmt.Sprintf(" on %s of %s", graphWords(f.Graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
+	switch {
+	case c.Plain: // which may have weights of its own
+		graph = fmt.Sprintf(" with %v", c.Network.Weights())
+	case len(t.Nodes()) == 1:
+		graph = ""
+	}
+	for _, words := range report.HeldOut(&f.Table, t, c.Train) {
+		terminal.Sayf(w, "%s", words)
+	}
+	fmt.Fprintf(w, "%s%s\n%s; %s\n", text.Plural(len(t.Nodes()), "node"), graph, rank, how(c))
 }
 
-// write writes the files; they take their names with commit, when all that may fail is
-// done.
-func (o *outputs) write(m *model.Model, t *trace) error {
-	if o.trace != nil {
-		if _, err := o.trace.Write(t.csv()); err != nil {
-			return err
-		}
-		if err := o.trace.Finish(); err != nil {
-			return err
-		}
+// how says by which method the nodes agree, and how.
+func how(c *fit.Config) string {
+	switch o := &c.Options; {
+	case c.Auto:
+		return "method left to the program"
+	case o.Agreement.Polynomial == consensus.Tree:
+		return fmt.Sprintf("method %v, sums along a tree", o.Method)
+	default:
+		return fmt.Sprintf("method %v, %d rounds of %v an iteration", o.Method, o.Rounds, o.Agreement)
 	}
-	if o.model == nil {
-		return nil
-	}
-	if err := m.Write(o.model); err != nil {
-		return err
-	}
-	return o.model.Finish()
-}
-
-func (o *outputs) commit() error {
-	for _, f := range []*atomicfile.File{o.trace, o.model} {
-		if f != nil {
-			if err := f.Commit(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // read reads the data and puts the tasks on nodes.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/text"
 	"github.com/dustin/go-humanize"
 )
 
@@ -19,7 +20,7 @@ func TestFitSaysTheSame(t *testing.T) {
 		{"--rank", "2", "--iterations", "30", "--method", "accelerated-tracking", "--compress", "int8"},
 	} {
 		_, words := fitClinics(t, flags...)
-		_, text := fitClinics(t, append(flags, "--json")...)
+		_, asJSON := fitClinics(t, append(flags, "--json")...)
 		var r struct {
 			Verdict, Status, Method, Agreement string
 			Split                              []string
@@ -38,13 +39,13 @@ func TestFitSaysTheSame(t *testing.T) {
 				Evidence float64 `json:"log_evidence"`
 			}
 		}
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
+		if err := json.Unmarshal([]byte(asJSON), &r); err != nil {
 			t.Fatal(err)
 		}
 		want := append(r.Split, r.Verdict, fmt.Sprintf("%s in all.", humanize.Bytes(r.Bytes)))
 		if r.Status != "" { // which rank 0 has none of
 			want = append(want, "method "+r.Method, fmt.Sprintf("%s: %d iterations, step %s The nodes sent %s in the iterations,",
-				r.Status, r.Iterations, short(r.Step), humanize.Bytes(r.In)), fmt.Sprintf("training rows: %.2g; noise leaves %.2g", r.Residual, r.Statistical))
+				r.Status, r.Iterations, text.Short(r.Step), humanize.Bytes(r.In)), fmt.Sprintf("training rows: %.2g; noise leaves %.2g", r.Residual, r.Statistical))
 		}
 		if slices.Contains(flags, "--folds-by") && len(r.Split) != 2 {
 			t.Errorf("%q: said about the split: %q", flags, r.Split)
@@ -52,9 +53,9 @@ func TestFitSaysTheSame(t *testing.T) {
 		for _, m := range r.Methods {
 			row := m.Name
 			if m.HeldOut.Rows > 0 {
-				row += " " + decimal(m.HeldOut.RMSE) + " " + decimal(m.HeldOut.MAE) + " " + decimal(m.HeldOut.Explained)
+				row += " " + text.Decimal(m.HeldOut.RMSE) + " " + text.Decimal(m.HeldOut.MAE) + " " + text.Decimal(m.HeldOut.Explained)
 			}
-			want = append(want, row+" "+decimal(m.Train.RMSE)+" "+decimal(m.Train.Explained))
+			want = append(want, row+" "+text.Decimal(m.Train.RMSE)+" "+text.Decimal(m.Train.Explained))
 		}
 		for _, c := range r.Candidates {
 			want = append(want, fmt.Sprintf("%+.1f", c.Evidence))

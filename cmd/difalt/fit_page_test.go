@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/model"
 )
 
@@ -85,19 +84,6 @@ func TestReport(t *testing.T) {
 	}
 	checkPicture(t, filepath.Join(dir, "evidence"))
 	checkPicture(t, filepath.Join(dir, "tasks"))
-}
-
-// What stands out in the table of errors is the method that won, ours or another.
-func TestBestScore(t *testing.T) {
-	row := func(rows int, rmse float64) fit.Score { return fit.Score{Test: fit.Errors{Rows: rows, RMSE: rmse}} }
-	none := math.NaN()
-	for want, scores := range map[int][]fit.Score{
-		0: {row(0, none), row(0, none)}, 1: {row(9, 1), row(9, 1), row(9, 2)}, 3: {row(9, 3), row(9, 2), row(9, 1), row(9, 1.5)},
-	} {
-		if got := bestScore(scores); got != want {
-			t.Errorf("%v: row %d, want %d", scores, got, want)
-		}
-	}
 }
 
 // checkPicture asserts that name.png and name.svg are images.

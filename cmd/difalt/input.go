@@ -4,40 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 )
-
-// reportMissing says how many rows were left out, and how many values were filled in.
-func reportMissing(w io.Writer, t *dataset.Table) {
-	if n := t.Dropped(); n > 0 {
-		fmt.Fprintf(w, "%s left out for missing values.\n", text.Plural(n, "row"))
-	}
-	if s := filled(t); s != "" {
-		sayf(w, "%s", s)
-	}
-}
-
-// filled says in how many rows of a column a mean took the place of a missing value;
-// nothing if there are none.
-func filled(t *dataset.Table) string {
-	const most = 20
-	var list []string
-	for _, m := range t.Missing() {
-		list = append(list, fmt.Sprintf("%d in %q", m.Rows, m.Column))
-	}
-	if list == nil {
-		return ""
-	}
-	if n := len(list) - most; n > 0 {
-		list = append(list[:most], fmt.Sprintf("and in %d more columns", n))
-	}
-	return fmt.Sprintf("Missing values filled with the mean of the training rows: %s.", strings.Join(list, ", "))
-}
 
 // readData reads tables or a problem file, and says on stderr what was assumed about a
 // table. Errors about a table name its file.
@@ -78,6 +51,6 @@ func reportAssumed(w io.Writer, t *dataset.Table) {
 		if n := len(names) - 1; n > 0 {
 			who += fmt.Sprintf(" and %s", text.Plural(n, "other file"))
 		}
-		sayf(w, "read %s: %s", who, assumed)
+		terminal.Sayf(w, "read %s: %s", who, assumed)
 	}
 }

@@ -136,6 +136,9 @@ func (w *checkedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// Behind returns the writer behind it, for those who ask how wide a terminal is.
+func (w *checkedWriter) Behind() io.Writer { return w.out }
+
 // pathless strips operation and path from an error about a file.
 func pathless(err error) error {
 	var pe *fs.PathError

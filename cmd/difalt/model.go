@@ -80,19 +80,19 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	}
 	line("features", "%d%s", len(m.Features()), constant)
 	line("rank", "%d", m.Rank())
-	line("noise", "%s, standard deviation in the unit of the target", short(m.Noise()))
+	line("noise", "%s, standard deviation in the unit of the target", text.Short(m.Noise()))
 	intercept, others := m.Spread()
-	line("intercepts", "differ by %s between tasks, beside the axes", short(intercept))
-	line("slopes", "differ by %s for every standardised feature, beside the axes", short(others))
+	line("intercepts", "differ by %s between tasks, beside the axes", text.Short(intercept))
+	line("slopes", "differ by %s for every standardised feature, beside the axes", text.Short(others))
 	loadings, values := m.Loadings()
 	rows := text.Table{{"feature", "mean"}}
 	for j := range values {
 		rows[0] = append(rows[0], fmt.Sprintf("axis %d", j+1))
 	}
 	for i, name := range m.ScaledFeatures() {
-		row := []string{name, decimal(p.Mean[i] * p.Scaling.TargetScale)}
+		row := []string{name, text.Decimal(p.Mean[i] * p.Scaling.TargetScale)}
 		for j := range values {
-			row = append(row, decimal(loadings.At(i, j)))
+			row = append(row, text.Decimal(loadings.At(i, j)))
 		}
 		rows = append(rows, row)
 	}
@@ -104,7 +104,7 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	}
 	shown := make([]string, len(values))
 	for j, v := range values {
-		shown[j] = short(v)
+		shown[j] = text.Short(v)
 	}
 	fmt.Fprintf(w, "\nStandard deviations along the axes: %s.\n", strings.Join(shown, ", "))
 }

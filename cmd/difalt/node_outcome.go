@@ -9,25 +9,22 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/checkpoint"
+	"github.com/difalt/difalt/internal/report"
 	"github.com/difalt/difalt/model"
 )
 
 // outcome returns what a training has come to.
-func (r *nodeRun) outcome(t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report, trace *trace) (*checkpoint.Outcome, error) {
+func (r *nodeRun) outcome(t *dataset.Table, c *fit.Config, m *model.Model, fitted *fit.Report, trace *report.Trace) (*checkpoint.Outcome, error) {
 	o := &checkpoint.Outcome{Heading: r.heading}
 	var b bytes.Buffer
-	if r.Files.JSON {
-		if err := printResult(&b, &r.Table, t, c, m, report); err != nil {
-			return nil, err
-		}
-	} else {
-		printReport(&b, report, c)
+	about := report.New(&report.Inputs{Data: r.Files.Data, Version: version(), Columns: &r.Table, Table: t, Config: c, Model: m, Fit: fitted})
+	if err := about.Write(&b, r.Files.JSON); err != nil {
+		return nil, err
 	}
 	o.Report = b.Bytes()
 	if r.out.trace != nil {
-		o.Trace = trace.csv()
+		o.Trace = trace.CSV(m.Parameters().Method)
 	}
 	var err error
 	o.Model, err = m.MarshalBinary()
@@ -39,19 +36,8 @@ func (r *nodeRun) deliver(o *checkpoint.Outcome) error {
 	if r.out.trace != nil && o.Trace == nil {
 		return fmt.Errorf("--trace: the training is complete, and has kept no trace")
 	}
-	for _, x := range []struct {
-		file    *atomicfile.File
-		content []byte
-	}{{r.out.trace, o.Trace}, {r.out.model, o.Model}} {
-		if x.file == nil {
-			continue
-		}
-		if _, err := x.file.Write(x.content); err != nil {
-			return err
-		}
-		if err := x.file.Finish(); err != nil {
-			return err
-		}
+	if err := r.out.write(o.Trace, o.Model); err != nil {
+		return err
 	}
 	if err := r.out.commit(); err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -79,11 +81,11 @@ func (r *nodeRun) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	trace := &trace{}
+	trace := &report.Trace{}
 	c.Options.Observer = func(rec *difalt.Record) error {
 		r.status.observe(rec)
 		if r.out.trace != nil {
-			return trace.observe(rec)
+			return trace.Observe(rec)
 		}
 		return nil
 	}
@@ -150,7 +152,7 @@ func (r *nodeRun) prepare() (*dataset.Table, *fit.Config, error) {
 }
 
 // join joins the others, fits, and writes the results.
-func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.Config, trace *trace) error {
+func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.Config, trace *report.Trace) error {
 	own := r.keeper.unsure()
 	if own != nil {
 		r.log.Info("the training is complete here; waits in case that others have lost their part", "join-timeout", r.Member.JoinTimeout.String())
@@ -177,7 +179,7 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 	if err := r.introduce(m, t, c, w); err != nil {
 		return err
 	}
-	fitted, report, err := fit.Fit(ctx, t, *c)
+	trained, fitted, err := fit.Fit(ctx, t, *c)
 	if errors.Is(err, context.Canceled) {
 		return &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
 	}
@@ -185,8 +187,7 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 		return err
 	}
 	m.trained = true
-	trace.curve.Method = fitted.Parameters().Method
-	o, err := r.outcome(t, c, fitted, report, trace)
+	o, err := r.outcome(t, c, trained, fitted, trace)
 	if err == nil && r.keeper != nil {
 		err = r.keeper.finish(ctx, o)
 	}
@@ -196,10 +197,10 @@ func (r *nodeRun) join(ctx context.Context, m *member, t *dataset.Table, c *fit.
 	if err != nil {
 		return err
 	}
-	if report.Result != nil && report.Result.Status == difalt.Canceled {
+	if res := fitted.Result; res != nil && res.Status == difalt.Canceled {
 		// The others know, and have what they need: there is nothing to tell them.
 		_ = m.transport.Close()
-		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", report.Result.Iterations, r.Config.Options.Iterations)}
+		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", res.Iterations, r.Config.Options.Iterations)}
 	}
 	return nil
 }
@@ -214,9 +215,9 @@ func (r *nodeRun) introduce(m *member, t *dataset.Table, c *fit.Config, w *topol
 		return nil
 	}
 	var b bytes.Buffer
-	reportMissing(&b, t)
-	for _, words := range splitWords(&r.Table, t, c) {
-		sayf(&b, "%s", words)
+	report.WriteMissing(&b, t)
+	for _, words := range report.HeldOut(&r.Table, t, c.Train) {
+		terminal.Sayf(&b, "%s", words)
 	}
 	fmt.Fprintf(&b, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
 		r.Files.Data, len(t.Tasks()), len(t.Features()), t.Rows(), m.name(), w.Len(), w)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/internal/theory"
 )
@@ -12,7 +13,7 @@ import (
 func writePlan(w io.Writer, p *theory.Plan, network, constants string) error {
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
-	sayf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g",
+	terminal.Sayf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g",
 		text.Plural(in.Tasks, "task"), text.Plural(in.Samples, "sample"), in.Features, in.Rank, in.Kappa, in.Mu, in.Epsilon)
 	fmt.Fprintln(w)
 
@@ -37,9 +38,9 @@ func writePlan(w io.Writer, p *theory.Plan, network, constants string) error {
 	t.Write(w)
 
 	fmt.Fprintln(w)
-	sayf(w, "samples of a task: %s", samplesVerdict(p))
+	terminal.Sayf(w, "samples of a task: %s", samplesVerdict(p))
 	fmt.Fprintln(w)
-	sayf(w, `Theorem 1 with constants %s: C = %g of T_pm, %g of T_con,init, %g of T_GD, %g of T_con,GD, %g of T_con of Dec-AltGDmin, %g of n T.
+	terminal.Sayf(w, `Theorem 1 with constants %s: C = %g of T_pm, %g of T_con,init, %g of T_GD, %g of T_con,GD, %g of T_con of Dec-AltGDmin, %g of n T.
 Network: %v; computing: that of the node with the most tasks. Nothing was measured. Eq. (4) counts the arithmetic of all nodes once a round.`, constants, c.Power, c.InitRounds, c.Iterations, c.Rounds, c.DecRounds, c.Samples, in.Time)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -125,7 +126,7 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	reportMissing(stdout, t)
+	report.WriteMissing(stdout, t)
 	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.out, "output"), text.Plural(t.Rows(), "row"), text.Plural(len(t.Tasks()), "task"))
 	return nil
 }
@@ -165,7 +166,7 @@ func (f *predictFlags) writePredictions(out *atomicfile.File, m *model.Model, t 
 	x := make([]float64, len(t.Features()))
 	for i, v := range y {
 		task := t.Tasks()[t.Task(i)]
-		record = append(record[:0], task, number(v))
+		record = append(record[:0], task, text.Number(v))
 		if f.safe {
 			record[0] = withoutFormula(task)
 		}
@@ -179,7 +180,7 @@ func (f *predictFlags) writePredictions(out *atomicfile.File, m *model.Model, t 
 			if err != nil {
 				return err
 			}
-			record = append(record, number(e), number(math.Hypot(e, noise)))
+			record = append(record, text.Number(e), text.Number(math.Hypot(e, noise)))
 		}
 		if err := w.Write(record); err != nil {
 			return err
@@ -202,12 +203,4 @@ func withoutFormula(cell string) string {
 		return cell
 	}
 	return "'" + cell
-}
-
-// number returns a number for a CSV file, empty for NaN.
-func number(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
@@ -175,7 +176,7 @@ func (s *simulateRun) results(folder *simulation.Folder, stdout io.Writer) error
 	if err := folder.Close(true); err != nil {
 		return err
 	}
-	return report(stdout, sum, folder)
+	return printSummary(stdout, sum, folder)
 }
 
 // compute runs the trials that the folder does not hold.
@@ -188,7 +189,7 @@ func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, st
 		return nil
 	}
 	iterations := int64(s.trials-done) * int64(len(s.setting.Methods)) * int64(s.setting.Iterations)
-	bar := newProgress(stderr, cmp.Or(s.setting.Name, "simulating"), "it", iterations)
+	bar := terminal.NewProgress(stderr, cmp.Or(s.setting.Name, "simulating"), "it", iterations)
 	defer bar.Close()
 	run := simulation.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,

@@ -57,8 +57,8 @@ func graphWords(spec string) string {
 	return "a " + kind
 }
 
-// report prints what it took each method, and where the files are.
-func report(w io.Writer, sum *simulation.Summary, folder *simulation.Folder) error {
+// printSummary prints what it took each method, and where the files are.
+func printSummary(w io.Writer, sum *simulation.Summary, folder *simulation.Folder) error {
 	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "network", "computing"}}
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}

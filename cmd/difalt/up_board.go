@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/difalt/difalt/internal/terminal"
 )
 
 // A board shows a line a process: redrawn in place on a terminal, elsewhere printed now
@@ -44,7 +46,7 @@ type nodeState struct {
 }
 
 func newBoard(out io.Writer, names []string) *board {
-	b := &board{out: out, live: isTerminal(out)}
+	b := &board{out: out, live: terminal.Is(out)}
 	for _, name := range names {
 		b.lines = append(b.lines, &boardLine{name: name})
 	}
@@ -158,7 +160,7 @@ func (b *board) draw() {
 	if b.drawn > 0 {
 		fmt.Fprintf(b.out, "\x1b[%dA\x1b[J", b.drawn)
 	}
-	columns, rows := sizeOf(b.out)
+	columns, rows := terminal.Size(b.out)
 	lines = within(lines, columns, rows)
 	b.drawn = len(lines)
 	fmt.Fprintln(b.out, strings.Join(lines, "\n"))
@@ -182,7 +184,7 @@ func within(lines []string, columns, rows int) []string {
 // show shows the board until all processes have ended. When one fails, the others have
 // been told by it, and leave by themselves.
 func (b *board) show(ctx context.Context, children []*child) {
-	every := plainInterval
+	every := terminal.PlainInterval
 	if b.live {
 		every = 250 * time.Millisecond
 	}

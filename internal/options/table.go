@@ -14,11 +14,10 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Ends of ranges that have no end by themselves.
+// Ends of ranges that have no end by themselves. Those of the algorithm are difalt's.
 const (
-	many      = 1_000_000_000     // rows, rounds, iterations: what nobody lives to see
+	many      = 1_000_000_000     // rows and nodes: what nobody lives to see
 	maxStarts = 10_000            // no table has use for more
-	mostRidge = 1e300             // beyond, products with it are infinite
 	longest   = 2_400 * time.Hour // a time that a float64 has exactly
 )
 
@@ -137,9 +136,9 @@ func (t *Training) ofModel() []Option {
 	c := &t.Config
 	return []Option{
 		{Name: "rank", Value: word(&c.Rank, auto, parseRank).within(0, many), Of: training, Same: AllNodes, Common: true, Usage: "rank of the representation, `N`, or auto"},
-		{Name: "intercept", Value: word(&c.Intercept, auto, parseRidge).within(0, mostRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
-		{Name: "ridge", Value: word(&c.Ridge, auto, parseRidge).within(0, mostRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
-		{Name: "mean-ridge", Value: word(&c.MeanRidge, auto, parseRidge).within(0, mostRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
+		{Name: "intercept", Value: word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
+		{Name: "ridge", Value: word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
+		{Name: "mean-ridge", Value: word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
 		{Name: "continue", Value: str(&t.Files.Continue, ""), Of: training, Same: Nobody, Common: true, Tables: true, Usage: "start from the model `FILE`.npz"},
 	}
 }
@@ -183,12 +182,12 @@ func (t *Training) ofAlgorithm() []Option {
 		{Name: "agree", Value: word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "tree, plain or chebyshev, `KIND`"},
 		{Name: "compress", Value: word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "none, float32, int16, int8 or int4, `KIND`"},
 		{Name: "starts", Value: count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "starts of the algorithm to choose from"},
-		{Name: "rounds", Value: count(&o.Rounds, 10, 1, many), Of: training, Same: AllNodes, Usage: "rounds of averaging in an iteration"},
-		{Name: "init-rounds", Value: count(&o.Initialization.Rounds, 0, 1, many), Of: training, Same: AllNodes, Usage: "the same in the initialisation"},
-		{Name: "power-iterations", Value: count(&o.Initialization.PowerIterations, o.Initialization.PowerIterations, 1, many), Of: training, Same: AllNodes, Problem: "30", Usage: "power iterations of the initialisation"},
-		{Name: "iterations", Value: count(&o.Iterations, o.Iterations, 1, many), Of: training, Same: AllNodes, Usage: "iterations, at most"},
+		{Name: "rounds", Value: count(&o.Rounds, 10, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of averaging in an iteration"},
+		{Name: "init-rounds", Value: count(&o.Initialization.Rounds, 0, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "the same in the initialisation"},
+		{Name: "power-iterations", Value: count(&o.Initialization.PowerIterations, o.Initialization.PowerIterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Problem: "30", Usage: "power iterations of the initialisation"},
+		{Name: "iterations", Value: count(&o.Iterations, o.Iterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Usage: "iterations, at most"},
 		{Name: "tolerance", Value: number(&o.Tolerance, o.Tolerance, -math.MaxFloat64, math.MaxFloat64, "must be finite"), Of: training, Same: AllNodes, Says: t.tolerance, Problem: "0", Usage: "stop when U is so near its best; negative: never"},
-		{Name: "step", Value: word(&o.Step, auto, parseStep).within(math.SmallestNonzeroFloat64, math.MaxFloat64), Of: training, Same: AllNodes, Usage: "step size eta, `NUMBER`"},
+		{Name: "step", Value: word(&o.Step, auto, parseStep).within(math.SmallestNonzeroFloat64, difalt.MaxStep), Of: training, Same: AllNodes, Usage: "step size eta, `NUMBER`"},
 		{Name: "normalize-tasks", Value: yes(&o.NormalizeTasks), Of: training, Same: AllNodes, Usage: "divide tasks by their root mean square"},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/difalt/difalt/difalt"
 	"github.com/spf13/pflag"
 )
 
@@ -158,6 +159,8 @@ func parseStep(s string) (float64, error) {
 		return 0, nil
 	case err != nil || !(v > 0) || math.IsInf(v, 0):
 		return 0, want("auto or a positive number")
+	case v > difalt.MaxStep:
+		return 0, want(fmt.Sprintf("at most %v", difalt.MaxStep))
 	}
 	return v, nil
 }
@@ -171,8 +174,8 @@ func parseRidge(s string) (*float64, error) {
 	switch {
 	case err != nil || !(v >= 0):
 		return nil, want("auto or a number that is not negative")
-	case v > mostRidge && !math.IsInf(v, 1):
-		return nil, want(fmt.Sprintf("at most %v, or inf", mostRidge))
+	case v > difalt.MaxRidge && !math.IsInf(v, 1):
+		return nil, want(fmt.Sprintf("at most %v, or inf", difalt.MaxRidge))
 	}
 	return &v, nil
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -31,12 +31,28 @@ func TestBarLine(t *testing.T) {
 // Where there is no terminal there is no bar.
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out, "work", "it", 10)
-	p.last = p.last.Add(-plainInterval)
+	p := NewProgress(&out, "work", "it", 10)
+	p.last = p.last.Add(-PlainInterval)
 	p.Add(5)
 	p.Add(5)
 	p.Close()
 	if got := out.String(); !strings.HasPrefix(got, "work: 50 %, ") || strings.ContainsAny(got, "\r\x1b[#") || strings.Count(got, "\n") != 1 {
 		t.Errorf("output %q", got)
+	}
+}
+
+// The line says how many anchors there were, if any.
+func TestProgressShowsAnchors(t *testing.T) {
+	var out strings.Builder
+	s := &Stages{Out: &out}
+	s.Show("iterations", 0, 100)
+	for _, anchors := range []int{0, 1, 0, 1} {
+		s.Anchors(anchors)
+	}
+	s.bar.last = s.bar.last.Add(-PlainInterval)
+	s.Show("iterations", 4, 100)
+	s.Close()
+	if !strings.Contains(out.String(), " left, 2 anchors\n") {
+		t.Errorf("progress is %q", out.String())
 	}
 }

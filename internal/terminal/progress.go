@@ -1,28 +1,26 @@
-package main
+package terminal
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/difalt/difalt/internal/text"
-	"golang.org/x/term"
 )
 
-// How often progress is reported: on a terminal, and elsewhere.
+// How often progress is reported: PlainInterval is for what is no terminal.
 const (
 	barInterval   = 100 * time.Millisecond
-	plainInterval = 5 * time.Second
+	PlainInterval = 5 * time.Second
 )
 
-// A progress reports how far a command is: a bar with rate and remaining time on
+// A Progress reports how far a command is: a bar with rate and remaining time on
 // a terminal, a plain line now and then elsewhere. Its methods may be called from
-// several goroutines. A nil progress reports nothing.
-type progress struct {
+// several goroutines. A nil Progress reports nothing.
+type Progress struct {
 	mu          sync.Mutex
 	out         io.Writer
 	width       func() int // of the terminal, nil where there is none
@@ -32,48 +30,26 @@ type progress struct {
 	start, last time.Time
 }
 
-// newProgress starts reporting to out. What names the work in a few words; unit
+// NewProgress starts reporting to out. What names the work in a few words; unit
 // is what is counted, in the form "it" of "20 it/s".
-func newProgress(out io.Writer, what, unit string, total int64) *progress {
+func NewProgress(out io.Writer, what, unit string, total int64) *Progress {
 	now := time.Now()
-	p := &progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
-	if isTerminal(out) {
-		p.width = func() int { return columnsOf(out) }
+	p := &Progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
+	if Is(out) {
+		p.width = func() int { return width(out) }
 	}
 	return p
 }
 
-// columnsOf returns the width of a terminal, 0 if it is none or not known.
-func columnsOf(out io.Writer) int {
-	columns, _ := sizeOf(out)
-	return columns
-}
-
-// sizeOf returns the size of a terminal, zeros if it is none or not known.
-func sizeOf(out io.Writer) (columns, rows int) {
-	if checked, ok := out.(*checkedWriter); ok {
-		out = checked.out
-	}
-	f, ok := out.(*os.File)
-	if !ok {
-		return 0, 0
-	}
-	columns, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return columns, rows
-}
-
 // Add reports that n more units are done.
-func (p *progress) Add(n int64) {
+func (p *Progress) Add(n int64) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += n
-	interval := plainInterval
+	interval := PlainInterval
 	if p.width != nil {
 		interval = barInterval
 	}
@@ -102,7 +78,7 @@ func (p *progress) Add(n int64) {
 
 // Anchors reports that n more of the iterations have read the samples themselves, and not
 // their copies in 16 bits.
-func (p *progress) Anchors(n int) {
+func (p *Progress) Anchors(n int) {
 	if p == nil {
 		return
 	}
@@ -129,7 +105,7 @@ func barLine(width int, what string, share float64, more string) string {
 }
 
 // Close removes the bar. Lines of other output may follow.
-func (p *progress) Close() {
+func (p *Progress) Close() {
 	if p != nil && p.width != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -137,8 +113,27 @@ func (p *progress) Close() {
 	}
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+// Stages show the progress of work that has several stages, one after the other.
+type Stages struct {
+	Out   io.Writer
+	stage string
+	done  int
+	bar   *Progress
 }
+
+// Show reports that so many of the iterations of a stage are done.
+func (s *Stages) Show(stage string, done, total int) {
+	if stage != s.stage {
+		s.Close()
+		s.stage, s.done = stage, 0
+		s.bar = NewProgress(s.Out, stage, "it", int64(total))
+	}
+	s.bar.Add(int64(done - s.done))
+	s.done = done
+}
+
+// Anchors reports that n more of the iterations have read the samples themselves.
+func (s *Stages) Anchors(n int) { s.bar.Anchors(n) }
+
+// Close removes the bar of the last stage.
+func (s *Stages) Close() { s.bar.Close() }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/difalt/difalt/internal/chart"
 )
 
-// reportFigure returns a panel as a figure of a report: its letters stay readable at
+// newFigure returns a panel as a figure of a report: its letters stay readable at
 // the width of a phone.
-func reportFigure(y string, p chart.Panel) *chart.Figure {
+func newFigure(y string, p chart.Panel) *chart.Figure {
 	return &chart.Figure{Width: 4.2, Height: 2.9, Legend: true, Y: y, Panels: []chart.Panel{p}}
 }
 
@@ -20,43 +20,21 @@ func line(c chart.Color) chart.Style   { return chart.Line(c, 1.6) }
 func dotted(c chart.Color) chart.Style { return chart.Style{Color: c, Width: 1.6, Dot: 2.2} }
 func cloud(c chart.Color) chart.Style  { return chart.Style{Color: c.Faint(170), Dot: 2.2} }
 
-// curveFigure shows a learning curve.
-func curveFigure(points []fit.CurvePoint) *chart.Figure {
-	series := []chart.Series{
-		{Name: fit.Ours, Style: dotted(chart.Blue)},
-		{Name: fit.Pooled, Style: dotted(chart.Orange)},
-		{Name: fit.Single, Style: dotted(chart.Green)},
-		{Name: fit.TaskMean, Style: dotted(chart.Gray)},
+// evidenceFigure shows the evidence of every rank; nil where nothing was compared.
+func (r *Report) evidenceFigure() *chart.Figure {
+	if len(r.Candidates) < 2 {
+		return nil
 	}
-	var x []float64
-	for _, p := range points {
-		x = append(x, float64(p.Samples))
-		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
-			v := e.RMSE
-			if e.Rows == 0 {
-				v = math.NaN()
-			}
-			series[i].X, series[i].Y = x, append(series[i].Y, v)
-		}
-	}
-	return reportFigure("RMSE on held-out rows", chart.Panel{
-		X:      chart.Axis{Label: "Training rows of a new task", Log: len(x) > 3, Marks: chart.MarkAll(x)},
-		Series: series,
-	})
-}
-
-// evidenceFigure shows the evidence of every rank.
-func evidenceFigure(r *fit.Report) *chart.Figure {
 	all := chart.Series{Name: "tasks differ in all features", Style: dotted(chart.Blue)}
 	level := chart.Series{Name: "in their intercepts only", Style: chart.Style{Color: chart.Orange, Dot: 3.2}}
-	for _, c := range r.Tried {
+	for _, c := range r.Candidates {
 		s := &all
-		if math.IsInf(c.Ridge, 1) {
+		if c.interceptsOnly() {
 			s = &level
 		}
-		s.X, s.Y = append(s.X, float64(c.Rank)), append(s.Y, c.Evidence)
+		s.X, s.Y = append(s.X, float64(c.Rank)), append(s.Y, float64(c.Evidence))
 	}
-	return reportFigure("Log evidence", chart.Panel{
+	return newFigure("Log evidence", chart.Panel{
 		X:      chart.Axis{Label: "Rank", Marks: chart.MarkAll(all.X)},
 		Series: []chart.Series{all, level},
 	})
@@ -65,86 +43,90 @@ func evidenceFigure(r *fit.Report) *chart.Figure {
 // convergenceFigure shows what is left of the objective's fall, the disagreement of
 // the nodes, and the distance to the truth where it is known; nil where the run has started
 // so near its end that there is no fall to show.
-func convergenceFigure(t *trace) *chart.Figure {
+func (r *Report) convergenceFigure() *chart.Figure {
 	series := []chart.Series{
 		{Name: "objective, relative to the least", Style: line(chart.Blue)},
 		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
 		{Name: "distance to the truth", Style: line(chart.Green)},
 	}
-	rows := t.curve.Rows
+	rows := r.trace
 	if len(rows) == 0 {
 		return nil
 	}
 	least := math.Inf(1)
-	for _, r := range rows {
-		least = min(least, r.Objective)
+	for _, row := range rows {
+		least = min(least, row.Objective)
 	}
-	for k, r := range rows {
+	for k, row := range rows {
 		if k == 0 {
-			r.Disagreement = 0 // but for rounding: all nodes start from one estimate
+			row.Disagreement = 0 // but for rounding: all nodes start from one estimate
 		}
-		for i, v := range []float64{(r.Objective - least) / math.Abs(least), r.Disagreement, r.SDMax} {
+		for i, v := range []float64{(row.Objective - least) / math.Abs(least), row.Disagreement, row.SDMax} {
 			if !(v > 0) { // a logarithmic axis has no place for it
 				v = math.NaN()
 			}
-			series[i].X, series[i].Y = append(series[i].X, float64(r.Iteration)), append(series[i].Y, v)
+			series[i].X, series[i].Y = append(series[i].X, float64(row.Iteration)), append(series[i].Y, v)
 		}
 	}
 	if !(rows[0].Objective-least > 1e-6*math.Abs(least)) {
 		return nil
 	}
-	return reportFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
+	return newFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
 }
 
 // tasksFigure shows the error of every task against its number of training rows, or,
 // if all have the same, of all rows.
-func tasksFigure(r *fit.Report) *chart.Figure {
+func (r *Report) tasksFigure() *chart.Figure {
 	set := "held-out rows"
 	errors := func(t *fit.TaskScore) []fit.Errors { return t.Test }
-	if r.Scores[0].Test.Rows == 0 {
+	if !r.hasTest() {
 		set = "training rows"
 		errors = func(t *fit.TaskScore) []fit.Errors { return t.Train }
 	}
 	label, rows := "Training rows of the task", func(t *fit.TaskScore) int { return t.Train[0].Rows }
-	if slices.IndexFunc(r.Tasks, func(t fit.TaskScore) bool { return rows(&t) != rows(&r.Tasks[0]) }) < 0 {
-		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.Tasks[0]))
+	if slices.IndexFunc(r.tasks, func(t fit.TaskScore) bool { return rows(&t) != rows(&r.tasks[0]) }) < 0 {
+		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.tasks[0]))
 		rows = func(t *fit.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
 	}
 	p := chart.Panel{X: chart.Axis{Label: label}}
 	methods, colors := []int{0}, []chart.Color{chart.Blue, chart.Orange}
-	if len(r.Scores) > 1 {
+	if len(r.Methods) > 1 {
 		// What the verdict is about. Ours last, on top.
-		other := slices.IndexFunc(r.Scores, func(s fit.Score) bool { return s.Method == r.Verdict.Other })
+		other := slices.IndexFunc(r.Methods, func(m method) bool { return m.Name == r.Compared })
 		methods = append(methods, max(other, 1))
 	}
 	for k, m := range slices.Backward(methods) {
-		s := chart.Series{Name: r.Scores[m].Method, Style: cloud(colors[k])}
-		for i := range r.Tasks {
-			s.X, s.Y = append(s.X, float64(rows(&r.Tasks[i]))), append(s.Y, errors(&r.Tasks[i])[m].RMSE)
+		s := chart.Series{Name: r.Methods[m].Name, Style: cloud(colors[k])}
+		for i := range r.tasks {
+			s.X, s.Y = append(s.X, float64(rows(&r.tasks[i]))), append(s.Y, errors(&r.tasks[i])[m].RMSE)
 		}
 		p.Series = append(p.Series, s)
 	}
-	return reportFigure("RMSE on its "+set, p)
+	return newFigure("RMSE on its "+set, p)
 }
 
 // tasksText says what tasksFigure shows.
-func tasksText(r *fit.Report) string {
+func (r *Report) tasksText() string {
 	switch {
-	case len(r.Scores) == 1:
+	case len(r.Methods) == 1:
 		return "Every task has a dot, above the number of its rows."
-	case r.Verdict.Other == "":
+	case r.Compared == "":
 		return "Every task has a dot for the model and one for a simpler method, above the number of its rows."
 	}
 	return "Every task has a dot for the model and one for the best simpler method, above the number of its rows."
 }
 
-// axesFigure shows how much tasks differ along every axis of the representation.
-func axesFigure(r *fit.Report) *chart.Figure {
+// axesFigure shows how much tasks differ along every axis of the representation; nil where there
+// is none.
+func (r *Report) axesFigure() *chart.Figure {
+	if len(r.Chosen.Axes) == 0 {
+		return nil
+	}
 	var x []float64
 	for i := range r.Chosen.Axes {
 		x = append(x, float64(i+1))
 	}
-	return reportFigure("Standard deviation", chart.Panel{
+	return newFigure("Standard deviation", chart.Panel{
 		X:      chart.Axis{Label: "Axis", Min: 0.4, Max: float64(len(x)) + 0.6, Marks: chart.MarkAll(x)},
 		Y:      chart.Axis{Zero: true},
 		Series: []chart.Series{{X: x, Y: r.Chosen.Axes, Style: chart.Style{Color: chart.Blue, Bar: 0.5}}},

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
+)
+
+// outputs are the files that fit writes; nil where none is asked for.
+type outputs struct {
+	files
+	trace, model *atomicfile.File
+}
+
+// openOutputs opens the files before the work begins.
+func openOutputs(f *options.Files) (out *outputs, err error) {
+	out = &outputs{}
+	if err = out.reads("data", f.Data); err == nil && f.Trace != "" {
+		out.trace, err = out.create("trace", f.Trace)
+	}
+	if err == nil && f.Model != "" {
+		out.model, err = out.create("model", f.Model)
+	}
+	if err == nil && f.Report != "" {
+		err = out.checkFolder("report", f.Report)
+	}
+	if err != nil {
+		out.close()
+		return nil, err
+	}
+	return out, nil
+}
+
+func (o *outputs) close() {
+	for _, f := range []*atomicfile.File{o.trace, o.model} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// write writes the files; they take their names with commit, when all that may fail is
+// done.
+func (o *outputs) write(trace, model []byte) error {
+	for _, x := range []struct {
+		file    *atomicfile.File
+		content []byte
+	}{{o.trace, trace}, {o.model, model}} {
+		if x.file == nil {
+			continue
+		}
+		if _, err := x.file.Write(x.content); err != nil {
+			return err
+		}
+		if err := x.file.Finish(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *outputs) commit() error {
+	for _, f := range []*atomicfile.File{o.trace, o.model} {
+		if f != nil {
+			if err := f.Commit(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// printFiles says where the files are.
+func printFiles(w io.Writer, f *options.Files) {
+	if f.Trace != "" {
+		fmt.Fprintf(w, "trace  %s\n", f.Trace)
+	}
+	if f.Model != "" {
+		fmt.Fprintf(w, "model  %s\n", f.Model)
+	}
+	if f.Report != "" {
+		fmt.Fprintf(w, "report %s\n", filepath.Join(f.Report, report.PageFile))
+	}
+}

@@ -1,0 +1,274 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/internal/chart"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// PageFile is the name of the page.
+const PageFile = "index.html"
+
+// A page is what the template shows.
+type page struct {
+	Title, Subtitle string
+	Version         string
+	Facts           []pageFact
+	Scores          [][]string // with a header
+	Best            int        // row of Scores, of the smallest error on held-out rows; 0 for none
+	Gain            string
+	Figures         []figure
+	Tried           [][]string // with a header; nothing if nothing was tuned
+	Chosen          int        // row of Tried
+	Axes            []string
+	Loadings        []loading
+	MoreFeatures    int
+	Notes           []string
+}
+
+type pageFact struct{ Name, Value string }
+
+type figure struct {
+	Title, Text string
+	SVG         template.HTML
+}
+
+// A loading is a feature with its cells: the mean, and one for each axis.
+type loading struct {
+	Feature string
+	Cells   []cell
+}
+
+// A cell is a number with the length of its bar, -100 to 100 percent of the longest
+// in its column.
+type cell struct {
+	Text          string
+	Width, Offset float64 // of the bar, in percent of the cell
+	Negative      bool
+}
+
+// Files returns the page, its figures and its tables as files, by name.
+func (r *Report) Files() (map[string][]byte, error) {
+	p := r.page()
+	files := map[string][]byte{"tasks.csv": r.tasksCSV(), "scores.csv": r.scoresCSV()}
+	figures := []pageFigure{
+		{"tasks", "Error per task", r.tasksText(), r.tasksFigure()},
+		{"", "Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", r.convergenceFigure()},
+		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), r.axesFigure()},
+		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation.", r.evidenceFigure()},
+	}
+	for _, f := range figures {
+		if f.image == nil {
+			continue
+		}
+		svg, err := f.draw(files)
+		if err != nil {
+			return nil, err
+		}
+		p.Figures = append(p.Figures, figure{f.title, f.words, svg})
+	}
+	if len(r.Candidates) > 1 {
+		files["evidence.csv"] = r.evidenceCSV()
+	}
+	var buf bytes.Buffer
+	if err := pageTemplate.Execute(&buf, p); err != nil {
+		return nil, err
+	}
+	files[PageFile] = buf.Bytes()
+	return files, nil
+}
+
+// A pageFigure is drawn on the page, and also to files of its name unless that is empty.
+type pageFigure struct {
+	name, title, words string
+	image              *chart.Figure // nil if there is nothing to show
+}
+
+// draw returns the figure for the page, and adds its files.
+func (f *pageFigure) draw(files map[string][]byte) (template.HTML, error) {
+	f.image.Title, f.image.Text = f.title, f.words
+	svg, err := f.image.SVG()
+	if err == nil && f.name != "" {
+		err = addImages(files, f.name, f.image)
+	}
+	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
+		svg = svg[i:] // without the XML declaration, which HTML has no place for
+	}
+	return template.HTML(svg), err
+}
+
+// addImages adds a figure to files as name.svg and name.png.
+func addImages(files map[string][]byte, name string, f *chart.Figure) (err error) {
+	if files[name+".svg"], err = f.SVG(); err != nil {
+		return err
+	}
+	files[name+".png"], err = f.PNG()
+	return err
+}
+
+// page returns what the page shows, but for its figures.
+func (r *Report) page() *page {
+	m := r.model
+	p := &page{
+		Title:    "Predicting " + cmp.Or(m.Parameters().TargetColumn, "the target"),
+		Subtitle: fmt.Sprintf("%s: a representation that %d tasks share", r.data, len(m.Tasks())),
+		Version:  r.version,
+		Facts: []pageFact{
+			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(r.Features)},
+			{"training rows", strconv.Itoa(r.Methods[0].Train.Rows)}, {"held-out rows", strconv.Itoa(r.Methods[0].Test.Rows)},
+			{"nodes", strconv.Itoa(len(m.Parameters().Nodes))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
+			{"noise", text.Short(float64(r.Noise))}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Bytes)/1e6)},
+		},
+		Scores: r.scores(), Best: bestScore(r.Methods),
+		Gain: strings.ReplaceAll(r.Verdict, " %", "\u00a0%"),
+	}
+	if len(r.Candidates) > 0 {
+		p.Tried, p.Chosen = r.candidates()
+	}
+	p.addLoadings(m)
+	if r.Status != "" {
+		p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Status))
+	}
+	p.Notes = append(p.Notes, r.Notes...)
+	if r.filled != "" {
+		p.Notes = append(p.Notes, r.filled)
+	}
+	p.Notes = append(p.Notes, r.Split...)
+	return p
+}
+
+// bestScore returns the row, from 1, of the method with the smallest error on held-out rows; 0 if
+// none are held out.
+func bestScore(methods []method) (row int) {
+	for i, m := range methods {
+		if m.Test.Rows > 0 && (row == 0 || m.Test.RMSE < methods[row-1].Test.RMSE) {
+			row = i + 1
+		}
+	}
+	return row
+}
+
+// mostFeatures bounds the table of loadings.
+const mostFeatures = 40
+
+// addLoadings shows the features by how much the tasks differ in them.
+func (p *page) addLoadings(m *model.Model) {
+	loadings, values := m.Loadings()
+	names, mean := m.ScaledFeatures(), slices.Clone(m.Parameters().Mean)
+	floats.Scale(m.Parameters().Scaling.TargetScale, mean)
+	size := make([]float64, len(names))
+	order := make([]int, len(names))
+	longest := make([]float64, 1+len(values))
+	for i := range names {
+		order[i] = i
+		longest[0] = max(longest[0], math.Abs(mean[i]))
+		for j := range values {
+			v := loadings.At(i, j)
+			size[i] = math.Hypot(size[i], v)
+			longest[1+j] = max(longest[1+j], math.Abs(v))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case size[a] > size[b]:
+			return -1
+		case size[a] < size[b]:
+			return 1
+		}
+		return 0
+	})
+	p.Axes = []string{"shared mean"}
+	for j := range values {
+		p.Axes = append(p.Axes, fmt.Sprintf("axis %d", j+1))
+	}
+	p.MoreFeatures = max(0, len(order)-mostFeatures)
+	for _, i := range order[:min(len(order), mostFeatures)] {
+		l := loading{Feature: names[i], Cells: []cell{newCell(mean[i], longest[0])}}
+		for j := range values {
+			l.Cells = append(l.Cells, newCell(loadings.At(i, j), longest[1+j]))
+		}
+		p.Loadings = append(p.Loadings, l)
+	}
+}
+
+func newCell(v, longest float64) cell {
+	c := cell{Text: strconv.FormatFloat(v, 'g', 2, 64), Negative: v < 0, Offset: 50}
+	if math.Abs(v) < 1e-12 {
+		c.Text = "0"
+	}
+	if longest > 0 {
+		c.Width = 50 * math.Abs(v) / longest
+	}
+	if v < 0 {
+		c.Offset -= c.Width
+	}
+	return c
+}
+
+// asCSV joins records. A bytes.Buffer has no errors.
+func asCSV(records [][]string) []byte {
+	var buf bytes.Buffer
+	w := csv.NewWriter(&buf)
+	_ = w.WriteAll(records)
+	return buf.Bytes()
+}
+
+var errorColumns = []string{"rows", "rmse", "mae", "explained_variance"}
+
+// cells are those of errorColumns.
+func (e errors) cells() []string {
+	return []string{strconv.Itoa(e.Rows), e.RMSE.String(), e.MAE.String(), e.ExplainedVariance.String()}
+}
+
+// String prints the number for a file.
+func (v number) String() string { return text.Number(float64(v)) }
+
+// tasksCSV has a line for every task, method and set of rows.
+func (r *Report) tasksCSV() []byte {
+	out := [][]string{append([]string{"task", "node", "method", "set"}, errorColumns...)}
+	for _, t := range r.tasks {
+		for m, method := range r.Methods {
+			out = append(out, append([]string{t.Task, t.Node, method.Name, "train"}, newErrors(t.Train[m]).cells()...))
+			if t.Test[m].Rows > 0 {
+				out = append(out, append([]string{t.Task, t.Node, method.Name, "test"}, newErrors(t.Test[m]).cells()...))
+			}
+		}
+	}
+	return asCSV(out)
+}
+
+func (r *Report) scoresCSV() []byte {
+	out := [][]string{append([]string{"method", "ridge", "set"}, errorColumns...)}
+	for _, m := range r.Methods {
+		out = append(out, append([]string{m.Name, text.Number(m.ridge), "train"}, m.Train.cells()...))
+		if m.Test.Rows > 0 {
+			out = append(out, append([]string{m.Name, text.Number(m.ridge), "test"}, m.Test.cells()...))
+		}
+	}
+	return asCSV(out)
+}
+
+func (r *Report) evidenceCSV() []byte {
+	out := [][]string{{"rank", "log_evidence", "intercept_ridge", "ridge", "mean_ridge"}}
+	for _, c := range r.Candidates {
+		out = append(out, []string{strconv.Itoa(c.Rank), c.Evidence.String(), c.Intercept.String(), c.Ridge.String(), c.MeanRidge.String()})
+	}
+	return asCSV(out)
+}

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/internal/terminal"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/dustin/go-humanize"
+)
+
+func (r *Report) writeText(w io.Writer) {
+	r.writeUnconverged(w)
+	if r.Verdict != "" && !r.isPlain {
+		terminal.Sayf(w, "%s", r.Verdict)
+		fmt.Fprintln(w)
+	}
+	r.scores().Write(w)
+	rows := "training rows"
+	if r.hasTest() {
+		rows = "held-out or all training rows"
+	}
+	fmt.Fprintln(w)
+	terminal.Sayf(w, "EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over all %s.", rows)
+	r.writeCandidates(w)
+	r.writeAlgorithm(w)
+	if r.automatic != "" {
+		terminal.Sayf(w, "%s", r.automatic)
+	}
+	for _, note := range r.Notes {
+		terminal.Sayf(w, "%s", note)
+	}
+}
+
+// writeUnconverged says so, before anything else, if the fit has not converged.
+func (r *Report) writeUnconverged(w io.Writer) {
+	switch {
+	case r.Converged:
+	case r.atLimit && !math.IsNaN(float64(r.Residual)):
+		terminal.Sayf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.", r.Iterations, r.Residual)
+		fmt.Fprintln(w)
+	case r.atLimit: // which was asked for
+	default:
+		fmt.Fprint(w, "Not converged: strengths may be off.\n\n")
+	}
+}
+
+// writeAlgorithm says how the iterations ended, and what was sent.
+func (r *Report) writeAlgorithm(w io.Writer) {
+	if r.Status == "" {
+		fmt.Fprintf(w, "The nodes sent %s in all.\n", humanize.Bytes(uint64(r.Bytes)))
+		return
+	}
+	fmt.Fprintf(w, "%s: %d iterations, step %s\nThe nodes sent %s in the iterations, %s in all.\n",
+		r.Status, r.Iterations, text.Short(float64(r.Step)), humanize.Bytes(uint64(r.IterationBytes)), humanize.Bytes(uint64(r.Bytes)))
+	if !math.IsNaN(r.distanceFirst) {
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.distanceFirst, r.Distance)
+	}
+	if !math.IsNaN(float64(r.Residual)) {
+		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.", r.Residual, r.StatisticalError)
+	}
+}
+
+// hasTest reports whether rows were held out.
+func (r *Report) hasTest() bool { return r.Methods[0].Test.Rows > 0 }
+
+// scores has the errors of the methods, on held-out rows only where there are some.
+func (r *Report) scores() text.Table {
+	t := text.Table{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}}
+	for _, m := range r.Methods {
+		row := []string{m.Name}
+		for _, v := range []number{m.Test.RMSE, m.Test.MAE, m.Test.ExplainedVariance, m.Train.RMSE, m.Train.ExplainedVariance} {
+			row = append(row, text.Decimal(float64(v)))
+		}
+		t = append(t, row)
+	}
+	if !r.hasTest() {
+		for i := range t {
+			t[i] = slices.Delete(t[i], 1, 4)
+		}
+	}
+	return t
+}
+
+// candidates has the models that were compared, with the row of the best one.
+func (r *Report) candidates() (t text.Table, chosen int) {
+	t = text.Table{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on mean"}}
+	for i, c := range r.Candidates {
+		rank := strconv.Itoa(c.Rank)
+		if c.interceptsOnly() {
+			rank += ", intercepts only"
+		}
+		row := []string{rank, fmt.Sprintf("%+.1f", c.Evidence)}
+		for _, v := range []number{c.Intercept, c.Ridge, c.MeanRidge} {
+			row = append(row, ridge(float64(v)))
+		}
+		if t = append(t, row); r.isChosen(&c) {
+			chosen = i + 1
+		}
+	}
+	return t, chosen
+}
+
+// ridge prints a ridge parameter as its flag says it.
+func ridge(v float64) string {
+	if math.IsInf(v, 1) {
+		return "inf"
+	}
+	return text.Short(v)
+}
+
+// writeCandidates prints the models that were compared.
+func (r *Report) writeCandidates(w io.Writer) {
+	if r.isPlain {
+		return
+	}
+	t, _ := r.candidates()
+	for i := range t {
+		mark := ""
+		if i > 0 && r.isChosen(&r.Candidates[i-1]) {
+			mark = "chosen"
+		}
+		t[i] = append(t[i], mark)
+	}
+	fmt.Fprintln(w)
+	t.Write(w)
+	fmt.Fprintln(w)
+}
+
+// Filled says in how many rows of a column a mean took the place of a missing value;
+// nothing if there are none.
+func Filled(t *dataset.Table) string {
+	const most = 20
+	var list []string
+	for _, m := range t.Missing() {
+		list = append(list, fmt.Sprintf("%d in %q", m.Rows, m.Column))
+	}
+	if list == nil {
+		return ""
+	}
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("and in %d more columns", n))
+	}
+	return fmt.Sprintf("Missing values filled with the mean of the training rows: %s.", strings.Join(list, ", "))
+}
+
+// WriteMissing says how many rows were left out, and how many values were filled in.
+func WriteMissing(w io.Writer, t *dataset.Table) {
+	if n := t.Dropped(); n > 0 {
+		fmt.Fprintf(w, "%s left out for missing values.\n", text.Plural(n, "row"))
+	}
+	if s := Filled(t); s != "" {
+		terminal.Sayf(w, "%s", s)
+	}
+}
