@@ -31,39 +31,39 @@ import (
 )
 
 // Use has gonum's blas64 and lapack64 compute with OpenBLAS, in the whole program, and
-// holds OpenBLAS to one thread: gonum's callers have goroutines of their own.
+// limits OpenBLAS to one thread: gonum's callers have goroutines of their own.
 func Use() {
 	blas64.Use(blasnetlib.Implementation{})
 	lapack64.Use(lapacknetlib.Implementation{})
 	setThreads(1)
 }
 
-// A hold keeps OpenBLAS, whose number of threads is that of the process, to one
-// thread while anybody has it. The kernel runs one chunk of tasks a thread, and
-// threads inside each operation would only be in their way.
-type hold struct {
+// A singleThread limits OpenBLAS, whose number of threads is that of the process, to one
+// thread while steps run. The kernel runs one chunk of tasks a thread, and threads inside
+// each operation would only be in their way.
+type singleThread struct {
 	sync.Mutex
-	holders, before int
+	steps, before int
 }
 
-var single hold
+var single singleThread
 
-func (h *hold) take() {
-	h.Lock()
-	defer h.Unlock()
-	if h.holders == 0 {
-		h.before = threads()
+func (s *singleThread) begin() {
+	s.Lock()
+	defer s.Unlock()
+	if s.steps == 0 {
+		s.before = threads()
 		setThreads(1)
 	}
-	h.holders++
+	s.steps++
 }
 
-// release lets OpenBLAS have as many threads as before the first take.
-func (h *hold) release() {
-	h.Lock()
-	defer h.Unlock()
-	if h.holders--; h.holders == 0 {
-		setThreads(h.before)
+// end lets OpenBLAS have as many threads as before the first step began.
+func (s *singleThread) end() {
+	s.Lock()
+	defer s.Unlock()
+	if s.steps--; s.steps == 0 {
+		setThreads(s.before)
 	}
 }
 
@@ -136,7 +136,7 @@ type Chunks struct {
 // (Alg. 3, lines 7 to 11), the sums in each chunk for itself, and stops at the first task
 // whose least squares has fewer equations than unknowns, nearly dependent columns, or
 // numbers that overflow or are not finite: that one is for package lsq. Step returns the
-// task at which it stopped, or hi. It does not allocate. Meanwhile OpenBLAS is held to one
+// task at which it stopped, or hi. It does not allocate. Meanwhile OpenBLAS has one
 // thread; the number of threads is restored when no Step runs any more.
 //
 // One call for many chunks is faster than a call for each: Go's scheduler takes a processor
@@ -172,9 +172,9 @@ func (s *Tasks) Step(lo, hi int) (next int) {
 	} else {
 		args.x32 = (*C.float)(unsafe.SliceData(s.X32))
 	}
-	single.take()
+	single.begin()
 	next = int(C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi)))
-	single.release()
+	single.end()
 	return next
 }
 

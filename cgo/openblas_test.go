@@ -294,16 +294,16 @@ func TestStepRestoresThreads(t *testing.T) {
 	if n := threads(); n != 3 {
 		t.Errorf("%d threads after the steps, 3 before", n)
 	}
-	single.take()
-	single.take()
+	single.begin()
+	single.begin()
 	if n := threads(); n != 1 {
 		t.Errorf("%d threads while a step runs", n)
 	}
-	single.release()
+	single.end()
 	if n := threads(); n != 1 {
 		t.Errorf("%d threads while another step runs", n)
 	}
-	single.release()
+	single.end()
 	if n := threads(); n != 3 {
 		t.Errorf("%d threads afterwards, 3 before", n)
 	}

@@ -12,8 +12,8 @@ type disk struct {
 	folder string
 }
 
-// window is how many bytes of samples are asked for at a time. The system reads one of
-// them while the one before it is computed with. Larger ones push each other out where
+// window is how many bytes of samples the system reads ahead at a time: one window while
+// the one before it is computed with. Larger ones push each other out where
 // there is little memory, and take more of the system's time.
 const window = 2 << 20
 
@@ -32,21 +32,22 @@ func (t *Tasks) seal() {
 	}
 }
 
-// ahead asks for samples on disk before they are needed, given that somebody goes through
-// the tasks in order and is at this one: for one window more than it reaches into.
+// ahead has the system read samples on disk before they are needed, for a caller that goes
+// through the tasks in order and has come to this one: one window more than it lies in.
 func (t *Tasks) ahead(task int) {
 	if t.disk == nil || t.rows[task] == 0 {
 		return
 	}
 	row := t.stride * t.storage.size()
-	lo, asked := t.first[task]*row, 0
+	lo, done := t.first[task]*row, 0
 	if lo > 0 {
-		asked = (lo-1)/window + 2 // by the tasks before
+		done = (lo-1)/window + 2 // by the tasks before
 	}
-	if hi := (lo+t.rows[task]*row-1)/window + 2; asked < hi {
-		t.disk.file.Ahead(asked*window, hi*window)
+	if hi := (lo+t.rows[task]*row-1)/window + 2; done < hi {
+		t.disk.file.Ahead(done*window, hi*window)
 	}
 }
 
-// keep holds the samples until it is called: nothing else does, where they are on disk.
+// keep is called behind the last use of the samples: on disk, nothing else keeps their
+// memory from being released before.
 func (t *Tasks) keep() { runtime.KeepAlive(t) }

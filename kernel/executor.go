@@ -4,7 +4,7 @@ import "slices"
 
 // An Executor steps several groups in parallel on a pool. Every worker computes the
 // same chunks of the same groups in every step, so that what its caches and its
-// memory node hold stays useful.
+// memory node contain stays useful.
 //
 // An Executor is used by one goroutine at a time. It does not own the pool.
 type Executor struct {

@@ -237,26 +237,26 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 // A batchSum collects the v_t = X_t' e_t of consecutive tasks and adds v_t b_t' to the
 // gradient of a chunk, a batch of tasks at a time.
 type batchSum struct {
-	group       *Group
-	chunk       *chunk
-	ws          *Workspace
-	d           int
-	first, held int // the first task of the batch, and how many are held
+	group    *Group
+	chunk    *chunk
+	ws       *Workspace
+	d        int
+	first, n int // the first task of the batch, and how many of its tasks are there
 }
 
 // next returns where the v_t of the next task belongs.
-func (s *batchSum) next() []float64 { return s.ws.v[s.held*s.ws.ldv:] }
+func (s *batchSum) next() []float64 { return s.ws.v[s.n*s.ws.ldv:] }
 
 // done says that v_t of task t, of the tasks up to hi, is there.
 func (s *batchSum) done(t, hi int) {
-	if s.held++; s.held < batch && t < hi-1 {
+	if s.n++; s.n < batch && t < hi-1 {
 		return
 	}
 	r := s.group.r
-	v := blas.ColumnMajor{Rows: s.d, Cols: s.held, Stride: s.ws.ldv, Data: s.ws.v}
-	coef := blas.ColumnMajor{Rows: r, Cols: s.held, Stride: r, Data: s.group.B[s.first*r:]}
+	v := blas.ColumnMajor{Rows: s.d, Cols: s.n, Stride: s.ws.ldv, Data: s.ws.v}
+	coef := blas.ColumnMajor{Rows: r, Cols: s.n, Stride: r, Data: s.group.B[s.first*r:]}
 	blas.AddMulNT(s.chunk.grad.Matrix(), v, coef)
-	s.first, s.held = t+1, 0
+	s.first, s.n = t+1, 0
 }
 
 // minimize runs Alg. 3, lines 7 and 8, for the tasks of the first of some chunks, and

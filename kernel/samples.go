@@ -72,9 +72,9 @@ func residentIn(l2 int) int {
 // at next: at the same place, unless these are parts of larger tasks.
 //
 // Every row is used twice, but should come from memory once, and while something is
-// computed that needs no memory. So the tiles prefetch one task ahead, each its share of
-// the schedule. If the share of X U is more than the schedule wants ahead, it asks for its
-// own rows first and for the next ones at last.
+// computed that needs no memory. So the tiles prefetch one task ahead, each its share by
+// the schedule. If the share of X U is more than the schedule's Ahead, it prefetches the
+// last of its own rows first, and then the next ones.
 func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
 	row := s.stride * s.storage.size()
 	bytes := s.n * row

@@ -29,7 +29,7 @@ func (t *Tasks) SquareSums() (x, y float64) {
 	return t.size.of(t).squares, y
 }
 
-// A size is what is known of the samples of Tasks, once somebody has asked.
+// A size is what one pass over the samples of Tasks finds, made when it is first needed.
 type size struct {
 	once             sync.Once
 	largest, squares float64

@@ -191,7 +191,7 @@ func shapes(rng *rand.Rand, repeats int) []shape {
 			all = append(all, shape{n, d + 1 + rng.IntN(80), 13 + rng.IntN(8)})
 		}
 	}
-	// So that values that are not normal come with every kind of shape.
+	// Values that are not normal then come with shapes of every kind.
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }

@@ -83,7 +83,7 @@ func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, hei
 // nothing returns the hint that prefetches nothing but the line at p.
 func nothing[F Float](p *F) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
-// near returns how many features ahead of their use mulPacked is to ask for those of
+// near returns how many features ahead of their use mulPacked prefetches those of
 // the same rows: far enough to cover the latency of memory, and near enough that what is
 // under way for all rows of a tile fits in the first-level cache. Without a schedule that
 // is so for long rows.

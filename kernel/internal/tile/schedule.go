@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// A Schedule says how the tiles ask memory for the samples that follow while they
-// compute. Which one is fastest depends on the processor, the shape and the number of
+// A Schedule says how the tiles prefetch the samples that follow while they compute. Which one is fastest depends on the processor, the shape and the number of
 // workers, so that package kernel measures it. No bit of a result depends on it.
 type Schedule struct {
 	Name string
-	// None asks for nothing, and leaves everything to the processor's own prefetching.
+	// None prefetches nothing, and leaves everything to the processor's own prefetching.
 	None bool
-	// Share is how many eighths of a task each group of up to maxDots columns of X U asks
-	// for; X'e asks for what is left.
+	// Share is how many eighths of a task each group of up to maxDots columns of X U
+	// prefetches; X'e prefetches the rest.
 	Share int
-	// Ahead is how many bytes ahead of their use X U asks for samples, at most.
+	// Ahead is how many bytes ahead of their use X U prefetches samples, at most.
 	Ahead int
-	// Twice has X U ask in twice as many streams of half the length; see prefetch.
+	// Twice has X U prefetch in twice as many streams of half the length; see prefetch.
 	Twice bool
-	// Near is how many features ahead of their use a packed basis asks for those of the
+	// Near is how many features ahead of their use a packed basis prefetches those of the
 	// same rows, into the first-level cache: where rows are long, the whole rows that
-	// follow would take up too much of the second level. 0 asks for rows.
+	// follow would take up too much of the second level. 0 prefetches rows.
 	Near int
 }
 
@@ -31,7 +30,7 @@ type Schedule struct {
 const oneTask = 1 << 30
 
 // The schedules for bases that are not packed, on AVX-512 and on AVX2, whose tiles are
-// half as high and ask twice for every line anyway, and those for packed ones.
+// half as high and prefetch every line twice anyway, and those for packed ones.
 var (
 	dots512 = []*Schedule{
 		none, share6, share6x2w, {Name: "share6x2", Share: 6, Ahead: oneTask, Twice: true},
@@ -56,8 +55,8 @@ var (
 	near64    = &Schedule{Name: "near64", Near: 64}
 )
 
-// Schedules returns those among which a processor of the active tier may choose for a
-// basis of rank r; none if it has no choice.
+// Schedules returns the candidates of the active tier for a basis of rank r; none if
+// schedules make no difference to it.
 func Schedules(r int) []*Schedule {
 	switch {
 	case active != AVX2 && active != AVX512:
@@ -78,12 +77,12 @@ func HalfSchedules() []*Schedule {
 	return dots2
 }
 
-// A task of more bytes than twiceFrom is asked for in twice as many streams on AVX-512:
+// A task of more bytes than twiceFrom is prefetched in twice as many streams on AVX-512:
 // of a smaller one they would be too short for the processor to follow.
 const twiceFrom = 64 << 10
 
 // Usual returns the schedule for tasks of some bytes, with rows of so many, and a basis
-// of rank r, of which nobody knows the fastest: what was best on most processors.
+// of rank r, where the fastest has not been measured: what was best on most processors.
 // resident is the size of a task that stays in the second-level cache from X U to X'e.
 // One that does not is read from memory twice, and there the processor does better alone,
 // except that it does not follow as many rows as a tile of a packed basis takes.
@@ -138,7 +137,7 @@ func ScheduleNames() []string {
 
 func all() []*Schedule { return slices.Concat(Schedules(1), HalfSchedules(), Schedules(PackWidth)) }
 
-// Eighths returns how many eighths of a task X U on a basis of rank r asks for.
+// Eighths returns how many eighths of a task X U on a basis of rank r prefetches.
 func (s *Schedule) Eighths(r int, packed bool) int {
 	if packed {
 		return 8
