@@ -110,7 +110,7 @@ func TestCollective(t *testing.T) {
 			var first [][]float64
 			for _, groups := range splits(l) {
 				what := fmt.Sprintf("%s on %v, nodes %v", op, g, groups)
-				got, errs, traffic := run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+				got, errs, traffic := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 					z := rowsOf(n)
 					return z, do.run(ctx, n, z)
 				})
@@ -157,7 +157,7 @@ func TestCollectiveErrors(t *testing.T) {
 	}
 	for bad, v := range map[int]float64{0: math.NaN(), 4: math.Inf(1), 8: math.Inf(-1), 3: math.MaxFloat64, 6: math.MaxFloat64} {
 		for _, groups := range splits(9) {
-			_, errs, _ := run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+			_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 				z := rowsOf(n)
 				for i, node := range n.Hosted() {
 					if node == bad || v == math.MaxFloat64 && (node == bad-1 || node == bad+1) {
@@ -186,7 +186,7 @@ func TestTell(t *testing.T) {
 		for _, a := range append(someAgreements(t)[:4], consensus.Agreement{RoundByRound: true}) { // a Mix along the tree takes more rounds
 			for _, groups := range splits(w.Len()) {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w.Graph(), groups)
-				_, errs, _ := run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+				_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 					want := rowsOf(n)
 					if err := n.Sum(ctx, want); err != nil {
 						return nil, err

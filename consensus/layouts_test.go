@@ -82,17 +82,8 @@ type program func(ctx context.Context, n *consensus.Network) ([][]float64, error
 // transports joins groups of nodes; nil where all are in one.
 type transports func(g *topology.Graph, groups [][]int) ([]wire.Transport, error)
 
-func pipes(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
-	all, err := testnet.Connect(g, groups, testnet.Options{})
-	return transportsOf(all), err
-}
-
-func transportsOf[T wire.Transport](all []T) []wire.Transport {
-	var ts []wire.Transport
-	for _, t := range all {
-		ts = append(ts, t)
-	}
-	return ts
+func direct(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+	return testnet.Connect(g, groups, testnet.Options{})
 }
 
 // run runs a program in one process a group, and returns the numbers by node, the
@@ -342,7 +333,7 @@ func TestSameBits(t *testing.T) {
 			noErrors(t, fmt.Sprint(a, " on ", w), errs)
 			for _, groups := range all[1:] {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w, groups)
-				got, errs, sent := run(t, w, groups, pipes, withWorkers(a))
+				got, errs, sent := run(t, w, groups, direct, withWorkers(a))
 				noErrors(t, what, errs)
 				sameBits(t, what, got, want)
 				var sum wire.Traffic

@@ -38,7 +38,7 @@ func exchanges(t testing.TB, w *topology.Weights, p program) uint64 {
 	var n atomic.Uint64
 	all := splits(w.Len())
 	_, errs, _ := run(t, w, all[1], func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
-		ts, err := pipes(g, groups)
+		ts, err := direct(g, groups)
 		for k := range ts {
 			ts[k] = counting{ts[k], &n}
 		}
@@ -68,7 +68,7 @@ func TestEveryExchangeFailsOnce(t *testing.T) {
 				at := int(seq) % (len(groups) + 1) // the last is all of them
 				what := fmt.Sprintf("%v on %v, nodes %v, exchange %d fails at %d", a, w, groups, seq, at)
 				got, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
-					ts, err := pipes(g, groups)
+					ts, err := direct(g, groups)
 					for k := range ts {
 						if k == at || at == len(groups) {
 							ts[k] = testnet.FailOnce(ts[k], seq, (int(seq)+k)%2 == 0)
@@ -86,7 +86,7 @@ func TestEveryExchangeFailsOnce(t *testing.T) {
 // TestOtherCalls: after Rewind, calls other than those before are refused.
 func TestOtherCalls(t *testing.T) {
 	w := networks(t)[0]
-	ts := must[[]wire.Transport](t)(pipes(w.Graph(), splits(6)[1]))
+	ts := must[[]wire.Transport](t)(direct(w.Graph(), splits(6)[1]))
 	defer ts[1].Close()
 	defer ts[0].Close()
 	n := must[*consensus.Network](t)(consensus.New(w, testnet.FailOnce(ts[0], 0, false)))
@@ -111,10 +111,10 @@ func TestResume(t *testing.T) {
 			a.RoundByRound = true
 			for _, groups := range splits(w.Len()) {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w, groups)
-				want, errs, _ := run(t, w, groups, pipes, everything(a))
+				want, errs, _ := run(t, w, groups, direct, everything(a))
 				noErrors(t, what, errs)
 				saved := make([]savedParty, w.Len()) // by first hosted node
-				_, errs, _ = run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+				_, errs, _ = run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 					p, err := newParty(n, a, nil)
 					for i := 0; i < 2 && err == nil; i++ {
 						err = p.iterate(ctx, i)
@@ -128,7 +128,7 @@ func TestResume(t *testing.T) {
 					return p.seen, errors.Join(err, p.try(ctx, 2))
 				})
 				noErrors(t, what, errs)
-				got, errs, _ := run(t, w, groups, pipes, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+				got, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 					p, err := newParty(n, a, nil)
 					if err != nil {
 						return nil, err

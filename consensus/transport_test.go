@@ -69,7 +69,7 @@ func TestTampering(t *testing.T) {
 		const at = 1
 		var process int
 		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
-			ts, err := pipes(g, groups)
+			ts, err := direct(g, groups)
 			process = 3
 			ts[process] = tampering{ts[process], at, 0, x.change}
 			return ts, err
@@ -119,7 +119,7 @@ func TestOthers(t *testing.T) {
 			return n.Sum(t.Context(), [][]float64{{1}, {2}, {3}})
 		}},
 	} {
-		ts := must[[]wire.Transport](t)(pipes(w.Graph(), splits(6)[1]))
+		ts := must[[]wire.Transport](t)(direct(w.Graph(), splits(6)[1]))
 		if x.runs != [2]uint64{} {
 			ts[0], ts[1] = identified{ts[0], x.runs[0], 0}, identified{ts[1], x.runs[1], x.epoch}
 		}
@@ -188,7 +188,7 @@ func TestMeter(t *testing.T) {
 		}
 	}
 	for want, l := range map[string]faults.Links{
-		"Loss = 1": {Loss: 1}, "Delay = -0.1": {Delay: -.1}, "Duplicate = 2": {Duplicate: 2}, "Corrupt = NaN": {Corrupt: math.NaN()},
+		"Loss = 1": {Loss: 1}, "Delay = -0.1": {Delay: -.1}, "Duplicate = NaN": {Duplicate: math.NaN()},
 		"must be less than 1": {Loss: .5, Delay: .5},
 	} {
 		_, err := faults.NewMeter(3, l, 1)

@@ -159,7 +159,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				want := run(t, s.Problem, net, o)
 				groups := together(nodes, nodes)
-				transports, err := testnet.ConnectFaulty(w.Graph(), groups, faults.Links{Loss: .1, Delay: .1, Duplicate: .1}, 5, testnet.Options{})
+				transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{Faults: faults.Links{Loss: .1, Delay: .1}, Seed: 5})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,8 +15,7 @@ import (
 type Links struct {
 	Loss      float64 // probability that a message does not arrive
 	Delay     float64 // probability that it arrives after it was given up and sent again
-	Duplicate float64 // probability that it arrives twice
-	Corrupt   float64 // probability that one of its bits arrives turned over
+	Duplicate float64 // probability that it arrives twice, which costs nobody anything
 }
 
 // Validate returns an error that names the first field with a value out of range.
@@ -24,52 +23,60 @@ func (l Links) Validate() error {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"Loss", l.Loss}, {"Delay", l.Delay}, {"Duplicate", l.Duplicate}, {"Corrupt", l.Corrupt}} {
+	}{{"Loss", l.Loss}, {"Delay", l.Delay}, {"Duplicate", l.Duplicate}} {
 		if !(f.value >= 0 && f.value < 1) {
 			return fmt.Errorf("faults: Links.%s = %v: need 0 <= %s < 1", f.name, f.value, f.name)
 		}
 	}
-	if sum := l.Loss + l.Delay + l.Corrupt; sum >= 1 {
-		return fmt.Errorf("faults: Links.Loss + Delay + Corrupt = %v: must be less than 1", sum)
+	if sum := l.Loss + l.Delay; sum >= 1 {
+		return fmt.Errorf("faults: Links.Loss + Delay = %v: must be less than 1", sum)
 	}
 	return nil
 }
 
+// Again draws how many times a message is sent again until it arrives in its time.
+func (l Links) Again(rng *rand.Rand) (times int64) {
+	for rng.Float64() < l.Loss+l.Delay {
+		times++
+	}
+	return times
+}
+
 const meterStream = 0x6d65746572 // "meter": random numbers apart from other uses of a seed
 
+// A meter is a transport that carries nothing and counts what is sent again.
+type meter struct {
+	nodes int
+	links Links
+	rng   *rand.Rand
+}
+
 // NewMeter returns a transport for all nodes of a network of the given size in one
-// process, which counts what faults of l would have cost: a message that is lost, late
-// or corrupt is sent again until one arrives in its time. It is a wire.Meter.
+// process, which counts what faults of l would have cost. It is a wire.Meter.
 func NewMeter(nodes int, l Links, seed uint64) (wire.Transport, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	m := &meter{late: l.Loss + l.Delay + l.Corrupt, rng: rand.New(rand.NewPCG(seed, meterStream))}
-	for i := range nodes {
-		m.hosted = append(m.hosted, i)
+	return &meter{nodes, l, rand.New(rand.NewPCG(seed, meterStream))}, nil
+}
+
+// Hosted, Exchange and Close implement wire.Transport.
+func (m *meter) Hosted() []int {
+	all := make([]int, m.nodes)
+	for i := range all {
+		all[i] = i
 	}
-	return m, nil
+	return all
 }
 
-type meter struct {
-	hosted []int
-	late   float64
-	rng    *rand.Rand
-}
-
-// Exchange and Close implement wire.Transport, which has nothing to carry.
 func (m *meter) Exchange(context.Context, uint64, [][]byte, [][]byte) error { return nil }
 func (m *meter) Close() error                                               { return nil }
-
-func (m *meter) Hosted() []int { return m.hosted }
 
 // Round implements wire.Meter.
 func (m *meter) Round(messages, bytes int64) wire.Traffic {
 	again := int64(0)
 	for range messages {
-		for m.rng.Float64() < m.late {
-			again++
-		}
+		again += m.links.Again(m.rng)
 	}
 	if again == 0 {
 		return wire.Traffic{}

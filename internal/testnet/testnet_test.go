@@ -37,11 +37,11 @@ func TestLosesAll(t *testing.T) {
 		timeout time.Duration
 		fails   bool
 	}{
-		{faults.Links{Loss: .9, Corrupt: .05}, 0, false},
+		{faults.Links{Loss: .9, Delay: .05}, 0, false},
 		{faults.Links{Loss: .999999}, time.Second / 10, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ts, err := testnet.ConnectFaulty(w.Graph(), [][]int{{0}, {1}}, x.links, 1, testnet.Options{RoundTimeout: x.timeout, Linger: 10 * time.Second})
+			ts, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{RoundTimeout: x.timeout, Faults: x.links})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,10 +75,10 @@ func TestLosesAll(t *testing.T) {
 }
 
 // TestCaller: the caller's context is not the peer's failure, and Close ends a wait.
-func TestCallerOfLossy(t *testing.T) {
+func TestCaller(t *testing.T) {
 	w := path(t, 2)
 	synctest.Test(t, func(t *testing.T) {
-		ts, err := testnet.ConnectFaulty(w.Graph(), [][]int{{0}, {1}}, faults.Links{}, 1, testnet.Options{RoundTimeout: time.Minute})
+		ts, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{RoundTimeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,10 +117,10 @@ func TestConnectErrors(t *testing.T) {
 		groups [][]int
 		links  faults.Links
 	}{
-		"Loss = 2":             {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
-		"node 2 is in no grou": {[][]int{{0}, {1}}, faults.Links{}},
+		"Loss = 2":          {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
+		"are not all nodes": {[][]int{{0}, {1}}, faults.Links{}},
 	} {
-		if _, err := testnet.ConnectFaulty(g, x.groups, x.links, 1, testnet.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := testnet.Connect(g, x.groups, testnet.Options{Faults: x.links}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

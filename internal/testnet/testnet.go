@@ -1,0 +1,238 @@
+// Package testnet has transports for tests, between goroutines that stand for processes:
+// over links that deliver at once, or after what was lost has been sent again, and with
+// exchanges that fail on purpose.
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/topology"
+)
+
+// Options of transports.
+type Options struct {
+	// RoundTimeout is how long Exchange waits for a frame before the peer has failed; 0
+	// waits for ever, or until the caller's context ends.
+	RoundTimeout time.Duration
+	// Faults say how often a frame is sent until it arrives, a millisecond after the time
+	// before; their seed is Seed.
+	Faults faults.Links
+	Seed   uint64
+}
+
+// ErrClosed is returned by Exchange after Close.
+var ErrClosed = errors.New("testnet: the transport is closed")
+
+const (
+	resendAfter = time.Millisecond
+	linkStream  = 0x6c696e6b // "link": random numbers apart from other uses of a seed
+)
+
+// A transport carries the frames of its hosted nodes. It has no goroutines.
+type transport struct {
+	hosted []int
+	links  []*link
+	o      Options
+	next   uint64 // sequence number of the first exchange that has not begun
+	closed chan struct{}
+	once   sync.Once
+}
+
+// A link is one end of a connection to a peer.
+type link struct {
+	peer      int
+	out, in   *direction
+	sent      bool      // the frame of the exchange under way has been sent
+	coming    *delivery // it has left the peer
+	delivered bool      // and has arrived
+}
+
+// A direction is one half of a connection. A neighbour is at most a round ahead, so that
+// at most two frames are under way while one is in use: buffers are used in turns.
+type direction struct {
+	frames  chan *delivery
+	closed  chan struct{} // by the sender
+	buffers [4]delivery
+	count   int
+	fates   *rand.Rand
+}
+
+// A delivery is a frame that arrives at a certain time.
+type delivery struct {
+	frame []byte
+	at    time.Time
+}
+
+// Connect returns one transport for each group of nodes of g, connected with one another.
+// Every node must be in one group.
+func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, error) {
+	if err := o.Faults.Validate(); err != nil {
+		return nil, err
+	}
+	directions := make(map[wire.Link]*direction)
+	of := func(l wire.Link) *direction {
+		if directions[l] == nil {
+			source := rand.NewPCG(o.Seed^linkStream, uint64(l.Node*g.Len()+l.Peer))
+			directions[l] = &direction{frames: make(chan *delivery, 2), closed: make(chan struct{}), fates: rand.New(source)}
+		}
+		return directions[l]
+	}
+	var transports []wire.Transport
+	ends := 0
+	for _, hosted := range groups {
+		t := &transport{hosted: slices.Clone(hosted), o: o, closed: make(chan struct{})}
+		for _, l := range wire.Links(g, hosted) {
+			t.links = append(t.links, &link{peer: l.Peer, out: of(l), in: of(wire.Link{Node: l.Peer, Peer: l.Node})})
+			ends++
+		}
+		transports = append(transports, t)
+	}
+	if ends != len(directions) {
+		return nil, fmt.Errorf("testnet: groups %d are not all nodes, each once", groups)
+	}
+	return transports, nil
+}
+
+// Hosted returns the nodes that live in this process.
+func (t *transport) Hosted() []int { return t.hosted }
+
+// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
+// *wire.PeerError if a frame does not come in the time of a round, or if a peer has closed
+// its end without sending one.
+func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if isClosed(t.closed) {
+		return ErrClosed
+	}
+	if seq == t.next {
+		t.next++
+		for _, l := range t.links {
+			l.sent, l.coming, l.delivered = false, nil, false
+		}
+	}
+	var late <-chan time.Time
+	if t.o.RoundTimeout > 0 {
+		timer := time.NewTimer(t.o.RoundTimeout)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for k, l := range t.links {
+		if !l.sent {
+			l.out.send(out[k], t.o.Faults)
+			l.sent = true
+		}
+	}
+	for k, l := range t.links {
+		if err := t.receive(ctx, l, seq, late); err != nil {
+			return err
+		}
+		in[k] = l.coming.frame
+	}
+	return nil
+}
+
+// send sends a copy of p, which arrives when one attempt has been in time.
+func (d *direction) send(p []byte, f faults.Links) {
+	buffer := &d.buffers[d.count%len(d.buffers)]
+	d.count++
+	buffer.frame, buffer.at = append(buffer.frame[:0], p...), time.Time{}
+	if f != (faults.Links{}) {
+		buffer.at = time.Now().Add(resendAfter/10 + time.Duration(f.Again(d.fates))*resendAfter)
+	}
+	d.frames <- buffer
+}
+
+// receive waits until the frame of a link has arrived.
+func (t *transport) receive(ctx context.Context, l *link, seq uint64, late <-chan time.Time) error {
+	failed := func(kind wire.Kind, err error) error {
+		return &wire.PeerError{Peer: l.peer, Round: seq, Kind: kind, Err: err}
+	}
+	for !l.delivered {
+		frames, arrival, gone := l.in.frames, (<-chan time.Time)(nil), l.in.closed
+		if l.coming != nil {
+			wait := time.Until(l.coming.at)
+			if l.delivered = wait <= 0; l.delivered {
+				break
+			}
+			frames, arrival, gone = nil, time.After(wait), nil
+		} else if len(frames) > 0 {
+			gone = nil // what was sent before comes first
+		}
+		select {
+		case l.coming = <-frames:
+		case <-arrival:
+		case <-gone:
+			if len(frames) == 0 {
+				return failed(wire.Closed, io.EOF)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late:
+			return failed(wire.Timeout, nil)
+		case <-t.closed:
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close closes the connections; what was sent still arrives. It may be called more than
+// once, and while Exchange waits.
+func (t *transport) Close() error {
+	t.once.Do(func() {
+		close(t.closed)
+		for _, l := range t.links {
+			close(l.out.closed)
+		}
+	})
+	return nil
+}
+
+// ErrInjected is the failure of FailOnce.
+var ErrInjected = errors.New("testnet: an exchange was made to fail")
+
+// FailOnce returns t with an Exchange that fails with ErrInjected the first time that
+// it is called with sequence number seq: before anything is carried, or after all was.
+func FailOnce(t wire.Transport, seq uint64, after bool) wire.Transport {
+	return &once{Transport: t, seq: seq, after: after}
+}
+
+type once struct {
+	wire.Transport
+	seq    uint64
+	after  bool
+	failed bool
+}
+
+func (o *once) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+	if seq != o.seq || o.failed {
+		return o.Transport.Exchange(ctx, seq, out, in)
+	}
+	if o.after {
+		if err := o.Transport.Exchange(ctx, seq, out, in); err != nil {
+			return err
+		}
+	}
+	o.failed = true
+	return ErrInjected
+}
