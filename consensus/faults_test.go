@@ -14,6 +14,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -85,13 +86,13 @@ const (
 	events
 )
 
-// TestSchedules: under two thousand schedules of faults nobody hangs, no goroutine is
+// TestSchedules: under hundreds of schedules of faults nobody hangs, no goroutine is
 // left (the bubble of synctest sees to both), and the result has the same bits, or
 // every process has the error that it should have.
 func TestSchedules(t *testing.T) {
-	schedules := 2000
-	if testing.Short() {
-		schedules = 200
+	schedules := 300
+	if longtest.Enabled() {
+		schedules = 2000
 	}
 	w := networks(t)[:2]
 	agreement := someAgreements(t)
