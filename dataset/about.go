@@ -19,8 +19,7 @@ type aboutRows struct {
 // A grouping says which rows belong together.
 type grouping struct {
 	column string
-	names  []string
-	index  map[string]int32
+	names  names
 	of     []int32 // of every row
 }
 
@@ -40,25 +39,24 @@ func (t *Table) TimeColumn() string { return t.about.timeColumn }
 func (t *Table) GroupColumn() string { return t.about.group.column }
 
 // addAbout adds what a row of a batch says about itself.
-func (l *loader) addAbout(b *batch, i int) error {
-	x := b.x[i*b.width:][:b.width]
-	a, at := &l.t.about, l.cols.about
+func (l *builder) addAbout(b *batch, i int) error {
+	x, a, c := b.numbers(i), &l.t.about, l.cols
 	complain := func(column string, v float64, want string) error {
 		return fmt.Errorf("%s %d, column %q: the value is %v: %s", l.unit, b.line[i], column, v, want)
 	}
-	if k := at[weightOf]; k >= 0 {
+	if k := c.weight; k >= 0 {
 		if x[k] < 0 {
 			return complain(l.o.Weight, x[k], "weights must not be negative")
 		}
 		a.weights = append(a.weights, x[k])
 	}
-	if k := at[markOf]; k >= 0 {
+	if k := c.mark; k >= 0 {
 		if x[k] != 0 && x[k] != 1 {
 			return complain(l.o.Holdout, x[k], "want 1 for a row that is held out, and 0 for the others")
 		}
 		a.marks = append(a.marks, x[k] == 1)
 	}
-	if k := at[timeOf]; k >= 0 {
+	if k := c.time; k >= 0 {
 		a.times = append(a.times, x[k])
 	}
 	if l.o.Group == "" {
@@ -68,28 +66,14 @@ func (l *loader) addAbout(b *batch, i int) error {
 	if err := checkName(string(cell)); err != nil {
 		return fmt.Errorf("%s %d, column %q: %w", l.unit, b.line[i], l.o.Group, err)
 	}
-	a.group.add(string(cell))
+	a.group.of = append(a.group.of, int32(a.group.names.number(string(cell))))
 	return nil
-}
-
-// add adds a row of the group of the given name.
-func (g *grouping) add(name string) {
-	k, known := g.index[name]
-	if !known {
-		if g.index == nil {
-			g.index = map[string]int32{}
-		}
-		k = int32(len(g.names))
-		g.names = append(g.names, name)
-		g.index[name] = k
-	}
-	g.of = append(g.of, k)
 }
 
 // draws returns a number in [0, 1) for every group, by its name: the same in all tables.
 func (g *grouping) draws(seed uint64, purpose string) []float64 {
-	u := make([]float64, len(g.names))
-	for k, name := range g.names {
+	u := make([]float64, len(g.names.list))
+	for k, name := range g.names.list {
 		u[k] = stream(seed, purpose, name).Float64()
 	}
 	return u
@@ -100,8 +84,8 @@ func (g *grouping) draws(seed uint64, purpose string) []float64 {
 func (t *Table) splitGroups(s Split) ([]bool, error) {
 	g := &t.about.group
 	u := g.draws(s.Seed, "split groups")
-	most, several := make([]float64, len(t.tasks)), false
-	first := make([]int32, len(t.tasks)) // group of every task, and 1 more
+	most, several := make([]float64, len(t.tasks.list)), false
+	first := make([]int32, len(t.tasks.list)) // group of every task, and 1 more
 	for i, k := range t.task {
 		most[k] = max(most[k], u[g.of[i]])
 		several = several || first[k] > 0 && first[k] != g.of[i]+1

@@ -152,7 +152,7 @@ func TestSplitGroups(t *testing.T) {
 		fold := tab.Folds(nil, 5, 3)
 		for i, on := range train {
 			g := &tab.about.group
-			who := g.names[g.of[i]]
+			who := g.names.list[g.of[i]]
 			if was, known := held[who]; known && was == on || inFold[who] != fold[i]+1 && inFold[who] != 0 {
 				t.Fatalf("person %s is on both sides, or in two folds", who)
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // maxLevels bounds the levels of a categorical column, each of which is a feature.
@@ -40,52 +39,47 @@ func expand(x []float64, columns []coding) {
 	}
 }
 
-// levels numbers the levels of a categorical column as they come.
+// levels are those of a categorical column, numbered as they come.
 type levels struct {
 	column string
-	names  []string
-	code   map[string]int
+	names  names
 	fixed  bool // other levels are refused
 }
 
-func newLevels(column string, known []string) *levels {
-	l := &levels{column: column, code: map[string]int{}, fixed: known != nil}
-	for _, name := range known {
-		l.code[name] = len(l.names)
-		l.names = append(l.names, name)
+func newLevels(column string, given []string) *levels {
+	l := &levels{column: column, fixed: given != nil}
+	for _, name := range given {
+		l.names.number(name)
 	}
 	return l
 }
 
 // of returns the code of a level, which may alias memory that changes.
 func (l *levels) of(name []byte) (int, error) {
-	if k, ok := l.code[string(name)]; ok {
+	if k, ok := l.names.find(name); ok {
 		return k, nil
 	}
 	if l.fixed {
-		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(string(name)), quoted(l.names))
+		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(string(name)), quoted(l.names.list))
 	}
 	if err := checkName(string(name)); err != nil {
 		return 0, fmt.Errorf("column %q: the level %w", l.column, err)
 	}
-	if len(l.names) == maxLevels {
+	if len(l.names.list) == maxLevels {
 		return 0, fmt.Errorf("column %q: %q is the level number %d: is it a column of numbers or of names?", l.column, clip(string(name)), maxLevels+1)
 	}
-	k := len(l.names)
-	l.names = append(l.names, string(name))
-	l.code[l.names[k]] = k
-	return k, nil
+	return l.names.number(string(name)), nil
 }
 
 // sorted returns the levels in order, and the place of every code among them.
-func (l *levels) sorted() (names []string, rank []int32) {
-	names = slices.Clone(l.names)
+func (l *levels) sorted() (list []string, rank []int32) {
+	list = slices.Clone(l.names.list)
 	if !l.fixed {
-		slices.SortFunc(names, strings.Compare)
+		slices.Sort(list)
 	}
-	rank = make([]int32, len(names))
-	for j, name := range names {
-		rank[l.code[name]] = int32(j)
+	rank = make([]int32, len(list))
+	for j, name := range list {
+		rank[l.names.index[name]] = int32(j)
 	}
-	return names, rank
+	return list, rank
 }

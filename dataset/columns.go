@@ -9,18 +9,16 @@ import (
 // A role is what a column of a file is for.
 type role struct {
 	kind roleKind
-	at   int // stored column of a number, or index of a name
+	at   int // among the numbers of a row, or among its names
 }
 
 type roleKind uint8
 
 const (
-	ignored roleKind = iota
-	feature
-	response
-	name
-	dated // a feature whose cells are dates
-	about // a number about the row, before findAbout
+	noRole roleKind = iota
+	numberRole
+	dateRole // a number that is written as a date
+	nameRole
 )
 
 // The first names of a row are its task, its node and its group; levels follow.
@@ -31,110 +29,174 @@ const (
 	levelNames
 )
 
-// Numbers about a row: its weight, its mark and its time.
-const (
-	weightOf = iota
-	markOf
-	timeOf
-	numbersAbout
-)
-
-// columns maps the columns of a file to their meaning.
+// columns maps the columns of a file to the numbers and names of a row.
 type columns struct {
 	header     []string
-	features   []string          // columns of the features
-	categories []category        // those that are categorical
-	roles      []role            // of every column
-	names      int               // names of a row
-	stored     int               // numbers of a row: those of features, and after them those about the row
-	about      [numbersAbout]int // which of them they are, -1 for none
-	target     bool
+	index      map[string]int // of the names in the header
+	unnamed    []string       // columns without a name, in words
+	roles      []role         // of every column
+	numbers    []string       // columns of the numbers of a row: those of features come first
+	features   int            // how many of the numbers are features
+	categories []category     // features that are categorical
+	names      int            // of a row
+
+	weight, mark, time, target int // which of the numbers these are, -1 for none
 }
 
-// A category is a stored column of codes.
+// A category is a feature whose number is the code of a level.
 type category struct {
 	column string
-	stored int
+	at     int // among the numbers of a row
+}
+
+// isFeature reports whether a column is a feature that is not categorical.
+func (c *columns) isFeature(col int) bool {
+	r := c.roles[col]
+	return (r.kind == numberRole || r.kind == dateRole) && r.at < c.features
 }
 
 // findColumns finds the columns that the options name in a file with the given ones.
 // It fails if there are others of the same name.
 func findColumns(header []string, o *TableOptions) (*columns, error) {
-	c := &columns{roles: make([]role, len(header))}
-	index, err := c.index(header)
+	c := &columns{roles: make([]role, len(header)), index: map[string]int{}}
+	if err := c.readHeader(header); err != nil {
+		return nil, err
+	}
+	reserved, err := c.reserve(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.findNamed(index, o); err != nil {
+	if err := c.addFeatures(o, reserved); err != nil {
 		return nil, err
 	}
-	c.features = o.Features
-	if o.Schema != nil {
-		c.features = o.Schema.Columns
-	}
-	if c.features == nil {
-		for i, name := range c.header {
-			if name != "" && c.roles[i].kind == ignored && !slices.Contains(o.Drop, name) {
-				c.features = append(c.features, name)
-			}
-		}
-	}
-	if len(c.features) == 0 {
-		return nil, fmt.Errorf("the table has no feature columns: the columns are %s", quoted(c.header))
-	}
-	categorical := o.categorical()
-	for j, column := range c.features {
-		i, err := c.find(index, "features", column)
-		if err != nil {
-			return nil, err
-		}
-		if c.roles[i].kind != ignored {
-			return nil, fmt.Errorf("column %q cannot be a feature: it is something else, or a feature already", column)
-		}
-		c.roles[i] = role{feature, j}
-		if slices.Contains(categorical, column) {
-			c.roles[i] = role{name, levelNames + len(c.categories)}
-			c.categories = append(c.categories, category{column, j})
-		}
-	}
-	for _, column := range categorical {
-		if !slices.Contains(c.features, column) {
-			_, err := c.find(index, "categorical features", column)
-			if err == nil {
-				err = fmt.Errorf("the categorical column %q is not one of the features %s", column, quoted(c.features))
-			}
-			return nil, err
-		}
-	}
-	c.names = levelNames + len(c.categories)
-	return c, c.findAbout(index, o)
+	return c, c.addNumbers(o)
 }
 
-// findAbout stores the numbers about rows after those of the features, but for a time that is
-// one of these.
-func (c *columns) findAbout(index map[string]int, o *TableOptions) error {
-	c.stored = len(c.features)
-	for k, column := range o.numbersAbout() {
-		c.about[k] = -1
-		if column == "" {
+// readHeader takes the names of the columns.
+func (c *columns) readHeader(header []string) error {
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		c.header = append(c.header, name)
+		if name == "" { // cannot be asked for: row names, or nothing
+			c.unnamed = append(c.unnamed, fmt.Sprintf("column %d", i+1))
 			continue
 		}
-		r := &c.roles[index[column]]
-		switch r.kind {
-		case name:
-			return fmt.Errorf("column %q cannot be both the time and a categorical feature", column)
-		case ignored, about:
-			*r = role{feature, c.stored}
-			c.stored++
+		if err := checkName(name); err != nil {
+			return fmt.Errorf("line 1: column %d: %w", i+1, err)
 		}
-		c.about[k] = r.at
+		if j, twice := c.index[name]; twice {
+			return fmt.Errorf("line 1: columns %d and %d are both named %q", j+1, i+1, clip(name))
+		}
+		c.index[name] = i
 	}
 	return nil
 }
 
-// numbersAbout returns the columns of numbers about rows.
-func (o *TableOptions) numbersAbout() [numbersAbout]string {
-	return [...]string{weightOf: o.Weight, markOf: o.Holdout, timeOf: o.Time}
+// reserve finds the columns that the options name and that are no features, and checks those
+// to drop. The roles of names are given here.
+func (c *columns) reserve(o *TableOptions) (reserved map[int]string, err error) {
+	reserved = map[int]string{}
+	for _, want := range []struct {
+		what, column string
+		role         role
+		optional     bool
+	}{
+		{"task", o.Task, role{nameRole, taskName}, false},
+		{"target", o.Target, role{}, true},
+		{"node", o.Node, role{nameRole, nodeName}, true},
+		{"group", o.Group, role{nameRole, groupName}, true},
+		{"weight", o.Weight, role{}, true},
+		{"mark of held-out rows", o.Holdout, role{}, true},
+		{"time", o.Time, role{}, true},
+	} {
+		if want.optional && want.column == "" {
+			continue
+		}
+		i, err := c.find(want.what, want.column)
+		if err != nil {
+			return nil, err
+		}
+		if other, twice := reserved[i]; twice {
+			return nil, fmt.Errorf("column %q cannot be both the %s and the %s", want.column, other, want.what)
+		}
+		c.roles[i], reserved[i] = want.role, want.what
+	}
+	for _, column := range o.Drop {
+		if _, err := c.find("columns to drop", column); err != nil {
+			return nil, err
+		}
+	}
+	if o.Time != "" {
+		delete(reserved, c.index[o.Time]) // it may be a feature
+	}
+	return reserved, nil
+}
+
+// addFeatures gives the features their roles.
+func (c *columns) addFeatures(o *TableOptions, reserved map[int]string) error {
+	list := o.Features
+	if o.Schema != nil {
+		list = o.Schema.Columns
+	}
+	if list == nil {
+		for i, column := range c.header {
+			if column != "" && reserved[i] == "" && !slices.Contains(o.Drop, column) {
+				list = append(list, column)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("the table has no feature columns: the columns are %s", quoted(c.header))
+	}
+	categorical := o.categorical()
+	for j, column := range list {
+		i, err := c.find("features", column)
+		if err != nil {
+			return err
+		}
+		if c.roles[i].kind != noRole || reserved[i] != "" {
+			return fmt.Errorf("column %q cannot be a feature: it is something else, or a feature already", column)
+		}
+		c.roles[i] = role{numberRole, j}
+		if slices.Contains(categorical, column) {
+			c.roles[i] = role{nameRole, levelNames + len(c.categories)}
+			c.categories = append(c.categories, category{column, j})
+		}
+	}
+	for _, column := range categorical {
+		if !slices.Contains(list, column) {
+			_, err := c.find("categorical features", column)
+			if err == nil {
+				err = fmt.Errorf("the categorical column %q is not one of the features %s", column, quoted(list))
+			}
+			return err
+		}
+	}
+	c.numbers, c.features, c.names = slices.Clone(list), len(list), levelNames+len(c.categories)
+	return nil
+}
+
+// addNumbers gives the numbers that are no features their roles. A time may be one of these.
+func (c *columns) addNumbers(o *TableOptions) error {
+	for _, n := range []struct {
+		column string
+		at     *int
+	}{{o.Weight, &c.weight}, {o.Holdout, &c.mark}, {o.Time, &c.time}, {o.Target, &c.target}} {
+		*n.at = -1
+		if n.column == "" {
+			continue
+		}
+		r := &c.roles[c.index[n.column]]
+		switch r.kind {
+		case nameRole:
+			return fmt.Errorf("column %q cannot be both the time and a categorical feature", n.column)
+		case noRole:
+			*r = role{numberRole, len(c.numbers)}
+			c.numbers = append(c.numbers, n.column)
+		}
+		*n.at = r.at
+	}
+	return nil
 }
 
 // categorical returns the names of the categorical columns.
@@ -149,91 +211,11 @@ func (o *TableOptions) categorical() []string {
 	return list
 }
 
-// index takes the names of the columns and returns where they are.
-func (c *columns) index(header []string) (map[string]int, error) {
-	index := map[string]int{}
-	for i, name := range header {
-		name = strings.TrimSpace(name)
-		if name == "" { // cannot be asked for: row names, or nothing
-			c.header = append(c.header, name)
-			continue
-		}
-		if err := checkName(name); err != nil {
-			return nil, fmt.Errorf("line 1: column %d: %w", i+1, err)
-		}
-		if j, twice := index[name]; twice {
-			return nil, fmt.Errorf("line 1: columns %d and %d are both named %q", j+1, i+1, clip(name))
-		}
-		index[name] = i
-		c.header = append(c.header, name)
-	}
-	return index, nil
-}
-
-// findNamed finds the columns that are no features, and checks those to drop.
-func (c *columns) findNamed(index map[string]int, o *TableOptions) error {
-	used := map[int]string{}
-	for _, want := range []struct {
-		what, name string
-		role       role
-		optional   bool
-	}{
-		{"task", o.Task, role{name, taskName}, false},
-		{"target", o.Target, role{kind: response}, true},
-		{"node", o.Node, role{name, nodeName}, true},
-		{"group", o.Group, role{name, groupName}, true},
-		{"weight", o.Weight, role{kind: about}, true},
-		{"mark of held-out rows", o.Holdout, role{kind: about}, true},
-		{"time", o.Time, role{}, true}, // which may be a feature
-	} {
-		if want.optional && want.name == "" {
-			continue
-		}
-		i, err := c.find(index, want.what, want.name)
-		if err != nil {
-			return err
-		}
-		if c.roles[i].kind != ignored {
-			return fmt.Errorf("column %q cannot be both the %s and the %s", want.name, used[i], want.what)
-		}
-		c.roles[i], used[i] = want.role, want.what
-	}
-	c.target = o.Target != ""
-	for _, name := range o.Drop {
-		if _, err := c.find(index, "columns to drop", name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // find returns the column of the given name, or an error that lists all.
-func (c *columns) find(index map[string]int, what, name string) (int, error) {
-	i, ok := index[name]
+func (c *columns) find(what, name string) (int, error) {
+	i, ok := c.index[name]
 	if !ok {
 		return -1, fmt.Errorf("there is no column %q for the %s%s: the columns are %s", name, what, suggestion(name, c.header), quoted(c.header))
 	}
 	return i, nil
-}
-
-// quoted lists names for a message, at most 20 of them.
-func quoted(names []string) string {
-	rest := ""
-	if len(names) > 20 {
-		rest = fmt.Sprintf(" and %d more", len(names)-20)
-		names = names[:20]
-	}
-	short := make([]string, len(names))
-	for i, s := range names {
-		short[i] = clip(s)
-	}
-	return fmt.Sprintf("%q%s", short, rest)
-}
-
-// clip shortens a cell for a message.
-func clip(s string) string {
-	if len(s) > 40 {
-		return s[:40] + "..."
-	}
-	return s
 }

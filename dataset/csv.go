@@ -16,7 +16,7 @@ import (
 // processors, and their text is not kept. Errors name the line, the column and the
 // value.
 func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
-	l, err := newLoader(o)
+	b, err := newBuilder(o)
 	if err != nil {
 		return nil, err
 	}
@@ -25,74 +25,64 @@ func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
 		return nil, err
 	}
 	defer done()
-	if err := l.readCSV(in, encoding); err != nil {
+	if err := (&reader{o: &o, to: b}).readCSV(in, encoding); err != nil {
 		return nil, err
 	}
-	return l.finish()
+	return b.table()
 }
 
 // readCSV adds the rows of a file.
-func (l *loader) readCSV(r io.Reader, encoding string) error {
-	s := &splitter{in: r, line: 1}
+func (r *reader) readCSV(in io.Reader, encoding string) error {
+	s := &splitter{in: in, line: 1}
 	s.quote = sniffQuote(s.look())
-	if l.about != nil {
-		return l.describeCSV(s, encoding)
-	}
 	first, line, err := s.next(nil)
 	if err != nil && err != io.EOF {
 		return err
 	}
-	p, rest, named, err := l.openCSV(first, s.quote)
+	p, rest, named, err := r.openCSV(first, s.quote)
 	if err != nil {
 		return err
 	}
 	line += bytes.Count(first[:len(first)-len(rest)], []byte("\n"))
-	if p.columns, p.decimal, err = l.sniffColumns(p, bytes.Clone(rest), line); err != nil {
+	undecided := r.sniffColumns(p, bytes.Clone(rest), line)
+	if list := r.assumptions(&p.dialect, encoding, named); list != nil {
+		r.to.assume(Assumption{r.path, strings.Join(list, ", ")})
+	}
+	if err := r.to.records(p, s, rest, line, undecided); err != nil {
 		return err
 	}
-	for col, f := range p.columns {
-		if f.date != noDate {
-			l.cols.roles[col].kind = dated
-		}
-	}
-	if list := l.assumptions(&p.dialect, encoding, named); list != nil {
-		l.t.assumed = append(l.t.assumed, Assumption{l.file, strings.Join(list, ", ")})
-	}
-	if err := l.parseBlocks(s, p, rest, line); err != nil {
-		return err
-	}
-	return l.close()
+	return r.to.close()
 }
 
 // openCSV finds the columns of a file from its first block, and returns the parser of its
 // records, those of the block, and whether a line names the columns.
-func (l *loader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte, named bool, err error) {
-	delimiter, err := l.o.checkDelimiter()
+func (r *reader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte, named bool, err error) {
+	delimiter, err := r.o.checkDelimiter()
 	if err == nil {
 		err = checkText(first)
 	}
 	if err == nil && delimiter == 0 {
-		delimiter, err = sniffDelimiter(bytes.Clone(first), quote, l.o.named())
+		delimiter, err = sniffDelimiter(bytes.Clone(first), quote, r.o.named())
 	}
 	if err != nil {
 		return nil, nil, false, err
 	}
-	p = &recordParser{dialect: dialect{delimiter: delimiter, quote: quote, decimal: '.'}, single: l.single()}
+	p = &recordParser{dialect: dialect{delimiter: delimiter, quote: quote, decimal: '.'}, single: r.single()}
 	record, rest, err := p.first(first)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	header, named := l.o.sniffHeader(record)
+	header, named := r.o.sniffHeader(record)
 	if !named {
 		rest = first
 	}
-	if err := l.open(header, "line"); err != nil {
+	if err := r.open(header, "line"); err != nil {
 		if named && len(record) > 1 && countNumbers(record) > len(record)/2 {
 			err = &FormatError{Option: "NoHeader", err: fmt.Errorf("%w; the first line looks like a row of numbers", err)}
 		}
 		return nil, nil, false, err
 	}
-	p.cols = l.cols
+	p.cols = r.cols
 	return p, rest, named, nil
 }
 

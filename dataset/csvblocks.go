@@ -102,9 +102,12 @@ type job struct {
 	done  chan struct{}
 }
 
-// parseBlocks adds the records of first and of all blocks that follow it. Blocks
-// are parsed in parallel and added in their order.
-func (l *loader) parseBlocks(s *splitter, p *recordParser, first []byte, line int) error {
+// records adds the records of first and of all blocks that follow it. Blocks are parsed in
+// parallel and added in their order.
+func (l *builder) records(p *recordParser, s *splitter, first []byte, line int, undecided error) error {
+	if undecided != nil {
+		return undecided
+	}
 	workers := min(runtime.GOMAXPROCS(0), 16)
 	free := make(chan *job, workers+2)
 	for range cap(free) {

@@ -58,7 +58,7 @@ func (p *recordParser) record(block []byte, at, line int, out *batch) (end, line
 	roles := p.cols.roles
 	lines = 1
 	for col := 0; ; col++ {
-		if col < len(roles) && roles[col].kind == feature {
+		if col < len(roles) && roles[col].kind == numberRole {
 			// The common case: a number right up to the delimiter.
 			v, n := number.Prefix(block[at:], p.decimal)
 			if next := at + n; n > 0 && next < len(block) && (block[next] == p.delimiter || block[next] == '\n') && !(p.single && !fits(v)) {
@@ -140,9 +140,9 @@ func (p *recordParser) quotedCell(block []byte, at, line int) (cell span, next i
 func (p *recordParser) take(col int, block []byte, cell span, line int, x []float64, names []span, out *batch) error {
 	r := p.cols.roles[col]
 	switch r.kind {
-	case ignored:
+	case noRole:
 		return nil
-	case name:
+	case nameRole:
 		names[r.at] = trim(block, cell)
 		return nil
 	}
@@ -150,11 +150,7 @@ func (p *recordParser) take(col int, block []byte, cell span, line int, x []floa
 	if math.IsNaN(v) {
 		out.missing = true
 	}
-	if r.kind == response {
-		out.y[len(out.y)-1] = v
-	} else {
-		x[r.at] = v
-	}
+	x[r.at] = v
 	return err
 }
 
@@ -167,14 +163,14 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 		return fmt.Errorf("line %d, column %q: "+format, append([]any{line, p.cols.header[col]}, args...)...)
 	}
 	v, err := p.value(col, cell)
-	if err == nil && finite(v) && !(p.single && p.cols.roles[col].kind == feature && !fits(v)) {
+	if err == nil && finite(v) && !(p.single && p.cols.isFeature(col) && !fits(v)) {
 		return v, nil
 	}
 	text := clip(string(cell))
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, complain("%s is too large", text)
-	case err != nil && p.cols.roles[col].kind == dated:
+	case err != nil && p.cols.roles[col].kind == dateRole:
 		return 0, complain("%q is not a date like those before", text)
 	case err != nil:
 		return 0, p.notNumber(col, cell, complain("%q is not a number%s", text, aboutSign(cell)))
@@ -187,8 +183,8 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 // value returns the number, or the date, that a trimmed cell stands for.
 func (p *recordParser) value(col int, cell []byte) (float64, error) {
 	var f cellFormat
-	if p.columns != nil {
-		f = p.columns[col]
+	if p.formats != nil {
+		f = p.formats[col]
 	}
 	if f.date != noDate {
 		if v, ok := f.date.days(cell); ok {
@@ -222,7 +218,7 @@ func (p *recordParser) notNumber(col int, cell []byte, err error) error {
 		return &FormatError{"Thousands", []string{string(s.group)}, err}
 	case ok && s.either != 0:
 		return &FormatError{"Thousands", []string{string(s.either)}, err}
-	case p.cols.roles[col].kind == response || p.cols.roles[col].at >= len(p.cols.features):
+	case !p.cols.isFeature(col):
 		return err
 	default:
 		return &FormatError{"Categorical", p.textColumns(column), err}
@@ -232,8 +228,8 @@ func (p *recordParser) notNumber(col int, cell []byte, err error) error {
 // textColumns returns a column that holds text, and all other features that do.
 func (p *recordParser) textColumns(column string) []string {
 	list := []string{column}
-	for i, f := range p.columns {
-		if r := p.cols.roles[i]; f.text && p.cols.header[i] != column && r.kind == feature && r.at < len(p.cols.features) {
+	for i, f := range p.formats {
+		if f.text && p.cols.header[i] != column && p.cols.isFeature(i) {
 			list = append(list, p.cols.header[i])
 		}
 	}
@@ -334,16 +330,3 @@ func (p *recordParser) first(block []byte) (cells []string, rest []byte, err err
 	}
 	return cells, block[end:], err
 }
-
-// trim returns the span without the white space at its ends.
-func trim(block []byte, s span) span {
-	for s.lo < s.hi && space(block[s.lo]) {
-		s.lo++
-	}
-	for s.lo < s.hi && space(block[s.hi-1]) {
-		s.hi--
-	}
-	return s
-}
-
-func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -59,23 +58,21 @@ type TaskDescription struct {
 func Describe(path string, o TableOptions) (*Description, error) {
 	o.Features, o.Categorical, o.Drop, o.Schema, o.Node = nil, nil, nil, nil, ""
 	o.Weight, o.Holdout, o.Time, o.Group = "", "", "", ""
-	l, err := newLoader(o)
-	if err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l.file = path
-	l.about = &describer{o: &l.o, pick: rand.New(rand.NewPCG(1, 1))}
-	if err := l.readFile(path); err != nil && l.about.rows == 0 {
+	d := &describer{o: &o, pick: rand.New(rand.NewPCG(1, 1))}
+	if err := (&reader{o: &o, to: d}).readFile(path); err != nil && d.rows == 0 {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	} else if err != nil {
-		l.about.remark("Reading stopped: %v.", err)
+		d.remark("Reading stopped: %v.", err)
 	}
-	d, err := l.about.description()
+	out, err := d.description()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	d.File = path
-	return d, nil
+	out.File = path
+	return out, nil
 }
 
 // A describer collects what a file holds.
@@ -83,7 +80,8 @@ type describer struct {
 	o       *TableOptions
 	rows    int
 	columns []*columnStats
-	assumed []string
+	cols    *columns // what they are for
+	assumed string
 	remarks []string
 	ragged  int            // rows with another number of cells
 	first   string         // where the first of them is
@@ -97,11 +95,12 @@ func (d *describer) remark(format string, args ...any) {
 	d.remarks = append(d.remarks, fmt.Sprintf(format, args...))
 }
 
-// open begins a file with the given columns, and finds the tasks.
-func (d *describer) open(header []string) error {
+// open begins a file: its columns are all numbers, as long as nothing else is said.
+func (d *describer) open(header []string, _ string) (*columns, error) {
+	c := &columns{header: header, index: map[string]int{}, numbers: header, features: len(header), target: -1}
 	seen := map[string]int{}
-	index := map[string]int{}
 	for i, name := range header {
+		c.roles = append(c.roles, role{numberRole, i})
 		name = strings.ToValidUTF8(strings.TrimSpace(name), "\ufffd")
 		switch j, twice := seen[name]; {
 		case name == "":
@@ -111,34 +110,28 @@ func (d *describer) open(header []string) error {
 			d.remark("Columns %d and %d are both named %q.", j+1, i+1, clip(name))
 			name = fmt.Sprintf("%s (column %d)", name, i+1)
 		}
-		seen[name], index[name] = i, i
+		seen[name], c.index[name] = i, i
 		d.columns = append(d.columns, newColumnStats(name))
 	}
-	c := &columns{header: header}
-	d.task = -1
+	d.cols, d.task = c, -1
 	if d.o.Task != "" {
-		i, err := c.find(index, "task", d.o.Task)
+		i, err := c.find("task", d.o.Task)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d.task, d.tasks = i, map[string]int{}
 	}
 	if d.o.Target != "" {
-		if _, err := c.find(index, "target", d.o.Target); err != nil {
-			return err
+		if _, err := c.find("target", d.o.Target); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return c, nil
 }
 
-// describeColumns makes every column of a file one of numbers.
-func (l *loader) describeColumns(header []string) error {
-	l.cols = &columns{header: header, features: header, stored: len(header), roles: make([]role, len(header))}
-	for i := range header {
-		l.cols.roles[i] = role{feature, i}
-	}
-	return l.about.open(header)
-}
+func (d *describer) assume(a Assumption) { d.assumed = a.Text }
+
+func (d *describer) close() error { return nil }
 
 // begin begins a row, and says whether it is in the sample.
 func (d *describer) begin() {
@@ -151,24 +144,11 @@ func (d *describer) begin() {
 	d.rows++
 }
 
-// describeCSV describes text.
-func (l *loader) describeCSV(s *splitter, encoding string) error {
-	first, line, err := s.next(nil)
-	if err != nil && err != io.EOF {
-		return err
+// records describes text, and goes on where training would stop.
+func (d *describer) records(p *recordParser, s *splitter, block []byte, line int, undecided error) error {
+	if undecided != nil {
+		d.remark("How numbers are written cannot be told: %v.", undecided)
 	}
-	p, rest, named, err := l.openCSV(first, s.quote)
-	if err != nil {
-		return err
-	}
-	d := l.about
-	line += bytes.Count(first[:len(first)-len(rest)], []byte("\n"))
-	var format *FormatError
-	if p.columns, p.decimal, err = l.sniffColumns(p, bytes.Clone(rest), line); errors.As(err, &format) {
-		d.remark("How numbers are written cannot be told: %v.", err)
-	}
-	d.assumed = l.assumptions(&p.dialect, encoding, named)
-	block := rest
 	for end := error(nil); ; {
 		if err := p.each(block, line, 0, func(line int, cells [][]byte) error { return d.addCells(p, line, cells) }); err != nil {
 			return err
@@ -210,19 +190,19 @@ func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
 			c.addText(cell, d.slot, line)
 		default:
 			c.addNumber(v, d.slot)
-			c.dated = p.columns != nil && p.columns[col].date != noDate
+			c.dated = p.formats != nil && p.formats[col].date != noDate
 		}
 	}
 	return nil
 }
 
-// addBatch takes the rows of a batch into account.
-func (d *describer) addBatch(l *loader, b *batch) error {
+// add takes the rows of a batch into account.
+func (d *describer) add(b *batch) error {
 	for i := range b.rows {
 		d.begin()
 		for col, c := range d.columns {
-			switch r := l.cols.roles[col]; r.kind {
-			case name:
+			switch r := d.cols.roles[col]; r.kind {
+			case nameRole:
 				cell := b.name(i, r.at)
 				if col == d.task {
 					d.tasks[string(cell)]++
@@ -232,14 +212,15 @@ func (d *describer) addBatch(l *loader, b *batch) error {
 				} else {
 					c.addText(cell, d.slot, b.line[i])
 				}
-			case feature:
-				if v := b.x[i*b.width+r.at]; finite(v) {
+			case numberRole:
+				v := b.numbers(i)[r.at]
+				if finite(v) {
 					c.addNumber(v, d.slot)
 				} else {
 					c.addMissing(d.slot)
 				}
 				if col == d.task {
-					d.tasks[fmt.Sprint(b.x[i*b.width+r.at])]++
+					d.tasks[fmt.Sprint(v)]++
 				}
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/difalt/difalt/internal/text"
 	"gonum.org/v1/gonum/floats"
@@ -17,7 +16,7 @@ func (d *describer) description() (*Description, error) {
 	if d.rows == 0 {
 		return nil, errors.New("the table has zero rows")
 	}
-	out := &Description{Rows: d.rows, Assumed: strings.Join(d.assumed, ", ")}
+	out := &Description{Rows: d.rows, Assumed: d.assumed}
 	for _, c := range d.columns {
 		out.Columns = append(out.Columns, c.description())
 	}

@@ -27,25 +27,25 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLoader(o)
+	b, err := newBuilder(o)
 	if err != nil {
 		return nil, err
 	}
+	r := &reader{o: &o, to: b}
 	nodes := map[string]string{}
 	for _, path := range paths {
 		if len(paths) > 1 && o.Node == "" {
-			l.node = stem(path)
-			if other, twice := nodes[l.node]; twice {
-				return nil, fmt.Errorf("%s and %s would both be node %q", other, path, l.node)
+			b.node = stem(path)
+			if other, twice := nodes[b.node]; twice {
+				return nil, fmt.Errorf("%s and %s would both be node %q", other, path, b.node)
 			}
-			nodes[l.node] = path
+			nodes[b.node] = path
 		}
-		l.file = path
-		if err := l.readFile(path); err != nil {
+		if err := r.readFile(path); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	t, err := l.finish()
+	t, err := b.table()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(patterns, ", "), err)
 	}
@@ -92,7 +92,8 @@ func stem(path string) string {
 }
 
 // readFile adds the rows of a file.
-func (l *loader) readFile(path string) error {
+func (r *reader) readFile(path string) error {
+	r.path = path
 	f := os.Stdin
 	if path != Stdin {
 		var err error
@@ -115,9 +116,9 @@ func (l *loader) readFile(path string) error {
 	}
 	switch s := string(head); {
 	case strings.HasPrefix(s, magicParquet):
-		return l.readWhole(l.readParquet, f, in, info)
+		return r.readWhole(r.readParquet, f, in, info)
 	case strings.HasPrefix(s, magicNPY):
-		return l.readWhole(l.readNPY, f, in, info)
+		return r.readWhole(r.readNPY, f, in, info)
 	case strings.HasPrefix(s, magicZip):
 		return errors.New("it is a zip archive: want CSV, Parquet or .npy; a problem file has a name that ends with .npz, and a spreadsheet has to be saved as CSV")
 	}
@@ -126,11 +127,11 @@ func (l *loader) readFile(path string) error {
 		return withoutPath(err)
 	}
 	defer done()
-	return l.readCSV(text, encoding)
+	return r.readCSV(text, encoding)
 }
 
 // readWhole calls read with all of a file, which goes to memory unless it is regular.
-func (l *loader) readWhole(read func(io.ReaderAt, int64) error, f *os.File, in *bufio.Reader, info fs.FileInfo) error {
+func (r *reader) readWhole(read func(io.ReaderAt, int64) error, f *os.File, in *bufio.Reader, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return read(f, info.Size())
 	}

@@ -13,10 +13,10 @@ func (t *Table) AssignBlocks(l int) error {
 	if l <= 0 {
 		return fmt.Errorf("the number of nodes is %d: need at least 1", l)
 	}
-	if l > len(t.tasks) {
-		return fmt.Errorf("%d nodes for %d tasks: node %d would have no tasks", l, len(t.tasks), len(t.tasks))
+	if l > len(t.tasks.list) {
+		return fmt.Errorf("%d nodes for %d tasks: node %d would have no tasks", l, len(t.tasks.list), len(t.tasks.list))
 	}
-	of := make([]int, len(t.tasks))
+	of := make([]int, len(t.tasks.list))
 	for k := range of {
 		of[k] = k * l / len(of)
 	}
@@ -25,35 +25,38 @@ func (t *Table) AssignBlocks(l int) error {
 
 // AssignNode puts all tasks on one node of the given name.
 func (t *Table) AssignNode(name string) error {
-	return t.Assign([]string{name}, make([]int, len(t.tasks)))
+	return t.Assign([]string{name}, make([]int, len(t.tasks.list)))
 }
 
 // Assign puts task k on the node nodes[of[k]], and forgets where tasks were. Every node must
 // get a task.
 func (t *Table) Assign(nodes []string, of []int) error {
-	if len(of) != len(t.tasks) {
-		return fmt.Errorf("%d tasks are to be on nodes: the table has %d", len(of), len(t.tasks))
+	if len(of) != len(t.tasks.list) {
+		return fmt.Errorf("%d tasks are to be on nodes: the table has %d", len(of), len(t.tasks.list))
 	}
-	index, tasks := make(map[string]int, len(nodes)), make([]int, len(nodes))
-	for g, name := range nodes {
-		if err := checkGiven(name); err != nil {
-			return err
-		}
-		if _, twice := index[name]; twice {
-			return fmt.Errorf("node %q is there twice", name)
-		}
-		index[name] = g
+	if name, twice := firstDuplicate(nodes); twice {
+		return fmt.Errorf("node %q is there twice", name)
 	}
+	tasks := make([]int, len(nodes))
 	for k, g := range of {
 		if g < 0 || g >= len(nodes) {
-			return fmt.Errorf("task %q is on node %d: there are %d", t.tasks[k], g, len(nodes))
+			return fmt.Errorf("task %q is on node %d: there are %d", t.tasks.list[k], g, len(nodes))
 		}
 		tasks[g]++
 	}
 	if g := slices.Index(tasks, 0); g >= 0 {
 		return fmt.Errorf("node %q has no tasks", nodes[g])
 	}
-	t.nodes, t.nodeIndex, t.nodeOf = slices.Clone(nodes), index, slices.Clone(of)
+	t.nodes = names{}
+	for _, name := range nodes {
+		if err := checkGiven(name); err != nil {
+			return err
+		}
+		t.nodes.number(name)
+	}
+	for k, g := range of {
+		t.places[k].node = g
+	}
 	return nil
 }
 
@@ -64,16 +67,16 @@ type Layout [][]int
 // Layout returns the tasks of every node in ascending order. Every task must have
 // a node, and every node a task.
 func (t *Table) Layout() (Layout, error) {
-	l := make(Layout, len(t.nodes))
-	for k, g := range t.nodeOf {
-		if g < 0 {
-			return nil, fmt.Errorf("task %q is on no node", t.tasks[k])
+	l := make(Layout, len(t.nodes.list))
+	for k, at := range t.places {
+		if at.node < 0 {
+			return nil, fmt.Errorf("task %q is on no node", t.tasks.list[k])
 		}
-		l[g] = append(l[g], k)
+		l[at.node] = append(l[at.node], k)
 	}
 	for g, tasks := range l {
 		if len(tasks) == 0 {
-			return nil, fmt.Errorf("node %q has no tasks", t.nodes[g])
+			return nil, fmt.Errorf("node %q has no tasks", t.nodes.list[g])
 		}
 	}
 	return l, nil
@@ -103,14 +106,14 @@ type packer struct {
 	t        *Table
 	rows     []bool
 	fill     func(x []float64, row int) (y float64)
-	at       []place // of every task
-	next     []int   // sample of every task
+	at       []packedTask // of every task
+	next     []int        // sample of every task
 	x        []float64
 	builders []*kernel.Builder
 }
 
-// A place is a task among the packed tasks of a node.
-type place struct{ node, task int }
+// A packedTask is a task among those of a node, -1 for none.
+type packedTask struct{ node, task int }
 
 func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []float64, row int) float64) (*packer, error) {
 	if fill == nil {
@@ -118,7 +121,7 @@ func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []flo
 	}
 	p := &packer{
 		t: t, rows: rows, fill: fill, x: make([]float64, features),
-		at: make([]place, len(t.tasks)), next: make([]int, len(t.tasks)), builders: make([]*kernel.Builder, len(l)),
+		at: make([]packedTask, len(t.tasks.list)), next: make([]int, len(t.tasks.list)), builders: make([]*kernel.Builder, len(l)),
 	}
 	n := t.Samples(rows)
 	for k := range p.at {
@@ -127,7 +130,7 @@ func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []flo
 	for g, tasks := range l {
 		samples := make([]int, len(tasks))
 		for i, k := range tasks {
-			p.at[k] = place{g, i}
+			p.at[k] = packedTask{g, i}
 			samples[i] = n[k]
 		}
 		var err error

@@ -1,6 +1,10 @@
 package dataset
 
 import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
 )
@@ -53,6 +57,42 @@ type TableOptions struct {
 	// NoHeader says that the first line of CSV is a row, not the names of the columns,
 	// which are then c0, c1, and so on.
 	NoHeader bool
+}
+
+// Validate refuses options about the text of CSV that are not there. Those about columns
+// need a file.
+func (o *TableOptions) Validate() error {
+	if _, err := o.checkDelimiter(); err != nil {
+		return err
+	}
+	if o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',' {
+		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: want '.' or ','", o.Decimal)
+	}
+	if o.Thousands != 0 && !strings.ContainsRune(",.' ", o.Thousands) || o.Thousands != 0 && o.Thousands == o.Decimal {
+		return formatErrorf("Thousands", []string{",", ".", "'", " "}, "the mark between thousands is %q: want one of , . ' and space, and not the decimal mark", o.Thousands)
+	}
+	if _, ok := dateOrders[o.Dates]; o.Dates != "" && !ok {
+		return formatErrorf("Dates", []string{"dmy", "mdy"}, "the order of dates is %q: want ymd, dmy or mdy", o.Dates)
+	}
+	return nil
+}
+
+// checkDelimiter returns the delimiter of the options, 0 if it is to be found.
+func (o *TableOptions) checkDelimiter() (byte, error) {
+	d := o.Delimiter
+	if d == '"' || d == '\'' || d == '\n' || d == '\r' || d == '.' || d == '-' || d == '+' || d >= '0' && d <= '9' || d >= utf8.RuneSelf || d < 0 {
+		return 0, formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
+	}
+	return byte(d), nil
+}
+
+// named returns the names of the columns that the options name, some of them empty.
+func (o *TableOptions) named() []string {
+	list := []string{o.Task, o.Target, o.Node, o.Weight, o.Holdout, o.Time, o.Group}
+	if o.Schema != nil {
+		return append(list, o.Schema.Columns...)
+	}
+	return slices.Concat(list, o.Features, o.Categorical, o.Drop)
 }
 
 // Missing says what becomes of missing values: empty cells, NA, N/A, NaN, null and

@@ -15,7 +15,7 @@ import (
 const parquetRows = 256
 
 // readParquet adds the rows of a Parquet file. Only columns with a role are decoded.
-func (l *loader) readParquet(f io.ReaderAt, size int64) (err error) {
+func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	// The decoder panics on some damaged files.
 	defer func() {
 		if r := recover(); r != nil {
@@ -30,37 +30,41 @@ func (l *loader) readParquet(f io.ReaderAt, size int64) (err error) {
 	for _, c := range file.Root().Columns() {
 		header = append(header, c.Name())
 	}
-	if err := l.open(header, "row"); err != nil {
+	if err := r.open(header, "row"); err != nil {
 		return err
 	}
-	if err := l.checkParquetSize(file, size); err != nil {
+	if err := r.checkParquetSize(file, size); err != nil {
 		return err
 	}
-	if l.about != nil {
-		l.describeParquet(file)
-	}
-	columns, err := l.parquetColumns(file)
-	if err != nil {
+	all := parquetColumns(file)
+	if err := r.to.types(r.path, all); err != nil {
 		return err
+	}
+	var columns []*parquetColumn
+	for i, c := range all {
+		if c.role = r.cols.roles[i]; c.role.kind != noRole {
+			c.buf = make([]parquet.Value, parquetRows)
+			columns = append(columns, c)
+		}
 	}
 	row := 1
 	for g, group := range file.RowGroups() {
-		if err := l.readRowGroup(group, columns, row); err != nil {
+		if err := r.readRowGroup(group, columns, row); err != nil {
 			return err
 		}
 		if row += int(group.NumRows()); row < 1 {
 			return fmt.Errorf("row group %d claims %d rows", g, group.NumRows())
 		}
 	}
-	return l.close()
+	return r.to.close()
 }
 
 // checkParquetSize refuses files that claim to hold much more than they could.
-func (l *loader) checkParquetSize(file *parquet.File, size int64) error {
+func (r *reader) checkParquetSize(file *parquet.File, size int64) error {
 	limit := max(maxPlain, maxFactor*size)
 	rows := file.NumRows()
-	if rows < 0 || rows > limit/8/int64(len(l.cols.features)) {
-		return fmt.Errorf("it claims to hold %d rows of %d features in %d bytes", rows, len(l.cols.features), size)
+	if rows < 0 || rows > limit/8/int64(r.cols.features) {
+		return fmt.Errorf("it claims to hold %d rows of %d features in %d bytes", rows, r.cols.features, size)
 	}
 	for g, group := range file.Metadata().RowGroups {
 		for _, c := range group.Columns {
@@ -77,84 +81,82 @@ type parquetColumn struct {
 	name   string
 	at     int // among the columns of the file
 	leaf   int // among its chunks
-	role   role
 	kind   parquetType
-	double bool // a feature of float64
-	float  bool // or of float32
+	err    error // why it can be neither a number nor a name
+	role   role
+	double bool // float64
+	float  bool // float32
 	pages  parquet.Pages
 	values parquet.ValueReader
 	buf    []parquet.Value
-	floats *floatPage // the current page of a float feature, in place of values
+	floats *floatPage // the current page of a float, in place of values
 }
 
-// parquetColumns returns the columns that have a role, and refuses those that hold
-// neither numbers nor strings.
-func (l *loader) parquetColumns(file *parquet.File) ([]*parquetColumn, error) {
-	var out []*parquetColumn
-	var dates, texts []string
+// parquetColumns returns the columns of a file.
+func parquetColumns(file *parquet.File) (list []*parquetColumn) {
 	leaves := leavesOf(file.Metadata().Schema)
-	for i, c := range file.Root().Columns() {
+	for i, column := range file.Root().Columns() {
+		c := &parquetColumn{name: column.Name(), at: i, leaf: int(column.Index())}
+		list = append(list, c)
+		switch {
+		case !column.Leaf() || column.Repeated():
+			c.err = formatErrorf("Drop", []string{c.name}, "column %q is nested: want numbers or strings", c.name)
+		case c.leaf >= len(leaves):
+			c.err = fmt.Errorf("column %q is not in the schema", c.name)
+		default:
+			var ok bool
+			if c.kind, ok = parquetTypeOf(column.Type(), leaves[c.leaf].LogicalType); !ok {
+				c.err = formatErrorf("Drop", []string{c.name}, "column %q is of type %s: want numbers, dates or strings", c.name, column.Type())
+			}
+			c.double, c.float = c.kind.plain && column.Type().Kind() == parquet.Double, c.kind.plain && column.Type().Kind() == parquet.Float
+		}
+	}
+	return list
+}
+
+// types refuses columns that do not hold what they are for.
+func (l *builder) types(file string, list []*parquetColumn) error {
+	var dates, texts []string
+	for i, c := range list {
 		r := l.cols.roles[i]
-		if r.kind == ignored {
-			continue
+		switch {
+		case r.kind == noRole:
+		case c.err != nil:
+			return c.err
+		case r.kind == nameRole:
+		case c.kind.text && !l.cols.isFeature(i):
+			return fmt.Errorf("column %q holds strings: want numbers", c.name)
+		case c.kind.text:
+			texts = append(texts, c.name)
+		case c.kind.dates && r.at != l.cols.target:
+			dates = append(dates, c.name)
 		}
-		if !c.Leaf() || c.Repeated() {
-			return nil, formatErrorf("Drop", []string{c.Name()}, "column %q is nested: want numbers or strings", c.Name())
-		}
-		if int(c.Index()) >= len(leaves) {
-			return nil, fmt.Errorf("column %q is not in the schema", c.Name())
-		}
-		kind, ok := parquetTypeOf(c.Type(), leaves[c.Index()].LogicalType)
-		if !ok {
-			return nil, formatErrorf("Drop", []string{c.Name()}, "column %q is of type %s: want numbers, dates or strings", c.Name(), c.Type())
-		}
-		if kind.text && (r.kind == response || r.kind == feature && r.at >= len(l.cols.features)) {
-			return nil, fmt.Errorf("column %q holds strings: want numbers", c.Name())
-		}
-		if kind.text && r.kind != name {
-			texts = append(texts, c.Name())
-			continue
-		}
-		if kind.dates && r.kind == feature {
-			dates = append(dates, c.Name())
-		}
-		physical, plain := c.Type().Kind(), r.kind == feature && kind.plain
-		out = append(out, &parquetColumn{
-			name: c.Name(), at: i, leaf: int(c.Index()), role: r, kind: kind,
-			double: plain && physical == parquet.Double, float: plain && physical == parquet.Float,
-			buf: make([]parquet.Value, parquetRows),
-		})
 	}
 	if texts != nil {
-		return nil, formatErrorf("Categorical", texts, "column %q holds strings: want numbers", texts[0])
+		return formatErrorf("Categorical", texts, "column %q holds strings: want numbers", texts[0])
 	}
-	if dates != nil && l.t != nil {
-		l.t.assumed = append(l.t.assumed, Assumption{l.file, fmt.Sprintf("dates in %s as days since 1970-01-01", quotedList(dates))})
+	if dates != nil {
+		l.assume(Assumption{file, fmt.Sprintf("dates in %s as days since 1970-01-01", quotedList(dates))})
 	}
-	return out, nil
+	return nil
 }
 
-// describeParquet gives the columns of a file the roles that suit their types.
-func (l *loader) describeParquet(file *parquet.File) {
-	leaves := leavesOf(file.Metadata().Schema)
-	for i, c := range file.Root().Columns() {
-		var kind parquetType
-		ok := c.Leaf() && !c.Repeated() && int(c.Index()) < len(leaves)
-		if ok {
-			kind, ok = parquetTypeOf(c.Type(), leaves[c.Index()].LogicalType)
-		}
+// types gives columns the roles that suit what they hold.
+func (d *describer) types(_ string, list []*parquetColumn) error {
+	for i, c := range list {
 		switch {
-		case !ok:
-			l.cols.roles[i].kind = ignored
-			l.about.columns[i].other = true
-			l.about.remark("%q is of a type that holds neither numbers, dates nor text.", clip(c.Name()))
-		case kind.text || i == l.about.task:
-			l.cols.roles[i] = role{name, l.cols.names}
-			l.cols.names++
+		case c.err != nil:
+			d.cols.roles[i].kind = noRole
+			d.columns[i].other = true
+			d.remark("%q is of a type that holds neither numbers, dates nor text.", clip(c.name))
+		case c.kind.text || i == d.task:
+			d.cols.roles[i] = role{nameRole, d.cols.names}
+			d.cols.names++
 		default:
-			l.about.columns[i].dated = kind.dates
+			d.columns[i].dated = c.kind.dates
 		}
 	}
+	return nil
 }
 
 // leavesOf returns the elements of a schema that hold values, in the order of their
@@ -169,7 +171,7 @@ func leavesOf(schema []format.SchemaElement) (leaves []format.SchemaElement) {
 }
 
 // readRowGroup adds the rows of a group, of which the first has the given number.
-func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int) error {
+func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int) error {
 	chunks := group.ColumnChunks()
 	for _, c := range columns {
 		c.pages, c.values, c.floats = chunks[c.leaf].Pages(), nil, nil
@@ -179,17 +181,17 @@ func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 	rows := int(group.NumRows())
 	for at := 0; at < rows; at += parquetRows {
 		n := min(parquetRows, rows-at)
-		b.reset(l.cols)
+		b.reset(r.cols)
 		for range n {
 			b.begin(first + at + b.rows)
 			b.rows++
 		}
 		for _, c := range columns {
-			if err := l.readColumn(&b, c, n, first+at); err != nil {
+			if err := r.readColumn(&b, c, n, first+at); err != nil {
 				return err
 			}
 		}
-		if err := l.add(&b); err != nil {
+		if err := r.to.add(&b); err != nil {
 			return err
 		}
 	}
@@ -198,14 +200,14 @@ func (l *loader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 
 // readColumn stores the next n values of a column in the rows of a batch, the first
 // of which has the given number.
-func (l *loader) readColumn(b *batch, c *parquetColumn, n, row int) error {
-	if c.double || c.float {
-		return l.readFloats(b, c, n, row)
+func (r *reader) readColumn(b *batch, c *parquetColumn, n, row int) error {
+	if c.role.kind == numberRole && (c.double || c.float) {
+		return r.readFloats(b, c, n, row)
 	}
 	if err := c.read(n, row); err != nil {
 		return err
 	}
-	return l.takeColumn(b, c, n)
+	return r.takeColumn(b, c, n)
 }
 
 // nextPage reads a page, whose first value is of the given row.
@@ -247,37 +249,30 @@ func parquetError(err error) error {
 }
 
 // takeColumn stores n values of a column in the rows of a batch.
-func (l *loader) takeColumn(b *batch, c *parquetColumn, n int) error {
+func (r *reader) takeColumn(b *batch, c *parquetColumn, n int) error {
 	for i, v := range c.buf[:n] {
 		switch {
-		case v.IsNull() && c.role.kind == name:
+		case v.IsNull() && c.role.kind == nameRole:
 			continue
 		case v.IsNull():
-			if err := l.store(b, i, c.at, math.NaN()); err != nil {
+			if err := r.store(b, i, c.at, math.NaN()); err != nil {
 				return err
 			}
 		case c.kind.text:
 			b.setName(i, c.role.at, v.ByteArray())
-		case c.role.kind == name && c.kind.name != nil:
+		case c.role.kind == nameRole && c.kind.name != nil:
 			b.setName(i, c.role.at, []byte(c.kind.name(v)))
 		default:
 			x := c.kind.value(v)
 			// The common case, before what store has to tell apart.
-			if c.role.kind == feature && fits(x) {
+			if c.role.kind == numberRole && fits(x) {
 				b.x[i*b.width+c.role.at] = x
 				continue
 			}
-			if err := l.store(b, i, c.at, x); err != nil {
+			if err := r.store(b, i, c.at, x); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// setName sets a name of a row.
-func (b *batch) setName(row, which int, name []byte) {
-	at := len(b.text)
-	b.text = append(b.text, name...)
-	b.names[row*b.texts+which] = trim(b.text, span{at, len(b.text)})
 }

@@ -56,7 +56,7 @@ func (p *floatPage) next() float64 {
 
 // readFloats stores the next n values of a column of floats in the rows of a batch,
 // the first of which has the given number.
-func (l *loader) readFloats(b *batch, c *parquetColumn, n, row int) error {
+func (r *reader) readFloats(b *batch, c *parquetColumn, n, row int) error {
 	for i := 0; i < n; {
 		if c.floats == nil || c.floats.row == c.floats.rows {
 			if c.floats != nil {
@@ -76,7 +76,7 @@ func (l *loader) readFloats(b *batch, c *parquetColumn, n, row int) error {
 				b.x[i*b.width+c.role.at] = v
 				continue
 			}
-			if err := l.store(b, i, c.at, v); err != nil {
+			if err := r.store(b, i, c.at, v); err != nil {
 				return err
 			}
 		}

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // A dialect says how the text of CSV is written.
 type dialect struct {
 	delimiter, quote byte
 	decimal          byte         // the decimal mark
-	columns          []cellFormat // of every column; nil while that is not known
+	formats          []cellFormat // of every column; nil while they are not known
 }
 
 // A cellFormat says how the numbers of a column are written.
@@ -62,15 +60,6 @@ func sniffQuote(text []byte) byte {
 
 // border reports whether a cell may begin after c, or end before it.
 func border(c byte) bool { return c == '\n' || c == '\r' || bytes.IndexByte(delimiters, c) >= 0 }
-
-// checkDelimiter returns the delimiter of the options, 0 if it is to be found.
-func (o *TableOptions) checkDelimiter() (byte, error) {
-	d := o.Delimiter
-	if d == '"' || d == '\'' || d == '\n' || d == '\r' || d == '.' || d == '-' || d == '+' || d >= '0' && d <= '9' || d >= utf8.RuneSelf || d < 0 {
-		return 0, formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
-	}
-	return byte(d), nil
-}
 
 // checkText refuses what is no text.
 func checkText(first []byte) error {
@@ -152,15 +141,6 @@ func containsAll(list, names []string) bool {
 	return true
 }
 
-// numbered returns n names: the prefix and a number.
-func numbered(prefix string, n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = prefix + strconv.Itoa(i)
-	}
-	return names
-}
-
 // sniffHeader returns the names of the columns, and whether the first record holds them.
 // It does not if the options say so, or if they ask for columns such as c0 that it lacks.
 func (o *TableOptions) sniffHeader(first []string) (header []string, named bool) {
@@ -173,15 +153,6 @@ func (o *TableOptions) sniffHeader(first []string) (header []string, named bool)
 		return first, true
 	}
 	return plain, false
-}
-
-// named returns the names of the columns that the options name, some of them empty.
-func (o *TableOptions) named() []string {
-	list := []string{o.Task, o.Target, o.Node, o.Weight, o.Holdout, o.Time, o.Group}
-	if o.Schema != nil {
-		return append(list, o.Schema.Columns...)
-	}
-	return slices.Concat(list, o.Features, o.Categorical, o.Drop)
 }
 
 func looksLikeNumber(cell string) bool {

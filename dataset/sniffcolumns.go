@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/difalt/difalt/internal/text"
 )
@@ -81,43 +80,45 @@ func (e *evidence) add(cell []byte, line int, column string) {
 	}
 }
 
-// sniffColumns returns how the cells of numbers are written, from the records at the
-// start of a file, after the one with the names. With an error about one column, it is known of the
-// others.
-func (l *loader) sniffColumns(p *recordParser, block []byte, line int) ([]cellFormat, byte, error) {
-	found := make([]evidence, len(l.cols.header))
-	err := p.each(block, line, 0, func(line int, cells [][]byte) error {
+// sniffColumns finds how the cells of numbers are written, from the records at the start of a
+// file, after the one with the names. An error about one column leaves those of the others.
+func (r *reader) sniffColumns(p *recordParser, block []byte, line int) (err error) {
+	found := make([]evidence, len(r.cols.header))
+	broken := p.each(block, line, 0, func(line int, cells [][]byte) error {
 		for col, cell := range cells[:min(len(cells), len(found))] {
-			if r := l.cols.roles[col]; r.kind != feature && r.kind != response {
+			if r.cols.roles[col].kind != numberRole {
 				continue
 			}
 			if cell = bytes.TrimSpace(cell); !isMissing(cell) {
-				found[col].add(cell, line, l.cols.header[col])
+				found[col].add(cell, line, r.cols.header[col])
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, '.', nil // the parser says it better
+	if broken != nil {
+		return nil // the parser says it better
 	}
-	decimal, err := l.o.sniffDecimal(found, p.delimiter)
-	formats := make([]cellFormat, len(found))
+	p.decimal, err = r.o.sniffDecimal(found, p.delimiter)
+	p.formats = make([]cellFormat, len(found))
 	for col := range found {
-		e, f, problem := &found[col], &formats[col], error(nil)
+		e, f, problem := &found[col], &p.formats[col], error(nil)
 		switch {
-		case e.dates > 0 && e.dates == e.cells && l.cols.roles[col].kind == feature:
-			f.date, problem = l.o.sniffDate(e, found)
+		case e.dates > 0 && e.dates == e.cells && r.cols.roles[col].at != r.cols.target:
+			f.date, problem = r.o.sniffDate(e, found)
 		case e.truths > 0 && e.truths == e.cells:
 			f.truth = true
 		case err == nil:
-			f.group, problem = l.o.sniffGroup(e, decimal)
+			f.group, problem = r.o.sniffGroup(e, p.decimal)
 			f.text = e.cells > 0 && e.shapes == 0
+		}
+		if f.date != noDate {
+			r.cols.roles[col].kind = dateRole
 		}
 		if err == nil {
 			err = problem
 		}
 	}
-	return formats, decimal, err
+	return err
 }
 
 // sniffDecimal returns the decimal mark of a file.
@@ -231,80 +232,55 @@ func (e *evidence) order() dateOrder {
 
 // assumptions says in words how a file is read, apart from the plain way: UTF-8, commas,
 // decimal points.
-func (l *loader) assumptions(d *dialect, encoding string, named bool) []string {
+func (r *reader) assumptions(d *dialect, encoding string, named bool) []string {
 	var list []string
 	if encoding != "" {
 		list = append(list, encoding)
 	}
 	name, odd := map[byte]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[d.delimiter]
-	if odd && l.o.Delimiter == 0 {
+	if odd && r.o.Delimiter == 0 {
 		list = append(list, name)
 	}
-	if columns := l.unnamed(); columns != nil && l.about == nil {
+	if columns := r.cols.unnamed; columns != nil {
 		list = append(list, fmt.Sprintf("without %s, of no name", text.List(columns)))
 	}
 	if d.quote == '\'' {
 		list = append(list, "cells in apostrophes")
 	}
-	if !named && !l.o.NoHeader {
+	if !named && !r.o.NoHeader {
 		list = append(list, "no line with the names of columns")
 	}
-	if d.decimal == ',' && l.o.Decimal == 0 {
+	if d.decimal == ',' && r.o.Decimal == 0 {
 		list = append(list, "decimal commas")
 	}
 	marks := map[byte]string{',': "commas", '.': "points", ' ': "spaces", '\'': "apostrophes"}
 	for _, mark := range []byte{',', '.', ' ', '\''} {
-		columns := l.columnsWhere(d, func(f cellFormat) bool { return f.group == mark })
-		if columns != nil && l.o.Thousands == 0 {
+		columns := r.columnsWhere(d, func(f cellFormat) bool { return f.group == mark })
+		if columns != nil && r.o.Thousands == 0 {
 			list = append(list, fmt.Sprintf("%s between thousands in %s", marks[mark], quotedList(columns)))
 		}
 	}
-	if columns := l.columnsWhere(d, func(f cellFormat) bool { return f.truth }); columns != nil {
+	if columns := r.columnsWhere(d, func(f cellFormat) bool { return f.truth }); columns != nil {
 		list = append(list, fmt.Sprintf("true and false in %s as 1 and 0", quotedList(columns)))
 	}
 	words := map[dateOrder]string{yearFirst: "", dayFirst: " (day first)", monthFirst: " (month first)"}
 	for _, order := range []dateOrder{yearFirst, dayFirst, monthFirst} {
-		if columns := l.columnsWhere(d, func(f cellFormat) bool { return f.date == order }); columns != nil {
+		if columns := r.columnsWhere(d, func(f cellFormat) bool { return f.date == order }); columns != nil {
 			list = append(list, fmt.Sprintf("dates%s in %s as days since 1970-01-01", words[order], quotedList(columns)))
 		}
 	}
 	return list
 }
 
-// unnamed returns the columns without a name.
-func (l *loader) unnamed() (list []string) {
-	for i, name := range l.cols.header {
-		if strings.TrimSpace(name) == "" {
-			list = append(list, fmt.Sprintf("column %d", i+1))
-		}
-	}
-	return list
-}
-
 // columnsWhere returns the names of the columns with such a format.
-func (l *loader) columnsWhere(d *dialect, has func(cellFormat) bool) []string {
+func (r *reader) columnsWhere(d *dialect, has func(cellFormat) bool) []string {
 	var names []string
-	for col, f := range d.columns {
+	for col, f := range d.formats {
 		if has(f) {
-			names = append(names, l.cols.header[col])
+			names = append(names, r.cols.header[col])
 		}
 	}
 	return names
-}
-
-// quotedList lists names for a sentence, at most five of them.
-func quotedList(names []string) string {
-	var b bytes.Buffer
-	for i, name := range names[:min(len(names), 5)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", clip(name))
-	}
-	if n := len(names) - 5; n > 0 {
-		fmt.Fprintf(&b, " and %d more", n)
-	}
-	return b.String()
 }
 
 // An Assumption is what was assumed about the text of a file, since no option says it and

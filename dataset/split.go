@@ -51,7 +51,7 @@ func (t *Table) Split(s Split) ([]bool, error) {
 		n := len(rows)
 		keep := s.keep(n)
 		if keep < 1 || keep > n {
-			small = append(small, fmt.Sprintf("%q (%d rows)", t.tasks[k], n))
+			small = append(small, fmt.Sprintf("%q (%d rows)", t.tasks.list[k], n))
 			continue
 		}
 		asked = asked || keep < n
@@ -134,7 +134,7 @@ func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
 	}
 	for task, members := range t.shuffled(rows, seed, "folds") {
 		// Small tasks start at different folds, so that all folds get rows.
-		start := int(nameSeed("start", t.tasks[task]) % uint64(k))
+		start := int(nameSeed("start", t.tasks.list[task]) % uint64(k))
 		for j, i := range members {
 			fold[i] = (start + j) % k
 		}
@@ -144,7 +144,7 @@ func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
 
 // shuffled returns the chosen rows of every task in random order.
 func (t *Table) shuffled(rows []bool, seed uint64, purpose string) [][]int {
-	out := make([][]int, len(t.tasks))
+	out := make([][]int, len(t.tasks.list))
 	for k, n := range t.Samples(rows) {
 		out[k] = make([]int, 0, n)
 	}
@@ -154,7 +154,7 @@ func (t *Table) shuffled(rows []bool, seed uint64, purpose string) [][]int {
 		}
 	}
 	for k, members := range out {
-		stream(seed, purpose, t.tasks[k]).Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		stream(seed, purpose, t.tasks.list[k]).Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	}
 	return out
 }

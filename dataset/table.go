@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/kernel"
@@ -15,26 +13,31 @@ import (
 // and the task that it belongs to. Tasks and nodes have names, and numbers in
 // order of first appearance. A Table may be read by several goroutines at once.
 type Table struct {
-	features []string
 	schema   schema.Schema
+	features []string
 	coding   []coding // of every stored column, nil if all are numbers
+	x        store    // features
 	storage  kernel.Storage
 	folder   string // where features are in files, empty for memory
-	x        store
-	missing  []int // rows without a value, of every feature column; nil if never counted
-	dropped  int
-	assumed  []Assumption
-	y        []float64
 	target   bool
+	y        []float64
 	task     []int32 // of every row
+	tasks    names
+	places   []place // of every task
+	nodes    names
 	about    aboutRows
+	reading
+}
 
-	tasks     []string
-	taskIndex map[string]int
-	nodeOf    []int // of every task, -1 while it has none
-	firstLine []int32
-	nodes     []string
-	nodeIndex map[string]int
+// A place says on which node a task lives, -1 for none, and on which line of a file it came
+// first, 0 for none.
+type place struct{ node, line int }
+
+// A reading says what became of the files that a table was read from.
+type reading struct {
+	missing []int // rows without a value, of every feature column; nil if never counted
+	dropped int   // rows
+	assumed []Assumption
 }
 
 // NewTable returns an empty table with the given features, whose entries are kept
@@ -60,7 +63,7 @@ func NewTableOnDisk(folder string, features []string, target bool, storage kerne
 
 // newTable returns a table without names of features.
 func newTable(width int, target bool, storage kernel.Storage, folder string) *Table {
-	t := &Table{storage: storage, folder: folder, target: target, taskIndex: map[string]int{}, nodeIndex: map[string]int{}}
+	t := &Table{storage: storage, folder: folder, target: target}
 	if storage == kernel.Float32 {
 		t.x = newChunks[float32](width, folder)
 	} else {
@@ -91,7 +94,7 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 	if t.target && !finite(y) {
 		return fmt.Errorf("row %d: the target is %v", row, y)
 	}
-	if err := t.join(row, 0, task, node); err != nil {
+	if err := t.begin(row, 0, []byte(task), node); err != nil {
 		return err
 	}
 	if t.target {
@@ -107,10 +110,10 @@ func (t *Table) AddTask(name string) error {
 	if err := checkGiven(name); err != nil {
 		return err
 	}
-	if _, ok := t.taskIndex[name]; ok {
+	if t.tasks.number(name) < len(t.places) {
 		return fmt.Errorf("task %q is there twice", name)
 	}
-	t.addTask(name)
+	t.places = append(t.places, place{node: -1})
 	return nil
 }
 
@@ -124,8 +127,8 @@ func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run
 	}
 	t.y, t.task = y, make([]int32, len(task))
 	for i, k := range task {
-		if k < 0 || k >= len(t.tasks) {
-			return fmt.Errorf("row %d is of task %d: there are %d", i+1, k, len(t.tasks))
+		if k < 0 || k >= len(t.tasks.list) {
+			return fmt.Errorf("row %d is of task %d: there are %d", i+1, k, len(t.tasks.list))
 		}
 		t.task[i] = int32(k)
 	}
@@ -135,66 +138,39 @@ func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run
 	return features(t.x.put)
 }
 
-// join begins a row of a task. row is its number in its file, and line that of its
-// line, or 0.
-func (t *Table) join(row, line int, task, node string) error {
-	where := func() string {
+// begin begins a row of a task, whose name it copies. row is its number in its file, and line that
+// of its line, or 0.
+func (t *Table) begin(row, line int, task []byte, node string) error {
+	complain := func(format string, args ...any) error {
 		if line > 0 {
-			return fmt.Sprintf("line %d", line)
+			return fmt.Errorf("line %d: "+format, append([]any{line}, args...)...)
 		}
-		return fmt.Sprintf("row %d", row)
+		return fmt.Errorf("row %d: "+format, append([]any{row}, args...)...)
 	}
-	k, known := t.taskIndex[task]
-	if !known {
-		if err := checkName(task); err != nil {
-			return fmt.Errorf("%s: task %w", where(), err)
+	k, ok := t.tasks.find(task)
+	if !ok {
+		if err := checkName(string(task)); err != nil {
+			return complain("task %w", err)
 		}
-		k = t.addTask(strings.Clone(task)) // not the memory of a file
-		t.firstLine[k] = int32(line)
+		k = t.tasks.number(string(task))
+		t.places = append(t.places, place{-1, line})
 	}
 	if node != "" {
-		g, known := t.nodeIndex[node]
-		if !known {
+		at := &t.places[k]
+		g, ok := t.nodes.index[node]
+		if !ok {
 			if err := checkName(node); err != nil {
-				return fmt.Errorf("%s: node %w", where(), err)
+				return complain("node %w", err)
 			}
-			g = len(t.nodes)
-			t.nodes = append(t.nodes, strings.Clone(node))
-			t.nodeIndex[t.nodes[g]] = g
+			g = t.nodes.number(node)
 		}
-		if was := t.nodeOf[k]; was >= 0 && was != g {
-			return fmt.Errorf("%s: task %q is on node %q here and on node %q before (line %d)", where(), task, node, t.nodes[was], t.firstLine[k])
+		if at.node >= 0 && at.node != g {
+			return complain("task %q is on node %q here and on node %q before (line %d)", t.tasks.list[k], node, t.nodes.list[at.node], at.line)
 		}
-		t.nodeOf[k] = g
+		at.node = g
 	}
 	t.task = append(t.task, int32(k))
 	return nil
-}
-
-// checkName refuses names that other programs, or a model file, would not show as
-// they are.
-func checkName(s string) error {
-	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		return fmt.Errorf("%q is not a name in UTF-8", clip(s))
-	}
-	return nil
-}
-
-// checkGiven is checkName for a name that must not be empty.
-func checkGiven(s string) error {
-	if s == "" {
-		return fmt.Errorf("%q is not a name in UTF-8", s)
-	}
-	return checkName(s)
-}
-
-func (t *Table) addTask(name string) int {
-	k := len(t.tasks)
-	t.tasks = append(t.tasks, name)
-	t.taskIndex[name] = k
-	t.nodeOf = append(t.nodeOf, -1)
-	t.firstLine = append(t.firstLine, 0)
-	return k
 }
 
 // Rows returns the number of rows.
@@ -204,14 +180,14 @@ func (t *Table) Rows() int { return len(t.task) }
 func (t *Table) Features() []string { return t.features }
 
 // Tasks returns the names of the tasks. The slice aliases the table.
-func (t *Table) Tasks() []string { return t.tasks }
+func (t *Table) Tasks() []string { return t.tasks.list }
 
 // Nodes returns the names of the nodes, which are none until tasks are assigned.
 // The slice aliases the table.
-func (t *Table) Nodes() []string { return t.nodes }
+func (t *Table) Nodes() []string { return t.nodes.list }
 
 // Node returns the node of a task, or -1 if it has none.
-func (t *Table) Node(task int) int { return t.nodeOf[task] }
+func (t *Table) Node(task int) int { return t.places[task].node }
 
 // HasTarget reports whether the rows have targets.
 func (t *Table) HasTarget() bool { return t.target }
@@ -244,7 +220,7 @@ func (t *Table) Storage() kernel.Storage { return t.storage }
 // Samples returns the number of rows of every task, counting only those with
 // rows[i] set; nil counts all.
 func (t *Table) Samples(rows []bool) []int {
-	n := make([]int, len(t.tasks))
+	n := make([]int, len(t.tasks.list))
 	for i, k := range t.task {
 		if rows == nil || rows[i] {
 			n[k]++

@@ -1,0 +1,202 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/dataset/schema"
+)
+
+// A builder makes a table of the rows of one file after the other.
+type builder struct {
+	o      TableOptions
+	t      *Table
+	levels []*levels // of every categorical column
+
+	// Of the current file.
+	cols *columns
+	unit string // "line" or "row"
+	node string // of all rows; empty if a column or nothing says it
+	gaps []gaps // of the numbers, task, node and group
+}
+
+func newBuilder(o TableOptions) (*builder, error) {
+	if o.Schema != nil {
+		if o.Features != nil || o.Categorical != nil {
+			return nil, fmt.Errorf("only one of schema, and features or categorical columns, may be given")
+		}
+		if err := o.Schema.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	return &builder{o: o}, o.Validate()
+}
+
+// open begins a file. All files have the features of the first.
+func (l *builder) open(header []string, unit string) (c *columns, err error) {
+	o := l.o
+	if l.t != nil && o.Schema == nil {
+		o.Features = l.t.schema.Columns
+		own, err := findColumns(header, &l.o)
+		if err != nil {
+			return nil, err
+		}
+		for _, column := range own.numbers[:own.features] {
+			if !slices.Contains(o.Features, column) {
+				return nil, fmt.Errorf("column %q is not in the files before: drop it, or say which columns are features", column)
+			}
+		}
+	}
+	if c, err = findColumns(header, &o); err != nil {
+		return nil, err
+	}
+	l.cols, l.unit, l.gaps = c, unit, make([]gaps, len(c.numbers)+levelNames)
+	if l.t != nil {
+		return c, nil
+	}
+	l.t = newTable(c.features, c.target >= 0, l.o.Storage, l.o.Folder)
+	l.t.schema.Columns = slices.Clone(c.numbers[:c.features])
+	l.t.missing = make([]int, c.features)
+	l.t.about.group.column = l.o.Group
+	l.t.about.timeColumn = l.o.Time
+	for _, k := range c.categories {
+		var given []string
+		if l.o.Schema != nil {
+			given, _ = l.o.Schema.Levels(k.column)
+		}
+		l.levels = append(l.levels, newLevels(k.column, given))
+	}
+	return c, nil
+}
+
+func (l *builder) assume(a Assumption) { l.t.assumed = append(l.t.assumed, a) }
+
+// add appends the rows of a batch, up to one that is wrong. It changes the batch.
+func (l *builder) add(b *batch) error {
+	for i := range b.rows {
+		if err := l.addRow(b, i); err != nil {
+			return err
+		}
+	}
+	return b.err
+}
+
+func (l *builder) addRow(b *batch, i int) error {
+	t, c := l.t, l.cols
+	x := b.numbers(i)
+	if err := l.code(x, b, i); err != nil {
+		return err
+	}
+	switch left := l.findGaps(x, b, i); {
+	case left == rowUnusable, left == rowWithGaps && l.o.Missing != MissingKeep:
+		t.dropped++
+		return nil
+	case left == rowWithGaps:
+		for j, v := range x[:c.features] {
+			if math.IsNaN(v) {
+				t.missing[j]++
+			}
+		}
+	}
+	if err := l.addAbout(b, i); err != nil {
+		return err
+	}
+	node := l.node
+	if l.o.Node != "" {
+		node = string(b.name(i, nodeName))
+	}
+	line := 0
+	if l.unit == "line" {
+		line = b.line[i]
+	}
+	if err := t.begin(b.line[i], line, b.name(i, taskName), node); err != nil {
+		return err
+	}
+	if t.target {
+		t.y = append(t.y, x[c.target])
+	}
+	return t.x.add(x[:c.features])
+}
+
+// code puts the codes of levels among the numbers of a row.
+func (l *builder) code(x []float64, b *batch, i int) error {
+	for k, c := range l.cols.categories {
+		x[c.at] = math.NaN()
+		if cell := b.name(i, levelNames+k); !isMissing(cell) {
+			code, err := l.levels[k].of(cell)
+			if err != nil {
+				return fmt.Errorf("%s %d, %w", l.unit, b.line[i], err)
+			}
+			x[c.at] = float64(code)
+		}
+	}
+	return nil
+}
+
+// A completeness says what a row lacks.
+type completeness uint8
+
+const (
+	rowComplete completeness = iota
+	rowWithGaps              // some features
+	rowUnusable              // what no row can do without
+)
+
+// findGaps counts the values that a row lacks.
+func (l *builder) findGaps(x []float64, b *batch, i int) (found completeness) {
+	if b.missing || l.levels != nil {
+		for j, v := range x {
+			if math.IsNaN(v) {
+				l.gaps[j].add(b.line[i])
+				found = max(found, rowWithGaps)
+				if j >= l.cols.features || j == l.cols.time {
+					found = rowUnusable
+				}
+			}
+		}
+	}
+	for which, wanted := range [...]bool{taskName: true, nodeName: l.o.Node != "", groupName: l.o.Group != ""} {
+		if wanted && len(b.name(i, which)) == 0 {
+			l.gaps[len(x)+which].add(b.line[i])
+			found = rowUnusable
+		}
+	}
+	return found
+}
+
+// close ends a file.
+func (l *builder) close() error {
+	if l.o.Missing != MissingRefuse {
+		return nil
+	}
+	return refuseGaps(append(slices.Clone(l.cols.numbers), l.o.Task, l.o.Node, l.o.Group), l.gaps, l.unit)
+}
+
+// table completes the table after the last file.
+func (l *builder) table() (*Table, error) {
+	t := l.t
+	if t.Rows() == 0 {
+		if t.dropped > 0 {
+			return nil, fmt.Errorf("the table has zero rows: all %d lack values", t.dropped)
+		}
+		return nil, fmt.Errorf("the table has zero rows after the line of column names")
+	}
+	s := &t.schema
+	if len(l.levels) > 0 {
+		t.coding = make([]coding, len(s.Columns))
+	}
+	for _, own := range l.levels {
+		names, order := own.sorted()
+		if len(names) == 0 {
+			return nil, fmt.Errorf("column %q has no value", own.column)
+		}
+		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: names})
+		t.coding[slices.Index(s.Columns, own.column)] = coding{order}
+	}
+	t.features = s.Features()
+	if name, twice := firstDuplicate(t.features); twice {
+		return nil, fmt.Errorf("two features would be named %q: rename a column", name)
+	}
+	return t, nil
+}

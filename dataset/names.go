@@ -1,0 +1,109 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// names are numbered in the order in which they come.
+type names struct {
+	list  []string
+	index map[string]int
+}
+
+// find returns the number of a name.
+func (n *names) find(name []byte) (k int, ok bool) {
+	k, ok = n.index[string(name)]
+	return k, ok
+}
+
+// number returns the number of a name, which it copies, for it may lie in the memory of a file,
+// if it is a new one.
+func (n *names) number(name string) int {
+	if k, ok := n.index[name]; ok {
+		return k
+	}
+	if n.index == nil {
+		n.index = map[string]int{}
+	}
+	k := len(n.list)
+	n.list = append(n.list, strings.Clone(name))
+	n.index[n.list[k]] = k
+	return k
+}
+
+// firstDuplicate returns the first name that is there twice.
+func firstDuplicate(list []string) (name string, twice bool) {
+	var n names
+	for i, name := range list {
+		if n.number(name) < i {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// numbered returns n names: the prefix and a number.
+func numbered(prefix string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = prefix + strconv.Itoa(i)
+	}
+	return list
+}
+
+// checkName refuses names that other programs, or a model file, would not show as
+// they are.
+func checkName(s string) error {
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return fmt.Errorf("%q is not a name in UTF-8", clip(s))
+	}
+	return nil
+}
+
+// checkGiven is checkName for a name that must not be empty.
+func checkGiven(s string) error {
+	if s == "" {
+		return fmt.Errorf("%q is not a name in UTF-8", s)
+	}
+	return checkName(s)
+}
+
+// quoted lists names for a message, at most 20 of them.
+func quoted(list []string) string {
+	rest := ""
+	if len(list) > 20 {
+		rest = fmt.Sprintf(" and %d more", len(list)-20)
+		list = list[:20]
+	}
+	short := make([]string, len(list))
+	for i, s := range list {
+		short[i] = clip(s)
+	}
+	return fmt.Sprintf("%q%s", short, rest)
+}
+
+// quotedList lists names for a sentence, at most five of them.
+func quotedList(list []string) string {
+	var b strings.Builder
+	for i, name := range list[:min(len(list), 5)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", clip(name))
+	}
+	if n := len(list) - 5; n > 0 {
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	return b.String()
+}
+
+// clip shortens a cell for a message.
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}
