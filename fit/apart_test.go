@@ -121,12 +121,12 @@ func TestRefusedApart(t *testing.T) {
 		config func(c *Config)
 		want   string
 	}{
-		"order":  {schema.Schema{Columns: []string{"b", "a", "site"}, Categories: siteSchema.Categories}, nil, nil, `feature column 0 at node 2 ("n2") is "b", but "a" at node 0 ("n0")`},
-		"fewer":  {schema.Schema{Columns: []string{"a", "b"}}, nil, nil, `the number of feature columns at node 2 ("n2") is 2, but 3 at node 0`},
-		"levels": {schema.Schema{Columns: siteSchema.Columns, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "r", "q"}}}}, nil, nil, `column "site" at node 2 ("n2") is one of the levels ["p" "r" "q"], but one of the levels ["p" "q" "r"] at node 0`},
+		"order":  {schema.Schema{Columns: []string{"b", "a", "site"}, Categories: siteSchema.Categories}, nil, nil, `feature column 0 is "b" at node 2 ("n2"), but "a" at node 0 ("n0")`},
+		"fewer":  {schema.Schema{Columns: []string{"a", "b"}}, nil, nil, `the number of feature columns is 2 at node 2 ("n2"), but 3 at node 0`},
+		"levels": {schema.Schema{Columns: siteSchema.Columns, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "r", "q"}}}}, nil, nil, `column "site" is one of the levels ["p" "r" "q"] at node 2 ("n2"), but one of the levels ["p" "q" "r"] at node 0`},
 		"task":   {siteSchema, func(row string) string { return strings.Replace(row, "t2,", "t3,", 1) }, nil, `task "t3" is at node 2 ("n2") and at node 3 ("n3")`},
-		"target": {siteSchema, nil, func(c *Config) { c.TargetColumn = "z" }, `the target column at node 2 ("n2") is "z", but "y" at node 0`},
-		"rank":   {siteSchema, nil, func(c *Config) { c.Rank = 3 }, `the rank at node 2 ("n2") is 3, but 2 at node 0`},
+		"target": {siteSchema, nil, func(c *Config) { c.TargetColumn = "z" }, `the target column is "z" at node 2 ("n2"), but "y" at node 0`},
+		"rank":   {siteSchema, nil, func(c *Config) { c.Rank = 3 }, `the rank is 3 at node 2 ("n2"), but 2 at node 0`},
 		"folds":  {siteSchema, nil, func(c *Config) { c.Folds = 1 }, "the number of folds is 1"},
 	} {
 		for _, groups := range groupings(4)[1:] {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -30,76 +29,57 @@ type method struct {
 	theta [][]float64
 }
 
-// baselines fits what the model has to be compared with.
-func (f *fitter) baselines(ctx context.Context) ([]method, error) {
-	f.progress("baselines", 0, 3)
-	pooled, err := f.fitPooled(ctx)
+// baselines fits what the model has to be compared with, shrunken among it, and returns the features that are combinations of
+// others.
+func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *evidence.Point, progress func(stage string, done, total int)) (methods []method, dependent []int, err error) {
+	progress("baselines", 0, 3)
+	pooled, err := d.fitPooled(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f.progress("baselines", 1, 3)
-	shrunken, err := f.coefficients(f.shrunken.given())
+	progress("baselines", 1, 3)
+	intercepts := method{name: Shrunken, ridge: 1 / shrunken.MeanVariance}
+	if intercepts.theta, err = d.coefficients(rows, shrunken.Posterior()); err != nil {
+		return nil, nil, err
+	}
+	progress("baselines", 2, 3)
+	single, err := d.fitSingle(ctx, pooled.unit, rows.Workers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f.progress("baselines", 2, 3)
-	single, err := f.fitSingle(ctx, pooled.unit)
-	if err != nil {
-		return nil, err
-	}
-	f.progress("baselines", 3, 3)
-	theta := make([][]float64, len(f.rows))
-	for k := range theta {
-		theta[k] = pooled.theta
-	}
-	return []method{{name: Shrunken, ridge: 1 / f.shrunken.MeanVariance, theta: shrunken}, {Pooled, pooled.ridge, pooled.tried, theta}, *single, f.taskMeans()}, nil
+	progress("baselines", 3, 3)
+	all := method{Pooled, pooled.ridge, pooled.tried, slices.Repeat([][]float64{pooled.theta}, len(d.rows))}
+	return []method{intercepts, all, *single, d.taskMeans()}, pooled.dependent, nil
 }
 
-// fitShrunken fits a ridge regression for all tasks with an intercept for each that is shrunken
-// towards that of all: the model of rank 0 without other deviations, its two strengths by
-// their evidence.
-func (f *fitter) fitShrunken(ctx context.Context) (*point, error) {
-	start := &point{Prior: &mixedmodel.Prior{W: f.width(), Intercept: 0.1, MeanVariance: 0.1}}
-	if f.before.shrunken != nil {
-		start = f.before.shrunken
-	}
-	pt, _, err := f.evidence.maximize(ctx, start, nil, known{math.NaN(), 0, math.NaN()}, closely, stepsMost)
-	return pt, err
-}
-
-// coefficients returns the coefficients of the hosted tasks at a point, in the order of the table.
-func (f *fitter) coefficients(p *mixedmodel.Posterior) ([][]float64, error) {
-	theta := make([][]float64, len(f.rows))
-	for g, tasks := range f.layout {
+// coefficients returns the coefficients of the hosted tasks by their rows, in the order of the table.
+func (d *design) coefficients(rows *evidence.Rows, p *mixedmodel.Posterior) ([][]float64, error) {
+	theta := make([][]float64, len(d.rows))
+	for g, tasks := range d.layout {
 		for i, k := range tasks {
 			var ok bool
-			if theta[k], _, ok = p.Coefficients(&f.evidence.tasks[g][i], false); !ok {
-				return nil, fmt.Errorf("the coefficients of task %q are out of range", f.t.Tasks()[k])
+			if theta[k], _, ok = p.Coefficients(&rows.Tasks[g][i], false); !ok {
+				return nil, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[k])
 			}
 		}
 	}
 	return theta, nil
 }
 
-// given returns what a point says about coefficients, with its strengths as known.
-func (pt *point) given() *mixedmodel.Posterior {
-	return &mixedmodel.Posterior{Prior: pt.Prior, Mean: pt.shift, MeanCovariance: pt.cover, S: pt.Covariance(), Noise: pt.noise}
-}
-
 // taskMeans predicts the mean of a task's training rows, and that of all for tasks
 // without any.
-func (f *fitter) taskMeans() method {
-	m := method{name: TaskMean, theta: make([][]float64, len(f.rows))}
+func (d *design) taskMeans() method {
+	m := method{name: TaskMean, theta: make([][]float64, len(d.rows))}
 	for k := range m.theta {
-		m.theta[k] = make([]float64, f.width())
+		m.theta[k] = make([]float64, d.width())
 		sum, weights := 0.0, 0.0
-		f.eachTraining([]int{k}, func(i int) {
-			w := f.weightOf(i)
-			sum += w * f.scaledTarget(i)
+		d.eachTraining([]int{k}, func(i int) {
+			w := d.weightOf(i)
+			sum += w * d.scaledTarget(i)
 			weights += w
 		})
 		if weights > 0 {
-			m.theta[k][f.width()-1] = sum / weights
+			m.theta[k][d.width()-1] = sum / weights
 		}
 	}
 	return m
@@ -107,25 +87,24 @@ func (f *fitter) taskMeans() method {
 
 // fitSingle fits a ridge regression with a free intercept to every task, all of one strength,
 // by cross-validation on rows of all tasks.
-func (f *fitter) fitSingle(ctx context.Context, unit float64) (*method, error) {
+func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*method, error) {
 	grid := decades(-2, 6, unit)
-	workers := f.evidence.workers
-	tasks := slices.Concat(f.layout...)
-	errors := f.singleErrors(tasks, grid, workers)
-	z := f.zeros(len(grid) + 1)
-	for g, list := range f.layout {
+	tasks := slices.Concat(d.layout...)
+	errors := d.singleErrors(tasks, grid, workers)
+	z := d.Zeros(len(grid) + 1)
+	for g, list := range d.layout {
 		for range list {
 			floats.Add(z[g], errors[0])
 			errors = errors[1:]
 		}
 	}
-	sum, err := f.sum(ctx, z)
+	sum, err := d.Sum(ctx, z)
 	if err != nil {
 		return nil, err
 	}
 	m := &method{name: Single}
-	m.ridge, m.tried = bestSingle(sum, grid, f.TargetScale)
-	m.theta = f.singles(tasks, m.ridge, workers)
+	m.ridge, m.tried = bestSingle(sum, grid, d.TargetScale)
+	m.theta = d.singles(tasks, m.ridge, workers)
 	return m, nil
 }
 
@@ -134,7 +113,7 @@ func bestSingle(sum, grid []float64, unit float64) (ridge float64, tried []Tried
 	for g, ridge := range grid {
 		tried = append(tried, Tried{ridge, math.Sqrt(sum[g]/max(sum[len(grid)], 1)) * unit})
 	}
-	return best(tried), tried
+	return bestRidge(tried), tried
 }
 
 // singleErrors returns, for each of the given tasks, the weighted squared errors in cross-validation
@@ -142,7 +121,7 @@ func bestSingle(sum, grid []float64, unit float64) (ridge float64, tried []Tried
 func (d *design) singleErrors(tasks []int, grid []float64, workers int) [][]float64 {
 	sums := make([][]float64, len(tasks))
 	paths := d.newPaths(workers)
-	parallel(workers, len(tasks), func(worker, at int) {
+	parallel.For(workers, len(tasks), func(worker, at int) {
 		p, s, z := paths[worker], make([]float64, len(grid)+1), make([]float64, d.width())
 		rows := d.rows[tasks[at]]
 		for fold := range d.folds {
@@ -170,7 +149,7 @@ func (d *design) singleErrors(tasks []int, grid []float64, workers int) [][]floa
 func (d *design) singles(tasks []int, ridge float64, workers int) [][]float64 {
 	theta := make([][]float64, len(d.rows))
 	paths := d.newPaths(workers)
-	parallel(workers, len(tasks), func(worker, at int) {
+	parallel.For(workers, len(tasks), func(worker, at int) {
 		k := tasks[at]
 		d.fill(paths[worker], d.rows[k], func(i int) bool { return d.train[i] })
 		theta[k] = slices.Clone(paths[worker].solve([]float64{ridge}))
@@ -196,27 +175,4 @@ func (d *design) fill(p *ridgePath, rows []int, use func(i int) bool) {
 			p.add(d.row(row, i), d.weightOf(i))
 		}
 	}
-}
-
-// parallel calls f(worker, 0), ..., f(worker, n-1) on the given number of workers,
-// each a thread.
-func parallel(workers, n int, f func(worker, i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for worker := range min(workers, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(worker, i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// workersFor returns the number of threads that an option stands for.
-func workersFor(workers int) int {
-	if workers == 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return workers
 }

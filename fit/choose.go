@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -26,146 +28,184 @@ type Candidate struct {
 	Axes []float64
 }
 
-// mostRank is the largest rank that is tried where the caller knows none.
-const mostRank = 8
-
-// decisive is the -2 log Bayes factor from which on a larger rank counts as better. Kass and Raftery (1995)
-// call 10 "very strong"; the approximation behind it is that far off where tasks have few rows, and
-// a rank too many costs more there than one too few.
-const decisive = 20
-
-// A contender is a rank with the prior of the largest evidence.
-type contender struct {
-	*point
-	evidence  float64 // -2 log
-	bases     []*kernel.Basis
-	converged bool
-}
-
-// strengths are those of rank 0, of intercepts only and with a spread, where they are known of other rows
-// or weights.
-type strengths struct{ shrunken, none *point }
-
-// choose compares ranks from 0 as long as evidence grows, or takes the one that is given.
-func (f *fitter) choose(ctx context.Context) (best *contender, none *point, err error) {
-	fix := f.c.known()
-	f.progress("strengths", 0, 1)
-	if f.shrunken, err = f.fitShrunken(ctx); err != nil {
-		return nil, nil, err
-	}
-	start := f.before.none
-	if start == nil {
-		p := f.shrunken.Clone()
-		p.Spread = 0.01
-		fix.apply(p)
-		start = &point{Prior: p}
-	}
-	none, converged, err := f.evidence.maximize(ctx, start, nil, fix, roughly, stepsMost)
-	if err != nil {
-		return nil, nil, err
-	}
-	f.progress("strengths", 1, 1)
-	best = &contender{point: none, evidence: none.value, converged: converged}
-	if f.c.Ridge == nil && f.c.Intercept == nil && f.c.MeanRidge == nil {
-		// Spread is a parameter too.
-		plain := &contender{point: f.shrunken, evidence: f.shrunken.value - math.Log(f.evidence.count), converged: true}
-		f.tried(plain, none.value)
-		f.levels = plain
-		if plain.evidence < best.evidence {
-			best = plain
-		}
-	}
-	f.tried(&contender{point: none, evidence: none.value}, none.value)
-	f.contenders = []*contender{best}
-	if f.c.Rank < 0 || none.noise <= 2*noiseFloor { // there is nothing left to explain
-		return best, none, nil
-	}
-	p, err := f.problem(ctx, none)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := f.auto(ctx, p); err != nil {
-		return nil, nil, err
-	}
-	f.whitened = p
-	lo, hi := 1, min(mostRank, f.width()-1, int(f.evidence.count)-1)
-	if f.c.Rank > 0 {
-		lo, hi = f.c.Rank, f.c.Rank
-	}
-	for r := lo; r <= hi; r++ {
-		f.progress("rank", r-lo, hi-lo+1)
-		next, err := f.contend(ctx, none, r, best.evidence)
-		if err != nil {
-			return nil, nil, err
-		}
-		f.tried(next, none.value)
-		if f.c.Rank == 0 && !(next.evidence < best.evidence-decisive) {
-			break
-		}
-		best = next
-		f.contenders = append(f.contenders, next)
-	}
-	f.progress("rank", hi-lo+1, hi-lo+1)
-	return best, none, nil
-}
+const (
+	// maxRank is the largest rank that is tried where the caller gives none.
+	maxRank = 8
+	// decisive is the -2 log Bayes factor from which on a larger rank counts as better. Kass and Raftery (1995)
+	// call 10 "very strong"; the approximation behind it is that far off where tasks have few rows, and
+	// a rank too many costs more there than one too few.
+	decisive = 20
+	// A rank whose first climb has ended this far above the best in -2 log evidence is not worth a second.
+	worthless = 30
+)
 
 // Tolerances of climbs in -2 log likelihood, and the most steps of one.
 const (
 	hastily, roughly, closely = 1, 0.2, 1e-4
-	stepsMost                 = 200
+	maxSteps                  = 200
 )
 
-// contend finds the prior of the largest evidence at a rank.
-func (f *fitter) contend(ctx context.Context, none *point, rank int, best float64) (*contender, error) {
-	start, bases, err := f.startAt(ctx, none, rank)
-	if err != nil {
+// A candidate is a point of the largest evidence at a rank, and where it came from.
+type candidate struct {
+	*evidence.Point
+	evidence  float64         // -2 log
+	bases     []*kernel.Basis // of every hosted node, where the climb began; nil at rank 0
+	converged bool
+}
+
+// A question is what ranks are compared for, beside the rows.
+type question struct {
+	rank      int                // of Config: 0 compares all up to maxRank, -1 is rank 0 alone
+	given     evidence.Strengths // by the caller
+	continued *mixedmodel.Prior  // of a model that the fit continues; nil if there is none
+	unit      float64            // of the target, for reports
+	progress  func(stage string, done, total int)
+	// Points of other rows or weights from which the climbs of rank 0 start; nil if there are none.
+	shrunken, none *evidence.Point
+}
+
+// A choice is what the evidence of rows says about ranks.
+type choice struct {
+	rows           *evidence.Rows
+	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
+	best           *candidate
+	byRank         []*candidate // the best of rank 0, and of every rank after it up to the best
+	levels         *candidate   // of intercepts only; nil where strengths are given
+	tried          []Candidate
+	problem        *difalt.Problem // for which bases were found; nil if no rank was tried
+	algorithm      *algorithm      // that found them
+}
+
+// choose compares ranks from 0 as long as evidence grows, or takes the one that is given.
+func (q *question) choose(ctx context.Context, rows *evidence.Rows, a *algorithm) (*choice, error) {
+	c := &choice{rows: rows, algorithm: a}
+	if err := q.chooseNone(ctx, c); err != nil {
 		return nil, err
 	}
-	scale := make([]float64, rank)
-	for a := range scale {
-		scale[a] = max(2*squares(start.Column(a))/float64(min(start.W, 20)), 1e-8)
+	c.byRank = []*candidate{c.best}
+	if q.rank < 0 || c.none.Noise <= 2*evidence.NoiseFloor { // there is nothing left to explain
+		return c, nil
 	}
-	c := &contender{bases: bases}
-	from := &point{Prior: start}
-	for _, tolerance := range []float64{hastily, roughly} {
-		pt, converged, err := f.evidence.maximize(ctx, from, scale, f.c.known(), tolerance, stepsMost)
+	var err error
+	if c.problem, err = problem(ctx, a.Group, rows, c.none); err != nil {
+		return nil, err
+	}
+	if err := a.agree(ctx, c.problem); err != nil {
+		return nil, err
+	}
+	lo, hi := 1, min(maxRank, rows.Width-1, int(rows.Count)-1)
+	if q.rank > 0 {
+		lo, hi = q.rank, q.rank
+	}
+	for r := lo; r <= hi; r++ {
+		q.progress("rank", r-lo, hi-lo+1)
+		next, err := q.candidate(ctx, c, r)
 		if err != nil {
 			return nil, err
 		}
-		info, err := f.evidence.observed(ctx, pt)
-		if err != nil {
-			return nil, err
-		}
-		penalty, determined := occam(info, scale, start.W)
-		c.point, c.converged, c.evidence = pt, converged, pt.penalized()+penalty
-		from, scale = pt, rescaled(pt, determined)
-		if f.c.Rank == 0 && c.evidence > best+worthless {
+		c.tried = append(c.tried, next.report(c.none, q.unit))
+		if q.rank == 0 && !(next.evidence < c.best.evidence-decisive) {
 			break
 		}
+		c.best = next
+		c.byRank = append(c.byRank, next)
 	}
+	q.progress("rank", hi-lo+1, hi-lo+1)
 	return c, nil
 }
 
-// rescaled returns the variances of the entries of the loadings by those that the data determine
-// (MacKay 1992).
-func rescaled(pt *point, determined []float64) []float64 {
-	scale := make([]float64, pt.Rank)
-	for a := range scale {
-		scale[a] = max(squares(pt.Column(a))/max(determined[a], 1), 1e-8)
+// chooseNone finds the candidates of rank 0 and the better of them.
+func (q *question) chooseNone(ctx context.Context, c *choice) (err error) {
+	q.progress("strengths", 0, 1)
+	start := q.shrunken
+	if start == nil {
+		start = &evidence.Point{Prior: &mixedmodel.Prior{W: c.rows.Width, Intercept: 0.1, MeanVariance: 0.1}}
 	}
-	return scale
+	// A ridge regression for all tasks with an intercept for each that is shrunken towards that of all.
+	intercepts := evidence.Unknown()
+	intercepts.Spread = 0
+	if c.shrunken, _, err = c.rows.Maximize(ctx, start, nil, intercepts, closely, maxSteps); err != nil {
+		return err
+	}
+	if start = q.none; start == nil {
+		p := c.shrunken.Clone()
+		p.Spread = 0.01
+		q.given.Apply(p)
+		start = &evidence.Point{Prior: p}
+	}
+	none, converged, err := c.rows.Maximize(ctx, start, nil, q.given, roughly, maxSteps)
+	if err != nil {
+		return err
+	}
+	q.progress("strengths", 1, 1)
+	c.none, c.best = none, &candidate{Point: none, evidence: none.Value, converged: converged}
+	both := []*candidate{c.best}
+	if q.given.AllUnknown() {
+		// Spread is a parameter too.
+		c.levels = &candidate{Point: c.shrunken, evidence: c.shrunken.Value - math.Log(c.rows.Count), converged: true}
+		both = []*candidate{c.levels, c.best}
+		if c.levels.evidence < c.best.evidence {
+			c.best = c.levels
+		}
+	}
+	for _, k := range both {
+		c.tried = append(c.tried, k.report(none, q.unit))
+	}
+	return nil
 }
 
-// startAt returns where the climb at a rank starts: at loadings and strengths of Config.Continue if they
-// are of this rank, else at the basis that the algorithm finds.
-func (f *fitter) startAt(ctx context.Context, none *point, rank int) (start *mixedmodel.Prior, bases []*kernel.Basis, err error) {
-	if start, bases = f.continued(rank); start != nil {
-		f.c.known().apply(start)
-		return start, bases, nil
+// candidate finds the prior of the largest evidence at a rank.
+func (q *question) candidate(ctx context.Context, c *choice, rank int) (*candidate, error) {
+	start, bases, err := q.startAt(ctx, c, rank)
+	if err != nil {
+		return nil, err
 	}
-	if start, bases, err = f.basis(ctx, f.whitened, rank, f.ridgeOf(none, rank)); err != nil {
+	variances := make([]float64, rank)
+	for a := range variances {
+		variances[a] = max(2*squares(start.Column(a))/float64(min(start.W, 20)), 1e-8)
+	}
+	next := &candidate{bases: bases}
+	from := &evidence.Point{Prior: start}
+	for _, tolerance := range []float64{hastily, roughly} {
+		pt, converged, err := c.rows.Maximize(ctx, from, variances, q.given, tolerance, maxSteps)
+		if err != nil {
+			return nil, err
+		}
+		info, err := c.rows.Observed(ctx, pt)
+		if err != nil {
+			return nil, err
+		}
+		penalty, determined := evidence.Occam(info, variances, start.W)
+		next.Point, next.converged, next.evidence = pt, converged, pt.Penalized()+penalty
+		if q.rank == 0 && next.evidence > c.best.evidence+worthless {
+			break
+		}
+		// Variances again, by the entries that the data determine (MacKay 1992).
+		from, variances = pt, make([]float64, rank)
+		for a := range variances {
+			variances[a] = max(squares(pt.Column(a))/max(determined[a], 1), 1e-8)
+		}
+	}
+	return next, nil
+}
+
+// startAt returns where the climb at a rank starts: at loadings and strengths of the model that the fit continues if they
+// are of this rank, else at the basis that the algorithm finds, with axes and variances of its coefficients.
+func (q *question) startAt(ctx context.Context, c *choice, rank int) (*mixedmodel.Prior, []*kernel.Basis, error) {
+	if q.continued != nil && q.continued.Rank == rank {
+		start := q.continued.Clone()
+		q.given.Apply(start)
+		return start, spanned(start, len(c.rows.Tasks)), nil
+	}
+	res, err := c.algorithm.basis(ctx, c.problem, rank, ridgeOf(c.none, rank))
+	if err != nil {
 		return nil, nil, err
 	}
+	start, err := loadings(ctx, c.algorithm.Group, res, c.rows.Count)
+	if err != nil {
+		return nil, nil, err
+	}
+	none := c.none
 	start.Intercept, start.MeanVariance = none.Intercept, none.MeanVariance
 	// What the loadings explain is no longer spread over all directions. Few rows leave the coefficients
 	// of a basis, and so the loadings, far shorter than they are: from there the climb
@@ -177,32 +217,24 @@ func (f *fitter) startAt(ctx context.Context, none *point, rank int) (start *mix
 			floats.Scale(math.Sqrt(long/have), start.Column(a))
 		}
 	}
-	f.c.known().apply(start)
-	return start, bases, nil
+	q.given.Apply(start)
+	return start, res.U, nil
 }
 
 // ridgeOf is the ridge on the coefficients of a basis while it is looked for: as if the
 // spread of a point were in its directions alone.
-func (f *fitter) ridgeOf(none *point, rank int) float64 {
-	w := float64(f.width())
+func ridgeOf(none *evidence.Point, rank int) float64 {
+	w := float64(none.W)
 	return float64(rank) / (w * max(none.Spread, 0.01/w))
 }
 
-// worthless says that a rank whose first climb has ended this far above the best in -2 log evidence
-// is not worth a second.
-const worthless = 30
-
-// tried notes a candidate for the report.
-func (f *fitter) tried(c *contender, none float64) {
-	f.report.Tried = append(f.report.Tried, f.candidate(c, none))
-}
-
-func (f *fitter) candidate(c *contender, none float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: 1 / c.Intercept, Ridge: 1 / c.Spread, MeanRidge: 1 / c.MeanVariance, Evidence: (none - c.evidence) / 2}
+// report returns a candidate as it is reported, with its evidence against that of none.
+func (c *candidate) report(none *evidence.Point, unit float64) Candidate {
+	out := Candidate{Rank: c.Rank, Intercept: 1 / c.Intercept, Ridge: 1 / c.Spread, MeanRidge: 1 / c.MeanVariance, Evidence: (none.Value - c.evidence) / 2}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {
-		out.Axes = append(out.Axes, math.Sqrt(squares(p.Column(a))*c.noise)*f.TargetScale)
+		out.Axes = append(out.Axes, math.Sqrt(squares(p.Column(a))*c.Noise)*unit)
 	}
 	return out
 }
@@ -212,16 +244,4 @@ func squares(v []float64) (sum float64) {
 		sum += x * x
 	}
 	return sum
-}
-
-// apply sets the variances that are known.
-func (k known) apply(p *mixedmodel.Prior) {
-	for _, s := range []struct {
-		to    *float64
-		value float64
-	}{{&p.Intercept, k.intercept}, {&p.Spread, k.spread}, {&p.MeanVariance, k.mean}} {
-		if !math.IsNaN(s.value) {
-			*s.to = s.value
-		}
-	}
 }

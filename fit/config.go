@@ -8,8 +8,10 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 )
@@ -32,7 +34,7 @@ type Config struct {
 	Weights []float64
 	// Rank of the representation: 0 leaves it to the evidence, and -1 stands for none.
 	Rank int
-	// Intercept, Ridge and MeanRidge are those of Candidate where they are known; nil leaves
+	// Intercept, Ridge and MeanRidge are those of Candidate where they are given; nil leaves
 	// them to the evidence.
 	Intercept, Ridge, MeanRidge *float64
 	// Continue is a model from which strengths and loadings start, when rows were added. What is
@@ -76,23 +78,26 @@ func (c *Config) check(t *dataset.Table) error {
 		return fmt.Errorf("there are %d weights for %d rows", len(c.Weights), t.Rows())
 	}
 	for i, w := range c.Weights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("the weight of row %d is %v: must be finite and not negative", i, w)
+		if w != 0 && !(w >= 1/maxWeight && w <= maxWeight) {
+			return fmt.Errorf("the weight of row %d is %v: must be 0, or from %g to %g", i, w, 1/maxWeight, maxWeight)
 		}
 	}
 	if n := len(c.Network.Hosted()); n != len(t.Nodes()) {
 		return fmt.Errorf("the table has %d nodes, but %d nodes of the network live here", len(t.Nodes()), n)
 	}
 	for _, r := range []struct {
-		what  string
+		name  string
 		value *float64
 	}{{"the ridge on intercepts", c.Intercept}, {"the ridge", c.Ridge}, {"the ridge on the mean", c.MeanRidge}} {
-		if r.value != nil && !(*r.value >= 0) {
-			return fmt.Errorf("%s is %v: must not be negative", r.what, *r.value)
+		if r.value == nil {
+			continue
+		}
+		if v := *r.value; !(v >= 0 && v <= difalt.MaxRidge || math.IsInf(v, 1)) {
+			return fmt.Errorf("%s is %v: must be from 0 to %g, or infinite", r.name, v, difalt.MaxRidge)
 		}
 	}
-	if c.Starts < 0 {
-		return fmt.Errorf("the number of starts is %d: must not be negative", c.Starts)
+	if c.Starts < 0 || c.Starts > maxStarts {
+		return fmt.Errorf("the number of starts is %d: must be from 0 to %d", c.Starts, maxStarts)
 	}
 	if c.Folds < 0 || c.Folds == 1 {
 		return fmt.Errorf("the number of folds is %d: want at least 2", c.Folds)
@@ -114,38 +119,47 @@ func (c *Config) check(t *dataset.Table) error {
 	return o.Validate()
 }
 
-// known returns the variances that the ridges stand for.
-func (c *Config) known() known {
+// strengths are the variances that the ridges stand for.
+func (c *Config) strengths() evidence.Strengths {
 	variance := func(ridge *float64) float64 {
 		if ridge == nil {
 			return math.NaN()
 		}
-		return min(1 / *ridge, mostStrength)
+		return min(1 / *ridge, evidence.MaxStrength)
 	}
-	k := known{variance(c.Intercept), variance(c.Ridge), variance(c.MeanRidge)}
+	s := evidence.Strengths{Intercept: variance(c.Intercept), Spread: variance(c.Ridge), MeanVariance: variance(c.MeanRidge)}
 	if c.MeanRidge != nil {
-		k.mean = max(k.mean, leastStrength)
+		s.MeanVariance = max(s.MeanVariance, evidence.MinStrength)
 	}
-	return k
+	return s
 }
 
-// terms are what all processes must have agreed on: the columns, and how to train.
-func (c *Config) terms(t *dataset.Table) []term {
+func (c *Config) progress(stage string, done, total int) {
+	if c.Progress != nil {
+		c.Progress(stage, done, total)
+	}
+}
+
+// settings are what all processes must have agreed on: the columns, and how to train.
+func (c *Config) settings(t *dataset.Table) []wire.Setting {
 	schema, o := t.Schema(), &c.Options
-	terms := []term{{"the number of feature columns", fmt.Sprint(len(schema.Columns))}}
+	var settings []wire.Setting
+	add := func(name string, value any) {
+		settings = append(settings, wire.Setting{Name: name, Value: fmt.Sprint(value)})
+	}
+	add("the number of feature columns", len(schema.Columns))
 	for j, column := range schema.Columns {
-		terms = append(terms, term{fmt.Sprintf("feature column %d", j), fmt.Sprintf("%q", column)})
+		add(fmt.Sprintf("feature column %d", j), fmt.Sprintf("%q", column))
 	}
 	for _, column := range schema.Columns {
-		levels, _ := schema.Levels(column)
 		kind := "a number"
-		if levels != nil {
+		if levels, _ := schema.Levels(column); levels != nil {
 			kind = fmt.Sprintf("one of the levels %q", levels)
 		}
-		terms = append(terms, term{fmt.Sprintf("column %q", column), kind})
+		add(fmt.Sprintf("column %q", column), kind)
 	}
 	for _, s := range []struct {
-		what  string
+		name  string
 		value any
 	}{
 		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
@@ -159,9 +173,9 @@ func (c *Config) terms(t *dataset.Table) []term {
 		{"the ridge on the mean", value(c.MeanRidge)}, {"the choice of weights", c.Weights != nil},
 		{"the number of folds", c.Folds}, {"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the model to continue", fingerprint(c.Continue)},
 	} {
-		terms = append(terms, term{s.what, fmt.Sprint(s.value)})
+		add(s.name, s.value)
 	}
-	return terms
+	return settings
 }
 
 // value returns what a pointer points to, or "auto".
@@ -183,4 +197,9 @@ func fingerprint(m *model.Model) string {
 	return fmt.Sprintf("%x", hash.Sum64())
 }
 
-const defaultFolds = 5
+const (
+	defaultFolds = 5
+	commonFolds  = 100   // or fewer are no mistake on any table
+	maxStarts    = 10000 // no table has use for more
+	maxWeight    = 1e150 // of a row: sums of weighted squares are finite
+)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
@@ -176,7 +177,7 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 		return err
 	}
 	d := l.design(train.rows, held.rows)
-	workers := workersFor(l.c.Workers)
+	workers := parallel.Workers(l.c.Workers)
 	grid := decades(-2, 6, 1)
 	sum := make([]float64, len(grid)+1)
 	for _, errors := range d.singleErrors(l.tasks, grid, workers) {

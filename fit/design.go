@@ -7,6 +7,9 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
@@ -15,9 +18,9 @@ import (
 // A design is a table with the scaling of its training rows.
 type design struct {
 	model.Scaling
-	*assembly
+	*nodes.Group
 	t      *dataset.Table
-	layout dataset.Layout // of the hosted nodes
+	layout dataset.Layout // tasks of the hosted nodes
 	rows   [][]int        // of every task
 	train  []bool
 	fold   []int // of every training row; -1 for the others
@@ -26,20 +29,20 @@ type design struct {
 	weight []float64 // of every row, 1 in the mean over training rows; nil is 1 for all
 	// directions, p x features row by row, are orthonormal: what the fit works on in place
 	// of more features than it can; nil keeps them all. See reduce.
-	directions []float64
-	settled    bool // all training targets are equal
+	directions  []float64
+	equalTarget bool // of all training rows
 	// Features that do not vary, and that look like numbers of rows.
 	constant, ids []int
 }
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
 func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d := &design{assembly: &assembly{net: c.Network}, t: t, train: c.Train, folds: c.Folds}
+	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, folds: c.Folds}
 	layout, err := t.Layout()
 	if err == nil {
 		err = c.check(t)
 	}
-	if err := d.check(ctx, err); err != nil {
+	if err := d.Check(ctx, err); err != nil {
 		return nil, err
 	}
 	if err := d.introduce(ctx, layout, c); err != nil {
@@ -56,8 +59,14 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 		}
 	}
 	d.groupRows()
+	if err := d.scaleBy(ctx, c); err != nil {
+		return nil, err
+	}
+	if most := max(d.total, commonFolds); d.folds > most {
+		return nil, fmt.Errorf("the number of folds is %d: want at most %d for so few training rows", d.folds, most)
+	}
 	d.fold = t.Folds(d.train, d.folds, c.Options.Seed)
-	return d, d.scaleBy(ctx, c)
+	return d, nil
 }
 
 // introduce exchanges the names of the nodes, and refuses to go on unless all have the
@@ -70,17 +79,17 @@ func (d *design) introduce(ctx context.Context, layout dataset.Layout, c *Config
 			tasks[i] = append(tasks[i], d.t.Tasks()[k])
 		}
 	}
-	names, err := d.gather(ctx, own)
+	names, err := d.Gather(ctx, own)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		d.names = append(d.names, string(name))
+		d.Names = append(d.Names, string(name))
 	}
-	if err := d.compare(ctx, c.terms(d.t)); err != nil {
+	if err := d.CheckAlike(ctx, c.settings(d.t)); err != nil {
 		return err
 	}
-	return d.distinct(ctx, tasks)
+	return d.CheckDistinct(ctx, tasks)
 }
 
 // groupRows lists the rows of every task.
@@ -133,7 +142,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 		return err
 	}
 	d.Target = m.mean[k]
-	if d.settled = m.constant(k); !d.settled {
+	if d.equalTarget = m.constant(k); !d.equalTarget {
 		_, e := math.Frexp(m.deviation[k])
 		d.TargetScale = math.Ldexp(1, e)
 	}
@@ -163,67 +172,77 @@ func (d *design) moments(ctx context.Context, weights []float64, target string) 
 			return nil, fmt.Errorf("column %q has values beyond %.3g: divide it by a power of ten", append(d.t.Features()[:k:k], target)[j], v)
 		}
 	}
-	// Sums, and weights of the values; then weights and numbers of rows.
-	z := d.zeros(2*k + 4)
+	var l nodes.Layout
+	values, weightOfValues, weightOfRows, rows := l.Span(k+1), l.Span(k+1), l.Span(1), l.Span(1)
+	z := d.Zeros(l.Len)
 	x := make([]float64, k+1)
 	d.eachWeighted(weights, func(g, i int, w float64) {
-		s := z[g]
+		value, weight := values.Of(z[g]), weightOfValues.Of(z[g])
 		for j, v := range d.unscaled(x, i, unit) {
 			if !math.IsNaN(v) {
-				s[j] += w * v
-				s[k+1+j] += w
+				value[j] += w * v
+				weight[j] += w
 			}
 		}
-		s[2*k+2] += w
-		s[2*k+3]++
+		weightOfRows.Add(z[g], w)
+		rows.Add(z[g], 1)
 	})
-	sums, err := d.sum(ctx, z)
+	sums, err := d.Sum(ctx, z)
 	if err != nil {
 		return nil, err
 	}
-	n := sums[2*k+3]
+	n, weight, weightOf := rows.First(sums), weightOfRows.First(sums), weightOfValues.Of(sums)
 	if n == 0 {
 		return nil, errors.New("there are no training rows")
 	}
-	if !(sums[2*k+2] > 0) {
+	if !(weight > 0) {
 		return nil, errors.New("the weights of all training rows are 0")
 	}
 	d.total = int(n)
-	d.setWeights(weights, n/sums[2*k+2])
+	d.setWeights(weights, n/weight)
 	m := &moments{mean: make([]float64, k+1), deviation: make([]float64, k+1)}
 	for j := range m.mean {
-		if sums[k+1+j] == 0 {
+		if weightOf[j] == 0 {
 			return nil, noValue(d.t.Features()[j])
 		}
-		m.mean[j] = sums[j] / sums[k+1+j]
+		m.mean[j] = values.Of(sums)[j] / weightOf[j]
 	}
-	z = d.zeros(2 * (k + 1))
+	return m, d.mendMoments(ctx, m, weights, weightOf, weight, unit)
+}
+
+// mendMoments mends means by the sums of what differs from them, and sets deviations, by weights of values and of all rows;
+// then it leaves the units.
+func (d *design) mendMoments(ctx context.Context, m *moments, weights, weightOf []float64, weight float64, unit []float64) error {
+	var l nodes.Layout
+	differences, squares := l.Span(len(unit)), l.Span(len(unit))
+	z, x := d.Zeros(l.Len), make([]float64, len(unit))
 	d.eachWeighted(weights, func(g, i int, w float64) {
+		difference, square := differences.Of(z[g]), squares.Of(z[g])
 		for j, v := range d.unscaled(x, i, unit) {
 			if !math.IsNaN(v) {
 				v -= m.mean[j]
-				z[g][j] += w * v
-				z[g][k+1+j] += w * v * v
+				difference[j] += w * v
+				square[j] += w * v * v
 			}
 		}
 	})
-	again, err := d.sum(ctx, z)
+	sums, err := d.Sum(ctx, z)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for j := range m.mean {
-		shift := again[j] / sums[k+1+j]
+	for j, difference := range differences.Of(sums) {
+		shift := difference / weightOf[j]
 		m.mean[j] = (m.mean[j] + shift) * unit[j]
-		m.deviation[j] = math.Sqrt(max(again[k+1+j]-again[j]*shift, 0)/sums[2*k+2]) * unit[j]
+		m.deviation[j] = math.Sqrt(max(squares.Of(sums)[j]-difference*shift, 0)/weight) * unit[j]
 	}
-	return m, nil
+	return nil
 }
 
 // units returns powers of two near the largest absolute value of every feature and,
 // last, of the target, over the training rows of all nodes.
 func (d *design) units(ctx context.Context) ([]float64, error) {
 	k := len(d.t.Features())
-	z := d.zeros(k + 1)
+	z := d.Zeros(k + 1)
 	x := make([]float64, k)
 	for g, s := range z {
 		d.eachTraining(d.layout[g], func(i int) {
@@ -238,7 +257,7 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 			s[j] = powerOfTwo(v)
 		}
 	}
-	return d.max(ctx, z)
+	return d.Max(ctx, z)
 }
 
 // powerOfTwo returns the largest power of two that is not above v, and for 0 the smallest
@@ -309,14 +328,15 @@ func noValue(column string) error {
 	return fmt.Errorf("column %q has no value in the training rows: leave it out", column)
 }
 
-// compress returns the tasks of every node, weighted.
-func (d *design) compress(workers int) [][]mixedmodel.Task {
+// sufficientRows returns the tasks of every node as the estimator needs them: weighted, and of no more rows than
+// coefficients.
+func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Rows, error) {
 	out := make([][]mixedmodel.Task, len(d.layout))
 	w := d.width()
 	compressors := make([]*mixedmodel.Compressor, workers)
 	for g, tasks := range d.layout {
 		out[g] = make([]mixedmodel.Task, len(tasks))
-		parallel(workers, len(tasks), func(worker, at int) {
+		parallel.For(workers, len(tasks), func(worker, at int) {
 			if compressors[worker] == nil {
 				compressors[worker] = mixedmodel.NewCompressor(w)
 			}
@@ -331,5 +351,5 @@ func (d *design) compress(workers int) [][]mixedmodel.Task {
 			out[g][at] = c.Task()
 		})
 	}
-	return out
+	return evidence.NewRows(ctx, d.Group, out, w, d.total, workers)
 }

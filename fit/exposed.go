@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Exposed names the nodes that tell others more than sums over many rows, since they
@@ -30,36 +31,40 @@ const (
 	ofCoefficients
 )
 
-// findExposed lets the nodes tell one another who of them is exposed.
-func (f *fitter) findExposed(ctx context.Context) error {
-	if f.net.Len() == 1 {
-		return nil
+// A disclosure says what a fit sends beside sums over many rows.
+type disclosure struct {
+	grams bool // Gram matrices of folds and tasks
+	rank  int  // of the sums of b_t b_t' that it sends; 0 for none
+}
+
+// exposed lets the nodes tell one another who of them is exposed.
+func (d *design) exposed(ctx context.Context, sent disclosure) (e Exposed, err error) {
+	if d.Net.Len() == 1 {
+		return e, nil
 	}
-	own := make([][]byte, len(f.layout))
+	own := make([][]byte, len(d.layout))
 	for g := range own {
-		own[g] = []byte{f.disclosed(g)}
+		own[g] = []byte{d.disclosed(g, sent)}
 	}
-	all, err := f.gather(ctx, own)
+	all, err := d.Gather(ctx, own)
 	if err != nil {
-		return err
+		return e, err
 	}
-	e := &f.report.Exposed
 	for g, flags := range all {
 		for _, c := range []struct {
 			flag byte
 			list *[]string
 		}{{ofRows, &e.Rows}, {ofGrams, &e.Grams}, {ofCoefficients, &e.Coefficients}} {
 			if len(flags) == 1 && flags[0]&c.flag != 0 {
-				*c.list = append(*c.list, fmt.Sprintf("%q", f.names[g]))
+				*c.list = append(*c.list, fmt.Sprintf("%q", d.Names[g]))
 			}
 		}
 	}
-	return nil
+	return e, nil
 }
 
 // disclosed returns what hosted node g discloses.
-func (f *fitter) disclosed(g int) (flags byte) {
-	d, c := f.design, f.c
+func (d *design) disclosed(g int, sent disclosure) (flags byte) {
 	features := len(d.t.Features())
 	x := make([]float64, features)
 	// Numbers of rows, and of values of every feature if some are missing, of every fold
@@ -82,21 +87,19 @@ func (f *fitter) disclosed(g int) (flags byte) {
 			}
 		}
 	})
-	grams := !c.Plain // and folds
 	for i, counts := range n {
-		if i < d.folds && !grams {
+		fold := i < d.folds
+		if fold && !sent.grams {
 			continue
 		}
-		for j, k := range counts {
-			if k == 1 {
-				flags |= ofRows
-			}
-			if j == 0 && k > 1 && k < d.width() && i < d.folds && grams {
-				flags |= ofGrams
-			}
+		if slices.Contains(counts, 1) {
+			flags |= ofRows
+		}
+		if rows := counts[0]; fold && rows > 1 && rows < d.width() {
+			flags |= ofGrams
 		}
 	}
-	held := 0
+	held, tasks := 0, len(d.layout[g])
 	for _, k := range d.layout[g] {
 		for _, i := range d.rows[k] {
 			if !d.train[i] {
@@ -107,12 +110,7 @@ func (f *fitter) disclosed(g int) (flags byte) {
 	if held == 1 {
 		flags |= ofRows
 	}
-	tasks := len(d.layout[g])
-	rank, sends := c.Rank, c.Options.SendsCoefficientGrams() || c.Starts > 1 // all of which stop by such sums
-	if !c.Plain {
-		rank, sends = f.mostRank, true
-	}
-	if sends && tasks < rank || grams && tasks == 1 {
+	if tasks < sent.rank || sent.grams && tasks == 1 {
 		flags |= ofCoefficients
 	}
 	return flags

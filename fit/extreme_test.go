@@ -2,8 +2,11 @@ package fit
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/difalt"
 )
 
 // A target without variation is predicted, and said; the smallest and largest targets that a
@@ -39,5 +42,66 @@ func TestVerdictOfFixedRank(t *testing.T) {
 	_, r := fit(t, newTruth(1, 4, 1).table(t, 12, 10, 10, 2), testConfig(t, 2, -1))
 	if text := r.Verdict.Text; !strings.Contains(text, "no rank was tried") || strings.Contains(text, "worth") {
 		t.Errorf("verdict %q", text)
+	}
+}
+
+// Numbers of a configuration have two ends, and what is beyond is an error that names it, before anything is computed.
+func TestBothEndsOfNumbers(t *testing.T) {
+	tab := newTruth(3, 3, 1).table(t, 8, 12, 12, 2)
+	weightsOf := func(w float64) func(*Config) {
+		return func(c *Config) {
+			c.Weights = slices.Repeat([]float64{1}, tab.Rows())
+			c.Weights[2] = w
+		}
+	}
+	ridge := func(v float64, of func(c *Config) **float64) func(*Config) {
+		return func(c *Config) { *of(c) = &v }
+	}
+	beyond, below := math.Nextafter(difalt.MaxRidge, math.Inf(1)), -math.SmallestNonzeroFloat64
+	for want, changes := range map[string][]func(c *Config){
+		"the ridge on intercepts is": {ridge(beyond, func(c *Config) **float64 { return &c.Intercept }), ridge(below, func(c *Config) **float64 { return &c.Intercept })},
+		"the ridge on the mean is":   {ridge(beyond, func(c *Config) **float64 { return &c.MeanRidge }), ridge(below, func(c *Config) **float64 { return &c.MeanRidge })},
+		"the ridge is": {
+			ridge(beyond, func(c *Config) **float64 { return &c.Ridge }), ridge(below, func(c *Config) **float64 { return &c.Ridge }),
+			ridge(math.NaN(), func(c *Config) **float64 { return &c.Ridge }), func(c *Config) { c.Plain, c.Ridge = true, &beyond },
+		},
+		"the number of starts is": {func(c *Config) { c.Starts = -1 }, func(c *Config) { c.Starts = maxStarts + 1 }},
+		"the number of folds is":  {func(c *Config) { c.Folds = -1 }, func(c *Config) { c.Folds = 1 }, func(c *Config) { c.Folds = 101 }, func(c *Config) { c.Folds = math.MaxInt }},
+		"the rank is":             {func(c *Config) { c.Rank = -2 }, func(c *Config) { c.Rank = 5 }, func(c *Config) { c.Rank = math.MaxInt }},
+		"the weight of row 2 is":  {weightsOf(-1), weightsOf(math.NaN()), weightsOf(math.SmallestNonzeroFloat64), weightsOf(math.MaxFloat64)},
+	} {
+		for _, change := range changes {
+			c := testConfig(t, 2, 2)
+			change(&c)
+			_, _, err := Fit(t.Context(), tab, c)
+			check(t, err, want)
+		}
+	}
+}
+
+// The ends themselves give a model of finite numbers.
+func TestEndsOfRidges(t *testing.T) {
+	tab := newTruth(3, 3, 1).table(t, 8, 12, 12, 2)
+	for _, ridge := range []float64{0, math.SmallestNonzeroFloat64, difalt.MaxRidge, math.Inf(1)} {
+		for _, plain := range []bool{false, true} {
+			c := testConfig(t, 2, 1)
+			c.Plain, c.Ridge = plain, &ridge
+			if plain && math.IsInf(ridge, 1) {
+				continue
+			}
+			if !plain {
+				c.Intercept, c.MeanRidge = &ridge, &ridge
+			}
+			m, _, err := Fit(t.Context(), tab, c)
+			if err != nil {
+				t.Errorf("ridge %v, plain %v: %v", ridge, plain, err)
+				continue
+			}
+			for _, v := range m.Parameters().Theta {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					t.Fatalf("ridge %v, plain %v: coefficients are not finite", ridge, plain)
+				}
+			}
+		}
 	}
 }

@@ -1,22 +1,31 @@
 package fit
 
+import (
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/nodes"
+)
+
 // LargestMessage bounds the numbers that a node sends at once in a Fit, over rounds of any
 // kind, by the features of the table and Config.Rank. A node refuses what is longer, so that nobody
 // can make it set memory aside.
 func LargestMessage(features, rank int) int {
+	return max(nodes.MaxNumbers, longestSum(features, rank)) + 1 // see nodes.Group.Sum
+}
+
+// longestSum bounds what a fit sends at once but for what nodes gather.
+func longestSum(features, rank int) int {
 	k := features + 1
 	w, r := k, max(rank, 0)
 	if rank == 0 {
-		r = mostRank
+		r = maxRank
 	}
-	if features > mostFeatures {
-		w = mostDirections + 1
+	if features > maxFeatures {
+		w = maxDirections + 1
 	}
 	return max(
-		wordsMax,                // a piece of what nodes gather
-		8*k*(r+1),               // bases, and what is known about the columns
-		features*mostDirections, // see reduce
-		packed(w),               // a Gram matrix
-		informationLen(w, r),    // of the loadings
-	) + 1 // see sum
+		8*k*(r+1),              // bases, and moments of the columns
+		features*maxDirections, // see reduce
+		packed(w),              // a Gram matrix
+		evidence.MaxSum(w, r),
+	)
 }

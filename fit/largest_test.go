@@ -10,13 +10,12 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// No frame of a fit is longer than LargestMessage says: with wide tables, whose Gram matrices and
-// information are large; with several loadings, whose information is joint; and with more
+// No frame of a fit is longer than what is announced for its features and rank, on tables so small that what nodes gather is
+// shorter than the sums: with one loading and many features; with several, whose information is joint; and with more
 // features than rows.
 func TestLargestMessage(t *testing.T) {
-	inFull(t)
 	w := weights(t, "ring", 3, topology.Metropolis)
-	for _, c := range []struct{ features, rank, rows int }{{205, 2, 24}, {56, 7, 24}, {1200, 0, 4}} {
+	for _, c := range []struct{ features, rank, rows int }{{60, 1, 24}, {24, 3, 12}, {100, 1, 3}} {
 		_, taps := tapped(t, w, func(net *consensus.Network) (*outcome, error) {
 			g := net.Hosted()[0]
 			tab, x := emptyTable(t, c.features), make([]float64, c.features)
@@ -46,8 +45,17 @@ func TestLargestMessage(t *testing.T) {
 				longest = max(longest, len(f))
 			}
 		}
-		if most := wire.HeaderLen + 8*(1+LargestMessage(c.features, c.rank)); longest > most {
+		if most := wire.HeaderLen + 8*(2+longestSum(c.features, c.rank)); longest > most {
 			t.Errorf("%+v: a frame of %d bytes, at most %d were announced", c, longest, most)
+		}
+	}
+}
+
+// What nodes gather is announced for any table, and more than that for features and ranks whose sums are longer.
+func TestLargestMessageIsThatOfSums(t *testing.T) {
+	for _, c := range []struct{ features, rank, want int }{{3, 0, 1 << 16}, {205, 2, 1 << 16}, {56, 7, longestSum(56, 7)}, {1000, 0, longestSum(1000, 0)}, {1200, 0, 120000}} {
+		if got := LargestMessage(c.features, c.rank); got != c.want+1 {
+			t.Errorf("%d features, rank %d: %d numbers, want %d", c.features, c.rank, got, c.want+1)
 		}
 	}
 }

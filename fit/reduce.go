@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -13,16 +14,16 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// mostFeatures is the number of features up to which a fit works on them as they are, if there are
-// rows enough, and mostDirections how many take their place beyond: its cost grows with the
+// maxFeatures is the number of features up to which a fit works on them as they are, if there are
+// rows enough, and maxDirections how many take their place beyond: its cost grows with the
 // square.
-const mostFeatures, mostDirections = 1000, 100
+const maxFeatures, maxDirections = 1000, 100
 
-// largestSums is how many numbers the sums of reduce may have at all nodes together.
-const largestSums = 1 << 25
+// maxSums is how many numbers the sums of reduce may have at all nodes together.
+const maxSums = 1 << 25
 
 // reduce replaces the features by fewer directions where there are more features than rows, or
-// more than mostDirections and half of the rows: by an orthonormal basis of the rows of
+// more than maxDirections and half of the rows: by an orthonormal basis of the rows of
 // all nodes, or of the leading part of it. A ridge does not see the difference, since coefficients
 // across the rows are zero. No matrix of features by features is made: random
 // combinations of the rows span their space, those of few rows exactly, and of many
@@ -30,10 +31,10 @@ const largestSums = 1 << 25
 // features by directions.
 func (d *design) reduce(ctx context.Context, seed uint64) error {
 	k := len(d.Center)
-	if k <= d.total && k <= mostFeatures {
+	if k <= d.total && k <= maxFeatures {
 		return nil
 	}
-	p := min(d.total, k, mostDirections, max(largestSums/(k*d.net.Len()), 16))
+	p := min(d.total, k, maxDirections, max(maxSums/(k*d.Net.Len()), 16))
 	var r *rand.Rand
 	task := -1
 	q, err := d.sumRows(ctx, k, p, func(i int, _, c []float64) {
@@ -58,7 +59,7 @@ func (d *design) reduce(ctx context.Context, seed uint64) error {
 		basis := orthonormal(q, p)
 		p = len(basis) / k
 		q, err = d.sumRows(ctx, k, p, func(_ int, z, c []float64) {
-			blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: len(c), Cols: k, Stride: k, Data: basis}, vector(z), 0, vector(c))
+			blas64.Gemv(blas.NoTrans, 1, mixedmodel.Matrix(basis, len(c), k), mixedmodel.Vector(z), 0, mixedmodel.Vector(c))
 		})
 		if err != nil {
 			return err
@@ -71,16 +72,16 @@ func (d *design) reduce(ctx context.Context, seed uint64) error {
 // sumRows returns the p x k sum over all training rows z of c z', with the c of a row
 // as combine sets it.
 func (d *design) sumRows(ctx context.Context, k, p int, combine func(i int, z, c []float64)) ([]float64, error) {
-	z := d.zeros(p * k)
+	z := d.Zeros(p * k)
 	row, c := make([]float64, k+1), make([]float64, p)
 	for g, s := range z {
 		d.eachTraining(d.layout[g], func(i int) {
 			d.fullRow(row, i)
 			combine(i, row[:k], c)
-			blas64.Ger(1, vector(c), vector(row[:k]), blas64.General{Rows: p, Cols: k, Stride: k, Data: s})
+			blas64.Ger(1, mixedmodel.Vector(c), mixedmodel.Vector(row[:k]), mixedmodel.Matrix(s, p, k))
 		})
 	}
-	return d.sum(ctx, z)
+	return d.Sum(ctx, z)
 }
 
 // orthonormal returns an orthonormal basis of the p rows of q, without those that
@@ -90,7 +91,7 @@ func orthonormal(q []float64, p int) []float64 {
 	// The eigenvectors of q q' turn q into its principal directions.
 	gram := blas64.Symmetric{N: p, Stride: p, Data: make([]float64, p*p), Uplo: blas.Upper}
 	for pass := range 2 { // once more, for what rounding has left
-		rows := blas64.General{Rows: p, Cols: k, Stride: k, Data: q}
+		rows := mixedmodel.Matrix(q, p, k)
 		gram.N, gram.Stride = p, p
 		blas64.Syrk(blas.NoTrans, 1, rows, 0, gram)
 		trace := 0.0
@@ -107,7 +108,7 @@ func orthonormal(q []float64, p int) []float64 {
 			}
 			row := make([]float64, k)
 			column := blas64.Vector{N: p, Inc: p, Data: gram.Data[i:]}
-			blas64.Gemv(blas.Trans, 1/math.Sqrt(values[i]), rows, column, 0, vector(row))
+			blas64.Gemv(blas.Trans, 1/math.Sqrt(values[i]), rows, column, 0, mixedmodel.Vector(row))
 			next = append(next, row...)
 		}
 		q, p = next, len(next)/k
@@ -131,7 +132,7 @@ func (d *design) row(z []float64, i int) float64 {
 	k, p := len(d.Center), d.width()-1
 	full := make([]float64, k+1)
 	y := d.fullRow(full, i)
-	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: p, Cols: k, Stride: k, Data: d.directions}, vector(full[:k]), 0, vector(z[:p]))
+	blas64.Gemv(blas.NoTrans, 1, mixedmodel.Matrix(d.directions, p, k), mixedmodel.Vector(full[:k]), 0, mixedmodel.Vector(z[:p]))
 	z[p] = full[k]
 	return y
 }
@@ -149,5 +150,3 @@ func (d *design) expand(theta []float64) []float64 {
 	out[k] = theta[p]
 	return out
 }
-
-func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }

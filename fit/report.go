@@ -12,9 +12,9 @@ import (
 // cross-validation.
 type Tried struct{ Ridge, RMSE float64 }
 
-// best returns the strength of smallest error, the larger one of those that are equal but for
+// bestRidge returns the strength of smallest error, the larger one of those that are equal but for
 // rounding.
-func best(tried []Tried) float64 {
+func bestRidge(tried []Tried) float64 {
 	least := slices.MinFunc(tried, func(a, b Tried) int {
 		if a.RMSE < b.RMSE {
 			return -1

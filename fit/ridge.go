@@ -185,11 +185,11 @@ func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err e
 		})
 	}
 	for fold := range d.folds {
-		z := d.zeros(packed(w))
+		z := d.Zeros(packed(w))
 		for g := range z {
 			own[g][fold].pack(z[g])
 		}
-		sum, err := d.sum(ctx, z)
+		sum, err := d.Sum(ctx, z)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -206,15 +206,16 @@ func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err e
 
 // pooled is one ridge regression for all tasks.
 type pooled struct {
-	theta []float64
-	ridge float64 // chosen by cross-validation
-	unit  float64 // mean square of a feature
-	tried []Tried
+	theta     []float64
+	ridge     float64 // chosen by cross-validation
+	unit      float64 // mean square of a feature
+	tried     []Tried
+	dependent []int // features
 }
 
 // fitPooled chooses the strength by cross-validation.
-func (f *fitter) fitPooled(ctx context.Context) (*pooled, error) {
-	folds, all, err := f.foldGrams(ctx)
+func (d *design) fitPooled(ctx context.Context) (*pooled, error) {
+	folds, all, err := d.foldGrams(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -224,10 +225,10 @@ func (f *fitter) fitPooled(ctx context.Context) (*pooled, error) {
 			filled++
 		}
 	}
-	if column := f.t.GroupColumn(); filled == 1 && column != "" {
-		return nil, fmt.Errorf("column %q has too few values for %d folds: all training rows are in one", column, f.folds)
+	if column := d.t.GroupColumn(); filled == 1 && column != "" {
+		return nil, fmt.Errorf("column %q has too few values for %d folds: all training rows are in one", column, d.folds)
 	}
-	w := f.width()
+	w := d.width()
 	p := &pooled{}
 	for j := range w - 1 {
 		p.unit += all.zz.At(j, j) / (all.weights * float64(w-1))
@@ -249,11 +250,11 @@ func (f *fitter) fitPooled(ctx context.Context) (*pooled, error) {
 		}
 	}
 	for k, ridge := range grid {
-		p.tried = append(p.tried, Tried{ridge, math.Sqrt(sums[k]/all.weights) * f.TargetScale})
+		p.tried = append(p.tried, Tried{ridge, math.Sqrt(sums[k]/all.weights) * d.TargetScale})
 	}
-	p.ridge = best(p.tried)
+	p.ridge = bestRidge(p.tried)
 	p.theta = all.solve(p.ridge)
-	f.dependent = all.dependent()
+	p.dependent = all.dependent()
 	return p, nil
 }
 

@@ -2,135 +2,115 @@ package fit
 
 import (
 	"context"
-	"math"
 
+	"github.com/difalt/difalt/fit/internal/nodes"
 	"gonum.org/v1/gonum/floats"
 )
 
-// score compares methods on the rows of all nodes.
-func (f *fitter) score(ctx context.Context, methods []method) error {
-	tallies := make([][][2]tally, len(methods)) // by method, task and set
-	for m := range tallies {
-		tallies[m] = make([][2]tally, len(f.rows))
+// tallies are sums of errors, by method, task and set: training rows (0) and held-out rows (1).
+type tallies [][][2]tally
+
+// tally predicts the rows of this process by all methods.
+func (d *design) tally(methods []method) tallies {
+	out := make(tallies, len(methods))
+	for m := range out {
+		out[m] = make([][2]tally, len(d.rows))
 	}
-	z := make([]float64, f.width())
-	f.eachRow(func(_, i int) {
-		k, s := f.t.Task(i), set(f.train[i])
-		y := f.row(z, i)
+	z := make([]float64, d.width())
+	d.eachRow(func(_, i int) {
+		k, s := d.t.Task(i), set(d.train[i])
+		y := d.row(z, i)
 		for m := range methods {
-			tallies[m][k][s].add(y - floats.Dot(z, methods[m].theta[k]))
+			out[m][k][s].add(y - floats.Dot(z, methods[m].theta[k]))
 		}
 	})
-	for _, m := range methods {
-		f.report.Scores = append(f.report.Scores, Score{Method: m.name, Ridge: m.ridge, Tried: m.tried})
-	}
-	if err := f.scoreAll(ctx, tallies); err != nil {
-		return err
-	}
-	f.scoreTasks(tallies)
-	return f.judge(ctx, tallies)
+	return out
 }
 
-// scoreAll sets the errors over all tasks. The nodes meet for the means of the
-// targets, and for what all sums consist of.
-func (f *fitter) scoreAll(ctx context.Context, tallies [][][2]tally) error {
-	z := f.zeros(4)
-	f.eachRow(func(g, i int) {
-		s := set(f.train[i])
-		z[g][s]++
-		z[g][2+s] += f.scaledTarget(i)
+// scores returns the errors over all tasks of all nodes. The nodes add up what the means of the
+// targets are made of, and what all errors are.
+func (d *design) scores(ctx context.Context, methods []method, errors tallies) ([]Score, error) {
+	var l nodes.Layout
+	rows, targets := l.Span(2), l.Span(2)
+	z := d.Zeros(l.Len)
+	d.eachRow(func(g, i int) {
+		s := set(d.train[i])
+		rows.Of(z[g])[s]++
+		targets.Of(z[g])[s] += d.scaledTarget(i)
 	})
-	sum, err := f.sum(ctx, z)
+	sum, err := d.Sum(ctx, z)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	mean := [2]float64{sum[2] / sum[0], sum[3] / max(sum[1], 1)}
-	z = f.zeros(2 + 6*len(tallies))
-	f.eachRow(func(g, i int) {
-		s := set(f.train[i])
-		e := f.scaledTarget(i) - mean[s]
-		z[g][s] += e * e
+	n, of := rows.Of(sum), targets.Of(sum)
+	mean := [2]float64{of[0] / n[0], of[1] / max(n[1], 1)}
+	l = nodes.Layout{}
+	spread, parts := l.Span(2), make([][2]nodes.Span, len(methods))
+	for m := range parts {
+		parts[m] = [2]nodes.Span{l.Span(3), l.Span(3)}
+	}
+	z = d.Zeros(l.Len)
+	d.eachRow(func(g, i int) {
+		s := set(d.train[i])
+		e := d.scaledTarget(i) - mean[s]
+		spread.Of(z[g])[s] += e * e
 	})
-	for g, tasks := range f.layout {
+	for g, tasks := range d.layout {
 		for _, k := range tasks {
-			for m := range tallies {
-				for s, t := range tallies[m][k] {
-					at := z[g][2+6*m+3*s:]
-					at[0] += t.rows
-					at[1] += t.squares
-					at[2] += t.absolute
+			for m := range errors {
+				for s, t := range errors[m][k] {
+					floats.Add(parts[m][s].Of(z[g]), []float64{t.rows, t.squares, t.absolute})
 				}
 			}
 		}
 	}
-	if sum, err = f.sum(ctx, z); err != nil {
-		return err
+	if sum, err = d.Sum(ctx, z); err != nil {
+		return nil, err
 	}
-	for m := range tallies {
-		at := sum[2+6*m:]
-		train, test := tally{at[0], at[1], at[2]}, tally{at[3], at[4], at[5]}
-		s := &f.report.Scores[m]
-		s.Train, s.Test = train.errors(sum[0], f.TargetScale), test.errors(sum[1], f.TargetScale)
+	var out []Score
+	for m, method := range methods {
+		var of [2]Errors
+		for s := range of {
+			v := parts[m][s].Of(sum)
+			t := tally{v[0], v[1], v[2]}
+			of[s] = t.errors(spread.Of(sum)[s], d.TargetScale)
+		}
+		out = append(out, Score{Method: method.name, Ridge: method.ridge, Tried: method.tried, Train: of[0], Test: of[1]})
 	}
-	return nil
+	return out, nil
 }
 
 // eachRow calls visit for every row of every node.
-func (f *fitter) eachRow(visit func(g, i int)) {
-	for g, tasks := range f.layout {
+func (d *design) eachRow(visit func(g, i int)) {
+	for g, tasks := range d.layout {
 		for _, k := range tasks {
-			for _, i := range f.rows[k] {
+			for _, i := range d.rows[k] {
 				visit(g, i)
 			}
 		}
 	}
 }
 
-// scoreTasks sets the errors of every task. Nothing is summed over nodes.
-func (f *fitter) scoreTasks(tallies [][][2]tally) {
-	f.report.Tasks = make([]TaskScore, len(f.rows))
-	for k, rows := range f.rows {
+// taskScores returns the errors of every task of this process. Nothing is summed over nodes.
+func (d *design) taskScores(errors tallies) []TaskScore {
+	out := make([]TaskScore, len(d.rows))
+	for k, rows := range d.rows {
 		var n, mean, spread [2]float64
 		for _, i := range rows {
-			n[set(f.train[i])]++
-			mean[set(f.train[i])] += f.scaledTarget(i)
+			n[set(d.train[i])]++
+			mean[set(d.train[i])] += d.scaledTarget(i)
 		}
 		for _, i := range rows {
-			s := set(f.train[i])
-			e := f.scaledTarget(i) - mean[s]/n[s]
+			s := set(d.train[i])
+			e := d.scaledTarget(i) - mean[s]/n[s]
 			spread[s] += e * e
 		}
-		t := TaskScore{Task: f.t.Tasks()[k], Node: f.t.Nodes()[f.t.Node(k)]}
-		for m := range tallies {
-			t.Train = append(t.Train, tallies[m][k][0].errors(spread[0], f.TargetScale))
-			t.Test = append(t.Test, tallies[m][k][1].errors(spread[1], f.TargetScale))
+		t := TaskScore{Task: d.t.Tasks()[k], Node: d.t.Nodes()[d.t.Node(k)]}
+		for m := range errors {
+			t.Train = append(t.Train, errors[m][k][0].errors(spread[0], d.TargetScale))
+			t.Test = append(t.Test, errors[m][k][1].errors(spread[1], d.TargetScale))
 		}
-		f.report.Tasks[k] = t
+		out[k] = t
 	}
-}
-
-// differences returns the sums, over the tasks of all nodes with held-out rows, of the squared
-// error of method m less that of the first on them, of its square, and the number of these tasks.
-func (f *fitter) differences(ctx context.Context, tallies [][][2]tally) (sum []float64, err error) {
-	z := f.zeros(3 * len(tallies))
-	for g, tasks := range f.layout {
-		for _, k := range tasks {
-			for m := range tallies {
-				if tallies[0][k][1].rows == 0 {
-					continue
-				}
-				d := tallies[m][k][1].squares - tallies[0][k][1].squares
-				z[g][3*m] += d
-				z[g][3*m+1] += d * d
-				z[g][3*m+2]++
-			}
-		}
-	}
-	return f.sum(ctx, z)
-}
-
-// relative turns a difference of squared errors into one of root mean square errors, as a part of
-// the larger: 1 - sqrt(ours / other).
-func relative(difference, other float64) float64 {
-	return 1 - math.Sqrt(max(1-difference/other, 0))
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -56,7 +57,7 @@ func (p *ridgePath) solve(grid []float64) []float64 {
 		floats.Scale(math.Sqrt(v), row)
 		p.y[i] = (p.y[i] - mean) * math.Sqrt(v)
 	}
-	a := blas64.General{Rows: n, Cols: w, Stride: max(w, 1), Data: p.data}
+	a := mixedmodel.Matrix(p.data, n, w)
 	k := min(n, w)
 	p.zz = slices.Grow(p.zz[:0], k*k)[:k*k]
 	zz := blas64.Symmetric{N: k, Stride: max(k, 1), Data: p.zz, Uplo: blas.Upper}
@@ -66,7 +67,7 @@ func (p *ridgePath) solve(grid []float64) []float64 {
 	} else if k > 0 {
 		blas64.Syrk(blas.Trans, 1, a, 0, zz)
 		p.rhs = slices.Grow(p.rhs[:0], w)[:w]
-		blas64.Gemv(blas.Trans, 1, a, vector(p.y), 0, vector(p.rhs))
+		blas64.Gemv(blas.Trans, 1, a, mixedmodel.Vector(p.y), 0, mixedmodel.Vector(p.rhs))
 		right = p.rhs
 	}
 	for g, ridge := range grid {
@@ -77,7 +78,7 @@ func (p *ridgePath) solve(grid []float64) []float64 {
 		theta := p.thetas[g*(w+1):][:w+1]
 		if x != nil { // or there is too little ridge for the rounding errors: the mean alone
 			if n < w {
-				blas64.Gemv(blas.Trans, 1, a, vector(x), 0, vector(theta[:w]))
+				blas64.Gemv(blas.Trans, 1, a, mixedmodel.Vector(x), 0, mixedmodel.Vector(theta[:w]))
 			} else {
 				copy(theta, x)
 			}

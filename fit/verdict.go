@@ -2,10 +2,10 @@ package fit
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"strings"
 
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/nodes"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -22,138 +22,60 @@ type Verdict struct {
 	Gain, Low, High float64
 }
 
-// judge compares the model with the simpler methods.
-func (f *fitter) judge(ctx context.Context, tallies [][][2]tally) error {
-	r, v := f.report, &f.report.Verdict
-	*v = Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	if len(tallies) == 1 { // a plain fit, with nothing to compare it with
-		return nil
+// judge compares the first method with the others, by the scores of all. A single method has nothing to be compared with.
+func (d *design) judge(ctx context.Context, scores []Score, errors tallies) (Verdict, error) {
+	v := Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	if len(scores) == 1 {
+		return v, nil
 	}
-	sum, err := f.differences(ctx, tallies)
-	if err != nil {
-		return err
+	// Over the tasks of all nodes with held-out rows, by method: the squared error less that of the first method, its square,
+	// and the number of these tasks.
+	var l nodes.Layout
+	differences, squares, tasks := l.Span(len(scores)), l.Span(len(scores)), l.Span(len(scores))
+	z := d.Zeros(l.Len)
+	for g, list := range d.layout {
+		for _, k := range list {
+			if errors[0][k][1].rows == 0 {
+				continue
+			}
+			for m := range errors {
+				e := errors[m][k][1].squares - errors[0][k][1].squares
+				differences.Of(z[g])[m] += e
+				squares.Of(z[g])[m] += e * e
+				tasks.Of(z[g])[m]++
+			}
+		}
 	}
-	if r.Scores[0].Test.Rows == 0 {
-		v.Text = f.unheld()
-		return nil
+	sum, err := d.Sum(ctx, z)
+	if err != nil || scores[0].Test.Rows == 0 {
+		return v, err
 	}
 	other := 1
-	for m := range r.Scores[1:] {
-		if r.Scores[m+1].Test.RMSE < r.Scores[other].Test.RMSE {
+	for m := range scores[1:] {
+		if scores[m+1].Test.RMSE < scores[other].Test.RMSE {
 			other = m + 1
 		}
 	}
-	v.Other = r.Scores[other].Method
-	unit := f.TargetScale
-	squares := r.Scores[other].Test.RMSE / unit
-	squares *= squares * float64(r.Scores[other].Test.Rows)
-	d, dd, n := sum[3*other], sum[3*other+1], sum[3*other+2]
-	exact := noiseFloor * float64(r.Scores[other].Test.Rows)
-	if squares > exact || squares-d > exact {
-		v.Gain = relative(d, squares)
+	v.Other = scores[other].Method
+	rows := float64(scores[other].Test.Rows)
+	mean := scores[other].Test.RMSE / d.TargetScale
+	all := mean * (mean * rows)
+	exact := evidence.NoiseFloor * rows
+	difference, square, n := differences.Of(sum)[other], squares.Of(sum)[other], tasks.First(sum)
+	if all > exact || all-difference > exact {
+		v.Gain = relative(difference, all)
 		if n > 1 {
 			// Sums over tasks: n times the variance of one.
-			se := math.Sqrt(max(dd-d*d/n, 0) * n / (n - 1))
+			se := math.Sqrt(max(square-difference*difference/n, 0) * n / (n - 1))
 			t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
-			v.Low, v.High = relative(d-t*se, squares), relative(d+t*se, squares)
+			v.Low, v.High = relative(difference-t*se, all), relative(difference+t*se, all)
 		}
 	}
-	v.Text = f.words()
-	return nil
+	return v, nil
 }
 
-// words says how the model compares on held-out rows.
-func (f *fitter) words() string {
-	r, v := f.report, f.report.Verdict
-	ours := fmt.Sprintf("the shared representation of rank %d", r.Chosen.Rank)
-	if r.Chosen.Rank == 0 {
-		ours = "the model"
-	}
-	gain, low, high := v.Gain, v.Low, v.High
-	if v.High < 0 { // by what part the other is below
-		other := func(gain float64) float64 { return 1 - 1/(1-gain) }
-		gain, low, high = other(v.Gain), other(v.High), other(v.Low)
-	}
-	interval := ""
-	if !math.IsNaN(low) {
-		interval = fmt.Sprintf(" (95 %% interval %s to %s)", percent(low), percent(high))
-	}
-	var s []string
-	switch same := r.Chosen.Rank == 0 && math.IsInf(r.Chosen.Ridge, 1); {
-	case math.IsNaN(v.Gain):
-		s = append(s, fmt.Sprintf("Both %s and %s predict the held-out rows exactly.", ours, v.Other))
-	case same && v.Other == Shrunken:
-		s = append(s, fmt.Sprintf("The model that was chosen is the simpler one: %s.", Shrunken))
-	case v.Low > 0:
-		s = append(s, fmt.Sprintf("On held-out rows %s has an RMSE %s below that of the best simpler method, %s%s.", ours, percent(gain), v.Other, interval))
-	case v.High < 0:
-		s = append(s, fmt.Sprintf("On held-out rows a simpler method, %s, has an RMSE %s below that of %s%s: use it.", v.Other, percent(gain), ours, interval))
-	case max(-low, high) <= alike:
-		s = append(s, fmt.Sprintf("On held-out rows %s is as good as %s: their RMSE differs by %s%s.", v.Other, ours, percent(math.Abs(gain)), interval))
-	default: // also where there is a single task, and no interval
-		s = append(s, fmt.Sprintf("The held-out rows do not tell whether %s or %s is better: the RMSE of the former is %s.", ours, v.Other, versus(gain, low, high)))
-	}
-	return strings.Join(append(s, f.explanation()...), " ")
-}
-
-// alike is by what part of each other two RMSE may differ, with their interval, and still count as the same.
-const alike = 0.05
-
-// versus says by what part an RMSE is below another, or above it.
-func versus(gain, low, high float64) string {
-	side := func(v float64) string {
-		if v < 0 {
-			return percent(-v) + " above"
-		}
-		return percent(v) + " below"
-	}
-	if math.IsNaN(low) {
-		return side(gain) + " the latter's"
-	}
-	return fmt.Sprintf("%s the latter's (95 %% interval %s to %s)", side(gain), side(low), side(high))
-}
-
-// explanation says what the choice of the model means.
-func (f *fitter) explanation() []string {
-	c := f.report.Chosen
-	if c.Rank > 0 || f.c.Rank != 0 {
-		return nil
-	}
-	// What the features explain differently in different tasks, against the noise.
-	slopes := float64(f.width()-1) / c.Ridge
-	intercepts := 1 / c.Intercept
-	switch {
-	case slopes > slight:
-		return []string{"Tasks differ in all directions alike: a ridge for each towards the shared mean explains them, and a representation of low rank adds nothing here."}
-	case intercepts > slight:
-		return []string{"A shared intercept explains it: tasks differ by their level, shrunken towards that of all, and the representation adds nothing here."}
-	}
-	return []string{"One regression for all tasks explains it: tasks do not differ by more than noise, and the representation adds nothing here."}
-}
-
-// slight is a variance, in units of that of the noise, that makes no difference.
-const slight = 0.01
-
-// unheld is the verdict when no rows were held out.
-func (f *fitter) unheld() string {
-	c := f.report.Chosen
-	if c.Rank > 0 {
-		return fmt.Sprintf("No rows were held out. By the likelihood of the training rows, rank %d is %s times as probable as rank 0.", c.Rank, power(c.Evidence))
-	}
-	if f.c.Rank != 0 {
-		return "No rows were held out, and no rank was tried."
-	}
-	return strings.Join(append([]string{"No rows were held out. By the likelihood of the training rows, no rank is worth its parameters."}, f.explanation()...), " ")
-}
-
-// power is e^v in words.
-func power(v float64) string {
-	if v < math.Log(1000) {
-		return fmt.Sprintf("%.3g", math.Exp(v))
-	}
-	return fmt.Sprintf("10^%.0f", v/math.Ln10)
-}
-
-func percent(v float64) string {
-	return fmt.Sprintf("%.1f %%", math.Round(1000*v)/10+0) // and not -0.0
+// relative turns a difference of squared errors into one of root mean square errors, as a part of
+// the larger: 1 - sqrt(ours / other).
+func relative(difference, other float64) float64 {
+	return 1 - math.Sqrt(max(1-difference/other, 0))
 }

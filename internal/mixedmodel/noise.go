@@ -2,6 +2,7 @@ package mixedmodel
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -62,7 +63,7 @@ func (n NoisePrior) Likelihood(s Scatter) (value, slope, curvature float64) {
 
 // Weighted returns the task with its rows weighed.
 func (t *Task) Weighted(weight float64) Task {
-	out := Task{Z: append([]float64(nil), t.Z...), Y: append([]float64(nil), t.Y...), Rest: t.Rest * weight, Rows: t.Rows}
+	out := Task{Z: slices.Clone(t.Z), Y: slices.Clone(t.Y), Rest: t.Rest * weight, Rows: t.Rows}
 	floats.Scale(math.Sqrt(weight), out.Z)
 	floats.Scale(math.Sqrt(weight), out.Y)
 	return out
@@ -84,15 +85,15 @@ func (t *Task) Scatter(k *Whitened, mean, s []float64) Scatter {
 	deviation := make([]float64, w)
 	square := t.Rest
 	if m > 0 {
-		blas64.Gemv(blas.NoTrans, 1, Square(s, w), vector(g), 0, vector(deviation))
+		blas64.Gemv(blas.NoTrans, 1, Square(s, w), Vector(g), 0, Vector(deviation))
 		for i, y := range t.Y {
 			row := t.Z[i*w:][:w]
 			e := y - floats.Dot(row, mean) - floats.Dot(row, deviation)
 			square += e * e
 		}
 		// I - K S K' has the eigenvalues of V^-1.
-		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z}
-		ks := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
+		km := Matrix(k.Z, m, w)
+		ks := Matrix(make([]float64, m*w), m, w)
 		h := Square(make([]float64, m*m), m)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, km, Square(s, w), 0, ks)
 		blas64.Gemm(blas.NoTrans, blas.Trans, -1, ks, km, 0, h)

@@ -2,6 +2,7 @@ package mixedmodel
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -22,9 +23,9 @@ func (t *Task) Whiten(s []float64, w int) (Whitened, bool) {
 	if m == 0 {
 		return Whitened{}, true
 	}
-	k := Whitened{Z: append([]float64(nil), t.Z...), Y: append([]float64(nil), t.Y...)}
-	z := blas64.General{Rows: m, Cols: w, Stride: w, Data: t.Z}
-	zs := blas64.General{Rows: m, Cols: w, Stride: w, Data: make([]float64, m*w)}
+	k := Whitened{Z: slices.Clone(t.Z), Y: slices.Clone(t.Y)}
+	z := Matrix(t.Z, m, w)
+	zs := Matrix(make([]float64, m*w), m, w)
 	v := make([]float64, m*m)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, Square(s, w), 0, zs)
 	blas64.Gemm(blas.NoTrans, blas.Trans, 1, zs, z, 0, Square(v, m))
@@ -38,8 +39,8 @@ func (t *Task) Whiten(s []float64, w int) (Whitened, bool) {
 	for i := range m {
 		k.LogDet += 2 * math.Log(v[i*m+i])
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z})
-	blas64.Trsm(blas.Left, blas.Trans, 1, r, blas64.General{Rows: m, Cols: 1, Stride: 1, Data: k.Y})
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Z, m, w))
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Y, m, 1))
 	return k, true
 }
 
@@ -58,7 +59,7 @@ func (k *Whitened) Gradient(mean []float64) []float64 {
 func (k *Whitened) Gram(w int) []float64 {
 	g := make([]float64, w*w)
 	if m := len(k.Y); m > 0 {
-		km := blas64.General{Rows: m, Cols: w, Stride: w, Data: k.Z}
+		km := Matrix(k.Z, m, w)
 		blas64.Gemm(blas.Trans, blas.NoTrans, 1, km, km, 0, Square(g, w))
 	}
 	return g
@@ -90,8 +91,8 @@ func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64
 		return nil, nil, false
 	}
 	g := k.Gradient(p.Mean)
-	theta = append([]float64(nil), p.Mean...)
-	blas64.Gemv(blas.NoTrans, 1, Square(p.S, w), vector(g), 1, vector(theta))
+	theta = slices.Clone(p.Mean)
+	blas64.Gemv(blas.NoTrans, 1, Square(p.S, w), Vector(g), 1, Vector(theta))
 	if !covariance {
 		return theta, nil, true
 	}
@@ -105,7 +106,7 @@ func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64
 	addQuadratic(cov, q, w, p.MeanCovariance, w, p.Noise)
 	if p.Uncertainty != nil {
 		n, _ := p.Uncertainty.Dims()
-		j := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
+		j := Matrix(make([]float64, w*n), w, n)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
 		dense := mat.DenseCopyOf(p.Uncertainty)
 		addQuadratic(cov, j.Data, w, dense.RawMatrix().Data, n, 2)
@@ -116,7 +117,7 @@ func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64
 // slopes returns d S g by the entries of Uncertainty, w x n, for g that stays.
 func (p *Posterior) slopes(g []float64, n int) blas64.General {
 	w := p.W
-	out := blas64.General{Rows: w, Cols: n, Stride: n, Data: make([]float64, w*n)}
+	out := Matrix(make([]float64, w*n), w, n)
 	for a := range p.Rank {
 		l := p.Column(a)
 		lg := floats.Dot(l, g)
@@ -136,8 +137,8 @@ func (p *Posterior) slopes(g []float64, n int) blas64.General {
 
 // addQuadratic adds factor a m a' to out, with a of rows x n.
 func addQuadratic(out, a []float64, rows int, m []float64, n int, factor float64) {
-	am := blas64.General{Rows: rows, Cols: n, Stride: n, Data: make([]float64, rows*n)}
-	left := blas64.General{Rows: rows, Cols: n, Stride: n, Data: a}
+	am := Matrix(make([]float64, rows*n), rows, n)
+	left := Matrix(a, rows, n)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, left, Square(m, n), 0, am)
 	blas64.Gemm(blas.NoTrans, blas.Trans, factor, am, left, 1, Square(out, rows))
 }
@@ -147,7 +148,7 @@ func addQuadratic(out, a []float64, rows int, m []float64, n int, factor float64
 func (p *Posterior) ForNew() *Posterior {
 	w := p.W
 	n := *p
-	n.S, n.MeanCovariance = append([]float64(nil), p.S...), make([]float64, w*w)
+	n.S, n.MeanCovariance = slices.Clone(p.S), make([]float64, w*w)
 	floats.Add(n.S, p.MeanCovariance)
 	if p.Uncertainty != nil {
 		for a := range p.Rank {
@@ -161,4 +162,5 @@ func (p *Posterior) ForNew() *Posterior {
 	return &n
 }
 
-func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
+// Vector returns the vector of the data.
+func Vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }

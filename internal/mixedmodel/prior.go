@@ -28,7 +28,7 @@ func (p *Prior) Covariance() []float64 {
 	w := p.W
 	s := make([]float64, w*w)
 	if p.Rank > 0 {
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, p.Matrix(), p.Matrix(), 0, Square(s, w))
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, p.Transposed(), p.Transposed(), 0, Square(s, w))
 	}
 	for j := range w - 1 {
 		s[j*w+j] += p.Spread
@@ -37,10 +37,8 @@ func (p *Prior) Covariance() []float64 {
 	return s
 }
 
-// Matrix returns the loadings, transposed: Rank x W.
-func (p *Prior) Matrix() blas64.General {
-	return blas64.General{Rows: p.Rank, Cols: p.W, Stride: max(p.W, 1), Data: p.Loadings}
-}
+// Transposed returns the loadings, transposed: Rank x W.
+func (p *Prior) Transposed() blas64.General { return Matrix(p.Loadings, p.Rank, p.W) }
 
 // Column returns a column of the loadings.
 func (p *Prior) Column(a int) []float64 { return p.Loadings[a*p.W:][:p.W] }
@@ -75,10 +73,13 @@ func (p *Prior) Rotate() {
 	}
 }
 
-// Square returns the n x n matrix of the data.
-func Square(data []float64, n int) blas64.General {
-	return blas64.General{Rows: n, Cols: n, Stride: max(n, 1), Data: data}
+// Matrix returns the matrix of the data, which are its rows.
+func Matrix(data []float64, rows, columns int) blas64.General {
+	return blas64.General{Rows: rows, Cols: columns, Stride: max(columns, 1), Data: data}
 }
+
+// Square returns the n x n matrix of the data.
+func Square(data []float64, n int) blas64.General { return Matrix(data, n, n) }
 
 // Mass returns tr L L'.
 func (p *Prior) Mass() float64 { return floats.Dot(p.Loadings, p.Loadings) }

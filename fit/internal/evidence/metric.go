@@ -1,8 +1,9 @@
-package fit
+package evidence
 
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -16,7 +17,7 @@ type metric []blas64.Triangular
 // solve turns v into (2 R'R)^-1 v.
 func (m metric) solve(v []float64) {
 	for _, r := range m {
-		x := vector(v[:r.N])
+		x := mixedmodel.Vector(v[:r.N])
 		blas64.Trsv(blas.Trans, r, x)
 		blas64.Trsv(blas.NoTrans, r, x)
 		blas64.Scal(0.5, x)
@@ -26,12 +27,12 @@ func (m metric) solve(v []float64) {
 
 // metric returns that of a climb at its best point, if all tasks were alike: that takes no sum over the nodes.
 func (c *climb) metric() metric {
-	w, r, pt := c.w, c.best.Rank, c.best
+	w, r, pt := c.Width, c.best.Rank, c.best
 	info := c.expected(pt)
 	n := w*r + 3
 	var free []int // strengths, in info
 	for k, v := range deviations(pt.Prior) {
-		if !c.free(k) {
+		if !c.given.free(k) {
 			continue
 		}
 		free = append(free, w*r+k)
@@ -44,10 +45,10 @@ func (c *climb) metric() metric {
 		slope := c.slope[len(c.slope)-len(free)+k]
 		info.SetSym(at, at, info.At(at, at)+math.Abs(slope)/(2*deviations(pt.Prior)[at-w*r])+leastCurvature)
 	}
-	if c.prior == nil {
+	if c.variances == nil {
 		return metric{factorOf(c.lengthwise(info, free))}
 	}
-	for a, s := range c.prior {
+	for a, s := range c.variances {
 		for i := range w {
 			info.SetSym(a*w+i, a*w+i, info.At(a*w+i, a*w+i)+1/s)
 		}
@@ -69,28 +70,28 @@ func (c *climb) metric() metric {
 // leastCurvature is that along a strength or length.
 const leastCurvature = 1e-6
 
-// expected returns the information, as evidence.information does and then about the logarithm of the mean's variance, if every
+// expected returns the information, as Information does and then about the logarithm of the mean's variance, if every
 // task said the same about its coefficients.
-func (e *evidence) expected(pt *point) *mat.SymDense {
-	w, r := e.w, pt.Rank
-	g := append([]float64(nil), pt.gram...)
-	floats.Scale(1/e.count, g)
-	out := make([]float64, informationLen(w, r))
-	inform(curvature(g, pt, w), pt, w, out)
-	floats.Scale(e.count, out)
-	info := assemble(out, w, r, w*r+3)
+func (r *Rows) expected(pt *Point) *mat.SymDense {
+	w, n, l := r.Width, r.Width*pt.Rank, newInformationSums(r.Width, pt.Rank)
+	gram := append([]float64(nil), pt.gram...)
+	floats.Scale(1/r.Count, gram)
+	out := make([]float64, l.Len)
+	pt.addInformation(pt.curvature(gram), out, &l)
+	floats.Scale(r.Count, out)
+	info := l.matrix(out, w, pt.Rank, n+3)
 	mean := 0.0
 	for j := range w - 1 {
-		v := 1 - pt.cover[j*w+j]/pt.MeanVariance
+		v := 1 - pt.MeanCovariance[j*w+j]/pt.MeanVariance
 		mean += v * v / 2
 	}
-	info.SetSym(w*r+2, w*r+2, mean)
+	info.SetSym(n+2, n+2, mean)
 	return info
 }
 
 // lengthwise returns the information about logarithms of the lengths of the loadings, and about others.
 func (c *climb) lengthwise(info *mat.SymDense, free []int) []float64 {
-	w, r := c.w, c.best.Rank
+	w, r := c.Width, c.best.Rank
 	n := r + len(free)
 	along := mat.NewDense(w*r+3, n, nil) // what changes with these
 	for a := range r {

@@ -21,8 +21,8 @@ func TestWords(t *testing.T) {
 		{-0.3, -0.9, 0.01, "is 30.0 % above the latter's (95 % interval 90.0 % above to 1.0 % below)."},
 		{0.3, math.NaN(), math.NaN(), "the RMSE of the former is 30.0 % below the latter's."},
 	} {
-		r := &Report{Chosen: Candidate{Rank: 1}, Verdict: Verdict{Other: Single, Gain: test.gain, Low: test.low, High: test.high}}
-		if got := (&fitter{c: &Config{}, report: r}).words(); !strings.Contains(got, test.want) {
+		v := Verdict{Other: Single, Gain: test.gain, Low: test.low, High: test.high}
+		if got := v.words(&Candidate{Rank: 1}, nil); !strings.Contains(got, test.want) {
 			t.Errorf("%v (%v, %v): %q, want %q", test.gain, test.low, test.high, got, test.want)
 		}
 	}

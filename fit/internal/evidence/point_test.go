@@ -1,68 +1,100 @@
-package fit
+package evidence
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// testEvidence is that of a small table on three nodes, and a prior of rank 2.
-func testEvidence(t *testing.T) (*fitter, *mixedmodel.Prior) {
+// A sample is rows of tasks of 5 coefficients, some of fewer rows than that and some of more.
+type sample struct {
+	z    [][]float64
+	y    []float64
+	task []int
+}
+
+// testRows are those of 14 tasks on three nodes, and a prior of rank 2.
+func testRows(t *testing.T) (*Rows, *sample, *mixedmodel.Prior) {
 	t.Helper()
-	tab := newTruth(3, 4, 1).table(t, 14, 2, 9, 3) // some tasks have fewer rows than features, some more
-	c := testConfig(t, 3, 2)
-	d, err := newDesign(t.Context(), tab, &c)
+	const width = 5
+	rng := rand.New(rand.NewPCG(3, 7))
+	normal := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = rng.NormFloat64()
+		}
+		return v
+	}
+	s, tasks := &sample{}, make([][]mixedmodel.Task, 3)
+	shared, axes := normal(width), [][]float64{normal(width), normal(width)}
+	for task := range 14 {
+		theta := append([]float64(nil), shared...)
+		for _, axis := range axes {
+			floats.AddScaled(theta, rng.NormFloat64(), axis)
+		}
+		c := mixedmodel.NewCompressor(width)
+		for range 2 + rng.IntN(8) {
+			z := append(normal(width-1), 1)
+			y := floats.Dot(z, theta) + rng.NormFloat64()
+			s.z, s.y, s.task = append(s.z, z), append(s.y, y), append(s.task, task)
+			copy(c.Next(), append(append([]float64(nil), z...), y))
+		}
+		tasks[task%3] = append(tasks[task%3], c.Task())
+	}
+	graph, err := topology.Ring(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fitter{design: d, c: &c, report: &Report{}}
-	if err := f.newEvidence(t.Context()); err != nil {
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
 		t.Fatal(err)
 	}
-	r := rand.New(rand.NewPCG(1, 2))
-	p := &mixedmodel.Prior{W: 5, Rank: 2, Loadings: make([]float64, 10), Intercept: 0.7, Spread: 0.2, MeanVariance: 1.5}
-	for i := range p.Loadings {
-		p.Loadings[i] = 0.5 * r.NormFloat64()
+	net, err := consensus.New(weights, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return f, p
+	rows, err := NewRows(t.Context(), &nodes.Group{Net: net}, tasks, width, len(s.y), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &mixedmodel.Prior{W: width, Rank: 2, Loadings: normal(2 * width), Intercept: 0.7, Spread: 0.2, MeanVariance: 1.5}
+	floats.Scale(0.5, p.Loadings)
+	return rows, s, p
 }
 
 // The value is -2 times the logarithm of the density of all targets by their joint normal
 // distribution, with the intercept's mean flat: the difference between two priors is that of
 // the dense formula with a very large variance in its place.
 func TestEvidenceIsTheDensity(t *testing.T) {
-	f, p := testEvidence(t)
+	rows, sample, p := testRows(t)
 	q := p.Clone()
 	q.Intercept, q.Spread, q.MeanVariance = 2, 0.03, 0.4
 	q.Loadings[3] = 1.1
 	var got, want [2]float64
 	for k, prior := range []*mixedmodel.Prior{p, q} {
-		pt, err := f.evidence.at(t.Context(), prior)
+		pt, err := rows.at(t.Context(), prior)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[k], want[k] = pt.value, -2*denseDensity(f, prior, pt.noise)
+		got[k], want[k] = pt.Value, -2*sample.density(prior, pt.Noise)
 	}
 	if d := (got[0] - got[1]) - (want[0] - want[1]); math.Abs(d) > 1e-4 {
 		t.Errorf("values differ by %v, densities by %v", got[0]-got[1], want[0]-want[1])
 	}
 }
 
-// denseDensity is the log density of all scaled targets at a noise.
-func denseDensity(f *fitter, p *mixedmodel.Prior, noise float64) float64 {
+// density is the log density of all targets at a noise.
+func (r *sample) density(p *mixedmodel.Prior, noise float64) float64 {
 	const flat = 1e6
-	n, w := f.total, f.width()
-	z, y, task := mat.NewDense(n, w, nil), make([]float64, n), make([]int, n)
-	at := 0
-	f.eachRow(func(_, i int) {
-		y[at] = f.row(z.RawRowView(at), i)
-		task[at] = f.t.Task(i)
-		at++
-	})
+	n, w := len(r.y), p.W
 	s := p.Covariance()
 	cov := mat.NewSymDense(n, nil)
 	for i := range n {
@@ -73,10 +105,10 @@ func denseDensity(f *fitter, p *mixedmodel.Prior, noise float64) float64 {
 				if a == w-1 {
 					prior = flat / noise
 				}
-				v += prior * z.At(i, a) * z.At(j, a)
+				v += prior * r.z[i][a] * r.z[j][a]
 				for b := range w {
-					if task[i] == task[j] {
-						v += z.At(i, a) * s[a*w+b] * z.At(j, b)
+					if r.task[i] == r.task[j] {
+						v += r.z[i][a] * s[a*w+b] * r.z[j][b]
 					}
 				}
 			}
@@ -90,17 +122,17 @@ func denseDensity(f *fitter, p *mixedmodel.Prior, noise float64) float64 {
 	if !ok {
 		panic("no covariance")
 	}
-	return normal.LogProb(y)
+	return normal.LogProb(r.y)
 }
 
 // The derivatives are those of finite differences.
 func TestEvidenceGradient(t *testing.T) {
-	f, p := testEvidence(t)
-	pt, err := f.evidence.at(t.Context(), p)
+	rows, _, p := testRows(t)
+	pt, err := rows.at(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loadings, logs, err := f.evidence.gradient(t.Context(), pt)
+	loadings, logs, err := rows.gradient(t.Context(), pt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +142,11 @@ func TestEvidenceGradient(t *testing.T) {
 		for k, step := range []float64{-h, h} {
 			q := p.Clone()
 			change(q, step)
-			pt, err := f.evidence.at(t.Context(), q)
+			pt, err := rows.at(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			v[k] = pt.value
+			v[k] = pt.Value
 		}
 		return (v[1] - v[0]) / (2 * h)
 	}

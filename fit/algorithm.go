@@ -1,0 +1,255 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+const (
+	// A start is given up after this many iterations unless its objective is the lowest:
+	// by then the accelerated method is near the stationary point that it ends at.
+	searchIterations = 14
+	// Bases that are only compared are found to a tenth of the statistical error, or to this
+	// distance.
+	trialTolerance = 1e-2
+)
+
+// DefaultOptions returns what suits tables: the accelerated method, with sums along a
+// tree, which are exact and for a few thousand numbers cheaper than gossip.
+func DefaultOptions(rank int) difalt.Options {
+	return difalt.Options{
+		Method: difalt.Accelerated, Rank: rank, Iterations: 300, Initialization: difalt.InitializationOptions{PowerIterations: 10}, Tolerance: 1e-5,
+		Agreement: consensus.Agreement{Polynomial: consensus.Tree},
+	}
+}
+
+// An algorithm runs difalt on problems, with what it has learnt in its runs: how nodes agree, and the step.
+type algorithm struct {
+	*nodes.Group
+	c       *Config
+	options difalt.Options
+	auto    bool    // options are still to be chosen
+	step    float64 // eta, of the first run; 0 before it
+}
+
+func newAlgorithm(group *nodes.Group, c *Config) *algorithm {
+	return &algorithm{Group: group, c: c, options: c.Options, auto: c.Auto}
+}
+
+// again returns an algorithm for another problem, of the same options.
+func (a *algorithm) again() *algorithm {
+	return &algorithm{Group: a.Group, c: a.c, options: a.options}
+}
+
+// agree lets difalt.Auto choose how nodes agree, if that is wanted.
+func (a *algorithm) agree(ctx context.Context, p *difalt.Problem) error {
+	if !a.auto {
+		return nil
+	}
+	o := a.options
+	o.Rank = max(a.c.Rank, 1)
+	o, err := difalt.Auto(ctx, p, a.Net, o)
+	if err != nil {
+		return err
+	}
+	a.options, a.auto = o, false
+	return nil
+}
+
+// final runs the algorithm as the caller has asked for it, observed.
+func (a *algorithm) final(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*difalt.Result, error) {
+	o := a.optionsFor(p, rank, ridge)
+	if observe := o.Observer; a.c.Progress != nil {
+		o.Observer = func(r *difalt.Record) error {
+			a.c.progress("iterations", r.Iteration, max(o.Iterations, r.Iteration))
+			if observe == nil {
+				return nil
+			}
+			return observe(r)
+		}
+	}
+	run := difalt.Run
+	if a.c.Drive != nil {
+		run = a.drive
+	}
+	res, err := run(ctx, p, a.Net, o)
+	return a.learn(res, err)
+}
+
+// trial runs the algorithm for a comparison: it ends early, and nobody observes it.
+func (a *algorithm) trial(ctx context.Context, p *difalt.Problem, rank int, ridge float64, iterations int) (*difalt.Result, error) {
+	o := a.optionsFor(p, rank, ridge)
+	o.Iterations, o.Observer, o.Logger = iterations, nil, nil
+	o.Tolerance, o.EveryIteration, o.StopAtNoise = max(o.Tolerance, trialTolerance), false, true
+	if a := &o.Agreement; a.Polynomial == consensus.Tree && a.Codec == nil { // and in codes of a quarter of the size
+		a.Codec = consensus.Int16
+	}
+	res, err := a.learn(difalt.Run(ctx, p, a.Net, o))
+	if err == nil && res.Status == difalt.Canceled {
+		if err = ctx.Err(); err == nil {
+			err = ErrLeft
+		}
+	}
+	return res, err
+}
+
+func (a *algorithm) optionsFor(p *difalt.Problem, rank int, ridge float64) difalt.Options {
+	o := a.options
+	o.Rank, o.Ridge = rank, ridge
+	if p.U0 != nil && o.Step == 0 {
+		o.Step = a.step
+	}
+	return o
+}
+
+// learn takes a shorter step for later runs after one that diverged. That run has the best basis that it came by, a start
+// like any other: the evidence decides. It is an error if the
+// caller has chosen the step, or if there is no evidence to judge that basis by.
+func (a *algorithm) learn(res *difalt.Result, err error) (*difalt.Result, error) {
+	if !errors.Is(err, difalt.ErrDiverged) {
+		return res, err
+	}
+	if a.c.Plain || a.options.Step != 0 {
+		return res, fmt.Errorf("after %d iterations with the step size %.3g: %w", res.Iterations, res.Step, err)
+	}
+	a.step = res.Step / 4
+	return res, nil
+}
+
+// drive is difalt.Run by Config.Drive.
+func (a *algorithm) drive(ctx context.Context, p *difalt.Problem, net *consensus.Network, o difalt.Options) (*difalt.Result, error) {
+	s, err := difalt.NewSolver(p, net, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return a.c.Drive(ctx, s)
+}
+
+// search returns the result of the lowest objective among those that a few iterations
+// lead to from several starts, the spectral one and random ones that all nodes draw
+// alike. The objective has several minima, and none of the starts always leads to the
+// best.
+func (a *algorithm) search(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (best *difalt.Result, err error) {
+	lowest, d := 0.0, p.Nodes[0].Features()
+	for k := range max(a.c.Starts, 1) {
+		start := *p
+		if k > 0 {
+			start.U0 = slices.Repeat([]*kernel.Basis{random(d, rank, a.options.Seed, k)}, len(p.Nodes))
+		}
+		res, err := a.trial(ctx, &start, rank, ridge, min(searchIterations, a.options.Iterations))
+		if err != nil {
+			return nil, err
+		}
+		if res.Status != difalt.Diverged {
+			a.step = res.Step
+		}
+		z := a.Zeros(1)
+		for g, tasks := range p.Nodes {
+			z[g][0] = objective(tasks, res.U[g], res.B[g], ridge)
+		}
+		sum, err := a.Sum(ctx, z)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 || sum[0] < lowest {
+			best, lowest = res, sum[0]
+		}
+	}
+	return best, nil
+}
+
+// basis returns the result of the best start, converged.
+func (a *algorithm) basis(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*difalt.Result, error) {
+	res, err := a.search(ctx, p, rank, ridge)
+	if err != nil {
+		return nil, fmt.Errorf("starts at rank %d: %w", rank, err)
+	}
+	if res.Status == difalt.Converged {
+		return res, nil
+	}
+	at := *p
+	at.U0 = res.U
+	return a.trial(ctx, &at, rank, ridge, a.options.Iterations)
+}
+
+// loadings returns U (sum of b b' / tasks)^(1/2) of a result, with the mean of all nodes' U and so many tasks.
+func loadings(ctx context.Context, group *nodes.Group, res *difalt.Result, tasks float64) (*mixedmodel.Prior, error) {
+	w, rank := res.U[0].Dims()
+	var l nodes.Layout
+	bases, gram := l.Span(w*rank), l.Span(rank*rank)
+	z := group.Zeros(l.Len)
+	for g, s := range z {
+		for a := range rank {
+			copy(bases.Of(s)[a*w:], res.U[g].Col(a))
+		}
+		for b := res.B[g]; len(b) > 0; b = b[rank:] {
+			for i, v := range b[:rank] {
+				floats.AddScaled(gram.Of(s)[i*rank:][:rank], v, b[:rank])
+			}
+		}
+	}
+	sum, err := group.Sum(ctx, z)
+	if err != nil {
+		return nil, err
+	}
+	p := &mixedmodel.Prior{W: w, Rank: rank, Loadings: make([]float64, w*rank)}
+	var e mat.EigenSym
+	mean := mat.NewSymDense(rank, gram.Of(sum))
+	mean.ScaleSym(1/tasks, mean)
+	if !e.Factorize(mean, true) {
+		return nil, errors.New("the coefficients of the tasks are out of range")
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	for a, s := range e.Values(nil) {
+		for b := range rank {
+			floats.AddScaled(p.Column(a), v.At(b, a)*math.Sqrt(max(s, 0))/float64(group.Net.Len()), bases.Of(sum)[b*w:][:w])
+		}
+	}
+	p.Rotate()
+	return p, nil
+}
+
+// random returns the orthonormal factor of a Gaussian matrix.
+func random(d, r int, seed uint64, k int) *kernel.Basis {
+	u, rng := kernel.NewBasis(d, r), rand.New(rand.NewPCG(seed, uint64(k)))
+	for j := range r {
+		for i := range u.Col(j) {
+			u.Col(j)[i] = rng.NormFloat64()
+		}
+	}
+	u.Orthonormalize(make([]float64, r*r), make([]float64, qr.WorkLen(r)))
+	return u
+}
+
+// objective returns sum_t |y_t - X_t U b_t|^2 + ridge |b_t|^2 of the tasks of a node.
+func objective(tasks *kernel.Tasks, u *kernel.Basis, b []float64, ridge float64) float64 {
+	d, r := u.Dims()
+	sum := ridge * floats.Dot(b, b)
+	row, p := make([]float64, d), make([]float64, r)
+	for t := range tasks.Len() {
+		for i, y := range tasks.Y(t) {
+			tasks.Row(row, t, i)
+			for j := range p {
+				p[j] = floats.Dot(row, u.Col(j))
+			}
+			e := y - floats.Dot(p, b[t*r:][:r])
+			sum += e * e
+		}
+	}
+	return sum
+}

@@ -1,0 +1,197 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/parallel"
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/qr"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// finish runs the algorithm at the rank of a candidate until it converges, observed, and climbs to the top
+// of the evidence. The result is nil at rank 0.
+func (q *question) finish(ctx context.Context, c *choice, k *candidate) (*candidate, *difalt.Result, error) {
+	top := *k
+	var err error
+	if k.Rank == 0 {
+		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), closely, maxSteps)
+		return &top, nil, err
+	}
+	p := *c.problem
+	p.U0 = k.bases
+	res, err := c.algorithm.final(ctx, &p, k.Rank, ridgeOf(c.none, k.Rank))
+	if err != nil {
+		return nil, nil, err
+	}
+	if res.Status == difalt.Canceled {
+		top.converged = false
+		return &top, res, nil
+	}
+	pt, converged, err := c.rows.Maximize(ctx, k.Point, k.LoadingVariances, q.given, closely, maxSteps)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The lengths of the loadings are those of the largest likelihood: their prior has as many entries to a length as
+	// there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
+	// that the directions stay.
+	pt.Rotate()
+	long, _, err := c.rows.Maximize(ctx, pt, nil, q.given, closely, maxSteps)
+	if err != nil {
+		return nil, nil, err
+	}
+	long.LoadingVariances = pt.LoadingVariances
+	top.Point, top.converged = long, converged && res.Status == difalt.Converged
+	return &top, res, nil
+}
+
+// An estimate is what a fit knows at its end.
+type estimate struct {
+	*mixedmodel.Posterior                     // of the coefficients of a task, without its rows
+	noise                 *evidence.TaskNoise // nil if it is the same for all tasks
+	theta                 [][]float64         // coefficients of every task of this process
+}
+
+// estimate returns what is known about coefficients: of all tasks together, and of every hosted
+// one. The candidate becomes one of principal axes, with noise that its loadings have not followed.
+func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate) (*estimate, error) {
+	c.Rotate()
+	pt, err := rows.Evaluate(ctx, c.Point)
+	if err != nil {
+		return nil, err
+	}
+	if math.IsInf(pt.Value, 0) {
+		return nil, errors.New("the strengths are out of range")
+	}
+	pt.LoadingVariances = c.LoadingVariances
+	info, err := rows.Information(ctx, pt)
+	if err != nil {
+		return nil, err
+	}
+	noise, err := rows.TaskNoise(ctx, pt)
+	if err != nil {
+		return nil, err
+	}
+	inflation := noiseInflation(info, pt, rows.Total)
+	pt.Noise *= inflation
+	c.Point = pt
+	e := &estimate{Posterior: pt.Posterior()}
+	e.Freedom = noise.Total / inflation
+	if rows.Weights() != nil && noise.Freedom > 0 {
+		noise.Multiply(inflation)
+		e.noise, e.NoisePrior = noise, noise.NoisePrior
+	}
+	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)
+	e.theta, err = d.coefficients(rows, e.Posterior)
+	return e, err
+}
+
+// noiseInflation returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
+// the data determine takes a degree of freedom, as a coefficient of a regression does. At most 2.
+func noiseInflation(info *mat.SymDense, pt *evidence.Point, rows float64) float64 {
+	_, determined := evidence.Occam(info, pt.LoadingVariances, pt.W)
+	all := max(rows-1, 1)
+	return all / max(all-floats.Sum(determined), all/2)
+}
+
+// maxCovariances is the number of entries up to which a model has the covariance of the
+// coefficients of every task.
+const maxCovariances = 1 << 23
+
+// model assembles the model; o are the options with which the algorithm ran.
+func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *estimate) (*model.Model, error) {
+	w, tasks := rows.Width, len(d.t.Tasks())
+	out := d.parameters(c, o)
+	out.Directions = d.directions
+	out.Mean = d.expand(e.Mean)
+	out.Prior = priorOf(e.Posterior)
+	if e.noise != nil {
+		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
+	}
+	for k := range tasks {
+		out.Theta = append(out.Theta, d.expand(e.theta[k])...)
+	}
+	packed := w * (w + 1) / 2
+	if rows.Count*float64(packed) <= maxCovariances {
+		out.Covariance = make([]float64, tasks*packed)
+	}
+	type place struct{ g, i, k int } // task i of hosted node g is task k of the table
+	var places []place
+	for g, list := range d.layout {
+		for i, k := range list {
+			places = append(places, place{g, i, k})
+		}
+	}
+	parallel.For(rows.Workers, len(places), func(_, at int) {
+		g, i, k := places[at].g, places[at].i, places[at].k
+		if e.noise != nil {
+			out.Noise[k], out.Freedom[k] = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+		}
+		if out.Covariance == nil {
+			return
+		}
+		_, cov, _ := e.Coefficients(&rows.Tasks[g][i], true)
+		dst := out.Covariance[k*packed:][:packed]
+		for i := range w {
+			dst = dst[copy(dst, cov[i*w+i:(i+1)*w]):]
+		}
+	})
+	return model.New(out)
+}
+
+// parameters are those that do not depend on the kind of model.
+func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
+	p := model.Parameters{
+		Method: o.Method.String(), Schema: *d.t.Schema(),
+		TaskColumn: c.TaskColumn, TargetColumn: c.TargetColumn, Scaling: d.Scaling,
+		Nodes: slices.Clone(d.t.Nodes()), Tasks: slices.Clone(d.t.Tasks()),
+		NodeOf: make([]int, len(d.t.Tasks())), Samples: d.t.Samples(d.train),
+	}
+	for g, tasks := range d.layout {
+		for _, k := range tasks {
+			p.NodeOf[k] = g
+		}
+	}
+	return p
+}
+
+// priorOf returns a prior in the form in which models keep it.
+func priorOf(p *mixedmodel.Posterior) model.Prior {
+	return model.Prior{
+		Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, MeanVariance: p.MeanVariance,
+		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,
+	}
+}
+
+// continuedPrior returns the prior of a model, to start from; nil if there is none, or one of another width.
+func continuedPrior(m *model.Model, width int) *mixedmodel.Prior {
+	if m == nil {
+		return nil
+	}
+	p := m.Parameters()
+	if p.Width() != width {
+		return nil
+	}
+	return &mixedmodel.Prior{
+		W: width, Rank: p.Prior.Rank, Loadings: p.Prior.Loadings,
+		Intercept: p.Prior.Intercept, Spread: p.Prior.Spread, MeanVariance: p.Prior.MeanVariance,
+	}
+}
+
+// spanned returns the basis of what the loadings of a prior span, for so many nodes.
+func spanned(p *mixedmodel.Prior, nodes int) []*kernel.Basis {
+	u := kernel.NewBasis(p.W, p.Rank)
+	for a := range p.Rank {
+		copy(u.Col(a), p.Column(a))
+	}
+	u.Orthonormalize(make([]float64, p.Rank*p.Rank), make([]float64, qr.WorkLen(p.Rank)))
+	return slices.Repeat([]*kernel.Basis{u}, nodes)
+}

@@ -1,0 +1,212 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/text"
+)
+
+// words says how a model compares on held-out rows, by numbers; as explanation says what its choice means, if it was one.
+func (v *Verdict) words(chosen *Candidate, explanation []string) string {
+	ours := fmt.Sprintf("the shared representation of rank %d", chosen.Rank)
+	if chosen.Rank == 0 {
+		ours = "the model"
+	}
+	gain, low, high := v.Gain, v.Low, v.High
+	if v.High < 0 { // by what part the other is below
+		other := func(gain float64) float64 { return 1 - 1/(1-gain) }
+		gain, low, high = other(v.Gain), other(v.High), other(v.Low)
+	}
+	interval := ""
+	if !math.IsNaN(low) {
+		interval = fmt.Sprintf(" (95 %% interval %s to %s)", percent(low), percent(high))
+	}
+	var s []string
+	switch same := chosen.Rank == 0 && math.IsInf(chosen.Ridge, 1); {
+	case math.IsNaN(v.Gain):
+		s = append(s, fmt.Sprintf("Both %s and %s predict the held-out rows exactly.", ours, v.Other))
+	case same && v.Other == Shrunken:
+		s = append(s, fmt.Sprintf("The model that was chosen is the simpler one: %s.", Shrunken))
+	case v.Low > 0:
+		s = append(s, fmt.Sprintf("On held-out rows %s has an RMSE %s below that of the best simpler method, %s%s.", ours, percent(gain), v.Other, interval))
+	case v.High < 0:
+		s = append(s, fmt.Sprintf("On held-out rows a simpler method, %s, has an RMSE %s below that of %s%s: use it.", v.Other, percent(gain), ours, interval))
+	case max(-low, high) <= alike:
+		s = append(s, fmt.Sprintf("On held-out rows %s is as good as %s: their RMSE differs by %s%s.", v.Other, ours, percent(math.Abs(gain)), interval))
+	default: // also where there is a single task, and no interval
+		s = append(s, fmt.Sprintf("The held-out rows do not tell whether %s or %s is better: the RMSE of the former is %s.", ours, v.Other, versus(gain, low, high)))
+	}
+	return strings.Join(append(s, explanation...), " ")
+}
+
+// alike is by what part of each other two RMSE may differ, with their interval, and still count as the same.
+const alike = 0.05
+
+// versus says by what part an RMSE is below another, or above it.
+func versus(gain, low, high float64) string {
+	side := func(v float64) string {
+		if v < 0 {
+			return percent(-v) + " above"
+		}
+		return percent(v) + " below"
+	}
+	if math.IsNaN(low) {
+		return side(gain) + " the latter's"
+	}
+	return fmt.Sprintf("%s the latter's (95 %% interval %s to %s)", side(gain), side(low), side(high))
+}
+
+// explanation says what the choice of a model of so many features means, where ranks were compared and none was worth it.
+func explanation(chosen *Candidate, rank, features int) []string {
+	if chosen.Rank > 0 || rank != 0 {
+		return nil
+	}
+	// What the features explain differently in different tasks, against the noise.
+	slopes, intercepts := float64(features)/chosen.Ridge, 1/chosen.Intercept
+	switch {
+	case slopes > slight:
+		return []string{"Tasks differ in all directions alike: a ridge for each towards the shared mean explains them, and a representation of low rank adds nothing here."}
+	case intercepts > slight:
+		return []string{"A shared intercept explains it: tasks differ by their level, shrunken towards that of all, and the representation adds nothing here."}
+	}
+	return []string{"One regression for all tasks explains it: tasks do not differ by more than noise, and the representation adds nothing here."}
+}
+
+// slight is a variance, in units of that of the noise, that makes no difference.
+const slight = 0.01
+
+// unheldWords is the verdict when no rows were held out.
+func unheldWords(chosen *Candidate, rank int, explanation []string) string {
+	switch {
+	case chosen.Rank > 0:
+		return fmt.Sprintf("No rows were held out. By the likelihood of the training rows, rank %d is %s times as probable as rank 0.", chosen.Rank, power(chosen.Evidence))
+	case rank != 0:
+		return "No rows were held out, and no rank was tried."
+	}
+	return strings.Join(append([]string{"No rows were held out. By the likelihood of the training rows, no rank is worth its parameters."}, explanation...), " ")
+}
+
+// power is e^v in words.
+func power(v float64) string {
+	if v < math.Log(1000) {
+		return fmt.Sprintf("%.3g", math.Exp(v))
+	}
+	return fmt.Sprintf("10^%.0f", v/math.Ln10)
+}
+
+func percent(v float64) string {
+	return fmt.Sprintf("%.1f %%", math.Round(1000*v)/10+0) // and not -0.0
+}
+
+// Findings are what notes are about beside what is in a report.
+type findings struct {
+	outliers              int        // training rows far off
+	dropped               *candidate // that the evidence chooses only because of them; nil if there is none
+	leastNoise, mostNoise float64    // standard deviations of tasks; 0 if all have the same
+	exact                 float64    // the deviation of the noise by that of the target, where rows are fitted exactly; else 0
+	dependent             []int      // features that are combinations of others
+}
+
+// notes are what a user should know about a fit, its strengths and its columns.
+func notes(c *Config, d *design, r *Report, f *findings) []string {
+	return slices.Concat(fitNotes(c, r, f), d.columnNotes(f.dependent), d.targetNotes(f.exact))
+}
+
+// fitNotes are about the fit as a whole, and strengths.
+func fitNotes(c *Config, r *Report, f *findings) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	switch {
+	case r.Converged:
+	case c.Options.EveryIteration && r.Result != nil && r.Result.Status == difalt.IterationLimit:
+		add("All %d iterations were done, as asked for: whether they have converged was not judged.", r.Result.Iterations)
+	default:
+		add("The fit has not converged: predictions are usable, strengths and intervals may be off.")
+	}
+	if r.Result != nil && r.Result.Status == difalt.Diverged {
+		add("The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", r.Result.Iterations, r.Result.Step)
+	}
+	if f.outliers > 0 {
+		add("Training rows more than %d standard deviations from what is expected of them: %d. Are their targets right?", farOut, f.outliers)
+	}
+	if f.mostNoise > 0 {
+		add("Tasks differ by their noise: its standard deviation is between %.3g and %.3g. Each has its own, shrunken towards what is usual, and rows count accordingly.", f.leastNoise, f.mostNoise)
+	}
+	switch dropped := f.dropped; {
+	case dropped == nil:
+	case dropped.Rank > r.Chosen.Rank:
+		add("Only these rows speak for rank %d: without them the evidence chooses rank %d, which was taken.", dropped.Rank, r.Chosen.Rank)
+	default:
+		add("Only these rows speak for other differences between tasks than of their level, which were left out.")
+	}
+	if r.Chosen.Rank == maxRank && c.Rank == 0 {
+		add("The largest rank that is tried, %d, was chosen: a larger one may be better (--rank).", maxRank)
+	}
+	for _, s := range r.Scores {
+		for i, t := range s.Tried {
+			if t.Ridge == s.Ridge && (i == 0 || i == len(s.Tried)-1) {
+				add("The ridge of %q is at the end of its grid, %.3g.", s.Method, s.Ridge)
+			}
+		}
+	}
+	return list
+}
+
+// columnNotes are about features, of which some are combinations of others.
+func (d *design) columnNotes(combinations []int) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if d.directions != nil {
+		add("%d features were replaced by %d directions in which the training rows lie.", len(d.Center), d.width()-1)
+	}
+	names := d.t.Features()
+	var constant, dependent []string
+	column, isLevel := d.columns()
+	for _, j := range d.constant {
+		if !isLevel[j] { // those of held-out rows only
+			constant = append(constant, fmt.Sprintf("%q", names[j]))
+		}
+	}
+	ours := map[int]bool{} // levels of a column add up to 1: one of them is a combination of the others
+	for _, j := range combinations {
+		switch {
+		case d.directions != nil:
+		case isLevel[j] && !ours[column[j]]:
+			ours[column[j]] = true
+		default:
+			dependent = append(dependent, fmt.Sprintf("%q", names[j]))
+		}
+	}
+	if constant != nil {
+		add("Columns without any variation but rounding: %s. They have no effect.", text.List(constant))
+	}
+	if dependent != nil {
+		add("Columns that are exact combinations of those before them: %s. Predictions do not suffer, but their coefficients have no meaning of their own.", text.List(dependent))
+	}
+	if d.ids != nil {
+		var ids []string
+		for _, j := range d.ids {
+			if names[j] == d.t.TimeColumn() {
+				continue // whose order means something
+			}
+			ids = append(ids, fmt.Sprintf("%q", names[j]))
+		}
+		if ids != nil {
+			add("Columns of whole numbers that are all different, as numbers of rows are: %s. Leave them out unless their order means something.", text.List(ids))
+		}
+	}
+	return list
+}
+
+// targetNotes are about the target: equal in all rows, or fitted exactly but for a part of its deviation.
+func (d *design) targetNotes(exact float64) []string {
+	switch {
+	case d.equalTarget:
+		return []string{fmt.Sprintf("The target is %.4g in all training rows: that is what the model predicts.", d.Target)}
+	case exact > 0:
+		return []string{fmt.Sprintf("The training rows are fitted exactly, to %.0e of the target's deviation: is the target among the features?", exact)}
+	}
+	return nil
+}
