@@ -68,9 +68,10 @@ type Workspace struct {
 
 	maxRows, maxCols int
 
-	f    []float64 // [A y] with ridge rows, by columns, or the long singular vectors
-	v    []float64 // singular vectors of the short side
-	work []float64
+	f          []float64 // [A y] with ridge rows, by columns
+	work       []float64
+	order      []int
+	decomposed decomposition
 }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r
@@ -81,9 +82,9 @@ func NewWorkspace(n, r int) *Workspace {
 	}
 	return &Workspace{
 		maxRows: n, maxCols: r,
-		f:    make([]float64, blas.Pad(n+r)*(r+1)),
-		v:    make([]float64, min(n, r)*min(n, r)),
-		work: make([]float64, tile.LeastSquaresWork(n+r, r)),
+		f:     make([]float64, blas.Pad(n+r)*(r+1)),
+		work:  make([]float64, max(tile.LeastSquaresWork(n+r, r), decompositionWork(n+r, r))),
+		order: make([]int, r),
 	}
 }
 

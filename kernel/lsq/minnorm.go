@@ -9,15 +9,12 @@ import (
 
 const eps = 0x1p-52
 
-// minimumNorm solves the problem by the singular value decomposition of A:
-// b = V S (S^2 + ridge)^-1 U'y. Directions in which sqrt(s^2 + ridge) is at most
-// max(n, r) eps times the largest singular value count as null: they would bring
-// rounding errors only. It returns OK when there is none, Underdetermined or
-// RankDeficient otherwise.
-//
-// One-sided Jacobi rotations orthogonalise the columns of A, or of A' when that
-// is the tall one: slow, but short, accurate for tiny singular values, and free
-// of allocation. It runs only where the QR factorisation cannot be trusted.
+// minimumNorm solves problems that have no unique solution, or none that orthogonalize
+// can be trusted with, by a decomposition of M = [A; rho I], rho^2 = ridge, or of M = A'
+// where that is the tall one. Directions along which M is at most max(n, r) eps times its
+// Frobenius norm count as null: they would bring rounding errors only. It returns OK
+// when there is none in [A; rho I], and otherwise Underdetermined for fewer samples than
+// columns, RankDeficient for more.
 func (ws *Workspace) minimumNorm(b []float64, a blas.ColumnMajor, y []float64, ridge float64) Status {
 	n, r := a.Rows, a.Cols
 	clear(b)
@@ -28,27 +25,12 @@ func (ws *Workspace) minimumNorm(b []float64, a blas.ColumnMajor, y []float64, r
 	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
 		return NotFinite
 	}
-	scale, yscale = orOne(scale), orOne(yscale)
-	rho := math.Sqrt(ridge) / scale
-	rows, cols := ws.loadTall(a, scale)
-	ws.jacobi(rows, cols)
-	tol := float64(max(n, r)) * eps * ws.norm(rows, cols)
+	scale, yscale = powerOfTwo(scale), powerOfTwo(yscale)
 	rank := 0
-	for k := range cols {
-		u := ws.f[k*rows:][:rows] // column k of U S, tall side
-		v := ws.v[k*cols:][:cols]
-		// With left vector p and right vector q of A: b += q (p'y) s/(s^2 + ridge).
-		// Of the tall side u/s is one and v the other.
-		w := math.Hypot(math.Sqrt(blas.Dot(u, u)), rho)
-		if w <= tol {
-			continue
-		}
-		rank++
-		left, right := u, v
-		if n < r {
-			left, right = v, u
-		}
-		blas.Axpy(scaledDot(left, y[:n], yscale)/w/w, right, b)
+	if n < r && ridge == 0 {
+		ws.solveWide(b, a, y, scale, yscale)
+	} else {
+		rank = ws.solveTall(b, a, y, scale, yscale, math.Sqrt(ridge)/scale)
 	}
 	for k := range b {
 		b[k] *= yscale / scale
@@ -57,97 +39,48 @@ func (ws *Workspace) minimumNorm(b []float64, a blas.ColumnMajor, y []float64, r
 		clear(b)
 		return NotFinite
 	}
-	if rank == r || rank == cols && rho > tol {
+	switch {
+	case rank == r:
 		return OK
-	}
-	if n < r {
+	case n < r:
 		return Underdetermined
 	}
 	return RankDeficient
 }
 
-func orOne(x float64) float64 {
-	if x == 0 {
-		return 1
+// solveTall solves for M = [A; rho I], and returns its rank.
+func (ws *Workspace) solveTall(b []float64, a blas.ColumnMajor, y []float64, scale, yscale, rho float64) int {
+	m := a.Rows
+	if rho > 0 {
+		m += a.Cols
 	}
-	return x
+	d := ws.decomposition(m, a.Cols)
+	d.pivoted(float64(max(a.Rows, a.Cols))*eps, func() { d.load(a, y, scale, yscale, rho) })
+	d.solve(b)
+	return d.rank
 }
 
-// loadTall stores A/scale, transposed if it is wide, in ws.f.
-func (ws *Workspace) loadTall(a blas.ColumnMajor, scale float64) (rows, cols int) {
-	n, r := a.Rows, a.Cols
-	if n >= r {
-		for j := range r {
-			for i, v := range a.Data[j*a.Stride:][:n] {
-				ws.f[j*n+i] = v / scale
-			}
-		}
-		return n, r
-	}
-	for j := range r {
-		for i, v := range a.Data[j*a.Stride:][:n] {
-			ws.f[i*r+j] = v / scale
-		}
-	}
-	return r, n
-}
-
-// jacobi rotates pairs of columns of the rows x cols matrix in ws.f until all are
-// orthogonal: M V = U S. V, cols x cols, is left in ws.v.
-func (ws *Workspace) jacobi(rows, cols int) {
-	// Inner products are known to about so much of the product of the norms.
-	tol := math.Sqrt(float64(rows)) * eps
-	v := ws.v[:cols*cols]
-	clear(v)
-	for k := range cols {
-		v[k*cols+k] = 1
-	}
-	const maxSweeps = 60
-	for range maxSweeps {
-		rotated := false
-		for p := range cols {
-			for q := p + 1; q < cols; q++ {
-				x, y := ws.f[p*rows:][:rows], ws.f[q*rows:][:rows]
-				xx, yy, xy := blas.Dot(x, x), blas.Dot(y, y), blas.Dot(x, y)
-				if math.Abs(xy) <= tol*math.Sqrt(xx)*math.Sqrt(yy) {
-					continue
-				}
-				rotated = true
-				zeta := (yy - xx) / (2 * xy)
-				t := math.Copysign(1/(math.Abs(zeta)+math.Hypot(1, zeta)), zeta)
-				c := 1 / math.Hypot(1, t)
-				rotate(x, y, c, c*t)
-				rotate(v[p*cols:][:cols], v[q*cols:][:cols], c, c*t)
-			}
-		}
-		if !rotated {
+// solveWide solves for M = A'. Most often it has full rank, which reflectors without
+// pivoting show as well as R of orthogonalize does.
+func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64, scale, yscale float64) {
+	d := ws.decomposition(a.Cols, a.Rows)
+	d.loadTransposed(a, scale)
+	lo, hi := d.unpivoted()
+	if lo > suspect*hi {
+		d.solveTransposed(b, y, yscale)
+		if tile.MaxAbs(b)*suspect*hi <= tile.MaxAbs(y[:a.Rows])/yscale {
 			return
 		}
 	}
+	d.pivoted(float64(max(a.Rows, a.Cols))*eps, func() { d.loadTransposed(a, scale) })
+	d.solveTransposed(b, y, yscale)
 }
 
-// norm returns the largest singular value that jacobi has found.
-func (ws *Workspace) norm(rows, cols int) float64 {
-	s := 0.0
-	for k := range cols {
-		u := ws.f[k*rows:][:rows]
-		s = max(s, math.Sqrt(blas.Dot(u, u)))
+// powerOfTwo returns the power of two at or below x, and 1 for 0: dividing by it loses
+// no digit.
+func powerOfTwo(x float64) float64 {
+	if x == 0 {
+		return 1
 	}
-	return s
-}
-
-func rotate(x, y []float64, c, s float64) {
-	for i, v := range x {
-		w := y[i]
-		x[i] = c*v - s*w
-		y[i] = s*v + c*w
-	}
-}
-
-func scaledDot(x, y []float64, scale float64) float64 {
-	s := 0.0
-	for i, v := range x {
-		s += v * (y[i] / scale)
-	}
-	return s
+	return math.Ldexp(1, math.Ilogb(x))
 }
