@@ -130,17 +130,15 @@ func (m *codedTree) AppendTo(dst []byte, k int) []byte {
 }
 
 // Check decodes what has come along link k, for Step.
-func (m *codedTree) Check(k int) error {
-	link, code := m.net.Links[k], m.net.Code(k)
+func (m *codedTree) Check(k int, code []byte) error {
+	link := m.net.Links[k]
 	switch {
 	case !m.way().Sends(link.Peer, link.Node):
 		return wire.NothingDue(code)
-	case len(code) > 0:
-		return m.decodeLink(k)
-	case m.net.PeerKnowsFailure(k):
-		return nil
+	case len(code) == 0:
+		return errors.New("no code where one is due")
 	}
-	return errors.New("no code where one is due")
+	return m.decodeLink(k, code)
 }
 
 // Step takes over what has come, and counts what was sent.

@@ -76,9 +76,8 @@ func (m *coder) decoded(node int) []float64 {
 	return m.stream.row(m.stream.decoded, m.net.Row[node]-m.hosted)
 }
 
-// decodeLink decodes what has come along link k.
-func (m *coder) decodeLink(k int) error {
-	code := m.net.Code(k)
+// decodeLink decodes the code that has come along link k.
+func (m *coder) decodeLink(k int, code []byte) error {
 	if len(code) > maxCode(m.codec(), m.stream.dimensions) {
 		return fmt.Errorf("a code of %d bytes for %v", len(code), m.stream.dimensions)
 	}

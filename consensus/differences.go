@@ -103,11 +103,11 @@ func (m *differences) AppendTo(dst []byte, k int) []byte {
 
 // Check decodes what has come along link k, for Step. What a node sends along several
 // links is the same.
-func (m *differences) Check(k int) error {
-	if len(m.net.Code(k)) == 0 {
+func (m *differences) Check(k int, code []byte) error {
+	if len(code) == 0 {
 		return nil
 	}
-	return m.decodeLink(k)
+	return m.decodeLink(k, code)
 }
 
 // Step takes over what has come, averages, and counts what was sent.

@@ -27,18 +27,14 @@ func divide(v []float64, by int) {
 
 func (f *treeMean) open(z []Message) error {
 	f.layout = layoutOf(dimensionsOf(z[0]))
-	f.ResetSum(f.net, wire.Mean, f.tree, f.layout.n)
-	for i := range z {
-		f.layout.gather(f.Rows[i], z[i])
-	}
-	f.NoteFailures()
+	f.StartSum(f.net, wire.Mean, f.tree, f.layout.n, func(i int, row []float64) { f.layout.gather(row, z[i]) })
 	return nil
 }
 
 func (f *treeMean) close(z []Message) {
-	for i, row := range f.Rows {
-		divide(row, f.net.Graph.Len())
-		f.layout.scatter(row, z[i])
+	for i := range z {
+		divide(f.Row(i), f.net.Graph.Len())
+		f.layout.scatter(f.Row(i), z[i])
 	}
 }
 
@@ -56,11 +52,11 @@ func (f serverMean) rounds(asked int) (int, error) {
 // Step counts in its first round the two rounds in which each node exchanges messages with
 // the server.
 func (f serverMean) Step() wire.Traffic {
-	first := f.Done() == 0
+	first := f.Round == 0
 	f.treeMean.Step()
 	if !first {
 		return wire.Traffic{}
 	}
-	messages := 2 * int64(len(f.Rows))
+	messages := 2 * int64(len(f.net.Hosted))
 	return wire.Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(f.layout.n) * messages}
 }

@@ -91,18 +91,14 @@ func (c *Collectives) run(ctx context.Context, channel wire.Channel, tree *Tree,
 	}
 	op := &c.op
 	if progress == wire.Started {
-		op.Reset(c.rounds, channel, tree, how, argument, len(z[0]))
-		for i, row := range z {
-			copy(op.Rows[i], row)
-		}
-		op.NoteFailures()
+		op.Start(c.rounds, channel, tree, how, argument, len(z[0]), func(i int, row []float64) { copy(row, z[i]) })
 	}
-	if err := c.rounds.Run(ctx, op, nil, op.Rounds(), how != nil, c.traffic); err != nil {
+	if err := c.rounds.Run(ctx, op, nil, op.way().Rounds(), how != nil, c.traffic); err != nil {
 		return err
 	}
 	c.rounds.End()
 	for i, row := range z {
-		copy(row, op.Rows[i])
+		copy(row, op.Row(i))
 		copy(c.rounds.Room(len(row)), row)
 	}
 	return nil
@@ -130,56 +126,35 @@ func maximaAndSums(parent, child []float64, maxima int) {
 }
 
 // An Operation carries rows of numbers along a tree, in rounds of its own.
-type Operation struct {
-	relay
-	channel wire.Channel
-	data    []float64
+type Operation struct{ relay }
+
+// StartSum makes o a sum, on the given channel, of rows of n numbers that fill writes for
+// every hosted node.
+func (o *Operation) StartSum(r *wire.Rounds, channel wire.Channel, tree *Tree, n int, fill func(i int, row []float64)) {
+	o.Start(r, channel, tree, add, 0, n, fill)
 }
 
-// ResetSum makes o a sum, on the given channel, of rows of the given length, to be filled.
-func (o *Operation) ResetSum(r *wire.Rounds, channel wire.Channel, tree *Tree, entries int) {
-	o.Reset(r, channel, tree, add, 0, entries)
-}
-
-// Reset makes o what combines rows of the given length by how, or if that is nil
-// broadcasts the one of the root; the rows are to be filled.
-func (o *Operation) Reset(r *wire.Rounds, channel wire.Channel, tree *Tree, how Combine, maxima, entries int) {
-	hosted := len(r.Hosted)
-	if o.rounds == nil {
-		o.relay = relay{rounds: r, words: make([]uint8, hosted), Rows: make([][]float64, hosted)}
+// Start does that for any way to combine; nil broadcasts the row of the root.
+func (o *Operation) Start(r *wire.Rounds, channel wire.Channel, tree *Tree, how Combine, maxima, n int, fill func(i int, row []float64)) {
+	if o.Words == nil {
+		o.Words = make([]uint8, len(r.Hosted))
 	}
-	o.channel, o.tree, o.how, o.maxima, o.done = channel, tree, how, maxima, 0
-	if len(o.data) < hosted*entries {
-		o.data = make([]float64, hosted*entries)
+	o.rounds, o.channel, o.tree, o.combine, o.maxima = r, channel, tree, how, maxima
+	o.reset(n)
+	for i := range r.Hosted {
+		fill(i, o.Row(i))
 	}
-	for i := range o.Rows {
-		o.Rows[i] = o.data[i*entries:][:entries]
-	}
-}
-
-// NoteFailures looks for numbers that are not finite, where they matter.
-func (o *Operation) NoteFailures() {
-	for i, row := range o.Rows {
-		if !wire.Finite(row) && (o.how != nil || o.rounds.Hosted[i] == o.tree.Root) {
-			o.rounds.Fail(o.channel, i)
-		}
-	}
+	o.noteFailures()
 }
 
 // Channel implements wire.Operation.
 func (o *Operation) Channel() wire.Channel { return o.channel }
 
-// Prepare implements wire.Operation.
+// Prepare implements wire.Operation: everything has been prepared.
 func (o *Operation) Prepare() {}
-
-// AppendTo implements wire.Operation.
-func (o *Operation) AppendTo(dst []byte, k int) []byte { return o.appendTo(dst, k) }
-
-// Check implements wire.Operation.
-func (o *Operation) Check(k int) error { return o.check(k, o.rounds.Code(k)) }
 
 // Step implements wire.Operation.
 func (o *Operation) Step() wire.Traffic {
-	messages := o.step(o.channel, o.rounds.Code)
-	return wire.Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(len(o.Rows[0])) * messages}
+	messages := o.step(o.rounds.Code)
+	return wire.Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(o.Numbers) * messages}
 }

@@ -10,102 +10,89 @@ import (
 // and so costs no rounds of its own: a word of every node is combined by maximum, and
 // numbers are summed. It implements wire.HeaderPart.
 type HeaderReduction struct {
-	rounds          *wire.Rounds
-	channel         wire.Channel // of failures
-	relay           relay        // of work
-	work, committed State
-	result          []float64 // what Take has returned
+	relay
+	phase     Phase
+	committed Saved
+	result    []float64 // what Take has returned
 }
 
-// A State is what is kept of a reduction from one round to the next.
-type State struct {
-	Active, Ready bool // under way; complete and not taken
-	Round         int  // done
-	Numbers       int  // a node has
-	Words         []uint8
-	Sums          []float64 // one row a hosted node
-}
+// A Phase says what there is of a reduction.
+type Phase uint8
 
-func (s *State) copyFrom(t *State) {
-	words, sums := s.Words, s.Sums
-	*s = *t
-	s.Words, s.Sums = append(words[:0], t.Words...), append(sums[:0], t.Sums...)
+// The phases of a reduction.
+const (
+	Idle     Phase = iota // nothing
+	Active                // it is under way
+	Complete              // its results have not been taken
+)
+
+// Saved is what is kept of a reduction.
+type Saved struct {
+	Phase Phase
+	State State
 }
 
 // NewHeaderReduction returns a reduction of the nodes of r along a tree.
 func NewHeaderReduction(r *wire.Rounds, tree *Tree) *HeaderReduction {
-	hosted := len(r.Hosted)
-	h := &HeaderReduction{rounds: r, channel: wire.StreamExact}
-	h.relay = relay{rounds: r, tree: tree, how: add, Rows: make([][]float64, hosted)}
-	h.work.Words, h.committed.Words = make([]uint8, hosted), make([]uint8, hosted)
+	h := &HeaderReduction{relay: relay{rounds: r, channel: wire.StreamExact, tree: tree, combine: add}}
+	h.Words, h.committed.State.Words = make([]uint8, len(r.Hosted)), make([]uint8, len(r.Hosted))
 	return h
 }
 
-// use makes the relay that of work.
-func (h *HeaderReduction) use() {
-	w := &h.work
-	h.relay.done, h.relay.words = w.Round, w.Words
-	for i := range h.relay.Rows {
-		h.relay.Rows[i] = w.Sums[i*w.Numbers:][:w.Numbers]
-	}
-}
-
-// Start starts a reduction of words[i] and sums[i] of the hosted nodes, which are copied.
-// It returns false, and does nothing, while one is under way.
+// Start starts a reduction of words[i] and sums[i] of the hosted nodes, which are copied;
+// sums may be nil. It returns false, and does nothing, while one is under way.
 func (h *HeaderReduction) Start(words []uint8, sums [][]float64) bool {
-	w := &h.work
-	if w.Active {
+	if h.phase == Active {
 		return false
 	}
-	w.Active, w.Ready, w.Round, w.Numbers = true, false, 0, 0
-	w.Words, w.Sums = append(w.Words[:0], words...), w.Sums[:0]
-	for i, row := range sums {
-		w.Numbers = len(row)
-		w.Sums = append(w.Sums, row...)
-		if !wire.Finite(row) {
-			h.rounds.Fail(h.channel, i)
-		}
+	numbers := 0
+	if len(sums) > 0 {
+		numbers = len(sums[0])
 	}
-	h.use()
+	h.reset(numbers)
+	copy(h.Words, words)
+	for i, row := range sums {
+		copy(h.Row(i), row)
+	}
+	h.noteFailures()
+	h.phase = Active
 	h.endIfComplete()
 	return true
 }
 
 func (h *HeaderReduction) endIfComplete() {
-	if h.work.Round == h.relay.Rounds() {
-		h.work.Active, h.work.Ready = false, true
+	if h.Round == h.way().Rounds() {
+		h.phase = Complete
 	}
 }
 
 // AppendTo implements wire.HeaderPart.
 func (h *HeaderReduction) AppendTo(dst []byte, k int) []byte {
-	if !h.work.Active {
+	if h.phase != Active {
 		return dst
 	}
-	return h.relay.appendTo(dst, k)
+	return h.relay.AppendTo(dst, k)
 }
 
 // Check implements wire.HeaderPart.
-func (h *HeaderReduction) Check(k int) error {
-	p := h.rounds.HeaderCode(k)
-	if h.work.Active {
-		return h.relay.check(k, p)
+func (h *HeaderReduction) Check(k int, p []byte) error {
+	if h.phase != Active {
+		return wire.NothingDue(p)
 	}
-	return wire.NothingDue(p)
+	return h.relay.Check(k, p)
 }
 
 // Step implements wire.HeaderPart.
 func (h *HeaderReduction) Step() {
-	if h.work.Active {
-		h.relay.step(h.channel, h.rounds.HeaderCode)
-		h.work.Round++
+	if h.phase == Active {
+		h.step(h.rounds.HeaderCode)
 		h.endIfComplete()
 	}
 }
 
 // Skip does as many steps as n rounds have, with all nodes in this process.
 func (h *HeaderReduction) Skip(n int) {
-	for ; n > 0 && h.work.Active; n-- {
+	for ; n > 0 && h.phase == Active; n-- {
 		h.Step()
 	}
 }
@@ -113,35 +100,40 @@ func (h *HeaderReduction) Skip(n int) {
 // Take returns the results of a reduction, once, when it is complete. The numbers are
 // valid until the next call.
 func (h *HeaderReduction) Take() (word uint8, sums []float64, ok bool) {
-	if !h.work.Ready {
+	if h.phase != Complete {
 		return 0, nil, false
 	}
-	h.work.Ready = false
-	h.result = append(h.result[:0], h.work.Sums[:h.work.Numbers]...)
-	return h.work.Words[0], h.result, true
+	h.phase = Idle
+	h.result = append(h.result[:0], h.Row(0)...)
+	return h.Words[0], h.result, true
 }
 
 // Commit makes the state final: Rewind will not go back behind it.
-func (h *HeaderReduction) Commit() { h.committed.copyFrom(&h.work) }
+func (h *HeaderReduction) Commit() {
+	h.committed.Phase = h.phase
+	h.committed.State.copyFrom(&h.State)
+}
 
 // Rewind goes back to the last Commit.
 func (h *HeaderReduction) Rewind() {
-	h.work.copyFrom(&h.committed)
-	h.use()
+	h.phase = h.committed.Phase
+	h.State.copyFrom(&h.committed.State)
 }
 
 // Committed returns the state of the last Commit. It is read only.
-func (h *HeaderReduction) Committed() State { return h.committed }
+func (h *HeaderReduction) Committed() Saved { return h.committed }
 
 // Restore takes over a state that Committed returned in an equal network. It returns an
 // error, and changes nothing, if s cannot be one.
-func (h *HeaderReduction) Restore(s State) error {
-	hosted, rounds := len(h.rounds.Hosted), h.relay.Rounds()
-	if s.Round < 0 || s.Round > rounds || s.Active && s.Round == rounds || len(s.Words) != hosted ||
-		s.Numbers < 0 || len(s.Sums)%hosted != 0 || len(s.Sums)/hosted != s.Numbers || !wire.Finite(s.Sums) {
-		return fmt.Errorf("consensus: the state has a reduction of %d words and %d numbers in round %d", len(s.Words), len(s.Sums), s.Round)
+func (h *HeaderReduction) Restore(s Saved) error {
+	hosted, rounds := len(h.rounds.Hosted), h.way().Rounds()
+	t := &s.State
+	if s.Phase > Complete || t.Round < 0 || t.Round > rounds || s.Phase == Active && t.Round == rounds || len(t.Words) != hosted ||
+		t.Numbers < 0 || len(t.Rows)%hosted != 0 || len(t.Rows)/hosted != t.Numbers || !wire.Finite(t.Rows) {
+		return fmt.Errorf("consensus: the state has a reduction of %d words and %d numbers in round %d", len(t.Words), len(t.Rows), t.Round)
 	}
 	h.committed = s
+	h.reset(t.Numbers)
 	h.Rewind()
 	return nil
 }

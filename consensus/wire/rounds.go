@@ -17,9 +17,10 @@ type Operation interface {
 	Prepare()
 	// AppendTo appends what goes along link k to dst: nothing for a header alone.
 	AppendTo(dst []byte, k int) []byte
-	// Check returns an error if what has come along link k is not what is due. It must not
-	// change what the result depends on.
-	Check(k int) error
+	// Check returns an error if code, which has come along link k, is not what is due. It
+	// must not change what the result depends on. It is not called where nothing has come
+	// from a peer that knows of a failure.
+	Check(k int, code []byte) error
 	// Step does the arithmetic of the round and returns what the hosted nodes have sent.
 	Step() Traffic
 }
@@ -28,7 +29,7 @@ type Operation interface {
 // those of Operation.
 type HeaderPart interface {
 	AppendTo(dst []byte, k int) []byte
-	Check(k int) error
+	Check(k int, code []byte) error
 	Step()
 }
 
@@ -188,10 +189,13 @@ func (r *Rounds) read(op Operation, p HeaderPart) error {
 			return refuse(Protocol, fmt.Errorf("node %d failed in round %d", f.failure.node, f.failure.seq))
 		}
 		r.received[k] = f
-		if err = op.Check(k); err == nil && p != nil {
-			err = p.Check(k)
-		} else if err == nil {
+		if len(f.code) > 0 || !f.failure.set {
+			err = op.Check(k, f.code)
+		}
+		if err == nil && p == nil {
 			err = NothingDue(f.headerPart)
+		} else if err == nil && (len(f.headerPart) > 0 || !f.failure.set) {
+			err = p.Check(k, f.headerPart)
 		}
 		if err != nil {
 			return refuse(Protocol, err)
@@ -213,7 +217,3 @@ func (r *Rounds) Code(k int) []byte { return r.received[k].code }
 
 // HeaderCode returns what has come of the header part along link k in this round.
 func (r *Rounds) HeaderCode(k int) []byte { return r.received[k].headerPart }
-
-// PeerKnowsFailure reports whether the peer of link k has said in this round that a node
-// has failed: it may have nothing to send then.
-func (r *Rounds) PeerKnowsFailure(k int) bool { return r.received[k].failure.set }
