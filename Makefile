@@ -117,7 +117,7 @@ bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
 
 benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 	$(MAKE) bench-peers FLAGS="-store auto"
-	$(GO) run ./bench/report
+	$(GO) run ./bench/peers -page
 
 figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)
 	./bin/difalt simulate --preset all --trials $(TRIALS) --out $(OUT)

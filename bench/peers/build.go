@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/difalt/difalt/internal/measure"
 )
 
 // A builder compiles peers into bench/peers/.build, each program once.
@@ -24,7 +22,7 @@ type builder struct {
 
 // newBuilder finds the module that the working directory is in.
 func newBuilder() (*builder, error) {
-	mod := measure.FirstLine("go", "env", "GOMOD")
+	mod := firstLine("go", "env", "GOMOD")
 	if mod == "" || mod == os.DevNull {
 		return nil, errors.New("run this in the checkout of difalt")
 	}

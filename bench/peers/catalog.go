@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -88,7 +87,7 @@ func oursOpenBLAS(b *builder) ([]string, error) {
 var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
 
 func cOpenBLAS(b *builder) ([]string, error) {
-	version := measure.FirstLine("pkg-config", "--modversion", "openblas")
+	version := firstLine("pkg-config", "--modversion", "openblas")
 	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
 	args = append(args, "-DOPENBLAS", fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
 	args = append(args, strings.Fields(os.Getenv("LDFLAGS"))...)
@@ -101,7 +100,7 @@ func cMKL(b *builder) ([]string, error) {
 		return nil, errors.New("no MKL in the Python environment")
 	}
 	lib := libraries[len(libraries)-1]
-	version := measure.FirstLine(b.python, "-c", `import importlib.metadata as m; print(m.version("mkl"))`)
+	version := firstLine(b.python, "-c", `import importlib.metadata as m; print(m.version("mkl"))`)
 	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
 	args = append(args, fmt.Sprintf(`-DVERSION="MKL %s"`, version), "c/peer.c", "-o", b.out("c-mkl"))
 	return b.compile("c-mkl", b.dir, nil, append(args, lib, "-Wl,-rpath,"+filepath.Dir(lib), "-lm")...)
@@ -114,7 +113,7 @@ func eigen(b *builder) ([]string, error) {
 
 func python(script, module string) func(*builder) ([]string, error) {
 	return func(b *builder) ([]string, error) {
-		if measure.FirstLine(b.python, "-c", "import "+module+"; print(1)") != "1" {
+		if firstLine(b.python, "-c", "import "+module+"; print(1)") != "1" {
 			return nil, fmt.Errorf("%s is not installed for %s", module, b.shown(b.python))
 		}
 		return []string{b.python, filepath.Join(b.dir, "python", script)}, nil

@@ -41,6 +41,7 @@ func run(ctx context.Context) error {
 		threadList = flag.String("threads", "1,2", "numbers of threads")
 		seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
 		only       = flag.String("only", "", "measure only the peers whose names match this regular expression")
+		page       = flag.Bool("page", false, "measure nothing: write BENCHMARKS.md and its pictures from bench/results")
 		store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
 	)
 	flag.Parse()
@@ -67,7 +68,10 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var all []measure.Comparison
+	if *page {
+		return writePage(b.root)
+	}
+	var all []comparison
 	stolen := measure.Stolen()
 	for _, shape := range shapes {
 		r := &runner{builder: b, peers: peers, shape: shape, seconds: *seconds}
@@ -75,8 +79,8 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("\n%s\n", measure.PeerTable(comparisons))
-		if absent := measure.AbsentTable(comparisons); absent != "" {
+		fmt.Printf("\n%s\n", peerTable(comparisons))
+		if absent := absentTable(comparisons); absent != "" {
 			fmt.Printf("\n%s\n", absent)
 		}
 		all = append(all, comparisons...)
@@ -84,7 +88,7 @@ func run(ctx context.Context) error {
 	if *store == "" {
 		return nil
 	}
-	path, err := measure.Update(filepath.Join(b.root, "bench", "results"), *store, func(r *measure.Result) {
+	path, err := update(filepath.Join(b.root, "bench", "results"), *store, func(r *result) {
 		for _, c := range all {
 			r.SetComparison(c)
 		}

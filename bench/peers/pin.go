@@ -58,15 +58,3 @@ func cores() []int {
 	slices.Sort(cpus)
 	return cpus
 }
-
-// available returns the memory that processes may still take, in bytes; 0 if the
-// system does not tell.
-func available() int {
-	data, _ := os.ReadFile("/proc/meminfo")
-	m := regexp.MustCompile(`MemAvailable:\s+(\d+)`).FindSubmatch(data)
-	if m == nil {
-		return 0
-	}
-	kib, _ := strconv.Atoi(string(m[1]))
-	return kib << 10
-}

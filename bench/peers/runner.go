@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/difalt/difalt/bench/peers/internal/protocol"
 	"github.com/difalt/difalt/internal/measure"
-	"gonum.org/v1/gonum/mat"
+	"github.com/difalt/difalt/internal/memory"
 )
 
 // tolerance is the largest relative Frobenius distance of an answer from the
@@ -27,7 +28,7 @@ type runner struct {
 }
 
 // compare measures the peers on each number of threads.
-func (r *runner) compare(ctx context.Context, threads []int) ([]measure.Comparison, error) {
+func (r *runner) compare(ctx context.Context, threads []int) ([]comparison, error) {
 	var err error
 	if r.folder, err = os.MkdirTemp("", "difalt-peers-"); err != nil {
 		return nil, err
@@ -35,12 +36,10 @@ func (r *runner) compare(ctx context.Context, threads []int) ([]measure.Comparis
 	defer os.RemoveAll(r.folder)
 	fmt.Fprintf(os.Stderr, "%s: drawing the data\n", r.shape.Name)
 	p := measure.NewProblem(r.shape, 1)
-	u := make([]float64, r.shape.Features*r.shape.Rank)
-	mat.NewDense(r.shape.Features, r.shape.Rank, u).Copy(p.U)
-	if err := protocol.Write(r.problem(), r.shape.Tasks, r.shape.Samples, r.shape.Features, r.shape.Rank, u, p.Source.Task); err != nil {
+	if err := protocol.Write(r.problem(), p); err != nil {
 		return nil, err
 	}
-	var all []measure.Comparison
+	var all []comparison
 	for _, n := range threads {
 		c, err := r.compareOn(ctx, n)
 		if err != nil {
@@ -55,15 +54,17 @@ func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
 
 // compareOn measures all peers on n threads. When they do not fit in memory
 // together they run in batches, each with the reference, to which ratios are.
-func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, error) {
-	c := &measure.Comparison{Shape: r.shape.Name, Threads: n}
+func (r *runner) compareOn(ctx context.Context, n int) (*comparison, error) {
+	c := &comparison{Shape: r.shape.Name, Threads: n}
 	references, others := r.peers[:len(always)], r.peers[len(always):]
 	size := len(others)
-	if free := available(); free > 0 {
+	if free, known, err := memory.Available(); err != nil {
+		return nil, err
+	} else if known {
 		// Interpreters and compilers take some hundred megabytes besides the samples,
 		// and while a peer reads its problem it may hold it twice.
 		each := r.shape.Bytes()*5/4 + 300<<20
-		size = min(size, max(free*8/10/each-len(references)-1, 1))
+		size = min(size, max(int(free)*8/10/each-len(references)-1, 1))
 	}
 	for first := true; first || len(others) > 0; first = false {
 		k := min(size, len(others))
@@ -84,18 +85,18 @@ func (r *runner) compareOn(ctx context.Context, n int) (*measure.Comparison, err
 }
 
 // batch starts, checks and times peers, of which the first are the floors and the
-// reference.
-func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.PeerTime, error) {
-	times := make([]measure.PeerTime, len(peers))
-	running := make([]*process, len(peers))
-	defer func() {
-		for _, k := range running {
-			if k != nil {
-				k.end()
-			}
-		}
-	}()
+// reference. A process that fails on the way becomes absent.
+func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]peerTime, error) {
+	times := make([]peerTime, len(peers))
+	var timers []measure.Timer
+	var of []int // the peer of each timer
 	var want *protocol.Answer
+	absent := func(i int, err error) error {
+		if times[i].Absent = err.Error(); i < len(always) {
+			return fmt.Errorf("%s: %w", times[i].Name, err)
+		}
+		return nil
+	}
 	for i, p := range peers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -104,18 +105,26 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]measure.Peer
 		times[i].Name = p.name
 		k, err := r.ready(p, n, &want)
 		if err != nil {
-			if i < len(always) {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
+			if err := absent(i, err); err != nil {
+				return nil, err
 			}
-			times[i].Absent = err.Error()
 			continue
 		}
-		running[i] = k
+		defer k.end()
 		times[i].Version = k.version
+		timers, of = append(timers, k.run), append(of, i)
 	}
 	fmt.Fprintf(os.Stderr, "%s, threads %d: measuring\n", r.shape.Name, n)
-	if err := r.inTurns(ctx, running, times); err != nil {
+	timings, err := measure.Turns(ctx, time.Duration(r.seconds*float64(time.Second)), timers...)
+	if err != nil {
 		return nil, err
+	}
+	for j, t := range timings {
+		if times[of[j]].MS = t.MS; t.Err != nil {
+			if err := absent(of[j], t.Err); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for i := range times {
 		times[i].Ratio = times[i].MS / times[reference].MS
@@ -140,4 +149,28 @@ func (r *runner) ready(p peer, n int, want **protocol.Answer) (*process, error) 
 		return nil, err
 	}
 	return k, nil
+}
+
+// check compares a peer's answer with want; the first answer becomes want.
+func (r *runner) check(k *process, want **protocol.Answer) error {
+	path := filepath.Join(r.folder, "answer")
+	line, err := k.request("check " + path)
+	if err != nil {
+		return err
+	}
+	if line != "ok" {
+		return fmt.Errorf("said %q instead of ok", line)
+	}
+	got, err := protocol.ReadAnswer(path, r.shape.Tasks, r.shape.Features, r.shape.Rank)
+	if err != nil {
+		return err
+	}
+	if *want == nil {
+		*want = got
+		return nil
+	}
+	if dist := got.Distance(*want); !(dist <= tolerance) {
+		return fmt.Errorf("wrong answer: relative distance %.1e", dist)
+	}
+	return nil
 }

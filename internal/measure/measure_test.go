@@ -2,9 +2,8 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -183,33 +182,23 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestUpdate stores twice: the second time replaces what it measured, and nothing else.
-func TestUpdate(t *testing.T) {
-	folder := t.TempDir()
-	store := func(all ...Comparison) string {
-		path, err := Update(folder, "box", func(r *Result) {
-			for _, c := range all {
-				r.SetComparison(c)
+// One that fails has no further turns, and every other has as many as it would alone.
+func TestTurns(t *testing.T) {
+	dead := errors.New("dead")
+	calls := [3]int{}
+	timer := func(i int, fails int) Timer {
+		return func(n int) (float64, error) {
+			if calls[i]++; calls[i] == fails {
+				return 0, dead
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
+			return float64(40 * (i + 1)), nil
 		}
-		return path
 	}
-	store(Comparison{Shape: "a", Threads: 1, ReadMS: 1}, Comparison{Shape: "a", Threads: 2, ReadMS: 2})
-	want := []Comparison{{Shape: "a", Threads: 1, ReadMS: 3, Peers: []PeerTime{{Name: "p", Absent: "why"}}}, {Shape: "a", Threads: 2, ReadMS: 2}}
-	r, err := LoadResult(store(want[0]))
-	if err != nil {
-		t.Fatal(err)
+	got, err := Turns(t.Context(), 0, timer(0, 0), timer(1, 4), timer(2, 1))
+	if err != nil || !reflect.DeepEqual(got, []Timing{{MS: 40}, {Err: dead}, {Err: dead}}) {
+		t.Errorf("%+v, %v", got, err)
 	}
-	if r.Machine.Name != "box" || r.Machine.Cores < 1 || !reflect.DeepEqual(r.Peers, want) {
-		t.Errorf("read %+v, want a machine named box and %+v", r, want)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Update(folder, "bad", func(*Result) {}); err == nil || !strings.Contains(err.Error(), "bad.json") {
-		t.Errorf("a damaged file: error %v, want one that names it", err)
+	if calls != [3]int{3 + 4*2, 4, 1} {
+		t.Errorf("called %v times", calls)
 	}
 }

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -10,8 +11,14 @@ import (
 // it to somebody else, false where the system does not tell. Where that is more than a
 // few hundredths, numbers vary by as much, and those of several workers by more.
 func Stolen() func() (share float64, ok bool) {
-	before := readFile("/proc/stat")
-	return func() (float64, bool) { return stolenShare(before, readFile("/proc/stat")) }
+	before := processorStat()
+	return func() (float64, bool) { return stolenShare(before, processorStat()) }
+}
+
+// processorStat returns the text of /proc/stat, empty where there is none.
+func processorStat() string {
+	text, _ := os.ReadFile("/proc/stat")
+	return string(text)
 }
 
 // stolenShare returns the share between two texts of /proc/stat.

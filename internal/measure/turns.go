@@ -12,46 +12,79 @@ import (
 // short against the seconds over which a shared machine changes its speed.
 const turn = 40 * time.Millisecond
 
-// InTurns repeats the functions in turns for about the given time, at least five
-// turns each, and returns the median time of one call of each in milliseconds.
-// Each turn begins with a call that is not timed.
-func InTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64, error) {
-	repeat := make([]int, len(f))
-	for i := range f {
-		f[i]() // grows, faults in and trains what is lazy
+// A Timer makes so many calls of something and returns the mean milliseconds of one.
+type Timer func(calls int) (ms float64, err error)
+
+// Calls returns the timer of a function.
+func Calls(f func()) Timer {
+	return func(calls int) (ms float64, err error) {
 		start := time.Now()
-		f[i]()
-		repeat[i] = Repeats(time.Since(start))
+		for range calls {
+			f()
+		}
+		return float64(time.Since(start).Nanoseconds()) / 1e6 / float64(calls), nil
 	}
-	times := make([][]float64, len(f))
-	for start := time.Now(); len(times[0]) < 5 || time.Since(start) < length; {
-		for i := range f {
+}
+
+// A Timing is the median milliseconds of a call, or the error that ended it.
+type Timing struct {
+	MS  float64
+	Err error
+}
+
+// Turns lets timers make calls in turns for about the given time, at least five turns
+// each. A turn begins with a call that does not count, and every round of turns with
+// another timer, so that none always follows the same. A timer that fails has no further
+// turns. When the context ends Turns returns its error.
+func Turns(ctx context.Context, length time.Duration, timers ...Timer) ([]Timing, error) {
+	times, timings, calls := make([][]float64, len(timers)), make([]Timing, len(timers)), make([]int, len(timers))
+	one := func(i int) (ms float64, err error) {
+		if _, err = timers[i](1); err != nil { // grows, faults in and trains what is lazy
+			return 0, err
+		}
+		if calls[i] == 0 {
+			if ms, err = timers[i](1); err != nil {
+				return 0, err
+			}
+			calls[i] = int(min(max(turn.Seconds()*1e3/max(ms, 1e-6), 1), 10000))
+		}
+		return timers[i](calls[i])
+	}
+	for round, start := 0, time.Now(); round < 5 || time.Since(start) < length; round++ {
+		for k := range timers {
+			i := (k + round) % len(timers)
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			times[i] = append(times[i], one(f[i], repeat[i]))
+			if timings[i].Err != nil {
+				continue
+			}
+			var ms float64
+			if ms, timings[i].Err = one(i); timings[i].Err == nil {
+				times[i] = append(times[i], ms)
+			}
 		}
 	}
-	medians := make([]float64, len(f))
-	for i := range times {
-		medians[i] = Median(times[i])
+	for i := range timings {
+		if timings[i].Err == nil {
+			timings[i].MS = Median(times[i])
+		}
 	}
-	return medians, nil
+	return timings, nil
 }
 
-// one times one turn: a call that is not timed, and then so many calls.
-func one(f func(), repeat int) (ms float64) {
-	f()
-	start := time.Now()
-	for range repeat {
-		f()
+// InTurns returns the median milliseconds of a call of each function, measured by Turns.
+func InTurns(ctx context.Context, length time.Duration, f ...func()) ([]float64, error) {
+	timers := make([]Timer, len(f))
+	for i := range f {
+		timers[i] = Calls(f[i])
 	}
-	return float64(time.Since(start).Nanoseconds()) / 1e6 / float64(repeat)
-}
-
-// Repeats returns how many calls of the given length make a turn.
-func Repeats(once time.Duration) int {
-	return int(min(max(turn/max(once, 1), 1), 10000))
+	timings, err := Turns(ctx, length, timers...)
+	ms := make([]float64, len(timings))
+	for i := range timings {
+		ms[i] = timings[i].MS
+	}
+	return ms, err
 }
 
 // Median returns the median of v, NaN if v is empty. It sorts v.
@@ -60,9 +93,5 @@ func Median(v []float64) float64 {
 		return math.NaN()
 	}
 	slices.Sort(v)
-	m := len(v) / 2
-	if len(v)%2 == 1 {
-		return v[m]
-	}
-	return (v[m-1] + v[m]) / 2
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

@@ -17,7 +17,7 @@ const Variable = "DIFALT_MEMORY"
 // What names the need, in words such as "20000 x 20000 mixing weights". It passes where
 // nothing is known about the machine.
 func Check(need float64, what string) error {
-	have, known, err := available()
+	have, known, err := Available()
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func Size(bytes float64) string {
 	return humanize.Bytes(uint64(bytes))
 }
 
-// available returns the bytes that this process may still take.
-func available() (bytes float64, known bool, err error) {
+// Available returns the bytes that this process may still take, and whether that is known.
+func Available() (bytes float64, known bool, err error) {
 	switch s := os.Getenv(Variable); {
 	case strings.EqualFold(s, "unlimited"):
 		return 0, false, nil

@@ -12,7 +12,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/difalt/difalt/internal/measure"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A Problem is the content of a problem file: Tasks blocks X of n x d samples by
@@ -30,22 +32,21 @@ type header struct {
 
 var magic = [8]byte([]byte("DIFALTB1"))
 
-// Write writes a problem whose tasks are drawn one at a time by task(t, x, y), so
-// that they need not be in memory together.
-func Write(path string, tasks, n, d, r int, u []float64, task func(t int, x, y []float64)) error {
+// Write writes a problem whose tasks are drawn one at a time, so that they need not be in
+// memory together.
+func Write(path string, p *measure.Problem) error {
 	return create(path, func(w io.Writer) error {
-		if err := binary.Write(w, binary.LittleEndian, header{magic, int64(tasks), int64(n), int64(d), int64(r)}); err != nil {
+		if err := binary.Write(w, binary.LittleEndian, header{magic, int64(p.Tasks), int64(p.Samples), int64(p.Features), int64(p.Rank)}); err != nil {
 			return err
 		}
-		x := make([]float64, n*d)
-		y := make([]float64, tasks*n)
-		for t := range tasks {
-			task(t, x, y[t*n:][:n])
+		x, y := make([]float64, p.Samples*p.Features), make([]float64, p.Tasks*p.Samples)
+		for t := range p.Tasks {
+			p.Source.Task(t, x, y[t*p.Samples:][:p.Samples])
 			if err := writeFloats(w, x); err != nil {
 				return err
 			}
 		}
-		return writeFloats(w, y, u)
+		return writeFloats(w, y, mat.DenseCopyOf(p.U).RawMatrix().Data)
 	})
 }
 

@@ -8,25 +8,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/internal/measure"
 )
 
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "problem")
 	const tasks, n, d, r = 2, 3, 4, 2
-	var want Problem
-	want.Tasks, want.N, want.D, want.R = tasks, n, d, r
-	want.U = []float64{1, 2, 3, 4, 5, 6, 7, 8}
-	err := Write(path, tasks, n, d, r, want.U, func(t int, x, y []float64) {
-		for i := range x {
-			x[i] = float64(100*t + i)
-		}
-		for i := range y {
-			y[i] = float64(-10*t - i)
-		}
-		want.X = append(want.X, x...)
-		want.Y = append(want.Y, y...)
-	})
-	if err != nil {
+	p := measure.NewProblem(measure.Shape{Tasks: tasks, Samples: n, Features: d, Rank: r}, 1)
+	want := Problem{Tasks: tasks, N: n, D: d, R: r, X: make([]float64, tasks*n*d), Y: make([]float64, tasks*n)}
+	for t := range tasks {
+		p.Source.Task(t, want.X[t*n*d:][:n*d], want.Y[t*n:][:n])
+	}
+	for i := range d {
+		want.U = append(want.U, p.U.At(i, 0), p.U.At(i, 1))
+	}
+	if err := Write(path, p); err != nil {
 		t.Fatal(err)
 	}
 	got, err := Read(path)

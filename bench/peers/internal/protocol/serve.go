@@ -6,7 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/difalt/difalt/internal/measure"
 )
 
 // serve talks to the driver until its requests end: it announces the version, and
@@ -35,11 +36,7 @@ func serve(in io.Reader, out io.Writer, version string, a *Answer, iterate, expo
 			if err != nil || k < 1 {
 				return fmt.Errorf("run %q: need a positive number of iterations", arg)
 			}
-			start := time.Now()
-			for range k {
-				iterate(a)
-			}
-			ms := float64(time.Since(start).Nanoseconds()) / 1e6 / float64(k)
+			ms, _ := measure.Calls(func() { iterate(a) })(k) // a function does not fail
 			if _, err := fmt.Fprintf(out, "%.9g\n", ms); err != nil {
 				return err
 			}

@@ -1,4 +1,6 @@
-package measure
+//go:build unix
+
+package main
 
 import (
 	"fmt"
@@ -13,9 +15,9 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// A Machine is the experiment details of a result. Fields that the system does not
+// A machine is the experiment details of a result. Fields that the system does not
 // tell are empty.
-type Machine struct {
+type machine struct {
 	Name     string `json:"name"` // of the result's file
 	CPU      string `json:"cpu"`
 	Cores    int    `json:"cores"` // that this process may use
@@ -30,19 +32,19 @@ type Machine struct {
 	Date     string `json:"date"`
 }
 
-// ThisMachine describes the machine that it runs on.
-func ThisMachine() Machine {
+// thisMachine describes the machine that it runs on.
+func thisMachine() machine {
 	info := kernel.Info()
-	m := Machine{
+	m := machine{
 		CPU:      info.CPU,
 		Cores:    runtime.GOMAXPROCS(0),
 		Caches:   caches(),
 		System:   system(),
 		HugePage: hugePages(),
 		Kernel:   fmt.Sprintf("%s (build %s)", info.Kernel, info.Build),
-		Commit:   FirstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
+		Commit:   firstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
 		Go:       runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-		Compiler: FirstLine("gcc", "--version"),
+		Compiler: firstLine("gcc", "--version"),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 	}
 	if s := regexp.MustCompile(`MemTotal:\s+(\d+)`).FindStringSubmatch(readFile("/proc/meminfo")); s != nil {
@@ -75,8 +77,8 @@ func caches() string {
 
 func system() string {
 	// The version alone: what follows it is the builder's.
-	release := regexp.MustCompile(`^[0-9.]+`).FindString(FirstLine("uname", "-r"))
-	s := strings.TrimSpace(FirstLine("uname", "-s") + " " + release)
+	release := regexp.MustCompile(`^[0-9.]+`).FindString(firstLine("uname", "-r"))
+	s := strings.TrimSpace(firstLine("uname", "-s") + " " + release)
 	if m := regexp.MustCompile(`PRETTY_NAME="(.*)"`).FindStringSubmatch(readFile("/etc/os-release")); m != nil {
 		s = m[1] + ", " + s
 	}
@@ -92,8 +94,8 @@ func hugePages() string {
 	return m[1]
 }
 
-// FirstLine returns the first line that a command prints, empty if it fails.
-func FirstLine(command string, args ...string) string {
+// firstLine returns the first line that a command prints, empty if it fails.
+func firstLine(command string, args ...string) string {
 	out, err := exec.Command(command, args...).Output()
 	if err != nil {
 		return ""

@@ -1,4 +1,6 @@
-package measure
+//go:build unix
+
+package main
 
 import (
 	"fmt"
@@ -7,9 +9,9 @@ import (
 	"github.com/difalt/difalt/internal/text"
 )
 
-// PeerTable is the table of ratios, and of the reference's share of the roofline, in
+// peerTable is the table of ratios, and of the reference's share of the roofline, in
 // Markdown: a row for each peer, a column for each comparison.
-func PeerTable(all []Comparison) string {
+func peerTable(all []comparison) string {
 	head, read, fma := []string{"peer"}, []string{"streaming read of X"}, []string{"arithmetic at peak"}
 	var names []string
 	for _, c := range all {
@@ -40,8 +42,8 @@ func PeerTable(all []Comparison) string {
 	return text.Table(rows).Markdown()
 }
 
-// AbsentTable lists what was not measured, and why; empty if that is nothing.
-func AbsentTable(all []Comparison) string {
+// absentTable lists what was not measured, and why; empty if that is nothing.
+func absentTable(all []comparison) string {
 	rows := [][]string{{"absent", "on", "because"}}
 	for _, c := range all {
 		for _, p := range c.Peers {

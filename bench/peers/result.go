@@ -1,4 +1,6 @@
-package measure
+//go:build unix
+
+package main
 
 import (
 	"encoding/json"
@@ -7,29 +9,29 @@ import (
 	"path/filepath"
 )
 
-// A Result is what was measured on one machine, as it is stored in
+// A result is what was measured on one machine, as it is stored in
 // bench/results/NAME.json and reported in BENCHMARKS.md.
-type Result struct {
-	Machine Machine      `json:"machine"`
+type result struct {
+	Machine machine      `json:"machine"`
 	Stolen  string       `json:"steal,omitempty"` // share of the processors' time meanwhile
-	Peers   []Comparison `json:"peers"`
+	Peers   []comparison `json:"peers"`
 }
 
-// A Comparison is one interleaved run of all peers on a shape.
-type Comparison struct {
+// A comparison is one interleaved run of all peers on a shape.
+type comparison struct {
 	Shape   string     `json:"shape"`
 	Threads int        `json:"threads"`
 	ReadMS  float64    `json:"read_ms"` // streaming read of X
 	FMAMS   float64    `json:"fma_ms"`  // the arithmetic at the peak of multiply-adds
-	Peers   []PeerTime `json:"peers"`
+	Peers   []peerTime `json:"peers"`
 }
 
 // RoofMS is the roofline: the longer of the two times below which no peer can come.
-func (c Comparison) RoofMS() float64 { return max(c.ReadMS, c.FMAMS) }
+func (c comparison) RoofMS() float64 { return max(c.ReadMS, c.FMAMS) }
 
-// A PeerTime is the time of one peer. Ratio is to the default build of difalt in
+// A peerTime is the time of one peer. Ratio is to the default build of difalt in
 // the same turns. If Absent is not empty the peer was not measured, and why.
-type PeerTime struct {
+type peerTime struct {
 	Name    string  `json:"name"`
 	Version string  `json:"version,omitempty"`
 	MS      float64 `json:"ms,omitempty"`
@@ -38,18 +40,18 @@ type PeerTime struct {
 }
 
 // Peer returns the time of a peer, zero if the comparison does not have it.
-func (c Comparison) Peer(name string) PeerTime {
+func (c comparison) Peer(name string) peerTime {
 	for _, p := range c.Peers {
 		if p.Name == name {
 			return p
 		}
 	}
-	return PeerTime{}
+	return peerTime{}
 }
 
-// LoadResult reads a stored result; a file that does not exist is an empty one.
-func LoadResult(path string) (*Result, error) {
-	var r Result
+// loadResult reads a stored result; a file that does not exist is an empty one.
+func loadResult(path string) (*result, error) {
+	var r result
 	data, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return &r, nil
@@ -63,15 +65,15 @@ func LoadResult(path string) (*Result, error) {
 	return &r, nil
 }
 
-// Update changes what is stored in a folder about this machine and returns the file.
+// update changes what is stored in a folder about this machine and returns the file.
 // The machine's name is made up if it is "auto".
-func Update(folder, name string, change func(*Result)) (path string, err error) {
-	machine := ThisMachine()
+func update(folder, name string, change func(*result)) (path string, err error) {
+	machine := thisMachine()
 	if name != "auto" {
 		machine.Name = name
 	}
 	path = filepath.Join(folder, machine.Name+".json")
-	r, err := LoadResult(path)
+	r, err := loadResult(path)
 	if err != nil {
 		return path, err
 	}
@@ -85,7 +87,7 @@ func Update(folder, name string, change func(*Result)) (path string, err error) 
 }
 
 // SetComparison replaces the comparison of the same shape and threads, or adds c.
-func (r *Result) SetComparison(c Comparison) {
+func (r *result) SetComparison(c comparison) {
 	for i := range r.Peers {
 		if r.Peers[i].Shape == c.Shape && r.Peers[i].Threads == c.Threads {
 			r.Peers[i] = c

@@ -1,11 +1,16 @@
+//go:build unix
+
 package main
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -17,12 +22,42 @@ import (
 //go:embed BENCHMARKS.md.tmpl
 var page string
 
+// writePage writes BENCHMARKS.md, and its pictures, from the results that are stored.
+func writePage(root string) error {
+	files, err := filepath.Glob(filepath.Join(root, "bench/results/*.json"))
+	if err != nil {
+		return err
+	}
+	var results []*result
+	for _, file := range files {
+		r, err := loadResult(file)
+		if err != nil {
+			return err
+		}
+		if results = append(results, r); len(r.Peers) == 0 {
+			continue
+		}
+		svg, err := picture(r.Peers)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(strings.TrimSuffix(file, ".json")+".svg", svg, 0o644); err != nil {
+			return err
+		}
+	}
+	var out bytes.Buffer
+	if err := write(&out, results); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "BENCHMARKS.md"), out.Bytes(), 0o644)
+}
+
 // write executes the template of BENCHMARKS.md on the results.
-func write(w io.Writer, results []*measure.Result) error {
+func write(w io.Writer, results []*result) error {
 	t, err := template.New("BENCHMARKS.md").Funcs(template.FuncMap{
 		"details": details,
-		"peers":   measure.PeerTable,
-		"absent":  measure.AbsentTable,
+		"peers":   peerTable,
+		"absent":  absentTable,
 		"shapes":  measure.Shapes,
 		"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
 	}).Parse(page)
@@ -33,7 +68,7 @@ func write(w io.Writer, results []*measure.Result) error {
 }
 
 // details is the line of experiment details.
-func details(r *measure.Result) string {
+func details(r *result) string {
 	m := r.Machine
 	list := []string{
 		m.CPU, fmt.Sprintf("%d cores", m.Cores), m.Caches, m.Memory, m.System, "huge pages " + cmp.Or(m.HugePage, "unknown"),
@@ -59,7 +94,7 @@ var dots = []struct {
 }
 
 // picture draws the shares of the roofline that difalt and some peers reach.
-func picture(all []measure.Comparison) ([]byte, error) {
+func picture(all []comparison) ([]byte, error) {
 	p := chart.Panel{X: chart.Axis{Min: -0.5, Max: float64(len(all)) - 0.5}, Y: chart.Axis{Max: 1}}
 	ours := chart.Series{Name: "difalt", Style: chart.Style{Color: chart.Sky, Bar: 0.6}}
 	for i, c := range all {
@@ -79,7 +114,7 @@ func picture(all []measure.Comparison) ([]byte, error) {
 }
 
 // share is the share of the roofline that a peer reaches; not a number if it was not measured.
-func share(c measure.Comparison, peer string) float64 {
+func share(c comparison, peer string) float64 {
 	if ms := c.Peer(peer).MS; ms > 0 {
 		return c.RoofMS() / ms
 	}

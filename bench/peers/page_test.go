@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -5,13 +7,11 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/difalt/difalt/internal/measure"
 )
 
-func sample() *measure.Result {
-	r := &measure.Result{Machine: measure.Machine{Name: "box", CPU: "a processor", Cores: 2, Date: "2026-01-02"}}
-	r.Peers = []measure.Comparison{{Shape: "paper1", Threads: 1, ReadMS: 3, FMAMS: 3.2, Peers: []measure.PeerTime{
+func sample() *result {
+	r := &result{Machine: machine{Name: "box", CPU: "a processor", Cores: 2, Date: "2026-01-02"}}
+	r.Peers = []comparison{{Shape: "paper1", Threads: 1, ReadMS: 3, FMAMS: 3.2, Peers: []peerTime{
 		{Name: "difalt", Version: "difalt, kernel avx2", MS: 4, Ratio: 1},
 		{Name: "slow", Version: "Slow 1.0", MS: 10, Ratio: 2.5},
 		{Name: "gone", Absent: "not installed"},
@@ -21,7 +21,7 @@ func sample() *measure.Result {
 
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
-	if err := write(&out, []*measure.Result{sample()}); err != nil {
+	if err := write(&out, []*result{sample()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
