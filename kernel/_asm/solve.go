@@ -28,8 +28,10 @@ func leastSquares(t isa) {
 	IMULQ(s.height, s.f)
 	ADDQ(mem("work"), s.f)
 	s.lo, s.hi = XMM(), XMM()
-	s.group, s.fp, s.i, s.cp, s.xp = GP64(), GP64(), GP64(), GP64(), GP64()
-	s.cols = newRows(s.cp, s.height, 4)
+	s.group, s.fp, s.i = GP64(), GP64(), GP64()
+	first := GP64()
+	s.xp = GP64()
+	s.cols = newRows(first, s.height, 4)
 	s.pf = param("next")
 	s.first()
 	s.eliminate()
@@ -48,9 +50,9 @@ type solver struct {
 	lo, hi reg.VecVirtual
 	pivot  reg.VecVirtual // its squared norm in all lanes
 
-	group, fp, i, cp, xp reg.GPVirtual
-	pf                   reg.GPVirtual // next line to prefetch
-	cols                 rows
+	group, fp, i, xp reg.GPVirtual
+	pf               reg.GPVirtual // next line to prefetch
+	cols             rows          // of columns in work
 }
 
 // copyIn copies A and y to work and clears three columns behind.
@@ -126,7 +128,7 @@ func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask) {
 // first takes the inner products of the first column with all.
 func (s *solver) first() {
 	t := s.t
-	MOVQ(s.col, s.cp)
+	MOVQ(s.col, s.cols.base)
 	MOVQ(s.f, s.fp)
 	MOVQ(mem("r"), s.group)
 	ADDQ(Imm(4), s.group) // ceil((r+1)/4) groups
@@ -145,7 +147,7 @@ func (s *solver) first() {
 				VFMADD231PD(s.cols.at(j, 0), x, acc[j])
 			}
 			ADDQ(I32(t.bytes()), s.xp)
-			ADDQ(I32(t.bytes()), s.cp)
+			ADDQ(I32(t.bytes()), s.cols.base)
 		})
 		s.finishGroup(acc, lead)
 	}
@@ -173,8 +175,8 @@ func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 	VDIVPD(s.pivot, v.AsY(), q)
 	VMOVUPD(q, Mem{Base: s.fp})
 	ADDQ(Imm(32), s.fp)
-	// cp has run down one column.
-	LEAQ(Mem{Base: s.cp, Index: s.cols.step3, Scale: 1}, s.cp)
+	// The base has run down one column.
+	LEAQ(Mem{Base: s.cols.base, Index: s.cols.step3, Scale: 1}, s.cols.base)
 }
 
 // eliminate runs the steps k = 0 to r-2.
@@ -189,8 +191,8 @@ func (s *solver) eliminate() {
 	SHLQ(U8(3), row)
 
 	Label("step")
-	MOVQ(s.col, s.cp)
-	ADDQ(s.height, s.cp)
+	MOVQ(s.col, s.cols.base)
+	ADDQ(s.height, s.cols.base)
 	// Rows of F: fo of this pivot, from the next column on; fp of the next.
 	fo := GP64()
 	LEAQ(Mem{Base: s.f, Disp: 8}, fo)
@@ -250,7 +252,7 @@ func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 			VFMADD231PD(c, next, acc[j])
 		}
 		ADDQ(I32(t.bytes()), s.xp)
-		ADDQ(I32(t.bytes()), s.cp)
+		ADDQ(I32(t.bytes()), s.cols.base)
 	})
 	s.finishGroup(acc, lead)
 }
