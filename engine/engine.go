@@ -27,8 +27,8 @@ type Options struct {
 	Linger time.Duration
 	// MaxFrame is the length in bytes beyond which a frame is refused; 1 GiB by default.
 	MaxFrame int
-	// Terms are what the neighbours must say too: see wire.Setting.
-	Terms []wire.Setting
+	// Settings are what all nodes must have alike.
+	Settings []wire.Setting
 	// Probe only asks the neighbours whether they can be reached and agree on the
 	// cluster. Join returns when all have answered; there is nothing to exchange.
 	Probe bool

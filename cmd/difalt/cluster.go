@@ -156,7 +156,6 @@ one. Nodes that run keep the cluster.json with which they started.`,
 
 func newClusterCheckCommand() *cobra.Command {
 	o := options.New(options.ClusterCheck)
-	f := &memberFlags{Member: &o.Member}
 	cmd := &cobra.Command{
 		Use: "check --cluster FILE [--key FILE]", Short: "Check cluster.json, and whether the neighbours can be reached and agree", Args: noArguments,
 		Long: `Check cluster.json. With the key of a node, check all edges of that node too, in the
@@ -168,27 +167,31 @@ neighbour cannot be reached or disagrees.`,
 			if err := o.Resolve(); err != nil {
 				return err
 			}
-			c, err := f.readCluster()
+			c, err := readCluster(&o.Member)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", f.Cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
-			if f.Key == "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", o.Member.Cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
+			if o.Member.Key == "" {
 				return nil
 			}
-			m, err := f.join(cmd.Context(), c, engine.Options{
+			m, err := newMember(c, &o.Member)
+			if err != nil {
+				return err
+			}
+			t, err := m.join(cmd.Context(), engine.Options{
 				Probe: true, Report: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
 			})
-			if err != nil && m != nil {
-				if absent, _ := m.transport.Waiting(); len(absent) > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: not reached: %s\n", m.name(), strings.Join(m.names(absent), ", "))
+			if err != nil && t != nil {
+				if absent, _ := t.Waiting(); len(absent) > 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: not reached: %s\n", m.entry().Name, strings.Join(c.Names(absent), ", "))
 				}
 			}
 			if err != nil {
 				return err
 			}
-			m.transport.Close()
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: all neighbours can be reached and agree\n", m.name())
+			t.Close()
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: all neighbours can be reached and agree\n", m.entry().Name)
 			return nil
 		},
 	}

@@ -14,7 +14,6 @@ import (
 
 func newClusterHealthCommand() *cobra.Command {
 	o := options.New(options.ClusterHealth)
-	f := &memberFlags{Member: &o.Member}
 	var address string
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -25,25 +24,25 @@ its neighbours: for health checks of containers. The exit code is 0 if so, and 1
 			if err := o.Resolve(); err != nil {
 				return err
 			}
-			c, err := f.readCluster()
+			c, err := readCluster(&o.Member)
 			if err != nil {
 				return err
 			}
-			id, err := f.identify(c)
+			m, err := newMember(c, &o.Member)
 			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			at := cmp.Or(address, c.Nodes[id.Node].Address)
-			err = grpc.Ready(ctx, c, id, at)
+			at := cmp.Or(address, m.entry().Address)
+			err = grpc.Ready(ctx, c, m.identity, at)
 			if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return fmt.Errorf("%s: no answer for %v", at, timeout)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", c.Nodes[id.Node].Name)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", m.entry().Name)
 			return nil
 		},
 	}

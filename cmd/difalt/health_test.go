@@ -19,7 +19,7 @@ import (
 // TestHealth: a node is ready when all its neighbours are there, and not before; who
 // shows another key, or asks where nobody is, hears no.
 func TestHealth(t *testing.T) {
-	f, other := federate(t, "path", nil), federate(t, "path", nil)
+	f, other := newFederation(t, "path", nil), newFederation(t, "path", nil)
 	ask := func(f *federation, node, at int) (string, int) {
 		out, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(cluster.File), "--key", f.path(nodeNames[node]+".key"), "--address", other.listen[at])
 		return out + errs, code
@@ -59,7 +59,7 @@ func TestHealth(t *testing.T) {
 
 // TestStay: a node that shall stay does so when it is done, until it gets SIGTERM.
 func TestStay(t *testing.T) {
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	list := f.launch(t, "--stay", "--ridge", "1")
 	for i, p := range list {
 		p.said(t, "done, waits to be ended")
@@ -91,7 +91,7 @@ func TestLentKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	key, err := os.ReadFile(f.path("site-a.key"))
 	if err != nil {
 		t.Fatal(err)

@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-	"time"
 
-	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/spf13/cobra"
 )
@@ -49,68 +46,92 @@ const nodeExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c
   mpirun -np 4 difalt node --engine mpi --data 'site-%d.csv' --model 'm-%d.npz' \
       --task clinic --target score --drop patient      (on one site; %d is the number of the process)`
 
-// nodeFlags are the flags of node: those of fit that concern one node, and who it is.
-type nodeFlags struct {
-	*options.Flags
-	member memberFlags
-}
-
-func newNodeFlags(c options.Command) *nodeFlags {
-	f := &nodeFlags{Flags: options.New(c)}
-	f.member.Member = &f.Member
-	return f
-}
-
 func newNodeCommand() *cobra.Command {
-	flags := newNodeFlags(options.Node)
+	o := options.New(options.Node)
 	cmd := &cobra.Command{
 		Use: "node --cluster FILE --key FILE --data FILE", Short: "Train with the owners of other tables",
 		Long: nodeHelp, Example: nodeExamples, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := flags.execute(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			n := &nodeCommand{Flags: o, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+			err := n.run(cmd.Context())
 			var told *toldError
 			if err == nil || errors.As(err, &told) {
 				return err
 			}
-			return &toldError{flags.complain(cmd.Context(), cmd.ErrOrStderr(), err)}
+			return &toldError{n.complain(cmd.Context(), err)}
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.Set)
+	cmd.Flags().AddFlagSet(o.Set)
 	return cmd
 }
 
-func (f *nodeFlags) execute(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := f.Resolve(); err != nil {
+// A nodeCommand is what node has been told. The report goes to stdout, the log to stderr.
+type nodeCommand struct {
+	*options.Flags
+	stdout, stderr io.Writer
+}
+
+func (n *nodeCommand) run(ctx context.Context) error {
+	if err := n.Resolve(); err != nil {
 		return err
 	}
 	defer saveMemory()()
-	if f.UntilEOF {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
+	if n.UntilEOF {
 		signal.Ignore(syscall.SIGPIPE) // whoever reads the log may have been killed
-		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin)
-			cancel()
-		}()
+		var cancel context.CancelFunc
+		ctx, cancel = untilEOF(ctx)
+		defer cancel()
 	}
-	if f.Engine == "mpi" {
-		return f.runMPI(ctx, stdout, stderr)
+	if n.Engine == "mpi" {
+		return n.runMPI(ctx)
 	}
-	return f.run(ctx, stdout, stderr)
+	c, err := readCluster(&n.Member)
+	if err != nil {
+		return err
+	}
+	m, err := newMember(c, &n.Member)
+	if err != nil {
+		return err
+	}
+	return n.train(ctx, &federate.Node{Cluster: c, Number: m.identity.Node, Connect: m.connect}, &nodeTraining{})
 }
 
-// failureMessage is that of the last line of a log in JSON, if the node has failed.
-const failureMessage = "failed"
+// untilEOF returns a context that also ends with the standard input.
+func untilEOF(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	return ctx, cancel
+}
+
+// train trains as a node of which nothing is said yet but who and where it is.
+func (n *nodeCommand) train(ctx context.Context, node *federate.Node, t *nodeTraining) error {
+	node.Training, node.Log, node.LogEvery, node.Metrics, node.Stay = t, newNodeLog(n.stderr, n.Log.Format), n.Log.Every, n.Log.Metrics, n.Stay
+	node.JoinTimeout, node.Settings = n.Member.JoinTimeout, n.Settings(options.AllNodes)
+	if n.Checkpoints.Folder != "" {
+		node.Checkpoints = &federate.Checkpoints{
+			Folder: n.Checkpoints.Folder, Every: n.Checkpoints.Every, Data: n.Files.Data, Settings: n.Settings(options.Checkpoint),
+		}
+	}
+	out, err := openOutputs(&n.Files)
+	if err != nil {
+		return node.Excuse(err)
+	}
+	defer out.close()
+	t.Flags, t.node, t.out, t.stdout = n.Flags, node.Cluster.Nodes[node.Number].Name, out, out.textOutput(n.stdout, n.stderr)
+	return node.Run(ctx)
+}
 
 // complain says what went wrong, in JSON if the log is, and returns the exit code for it.
-func (f *nodeFlags) complain(ctx context.Context, stderr io.Writer, err error) int {
-	if err == nil || f.Log.Format != "json" {
-		return complain(ctx, stderr, err)
+func (n *nodeCommand) complain(ctx context.Context, err error) int {
+	if err == nil || n.Log.Format != "json" {
+		return complain(ctx, n.stderr, err)
 	}
 	code := exitCode(ctx, err)
-	newNodeLog(stderr, f.Log.Format).Error(failureMessage, "why", sentence(err), "exit_code", code)
+	newNodeLog(n.stderr, n.Log.Format).Error(federate.FailureMessage, "why", sentence(err), "exit_code", code)
 	return code
 }
 
@@ -125,49 +146,6 @@ func saveMemory() (restore func()) {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// run trains: the report goes to stdout, the log to stderr.
-func (f *nodeFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	cluster, err := f.member.readCluster()
-	if err != nil {
-		return err
-	}
-	id, err := f.member.identify(cluster)
-	if err != nil {
-		return err
-	}
-	r := &nodeRun{nodeFlags: f, cluster: cluster, node: id.Node, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.Log.Format)}
-	r.start = func(o engine.Options) (*member, error) { return f.member.start(cluster, o) }
-	return r.run(ctx)
-}
-
-// run trains with the nodes to which start connects.
-func (r *nodeRun) run(ctx context.Context) (err error) {
-	if r.out, err = openOutputs(&r.Files); err != nil {
-		return r.excuse(err)
-	}
-	defer r.out.close()
-	r.stdout = r.out.textOutput(r.stdout, r.stderr)
-	r.status = &nodeStatus{log: r.log, name: r.cluster.Nodes[r.node].Name}
-	if r.Log.Metrics != "" {
-		stop, err := serveMetrics(r.Log.Metrics, r.status)
-		if err != nil {
-			return r.excuse(fmt.Errorf("--metrics: %w", err))
-		}
-		defer stop()
-	}
-	if err := r.watched(ctx); err != nil || !r.Stay {
-		return err
-	}
-	r.log.Info("done, waits to be ended")
-	<-ctx.Done()
-	return nil
-}
-
-func (r *nodeRun) watched(ctx context.Context) error {
-	defer r.status.watch(r.Log.Every)()
-	return r.train(ctx)
-}
-
 // newNodeLog returns the log of a node.
 func newNodeLog(w io.Writer, format string) *slog.Logger {
 	if format == "json" {
@@ -175,6 +153,3 @@ func newNodeLog(w io.Writer, format string) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(w, nil))
 }
-
-// round to a tenth, for logs.
-func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }

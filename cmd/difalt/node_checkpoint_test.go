@@ -74,7 +74,7 @@ func TestTakenUp(t *testing.T) {
 			break
 		}
 		signal, victims := x.signal, x.victims
-		f := federate(t, "path", nil)
+		f := newFederation(t, "path", nil)
 		whole := f.whole(t, "path", append(slices.Clone(trainedLong), x.flags...)...)
 		list := f.launch(t, f.kept(x.flags...)...)
 		for i, name := range nodeNames {
@@ -131,7 +131,7 @@ func TestTakenUp(t *testing.T) {
 // differs, before anything is sent; and the others hear of it.
 func TestCheckpointsRefused(t *testing.T) {
 	inFull(t)
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	f.finish(t, "first", f.launch(t, f.kept("--iterations", "30")...), f.whole(t, "path", append(slices.Clone(trainedLong), "--iterations", "30")...))
 	refused := []struct {
 		flags []string

@@ -57,7 +57,7 @@ func TestConnectionsCut(t *testing.T) {
 	inFull(t)
 	var cuts atomic.Int64
 	seed := uint64(0)
-	f := federate(t, "ring", func(address string) string {
+	f := newFederation(t, "ring", func(address string) string {
 		seed++
 		return cutting(t, address, seed, &cuts)
 	})

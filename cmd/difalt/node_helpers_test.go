@@ -134,9 +134,9 @@ type federation struct {
 
 var nodeNames = []string{"site-a", "site-b", "site-c"}
 
-// federate writes the files of a cluster. Between the nodes stands what through makes
+// newFederation writes the files of a cluster. Between the nodes stands what through makes
 // of an address; nil is nothing.
-func federate(t *testing.T, graph string, through func(address string) string) *federation {
+func newFederation(t *testing.T, graph string, through func(address string) string) *federation {
 	t.Helper()
 	f := &federation{folder: sites(t)}
 	var addresses []string

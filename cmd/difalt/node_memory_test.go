@@ -17,7 +17,7 @@ import (
 func TestNodeMemory(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "2") // each has memory of its own
 	t.Setenv("GOGC", "")
-	f := federate(t, "ring", nil)
+	f := newFederation(t, "ring", nil)
 	list := f.launch(t, "--stay")
 	for i, p := range list {
 		p.said(t, "done, waits to be ended")

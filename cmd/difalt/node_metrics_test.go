@@ -14,14 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/engine"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // TestMetrics: figures that agree with what the node does, from when it starts; ready means
 // that all neighbours are connected. The log is JSON if asked for.
 func TestMetrics(t *testing.T) {
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -115,19 +114,5 @@ func TestMetrics(t *testing.T) {
 	}
 	if p := launch(t, f.arguments(0, "--metrics", "192.0.2.1:1")...); p.code(t, 10*time.Second) != exitFailure || !strings.Contains(p.err.String(), "--metrics") {
 		t.Errorf("an address that is not here: %s", tail(p))
-	}
-}
-
-// A noTransport has not connected yet.
-type noTransport struct{ engine.Transport }
-
-func (noTransport) Stats() (s engine.Stats) { return s }
-
-// TestNotReady: a node that knows no neighbours yet is not ready.
-func TestNotReady(t *testing.T) {
-	s := &nodeStatus{}
-	s.begin(&member{transport: noTransport{}})
-	if s.ready() {
-		t.Error("ready before the processes have joined")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/engine/mpi"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 )
@@ -25,40 +26,37 @@ const parting = 2 * time.Second
 
 // runMPI trains with the other processes of an MPI job. It reports errors itself, since
 // nothing can be said after the job has been ended. The report of rank 0 goes to stdout.
-func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error {
+func (n *nodeCommand) runMPI(ctx context.Context) error {
 	w, err := mpi.Init()
 	if err != nil {
 		return err
 	}
 	if w.Rank() != 0 {
-		stdout = io.Discard
+		n.stdout = io.Discard
 	}
-	var t *mpi.Transport
-	m := &member{node: w.Rank()}
-	r := &nodeRun{nodeFlags: f, node: w.Rank(), once: true, stdout: stdout, stderr: stderr, log: newNodeLog(stderr, f.Log.Format)}
-	var g *topology.Graph
-	r.start = func(o engine.Options) (*member, error) {
-		if t == nil {
-			t = w.New(g, f.mpiOptions(o))
-			m.transport = t
+	var transport *mpi.Transport
+	t := &nodeTraining{}
+	c, g, err := n.clusterOf(w)
+	connect := func(o engine.Options) (engine.Transport, error) {
+		if transport == nil {
+			transport = w.New(g, n.mpiOptions(o))
 		}
-		return m, nil
+		return transport, nil
 	}
-	if g, err = f.ofRank(r, m, w); err == nil {
-		err = r.run(ctx)
+	if err == nil {
+		n.nameFiles(w.Rank())
+		err = n.train(ctx, &federate.Node{Cluster: c, Number: w.Rank(), Connect: connect, Once: true}, t)
 	}
 	if err != nil {
-		if t == nil {
-			t = w.New(g, f.mpiOptions(engine.Options{Failed: err}))
-		}
-		t.Refuse(ctx, err) // unless they have heard it
+		_, _ = connect(engine.Options{Failed: err}) // it has no errors
+		transport.Refuse(ctx, err)                  // unless the others have heard it
 	}
-	code := f.complain(ctx, stderr, err)
-	patience := parting
-	if m.trained || ctx.Err() != nil {
-		patience = f.Member.RoundTimeout // others may still be writing
+	code := n.complain(ctx, err)
+	wait := parting
+	if t.done || ctx.Err() != nil {
+		wait = n.Member.RoundTimeout // others may still be writing
 	}
-	w.Leave(code, patience)
+	w.Leave(code, wait)
 	if err != nil {
 		return &toldError{code}
 	}
@@ -67,41 +65,44 @@ func (f *nodeFlags) runMPI(ctx context.Context, stdout, stderr io.Writer) error 
 
 // mpiOptions adds to o the timeouts, and what all processes must say beyond what neighbours over
 // gRPC compare.
-func (f *nodeFlags) mpiOptions(o engine.Options) engine.Options {
-	o.JoinTimeout, o.RoundTimeout = f.Member.JoinTimeout, f.Member.RoundTimeout
-	own := []wire.Setting{{Name: "difalt --version", Value: version()}, {Name: "--graph", Value: f.Graph}, {Name: "--weights", Value: f.Rule.String()}}
-	o.Terms = append(own, o.Terms...)
+func (n *nodeCommand) mpiOptions(o engine.Options) engine.Options {
+	o.JoinTimeout, o.RoundTimeout = n.Member.JoinTimeout, n.Member.RoundTimeout
+	own := []wire.Setting{{Name: "difalt --version", Value: version()}, {Name: "--graph", Value: n.Graph}, {Name: "--weights", Value: n.Rule.String()}}
+	o.Settings = append(own, o.Settings...)
 	return o
 }
 
-// ofRank gives the files of this process their names, and makes the network: its nodes
-// are called after their tables, as by fit.
-func (f *nodeFlags) ofRank(r *nodeRun, m *member, w *mpi.World) (*topology.Graph, error) {
+// clusterOf returns the network of the processes: its nodes are called after their tables, as
+// by fit.
+func (n *nodeCommand) clusterOf(w *mpi.World) (*cluster.Cluster, *topology.Graph, error) {
 	size := w.Size()
 	if size == 1 { // most likely nobody told it of the others
-		return nil, options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
+		return nil, nil, options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
 	}
-	g, err := topology.Parse(f.Graph, size, f.Config.Options.Seed)
+	g, err := topology.Parse(n.Graph, size, n.Config.Options.Seed)
 	if err != nil {
-		return nil, options.Usagef("--graph: %w", err)
+		return nil, nil, options.Usagef("--graph: %w", err)
 	}
 	var names []string
 	for i := range size {
-		name, _, _ := strings.Cut(filepath.Base(fmt.Sprintf(f.Files.Data, i)), ".")
+		name, _, _ := strings.Cut(filepath.Base(fmt.Sprintf(n.Files.Data, i)), ".")
 		if slices.Contains(names, name) {
-			return nil, options.Usagef("--data is %q: several nodes would be called %q; it needs the %%d in the name of the file, before the first dot", f.Files.Data, name)
+			return nil, nil, options.Usagef("--data is %q: several nodes would be called %q; it needs the %%d in the name of the file, before the first dot", n.Files.Data, name)
 		}
 		names = append(names, name)
 	}
-	c := cluster.Named(names, g, f.Rule.String())
+	c := cluster.Named(names, g, n.Rule.String())
 	if _, err := c.Weights(); err != nil {
-		return nil, options.Usagef("--graph and --weights: %w", err)
+		return nil, nil, options.Usagef("--graph and --weights: %w", err)
 	}
-	for _, value := range []*string{&f.Files.Data, &f.Files.Model, &f.Files.Trace, &f.Log.Metrics} {
+	return c, g, nil
+}
+
+// nameFiles gives the files of this process their names.
+func (n *nodeCommand) nameFiles(rank int) {
+	for _, value := range []*string{&n.Files.Data, &n.Files.Model, &n.Files.Trace, &n.Log.Metrics} {
 		if *value != "" {
-			*value = fmt.Sprintf(*value, r.node)
+			*value = fmt.Sprintf(*value, rank)
 		}
 	}
-	r.cluster, m.cluster = c, c
-	return g, nil
 }

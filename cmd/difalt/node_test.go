@@ -30,7 +30,7 @@ func TestNodesSameBits(t *testing.T) {
 		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
 	}) {
 		what := strings.Join(flags, " ")
-		f := federate(t, "path", nil)
+		f := newFederation(t, "path", nil)
 		for i, p := range f.launch(t, flags...) {
 			if code := p.code(t, time.Minute); code != 0 {
 				t.Fatalf("%s: node %d: exit code %d: %s", what, i, code, tail(p))
@@ -120,7 +120,7 @@ func training(t *testing.T, list []*process) {
 // that names it, and write no model; also the one that is not its neighbour.
 func TestKilled(t *testing.T) {
 	for seed, victim := range firstOf([]int{2, 0, 1}) {
-		f := federate(t, "path", nil)
+		f := newFederation(t, "path", nil)
 		list := f.launch(t, long...)
 		training(t, list)
 		time.Sleep(time.Duration(seed*37) * time.Millisecond)
@@ -158,7 +158,7 @@ func tail(p *process) string {
 // longer, the others name it, and it finds out when it goes on.
 func TestStopped(t *testing.T) {
 	inFull(t)
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	trained := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2"}
 	flags := append(slices.Clone(trained), "--round-timeout", "20s")
 	list := f.launch(t, flags...)
@@ -174,7 +174,7 @@ func TestStopped(t *testing.T) {
 	}
 	f.sameBits(t, "stopped", f.whole(t, "path", trained...))
 
-	f = federate(t, "path", nil)
+	f = newFederation(t, "path", nil)
 	list = f.launch(t, long...)
 	training(t, list)
 	_ = list[2].cmd.Process.Signal(syscall.SIGSTOP)
@@ -194,7 +194,7 @@ func TestStopped(t *testing.T) {
 // models as far as they got.
 func TestTerminated(t *testing.T) {
 	inFull(t)
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	list := f.launch(t, long...)
 	training(t, list)
 	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
@@ -218,7 +218,7 @@ func TestTerminated(t *testing.T) {
 	}
 
 	// And one that waits.
-	alone := launch(t, federate(t, "path", nil).arguments(0)...)
+	alone := launch(t, newFederation(t, "path", nil).arguments(0)...)
 	alone.said(t, "stage=joining")
 	_ = alone.cmd.Process.Signal(syscall.SIGTERM)
 	if code := alone.code(t, 5*time.Second); code != exitTerminated || !strings.Contains(alone.err.String(), "waiting for the neighbours") {
@@ -255,7 +255,7 @@ func TestNodesRefuse(t *testing.T) {
 			return odd(f, func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}, {0, 2}} })
 		}, `edge`},
 	} {
-		f := federate(t, "path", nil)
+		f := newFederation(t, "path", nil)
 		list := []*process{launch(t, f.arguments(0)...), launch(t, f.arguments(1)...), launch(t, f.arguments(2, x.flags(f)...)...)}
 		for i, p := range list {
 			code := p.code(t, 20*time.Second)
@@ -270,8 +270,8 @@ func TestNodesRefuse(t *testing.T) {
 // TestNodeErrors: mistakes that a node can see alone.
 func TestNodeErrors(t *testing.T) {
 	inFull(t)
-	f := federate(t, "path", nil)
-	other := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
+	other := newFederation(t, "path", nil)
 	loose := f.path("loose.key")
 	text, _ := os.ReadFile(f.path("site-a.key"))
 	if err := os.WriteFile(loose, text, 0o644); err != nil {
@@ -379,7 +379,7 @@ func TestClusterHasTheGraphOfFit(t *testing.T) {
 // not disturbed; and the one that is missing is named.
 func TestClusterCheck(t *testing.T) {
 	inFull(t)
-	f := federate(t, "path", nil)
+	f := newFederation(t, "path", nil)
 	check := func(i int, timeout string) *process {
 		return launch(t, "cluster", "check", "--cluster", f.path(cluster.File), "--key", f.path(nodeNames[i]+".key"), "--listen", f.listen[i], "--join-timeout", timeout)
 	}

@@ -130,7 +130,7 @@ func TestTranscript(t *testing.T) {
 	inFull(t)
 	recorders := []*recorder{{front: 0}, {front: 1}}
 	next := 0
-	f := federate(t, "path", func(address string) string {
+	f := newFederation(t, "path", func(address string) string {
 		next++
 		if next > len(recorders) {
 			return address // nobody dials the last one

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -17,6 +17,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
@@ -126,32 +127,25 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "difalt-simulate-")
+	local, err := federate.NewLocal(s.setting.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
-	listeners, addresses, err := loopback(s.setting.Nodes)
-	if err != nil {
-		return nil, err
-	}
-	defer closeAll(listeners)
+	defer local.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.engine.delay > 0 {
-		for i := range addresses {
+	names, addresses := make([]string, s.setting.Nodes), slices.Clone(local.Addresses)
+	for i := range names {
+		names[i] = "n" + strconv.Itoa(i)
+		if s.engine.delay > 0 {
 			if addresses[i], err = holdBack(ctx, addresses[i], s.engine.delay); err != nil {
 				return nil, err
 			}
 		}
 	}
-	names := make([]string, len(addresses))
-	for i := range names {
-		names[i] = "n" + strconv.Itoa(i)
-	}
 	c, keys, err := cluster.New(names, addresses, weights.Graph(), s.setting.Weights)
 	if err == nil {
-		err = cluster.Write(folder, c, keys)
+		err = local.Write(c, keys)
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +154,12 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	var wg sync.WaitGroup
 	for i, name := range names {
 		wg.Go(func() {
-			if errs[i] = ask(ctx, task, &curves[i], folder, name, listeners[i]); errs[i] != nil {
+			cmd, err := local.Command(ctx, i, name, "simulate-node")
+			if err == nil {
+				err = ask(ctx, cmd, task, &curves[i])
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("process of node %s: %w", name, err)
 				cancel() // the others would wait for it
 			}
 		})
@@ -175,13 +174,7 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 }
 
 // ask starts the process of a node, and waits for its answer.
-func ask(ctx context.Context, task *nodeTask, answer *nodeCurve, folder, name string, l *os.File) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, self, "simulate-node", "--cluster", filepath.Join(folder, cluster.File), "--key", filepath.Join(folder, name+".key"), "--listen-fd", "3")
-	cmd.ExtraFiles = []*os.File{l}
+func ask(ctx context.Context, cmd *exec.Cmd, task *nodeTask, answer *nodeCurve) error {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	stdin, err := cmd.StdinPipe()
@@ -196,7 +189,7 @@ func ask(ctx context.Context, task *nodeTask, answer *nodeCurve, folder, name st
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("process of node %s: %w: %s", name, err, errs.String())
+		return fmt.Errorf("%w: %s", err, errs.String())
 	}
 	return json.Unmarshal(out.Bytes(), answer)
 }

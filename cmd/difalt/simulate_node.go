@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"os"
 	"time"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/spf13/cobra"
@@ -31,14 +31,13 @@ type nodeCurve struct {
 // It reads a nodeTask from standard input, and ends when that does.
 func newSimulateNodeCommand() *cobra.Command {
 	o := options.New(options.SimulateNode)
-	f := &memberFlags{Member: &o.Member}
 	cmd := &cobra.Command{
 		Use: "simulate-node", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Resolve(); err != nil {
 				return err
 			}
-			c, err := f.readCluster()
+			c, err := readCluster(&o.Member)
 			if err != nil {
 				return err
 			}
@@ -46,20 +45,20 @@ func newSimulateNodeCommand() *cobra.Command {
 			if err := json.NewDecoder(os.Stdin).Decode(&task); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithCancel(cmd.Context())
+			ctx, cancel := untilEOF(cmd.Context())
 			defer cancel()
-			go func() {
-				_, _ = io.Copy(io.Discard, os.Stdin)
-				cancel()
-			}()
-			m, err := f.join(ctx, c, engine.Options{})
+			m, err := newMember(c, &o.Member)
 			if err != nil {
 				return err
 			}
-			curve, err := task.run(ctx, m)
-			m.transport.Leave(err)
+			transport, err := m.join(ctx, engine.Options{})
 			if err != nil {
-				return m.explain(err)
+				return err
+			}
+			curve, err := task.run(ctx, transport)
+			transport.Leave(err)
+			if err != nil {
+				return federate.Explain(c, err)
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(curve)
 		},
@@ -68,12 +67,12 @@ func newSimulateNodeCommand() *cobra.Command {
 	return cmd
 }
 
-func (t *nodeTask) run(ctx context.Context, m *member) (*nodeCurve, error) {
+func (t *nodeTask) run(ctx context.Context, transport engine.Transport) (*nodeCurve, error) {
 	curve := &nodeCurve{}
 	var began time.Time
-	bases, err := t.Setting.Over(ctx, t.Trial, t.Method, m.transport, 1, func() { began = time.Now() }, func(r *difalt.Record) error {
+	bases, err := t.Setting.Over(ctx, t.Trial, t.Method, transport, 1, func() { began = time.Now() }, func(r *difalt.Record) error {
 		curve.Rows = append(curve.Rows, simulation.MeasuredRow{
-			Iteration: r.Iteration, SDMax: r.SDMax, Rounds: int64(m.transport.Stats().Rounds), Seconds: time.Since(began).Seconds(),
+			Iteration: r.Iteration, SDMax: r.SDMax, Rounds: int64(transport.Stats().Rounds), Seconds: time.Since(began).Seconds(),
 		})
 		return nil
 	})

@@ -1,23 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
@@ -92,122 +88,43 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return options.Usagef("--graph: %w", err)
 	}
-	folder, err := os.MkdirTemp("", "difalt-up-")
+	local, err := federate.NewLocal(len(paths))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
-	listeners, addresses, err := loopback(len(paths))
-	if err != nil {
-		return err
-	}
-	defer closeAll(listeners)
-	c, keys, err := cluster.New(names, addresses, graph, f.Rule.String())
+	defer local.Close()
+	c, keys, err := cluster.New(names, local.Addresses, graph, f.Rule.String())
 	if err != nil {
 		return options.Usagef("--data, --graph and --weights: %w", err)
 	}
-	if err := cluster.Write(folder, c, keys); err != nil {
+	if err := local.Write(c, keys); err != nil {
 		return err
 	}
-	board := newBoard(stderr, names)
-	var children []*child
+	var children []*federate.Child
 	for i, name := range names {
-		ch := &child{name: name, arguments: f.arguments(folder, name, paths[i], len(names)), listener: listeners[i], line: board.of(i)}
+		args := f.arguments(name, paths[i], len(names))
+		child := &federate.Child{Name: name, Command: func() (*exec.Cmd, error) {
+			// It is asked to leave, not killed, when ctx ends.
+			return local.Command(context.WithoutCancel(ctx), i, name, "node", args...)
+		}}
 		if f.Checkpoints.Folder != "" {
-			ch.revivals = maxRevivals
+			child.Restarts = maxRestarts
 		}
-		if err := ch.launch(); err != nil {
-			stopAll(children)
-			return fmt.Errorf("node %q: %w", name, err)
-		}
-		children = append(children, ch)
+		children = append(children, child)
 	}
-	board.show(ctx, children)
-	return f.outcome(stdout, children)
-}
-
-// loopback returns as many listeners on free ports, and their addresses.
-func loopback(n int) (files []*os.File, addresses []string, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			closeAll(files)
-			return nil, nil, err
-		}
-		file, err := l.(*net.TCPListener).File()
-		addresses = append(addresses, l.Addr().String())
-		l.Close()
-		if err != nil {
-			closeAll(files)
-			return nil, nil, err
-		}
-		files = append(files, file)
-	}
-	return files, addresses, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
-}
-
-// A child is the process of a node.
-type child struct {
-	name      string
-	arguments []string
-	listener  *os.File // stays open, so that nobody else gets the port
-	revivals  int      // how often it may still be started again
-	cmd       *exec.Cmd
-	stdin     io.Closer // the process leaves when it ends, also if this one is killed
-	stdout    bytes.Buffer
-	read      sync.WaitGroup // of its log
-	line      *boardLine
-	err       error
-}
-
-// maxRevivals is how often a process that was killed is started again.
-const maxRevivals = 5
-
-// launch starts the process of a node.
-func (c *child) launch() error {
-	self, err := os.Executable()
+	ends, err := federate.RunChildren(ctx, children, federate.NewBoard(stderr, names))
 	if err != nil {
 		return err
 	}
-	c.stdout.Reset()
-	c.cmd = exec.Command(self, c.arguments...)
-	c.cmd.ExtraFiles = []*os.File{c.listener}
-	c.cmd.Stdout = &c.stdout
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	log, err := c.cmd.StderrPipe()
-	if err != nil {
-		return err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return err
-	}
-	c.read.Go(func() { c.line.follow(log) })
-	return nil
+	return f.outcome(stdout, ends)
 }
 
-// revive starts a process again that a signal has ended, if it has kept its state.
-func (c *child) revive() bool {
-	if c.revivals == 0 || c.err == nil || c.cmd.ProcessState.Exited() {
-		return false
-	}
-	c.revivals--
-	return c.launch() == nil
-}
+// maxRestarts is how often a process that was killed is started again.
+const maxRestarts = 5
 
-// arguments returns the command line of a node.
-func (f *upFlags) arguments(folder, name, path string, nodes int) []string {
-	args := []string{
-		"node", "--cluster", filepath.Join(folder, cluster.File), "--key", filepath.Join(folder, name+".key"),
-		"--data", path, "--listen-fd", "3", "--log", "json", "--log-every", "250ms", "--until-eof",
-	}
+// arguments returns what a node is told beside who it is.
+func (f *upFlags) arguments(name, path string, nodes int) []string {
+	args := []string{"--data", path, "--log", "json", "--log-every", "250ms", "--until-eof"}
 	args = append(args, f.Arguments(options.Node, "data", "graph", "weights", "model")...) // the graph is in cluster.json
 	if f.Files.Model != "" {
 		args = append(args, "--model="+modelOf(f.Files.Model, name))
@@ -224,41 +141,6 @@ func modelOf(path, name string) string {
 	return strings.TrimSuffix(path, ext) + "-" + name + ext
 }
 
-// stopAll asks the processes to leave.
-func stopAll(children []*child) {
-	for _, c := range children {
-		c.stdin.Close()
-	}
-}
-
-// patience is how long processes that were asked to leave may take for it.
-const patience = 30 * time.Second
-
-// wait waits for a process, and for those that take its place; it ends it when it has been
-// asked to leave and does not.
-func (c *child) wait(ctx context.Context, done chan<- *child) {
-	for again := true; again; again = ctx.Err() == nil && c.revive() {
-		ended := make(chan struct{})
-		go func() {
-			c.read.Wait()
-			c.err = c.cmd.Wait()
-			close(ended)
-		}()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			c.stdin.Close()
-			select {
-			case <-ended:
-			case <-time.After(patience):
-				_ = c.cmd.Process.Kill()
-				<-ended
-			}
-		}
-	}
-	done <- c
-}
-
 // A childError is that of a process, with its exit code.
 type childError struct {
 	error
@@ -267,8 +149,8 @@ type childError struct {
 
 // severity orders the ends of processes: well, interrupted, by the failure of another one,
 // by an error of its own.
-func (c *child) severity() int {
-	switch c.cmd.ProcessState.ExitCode() {
+func severity(e federate.End) int {
+	switch e.Code {
 	case 0:
 		return 0
 	case exitInterrupted, exitTerminated:
@@ -281,23 +163,23 @@ func (c *child) severity() int {
 
 // outcome prints the report of the first node, or returns why the processes failed: the
 // error of one that does not blame another, and its exit code.
-func (f *upFlags) outcome(stdout io.Writer, children []*child) error {
-	worst := slices.MaxFunc(children, func(a, b *child) int { return cmp.Compare(a.severity(), b.severity()) })
-	if worst.severity() > 1 {
-		code := worst.cmd.ProcessState.ExitCode()
+func (f *upFlags) outcome(stdout io.Writer, ends []federate.End) error {
+	worst := slices.MaxFunc(ends, func(a, b federate.End) int { return cmp.Compare(severity(a), severity(b)) })
+	if severity(worst) > 1 {
+		code := worst.Code
 		if code < 0 { // a signal
 			code = exitFailure
 		}
-		return &childError{fmt.Errorf("node %q: %s", worst.name, worst.line.lastError()), code}
+		return &childError{fmt.Errorf("node %q: %s", worst.Name, worst.Why), code}
 	}
-	_, err := children[0].stdout.WriteTo(stdout)
+	_, err := stdout.Write(ends[0].Stdout)
 	if f.Files.Model != "" && !f.Files.JSON {
-		for _, c := range children[1:] {
-			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.Files.Model, c.name))
+		for _, e := range ends[1:] {
+			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.Files.Model, e.Name))
 		}
 	}
-	if worst.severity() > 0 {
-		return errors.Join(err, &interruptedError{worst.line.lastError()})
+	if severity(worst) > 0 {
+		return errors.Join(err, &interruptedError{worst.Why})
 	}
 	return err
 }

@@ -11,23 +11,30 @@ type Setting struct {
 
 // Difference returns the first difference between two lists of settings in words, as in
 // "NAME is 3 at node 1, but 2 here" for where = "at node 1" and at = "here", or an empty
-// text if there is none. The order of settings does not matter; a setting that is in one
-// list only is unknown to the other.
+// text if there is none.
 func Difference(there []Setting, where string, here []Setting, at string) string {
-	words := func(name, there, here string) string {
-		return fmt.Sprintf("%s is %s %s, but %s %s", name, there, where, here, at)
+	name, a, b := FirstDifference(there, here)
+	if name == "" {
+		return ""
 	}
+	return fmt.Sprintf("%s is %s %s, but %s %s", name, a, where, b, at)
+}
+
+// FirstDifference returns the first setting that differs between two lists, and its value in
+// both; an empty name if there is none. The order of settings does not matter; a setting that
+// is in one list only is unknown to the other.
+func FirstDifference(there, here []Setting) (name, valueThere, valueHere string) {
 	for _, s := range here {
 		if value := valueOf(there, s.Name); value != s.Value {
-			return words(s.Name, value, s.Value)
+			return s.Name, value, s.Value
 		}
 	}
 	for _, s := range there {
 		if value := valueOf(here, s.Name); value != s.Value {
-			return words(s.Name, s.Value, value)
+			return s.Name, s.Value, value
 		}
 	}
-	return ""
+	return "", "", ""
 }
 
 // valueOf returns the value of a setting in a list, or "unknown".

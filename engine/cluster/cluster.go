@@ -191,10 +191,19 @@ func (c *Cluster) Label(i int) string {
 	return fmt.Sprintf("node %d (%q)", i, c.Nodes[i].Name)
 }
 
-// Terms are what neighbours must agree on about the cluster, beyond run and epoch.
+// Names returns the names of some nodes in order.
+func (c *Cluster) Names(nodes []int) (list []string) {
+	for _, i := range nodes {
+		list = append(list, c.Nodes[i].Name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Settings are what neighbours must have alike of the cluster, beyond run and epoch.
 // Addresses and keys may differ: names resolve differently from place to place, and
 // keys are changed at one node after the other.
-func (c *Cluster) Terms() []wire.Setting {
+func (c *Cluster) Settings() []wire.Setting {
 	var names []string
 	for _, n := range c.Nodes {
 		names = append(names, n.Name)

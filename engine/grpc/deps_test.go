@@ -11,7 +11,7 @@ import (
 func TestNobodyElseLinksThis(t *testing.T) {
 	const own = "github.com/difalt/difalt/"
 	var packages []string
-	for _, name := range []string{"kernel", "topology", "consensus", "consensus/pipe", "consensus/faulty", "difalt", "dataset", "model", "fit"} {
+	for _, name := range []string{"kernel", "topology", "consensus", "consensus/wire", "consensus/collective", "difalt", "dataset", "model", "fit"} {
 		packages = append(packages, own+name)
 	}
 	out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()

@@ -257,9 +257,9 @@ func TestImpostors(t *testing.T) {
 // TestRefuse: before a run begins, what differs ends it at both ends, by its name.
 func TestRefuse(t *testing.T) {
 	for what, x := range map[string]struct {
-		change func(c *cluster.Cluster)
-		terms  []wire.Setting
-		text   string
+		change   func(c *cluster.Cluster)
+		settings []wire.Setting
+		text     string
 	}{
 		"run":     {func(c *cluster.Cluster) { c.Run = "ffffffffffffffff" }, nil, "the run is "},
 		"epoch":   {func(c *cluster.Cluster) { c.Epoch = 4 }, nil, "the epoch is "},
@@ -267,15 +267,15 @@ func TestRefuse(t *testing.T) {
 		"weights": {func(c *cluster.Cluster) { c.Rule = "lazy-metropolis" }, nil, "the rule of the weights is "},
 		"names":   {func(c *cluster.Cluster) { c.Nodes[2].Name = "z" }, nil, "the list of nodes is "},
 		"rank":    {func(*cluster.Cluster) {}, []wire.Setting{{Name: "--rank", Value: "3"}}, "--rank is "},
-		"terms":   {func(*cluster.Cluster) {}, []wire.Setting{{Name: "--rank", Value: "2"}, {Name: "--method", Value: "dif"}}, " is "},
+		"more":    {func(*cluster.Cluster) {}, []wire.Setting{{Name: "--rank", Value: "2"}, {Name: "--method", Value: "dif"}}, " is "},
 	} {
 		p := newParty(t, "path", 3)
 		o := quick()
-		o.Terms, o.Linger = []wire.Setting{{Name: "--rank", Value: "2"}}, 50*time.Millisecond
+		o.Settings, o.Linger = []wire.Setting{{Name: "--rank", Value: "2"}}, 50*time.Millisecond
 		a := p.transport(t, 0, o)
 		p.c = p.changed(x.change)
-		if x.terms != nil {
-			o.Terms = x.terms
+		if x.settings != nil {
+			o.Settings = x.settings
 		}
 		b := p.transport(t, 1, o)
 		errs := each([]*Transport{a, b}, func(tr *Transport) error {

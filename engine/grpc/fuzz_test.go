@@ -8,7 +8,7 @@ import (
 
 func FuzzHello(f *testing.F) {
 	c := newParty(f, "ring", 3).c
-	own := &hello{Version: protocolVersion, Run: c.Run, Epoch: c.Epoch, From: 0, To: 1, Instance: "x", Terms: c.Terms()}
+	own := &hello{Version: protocolVersion, Run: c.Run, Epoch: c.Epoch, From: 0, To: 1, Instance: "x", Settings: c.Settings()}
 	their := *own
 	their.From, their.To = 1, 0
 	text := must2(json.Marshal(their))

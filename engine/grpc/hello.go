@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine/cluster"
@@ -30,8 +31,8 @@ type hello struct {
 	Begun bool   `json:"begun,omitempty"`
 	Probe bool   `json:"probe,omitempty"`
 	// Failed is why a node that only asks cannot take part.
-	Failed *reason        `json:"failed,omitempty"`
-	Terms  []wire.Setting `json:"terms"`
+	Failed   *reason        `json:"failed,omitempty"`
+	Settings []wire.Setting `json:"terms"`
 }
 
 // A note is what is said between frames.
@@ -108,41 +109,32 @@ type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
-// disagree returns a refusal by the name of the first thing that differs.
+// disagree returns a refusal by the name of the first thing that differs. Those that only ask
+// who is there have not been told how to train: for them the cluster counts.
 func disagree(c *cluster.Cluster, own, their *hello) error {
 	who := c.Label(their.From)
-	differ := func(what string, there, here any) error {
-		return &refusal{shorten(fmt.Sprintf("%s is %v at %s, but %v here", what, there, who, here))}
-	}
-	switch {
-	case their.Version != own.Version:
-		return differ("the version of the protocol", their.Version, own.Version)
-	case their.Run != own.Run:
-		return differ("the run", fmt.Sprintf("%q", their.Run), own.Run)
-	case their.Epoch != own.Epoch:
-		return differ("the epoch", their.Epoch, own.Epoch)
-	case their.From != own.To || their.To != own.From:
+	if own.From != their.To || own.To != their.From {
 		return &refusal{fmt.Sprintf("%s says that it is node %d and talks to node %d", c.Label(own.To), their.From, their.To)}
 	}
-	theirs := make(map[string]string)
-	for _, t := range their.Terms {
-		theirs[t.Name] = t.Value
+	here, there := own.compared(), their.compared()
+	if own.Probe || their.Probe {
+		n := len(own.protocol()) + len(c.Settings())
+		here, there = here[:n], there[:min(n, len(there))]
 	}
-	fixed := len(c.Terms())
-	for k, t := range own.Terms {
-		if k >= fixed && (own.Probe || their.Probe) {
-			break // who only asks has not been told how to train
-		}
-		value, known := theirs[t.Name]
-		if !known {
-			return differ(t.Name, "unknown", t.Value)
-		}
-		if value != t.Value {
-			return differ(t.Name, value, t.Value)
-		}
-	}
-	if len(their.Terms) != len(own.Terms) && !own.Probe && !their.Probe {
-		return differ("the number of terms", len(their.Terms), len(own.Terms))
+	if text := wire.Difference(there, "at "+who, here, "here"); text != "" {
+		return &refusal{shorten(text)}
 	}
 	return nil
 }
+
+// protocol is what both ends must have alike before anything else.
+func (h *hello) protocol() []wire.Setting {
+	return []wire.Setting{
+		{Name: "the version of the protocol", Value: strconv.Itoa(h.Version)},
+		{Name: "the run", Value: strconv.Quote(h.Run)},
+		{Name: "the epoch", Value: strconv.FormatUint(uint64(h.Epoch), 10)},
+	}
+}
+
+// compared is all that both ends must have alike.
+func (h *hello) compared() []wire.Setting { return append(h.protocol(), h.Settings...) }

@@ -39,7 +39,7 @@ func (t *Transport) greeting(e *edge) *hello {
 	defer t.mu.Unlock()
 	h := &hello{
 		Version: protocolVersion, Run: t.cluster.Run, Epoch: t.cluster.Epoch, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.next, Knows: e.instance, Begun: e.begun(), Probe: t.o.Probe, Terms: t.terms,
+		Instance: t.instance, Next: e.next, Knows: e.instance, Begun: e.begun(), Probe: t.o.Probe, Settings: t.settings,
 	}
 	if t.o.Failed != nil {
 		h.Failed = t.reason

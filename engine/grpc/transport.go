@@ -25,7 +25,7 @@ type Transport struct {
 	hosted   []int
 	o        engine.Options
 	instance string
-	terms    []wire.Setting
+	settings []wire.Setting
 
 	server *rpc.Server
 	health *health.Server
@@ -61,7 +61,7 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 	node, own := id.Node, id.Certificate
 	o = o.WithDefaults()
 	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1), timer: time.NewTimer(tick)}
-	t.terms = append(c.Terms(), o.Terms...)
+	t.settings = append(c.Settings(), o.Settings...)
 	if o.Failed != nil {
 		t.reason = reasonOf(o.Failed, node)
 	}

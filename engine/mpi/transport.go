@@ -54,7 +54,7 @@ func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
 	return &Transport{world: w, graph: g, o: o}
 }
 
-// Join connects the processes once all have called it and said the same terms. Otherwise all
+// Join connects the processes once all have called it and have the same settings. Otherwise all
 // return an error: Options.Failed where there is one, and a *wire.PeerError that names
 // the process elsewhere. It returns ctx.Err() if ctx ends.
 func (t *Transport) Join(ctx context.Context) error {
@@ -82,10 +82,10 @@ func (t *Transport) Join(ctx context.Context) error {
 	return nil
 }
 
-// agree asks all processes whether they have the same terms, and can take part.
+// agree asks all processes whether they have the same settings, and can take part.
 func (t *Transport) agree(ctx context.Context) error {
 	t.asked = true
-	own := hello{Version: protocolVersion, Terms: t.o.Terms}
+	own := hello{Version: protocolVersion, Settings: t.o.Settings}
 	if t.o.Failed != nil {
 		own.Trouble = t.o.Failed.Error()
 	}

@@ -177,9 +177,9 @@ func init() {
 // the trouble of one is known to all.
 func TestRefusals(t *testing.T) {
 	for part, wants := range map[string][]string{
-		"other terms": {"rank 1: consensus: node 0, round 0: refused: --rank is 2 at node 0, but 3 here",
+		"other settings": {"rank 1: consensus: node 0, round 0: refused: --rank is 2 at node 0, but 3 here",
 			"rank 0: consensus: node 1, round 0: refused: --rank is 3 at node 1, but 2 here", "rank 3: consensus: node 1"},
-		"more terms": {"rank 0: consensus: node 1, round 0: refused: the number of terms is 2 at node 1, but 1 here",
+		"more settings": {"rank 0: consensus: node 1, round 0: refused: --ridge is 1 at node 1, but unknown here",
 			"rank 1: consensus: node 0, round 0: refused: --ridge is unknown at node 0, but 1 here"},
 		"trouble":     {"rank 2: no such file", "rank 0: consensus: node 2, round 0: closed: no such file", "rank 3: consensus: node 2"},
 		"other size":  {"rank 0: mpi: a graph of 5 nodes for 4 processes", "rank 3: mpi: a graph of 5 nodes for 4 processes"},
@@ -201,7 +201,7 @@ func init() {
 	joins := func(change func(w *World, o *engine.Options)) func(w *World) error {
 		return func(w *World) error {
 			o := quick()
-			o.Terms = []wire.Setting{{Name: "--rank", Value: "2"}}
+			o.Settings = []wire.Setting{{Name: "--rank", Value: "2"}}
 			change(w, &o)
 			_, err := connect(w, ring(w), o)
 			if err == nil {
@@ -210,14 +210,14 @@ func init() {
 			return err
 		}
 	}
-	parts["other terms"] = joins(func(w *World, o *engine.Options) {
+	parts["other settings"] = joins(func(w *World, o *engine.Options) {
 		if w.Rank() == 1 {
-			o.Terms[0].Value = "3"
+			o.Settings[0].Value = "3"
 		}
 	})
-	parts["more terms"] = joins(func(w *World, o *engine.Options) {
+	parts["more settings"] = joins(func(w *World, o *engine.Options) {
 		if w.Rank() == 1 {
-			o.Terms = append(o.Terms, wire.Setting{Name: "--ridge", Value: "1"})
+			o.Settings = append(o.Settings, wire.Setting{Name: "--ridge", Value: "1"})
 		}
 	})
 	parts["trouble"] = joins(func(w *World, o *engine.Options) {

@@ -14,7 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -123,9 +123,9 @@ func (w *World) yield(now time.Time) {
 
 // A hello is what every process says to all.
 type hello struct {
-	Version int            `json:"version"`
-	Trouble string         `json:"trouble,omitempty"`
-	Terms   []wire.Setting `json:"terms"`
+	Version  int            `json:"version"`
+	Trouble  string         `json:"trouble,omitempty"`
+	Settings []wire.Setting `json:"terms"`
 }
 
 const protocolVersion = 1
@@ -136,32 +136,22 @@ func (w *World) agree(ctx context.Context, own hello, patience time.Duration) er
 	if err != nil {
 		return err
 	}
-	differs := func(rank int, what string, there, here any) error {
-		return &wire.PeerError{Peer: rank, Kind: wire.Refused, Err: fmt.Errorf("%s is %v at node %d, but %v here", what, there, rank, here)}
-	}
 	for rank, h := range all {
 		if h.Trouble != "" && rank != w.rank {
 			return &wire.PeerError{Peer: rank, Kind: wire.Closed, Err: errors.New(h.Trouble)}
 		}
 	}
 	for rank, h := range all {
-		if h.Version != own.Version {
-			return differs(rank, "the version of the protocol", h.Version, own.Version)
-		}
-		for _, t := range own.Terms {
-			k := slices.IndexFunc(h.Terms, func(u wire.Setting) bool { return u.Name == t.Name })
-			if k < 0 {
-				return differs(rank, t.Name, "unknown", t.Value)
-			}
-			if h.Terms[k].Value != t.Value {
-				return differs(rank, t.Name, h.Terms[k].Value, t.Value)
-			}
-		}
-		if len(h.Terms) != len(own.Terms) {
-			return differs(rank, "the number of terms", len(h.Terms), len(own.Terms))
+		if text := wire.Difference(h.compared(), fmt.Sprintf("at node %d", rank), own.compared(), "here"); text != "" {
+			return &wire.PeerError{Peer: rank, Kind: wire.Refused, Err: errors.New(text)}
 		}
 	}
 	return nil
+}
+
+// compared is all that the processes must have alike.
+func (h *hello) compared() []wire.Setting {
+	return append([]wire.Setting{{Name: "the version of the protocol", Value: strconv.Itoa(h.Version)}}, h.Settings...)
 }
 
 // gather returns what all processes say.

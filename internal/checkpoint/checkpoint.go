@@ -21,8 +21,8 @@ import (
 
 // A State is what a file holds.
 type State struct {
-	// Terms must be the same when a run is taken up again.
-	Terms    []wire.Setting
+	// Settings must be the same when a run is taken up again.
+	Settings []wire.Setting `cbor:"Terms"`
 	Snapshot *difalt.Snapshot
 }
 
@@ -88,15 +88,15 @@ func Decode(p []byte) (*State, error) {
 type Folder struct {
 	path, name string
 	keep       int
-	terms      []wire.Setting
+	settings   []wire.Setting
 }
 
 // Open returns the checkpoints of that name in the folder path, which is made if need be,
 // with the iterations of those that can be used. Every file that cannot, because it is
 // damaged, is told to report. It is an error, which names what differs, if there is one of
-// other terms. Of what is written later keep files are kept.
-func Open(path, name string, terms []wire.Setting, keep int, report func(text string)) (*Folder, []int, error) {
-	f := &Folder{path: path, name: name, keep: keep, terms: terms}
+// other settings. Of what is written later keep files are kept.
+func Open(path, name string, settings []wire.Setting, keep int, report func(text string)) (*Folder, []int, error) {
+	f := &Folder{path: path, name: name, keep: keep, settings: settings}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -178,38 +178,21 @@ func (f *Folder) load(iteration int) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.file(iteration), err)
 	}
-	return s, f.same(f.file(iteration), s.Terms)
+	return s, f.same(f.file(iteration), s.Settings)
 }
 
 // same returns an error that names what is not as it was when a file was written.
 func (f *Folder) same(path string, were []wire.Setting) error {
-	if text := f.differ(were); text != "" {
-		return &otherError{fmt.Sprintf("%s: %s; to begin anew, give another folder", path, text)}
+	if name, was, is := wire.FirstDifference(were, f.settings); name != "" {
+		return &otherError{fmt.Sprintf("%s: %s was %s, and is %s now; to begin anew, give another folder", path, name, was, is)}
 	}
 	return nil
-}
-
-// differ returns the first thing that is not as it was.
-func (f *Folder) differ(were []wire.Setting) string {
-	value := make(map[string]string)
-	for _, t := range were {
-		value[t.Name] = t.Value
-	}
-	for _, t := range f.terms {
-		switch was, known := value[t.Name]; {
-		case !known:
-			return fmt.Sprintf("it does not know %s, which is %s now", t.Name, t.Value)
-		case was != t.Value:
-			return fmt.Sprintf("%s was %s, and is %s now", t.Name, was, t.Value)
-		}
-	}
-	return ""
 }
 
 // Save writes a checkpoint, and removes those that are too old. What is there under a
 // complete name is complete and on the disk, whatever happens meanwhile.
 func (f *Folder) Save(s *difalt.Snapshot) error {
-	p, err := Encode(&State{f.terms, s})
+	p, err := Encode(&State{f.settings, s})
 	if err != nil {
 		return err
 	}

@@ -82,13 +82,13 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestFolder: the last ones are kept, other names are left alone, what is damaged or has
-// another iteration than its name says is told, and what is of other terms is refused.
+// another iteration than its name says is told, and what is of other settings is refused.
 func TestFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "deep", "state")
 	var told []string
-	open := func(name string, terms ...wire.Setting) (*Folder, []int, error) {
+	open := func(name string, settings ...wire.Setting) (*Folder, []int, error) {
 		told = nil
-		return Open(folder, name, terms, 3, func(s string) { told = append(told, s) })
+		return Open(folder, name, settings, 3, func(s string) { told = append(told, s) })
 	}
 	rank := wire.Setting{Name: "--rank", Value: "2"}
 	snap := state(t, 3)
@@ -133,14 +133,14 @@ func TestFolder(t *testing.T) {
 		t.Errorf("%v, %v, told %q", list, err, told)
 	}
 	for _, x := range []struct {
-		terms []wire.Setting
-		want  string
+		settings []wire.Setting
+		want     string
 	}{
 		{[]wire.Setting{{Name: "--rank", Value: "3"}}, "--rank was 2, and is 3 now"},
-		{[]wire.Setting{rank, {Name: "the data", Value: "x"}}, "it does not know the data, which is x now"},
+		{[]wire.Setting{rank, {Name: "the data", Value: "x"}}, "the data was unknown, and is x now"},
 	} {
-		if _, _, err := open("a", x.terms...); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%v: %v", x.terms, err)
+		if _, _, err := open("a", x.settings...); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v: %v", x.settings, err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // An Outcome is what a run that is complete has come to at a node.
 type Outcome struct {
-	Terms []wire.Setting
+	Settings []wire.Setting `cbor:"Terms"`
 	// Everybody says that all nodes have kept theirs: nobody needs this node any more.
 	Everybody bool
 	// What was printed when all had joined, and at the end.
@@ -48,7 +48,7 @@ func (f *Folder) outcome() string { return filepath.Join(f.path, f.name+".done")
 
 // Finish keeps an outcome, complete and on the disk.
 func (f *Folder) Finish(o *Outcome) error {
-	o.Terms = f.terms
+	o.Settings = f.settings
 	p, err := EncodeOutcome(o)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (f *Folder) Finish(o *Outcome) error {
 }
 
 // Outcome returns what Finish has kept; nil if there is nothing, or nothing that can be
-// used, of which report is told. It is an error if it is of other terms.
+// used, of which report is told. It is an error if it is of other settings.
 func (f *Folder) Outcome(report func(text string)) (*Outcome, error) {
 	p, err := os.ReadFile(f.outcome())
 	switch {
@@ -74,5 +74,5 @@ func (f *Folder) Outcome(report func(text string)) (*Outcome, error) {
 		report(fmt.Sprintf("%s: %v", f.outcome(), err))
 		return nil, nil
 	}
-	return o, f.same(f.outcome(), o.Terms)
+	return o, f.same(f.outcome(), o.Settings)
 }

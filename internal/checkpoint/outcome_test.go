@@ -12,13 +12,13 @@ import (
 
 // TestOutcome: what is kept comes back, in a folder with checkpoints of others and with
 // what a process that was killed has begun; what is damaged does not count, and what is of
-// other terms is refused by name.
+// other settings is refused by name.
 func TestOutcome(t *testing.T) {
 	folder := t.TempDir()
 	var told []string
-	open := func(terms ...wire.Setting) (*Folder, *Outcome, error) {
+	open := func(settings ...wire.Setting) (*Folder, *Outcome, error) {
 		t.Helper()
-		f, _, err := Open(folder, "a", terms, 3, func(s string) { told = append(told, s) })
+		f, _, err := Open(folder, "a", settings, 3, func(s string) { told = append(told, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestOutcome(t *testing.T) {
 	if err != nil || o != nil {
 		t.Fatalf("an empty folder has %v, %v", o, err)
 	}
-	want := &Outcome{Terms: []wire.Setting{rank}, Everybody: true, Heading: []byte("h"), Report: []byte("r"), Model: []byte("m"), Trace: []byte{}}
+	want := &Outcome{Settings: []wire.Setting{rank}, Everybody: true, Heading: []byte("h"), Report: []byte("r"), Model: []byte("m"), Trace: []byte{}}
 	begun := filepath.Join(folder, ".a.done.77")
 	if err := os.WriteFile(begun, []byte("difalt"), 0o600); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestOutcome(t *testing.T) {
 		t.Error("what was begun is still there")
 	}
 	if _, _, err = open(wire.Setting{Name: "--rank", Value: "3"}); err == nil || !strings.Contains(err.Error(), "a.done: --rank was 2, and is 3 now") {
-		t.Errorf("of other terms: %v", err)
+		t.Errorf("of other settings: %v", err)
 	}
 	text, err := os.ReadFile(f.outcome())
 	if err != nil {

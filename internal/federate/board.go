@@ -1,8 +1,7 @@
-package main
+package federate
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,28 +13,43 @@ import (
 	"github.com/difalt/difalt/internal/terminal"
 )
 
-// A board shows a line a process: redrawn in place on a terminal, elsewhere printed now
+// FailureMessage is that of the last line of a node's log in JSON, if the node has failed.
+const FailureMessage = "failed"
+
+// liveInterval is how often a board is drawn on a terminal.
+const liveInterval = 250 * time.Millisecond
+
+// A Board shows a line a process: redrawn in place on a terminal, elsewhere printed now
 // and then when it has changed.
-type board struct {
+type Board struct {
 	out   io.Writer
-	live  bool
-	lines []*boardLine
+	live  bool // out is a terminal
+	lines []*line
 	drawn int // lines on the terminal
 	last  string
 }
 
-// A boardLine is what a process has last said of itself.
-type boardLine struct {
-	name  string
-	mu    sync.Mutex
-	state nodeState
-	event string // of the connections
-	error string
-	over  bool
+// NewBoard returns the board of some nodes.
+func NewBoard(out io.Writer, names []string) *Board {
+	b := &Board{out: out, live: terminal.Is(out)}
+	for _, name := range names {
+		b.lines = append(b.lines, &line{name: name})
+	}
+	return b
 }
 
-// A nodeState is a line of a nodeStatus.
-type nodeState struct {
+// A line is what a process has last said of itself.
+type line struct {
+	name  string
+	mu    sync.Mutex
+	state logLine
+	event string // of the connections
+	error string
+	ended bool
+}
+
+// A logLine is a line of the log of a node that status has written.
+type logLine struct {
 	Message  string  `json:"msg"`
 	Stage    string  `json:"stage"`
 	Done     int     `json:"done"`
@@ -45,28 +59,18 @@ type nodeState struct {
 	Why      string  `json:"why"`
 }
 
-func newBoard(out io.Writer, names []string) *board {
-	b := &board{out: out, live: terminal.Is(out)}
-	for _, name := range names {
-		b.lines = append(b.lines, &boardLine{name: name})
-	}
-	return b
-}
-
-func (b *board) of(i int) *boardLine { return b.lines[i] }
-
 // follow reads the log of a process until it ends.
-func (l *boardLine) follow(log io.Reader) {
+func (l *line) follow(log io.Reader) {
 	r := bufio.NewScanner(log)
 	r.Buffer(nil, 1<<20)
 	for r.Scan() {
-		var s nodeState
+		var s logLine
 		isLog := json.Unmarshal(r.Bytes(), &s) == nil
 		l.mu.Lock()
 		switch {
 		case !isLog:
 			l.error = strings.TrimPrefix(r.Text(), "difalt: ")
-		case s.Message == failureMessage:
+		case s.Message == FailureMessage:
 			l.error = s.Why
 		case s.Message == statusMessage:
 			l.state = s
@@ -78,13 +82,13 @@ func (l *boardLine) follow(log io.Reader) {
 	_, _ = io.Copy(io.Discard, log) // the process must not wait for us
 }
 
-func (l *boardLine) lastError() string {
+func (l *line) lastError() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.error
 }
 
-func (l *boardLine) get() (s nodeState, text string) {
+func (l *line) get() (s logLine, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s = l.state
@@ -92,16 +96,16 @@ func (l *boardLine) get() (s nodeState, text string) {
 	switch {
 	case l.error != "":
 		text = l.error
-	case l.over:
+	case l.ended:
 		text = "done"
 	case s.Stage == "":
 		text = "starting"
-	case s.Stage == "joining":
+	case s.Stage == joining:
 		text = strings.TrimSpace("joining " + l.event)
 	case s.Total > 0:
 		text = fmt.Sprintf("%s %d of %d", s.Stage, s.Done, s.Total)
 	}
-	if l.over || l.error != "" {
+	if l.ended || l.error != "" {
 		s.WaitsFor = "" // no more
 	}
 	if s.WaitsFor != "" {
@@ -111,7 +115,7 @@ func (l *boardLine) get() (s nodeState, text string) {
 }
 
 // text returns what the board shows.
-func (b *board) text() []string {
+func (b *Board) text() []string {
 	width := 0
 	for _, l := range b.lines {
 		width = max(width, len(l.name))
@@ -146,7 +150,7 @@ func blocking(waits map[string][]string) (edges []string) {
 }
 
 // draw shows the board as it is.
-func (b *board) draw() {
+func (b *Board) draw() {
 	lines := b.text()
 	text := strings.Join(lines, "\n") + "\n"
 	if text == b.last {
@@ -181,35 +185,31 @@ func within(lines []string, columns, rows int) []string {
 	return lines
 }
 
-// show shows the board until all processes have ended. When one fails, the others have
-// been told by it, and leave by themselves.
-func (b *board) show(ctx context.Context, children []*child) {
+// end notes that the process has ended, with an error if it is not nil.
+func (l *line) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	if err != nil && l.error == "" {
+		l.error = err.Error()
+	}
+}
+
+// show draws the board again and again until all is over.
+func (b *Board) show(over <-chan struct{}) {
 	every := terminal.PlainInterval
 	if b.live {
-		every = 250 * time.Millisecond
+		every = liveInterval
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	done := make(chan *child)
-	for _, c := range children {
-		go c.wait(ctx, done)
-	}
-	for left := len(children); left > 0; {
+	defer b.draw()
+	for {
 		select {
-		case c := <-done:
-			left--
-			c.line.mu.Lock()
-			c.line.over = true
-			if c.err != nil && c.line.error == "" {
-				c.line.error = c.err.Error()
-			}
-			c.line.mu.Unlock()
-			if b.live {
-				b.draw()
-			}
+		case <-over:
+			return
 		case <-ticker.C:
 			b.draw()
 		}
 	}
-	b.draw()
 }

@@ -1,4 +1,4 @@
-package main
+package federate
 
 import (
 	"context"
@@ -16,11 +16,18 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/checkpoint"
-	"github.com/difalt/difalt/internal/options"
 )
+
+// Checkpoints says where a node keeps its state, and of what a checkpoint must be.
+type Checkpoints struct {
+	Folder string
+	Every  int // iterations between two
+	// Data is the file, or the pattern of files, that the node trains on.
+	Data string
+	// Settings are what a checkpoint must be of, beyond Node.Settings.
+	Settings []wire.Setting
+}
 
 // A keeper keeps the state of a node during the final run of a fit.
 type keeper struct {
@@ -36,24 +43,23 @@ type keeper struct {
 
 // open opens the checkpoints of a node. They are of the same options, data, nodes and
 // edges, or refused; keys, addresses, the run and the epoch may change.
-func (k *keeper) open(f *nodeFlags, c *cluster.Cluster, node int, shared []wire.Setting) error {
-	w, err := c.Weights()
+func (k *keeper) open(n *Node) error {
+	w, err := n.Cluster.Weights()
 	if err != nil {
 		return err
 	}
-	sum, err := digest(f.Files.Data)
+	sum, err := digest(n.Checkpoints.Data)
 	if err != nil {
 		return err
 	}
-	terms := slices.Concat([]wire.Setting{{Name: "the node", Value: c.Nodes[node].Name}}, c.Terms(), shared, f.Settings(options.Checkpoint))
-	terms = append(terms, wire.Setting{Name: "the SHA-256 of the data", Value: sum})
+	settings := slices.Concat([]wire.Setting{{Name: "the node", Value: n.name()}}, n.Cluster.Settings(), n.Settings, n.Checkpoints.Settings,
+		[]wire.Setting{{Name: "the SHA-256 of the data", Value: sum}})
 	// Nodes are never further apart in rounds than in hops, and an iteration has a round or
 	// more. One file more is for the iteration at which all were interrupted, and one for
 	// the node that was killed while it wrote.
-	keep := (w.Graph().Diameter()+f.Checkpoints.Every-1)/f.Checkpoints.Every + 3
-	k.every = f.Checkpoints.Every
+	keep := (w.Graph().Diameter()+k.every-1)/k.every + 3
 	unusable := func(s string) { k.log.Warn("a checkpoint cannot be used", "why", s) }
-	k.folder, k.iterations, err = checkpoint.Open(f.Checkpoints.Folder, c.Nodes[node].Name, terms, keep, unusable)
+	k.folder, k.iterations, err = checkpoint.Open(n.Checkpoints.Folder, n.name(), settings, keep, unusable)
 	if err == nil && !k.once {
 		k.outcome, err = k.folder.Outcome(unusable)
 	}
@@ -166,7 +172,41 @@ func (k *keeper) save(ctx context.Context, s *difalt.Solver) error {
 	return nil
 }
 
-// mayComeBack reports whether all others find the same as err, and can join anew.
-func mayComeBack(err error) bool {
-	return errors.Is(err, engine.ErrGone) || errors.Is(err, fit.ErrLeft)
+// finish keeps an outcome, and returns when all nodes have: nobody can then be in need of
+// this one, and whoever is started again has all that it was about to write.
+func (k *keeper) finish(ctx context.Context, o *checkpoint.Outcome) error {
+	if k.once {
+		return nil
+	}
+	if err := k.folder.Finish(o); err != nil {
+		return fmt.Errorf("--checkpoint: %w", err)
+	}
+	if err := k.net.Max(context.WithoutCancel(ctx), [][]float64{{1}}); err != nil {
+		return err
+	}
+	k.net.Commit()
+	o.Everybody = true
+	if err := k.folder.Finish(o); err != nil { // nobody else is told any more, and the results are there
+		k.log.Warn("cannot note that all nodes have kept their results: started again, this one would wait for them", "why", err.Error())
+	}
+	return nil
+}
+
+// complete reports whether nobody is in need of this node any more.
+func (k *keeper) complete() bool { return k != nil && k.outcome != nil && k.outcome.Everybody }
+
+// unsure returns the outcome of a node that does not know whether others have theirs.
+func (k *keeper) unsure() *checkpoint.Outcome {
+	if k == nil || k.complete() {
+		return nil
+	}
+	return k.outcome
+}
+
+// count returns how many checkpoints have been written by this process.
+func (k *keeper) count() int {
+	if k == nil {
+		return 0
+	}
+	return k.saved
 }

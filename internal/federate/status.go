@@ -1,22 +1,26 @@
-package main
+package federate
 
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/engine/cluster"
 )
 
-// A nodeStatus says in the log, and to who asks, how far a node is and for whom it waits.
-type nodeStatus struct {
-	log  *slog.Logger
-	name string
+// A status says in the log, and to who asks, how far a node is and for whom it waits.
+type status struct {
+	log     *slog.Logger
+	cluster *cluster.Cluster
+	name    string // of this node
 
 	mu          sync.Mutex
-	member      *member // of this attempt, nil before the first
+	transport   engine.Transport // of this attempt, nil before the first
 	attempts    int
 	stage       string
 	done, total int
@@ -30,27 +34,27 @@ const (
 )
 
 // begin begins an attempt to train.
-func (s *nodeStatus) begin(m *member) {
+func (s *status) begin(t engine.Transport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.member, s.stage, s.done, s.total = m, "joining", 0, 0
+	s.transport, s.stage, s.done, s.total = t, joining, 0, 0
 	s.attempts++
 }
 
-func (s *nodeStatus) progress(stage string, done, total int) {
+func (s *status) progress(stage string, done, total int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stage, s.done, s.total = stage, done, total
 }
 
-func (s *nodeStatus) observe(rec *difalt.Record) {
+func (s *status) observe(rec *difalt.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = *rec
 }
 
-// watch logs every now and then what has changed, until stop is called.
-func (s *nodeStatus) watch(every time.Duration) (stop func()) {
+// repeat logs every now and then what has changed, until stop is called.
+func (s *status) repeat(every time.Duration) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -68,32 +72,32 @@ func (s *nodeStatus) watch(every time.Duration) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-func (s *nodeStatus) write() {
+func (s *status) write() {
 	s.mu.Lock()
-	m, stage := s.member, s.stage
-	if m == nil {
-		stage = "reading"
+	t, stage := s.transport, s.stage
+	if t == nil {
+		stage = reading
 	}
 	attributes := []any{"node", s.name, "stage", stage, "done", s.done, "total", s.total}
 	s.mu.Unlock()
-	if m != nil {
-		attributes = append(attributes, m.waiting()...)
+	if t != nil {
+		attributes = append(attributes, waiting(s.cluster, t)...)
 	}
 	s.log.Info(statusMessage, attributes...)
 }
 
 // waiting says for whom a node has been waiting, for how long, and for whom those say
 // that they wait.
-func (m *member) waiting() (attributes []any) {
-	peers, since := m.transport.Waiting()
+func waiting(c *cluster.Cluster, t engine.Transport) (attributes []any) {
+	peers, since := t.Waiting()
 	if len(peers) == 0 || time.Since(since) < waitingFrom {
 		return nil
 	}
-	attributes = []any{"waits_for", strings.Join(m.names(peers), ","), "seconds", tenths(time.Since(since))}
+	attributes = []any{"waits_for", strings.Join(c.Names(peers), ","), "seconds", math.Round(10*time.Since(since).Seconds()) / 10}
 	var beyond []string
 	for _, peer := range peers {
-		if list := m.transport.Beyond(peer); len(list) > 0 {
-			beyond = append(beyond, fmt.Sprintf("%s waits for %s", m.names([]int{peer})[0], strings.Join(m.names(list), ",")))
+		if list := t.Beyond(peer); len(list) > 0 {
+			beyond = append(beyond, fmt.Sprintf("%s waits for %s", c.Names([]int{peer})[0], strings.Join(c.Names(list), ",")))
 		}
 	}
 	if beyond != nil {

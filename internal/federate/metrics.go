@@ -1,4 +1,4 @@
-package main
+package federate
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 )
 
 // serveMetrics serves the figures of a node until stop is called.
-func serveMetrics(address string, s *nodeStatus) (stop func(), err error) {
+func serveMetrics(address string, s *status) (stop func(), err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
@@ -42,14 +42,14 @@ func serveMetrics(address string, s *nodeStatus) (stop func(), err error) {
 }
 
 // ready reports whether all neighbours are connected.
-func (s *nodeStatus) ready() bool {
+func (s *status) ready() bool {
 	s.mu.Lock()
-	m := s.member
+	t := s.transport
 	s.mu.Unlock()
-	if m == nil {
+	if t == nil {
 		return false
 	}
-	edges := m.transport.Stats().Edges // none before processes of MPI have joined
+	edges := t.Stats().Edges // none before processes of MPI have joined
 	return len(edges) > 0 && !slices.ContainsFunc(edges, func(e engine.EdgeStats) bool { return !e.Connected })
 }
 
@@ -70,10 +70,10 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (s *nodeStatus) Describe(c chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, c) }
+func (s *status) Describe(c chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, c) }
 
 // Collect implements prometheus.Collector.
-func (s *nodeStatus) Collect(c chan<- prometheus.Metric) {
+func (s *status) Collect(c chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -81,24 +81,24 @@ func (s *nodeStatus) Collect(c chan<- prometheus.Metric) {
 		c <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
 	s.mu.Lock()
-	m, stage, done, total, attempts, rec := s.member, s.stage, s.done, s.total, s.attempts, s.record
+	t, stage, done, total, attempts, rec := s.transport, s.stage, s.done, s.total, s.attempts, s.record
 	s.mu.Unlock()
 	counter(descJoins, float64(attempts))
 	gauge(descIterations, float64(rec.Iteration))
 	if !math.IsNaN(rec.Objective) {
 		gauge(descObjective, rec.Objective)
 	}
-	if m == nil {
-		gauge(descStage, 1, "reading")
+	if t == nil {
+		gauge(descStage, 1, reading)
 		return
 	}
 	gauge(descStage, 1, stage)
 	gauge(descDone, float64(done))
 	gauge(descTotal, float64(total))
-	stats := m.transport.Stats()
+	stats := t.Stats()
 	counter(descRounds, float64(stats.Rounds))
 	for _, e := range stats.Edges {
-		name, connected := m.cluster.Nodes[e.Peer].Name, 0.0
+		name, connected := s.cluster.Nodes[e.Peer].Name, 0.0
 		if e.Connected {
 			connected = 1
 		}
