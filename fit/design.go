@@ -2,7 +2,6 @@ package fit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -37,7 +36,7 @@ type design struct {
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
 func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, folds: c.Folds}
+	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: c.Folds}
 	layout, err := t.Layout()
 	if err == nil {
 		err = c.check(t)
@@ -114,195 +113,13 @@ func (d *design) eachTraining(tasks []int, visit func(i int)) {
 	}
 }
 
-// scaleBy chooses the scaling from the moments that the nodes agree on.
-func (d *design) scaleBy(ctx context.Context, c *Config) error {
-	m, err := d.moments(ctx, c.Weights, c.TargetColumn)
-	if err != nil {
-		return err
-	}
-	k := len(m.mean) - 1
-	d.Fill = m.mean[:k:k]
-	d.Center, d.Scale = make([]float64, k), make([]float64, k)
-	d.Target, d.TargetScale, d.Constant = 0, 1, !c.Plain
-	for j := range d.Scale {
-		d.Scale[j] = 1
-	}
-	if c.Plain {
-		return nil
-	}
-	for j, v := range m.deviation[:k] {
-		d.Center[j] = m.mean[j]
-		if m.constant(j) {
-			d.constant = append(d.constant, j)
-		} else {
-			d.Scale[j] = v
-		}
-	}
-	if d.ids, err = d.findIDs(ctx); err != nil {
-		return err
-	}
-	d.Target = m.mean[k]
-	if d.equalTarget = m.constant(k); !d.equalTarget {
-		_, e := math.Frexp(m.deviation[k])
-		d.TargetScale = math.Ldexp(1, e)
-	}
-	return nil
-}
-
-// moments are mean and standard deviation of the features and, last, of the target.
-type moments struct{ mean, deviation []float64 }
-
-// constant reports whether a column differs by no more than rounding.
-func (m *moments) constant(j int) bool { return m.deviation[j] <= 0x1p-49*math.Abs(m.mean[j]) }
-
-// moments returns those of the training rows of all nodes. Missing features do not count
-// for the mean, and have it as their value. The nodes meet three times: for the powers of two
-// near the largest values, so that no square is out of range; for the sums that the
-// means are made of; and for sums of what differs from these means, and of its squares. The
-// last keep the digits that the sum of squares less the square of the sum loses,
-// and mend the means themselves.
-func (d *design) moments(ctx context.Context, weights []float64, target string) (*moments, error) {
-	k := len(d.t.Features())
-	unit, err := d.units(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for j, v := range unit {
-		if v >= 0x1p1023 { // a difference of two of them is out of range
-			return nil, fmt.Errorf("column %q has values beyond %.3g: divide it by a power of ten", append(d.t.Features()[:k:k], target)[j], v)
-		}
-	}
-	var l nodes.Layout
-	values, weightOfValues, weightOfRows, rows := l.Span(k+1), l.Span(k+1), l.Span(1), l.Span(1)
-	z := d.Zeros(l.Len)
-	x := make([]float64, k+1)
-	d.eachWeighted(weights, func(g, i int, w float64) {
-		value, weight := values.Of(z[g]), weightOfValues.Of(z[g])
-		for j, v := range d.unscaled(x, i, unit) {
-			if !math.IsNaN(v) {
-				value[j] += w * v
-				weight[j] += w
-			}
-		}
-		weightOfRows.Add(z[g], w)
-		rows.Add(z[g], 1)
-	})
-	sums, err := d.Sum(ctx, z)
-	if err != nil {
-		return nil, err
-	}
-	n, weight, weightOf := rows.First(sums), weightOfRows.First(sums), weightOfValues.Of(sums)
-	if n == 0 {
-		return nil, errors.New("there are no training rows")
-	}
-	if !(weight > 0) {
-		return nil, errors.New("the weights of all training rows are 0")
-	}
-	d.total = int(n)
-	d.setWeights(weights, n/weight)
-	m := &moments{mean: make([]float64, k+1), deviation: make([]float64, k+1)}
-	for j := range m.mean {
-		if weightOf[j] == 0 {
-			return nil, noValue(d.t.Features()[j])
-		}
-		m.mean[j] = values.Of(sums)[j] / weightOf[j]
-	}
-	return m, d.mendMoments(ctx, m, weights, weightOf, weight, unit)
-}
-
-// mendMoments mends means by the sums of what differs from them, and sets deviations, by weights of values and of all rows;
-// then it leaves the units.
-func (d *design) mendMoments(ctx context.Context, m *moments, weights, weightOf []float64, weight float64, unit []float64) error {
-	var l nodes.Layout
-	differences, squares := l.Span(len(unit)), l.Span(len(unit))
-	z, x := d.Zeros(l.Len), make([]float64, len(unit))
-	d.eachWeighted(weights, func(g, i int, w float64) {
-		difference, square := differences.Of(z[g]), squares.Of(z[g])
-		for j, v := range d.unscaled(x, i, unit) {
-			if !math.IsNaN(v) {
-				v -= m.mean[j]
-				difference[j] += w * v
-				square[j] += w * v * v
-			}
-		}
-	})
-	sums, err := d.Sum(ctx, z)
-	if err != nil {
-		return err
-	}
-	for j, difference := range differences.Of(sums) {
-		shift := difference / weightOf[j]
-		m.mean[j] = (m.mean[j] + shift) * unit[j]
-		m.deviation[j] = math.Sqrt(max(squares.Of(sums)[j]-difference*shift, 0)/weight) * unit[j]
-	}
-	return nil
-}
-
-// units returns powers of two near the largest absolute value of every feature and,
-// last, of the target, over the training rows of all nodes.
-func (d *design) units(ctx context.Context) ([]float64, error) {
-	k := len(d.t.Features())
-	z := d.Zeros(k + 1)
-	x := make([]float64, k)
-	for g, s := range z {
-		d.eachTraining(d.layout[g], func(i int) {
-			for j, v := range d.t.X(x, i) {
-				if v = math.Abs(v); v > s[j] { // not NaN
-					s[j] = v
-				}
-			}
-			s[k] = max(s[k], math.Abs(d.t.Y(i)))
-		})
-		for j, v := range s {
-			s[j] = powerOfTwo(v)
-		}
-	}
-	return d.Max(ctx, z)
-}
-
-// powerOfTwo returns the largest power of two that is not above v, and for 0 the smallest
-// number, which is in the way of no other node's.
-func powerOfTwo(v float64) float64 {
-	if v == 0 {
-		return 0x1p-1074
-	}
-	_, e := math.Frexp(v)
-	return math.Ldexp(1, e-1)
-}
-
-// unscaled sets x to the features and the target of a row in their units.
-func (d *design) unscaled(x []float64, i int, unit []float64) []float64 {
-	k := len(x) - 1
-	d.t.X(x[:k], i)
-	x[k] = d.t.Y(i)
-	for j := range x {
-		x[j] /= unit[j]
-	}
-	return x
-}
-
-// eachWeighted calls visit for every training row of every node, with its weight as it was
-// given.
-func (d *design) eachWeighted(weights []float64, visit func(g, i int, w float64)) {
+// sumTraining returns the sum over the training rows of all nodes of n numbers, to which add adds those of row i.
+func (d *design) sumTraining(ctx context.Context, n int, add func(i int, out []float64)) ([]float64, error) {
+	z := d.Zeros(n)
 	for g, tasks := range d.layout {
-		d.eachTraining(tasks, func(i int) {
-			w := 1.0
-			if weights != nil {
-				w = weights[i]
-			}
-			visit(g, i, w)
-		})
+		d.eachTraining(tasks, func(i int) { add(i, z[g]) })
 	}
-}
-
-func (d *design) setWeights(weights []float64, factor float64) {
-	if weights == nil {
-		return
-	}
-	d.weight = make([]float64, len(weights))
-	for i, w := range weights {
-		d.weight[i] = w * factor
-	}
+	return d.Sum(ctx, z)
 }
 
 // weightOf is the weight of a row.
@@ -322,10 +139,6 @@ func (d *design) width() int {
 		return d.Width()
 	}
 	return len(d.directions)/len(d.Center) + 1
-}
-
-func noValue(column string) error {
-	return fmt.Errorf("column %q has no value in the training rows: leave it out", column)
 }
 
 // sufficientRows returns the tasks of every node as the estimator needs them: weighted, and of no more rows than

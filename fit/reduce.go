@@ -72,16 +72,12 @@ func (d *design) reduce(ctx context.Context, seed uint64) error {
 // sumRows returns the p x k sum over all training rows z of c z', with the c of a row
 // as combine sets it.
 func (d *design) sumRows(ctx context.Context, k, p int, combine func(i int, z, c []float64)) ([]float64, error) {
-	z := d.Zeros(p * k)
 	row, c := make([]float64, k+1), make([]float64, p)
-	for g, s := range z {
-		d.eachTraining(d.layout[g], func(i int) {
-			d.fullRow(row, i)
-			combine(i, row[:k], c)
-			blas64.Ger(1, mixedmodel.Vector(c), mixedmodel.Vector(row[:k]), mixedmodel.Matrix(s, p, k))
-		})
-	}
-	return d.Sum(ctx, z)
+	return d.sumTraining(ctx, p*k, func(i int, out []float64) {
+		d.fullRow(row, i)
+		combine(i, row[:k], c)
+		blas64.Ger(1, mixedmodel.Vector(c), mixedmodel.Vector(row[:k]), mixedmodel.Matrix(out, p, k))
+	})
 }
 
 // orthonormal returns an orthonormal basis of the p rows of q, without those that

@@ -131,13 +131,9 @@ func (group *Group) Gather(ctx context.Context, own [][]byte) ([][]byte, error) 
 	return all, nil
 }
 
-// everyHosted returns the same bytes for every hosted node.
-func (group *Group) everyHosted(b []byte) [][]byte {
-	own := make([][]byte, len(group.Net.Hosted()))
-	for i := range own {
-		own[i] = b
-	}
-	return own
+// gatherSame is Gather of the same bytes for every hosted node.
+func (group *Group) gatherSame(ctx context.Context, b []byte) ([][]byte, error) {
+	return group.Gather(ctx, slices.Repeat([][]byte{b}, len(group.Net.Hosted())))
 }
 
 // Check returns an error at all nodes if one of them has one. A node that has one
@@ -147,7 +143,7 @@ func (group *Group) Check(ctx context.Context, err error) error {
 	if err != nil {
 		text = []byte(err.Error())
 	}
-	all, failed := group.Gather(ctx, group.everyHosted(text))
+	all, failed := group.gatherSame(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -178,7 +174,7 @@ func (group *Group) CheckAlike(ctx context.Context, settings []wire.Setting) err
 		return err
 	}
 	hash := sha256.Sum256(text)
-	all, err := group.Gather(ctx, group.everyHosted(hash[:2*word]))
+	all, err := group.gatherSame(ctx, hash[:2*word])
 	if err != nil {
 		return err
 	}
@@ -187,7 +183,7 @@ func (group *Group) CheckAlike(ctx context.Context, settings []wire.Setting) err
 		return nil
 	}
 	// The texts are only sent when they are needed.
-	if all, err = group.Gather(ctx, group.everyHosted(text)); err != nil {
+	if all, err = group.gatherSame(ctx, text); err != nil {
 		return err
 	}
 	var first, differs []wire.Setting
