@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 
@@ -40,6 +41,14 @@ func newBenchCommand() *cobra.Command {
 	for _, s := range measure.Shapes() {
 		fmt.Fprintf(&names, "  %-8s %5d %4d %5d %3d   %4.0f MB\n", s.Name, s.Tasks, s.Samples, s.Features, s.Rank, float64(s.Bytes())/1e6)
 	}
+	flags := options.NewGroup([]options.Option{
+		{Name: "shapes", Value: options.Text(&shapes, "paper1,paper2,many"), Usage: "shapes to measure: names, or sizes as in 600x30x600x4"},
+		{Name: "workers", Value: options.Text(&workers, defaultWorkers()), Usage: "numbers of workers"},
+		{Name: "storage", Value: options.Text(&storages, "f64,f32,f16"), Usage: "what is read: samples in f64 or f32, or a copy in 16 bits as --mixed-precision does between anchors (f16)"},
+		{Name: "seconds", Value: options.Number(&seconds, 3, math.SmallestNonzeroFloat64, 86_400, "must be positive, and a day at most"), Usage: "time to measure each row"},
+		{Name: "seed", Value: options.Seed(&seed, 1), Usage: "seed of the data"},
+		{Name: "json", Value: options.Yes(&asJSON), Usage: "print one JSON object a row"},
+	})
 	cmd := &cobra.Command{
 		Use:     "bench",
 		Short:   "Time an iteration against the limits of this machine",
@@ -47,6 +56,9 @@ func newBenchCommand() *cobra.Command {
 		Example: benchExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.CheckRanges(); err != nil {
+				return err
+			}
 			c := measure.Config{Seconds: seconds, Seed: seed}
 			var err error
 			if c.Shapes, err = measure.ParseShapes(shapes); err != nil {
@@ -57,9 +69,6 @@ func newBenchCommand() *cobra.Command {
 			}
 			if c.Workers, err = measure.ParseWorkers(workers, runtime.GOMAXPROCS(0)); err != nil {
 				return options.Usagef("--workers: %w", err)
-			}
-			if !(seconds > 0) {
-				return options.Usagef("--seconds is %v: must be positive", seconds)
 			}
 			if err := kernel.Err(); err != nil {
 				return err
@@ -78,13 +87,7 @@ func newBenchCommand() *cobra.Command {
 			return nil
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&shapes, "shapes", "paper1,paper2,many", "shapes to measure: names, or sizes as in 600x30x600x4")
-	f.StringVar(&workers, "workers", defaultWorkers(), "numbers of workers")
-	f.StringVar(&storages, "storage", "f64,f32,f16", "what is read: samples in f64 or f32, or a copy in 16 bits as --mixed-precision does between anchors (f16)")
-	f.Float64Var(&seconds, "seconds", 3, "time to measure each row")
-	f.Uint64Var(&seed, "seed", 1, "seed of the data")
-	f.BoolVar(&asJSON, "json", false, "print one JSON object a row")
+	cmd.Flags().AddFlagSet(flags.Set)
 	return cmd
 }
 

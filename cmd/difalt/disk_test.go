@@ -60,7 +60,7 @@ func TestMemoryOfSamples(t *testing.T) {
 		if c.flag != "" {
 			args = append(args[:len(args):len(args)], c.flag)
 		}
-		if err := flags.set.Parse(args); err != nil {
+		if err := flags.Set.Parse(args); err != nil {
 			t.Fatal(err)
 		}
 		_, err := flags.resolve()

@@ -4,14 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/internal/theory"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const planHelp = `Say how many iterations, rounds of averaging and samples the theory asks for, and
@@ -54,7 +56,7 @@ const planExamples = `  # the network and data of figure 1 of the paper, to a di
 
 // planFlags are the flags of plan, parsed but not checked.
 type planFlags struct {
-	set            *pflag.FlagSet
+	*options.Group
 	input          theory.Input
 	graph, weights string
 	seed           uint64
@@ -87,32 +89,33 @@ func newPlanCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.set)
+	cmd.Flags().AddFlagSet(flags.Set)
 	return cmd
 }
 
 func newPlanFlags() *planFlags {
-	f := &planFlags{set: pflag.NewFlagSet("plan", pflag.ContinueOnError), time: newTimeFlags()}
-	s, in, small := f.set, &f.input, &smallSetting
-	s.SortFlags = false
-	s.IntVar(&in.Nodes, "nodes", small.Nodes, "number of nodes L")
-	s.IntVar(&in.Features, "features", small.Features, "number of features d")
-	s.IntVar(&in.Tasks, "tasks", small.Tasks, "number of tasks T")
-	s.IntVar(&in.Samples, "samples", small.Samples, "samples n of each task")
-	s.IntVar(&in.Rank, "rank", small.Rank, "rank r of the representation")
-	s.Float64Var(&in.Kappa, "kappa", 1.5, "condition number of the true coefficients, at least 1")
-	s.Float64Var(&in.Mu, "mu", 1, "incoherence of the true coefficients, at least 1")
-	s.Float64Var(&in.Epsilon, "epsilon", 1e-10, "subspace distance to reach")
-	s.StringVar(&f.graph, "graph", small.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
-	s.StringVar(&f.weights, "weights", small.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
-	s.Float64Var(&in.Gamma, "gamma", 0, "gamma of the mixing weights, in place of --graph and --weights")
-	s.IntVar(&in.MaxDegree, "degree", 0, "neighbours of every node, with --gamma (default not known: no messages and bytes)")
-	s.IntVar(&in.Rounds, "rounds", 0, "rounds that the network affords an iteration, for the gamma that it then needs (default what the plan says)")
-	s.StringVar(&f.constants, "constants", "measured", "constants C, `NAME`: measured (near the paper's settings), unit (all 1)")
-	f.time.add(s)
-	s.Float64Var(&in.Speed, "speed", theory.DefaultSpeed, "multiply-adds of a node in a second; an iteration needs n d r for a task")
-	s.Uint64Var(&f.seed, "seed", small.Seed, "seed of a random graph")
-	s.BoolVar(&f.json, "json", false, "print JSON")
+	f := &planFlags{time: newTimeFlags()}
+	in, small := &f.input, &smallSetting
+	f.Group = options.NewGroup(slices.Concat([]options.Option{
+		{Name: "nodes", Value: options.Count(&in.Nodes, small.Nodes, 1, many), Usage: "number of nodes L"},
+		{Name: "features", Value: options.Count(&in.Features, small.Features, 1, many), Usage: "number of features d"},
+		{Name: "tasks", Value: options.Count(&in.Tasks, small.Tasks, 1, many), Usage: "number of tasks T"},
+		{Name: "samples", Value: options.Count(&in.Samples, small.Samples, 1, many), Usage: "samples n of each task"},
+		{Name: "rank", Value: options.Count(&in.Rank, small.Rank, 1, many), Usage: "rank r of the representation"},
+		{Name: "kappa", Value: options.Number(&in.Kappa, 1.5, 1, difalt.MaxKappa, "must be at least 1"), Usage: "condition number of the true coefficients, at least 1"},
+		{Name: "mu", Value: options.Number(&in.Mu, 1, 1, difalt.MaxKappa, "must be at least 1"), Usage: "incoherence of the true coefficients, at least 1"},
+		{Name: "epsilon", Value: options.Number(&in.Epsilon, 1e-10, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be between 0 and 1"), Usage: "subspace distance to reach"},
+		{Name: "graph", Value: options.Text(&f.graph, small.Graph), Usage: "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential"},
+		{Name: "weights", Value: options.Text(&f.weights, small.Weights), Usage: "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant"},
+		{Name: "gamma", Value: options.Number(&in.Gamma, 0, 0, math.Nextafter(1, 0), "must be at least 0 and less than 1"), Usage: "gamma of the mixing weights, in place of --graph and --weights"},
+		{Name: "degree", Value: options.Count(&in.MaxDegree, 0, 0, many), Usage: "neighbours of every node, with --gamma (default not known: no messages and bytes)"},
+		{Name: "rounds", Value: options.Count(&in.Rounds, 0, 1, difalt.MaxRounds), Usage: "rounds that the network affords an iteration, for the gamma that it then needs (default what the plan says)"},
+		{Name: "constants", Value: options.Text(&f.constants, "measured"), Usage: "constants C, `NAME`: measured (near the paper's settings), unit (all 1)"},
+	}, f.time.options(), []options.Option{
+		{Name: "speed", Value: options.Number(&in.Speed, theory.DefaultSpeed, math.SmallestNonzeroFloat64, huge, "must be positive"), Usage: "multiply-adds of a node in a second; an iteration needs n d r for a task"},
+		{Name: "seed", Value: options.Seed(&f.seed, small.Seed), Usage: "seed of a random graph"},
+		{Name: "json", Value: options.Yes(&f.json), Usage: "print JSON"},
+	}))
 	return f
 }
 
@@ -120,6 +123,9 @@ func newPlanFlags() *planFlags {
 // words.
 func (f *planFlags) plan() (*theory.Plan, string, error) {
 	in := &f.input
+	if err := f.CheckRanges(); err != nil {
+		return nil, "", err
+	}
 	switch f.constants {
 	case "measured":
 		in.Constants = theory.MeasuredConstants
@@ -129,7 +135,7 @@ func (f *planFlags) plan() (*theory.Plan, string, error) {
 		return nil, "", options.Usagef("--constants is %q: want measured or unit", f.constants)
 	}
 	var err error
-	if in.Time, err = f.time.model(f.set); err != nil {
+	if in.Time, err = f.time.model(f.Group); err != nil {
 		return nil, "", err
 	}
 	network, err := f.network()
@@ -138,7 +144,7 @@ func (f *planFlags) plan() (*theory.Plan, string, error) {
 	}
 	plan, err := theory.New(*in)
 	if err != nil {
-		return nil, "", flagError(f.set, err)
+		return nil, "", flagError(f.Set, err)
 	}
 	return plan, network, nil
 }
@@ -146,9 +152,9 @@ func (f *planFlags) plan() (*theory.Plan, string, error) {
 // network sets the network of the input and returns it in words.
 func (f *planFlags) network() (string, error) {
 	in := &f.input
-	if f.set.Changed("gamma") {
+	if f.Changed("gamma") {
 		for _, name := range []string{"graph", "weights", "seed"} {
-			if f.set.Changed(name) {
+			if f.Changed(name) {
 				return "", options.Usagef("only one of --gamma and --%s may be given", name)
 			}
 		}
@@ -159,7 +165,7 @@ func (f *planFlags) network() (string, error) {
 		}
 		return words, nil
 	}
-	if f.set.Changed("degree") {
+	if f.Changed("degree") {
 		return "", options.Usagef("--degree needs --gamma: a graph has its own degrees")
 	}
 	if in.Nodes < 1 {
@@ -171,7 +177,7 @@ func (f *planFlags) network() (string, error) {
 	setting := simulation.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}
 	weights, err := setting.Mixing(1) // that of the first trial of simulate
 	if err != nil {
-		return "", flagError(f.set, err)
+		return "", flagError(f.Set, err)
 	}
 	words := fmt.Sprintf("%s on %s of %s, %s weights, gamma %.3g",
 		text.Plural(in.Nodes, "node"), graphWords(f.graph), text.Plural(weights.Graph().Edges(), "edge"), f.weights, weights.Gamma())

@@ -109,7 +109,7 @@ func newSimulateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.set)
+	cmd.Flags().AddFlagSet(flags.Set)
 	return cmd
 }
 

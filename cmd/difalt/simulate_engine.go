@@ -21,7 +21,6 @@ import (
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
-	"github.com/spf13/pflag"
 )
 
 // engineFlags let simulate measure what it models: with a real process for every node.
@@ -31,10 +30,12 @@ type engineFlags struct {
 	delay     time.Duration
 }
 
-func (f *engineFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.name, "engine", "", "measure the execution time as well, with a process for every node over the engine `NAME`: grpc (default: it is modelled only)")
-	s.IntVar(&f.processes, "processes", 0, "number of these processes, and of nodes, `N` (default --nodes)")
-	s.DurationVar(&f.delay, "link-delay", 0, "hold back what these processes send each other for so long, `TIME` each way")
+func (f *engineFlags) options() []options.Option {
+	return []options.Option{
+		{Name: "engine", Value: options.Text(&f.name, ""), Usage: "measure the execution time as well, with a process for every node over the engine `NAME`: grpc (default: it is modelled only)"},
+		{Name: "processes", Value: options.Count(&f.processes, 0, 2, many), Usage: "number of these processes, and of nodes, `N` (default --nodes)"},
+		{Name: "link-delay", Value: options.Span(&f.delay, 0, 0), Usage: "hold back what these processes send each other for so long, `TIME` each way"},
+	}
 }
 
 // check checks the flags against each other, and sets the number of nodes.
@@ -46,10 +47,6 @@ func (f *engineFlags) check(given func(string) bool, s *simulation.Setting) erro
 		return nil
 	case f.name != "grpc":
 		return options.Usagef("--engine is %q: want grpc", f.name)
-	case f.delay < 0:
-		return options.Usagef("--link-delay is %v: must not be negative", f.delay)
-	case given("processes") && f.processes < 2:
-		return options.Usagef("--processes is %d: need at least 2", f.processes)
 	case given("processes") && given("nodes") && f.processes != s.Nodes:
 		return options.Usagef("--processes is %d, but --nodes %d: a process is a node", f.processes, s.Nodes)
 	case given("processes"):

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/difalt"
@@ -22,7 +24,7 @@ var smallSetting = simulation.Setting{
 
 // simulateFlags are the flags of simulate, parsed but not checked.
 type simulateFlags struct {
-	set *pflag.FlagSet
+	*options.Group
 	simulateRun
 	preset string
 	auto   bool
@@ -30,47 +32,83 @@ type simulateFlags struct {
 }
 
 func newSimulateFlags() *simulateFlags {
-	f := &simulateFlags{set: pflag.NewFlagSet("simulate", pflag.ContinueOnError), time: newTimeFlags()}
-	s := &f.setting
-	*s = smallSetting
-	f.set.SortFlags = false
-	f.set.StringVar(&f.preset, "preset", "", "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; one-round, frontier, noise, kappa beyond them; other flags override their values")
-	f.set.IntVar(&s.Nodes, "nodes", s.Nodes, "number of nodes L")
-	f.set.IntVar(&s.Features, "features", s.Features, "number of features d")
-	f.set.IntVar(&s.Tasks, "tasks", s.Tasks, "number of tasks T, dealt evenly to the nodes")
-	f.set.IntVar(&s.Samples, "samples", s.Samples, "samples n of each task")
-	f.set.IntVar(&s.Rank, "rank", s.Rank, "rank r of the representation")
-	f.set.StringVar(&s.Graph, "graph", s.Graph, "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential")
-	f.set.StringVar(&s.Weights, "weights", s.Weights, "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant")
-	f.set.StringSliceVar(&s.Methods, "method", s.Methods, "`LIST` of "+strings.Join(methodNames(), ", ")+", "+simulation.Auto+" and "+simulation.Pooled+" (one node with all data)")
-	f.set.BoolVar(&f.auto, "auto", false, "leave method, rounds, step and compression to the program: the same as --method auto")
-	f.set.IntVar(&s.Rounds, "rounds", s.Rounds, "rounds of averaging in an iteration, T_con")
-	f.set.IntVar(&s.InitRounds, "init-rounds", 0, "rounds of averaging in the initialisation (default as --rounds, at least 10)")
-	f.set.IntVar(&s.PowerIterations, "power-iterations", s.PowerIterations, "power iterations of the initialisation, T_pm (default 30, of the accelerated methods fewer)")
-	f.set.IntVar(&s.Iterations, "iterations", s.Iterations, "iterations, T_GD")
-	f.set.Float64Var(&s.ScaledStep, "scaled-step", 0, "step of the methods that scale the gradient, 1 is that of Newton's method (default 0.7)")
-	f.set.IntVar(&s.Memory, "memory", 0, "changes that the accelerated methods remember (default 10)")
-	f.set.StringVar(&s.Preconditioner, "preconditioner", "", "`KIND` of step in the accelerated methods: scaled, none (no sums of b b' are sent) (default scaled)")
-	f.set.StringVar(&s.Reference, "reference", "", "measure distances from the `KIND`: truth, or pooled, the minimiser for the data of all nodes (default truth)")
-	f.set.BoolVar(&s.MixedPrecision, "mixed-precision", false, "iterate on a copy of the samples in 16 bits; the result has the digits of float64")
-	f.set.StringVar(&s.Folder, "samples-on-disk", "", "keep the samples in files in `DIR`, for problems larger than memory; implies --mixed-precision, which takes a quarter of the memory")
-	f.set.StringVar(&s.Agree, "agree", "", "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs), tree (sums along a tree, exact without --compress) (default plain)")
-	f.set.StringVar(&s.Compress, "compress", "", "code messages as `KIND`: none, float32, int16, int8, int4 (default none)")
-	f.set.Float64Var(&s.Sporadic, "sporadic", 0, "let nodes with little news stay silent, from 0 to 0.7; with scaled steps to 0.5 and from 10 rounds on (default 0, all speak)")
-	f.set.Float64Var(&s.Loss, "loss", 0, "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)")
-	f.set.Float64Var(&s.Delay, "delay", 0, "`PROBABILITY` that a message comes too late and is sent again (default 0)")
-	f.set.Float64Var(&s.Duplicate, "duplicate", 0, "`PROBABILITY` that a message comes twice (default 0)")
-	f.set.IntVar(&f.trials, "trials", 4, "independent draws of graph and data (100 with a preset of the paper, 5 with the others)")
-	f.set.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
-	f.set.IntVar(&f.workers, "workers", 0, "threads (default all processors)")
-	f.set.Float64Var(&s.Noise, "noise", s.Noise, "standard deviation of the noise on y (default 0)")
-	f.set.Float64Var(&s.Kappa, "kappa", s.Kappa, "condition number of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)")
-	f.time.add(f.set)
-	f.engine.add(f.set)
-	f.set.StringVar(&f.out, "out", "difalt-out", "output folder `DIR` (a preset's default is difalt-out/NAME)")
-	f.set.StringVar(&f.export, "export", "", "write the problem of trial 1 to `FILE`.npz as well")
-	f.set.BoolVar(&f.resume, "resume", true, "go on from the trials of the same settings in the output folder")
+	f := &simulateFlags{time: newTimeFlags()}
+	f.setting = smallSetting
+	f.Group = options.NewGroup(slices.Concat(f.problem(), f.algorithm(), f.faults(), f.run(), f.time.options(), f.engine.options(), f.files()))
 	return f
+}
+
+// many is the end of ranges that have none by themselves: what nobody lives to see.
+const many = 1_000_000_000
+
+// huge is the largest number of which the square is one.
+const huge = 1e150
+
+func (f *simulateFlags) problem() []options.Option {
+	s := &f.setting
+	return []options.Option{
+		{Name: "preset", Value: options.Text(&f.preset, ""), Usage: "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; one-round, frontier, noise, kappa beyond them; other flags override their values"},
+		{Name: "nodes", Value: options.Count(&s.Nodes, s.Nodes, 1, many), Usage: "number of nodes L"},
+		{Name: "features", Value: options.Count(&s.Features, s.Features, 1, many), Usage: "number of features d"},
+		{Name: "tasks", Value: options.Count(&s.Tasks, s.Tasks, 1, many), Usage: "number of tasks T, dealt evenly to the nodes"},
+		{Name: "samples", Value: options.Count(&s.Samples, s.Samples, 1, many), Usage: "samples n of each task"},
+		{Name: "rank", Value: options.Count(&s.Rank, s.Rank, 1, many), Usage: "rank r of the representation"},
+		{Name: "graph", Value: options.Text(&s.Graph, s.Graph), Usage: "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential"},
+		{Name: "weights", Value: options.Text(&s.Weights, s.Weights), Usage: "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant"},
+	}
+}
+
+func (f *simulateFlags) algorithm() []options.Option {
+	s := &f.setting
+	return []options.Option{
+		{Name: "method", Value: options.List(&s.Methods, s.Methods), Usage: "`LIST` of " + strings.Join(methodNames(), ", ") + ", " + simulation.Auto + " and " + simulation.Pooled + " (one node with all data)"},
+		{Name: "auto", Value: options.Yes(&f.auto), Usage: "leave method, rounds, step and compression to the program: the same as --method auto"},
+		{Name: "rounds", Value: options.Count(&s.Rounds, s.Rounds, 1, difalt.MaxRounds), Usage: "rounds of averaging in an iteration, T_con"},
+		{Name: "init-rounds", Value: options.Count(&s.InitRounds, 0, 1, difalt.MaxRounds), Usage: "rounds of averaging in the initialisation (default as --rounds, at least 10)"},
+		{Name: "power-iterations", Value: options.Count(&s.PowerIterations, s.PowerIterations, 0, difalt.MaxIterations), Usage: "power iterations of the initialisation, T_pm (default 30, of the accelerated methods fewer)"},
+		{Name: "iterations", Value: options.Count(&s.Iterations, s.Iterations, 1, difalt.MaxIterations), Usage: "iterations, T_GD"},
+		{Name: "scaled-step", Value: options.Number(&s.ScaledStep, 0, 0, difalt.MaxStep, "must be positive, or 0 for the default"), Usage: "step of the methods that scale the gradient, 1 is that of Newton's method (default 0.7)"},
+		{Name: "memory", Value: options.Count(&s.Memory, 0, 0, difalt.MaxMemory), Usage: "changes that the accelerated methods remember (default 10)"},
+		{Name: "preconditioner", Value: options.Text(&s.Preconditioner, ""), Usage: "`KIND` of step in the accelerated methods: scaled, none (no sums of b b' are sent) (default scaled)"},
+		{Name: "reference", Value: options.Text(&s.Reference, ""), Usage: "measure distances from the `KIND`: truth, or pooled, the minimiser for the data of all nodes (default truth)"},
+		{Name: "mixed-precision", Value: options.Yes(&s.MixedPrecision), Usage: "iterate on a copy of the samples in 16 bits; the result has the digits of float64"},
+		{Name: "samples-on-disk", Value: options.Text(&s.Folder, ""), Usage: "keep the samples in files in `DIR`, for problems larger than memory; implies --mixed-precision, which takes a quarter of the memory"},
+		{Name: "agree", Value: options.Text(&s.Agree, ""), Usage: "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs), tree (sums along a tree, exact without --compress) (default plain)"},
+		{Name: "compress", Value: options.Text(&s.Compress, ""), Usage: "code messages as `KIND`: none, float32, int16, int8, int4 (default none)"},
+		{Name: "sporadic", Value: options.Number(&s.Sporadic, 0, 0, 0.7, "want 0 to 0.7"), Usage: "let nodes with little news stay silent, from 0 to 0.7; with scaled steps to 0.5 and from 10 rounds on (default 0, all speak)"},
+	}
+}
+
+func (f *simulateFlags) faults() []options.Option {
+	s, almost := &f.setting, math.Nextafter(1, 0)
+	probability := func(p *float64) options.Value {
+		return options.Number(p, 0, 0, almost, "want a probability, at least 0 and less than 1")
+	}
+	return []options.Option{
+		{Name: "loss", Value: probability(&s.Loss), Usage: "`PROBABILITY` that a message is lost and sent again: costs traffic, changes no result (default 0)"},
+		{Name: "delay", Value: probability(&s.Delay), Usage: "`PROBABILITY` that a message comes too late and is sent again (default 0)"},
+		{Name: "duplicate", Value: probability(&s.Duplicate), Usage: "`PROBABILITY` that a message comes twice (default 0)"},
+	}
+}
+
+func (f *simulateFlags) run() []options.Option {
+	s := &f.setting
+	return []options.Option{
+		{Name: "trials", Value: options.Count(&f.trials, 4, 1, many), Usage: "independent draws of graph and data (100 with a preset of the paper, 5 with the others)"},
+		{Name: "seed", Value: options.Seed(&s.Seed, s.Seed), Usage: "seed of everything random"},
+		{Name: "workers", Value: options.Count(&f.workers, 0, 0, kernel.MaxWorkers), Usage: "threads (default all processors)"},
+		{Name: "noise", Value: options.Number(&s.Noise, s.Noise, 0, huge, "must be finite and not negative"), Usage: "standard deviation of the noise on y (default 0)"},
+		{Name: "kappa", Value: options.Number(&s.Kappa, s.Kappa, 0, difalt.MaxKappa, "must be at least 1, or 0 for Gaussian coefficients"), Usage: "condition number of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)"},
+	}
+}
+
+func (f *simulateFlags) files() []options.Option {
+	f.resume = true
+	return []options.Option{
+		{Name: "out", Value: options.Text(&f.out, "difalt-out"), Usage: "output folder `DIR` (a preset's default is difalt-out/NAME)"},
+		{Name: "export", Value: options.Text(&f.export, ""), Usage: "write the problem of trial 1 to `FILE`.npz as well"},
+		{Name: "resume", Value: options.Yes(&f.resume), Usage: "go on from the trials of the same settings in the output folder"},
+	}
 }
 
 // resolve checks the flags and returns the simulations that they ask for.
@@ -99,7 +137,7 @@ func (f *simulateFlags) over(preset *paper.Preset, setting simulation.Setting) (
 	g := newSimulateFlags()
 	g.setting, g.trials = setting, preset.Trials
 	var err error
-	f.set.VisitAll(func(flag *pflag.Flag) {
+	f.Set.VisitAll(func(flag *pflag.Flag) {
 		if !flag.Changed {
 			return
 		}
@@ -107,14 +145,14 @@ func (f *simulateFlags) over(preset *paper.Preset, setting simulation.Setting) (
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			value = strings.Join(list.GetSlice(), ",")
 		}
-		if e := g.set.Set(flag.Name, value); e != nil {
+		if e := g.Set.Set(flag.Name, value); e != nil {
 			err = e
 		}
 	})
 	if err != nil {
 		return nil, &options.UsageError{Err: err}
 	}
-	if len(preset.Settings) > 1 || !f.set.Changed("out") {
+	if len(preset.Settings) > 1 || !f.Changed("out") {
 		g.out = filepath.Join(f.out, filepath.FromSlash(setting.Name))
 	}
 	return g.one()
@@ -122,20 +160,11 @@ func (f *simulateFlags) over(preset *paper.Preset, setting simulation.Setting) (
 
 // one checks the flags and returns the one simulation that they describe.
 func (f *simulateFlags) one() (*simulateRun, error) {
-	given := func(name string) bool { return f.set.Changed(name) }
+	given := f.Changed
+	if err := f.CheckRanges(); err != nil {
+		return nil, err
+	}
 	s := f.simulateRun
-	for _, c := range []struct {
-		name  string
-		value int
-		least int
-	}{{"trials", s.trials, 1}, {"workers", s.workers, 0}} {
-		if c.value < c.least {
-			return nil, options.Usagef("--%s is %d: need at least %d", c.name, c.value, c.least)
-		}
-	}
-	if s.workers > kernel.MaxWorkers {
-		return nil, options.Usagef("--workers is %d: want at most %d", s.workers, kernel.MaxWorkers)
-	}
 	if s.out == "" {
 		return nil, options.Usagef("--out is empty: need a folder")
 	}
@@ -159,7 +188,7 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
 	var err error
-	if s.setting.Time, err = f.time.model(f.set); err != nil {
+	if s.setting.Time, err = f.time.model(f.Group); err != nil {
 		return nil, err
 	}
 	lanes, _ := simulation.Lanes(s.workers, s.trials)
@@ -167,7 +196,7 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 		return nil, err
 	}
 	if err := s.setting.Validate(); err != nil {
-		return nil, flagError(f.set, err)
+		return nil, flagError(f.Set, err)
 	}
 	return &s, nil
 }

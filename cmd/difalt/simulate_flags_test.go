@@ -15,7 +15,7 @@ import (
 func resolve(t *testing.T, args ...string) []*simulateRun {
 	t.Helper()
 	flags := newSimulateFlags()
-	if err := flags.set.Parse(args); err != nil {
+	if err := flags.Set.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	runs, err := flags.resolve()

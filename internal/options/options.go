@@ -75,34 +75,47 @@ type Option struct {
 	Usage string
 }
 
-// Flags are the options of a command with the values that they have.
+// A Group has options as flags, in the order of the help.
+type Group struct {
+	Set     *pflag.FlagSet
+	options []Option
+}
+
+// NewGroup returns options as flags.
+func NewGroup(rows []Option) *Group {
+	g := &Group{pflag.NewFlagSet("", pflag.ContinueOnError), rows}
+	g.Set.SortFlags = false
+	for _, o := range rows {
+		o.Value.add(g.Set, o.Name, o.Usage)
+		flag := g.Set.Lookup(o.Name)
+		flag.Hidden, flag.Shorthand = o.Hidden, o.Short
+	}
+	return g
+}
+
+// Flags are the options of one of the commands that share them, with the values that they have.
 type Flags struct {
 	Training
-	// Set are the flags, in the order of the help.
-	Set     *pflag.FlagSet
+	*Group
 	command Command
-	options []Option
 }
 
 // New returns the options of a command with their defaults.
 func New(c Command) *Flags {
-	f := &Flags{Set: pflag.NewFlagSet("", pflag.ContinueOnError), command: c}
-	f.Set.SortFlags = false
+	f := &Flags{command: c}
 	f.Config.Options = fit.DefaultOptions(0)
+	var rows []Option
 	for _, o := range f.Training.table() {
-		if o.Of&c == 0 {
-			continue
+		if o.Of&c != 0 {
+			rows = append(rows, o)
 		}
-		o.Value.add(f.Set, o.Name, o.Usage)
-		flag := f.Set.Lookup(o.Name)
-		flag.Hidden, flag.Shorthand = o.Hidden, o.Short
-		f.options = append(f.options, o)
 	}
+	f.Group = NewGroup(rows)
 	return f
 }
 
 // Changed reports whether an option was given.
-func (f *Flags) Changed(name string) bool { return f.Set.Changed(name) }
+func (g *Group) Changed(name string) bool { return g.Set.Changed(name) }
 
 // Common reports whether an option stands on the first page of the help.
 func (f *Flags) Common(name string) bool {
@@ -112,7 +125,7 @@ func (f *Flags) Common(name string) bool {
 // Resolve checks the options as far as that is possible without the data, and sets all
 // that they stand for. An error is a *UsageError.
 func (f *Flags) Resolve() error {
-	rules := []func() error{f.checkRanges}
+	rules := []func() error{f.CheckRanges}
 	if f.command&(Node|Up) != 0 {
 		rules = append(rules, f.node)
 	}
@@ -135,10 +148,10 @@ func (f *Flags) Resolve() error {
 	return nil
 }
 
-// checkRanges checks the numbers that were given.
-func (f *Flags) checkRanges() error {
-	for _, o := range f.options {
-		if o.Value.check == nil || !f.Changed(o.Name) {
+// CheckRanges checks the numbers that were given.
+func (g *Group) CheckRanges() error {
+	for _, o := range g.options {
+		if o.Value.check == nil || !g.Changed(o.Name) {
 			continue
 		}
 		if wrong := o.Value.check(); wrong != "" {
@@ -149,15 +162,15 @@ func (f *Flags) checkRanges() error {
 }
 
 // parse sets what words stand for.
-func (f *Flags) parse() error {
-	for _, o := range f.options {
+func (g *Group) parse() error {
+	for _, o := range g.options {
 		if o.Value.parse == nil {
 			continue
 		}
 		switch err := o.Value.parse().(type) {
 		case nil:
 		case want:
-			return Usagef("--%s is %q: want %s", o.Name, f.text(o.Name), string(err))
+			return Usagef("--%s is %q: want %s", o.Name, g.text(o.Name), string(err))
 		default:
 			return Usagef("--%s: %w", o.Name, err)
 		}
@@ -165,10 +178,10 @@ func (f *Flags) parse() error {
 	return nil
 }
 
-func (f *Flags) text(name string) string { return f.Set.Lookup(name).Value.String() }
+func (g *Group) text(name string) string { return g.Set.Lookup(name).Value.String() }
 
 // set gives an option a value that nobody has typed.
-func (f *Flags) set(name, value string) error { return f.Set.Lookup(name).Value.Set(value) }
+func (g *Group) set(name, value string) error { return g.Set.Lookup(name).Value.Set(value) }
 
 // Settings returns the options of a scope with their values, after Resolve.
 func (f *Flags) Settings(s Scope) (all []wire.Setting) {

@@ -16,9 +16,8 @@ import (
 
 // Ends of ranges that have no end by themselves. Those of the algorithm are difalt's.
 const (
-	many      = 1_000_000_000     // rows and nodes: what nobody lives to see
-	maxStarts = 10_000            // no table has use for more
-	longest   = 2_400 * time.Hour // a time that a float64 has exactly
+	many      = 1_000_000_000 // rows and nodes: what nobody lives to see
+	maxStarts = 10_000        // no table has use for more
 )
 
 // DefaultGraph is the one default of all commands: the order in which sums are added, and so
@@ -86,18 +85,18 @@ func (t *Training) table() []Option {
 func (t *Training) ofNode() []Option {
 	m, c := &t.Member, &t.Checkpoints
 	return []Option{
-		{Name: "processes", Value: count(&t.Processes, 0, 2, many), Of: Up, Same: Nobody, Short: "n", Usage: "how many nodes there should be, `N`: as many as files (default)"},
-		{Name: "cluster", Value: str(&m.Cluster, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` that says who the nodes are: cluster.json (required)"},
-		{Name: "key", Value: str(&m.Key, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the key of this node, which says which of them it is (required)"},
-		{Name: "cert", Value: str(&m.Cert, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the certificate for that key, where cluster.json has an authority and no key of this node"},
-		{Name: "listen", Value: str(&m.Listen, ""), Of: members, Same: Nobody, Engine: "grpc", Usage: "`ADDRESS` to listen on (default: that of the node in cluster.json)"},
-		{Name: "listen-fd", Value: count(&m.ListenFD, 0, 3, 1<<20), Of: Node | SimulateNode, Same: Nobody, Hidden: true, Engine: "grpc", Usage: "use the listening socket that is open as this file"},
-		{Name: "join-timeout", Value: span(&m.JoinTimeout, 10*time.Minute), Of: members | Up, Same: Nobody, Usage: "how long to wait for the neighbours at the start, `TIME`"},
-		{Name: "round-timeout", Value: span(&m.RoundTimeout, 2*time.Minute), Of: Node | Up | SimulateNode, Same: Nobody, Usage: "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in"},
-		{Name: "rejoin-timeout", Value: span(&m.RejoinTimeout, 30*time.Second), Of: Node | Up | SimulateNode, Same: Nobody, Engine: "grpc", Usage: "how long a neighbour may be out of reach before it has failed, `TIME`"},
-		{Name: "checkpoint", Value: str(&c.Folder, ""), Of: Node | Up, Same: Nobody, Usage: "keep the state of the training in the folder `DIR`, and go on from there"},
-		{Name: "every", Value: count(&c.Every, 10, 1, many), Of: Node | Up, Same: AllNodes, Says: c.says, Usage: "iterations between two checkpoints, `K`"},
-		{Name: "metrics", Value: str(&t.Log.Metrics, ""), Of: Node, Same: Nobody, Usage: "serve figures for Prometheus on `ADDRESS`, at /metrics, and /healthz and /readyz"},
+		{Name: "processes", Value: Count(&t.Processes, 0, 2, many), Of: Up, Same: Nobody, Short: "n", Usage: "how many nodes there should be, `N`: as many as files (default)"},
+		{Name: "cluster", Value: Text(&m.Cluster, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` that says who the nodes are: cluster.json (required)"},
+		{Name: "key", Value: Text(&m.Key, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the key of this node, which says which of them it is (required)"},
+		{Name: "cert", Value: Text(&m.Cert, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the certificate for that key, where cluster.json has an authority and no key of this node"},
+		{Name: "listen", Value: Text(&m.Listen, ""), Of: members, Same: Nobody, Engine: "grpc", Usage: "`ADDRESS` to listen on (default: that of the node in cluster.json)"},
+		{Name: "listen-fd", Value: Count(&m.ListenFD, 0, 3, 1<<20), Of: Node | SimulateNode, Same: Nobody, Hidden: true, Engine: "grpc", Usage: "use the listening socket that is open as this file"},
+		{Name: "join-timeout", Value: Span(&m.JoinTimeout, 10*time.Minute, 1), Of: members | Up, Same: Nobody, Usage: "how long to wait for the neighbours at the start, `TIME`"},
+		{Name: "round-timeout", Value: Span(&m.RoundTimeout, 2*time.Minute, 1), Of: Node | Up | SimulateNode, Same: Nobody, Usage: "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in"},
+		{Name: "rejoin-timeout", Value: Span(&m.RejoinTimeout, 30*time.Second, 1), Of: Node | Up | SimulateNode, Same: Nobody, Engine: "grpc", Usage: "how long a neighbour may be out of reach before it has failed, `TIME`"},
+		{Name: "checkpoint", Value: Text(&c.Folder, ""), Of: Node | Up, Same: Nobody, Usage: "keep the state of the training in the folder `DIR`, and go on from there"},
+		{Name: "every", Value: Count(&c.Every, 10, 1, many), Of: Node | Up, Same: AllNodes, Says: c.says, Usage: "iterations between two checkpoints, `K`"},
+		{Name: "metrics", Value: Text(&t.Log.Metrics, ""), Of: Node, Same: Nobody, Usage: "serve figures for Prometheus on `ADDRESS`, at /metrics, and /healthz and /readyz"},
 	}
 }
 
@@ -113,21 +112,21 @@ func (c *Checkpoints) says() string {
 func (t *Training) ofData() []Option {
 	f, c, s := &t.Files, &t.Table, &t.Split
 	return []Option{
-		{Name: "data", Value: str(&f.Data, ""), Of: training, Same: Nobody, Common: true, Usage: DataUsage},
-		{Name: "task", Value: str(&c.Task, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`COLUMN` that names the task of a row (required)"},
-		{Name: "target", Value: str(&c.Target, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`COLUMN` to predict (required)"},
-		{Name: "drop", Value: list(&c.Drop), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "columns to leave out, `LIST`"},
-		{Name: "categorical", Value: list(&c.Categorical), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "columns that hold levels, `LIST`"},
-		{Name: "model", Value: str(&f.Model, ""), Of: training, Same: Nobody, Common: true, Usage: "write the model to `FILE`.npz"},
-		{Name: "report", Value: str(&f.Report, ""), Of: Fit, Same: Nobody, Common: true, Usage: "write a page with figures and tables to `DIR`"},
-		{Name: "json", Value: yes(&f.JSON), Of: training, Same: Nobody, Common: true, Usage: "print the result as JSON"},
-		{Name: "test-fraction", Value: number(&s.TestFraction, 0.25, 0, math.Nextafter(1, 0), "want at least 0 and less than 1"), Of: training, Same: Checkpoint, Common: true, Problem: "0", Usage: "share of every task's rows to hold out"},
-		{Name: "test-rows-per-task", Value: count(&s.TestRows, 0, 1, many), Of: training, Same: Checkpoint, Usage: "hold out `N` rows of every task instead"},
-		{Name: "train-rows-per-task", Value: count(&s.TrainRows, 0, 1, many), Of: training, Same: Checkpoint, Common: true, Usage: "train on `N` rows of every task instead"},
-		{Name: "holdout", Value: str(&c.Holdout, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "hold out the rows with 1 in `COLUMN` instead"},
-		{Name: "test-last", Value: str(&c.Time, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out the last rows of every task by `COLUMN` of dates or numbers, not random ones; a feature too unless dropped"},
-		{Name: "folds-by", Value: str(&c.Group, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "keep rows of one value in `COLUMN` together, held out and in folds"},
-		{Name: "sample-weights", Value: str(&c.Weight, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`COLUMN` that says how much a row counts"},
+		{Name: "data", Value: Text(&f.Data, ""), Of: training, Same: Nobody, Common: true, Usage: DataUsage},
+		{Name: "task", Value: Text(&c.Task, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`COLUMN` that names the task of a row (required)"},
+		{Name: "target", Value: Text(&c.Target, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`COLUMN` to predict (required)"},
+		{Name: "drop", Value: List(&c.Drop, nil), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "columns to leave out, `LIST`"},
+		{Name: "categorical", Value: List(&c.Categorical, nil), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "columns that hold levels, `LIST`"},
+		{Name: "model", Value: Text(&f.Model, ""), Of: training, Same: Nobody, Common: true, Usage: "write the model to `FILE`.npz"},
+		{Name: "report", Value: Text(&f.Report, ""), Of: Fit, Same: Nobody, Common: true, Usage: "write a page with figures and tables to `DIR`"},
+		{Name: "json", Value: Yes(&f.JSON), Of: training, Same: Nobody, Common: true, Usage: "print the result as JSON"},
+		{Name: "test-fraction", Value: Number(&s.TestFraction, 0.25, 0, math.Nextafter(1, 0), "want at least 0 and less than 1"), Of: training, Same: Checkpoint, Common: true, Problem: "0", Usage: "share of every task's rows to hold out"},
+		{Name: "test-rows-per-task", Value: Count(&s.TestRows, 0, 1, many), Of: training, Same: Checkpoint, Usage: "hold out `N` rows of every task instead"},
+		{Name: "train-rows-per-task", Value: Count(&s.TrainRows, 0, 1, many), Of: training, Same: Checkpoint, Common: true, Usage: "train on `N` rows of every task instead"},
+		{Name: "holdout", Value: Text(&c.Holdout, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "hold out the rows with 1 in `COLUMN` instead"},
+		{Name: "test-last", Value: Text(&c.Time, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out the last rows of every task by `COLUMN` of dates or numbers, not random ones; a feature too unless dropped"},
+		{Name: "folds-by", Value: Text(&c.Group, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "keep rows of one value in `COLUMN` together, held out and in folds"},
+		{Name: "sample-weights", Value: Text(&c.Weight, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`COLUMN` that says how much a row counts"},
 	}
 }
 
@@ -135,11 +134,11 @@ func (t *Training) ofData() []Option {
 func (t *Training) ofModel() []Option {
 	c := &t.Config
 	return []Option{
-		{Name: "rank", Value: word(&c.Rank, auto, parseRank).within(0, many), Of: training, Same: AllNodes, Common: true, Usage: "rank of the representation, `N`, or auto"},
-		{Name: "intercept", Value: word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
-		{Name: "ridge", Value: word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
-		{Name: "mean-ridge", Value: word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
-		{Name: "continue", Value: str(&t.Files.Continue, ""), Of: training, Same: Nobody, Common: true, Tables: true, Usage: "start from the model `FILE`.npz"},
+		{Name: "rank", Value: Word(&c.Rank, auto, parseRank).within(0, many), Of: training, Same: AllNodes, Common: true, Usage: "rank of the representation, `N`, or auto"},
+		{Name: "intercept", Value: Word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
+		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
+		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
+		{Name: "continue", Value: Text(&t.Files.Continue, ""), Of: training, Same: Nobody, Common: true, Tables: true, Usage: "start from the model `FILE`.npz"},
 	}
 }
 
@@ -147,14 +146,14 @@ func (t *Training) ofModel() []Option {
 func (t *Training) ofReading() []Option {
 	c := &t.Table
 	return []Option{
-		{Name: "delimiter", Value: word(&c.Delimiter, "", mark("tab", '\t')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "what separates the cells of CSV: one `CHARACTER`, or tab (default found from the first rows)"},
-		{Name: "decimal", Value: word(&c.Decimal, "", mark("", 0)), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "decimal `MARK` of CSV: . or , (default found)"},
-		{Name: "thousands", Value: word(&c.Thousands, "", mark("space", ' ')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`MARK` between the thousands of CSV: one of , . ' or space (default found, by column)"},
-		{Name: "dates", Value: str(&c.Dates, ""), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`ORDER` of dates in CSV with the year last: dmy or mdy (default found); dates become days since 1970-01-01"},
-		{Name: "no-header", Value: yes(&c.NoHeader), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "the first line of CSV is a row; the columns are c0, c1, ..."},
-		{Name: "missing", Value: word(&c.Missing, "refuse", parseMissing), Of: readers, Same: Checkpoint, Common: true, Tables: true, Usage: "missing values, `WHAT`: refuse; drop their rows; mean: fill features with the mean over training rows"},
+		{Name: "delimiter", Value: Word(&c.Delimiter, "", mark("tab", '\t')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "what separates the cells of CSV: one `CHARACTER`, or tab (default found from the first rows)"},
+		{Name: "decimal", Value: Word(&c.Decimal, "", mark("", 0)), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "decimal `MARK` of CSV: . or , (default found)"},
+		{Name: "thousands", Value: Word(&c.Thousands, "", mark("space", ' ')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`MARK` between the thousands of CSV: one of , . ' or space (default found, by column)"},
+		{Name: "dates", Value: Text(&c.Dates, ""), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`ORDER` of dates in CSV with the year last: dmy or mdy (default found); dates become days since 1970-01-01"},
+		{Name: "no-header", Value: Yes(&c.NoHeader), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "the first line of CSV is a row; the columns are c0, c1, ..."},
+		{Name: "missing", Value: Word(&c.Missing, "refuse", parseMissing), Of: readers, Same: Checkpoint, Common: true, Tables: true, Usage: "missing values, `WHAT`: refuse; drop their rows; mean: fill features with the mean over training rows"},
 		{Name: "float32", Value: when(&c.Storage, kernel.Float32), Of: readers, Same: Checkpoint, Tables: true, Usage: "keep features as float32, in half of the memory"},
-		{Name: "samples-on-disk", Value: str(&c.Folder, ""), Of: training, Same: Nobody, Usage: "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted by copies in 16 bits"},
+		{Name: "samples-on-disk", Value: Text(&c.Folder, ""), Of: training, Same: Nobody, Usage: "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted by copies in 16 bits"},
 	}
 }
 
@@ -162,13 +161,13 @@ func (t *Training) ofReading() []Option {
 func (t *Training) ofNetwork() []Option {
 	o := &t.Config.Options
 	return []Option{
-		{Name: "node", Value: str(&t.Table.Node, ""), Of: Fit, Same: Nobody, Common: true, Tables: true, Usage: "`COLUMN` that names the node where a task lives"},
-		{Name: "nodes", Value: count(&t.Nodes, 0, 1, many), Of: Fit, Same: Nobody, Common: true, Usage: "put the tasks on `N` nodes (default 10 or one a file)"},
-		{Name: "graph", Value: str(&t.Graph, DefaultGraph), Of: training, Same: Nobody, Engine: "mpi", Usage: "`KIND` of network; see difalt simulate --help"},
-		{Name: "weights", Value: word(&t.Rule, "metropolis", topology.ParseRule), Of: training, Same: Nobody, Engine: "mpi", Usage: "`KIND` of mixing weights"},
-		{Name: "seed", Value: seed(&o.Seed, 1), Of: training, Same: AllNodes, Common: true, Usage: "seed of everything that is random"},
-		{Name: "workers", Value: count(&o.Workers, 0, 0, kernel.MaxWorkers), Of: training, Same: Nobody, Usage: "threads (default all processors)"},
-		{Name: "trace", Value: str(&t.Files.Trace, ""), Of: Fit | Node, Same: Nobody, Usage: "write every iteration to `FILE`.csv"},
+		{Name: "node", Value: Text(&t.Table.Node, ""), Of: Fit, Same: Nobody, Common: true, Tables: true, Usage: "`COLUMN` that names the node where a task lives"},
+		{Name: "nodes", Value: Count(&t.Nodes, 0, 1, many), Of: Fit, Same: Nobody, Common: true, Usage: "put the tasks on `N` nodes (default 10 or one a file)"},
+		{Name: "graph", Value: Text(&t.Graph, DefaultGraph), Of: training, Same: Nobody, Engine: "mpi", Usage: "`KIND` of network; see difalt simulate --help"},
+		{Name: "weights", Value: Word(&t.Rule, "metropolis", topology.ParseRule), Of: training, Same: Nobody, Engine: "mpi", Usage: "`KIND` of mixing weights"},
+		{Name: "seed", Value: Seed(&o.Seed, 1), Of: training, Same: AllNodes, Common: true, Usage: "seed of everything that is random"},
+		{Name: "workers", Value: Count(&o.Workers, 0, 0, kernel.MaxWorkers), Of: training, Same: Nobody, Usage: "threads (default all processors)"},
+		{Name: "trace", Value: Text(&t.Files.Trace, ""), Of: Fit | Node, Same: Nobody, Usage: "write every iteration to `FILE`.csv"},
 	}
 }
 
@@ -176,19 +175,19 @@ func (t *Training) ofNetwork() []Option {
 func (t *Training) ofAlgorithm() []Option {
 	c, o := &t.Config, &t.Config.Options
 	return []Option{
-		{Name: "folds", Value: count(&c.Folds, 5, 2, many), Of: training, Same: AllNodes, Usage: "folds for the ridges of the simpler methods"},
-		{Name: "method", Value: word(&o.Method, "", difalt.ParseMethod), Of: training, Same: AllNodes, Problem: "dif", Usage: "`NAME` of the algorithm (default accelerated)"},
-		{Name: "auto", Value: yes(&c.Auto), Of: training, Same: AllNodes, Usage: "leave method and agreement to the program"},
-		{Name: "agree", Value: word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "tree, plain or chebyshev, `KIND`"},
-		{Name: "compress", Value: word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "none, float32, int16, int8 or int4, `KIND`"},
-		{Name: "starts", Value: count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "starts of the algorithm to choose from"},
-		{Name: "rounds", Value: count(&o.Rounds, 10, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of averaging in an iteration"},
-		{Name: "init-rounds", Value: count(&o.Initialization.Rounds, 0, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "the same in the initialisation"},
-		{Name: "power-iterations", Value: count(&o.Initialization.PowerIterations, o.Initialization.PowerIterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Problem: "30", Usage: "power iterations of the initialisation"},
-		{Name: "iterations", Value: count(&o.Iterations, o.Iterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Usage: "iterations, at most"},
-		{Name: "tolerance", Value: number(&o.Tolerance, o.Tolerance, -math.MaxFloat64, math.MaxFloat64, "must be finite"), Of: training, Same: AllNodes, Says: t.tolerance, Problem: "0", Usage: "stop when U is so near its best; negative: never"},
-		{Name: "step", Value: word(&o.Step, auto, parseStep).within(math.SmallestNonzeroFloat64, difalt.MaxStep), Of: training, Same: AllNodes, Usage: "step size eta, `NUMBER`"},
-		{Name: "normalize-tasks", Value: yes(&o.NormalizeTasks), Of: training, Same: AllNodes, Usage: "divide tasks by their root mean square"},
+		{Name: "folds", Value: Count(&c.Folds, 5, 2, many), Of: training, Same: AllNodes, Usage: "folds for the ridges of the simpler methods"},
+		{Name: "method", Value: Word(&o.Method, "", difalt.ParseMethod), Of: training, Same: AllNodes, Problem: "dif", Usage: "`NAME` of the algorithm (default accelerated)"},
+		{Name: "auto", Value: Yes(&c.Auto), Of: training, Same: AllNodes, Usage: "leave method and agreement to the program"},
+		{Name: "agree", Value: Word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "tree, plain or chebyshev, `KIND`"},
+		{Name: "compress", Value: Word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "none, float32, int16, int8 or int4, `KIND`"},
+		{Name: "starts", Value: Count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "starts of the algorithm to choose from"},
+		{Name: "rounds", Value: Count(&o.Rounds, 10, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of averaging in an iteration"},
+		{Name: "init-rounds", Value: Count(&o.Initialization.Rounds, 0, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "the same in the initialisation"},
+		{Name: "power-iterations", Value: Count(&o.Initialization.PowerIterations, o.Initialization.PowerIterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Problem: "30", Usage: "power iterations of the initialisation"},
+		{Name: "iterations", Value: Count(&o.Iterations, o.Iterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Usage: "iterations, at most"},
+		{Name: "tolerance", Value: Number(&o.Tolerance, o.Tolerance, -math.MaxFloat64, math.MaxFloat64, "must be finite"), Of: training, Same: AllNodes, Says: t.tolerance, Problem: "0", Usage: "stop when U is so near its best; negative: never"},
+		{Name: "step", Value: Word(&o.Step, auto, parseStep).within(math.SmallestNonzeroFloat64, difalt.MaxStep), Of: training, Same: AllNodes, Usage: "step size eta, `NUMBER`"},
+		{Name: "normalize-tasks", Value: Yes(&o.NormalizeTasks), Of: training, Same: AllNodes, Usage: "divide tasks by their root mean square"},
 	}
 }
 
@@ -203,10 +202,10 @@ func (t *Training) tolerance() string {
 // ofLog says how a node that is on its own goes about it.
 func (t *Training) ofLog() []Option {
 	return []Option{
-		{Name: "engine", Value: word(&t.Engine, "grpc", oneOf("grpc or mpi", "grpc", "mpi")), Of: Node, Same: Nobody, Usage: "what carries messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)"},
-		{Name: "log", Value: word(&t.Log.Format, "text", oneOf("text or json", "text", "json")), Of: Node, Same: Nobody, Usage: "how to log, to standard error: text or json"},
-		{Name: "log-every", Value: span(&t.Log.Every, 5*time.Second), Of: Node, Same: Nobody, Usage: "how often to log how far the training is, `TIME`"},
-		{Name: "stay", Value: yes(&t.Stay), Of: Node, Same: Nobody, Engine: "grpc", Usage: "when all is done, wait for SIGTERM: where a process that ends is started again"},
-		{Name: "until-eof", Value: yes(&t.UntilEOF), Of: Node, Same: Nobody, Hidden: true, Usage: "leave when standard input ends"},
+		{Name: "engine", Value: Word(&t.Engine, "grpc", OneOf("grpc or mpi", "grpc", "mpi")), Of: Node, Same: Nobody, Usage: "what carries messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)"},
+		{Name: "log", Value: Word(&t.Log.Format, "text", OneOf("text or json", "text", "json")), Of: Node, Same: Nobody, Usage: "how to log, to standard error: text or json"},
+		{Name: "log-every", Value: Span(&t.Log.Every, 5*time.Second, 1), Of: Node, Same: Nobody, Usage: "how often to log how far the training is, `TIME`"},
+		{Name: "stay", Value: Yes(&t.Stay), Of: Node, Same: Nobody, Engine: "grpc", Usage: "when all is done, wait for SIGTERM: where a process that ends is started again"},
+		{Name: "until-eof", Value: Yes(&t.UntilEOF), Of: Node, Same: Nobody, Hidden: true, Usage: "leave when standard input ends"},
 	}
 }

@@ -28,8 +28,8 @@ type want string
 
 func (w want) Error() string { return "want " + string(w) }
 
-// count is a whole number from least to most. The default may lie beyond them.
-func count(p *int, value, least, most int) Value {
+// Count is a whole number from least to most. The default may lie beyond them.
+func Count(p *int, value, least, most int) Value {
 	return Value{
 		Target: p, Least: float64(least), Most: float64(most),
 		add: func(s *pflag.FlagSet, name, usage string) { s.IntVar(p, name, value, usage) },
@@ -45,8 +45,8 @@ func count(p *int, value, least, most int) Value {
 	}
 }
 
-// number is a number from least to most, which wanted says in words.
-func number(p *float64, value, least, most float64, wanted string) Value {
+// Number is a number from least to most, which wanted says in words.
+func Number(p *float64, value, least, most float64, wanted string) Value {
 	return Value{
 		Target: p, Least: least, Most: most,
 		add: func(s *pflag.FlagSet, name, usage string) { s.Float64Var(p, name, value, usage) },
@@ -59,44 +59,52 @@ func number(p *float64, value, least, most float64, wanted string) Value {
 	}
 }
 
-// span is a time that is positive, up to longest.
-func span(p *time.Duration, value time.Duration) Value {
+// Longest is the longest time that can be given. A float64 has it exactly.
+const Longest = 2_400 * time.Hour
+
+// Span is a time from least, 0 or 1 ns, to Longest.
+func Span(p *time.Duration, value, least time.Duration) Value {
 	return Value{
-		Target: p, Least: 1, Most: float64(longest),
+		Target: p, Least: float64(least), Most: float64(Longest),
 		add: func(s *pflag.FlagSet, name, usage string) { s.DurationVar(p, name, value, usage) },
 		check: func() string {
 			switch {
-			case *p <= 0:
+			case *p < least && least == 0:
+				return fmt.Sprintf("is %v: must not be negative", *p)
+			case *p < least:
 				return fmt.Sprintf("is %v: must be positive", *p)
-			case *p > longest:
-				return fmt.Sprintf("is %v: want at most %v", *p, longest)
+			case *p > Longest:
+				return fmt.Sprintf("is %v: want at most %v", *p, Longest)
 			}
 			return ""
 		},
 	}
 }
 
-// seed is a number without a range.
-func seed(p *uint64, value uint64) Value {
+// Seed is a number without a range.
+func Seed(p *uint64, value uint64) Value {
 	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.Uint64Var(p, name, value, usage) }}
 }
 
-func str(p *string, value string) Value {
+// Text is any text.
+func Text(p *string, value string) Value {
 	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.StringVar(p, name, value, usage) }}
 }
 
-func list(p *[]string) Value {
-	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.StringSliceVar(p, name, nil, usage) }}
+// List is texts with commas between them.
+func List(p *[]string, value []string) Value {
+	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.StringSliceVar(p, name, value, usage) }}
 }
 
-func yes(p *bool) Value {
-	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.BoolVar(p, name, false, usage) }}
+// Yes is true if it is given.
+func Yes(p *bool) Value {
+	return Value{Target: p, add: func(s *pflag.FlagSet, name, usage string) { s.BoolVar(p, name, *p, usage) }}
 }
 
 // when sets something to a value if the option is given.
 func when[T any](p *T, value T) Value {
 	var on bool
-	v := yes(&on)
+	v := Yes(&on)
 	v.Target = p
 	v.parse = func() error {
 		if on {
@@ -107,10 +115,10 @@ func when[T any](p *T, value T) Value {
 	return v
 }
 
-// word is a text that stands for something; an empty one leaves that as it is.
-func word[T any](p *T, value string, parse func(string) (T, error)) Value {
+// Word is a text that stands for something; an empty one leaves that as it is.
+func Word[T any](p *T, value string, parse func(string) (T, error)) Value {
 	var typed string
-	v := str(&typed, value)
+	v := Text(&typed, value)
 	v.Target = p
 	v.parse = func() error {
 		if typed == "" {
@@ -180,8 +188,8 @@ func parseRidge(s string) (*float64, error) {
 	return &v, nil
 }
 
-// oneOf parses a word that is one of those given.
-func oneOf(wanted string, words ...string) func(string) (string, error) {
+// OneOf returns what parses a word that is one of those given, and says otherwise what was wanted.
+func OneOf(wanted string, words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		for _, w := range words {
 			if s == w {
