@@ -79,7 +79,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 test-race: ## race detector, on the packages that start goroutines or share a pool
 	$(WITH_C) $(GO) test -race $(SHORT) $$(grep -rlE --include=*.go --exclude-dir=deploy 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
 
-test-arm64: ## build for arm64, and the kernel's tests under qemu
+test-arm64: ## what computes, built for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh $(SHORT)
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
@@ -91,6 +91,7 @@ test-deploy: ## the files in deploy, by the types and loaders of those who read 
 	else echo "skip: the modules of deploy/check cannot be had"; fi
 
 test-long: ## all tests, and those that take minutes
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) build ./...
 	DIFALT_LONG=1 $(GO) test -timeout 2h ./...
 
 malformed: ## 1,000 malformed and unusual inputs, each in a process of 2 GB and 20 s
