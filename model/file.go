@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/npz"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Version is the version of the model files that Save writes. Load refuses others.
@@ -98,51 +96,27 @@ func (m *Model) Write(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t, k, d, w := len(p.Tasks), len(m.features), p.Scaling.Width(), m.p.Width()
 	out := npz.NewWriter(to)
 	out.Strings("header", []int{1}, []string{string(text)})
-	out.Float64s("mean", []int{d}, p.Mean)
-	if prior.Rank > 0 {
-		out.Floats("loadings", []int{w, prior.Rank}, false, func(put func(float64)) {
-			for i := range w {
-				for a := range prior.Rank {
-					put(prior.Loadings[a*w+i])
-				}
-			}
-		})
+	for _, a := range p.arrays(m.features) {
+		a.write(out)
+		if a.name == "scale" {
+			m.writeUnscaled(out)
+		}
 	}
-	out.Float64s("mean_covariance", []int{w, w}, prior.MeanCovariance)
-	if prior.Uncertainty != nil {
-		n, _ := prior.Uncertainty.Dims()
-		out.Floats("doubt", []int{n, n}, false, func(put func(float64)) {
-			for i := range n {
-				for j := range n {
-					put(prior.Uncertainty.At(i, j))
-				}
-			}
-		})
-	}
-	if p.Directions != nil {
-		out.Float64s("directions", []int{w - 1, k}, p.Directions)
-	}
-	out.Float64s("theta", []int{t, d}, p.Theta)
-	if p.Covariance != nil {
-		out.Float64s("covariance", []int{t, w * (w + 1) / 2}, p.Covariance)
-	}
-	if p.Noise != nil {
-		out.Float64s("noise", []int{t}, p.Noise)
-		out.Float64s("noise_freedom", []int{t}, p.Freedom)
-	}
-	out.Float64s("fill", []int{k}, p.Scaling.Fill)
-	out.Float64s("center", []int{k}, p.Scaling.Center)
-	out.Float64s("scale", []int{k}, p.Scaling.Scale)
+	return out.Close()
+}
+
+// writeUnscaled writes Theta and constant, which nobody reads back: they follow from the others.
+func (m *Model) writeUnscaled(out *npz.Writer) {
+	k, t := len(m.features), len(m.p.Tasks)
 	constant := make([]float64, t)
 	out.Floats("Theta", []int{k, t}, false, func(put func(float64)) {
 		for i := range k {
 			for j := range t {
 				v := m.theta[j*k+i]
 				put(v)
-				constant[j] -= v * p.Scaling.Center[i]
+				constant[j] -= v * m.p.Scaling.Center[i]
 			}
 		}
 	})
@@ -150,12 +124,6 @@ func (m *Model) Write(to io.Writer) error {
 		constant[j] += b
 	}
 	out.Float64s("constant", []int{t}, constant)
-	out.Strings("task", []int{t}, p.Tasks)
-	out.Ints("node", p.NodeOf)
-	out.Strings("node_name", []int{len(p.Nodes)}, p.Nodes)
-	out.Strings("feature", []int{k}, m.features)
-	out.Ints("samples", p.Samples)
-	return out.Close()
 }
 
 // MarshalBinary returns the file that Save writes. It implements
@@ -180,12 +148,11 @@ func (m *Model) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	read, err := read(r)
-	if err != nil {
-		return err
+	whole, err := read(r)
+	if err == nil {
+		*m = *whole
 	}
-	*m = *read
-	return nil
+	return err
 }
 
 // Load reads a file that Save wrote. Errors name the file and the array that is wrong.
@@ -201,12 +168,6 @@ func Load(path string) (m *Model, err error) {
 	return m, nil
 }
 
-// A loader reads arrays until the first error.
-type loader struct {
-	r   *npz.Reader
-	err error
-}
-
 func read(r *npz.Reader) (*Model, error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -216,52 +177,14 @@ func read(r *npz.Reader) (*Model, error) {
 		return nil, fmt.Errorf("the model's header has rank %d", h.Rank)
 	}
 	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn}
-	s := &p.Scaling
-	s.Target, s.TargetScale, s.Constant = h.Target, h.Unit, h.Constant
-	in := &loader{r: r}
-	features := in.names("feature")
-	p.Tasks, p.Nodes = in.names("task"), in.names("node_name")
-	k, t := len(features), len(p.Tasks)
-	s.Fill, s.Center, s.Scale = in.floats("fill", k), in.floats("center", k), in.floats("scale", k)
-	d := s.Width()
-	w := d
-	if r.Has("directions") {
-		if a := in.array("directions", -1, k); a != nil {
-			w = a.Shape[0] + 1
-		}
-		p.Directions = in.floats("directions", w-1, k)
-	}
-	p.Mean, p.Theta = in.floats("mean", d), in.floats("theta", t, d)
-	p.NodeOf, p.Samples = in.ints("node", t), in.ints("samples", t)
+	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant}
 	p.Prior = Prior{
-		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean, MeanCovariance: in.floats("mean_covariance", w, w),
+		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean,
 		Noise: h.Noise, Freedom: h.Known, NoisePrior: NoisePrior{Scale: h.Scale, Freedom: h.Freedom},
 	}
-	if h.Rank > 0 {
-		rows := in.floats("loadings", w, h.Rank)
-		p.Prior.Loadings = make([]float64, len(rows))
-		for i, v := range rows {
-			p.Prior.Loadings[i%h.Rank*w+i/h.Rank] = v
-		}
-	}
-	if r.Has("noise") {
-		p.Noise, p.Freedom = in.floats("noise", t), in.floats("noise_freedom", t)
-	}
-	if n := w*h.Rank + 2; r.Has("doubt") {
-		if doubt := in.floats("doubt", n, n); doubt != nil {
-			p.Prior.Uncertainty = mat.NewSymDense(n, nil)
-			for i := range n {
-				for j := i; j < n; j++ {
-					p.Prior.Uncertainty.SetSym(i, j, doubt[i*n+j])
-				}
-			}
-		}
-	}
-	if r.Has("covariance") {
-		p.Covariance = in.floats("covariance", t, w*(w+1)/2)
-	}
-	if in.err != nil {
-		return nil, in.err
+	features, err := p.read(r)
+	if err != nil {
+		return nil, err
 	}
 	if p.Schema, err = schemaOf(features, h.Categorical); err != nil {
 		return nil, err
@@ -293,52 +216,4 @@ func readHeader(r *npz.Reader) (*header, error) {
 		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
 	}
 	return &h, nil
-}
-
-// array returns an array of the given shape, or nil after an error.
-func (in *loader) array(name string, shape ...int) *npz.Array {
-	if in.err != nil {
-		return nil
-	}
-	var a *npz.Array
-	if a, in.err = in.r.Array(name); in.err != nil {
-		return nil
-	}
-	same := len(a.Shape) == len(shape)
-	for i := 0; same && i < len(shape); i++ {
-		// -1 stands for any length but 0.
-		same = a.Shape[i] == shape[i] || shape[i] < 0 && a.Shape[i] > 0
-	}
-	if !same {
-		in.err = fmt.Errorf("array %q is %s: want the shape %v", name, a, shape)
-		return nil
-	}
-	return a
-}
-
-func (in *loader) floats(name string, shape ...int) (out []float64) {
-	if a := in.array(name, shape...); a != nil {
-		out, in.err = a.Float64s()
-	}
-	for i, v := range out {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			in.err = fmt.Errorf("array %q: entry %d is %v", name, i, v)
-			break
-		}
-	}
-	return out
-}
-
-func (in *loader) ints(name string, n int) (out []int) {
-	if a := in.array(name, n); a != nil {
-		out, in.err = a.Ints()
-	}
-	return out
-}
-
-func (in *loader) names(name string) (out []string) {
-	if a := in.array(name, -1); a != nil {
-		out, in.err = a.Strings()
-	}
-	return out
 }

@@ -111,39 +111,15 @@ func (p *Parameters) Width() int {
 	return p.Scaling.Width()
 }
 
-// check checks the lengths of the parameters.
+// check returns an error that names what does not fit, or what no model can hold.
 func (m *Model) check() error {
 	p := &m.p
-	d, w := p.Scaling.Width(), p.Width()
-	k, t, r := len(m.features), len(p.Tasks), p.Prior.Rank
-	directions, covariances, noises := 0, 0, 0
-	if p.Directions != nil && p.Scaling.Constant {
-		directions = (w - 1) * k
+	if p.Directions != nil && !p.Scaling.Constant {
+		return fmt.Errorf("array %q has %d entries: want %d", "directions", len(p.Directions), 0)
 	}
-	if p.Covariance != nil {
-		covariances = t * w * (w + 1) / 2
-	}
-	if p.Noise != nil {
-		noises = t
-	}
-	for _, c := range []struct {
-		what      string
-		got, want int
-	}{
-		{"fill", len(p.Scaling.Fill), k}, {"center", len(p.Scaling.Center), k}, {"scale", len(p.Scaling.Scale), k},
-		{"directions", len(p.Directions), directions},
-		{"mean", len(p.Mean), d}, {"node", len(p.NodeOf), t}, {"samples", len(p.Samples), t}, {"theta", len(p.Theta), t * d},
-		{"covariance", len(p.Covariance), covariances}, {"noise", len(p.Noise), noises}, {"noise_freedom", len(p.Freedom), noises},
-		{"loadings", len(p.Prior.Loadings), w * r},
-		{"mean_covariance", len(p.Prior.MeanCovariance), w * w},
-	} {
-		if c.got != c.want {
-			return fmt.Errorf("array %q has %d entries: want %d", c.what, c.got, c.want)
-		}
-	}
-	if p.Prior.Uncertainty != nil {
-		if n, _ := p.Prior.Uncertainty.Dims(); n != w*r+2 {
-			return fmt.Errorf("array %q is of order %d: want %d", "doubt", n, w*r+2)
+	for _, a := range p.arrays(m.features) {
+		if err := a.check(); err != nil {
+			return err
 		}
 	}
 	for i, s := range p.Scaling.Scale {

@@ -85,7 +85,11 @@ func read(r *npz.Reader, folder string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := readFloats(r, "y", x.Shape[:len(x.Shape)-1]...)
+	responses, err := r.Shaped("y", x.Shape[:len(x.Shape)-1]...)
+	if err != nil {
+		return nil, err
+	}
+	y, err := responses.Float64s()
 	if err != nil {
 		return nil, err
 	}
@@ -226,22 +230,6 @@ func (f *File) Problem(l dataset.Layout) (*difalt.Problem, error) {
 		return nil, err
 	}
 	return &difalt.Problem{Nodes: nodes, U0: f.U0, Start: f.Start, Truth: f.Truth}, nil
-}
-
-// readFloats reads an array of numbers of the given shape.
-func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
-	a, err := r.Array(name)
-	if err != nil {
-		return nil, err
-	}
-	same := len(a.Shape) == len(shape)
-	for i := 0; same && i < len(shape); i++ {
-		same = a.Shape[i] == shape[i]
-	}
-	if !same {
-		return nil, fmt.Errorf("array %q is %s: want the shape %v", name, a, shape)
-	}
-	return a.Float64s()
 }
 
 // readVector reads the header of an array of n entries.

@@ -126,6 +126,23 @@ func (r *Reader) Array(name string) (*Array, error) {
 	return a, nil
 }
 
+// Shaped is Array for an array that must have the given shape, in which -1 stands for any length
+// but 0.
+func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
+	a, err := r.Array(name)
+	if err != nil {
+		return nil, err
+	}
+	same := len(a.Shape) == len(shape)
+	for i := 0; same && i < len(shape); i++ {
+		same = a.Shape[i] == shape[i] || shape[i] < 0 && a.Shape[i] > 0
+	}
+	if !same {
+		return nil, fmt.Errorf("array %q is %s: want the shape %v", name, a, shape)
+	}
+	return a, nil
+}
+
 // String describes shape and type, as in "(3, 4) float64".
 func (a *Array) String() string {
 	dims := make([]string, len(a.Shape))

@@ -1,0 +1,182 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/internal/npz"
+	"gonum.org/v1/gonum/mat"
+)
+
+// An array is one of a model file, and where its entries are in memory.
+type array struct {
+	name  string
+	shape []int
+	at    any  // *[]float64, *byColumns, **mat.SymDense, *[]int or *[]string
+	none  bool // the model has none
+}
+
+// byColumns is a matrix that is by columns in memory, and in the file by rows.
+type byColumns []float64
+
+// arrays lists those of a file from which a model is made, in their order: they are written, read
+// and checked by this list. Where shapes depend on others, those must be there.
+func (p *Parameters) arrays(features []string) []array {
+	k, t, r, d, w := len(features), len(p.Tasks), p.Prior.Rank, p.Scaling.Width(), p.Width()
+	s, prior := &p.Scaling, &p.Prior
+	return []array{
+		{"mean", []int{d}, &p.Mean, false},
+		{"loadings", []int{w, r}, (*byColumns)(&prior.Loadings), r == 0},
+		{"mean_covariance", []int{w, w}, &prior.MeanCovariance, false},
+		{"doubt", []int{w*r + 2, w*r + 2}, &prior.Uncertainty, prior.Uncertainty == nil},
+		{"directions", []int{w - 1, k}, &p.Directions, p.Directions == nil},
+		{"theta", []int{t, d}, &p.Theta, false},
+		{"covariance", []int{t, w * (w + 1) / 2}, &p.Covariance, p.Covariance == nil},
+		{"noise", []int{t}, &p.Noise, p.Noise == nil},
+		{"noise_freedom", []int{t}, &p.Freedom, p.Noise == nil},
+		{"fill", []int{k}, &s.Fill, false},
+		{"center", []int{k}, &s.Center, false},
+		{"scale", []int{k}, &s.Scale, false},
+		{"task", []int{t}, &p.Tasks, false},
+		{"node", []int{t}, &p.NodeOf, false},
+		{"node_name", []int{len(p.Nodes)}, &p.Nodes, false},
+		{"feature", []int{k}, &features, false},
+		{"samples", []int{t}, &p.Samples, false},
+	}
+}
+
+func (a *array) write(out *npz.Writer) {
+	if a.none {
+		return
+	}
+	switch at := a.at.(type) {
+	case *[]float64:
+		out.Float64s(a.name, a.shape, *at)
+	case *byColumns:
+		rows, columns := a.shape[0], a.shape[1]
+		out.Floats(a.name, a.shape, false, func(put func(float64)) {
+			for i := range rows * columns {
+				put((*at)[i%columns*rows+i/columns])
+			}
+		})
+	case **mat.SymDense:
+		n := (*at).SymmetricDim()
+		out.Floats(a.name, a.shape, false, func(put func(float64)) {
+			for i := range n * n {
+				put((*at).At(i/n, i%n))
+			}
+		})
+	case *[]int:
+		out.Ints(a.name, *at)
+	case *[]string:
+		out.Strings(a.name, a.shape, *at)
+	}
+}
+
+// read reads the arrays of a file, and returns the names of the features. The method and the
+// numbers of the header are there.
+func (p *Parameters) read(r *npz.Reader) (features []string, err error) {
+	for _, a := range []array{{name: "feature", at: &features}, {name: "task", at: &p.Tasks}, {name: "node_name", at: &p.Nodes}} {
+		a.shape = []int{-1}
+		if err := a.read(r); err != nil {
+			return nil, err
+		}
+	}
+	p.Scaling.Center = make([]float64, len(features)) // for the shapes of the others
+	if r.Has("directions") {
+		a, err := r.Shaped("directions", -1, len(features))
+		if err != nil {
+			return nil, err
+		}
+		p.Directions = make([]float64, a.Len())
+	}
+	for _, a := range p.arrays(features) {
+		switch a.name {
+		case "doubt", "covariance", "noise":
+			a.none = !r.Has(a.name)
+		case "noise_freedom":
+			a.none = !r.Has("noise")
+		}
+		if err := a.read(r); err != nil {
+			return nil, err
+		}
+	}
+	return features, nil
+}
+
+func (a *array) read(r *npz.Reader) error {
+	if a.none {
+		return nil
+	}
+	in, err := r.Shaped(a.name, a.shape...)
+	if err != nil {
+		return err
+	}
+	switch at := a.at.(type) {
+	case *[]int:
+		*at, err = in.Ints()
+		return err
+	case *[]string:
+		*at, err = in.Strings()
+		return err
+	}
+	v, err := in.Float64s()
+	if err != nil {
+		return err
+	}
+	for i, v := range v {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("array %q: entry %d is %v", a.name, i, v)
+		}
+	}
+	switch at := a.at.(type) {
+	case *[]float64:
+		*at = v
+	case *byColumns:
+		*at = make([]float64, len(v))
+		rows, columns := a.shape[0], a.shape[1]
+		for i, v := range v {
+			(*at)[i%columns*rows+i/columns] = v
+		}
+	case **mat.SymDense:
+		n := a.shape[0]
+		*at = mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := i; j < n; j++ {
+				(*at).SetSym(i, j, v[i*n+j])
+			}
+		}
+	}
+	return nil
+}
+
+// check returns an error if the number of entries does not fit the shape.
+func (a *array) check() error {
+	want := 1
+	for _, n := range a.shape {
+		want *= n
+	}
+	if a.none {
+		want = 0
+	}
+	got := want
+	switch at := a.at.(type) {
+	case *[]float64:
+		got = len(*at)
+	case *byColumns:
+		got = len(*at)
+	case **mat.SymDense:
+		if a.none {
+			return nil
+		}
+		if n := (*at).SymmetricDim(); n != a.shape[0] {
+			return fmt.Errorf("array %q is of order %d: want %d", a.name, n, a.shape[0])
+		}
+	case *[]int:
+		got = len(*at)
+	}
+	if got != want {
+		return fmt.Errorf("array %q has %d entries: want %d", a.name, got, want)
+	}
+	return nil
+}
