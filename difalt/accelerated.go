@@ -37,19 +37,18 @@ import (
 // watched: when it has risen, all nodes go back together to the last g for which it had
 // not, and start again from there.
 type accelerated struct {
+	*setup
 	scaled  *scaledDiffusion // the step, P and the tracker; its P is not used with PreconditionerNone
-	memory  int
 	nodes   []*anderson
 	sent    [][]float64 // P, if it is sent; the row of M that is new; v; |l|^2
 	entries int         // of P in it
 	exact   bool        // all nodes get the mean itself
 	coded   bool        // up to the errors of its codes
+	begun   bool        // an iteration has been committed
 
-	safe, tried []*kernel.Basis // g of the best state that is told, and of the one being told
+	safe, tried []*kernel.Basis // g of the best state whose objective is known, and of the one being reported
 	lowest      float64         // objective of the former
-	restarts    int
-	floor       float64 // the objective when the tracker began
-	begun       bool    // an iteration has been committed
+	floor       float64         // the objective when the tracker began
 
 	adapt, extrapolate func(worker int) // stored, so that calling them does not allocate
 }
@@ -61,14 +60,14 @@ const (
 	rise = 1e-9
 	// The first changes, far from the solution, mislead: so many iterations only remember.
 	plainFirst = 6
-	// A rise by less than this part is none where gradients are tracked, and a patient
-	// tracker waits again when the objective has fallen to this part of what it was.
+	// A rise by less than this part is none where gradients are tracked, and a tracker that
+	// waits for noise waits again when the objective has fallen to this part of what it was.
 	trackedRise = 0.5
+	resumeAt    = 0.5
 	// A rise by less than this part is none in mixed precision, where objectives before and
 	// after an anchor are not those of quite the same samples. It must be small: where most of
 	// the objective is noise, a part of 1e-5 kept runs on survey data from converging.
 	mixedRise = 1e-6
-	resumeAt  = 0.5
 	// Condition numbers of P above which codes of four bits become eight and, along a tree,
 	// sixteen.
 	coarse, fine = 30, 900
@@ -76,105 +75,112 @@ const (
 	plainStep = 2
 )
 
-func newAccelerated(s *Solver, t *tracker) *accelerated {
+func newAccelerated(s *setup) method { return accelerate(s, nil) }
+
+func newAcceleratedTracking(s *setup) method {
+	return accelerate(s, newTracker(s, s.o.StopAtNoise))
+}
+
+func accelerate(s *setup, t *tracker) *accelerated {
+	u := s.at.u
 	m := &accelerated{
-		scaled: newScaledDiffusion(s, t), memory: s.o.Accelerated.Memory, safe: newBases(s), tried: newBases(s),
-		exact: s.o.Agreement.Polynomial == consensus.Tree || s.net.Len() == 1,
+		setup: s, scaled: newScaledStep(s, t), safe: newBases(u), tried: newBases(u),
+		exact: s.o.Agreement.Polynomial == consensus.Tree || s.exchange.net.Len() == 1,
 	}
 	m.coded = m.exact && s.o.Agreement.Codec != nil
 	if s.o.Accelerated.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}
-	for range s.u {
-		n := newAnderson(len(s.u[0].Data()), s.o.Rank, m.memory, len(s.qrWork[0]))
+	for range u {
+		n := newAnderson(len(u[0].Data()), s.o.Rank, s.o.Accelerated.Memory)
 		m.nodes = append(m.nodes, n)
-		sent := make([]float64, m.entries+productsLen(m.memory))
+		sent := make([]float64, m.entries+productsLen(s.o.Accelerated.Memory))
 		n.products = sent[m.entries:]
 		if m.exact {
 			sent = sent[:m.entries]
 		}
 		m.sent = append(m.sent, sent)
 	}
-	m.adapt = s.perNode(func(i int) { m.adaptNode(s, i) })
-	m.extrapolate = s.perNode(func(i int) { m.extrapolateNode(s, i) })
+	m.adapt, m.extrapolate = s.each(m.adaptNode), s.each(m.extrapolateNode)
 	m.reset()
 	return m
 }
 
-func (m *accelerated) combine(ctx context.Context, s *Solver) error {
+func (m *accelerated) combine(ctx context.Context) error {
 	if m.entries > 0 {
-		if err := m.scaled.shareFirst(ctx, s); err != nil {
+		if err := m.scaled.shareFirst(ctx); err != nil {
 			return err
 		}
 	}
 	if t := m.scaled.tracker; t.tracks() {
-		if err := t.combine(ctx, s); err != nil {
+		if err := t.combine(ctx); err != nil {
 			return err
 		}
 	}
-	s.pool.Run(m.adapt)
-	m.refine(s)
-	if err := s.exchange(ctx, consensus.StreamBasis, s.z, m.sent, m.scaled.tracker.rounds(s)); err != nil {
+	m.pool.Run(m.adapt)
+	m.refine()
+	if err := m.exchange.agree(ctx, consensus.StreamBasis, m.at.z, m.sent, m.scaled.tracker.rounds(m.exchange)); err != nil {
 		return err
 	}
-	s.pool.Run(m.extrapolate)
+	m.pool.Run(m.extrapolate)
 	return nil
 }
 
 // refine goes to finer codes where P says that coarse ones would cost more iterations than
 // they save: on the P of the first iteration, which is the sum itself, or on that of any
 // along a tree, since all nodes must have the same.
-func (m *accelerated) refine(s *Solver) {
+func (m *accelerated) refine() {
 	if m.entries == 0 || m.scaled.shared && !m.coded {
 		return
 	}
 	v := m.scaled.nodes[0].values
 	switch condition := v[len(v)-1] / v[0]; {
 	case m.coded && !(condition <= fine):
-		s.meeting.Refine(consensus.Int16)
-	case s.o.Agreement.Codec == consensus.Int4 && !(condition <= coarse):
-		s.meeting.Refine(consensus.Int8)
+		m.exchange.mixer.Refine(consensus.Int16)
+	case m.o.Agreement.Codec == consensus.Int4 && !(condition <= coarse):
+		m.exchange.mixer.Refine(consensus.Int8)
 	}
 }
 
 // adaptNode takes the step at one node and prepares its inner products.
-func (m *accelerated) adaptNode(s *Solver, i int) {
+func (m *accelerated) adaptNode(i int) {
+	u, z := m.at.u[i], m.at.z[i]
 	switch t := m.scaled.tracker; {
 	case m.entries > 0:
-		m.scaled.adaptNode(s, i)
+		m.scaled.adaptNode(i)
 		copy(m.sent[i], m.scaled.next[i])
 	case t.tracks():
-		descend(s.z[i], s.u[i], t.next[i], plainStep*s.step())
+		descend(z, u, t.next[i], plainStep*m.at.eta)
 	default:
-		descend(s.z[i], s.u[i], s.grads[i], plainStep*s.step()*s.nodeCount())
+		descend(z, u, m.at.grads[i], plainStep*m.at.eta*m.exchange.nodes())
 	}
 	switch {
 	case m.coded:
-		floats.Sub(s.z[i].Data(), s.u[i].Data())
+		floats.Sub(z.Data(), u.Data())
 	case !m.exact:
-		m.nodes[i].multiply(s.z[i], s.u[i])
+		m.nodes[i].multiply(z, u)
 	}
 }
 
 // extrapolateNode makes g of the averaged Z, and from that and the agreed inner products
 // what becomes the next U.
-func (m *accelerated) extrapolateNode(s *Solver, i int) {
-	n, z := m.nodes[i], s.z[i]
+func (m *accelerated) extrapolateNode(i int) {
+	n, u, z := m.nodes[i], m.at.u[i], m.at.z[i]
 	if m.coded {
-		floats.Add(z.Data(), s.u[i].Data())
+		floats.Add(z.Data(), u.Data())
 	}
 	z.Orthonormalize(n.rr, n.qr)
 	if m.exact {
-		n.multiply(z, s.u[i])
+		n.multiply(z, u)
 	}
 	copy(n.g, z.Data())
-	n.norm = math.Sqrt(max(n.products[2*m.memory], 0))
-	if !n.known {
+	n.norm = math.Sqrt(max(n.products[2*n.memory], 0))
+	if !n.hasLast {
 		return
 	}
 	floats.SubTo(column(n.dg, n.next), n.g, n.lastG)
 	n.keepProducts()
-	if s.iteration < plainFirst || !n.correct() {
+	if m.at.iteration < plainFirst || !n.correct() {
 		return
 	}
 	scale := 1.0
@@ -184,28 +190,31 @@ func (m *accelerated) extrapolateNode(s *Solver, i int) {
 	floats.AddScaledTo(z.Data(), n.g, -scale, n.correction)
 }
 
-func (m *accelerated) commit(s *Solver) {
+func (m *accelerated) commit() {
 	m.begun = true
-	m.scaled.takeOver(s, m.sent, m.entries)
+	m.scaled.commitScalars(m.sent, m.entries)
 	for _, n := range m.nodes {
 		n.commit()
 	}
-	if s.watch.telling == s.iteration {
-		for i, n := range m.nodes {
-			copy(m.tried[i].Data(), n.lastG)
-		}
+}
+
+// reported keeps the g of the iteration whose objective will be known.
+func (m *accelerated) reported() {
+	for i, n := range m.nodes {
+		copy(m.tried[i].Data(), n.lastG)
 	}
 }
 
-// hear guards against a rise of the objective of all nodes, of which all hear together.
-// Where gradients are tracked it may rise as nodes with minimisers of their own agree.
-func (m *accelerated) hear(s *Solver, objective float64) {
-	margin := rise * (m.lowest + s.yy*float64(s.samples))
-	if s.o.MixedPrecision {
+// objective guards against a rise of the objective of all nodes, of which all learn
+// together. Where gradients are tracked it may rise as nodes with minimisers of their own
+// agree.
+func (m *accelerated) objective(objective float64) {
+	margin := rise * (m.lowest + m.at.data.squares())
+	if m.o.MixedPrecision {
 		margin += mixedRise * m.lowest
 	}
 	if t := m.scaled.tracker; t.tracks() {
-		if t.patient && objective < resumeAt*m.floor { // that was not noise
+		if t.waitsForNoise && objective < resumeAt*m.floor { // that was not noise
 			t.reset()
 			m.startAgain()
 			return
@@ -220,26 +229,23 @@ func (m *accelerated) hear(s *Solver, objective float64) {
 		return
 	}
 	for i, u := range m.safe {
-		s.u[i].CopyFrom(u)
+		m.at.u[i].CopyFrom(u)
 	}
 	m.startAgain()
-	m.restarts++
 }
 
-// step is the last l, where all nodes get the mean itself. It is the step before the
+// newtonStep is the last l, where all nodes get the mean itself. It is the step before the
 // last: from the U before, with the P of the iteration before that.
-func (m *accelerated) step(s *Solver) (length float64, p *scaling, ok bool) {
+func (m *accelerated) newtonStep() (length float64, p []float64, ok bool) {
 	n := m.nodes[0]
-	if !m.exact || m.entries == 0 || !n.known {
+	if !m.exact || m.entries == 0 || !n.hasLast {
 		return 0, nil, false
 	}
-	p = m.scaled.nodes[0]
-	p.invert()
-	return floats.Norm(n.lastL, 2) / s.o.Scaled.Step, p, true
+	return floats.Norm(n.lastL, 2) / m.o.Scaled.Step, m.scaled.nodes[0].p, true
 }
 
-// foundNoise lets a patient tracker begin.
-func (m *accelerated) foundNoise(objective float64) {
+// noiseShows lets a tracker begin that waits for it.
+func (m *accelerated) noiseShows(objective float64) {
 	if t := m.scaled.tracker; t != nil && t.waiting {
 		t.waiting, m.floor = false, objective
 		m.startAgain()
@@ -252,18 +258,38 @@ func (m *accelerated) startAgain() {
 	m.lowest = math.Inf(1)
 	for _, n := range m.nodes {
 		n.forget()
-		n.known = false
+		n.hasLast = false
 	}
 }
 
 func (m *accelerated) reset() {
 	m.scaled.reset()
 	m.startAgain()
-	m.begun, m.restarts, m.floor = false, 0, 0
+	m.begun, m.floor = false, 0
 	for _, n := range m.nodes {
 		n.next = 0
 		clear(n.dl.Data) // of a run that has diverged they may not be finite
 		clear(n.dg.Data)
+	}
+}
+
+func (m *accelerated) state(a *archive) {
+	if !a.bool(&m.begun) {
+		return
+	}
+	a.number(&m.lowest)
+	a.number(&m.floor)
+	for i, n := range m.nodes {
+		a.node(i)
+		n.state(a)
+		a.floats("g", m.safe[i].Data())
+		a.floats("g", m.tried[i].Data())
+		if m.entries > 0 {
+			a.finite("P", m.scaled.nodes[i].p)
+		}
+	}
+	if m.scaled.tracker.state(a); a.mode == reading {
+		m.scaled.shared = m.entries > 0
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/qr"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -25,7 +26,7 @@ type anderson struct {
 	norms              []float64 // the agreed |l| of the last iterations
 	norm               float64   // of this one
 	filled, next       int       // slots that count, and the one to write
-	known              bool      // lastL and lastG are
+	hasLast            bool      // lastL and lastG are of the last iteration
 	swapped            bool      // l is behind lastL
 
 	slots              []int     // in use in this iteration, the newest first
@@ -40,12 +41,13 @@ const (
 	restartAt      = 2     // the norm of l over its least
 )
 
-// newAnderson returns an empty memory of bases of so many numbers; its products are the caller's to set, of productsLen.
-func newAnderson(size, rank, memory, qrWork int) *anderson {
+// newAnderson returns an empty memory of bases of so many numbers; its products are the caller's to
+// set, of productsLen.
+func newAnderson(size, rank, memory int) *anderson {
 	slots := memory + 1
 	n := &anderson{
 		memory: memory, m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
-		weights: make([]float64, slots), rr: make([]float64, rank*rank), qr: make([]float64, qrWork), slots: make([]int, 0, slots),
+		weights: make([]float64, slots), rr: make([]float64, rank*rank), qr: make([]float64, qr.WorkLen(rank)), slots: make([]int, 0, slots),
 		norms: make([]float64, 0, slots), inner: make([]float64, 2*slots),
 		dl: columnsOf(size, slots, 2), dg: columnsOf(size, slots, 0),
 	}
@@ -74,7 +76,7 @@ func (n *anderson) multiply(z, u *kernel.Basis) {
 	clear(products)
 	products[2*n.memory] = floats.Dot(n.l, n.l)
 	n.slots = n.slots[:0]
-	if !n.known {
+	if !n.hasLast {
 		return
 	}
 	floats.SubTo(column(n.dl, n.next), n.l, n.lastL)
@@ -138,11 +140,11 @@ func (n *anderson) solve(v []float64) bool {
 
 // commit remembers what an iteration has written.
 func (n *anderson) commit() {
-	if n.known {
+	if n.hasLast {
 		n.filled = min(n.filled+1, n.memory)
 		n.next = (n.next + 1) % n.dl.Cols
 	}
-	n.l, n.lastL, n.g, n.lastG, n.known = n.lastL, n.l, n.lastG, n.g, true
+	n.l, n.lastL, n.g, n.lastG, n.hasLast = n.lastL, n.l, n.lastG, n.g, true
 	n.swapped = !n.swapped
 	least := math.Inf(1)
 	for _, v := range n.norms {
@@ -161,4 +163,18 @@ func (n *anderson) commit() {
 func (n *anderson) forget() {
 	n.filled = 0
 	n.norms = n.norms[:0]
+}
+
+func (n *anderson) state(a *archive) {
+	a.bool(&n.hasLast)
+	a.int("the memory", &n.filled, 0, n.memory)
+	a.int("the memory", &n.next, 0, n.memory)
+	a.list("the norms", &n.norms, n.memory)
+	a.floats("l", n.lastL)
+	a.floats("g", n.lastG)
+	a.floats("M", n.m)
+	for k := range n.dl.Cols {
+		a.floats("a change of l", column(n.dl, k))
+		a.floats("a change of g", column(n.dg, k))
+	}
 }

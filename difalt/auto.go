@@ -87,7 +87,7 @@ func iterations(x float64) float64 { return 22 + 10*x + 2*x*x }
 
 // peculiarity returns lambda, the same at all nodes; see Auto.
 func peculiarity(ctx context.Context, p *Problem, net *consensus.Network, o Options) (float64, error) {
-	s, err := newSystem(p, net, o)
+	s, err := newProcess(p, net, o)
 	if err != nil {
 		return 0, err
 	}

@@ -57,6 +57,12 @@ func (d *damping) observe(before, after *kernel.Basis) {
 	}
 }
 
+func (d *damping) state(a *archive) {
+	a.number(&d.factor)
+	a.number(&d.length)
+	a.finite("a move", d.move)
+}
+
 // move returns the Frobenius distance of two bases.
 func move(u, v *kernel.Basis) float64 {
 	var sums [4]float64 // that do not wait for one another; rows are padded to a multiple of 8

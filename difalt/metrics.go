@@ -136,37 +136,3 @@ func (m *metrics) subspaces(u []*kernel.Basis) (first, largest, mean, disagreeme
 	}
 	return m.sd[0], largest, mean / float64(n), disagreement
 }
-
-// observe hands the record of the current state to the observer, once.
-func (s *Solver) observe() error {
-	if s.o.Observer == nil || s.observed >= s.iteration {
-		return nil
-	}
-	s.last = s.record(s.groups)
-	if err := s.o.Observer(&s.last); err != nil {
-		return err
-	}
-	s.observed = s.iteration
-	return nil
-}
-
-// record describes the current U, to which the groups have fitted their b_t.
-func (s *Solver) record(groups []*kernel.Group) Record {
-	rec := Record{Iteration: s.iteration, Compute: s.compute, Traffic: s.traffic()}
-	rec.SDFirst, rec.SDMax, rec.SDMean, rec.Disagreement = s.metrics.subspaces(s.u)
-	for _, g := range groups {
-		rec.Objective += g.Objective / (s.unit.y * s.unit.y)
-		for _, st := range g.Status {
-			if st != 0 {
-				rec.Singular++
-			}
-		}
-	}
-	for _, g := range s.groups {
-		if g.Anchored {
-			rec.Anchors++
-		}
-	}
-	rec.Damped, rec.Regularized = s.method.shortened()
-	return rec
-}

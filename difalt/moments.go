@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -12,18 +13,17 @@ import (
 // vary by less than this part of the mean get the steps of that.
 const flattest = 1e-6
 
-// A preconditioner is what the scaled steps multiply gradients by from the left, in place
-// of 1/(n m), where Problem.Moments M is known:
+// A momentPreconditioner is what the scaled steps multiply gradients by from the left, in
+// place of 1/(n m), where Problem.Moments M is known:
 //
 //	K^-1,   K = n M + ridge I,
 //
 // about the Hessian of a task with a b_t of length one. It takes the correlations of the
 // features out of the iteration count, as P^-1 does the condition number of the b_t.
-type preconditioner struct {
-	inverse *kernel.Basis   // K^-1, d x d
-	product []*kernel.Basis // K^-1 grad of every hosted node
-	bb      [][]float64     // B B' likewise
-	add     func(worker int)
+type momentPreconditioner struct {
+	inverse  *kernel.Basis    // K^-1, d x d
+	product  []*kernel.Basis  // K^-1 grad of every hosted node
+	addRidge func(worker int) // stored, so that calling it does not allocate
 }
 
 // checkMoments checks the shape and the entries of Problem.Moments.
@@ -41,49 +41,52 @@ func (p *Problem) checkMoments(d int) error {
 	return nil
 }
 
-// newPreconditioner returns nil without moments, and for methods that do not use P either.
-func newPreconditioner(s *Solver) (*preconditioner, error) {
-	switch s.method.(type) {
-	case *scaledDiffusion, *accelerated:
-	default:
+// newMomentPreconditioner returns nil without moments, and for methods that do not use P
+// either.
+func (s *Solver) newMomentPreconditioner() (*momentPreconditioner, error) {
+	if s.problem.Moments == nil || !s.o.traits().scaled || s.o.Accelerated.Preconditioner == PreconditionerNone {
 		return nil, nil
 	}
-	if s.p.Moments == nil || s.o.Accelerated.Preconditioner == PreconditionerNone {
-		return nil, nil
-	}
-	d, r := s.u[0].Dims()
-	n := s.meanSamples() * s.unit.x * s.unit.x
+	d, r := s.data.features, s.o.Rank
+	n := s.data.meanSamples() * s.data.unit.x * s.data.unit.x
 	k := mat.NewSymDense(d, nil)
-	k.ScaleSym(n, s.p.Moments)
+	k.ScaleSym(n, s.problem.Moments)
 	for i := range d {
-		k.SetSym(i, i, k.At(i, i)+s.ridge()+flattest*n*mat.Trace(s.p.Moments)/float64(d))
+		k.SetSym(i, i, k.At(i, i)+s.ridge()+flattest*n*mat.Trace(s.problem.Moments)/float64(d))
 	}
 	var c mat.Cholesky
 	inverse := mat.NewSymDense(d, nil)
 	if !c.Factorize(k) || c.InverseTo(inverse) != nil {
 		return nil, fmt.Errorf("difalt: Moments are not those of any features: they have a negative eigenvalue")
 	}
-	p := &preconditioner{inverse: kernel.BasisOf(inverse)}
-	for range s.u {
-		p.product = append(p.product, kernel.NewBasis(d, r))
-		p.bb = append(p.bb, make([]float64, r*(r+1)/2))
+	p := &momentPreconditioner{inverse: kernel.BasisOf(inverse), product: newBases(s.at.u)}
+	bb, at, ridge := make([][]float64, len(s.hosted)), s.at, s.ridge()
+	for i := range bb {
+		bb[i] = make([]float64, r*(r+1)/2)
 	}
-	p.add = s.perNode(func(i int) { p.addRidge(s, i) })
+	p.addRidge = s.each(func(i int) { addRidge(at.grads[i], at.u[i], bb[i], at.groups[i].B, ridge) })
 	return p, nil
 }
 
-// addRidge adds the gradient of ridge |U b_t|^2, which is that of ridge |b_t|^2 but not
-// only for orthonormal U. It lies in U, where a plain step does not feel it; multiplied by
-// K^-1 it does not, and without it the step would not vanish at the minimiser.
-func (p *preconditioner) addRidge(s *Solver, i int) {
-	u, grad, bb := s.u[i], s.grads[i], p.bb[i]
-	gather(bb, s.groups[i].B, s.o.Rank, s.ridge())
+// apply returns K^-1 grad for hosted node i, valid until the next call for that node.
+func (p *momentPreconditioner) apply(i int, grad blas.ColumnMajor) *kernel.Basis {
+	blas.MulTN(p.product[i].Matrix(), p.inverse.Matrix(), grad)
+	return p.product[i]
+}
+
+// addRidge adds to grad the gradient of ridge |u b_t|^2, which is that of ridge |b_t|^2 but
+// not only for orthonormal u; bb is scratch for B B'. It lies in the span of u, where a plain
+// step does not feel it; multiplied by K^-1 it does not, and without it the step would not
+// vanish at the minimiser.
+func addRidge(grad, u *kernel.Basis, bb, b []float64, ridge float64) {
+	_, r := u.Dims()
+	gather(bb, b, r, ridge)
 	k := 0
-	for a := range s.o.Rank {
-		for b := a; b < s.o.Rank; b++ {
-			floats.AddScaled(grad.Col(a), bb[k], u.Col(b))
-			if a != b {
-				floats.AddScaled(grad.Col(b), bb[k], u.Col(a))
+	for i := range r {
+		for j := i; j < r; j++ {
+			floats.AddScaled(grad.Col(i), bb[k], u.Col(j))
+			if i != j {
+				floats.AddScaled(grad.Col(j), bb[k], u.Col(i))
 			}
 			k++
 		}

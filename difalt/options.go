@@ -10,126 +10,6 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// Method is the algorithm that the Solver runs.
-type Method uint8
-
-const (
-	// DifAltGDmin adapts, then combines: every node takes a gradient step on its own
-	// U_g, and the results are averaged (Alg. 3).
-	DifAltGDmin Method = iota
-	// AltGDmin is the centralised algorithm: a server sums all gradients, takes the
-	// step, and broadcasts U.
-	AltGDmin
-	// DecAltGDmin combines, then adjusts: the gradients are averaged, and every node
-	// takes the step on its own U_g.
-	DecAltGDmin
-	// DGD is the paper's variant of decentralised gradient descent,
-	// U_g <- QR((1/deg_g) sum_{j in N_g} U_j - eta grad_g). It stalls.
-	DGD
-	// ScaledDiffusion is DifAltGDmin with the gradient multiplied by the inverse of
-	// sum_t b_t b_t', on which the nodes agree too (r(r+1)/2 numbers more a round). The
-	// number of iterations then hardly depends on the condition number. A node with
-	// fewer than r tasks gives their b_t away by it, up to a rotation.
-	ScaledDiffusion
-	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
-	// gradient in place of the node's own (twice the communication a round). It
-	// allows full steps with little mixing. Along consensus.Tree nothing has to be tracked,
-	// and it is ScaledDiffusion.
-	GradientTracking
-	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
-	// which the nodes agree in the same messages: a third to a tenth of the iterations.
-	Accelerated
-	// AcceleratedTracking is GradientTracking under Anderson acceleration. It ends at a
-	// minimiser for the data of all nodes, also where noise makes the minimisers of the
-	// nodes differ and few rounds of Accelerated end between them. With StopAtNoise it is
-	// Accelerated until an estimate of the distance to the minimiser says that what the
-	// responses leave unexplained is mostly noise, since only noise makes a difference, and
-	// tracks from then on, with more rounds where Rounds are too few for that. Along
-	// consensus.Tree it is Accelerated.
-	AcceleratedTracking
-)
-
-// A Preconditioner says by what the accelerated methods multiply gradients.
-type Preconditioner uint8
-
-const (
-	// PreconditionerScaled, the default, is the inverse of sum_t b_t b_t', on which the
-	// nodes agree: the condition number hardly matters then.
-	PreconditionerScaled Preconditioner = iota
-	// PreconditionerNone takes twice the paper's step instead: nothing but Z and inner
-	// products of its changes leaves a node in the iterations. For small condition numbers.
-	PreconditionerNone
-)
-
-var preconditionerNames = []string{"scaled", "none"}
-
-// String returns the short name that ParsePreconditioner reads: scaled or none.
-func (p Preconditioner) String() string {
-	if int(p) < len(preconditionerNames) {
-		return preconditionerNames[p]
-	}
-	return fmt.Sprintf("Preconditioner(%d)", uint8(p))
-}
-
-// ParsePreconditioner returns the preconditioner of a short name.
-func ParsePreconditioner(name string) (Preconditioner, error) {
-	for i, s := range preconditionerNames {
-		if s == name {
-			return Preconditioner(i), nil
-		}
-	}
-	return 0, fmt.Errorf("difalt: unknown preconditioner %q: want one of %v", name, preconditionerNames)
-}
-
-var methodNames = []string{"dif", "altgdmin", "dec", "dgd", "scaled", "tracking", "accelerated", "accelerated-tracking"}
-
-// String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
-// scaled, tracking, accelerated or accelerated-tracking.
-func (m Method) String() string {
-	if int(m) < len(methodNames) {
-		return methodNames[m]
-	}
-	return fmt.Sprintf("Method(%d)", uint8(m))
-}
-
-// scaled reports whether steps are as long as the curvature allows.
-func (m Method) scaled() bool {
-	return m == ScaledDiffusion || m == GradientTracking || m.accelerated()
-}
-
-// usesStep reports whether the iterations depend on eta.
-func (o *Options) usesStep() bool {
-	return !o.Method.scaled() || o.Method.accelerated() && o.Accelerated.Preconditioner == PreconditionerNone
-}
-
-// alike reports whether all nodes of an accelerated method compute with one U.
-func (o *Options) alike() bool {
-	return o.Method.accelerated() && o.Agreement.Polynomial == consensus.Tree
-}
-
-// common reports whether only residuals from that U are sent.
-func (o *Options) common() bool { return o.alike() && o.Agreement.Codec != nil }
-
-func (m Method) accelerated() bool { return m == Accelerated || m == AcceleratedTracking }
-
-// Methods returns all methods.
-func Methods() []Method {
-	return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD, ScaledDiffusion, GradientTracking, Accelerated, AcceleratedTracking}
-}
-
-// PaperMethods returns the methods that the paper compares.
-func PaperMethods() []Method { return []Method{DifAltGDmin, AltGDmin, DecAltGDmin, DGD} }
-
-// ParseMethod returns the method of a short name.
-func ParseMethod(name string) (Method, error) {
-	for i, s := range methodNames {
-		if s == name {
-			return Method(i), nil
-		}
-	}
-	return 0, fmt.Errorf("difalt: unknown method %q: want one of %v", name, methodNames)
-}
-
 // Options configures a run. The zero value of every field but Rank stands for
 // the default that its comment names. All nodes of a network run with the same
 // options but for Workers, Observer and Logger; they compare them before they start.
@@ -240,7 +120,7 @@ type AcceleratedOptions struct {
 // Validate returns an error that names the first field with a value out of range, a
 // *ParameterError where it is one field.
 func (o *Options) Validate() error {
-	if int(o.Method) >= len(methodNames) {
+	if int(o.Method) >= len(methods) {
 		return &ParameterError{"Method", uint8(o.Method), "not a method"}
 	}
 	if o.Rank <= 0 {
@@ -276,7 +156,7 @@ func (o *Options) Validate() error {
 			return &ParameterError{f.name, f.value, fmt.Sprintf("must be from 0 to %g", f.most)}
 		}
 	}
-	if trigger := o.Agreement.Trigger; trigger > 0 && o.Method.scaled() && (or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
+	if trigger := o.Agreement.Trigger; trigger > 0 && o.traits().scaled && (or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
 		return &ParameterError{"Agreement.Trigger", trigger,
 			fmt.Sprintf("%v multiplies what silent nodes leave unsaid: need at least %d Rounds and at most %v", o.Method, triggeredRounds, longestSilence)}
 	}
@@ -290,7 +170,7 @@ const (
 	MaxRounds     = 1_000_000_000 // of an iteration
 	MaxMemory     = 1000
 	MaxKappa      = 1e60 // and Mu
-	MaxStep       = 1e300
+	MaxStep       = math.MaxFloat64
 	MaxRidge      = 1e300
 )
 
@@ -306,7 +186,7 @@ func (o Options) withDefaults() Options {
 	o.Iterations = or(o.Iterations, 500)
 	o.Rounds = or(o.Rounds, 10)
 	o.Initialization.Rounds = or(o.Initialization.Rounds, max(o.Rounds, 10))
-	if !o.Method.accelerated() { // which look at what they find
+	if !o.traits().accelerated { // which look at what they find
 		o.Initialization.PowerIterations = or(o.Initialization.PowerIterations, 30)
 	}
 	o.Scaled.Step = or(o.Scaled.Step, 0.7)

@@ -16,72 +16,106 @@ const (
 	renewEvery = 40
 )
 
-// reduce makes the copies.
-func (s *Solver) reduce() {
+// anchors says at which states the nodes read the samples themselves.
+type anchors struct {
+	at       *iterate
+	last     int // iteration
+	pool     *kernel.Pool
+	decide   func(worker int) // stored, so that calling it does not allocate
+	remake   func(at []*kernel.Basis)
+	restored []*kernel.Basis // of a snapshot, until the groups have them; nil entries are those of new copies
+}
+
+func newAnchors(s *Solver) *anchors {
+	at := s.at
+	return &anchors{
+		at: at, last: s.o.Iterations, pool: s.pool,
+		decide: s.each(func(i int) {
+			if g := at.groups[i]; at.moved[i] < renewAt*move(at.u[i], g.Reference()) {
+				g.Anchor()
+			}
+		}),
+		remake: func(u []*kernel.Basis) { s.executor.Step(u, s.ridge()) },
+	}
+}
+
+// reduceSamples makes the copies.
+func (s *Solver) reduceSamples() {
 	if k := kernel.Info().Kernel; k == "generic" {
 		s.o.Logger.Warn("MixedPrecision is slower than float64 on this kernel, which converts samples of 16 bits one by one", "kernel", k)
 	}
-	s.each(func(i, _ int) { s.groups[i].Reduce() })
-	s.chooseAnchors = s.perNode(func(i int) {
-		if g := s.groups[i]; s.moved[i] < renewAt*move(s.u[i], g.Reference()) {
-			g.Anchor()
-		}
-	})
+	s.timed(func(i, _ int) { s.at.groups[i].Reduce() })
 }
 
-// refer decides which nodes make an anchor in the iteration to come. At the anchor a step
-// by the copy gives the same bits as one on the samples, so that an iteration that is
-// tried again may decide otherwise.
-func (s *Solver) refer() {
-	switch {
-	case !s.o.MixedPrecision:
-		return
-	case s.anchors != nil:
-		s.resume()
+// choose decides which nodes make an anchor in the iteration to come: all of them if what
+// follows is measured, since that should be exact. At the anchor a step by the copy gives
+// the same bits as one on the samples, so that an iteration that is tried again may decide
+// otherwise.
+func (a *anchors) choose(measured bool) {
+	if a.restored != nil {
+		a.resume()
 	}
-	switch {
-	case s.iteration == s.o.Iterations, s.watch.due(s), s.iteration > 0 && s.iteration%renewEvery == 0:
-		for _, g := range s.groups { // what is measured should be exact
+	switch k := a.at.iteration; {
+	case k == a.last, measured, k > 0 && k%renewEvery == 0:
+		for _, g := range a.at.groups {
 			g.Anchor()
 		}
-	case s.iteration > 0:
-		s.pool.Run(s.chooseAnchors)
+	case k > 0:
+		a.pool.Run(a.decide)
 	}
 }
 
-// resume makes the anchors of a snapshot those of the groups: one that is nil stands for
-// the anchor of a new copy.
-func (s *Solver) resume() {
-	at, some := make([]*kernel.Basis, len(s.u)), false
-	for i, g := range s.groups {
-		if at[i] = s.anchors[i]; at[i] == nil {
+// resume makes the anchors of a snapshot those of the groups.
+func (a *anchors) resume() {
+	some := false
+	for i, g := range a.at.groups {
+		if a.restored[i] == nil {
 			g.Reduce()
-			at[i] = s.u[i]
+			a.restored[i] = a.at.u[i]
 			continue
 		}
 		g.Anchor()
 		some = true
 	}
 	if some {
-		s.executor.Step(at, s.ridge())
+		a.remake(a.restored)
 	}
-	s.anchors = nil
+	a.restored = nil
 }
 
-// anchor returns the anchor of a hosted node as a snapshot holds it, nil for that of a new
-// copy.
-func (s *Solver) anchor(i int) []float64 {
-	if s.anchors != nil {
-		if s.anchors[i] == nil {
-			return nil
-		}
-		return columns(s.anchors[i])
+// state writes the anchors of the groups, or those yet to be resumed, and reads them into
+// the latter.
+func (a *anchors) state(r *archive) {
+	if r.mode == reading {
+		a.restored = make([]*kernel.Basis, len(a.at.u))
 	}
-	cols := columns(s.groups[i].Reference())
-	for _, v := range cols {
+	for i, u := range a.at.u {
+		r.node(i)
+		anchor, has := u, false // of the size of an anchor
+		if r.mode == writing {
+			anchor, has = a.of(i)
+		}
+		if !r.bool(&has) {
+			continue
+		}
+		if r.mode == reading {
+			anchor = kernel.NewBasis(u.Dims())
+			a.restored[i] = anchor
+		}
+		r.basis("the anchor", anchor)
+	}
+}
+
+// of returns the anchor of a hosted node, unless it is that of a new copy.
+func (a *anchors) of(i int) (anchor *kernel.Basis, ok bool) {
+	if a.restored != nil {
+		return a.restored[i], a.restored[i] != nil
+	}
+	reference := a.at.groups[i].Reference()
+	for _, v := range reference.Data() {
 		if v != 0 {
-			return cols
+			return reference, true
 		}
 	}
-	return nil
+	return nil, false
 }

@@ -1,12 +1,13 @@
 package difalt_test
 
 import (
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -239,10 +240,6 @@ func TestMixedPrecisionResumes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := json.Marshal(snap)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if _, err := first.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -250,16 +247,12 @@ func TestMixedPrecisionResumes(t *testing.T) {
 			for _, v := range first.U() {
 				u = append(u, v.Clone())
 			}
-			stages, want = append(stages, stored), append(want, u)
+			stages, want = append(stages, stored(t, snap)), append(want, u)
 		}
 		again := newSolver(2)
 		for from := len(stages) - 1; from >= 0; from -= 1 + rand.IntN(7) {
 			for _, solver := range []*difalt.Solver{newSolver(3), again} {
-				var snap difalt.Snapshot
-				if err := json.Unmarshal(stages[from], &snap); err != nil {
-					t.Fatal(err)
-				}
-				if err := solver.Restore(&snap); err != nil {
+				if err := solver.Restore(loaded(t, stages[from])); err != nil {
 					t.Fatal(err)
 				}
 				for k := from; k < min(from+25, len(want)); k++ {
@@ -289,20 +282,20 @@ func TestMixedPrecisionRefusesSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, spoil := range map[string]func(*difalt.Snapshot){
-		"no anchors":    func(s *difalt.Snapshot) { s.Anchors = nil },
-		"fewer anchors": func(s *difalt.Snapshot) { s.Anchors = s.Anchors[1:] },
-		"short anchor":  func(s *difalt.Snapshot) { s.Anchors[2] = s.Anchors[2][1:] },
-		"NaN":           func(s *difalt.Snapshot) { s.Anchors[1][3] = math.NaN() },
-	} {
-		snap, err := solver.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	snap, err := solver.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := stored(t, snap)
+	for n, last := 8, len(p); n < last/2; n += 8 { // the anchors come last
+		if err := solver.Restore(loaded(t, p[:last-n])); err == nil {
+			t.Fatalf("without its last %d bytes it is accepted", n)
 		}
-		spoil(snap)
-		if err := solver.Restore(snap); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+	}
+	spoilt := slices.Clone(p)
+	binary.LittleEndian.PutUint64(spoilt[len(p)-8:], math.Float64bits(math.NaN()))
+	if err := solver.Restore(loaded(t, spoilt)); err == nil || !strings.Contains(err.Error(), "the anchor, column 1") {
+		t.Errorf("an anchor that is NaN: %v", err)
 	}
 }
 

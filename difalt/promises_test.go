@@ -1,11 +1,13 @@
 package difalt_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +116,25 @@ func interrupted(t *testing.T, p *difalt.Problem, net *consensus.Network, o difa
 	return solver
 }
 
+// stored returns the bytes of a snapshot, and loaded the snapshot of bytes.
+func stored(t *testing.T, snap *difalt.Snapshot) []byte {
+	t.Helper()
+	p, err := snap.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func loaded(t *testing.T, p []byte) *difalt.Snapshot {
+	t.Helper()
+	snap := new(difalt.Snapshot)
+	if err := snap.UnmarshalBinary(p); err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
 // restored runs another solver from a snapshot of one to its end.
 func restored(t *testing.T, p *difalt.Problem, net *consensus.Network, o difalt.Options, first *difalt.Solver) *difalt.Result {
 	t.Helper()
@@ -156,21 +177,14 @@ func TestInterruptedIteration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := json.Marshal(snap)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var loaded difalt.Snapshot
-			if err := json.Unmarshal(stored, &loaded); err != nil {
-				t.Fatal(err)
-			}
+			loaded := loaded(t, stored(t, snap))
 			_, elsewhere := small(t)
 			second, err := difalt.NewSolver(s.Problem, elsewhere, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer second.Close()
-			if err := second.Restore(&loaded); err != nil {
+			if err := second.Restore(loaded); err != nil {
 				t.Fatal(err)
 			}
 			for what, solver := range map[string]*difalt.Solver{"went on": first, "was restored": second} {
@@ -197,6 +211,11 @@ func TestInterruptedIteration(t *testing.T) {
 func TestRestoreChangesNothing(t *testing.T) {
 	s, net := small(t)
 	o := difalt.Options{Rank: 2, Method: difalt.GradientTracking, Iterations: 20, EveryIteration: true}
+	initial, err := difalt.Initialize(t.Context(), s.Problem, net, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Step = initial.Step
 	want, err := difalt.Run(t.Context(), s.Problem, net, o)
 	if err != nil {
 		t.Fatal(err)
@@ -217,11 +236,23 @@ func TestRestoreChangesNothing(t *testing.T) {
 	otherY, _ := small(t)
 	otherY.y[3][2][1] += 1e-9
 	otherY.rebuild()
-	damaged := func(spoil func(*difalt.Snapshot)) *difalt.Snapshot {
-		snap := of(s.Problem, net, same)
-		spoil(snap)
-		return snap
+	sound := of(s.Problem, net, same)
+	solver := interrupted(t, s.Problem, net, o, 7)
+	// damaged returns the snapshot with other bytes where its bytes have that number.
+	damaged := func(from, to float64) *difalt.Snapshot {
+		p := stored(t, sound)
+		at := bytes.Index(p, binary.LittleEndian.AppendUint64(nil, math.Float64bits(from)))
+		if at < 0 {
+			t.Fatalf("%v is not in the snapshot", from)
+		}
+		binary.LittleEndian.PutUint64(p[at:], math.Float64bits(to))
+		return loaded(t, p)
 	}
+	cut := func(n int) *difalt.Snapshot {
+		p := stored(t, sound)
+		return loaded(t, p[:len(p)-n])
+	}
+	entry := solver.U()[0].Col(1)[1]
 	for name, c := range map[string]struct {
 		snap *difalt.Snapshot
 		want string
@@ -234,15 +265,13 @@ func TestRestoreChangesNothing(t *testing.T) {
 		"ridge":     {of(s.Problem, net, func(o *difalt.Options) { o.Ridge = .1 }), "other options"},
 		"agreement": {of(s.Problem, net, func(o *difalt.Options) { o.Agreement.Polynomial = consensus.Chebyshev }), "other options"},
 		"method":    {of(s.Problem, net, func(o *difalt.Options) { o.Method = difalt.DGD }), `method "dgd"`},
-		"version":   {damaged(func(s *difalt.Snapshot) { s.Version = 1 }), "version 1"},
-		"nodes":     {damaged(func(s *difalt.Snapshot) { s.Nodes[4] = 7 }), "nodes [0 1 2 3 7]"},
-		"NaN":       {damaged(func(s *difalt.Snapshot) { s.U[2][21] = math.NaN() }), "node 2, row 1, column 1 is NaN"},
-		"tracked":   {damaged(func(s *difalt.Snapshot) { s.State[4].Tracked[3] = math.Inf(1) }), "node 4 has a state with +Inf"},
-		"no state":  {damaged(func(s *difalt.Snapshot) { s.State[4] = difalt.NodeState{} }), "node 4 has a state of another shape"},
-		"short":     {damaged(func(s *difalt.Snapshot) { s.State[1].P = s.State[1].P[1:] }), "node 1 has a state of another shape"},
-		"mixer":     {damaged(func(s *difalt.Snapshot) { s.Mixer = []byte("spoilt") }), "snapshot"},
-		"step":      {damaged(func(s *difalt.Snapshot) { s.Step = 0 }), "step 0"},
-		"iteration": {damaged(func(s *difalt.Snapshot) { s.Iteration = 21 }), "iteration 21 of 20"},
+		"nodes":     {of(s.Problem, network(t, "er:0.7", 5, topology.EqualNeighbor, 1), same), "another network"},
+		"NaN":       {damaged(entry, math.NaN()), "of node 0: U, column 1, entry 1 is NaN"},
+		"infinite":  {damaged(entry, math.Inf(1)), "entry 1 is +Inf"},
+		"step":      {damaged(initial.Step, math.NaN()), "the step, entry 0 is NaN"},
+		"short":     {cut(8), "too early"},
+		"shorter":   {cut(1000), "too early"},
+		"long":      {loaded(t, append(stored(t, sound), 0)), "1 bytes too many"},
 	} {
 		solver := interrupted(t, s.Problem, net, o, 5)
 		if err := solver.Restore(c.snap); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -498,5 +527,39 @@ func TestIterations(t *testing.T) {
 	}
 	if status, err := solver.Step(t.Context()); status != difalt.Converged || err != nil {
 		t.Errorf("a step after the end: %v, %v", status, err)
+	}
+}
+
+// TestSnapshotBytes: what is not a snapshot of this version is refused, wherever it ends,
+// and nothing panics.
+func TestSnapshotBytes(t *testing.T) {
+	s, net := small(t)
+	o := difalt.Options{Rank: 2, Method: difalt.AcceleratedTracking, Iterations: 20}
+	solver := interrupted(t, s.Problem, net, o, 7)
+	snap, err := solver.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap.Iteration() != 7 {
+		t.Errorf("iteration %d, want 7", snap.Iteration())
+	}
+	p := stored(t, snap)
+	if !bytes.Equal(p, stored(t, loaded(t, p))) {
+		t.Error("read and written again, the bytes differ")
+	}
+	old := slices.Clone(p)
+	old[len("difalt snapshot")]--
+	if err := new(difalt.Snapshot).UnmarshalBinary(old); err == nil || !strings.Contains(err.Error(), "version 4, this is version 5") {
+		t.Errorf("another version: %v", err)
+	}
+	for n := 0; n < len(p); n += 1 + n/300*37 { // all of the header, and some of the state
+		if q := new(difalt.Snapshot); q.UnmarshalBinary(p[:n]) == nil && solver.Restore(q) == nil {
+			t.Fatalf("%d of %d bytes are taken for a snapshot", n, len(p))
+		}
+		spoilt := slices.Clone(p)
+		spoilt[n] ^= 0xff
+		if q := new(difalt.Snapshot); q.UnmarshalBinary(spoilt) == nil {
+			_ = solver.Restore(q) // may fit as well
+		}
 	}
 }

@@ -94,7 +94,7 @@ func TestCoefficientsRecovered(t *testing.T) {
 func TestMeasuredRecovered(t *testing.T) {
 	for _, method := range difalt.Methods() {
 		o := spyOptions(method, "int8", 20)
-		o.Tolerance = 0
+		o.EveryIteration = false
 		v := spy(t, problemFor(1, 20, 12), victim, o)
 		stride := kernel.NewBasis(v.d, v.r).Stride()
 		sums, _ := v.collectives(v.packedSize() + 2 + 2*v.r*stride)

@@ -55,6 +55,14 @@ func (s Status) Err() error {
 	return nil
 }
 
+// divergence returns ErrDiverged for Diverged.
+func (s Status) divergence() error {
+	if s == Diverged {
+		return ErrDiverged
+	}
+	return nil
+}
+
 // A Record describes the state after an iteration; iteration 0 is the initial
 // estimate. Subspace distances are NaN when the truth is not known.
 type Record struct {
@@ -140,7 +148,7 @@ func (s *Solver) U() []*kernel.Basis {
 	if s.initial == nil {
 		return nil
 	}
-	return s.u
+	return s.at.u
 }
 
 // Record describes the current state; it takes the time of a minimisation over the b_t.
@@ -152,32 +160,32 @@ func (s *Solver) Record() Record {
 // minimized returns the hosted groups with b_t fitted to the current U_g on all
 // samples. The solver's own groups stay as they are.
 func (s *Solver) minimized() []*kernel.Group {
-	groups := make([]*kernel.Group, len(s.nodes))
-	for i, tasks := range s.nodes {
+	groups := make([]*kernel.Group, len(s.data.nodes))
+	for i, tasks := range s.data.nodes {
 		groups[i] = kernel.NewGroup(tasks, s.o.Rank)
 	}
-	kernel.NewExecutor(s.pool, groups).Minimize(s.u, s.ridge())
+	kernel.NewExecutor(s.pool, groups).Minimize(s.at.u, s.ridge())
 	return groups
 }
 
 // Result fits b_t to the current U_g and returns the state, at any time after the first
 // step. It returns an error before.
 func (s *Solver) Result() (*Result, error) {
-	if s.initial == nil {
+	if !s.ready() {
 		return nil, errors.New("difalt: there is no estimate before the first step")
 	}
 	groups := s.minimized()
 	res := &Result{
-		Status: s.status, Iterations: s.iteration, U: clone(s.u),
-		Step: s.eta, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
-		Residual: s.watch.residual, StatisticalError: s.watch.noise,
+		Status: s.status, Iterations: s.at.iteration, U: clone(s.at.u),
+		Step: s.step, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
+		Residual: s.stop.gauge.residual, StatisticalError: s.stop.gauge.noise,
 	}
 	for i, g := range groups {
 		b := append([]float64(nil), g.B...)
 		for k := range b {
-			b[k] *= s.unit.coefficient()
-			if s.rms != nil {
-				b[k] *= s.rms[i][k/s.o.Rank]
+			b[k] *= s.data.unit.coefficient()
+			if s.data.rms != nil {
+				b[k] *= s.data.rms[i][k/s.o.Rank]
 			}
 		}
 		res.B = append(res.B, b)
@@ -198,12 +206,12 @@ func (s *Solver) report(res *Result) {
 	switch {
 	case res.Status == Diverged:
 		s.o.Logger.Warn("the run diverged", "iterations", res.Iterations, "step", res.Step)
-	case res.Status == IterationLimit && res.Residual > s.watch.enough(s):
+	case res.Status == IterationLimit && res.Residual > s.stop.enough():
 		s.o.Logger.Warn("the run has not converged: take more iterations, more rounds, or a method that the condition number and the noise of the nodes do not stop (scaled, tracking)",
-			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.watch.enough(s))
+			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.stop.enough())
 	}
 	if res.StatisticalError > undetermined {
 		s.o.Logger.Warn("noise leaves at least one direction of U undetermined: take a smaller rank", "rank", s.o.Rank, "statistical_error", res.StatisticalError)
 	}
-	s.o.Logger.Debug("finished", "status", res.Status, "iterations", s.iteration, "objective", res.Last.Objective)
+	s.o.Logger.Debug("finished", "status", res.Status, "iterations", s.at.iteration, "objective", res.Last.Objective)
 }

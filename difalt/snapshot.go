@@ -2,124 +2,93 @@ package difalt
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
 	"time"
-
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/kernel"
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
-// A Snapshot is the state of a run between two iterations. It can be stored with
-// any encoder; a solver for the same problem, network and options that restores
-// it continues with the same bits.
+// snapshotMagic is how the bytes of a snapshot begin.
+const snapshotMagic = "difalt snapshot"
+
+// A Snapshot is the state of a run between two iterations, or at its end. A solver for
+// the same problem, network and options that restores it continues with the same bits. It
+// is stored as the bytes that MarshalBinary returns, by encoders that look for that method
+// or by the caller.
 type Snapshot struct {
-	Version int
-	// Fingerprint is of the data of the hosted nodes, the network and the options.
-	Fingerprint string
-	Nodes       []int // hosted
-	Method      string
-	Iteration   int
-	D, Rank     int
-	// U[i] holds U_g of node Hosted()[i] by columns, d*r entries, and Moved[i] how far it
-	// moved in the last iteration, if that was measured.
-	U     [][]float64
-	Moved []float64
-	// Anchors[i] is the anchor of node Hosted()[i] with MixedPrecision, as U; nil before the
-	// first one.
-	Anchors [][]float64 `json:",omitempty"`
-	// Step is eta; SigmaSquared is where it came from, or 0.
-	Step, SigmaSquared   float64
-	Traffic, InitTraffic wire.Traffic
-	Compute, InitCompute time.Duration
-	// Mixer is what the mixer remembers between two iterations, empty if nothing.
-	Mixer []byte `json:",omitempty"`
-	// State[i] is the further state of node Hosted()[i].
-	State []NodeState `json:",omitempty"`
-	Stop  StopState
+	iteration int
+	method    string
+	dims      [2]int // d and r
+	nodes     []int  // hosted
+	// fingerprint is of the data of the hosted nodes, the network and the options.
+	fingerprint uint64
+	mixer       []byte // what the mixer carries from one iteration to the next
+	state       []byte // by archive
 }
 
-// NodeState is what a node carries from one iteration to the next, besides U_g; empty
-// for the methods that remember nothing.
-type NodeState struct {
-	P        []float64      `json:",omitempty"` // its upper triangle, by rows
-	Damping  *DampingState  `json:",omitempty"`
-	Anderson *AndersonState `json:",omitempty"`
-	Tracked  []float64      `json:",omitempty"` // S_g by columns, padded; GradientTracking only
-	Previous []float64      `json:",omitempty"` // the last gradient, likewise
-}
+// Iteration returns how many iterations the run had done.
+func (p *Snapshot) Iteration() int { return p.iteration }
 
-func (n *NodeState) empty() bool {
-	return len(n.P)+len(n.Tracked)+len(n.Previous) == 0 && n.Damping == nil && n.Anderson == nil
-}
-
-// DampingState is what a node remembers to choose the length of its step.
-type DampingState struct {
-	Factor float64   // of the step
-	Move   []float64 // the last of U_g, by columns, padded
-	Length float64   // of that move
-}
-
-// AndersonState is what a node of the accelerated methods remembers: the last l and g,
-// their changes, the agreed inner products of those of l, and what the guard goes back to.
-type AndersonState struct {
-	L, G, M, Norms []float64
-	DL, DG         [][]float64
-	Filled, Next   int
-	Safe, Tried    []float64
-	Lowest         *float64
-	Known, Waiting bool    // L and G are; the tracker waits
-	Floor          float64 // the objective when it began
-}
-
-// StopState is what the stop rules remember. Numbers that are not known yet are nil.
-type StopState struct {
-	Telling, TellAt, Above, Next int
-	Start, Best, Move, Objective *float64
-	Began                        []float64 // objective of every hosted node at the start
-}
-
-func (d *damping) state() DampingState {
-	return DampingState{Factor: d.factor, Move: slices.Clone(d.move), Length: d.length}
-}
-
-func (d *damping) restore(s *DampingState) {
-	copy(d.move, s.Move)
-	d.factor, d.length = s.Factor, s.Length
-}
-
-func known(v float64) *float64 { // JSON has no NaN and no infinities
-	if !finite(v) {
-		return nil
+// MarshalBinary returns the snapshot as bytes. It returns no error.
+func (p *Snapshot) MarshalBinary() ([]byte, error) {
+	b := append([]byte(snapshotMagic), snapshotVersion)
+	for _, v := range slices.Concat([]int{p.iteration, p.dims[0], p.dims[1], len(p.nodes)}, p.nodes) {
+		b = binary.AppendUvarint(b, uint64(v))
 	}
-	return &v
-}
-
-func (w *watch) state() StopState {
-	return StopState{
-		Telling: w.telling, TellAt: w.tellAt, Above: w.above, Next: w.next, Began: slices.Clone(w.began),
-		Start: known(w.start), Best: known(w.best), Move: known(w.move), Objective: known(w.objective),
+	b = binary.LittleEndian.AppendUint64(b, p.fingerprint)
+	for _, part := range [][]byte{[]byte(p.method), p.mixer} {
+		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
 	}
+	return append(b, p.state...), nil
 }
 
-func (w *watch) restore(s *StopState) {
-	w.reset()
-	w.telling, w.tellAt, w.above, w.next = s.Telling, s.TellAt, s.Above, s.Next
-	copy(w.began, s.Began)
-	for _, f := range []struct {
-		to   *float64
-		from *float64
-	}{{&w.start, s.Start}, {&w.best, s.Best}, {&w.move, s.Move}, {&w.objective, s.Objective}} {
-		if f.from != nil {
-			*f.to = *f.from
+// UnmarshalBinary reads bytes of MarshalBinary, which are copied. It returns an error, and
+// leaves the snapshot as it was, if they do not begin like a snapshot of this version;
+// whether they fit a run is for Solver.Restore to say.
+func (p *Snapshot) UnmarshalBinary(b []byte) error {
+	n := len(snapshotMagic)
+	switch {
+	case len(b) <= n || string(b[:n]) != snapshotMagic:
+		return errors.New("difalt: not a snapshot")
+	case b[n] != snapshotVersion:
+		return fmt.Errorf("difalt: snapshot has version %d, this is version %d", b[n], snapshotVersion)
+	}
+	b, whole := b[n+1:], true
+	number := func() int {
+		v, n := binary.Uvarint(b)
+		if whole = whole && n > 0 && v <= math.MaxInt32; !whole {
+			return 0
 		}
+		b = b[n:]
+		return int(v)
 	}
+	cut := func(n int) []byte {
+		if whole = whole && n <= len(b); !whole {
+			return make([]byte, 8)
+		}
+		part := b[:n]
+		b = b[n:]
+		return slices.Clone(part)
+	}
+	var q Snapshot
+	q.iteration, q.dims = number(), [2]int{number(), number()}
+	for k := number(); k > 0 && whole; k-- {
+		q.nodes = append(q.nodes, number())
+	}
+	q.fingerprint = binary.LittleEndian.Uint64(cut(8))
+	q.method = string(cut(number()))
+	q.mixer, q.state = cut(number()), slices.Clone(b)
+	if !whole {
+		return errors.New("difalt: the snapshot ends too early")
+	}
+	*p = q
+	return nil
 }
 
 // Snapshot returns a copy of the state, after the initialisation if nothing has
@@ -129,45 +98,16 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	d, r := s.u[0].Dims()
-	snap := &Snapshot{
-		Version: snapshotVersion, Fingerprint: s.fingerprint(), Nodes: slices.Clone(s.hosted),
-		Method: s.o.Method.String(), Iteration: s.iteration, D: d, Rank: r,
-		Step: s.eta, SigmaSquared: s.initial.SigmaSquared,
-		Traffic: s.traffic(), InitTraffic: s.initial.Traffic, Compute: s.compute, InitCompute: s.initial.Compute,
-		Moved: slices.Clone(s.moved), Stop: s.watch.state(),
+	mixer, err := s.exchange.mixer.MarshalBinary()
+	if err != nil {
+		return nil, err
 	}
-	for i, u := range s.u {
-		snap.U = append(snap.U, columns(u))
-		snap.State = append(snap.State, s.method.save(i))
-		if s.o.MixedPrecision {
-			snap.Anchors = append(snap.Anchors, s.anchor(i))
-		}
-	}
-	var err error
-	snap.Mixer, err = s.meeting.MarshalBinary()
-	return snap, err
-}
-
-func columns(u *kernel.Basis) []float64 {
-	_, r := u.Dims()
-	var cols []float64
-	for j := range r {
-		cols = append(cols, u.Col(j)...)
-	}
-	return cols
-}
-
-// basisOf does the reverse; nil for no entries.
-func basisOf(cols []float64, d, r int) *kernel.Basis {
-	if len(cols) == 0 {
-		return nil
-	}
-	u := kernel.NewBasis(d, r)
-	for j := range r {
-		copy(u.Col(j), cols[j*d:][:d])
-	}
-	return u
+	a := &archive{mode: writing, hosted: s.hosted}
+	s.state(a)
+	return &Snapshot{
+		iteration: s.at.iteration, method: s.o.Method.String(), dims: [2]int{s.data.features, s.o.Rank},
+		nodes: slices.Clone(s.hosted), fingerprint: s.fingerprint(), mixer: mixer, state: a.bytes,
+	}, a.err
 }
 
 // Restore continues from a snapshot of a run of the same problem, network and options.
@@ -177,24 +117,17 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	if err := s.checkSnapshot(snap); err != nil {
 		return err
 	}
-	if err := s.meeting.UnmarshalBinary(snap.Mixer); err != nil {
+	if err := s.exchange.mixer.UnmarshalBinary(snap.mixer); err != nil {
 		return fmt.Errorf("difalt: snapshot: %w", err)
 	}
-	d, r := s.u[0].Dims()
-	for i := range snap.U {
-		s.u[i].CopyFrom(basisOf(snap.U[i], d, r))
-		s.method.restore(i, &snap.State[i])
-	}
-	copy(s.moved, snap.Moved)
-	s.watch.restore(&snap.Stop)
-	s.initial = &Initial{U: clone(s.u), SigmaSquared: snap.SigmaSquared, Step: snap.Step, Traffic: snap.InitTraffic, Compute: snap.InitCompute}
-	s.status = Running
-	s.anchors = nil
-	for _, cols := range snap.Anchors {
-		s.anchors = append(s.anchors, basisOf(cols, d, r))
-	}
-	s.eta, s.iteration, s.observed, s.compute = snap.Step, snap.Iteration, snap.Iteration-1, snap.Compute
-	s.begun, s.counted = s.net.Traffic(), snap.Traffic
+	s.method.reset()
+	s.stop.reset()
+	s.initial = &Initial{}
+	s.state(&archive{mode: reading, bytes: snap.state, hosted: s.hosted})
+	s.initial.U, s.initial.Step = clone(s.at.u), s.step
+	s.setEta()
+	s.records.observed = s.at.iteration - 1
+	s.atFirstIteration = s.net.Traffic()
 	return nil
 }
 
@@ -203,71 +136,75 @@ func (s *Solver) checkSnapshot(snap *Snapshot) error {
 	if snap == nil {
 		return errors.New("difalt: no snapshot")
 	}
-	d, r := s.u[0].Dims()
-	switch {
-	case snap.Version != snapshotVersion:
-		return fmt.Errorf("difalt: snapshot has version %d, this is version %d", snap.Version, snapshotVersion)
-	case snap.Method != s.o.Method.String():
-		return fmt.Errorf("difalt: snapshot is of method %q, the solver runs %v", snap.Method, s.o.Method)
-	case snap.D != d || snap.Rank != r:
-		return fmt.Errorf("difalt: snapshot has bases of %d x %d, the problem %d x %d", snap.D, snap.Rank, d, r)
-	case !slices.Equal(snap.Nodes, s.hosted):
-		return fmt.Errorf("difalt: snapshot is of nodes %v, the solver hosts %v", snap.Nodes, s.hosted)
-	case snap.Fingerprint != s.fingerprint():
-		return fmt.Errorf("difalt: snapshot is of other data, another network or other options: fingerprint %s, here %s", snap.Fingerprint, s.fingerprint())
-	case snap.Iteration < 0 || snap.Iteration > s.o.Iterations:
-		return fmt.Errorf("difalt: snapshot has iteration %d of %d", snap.Iteration, s.o.Iterations)
-	case !(snap.Step > 0) || !finite(snap.Step):
-		return fmt.Errorf("difalt: snapshot has step %v", snap.Step)
-	case len(snap.Anchors) != 0 && len(snap.Anchors) != len(s.u), s.o.MixedPrecision != (len(snap.Anchors) != 0):
-		return fmt.Errorf("difalt: snapshot has %d anchors for %d nodes", len(snap.Anchors), len(s.u))
-	case len(snap.U) != len(s.u) || len(snap.Moved) != len(s.u) || len(snap.State) != len(s.u) || len(snap.Stop.Began) != len(s.u):
-		return fmt.Errorf("difalt: snapshot has %d bases, %d moves, %d states and %d objectives for %d nodes", len(snap.U), len(snap.Moved), len(snap.State), len(snap.Stop.Began), len(s.u))
+	switch dims := [2]int{s.data.features, s.o.Rank}; {
+	case snap.method != s.o.Method.String():
+		return fmt.Errorf("difalt: snapshot is of method %q, the solver runs %v", snap.method, s.o.Method)
+	case snap.dims != dims:
+		return fmt.Errorf("difalt: snapshot has bases of %v, the problem %v", snap.dims, dims)
+	case !slices.Equal(snap.nodes, s.hosted):
+		return fmt.Errorf("difalt: snapshot is of nodes %v, the solver hosts %v", snap.nodes, s.hosted)
+	case snap.fingerprint != s.fingerprint():
+		return fmt.Errorf("difalt: snapshot is of other data, another network or other options: fingerprint %016x, here %016x", snap.fingerprint, s.fingerprint())
 	}
-	for i, g := range s.hosted {
-		if len(snap.U[i]) != d*r {
-			return fmt.Errorf("difalt: snapshot of node %d has %d entries, want %d", g, len(snap.U[i]), d*r)
-		}
-		for k, v := range snap.U[i] {
-			if !finite(v) {
-				return fmt.Errorf("difalt: snapshot of node %d, row %d, column %d is %v", g, k%d, k/d, v)
-			}
-		}
-		if s.o.MixedPrecision {
-			if a := snap.Anchors[i]; len(a) != 0 && len(a) != d*r {
-				return fmt.Errorf("difalt: snapshot of node %d has an anchor of %d entries, want %d", g, len(a), d*r)
-			}
-			for _, v := range snap.Anchors[i] {
-				if !finite(v) {
-					return fmt.Errorf("difalt: snapshot of node %d has an anchor with %v", g, v)
-				}
-			}
-		}
-		state := &snap.State[i]
-		if !s.method.fits(state) || state.empty() != snap.State[0].empty() {
-			return fmt.Errorf("difalt: snapshot of node %d has a state of another shape", g)
-		}
-		for _, v := range slices.Concat(state.P, state.Tracked, state.Previous) {
-			if !finite(v) {
-				return fmt.Errorf("difalt: snapshot of node %d has a state with %v", g, v)
-			}
-		}
+	a := &archive{mode: checking, bytes: snap.state, hosted: s.hosted}
+	s.state(a)
+	if a.err == nil && len(a.bytes) > 0 {
+		a.of = ""
+		a.fail("it has %d bytes too many", len(a.bytes))
 	}
-	return nil
+	return a.err
 }
 
-// fingerprint tells runs apart: by the options, the network, and every number of the
-// hosted nodes' data.
-func (s *Solver) fingerprint() string {
+// state is all that an archive has to carry so that a run goes on. A canceled one does.
+func (s *Solver) state(a *archive) {
+	status := int(s.status)
+	if s.status == Canceled {
+		status = int(Running)
+	}
+	status = a.int("the status", &status, int(Running), int(Diverged))
+	a.int("the iteration", &s.at.iteration, 0, s.o.Iterations)
+	for i, u := range s.at.u {
+		a.node(i)
+		a.basis("U", u)
+		a.number(&s.at.moved[i])
+	}
+	a.of, a.diverged = "", Status(status) == Diverged
+	initial, sent, compute := &Initial{}, s.traffic(), int64(s.compute)
+	if s.initial != nil {
+		initial = s.initial
+	}
+	initCompute := int64(initial.Compute)
+	step := []float64{s.step}
+	a.finite("the step", step)
+	a.number(&initial.SigmaSquared)
+	a.traffic(&initial.Traffic)
+	a.traffic(&sent)
+	a.int64(&initCompute)
+	a.int64(&compute)
+	s.method.state(a)
+	a.of = ""
+	s.stop.state(a)
+	if s.anchors != nil {
+		s.anchors.state(a)
+	}
+	if a.mode == reading {
+		s.status, s.step, s.restored = Status(status), step[0], sent
+		s.compute, initial.Compute = time.Duration(compute), time.Duration(initCompute)
+	}
+}
+
+// fingerprint tells runs apart: by the settings, and every number of the hosted nodes'
+// data.
+func (s *Solver) fingerprint() uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, s.wish())
+	fmt.Fprint(h, s.settings())
 	sum := h.Sum64()
 	mix := func(v float64) {
 		sum = (sum ^ math.Float64bits(v)) * 0x9e3779b97f4a7c15
 		sum ^= sum >> 29
 	}
-	row := make([]float64, s.p.Nodes[0].Features())
-	for _, k := range s.p.Nodes {
+	row := make([]float64, s.data.features)
+	for _, k := range s.problem.Nodes {
 		for t := range k.Len() {
 			for n, y := range k.Y(t) {
 				for _, v := range k.Row(row, t, n) {
@@ -278,10 +215,5 @@ func (s *Solver) fingerprint() string {
 			mix(float64(t))
 		}
 	}
-	return fmt.Sprintf("%016x", sum)
-}
-
-// traffic returns what the iterations have sent.
-func (s *Solver) traffic() wire.Traffic {
-	return s.net.Traffic().Minus(s.begun).Plus(s.counted)
+	return sum
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/qr"
 )
 
 // A Solver runs one method on one problem, an iteration at a time if the caller
@@ -20,66 +19,67 @@ import (
 // tried again with the same bits. Steady-state iterations do not allocate. A Solver is
 // used by one goroutine at a time, and so is its network; Close releases its workers.
 type Solver struct {
-	*system
-	method   method
-	meeting  *consensus.Mixer // where the method's nodes meet
-	rounds   int
-	groups   []*kernel.Group
-	executor *kernel.Executor
-	metrics  *metrics
-	u, z     []*kernel.Basis // U_g, and what becomes the next U_g
-	grads    []*kernel.Basis // of the groups
-	rr       [][]float64     // R of the last projection
-	qrWork   [][]float64
-	qrTime   []time.Duration
-	moved    []float64 // |U_g - previous U_g|_F, if anybody asks for it
+	*process
+	at          *iterate
+	executor    *kernel.Executor // nil until the data have been built
+	method      method
+	exchange    *exchange // of the method's nodes
+	projection  projection
+	stop        *monitor
+	anchors     *anchors // nil without MixedPrecision
+	records     recorder
+	measureMove func(worker int) // stored, so that calling it does not allocate
 
-	project, measureMove func(worker int) // stored, so that calling them does not allocate
-
-	initial   *Initial // nil until the first step
-	eta       float64  // in the user's units
-	iteration int
-	observed  int // iterations of which the observer knows
-	status    Status
-	joined    wire.Traffic // of the network before the run
-	begun     wire.Traffic // and when the iterations began
-	counted   wire.Traffic // of the run before it was restored
-	compute   time.Duration
-	mixing    time.Duration // of this iteration
-	last      Record
-
-	watch watch
-	left  *preconditioner
-
-	anchors       []*kernel.Basis  // of a snapshot, until an iteration has taken them over
-	chooseAnchors func(worker int) // stored, so that calling it does not allocate
+	initial *Initial // nil until the first step
+	step    float64  // eta, in the user's units
+	status  Status
+	cost
 }
 
 // NewSolver returns a solver for the hosted nodes of a problem. It validates what this
 // process can see, and neither computes nor sends anything yet. Options that concern
 // all nodes are compared when the run begins.
 func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
-	sys, err := newSystem(p, net, o)
+	proc, err := newProcess(p, net, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Solver{system: sys, observed: -1, joined: net.Traffic()}
-	d, r := p.Nodes[0].Features(), s.o.Rank
+	d, r := p.Nodes[0].Features(), proc.o.Rank
+	at := &iterate{data: proc.data, moved: make([]float64, len(p.Nodes))}
+	s := &Solver{process: proc, at: at, cost: cost{atStart: net.Traffic()}}
 	for range p.Nodes {
-		s.u = append(s.u, kernel.NewBasis(d, r))
-		s.z = append(s.z, kernel.NewBasis(d, r))
-		s.rr = append(s.rr, make([]float64, r*r))
-		s.qrWork = append(s.qrWork, make([]float64, qr.WorkLen(r)))
+		at.u, at.z = append(at.u, kernel.NewBasis(d, r)), append(at.z, kernel.NewBasis(d, r))
 	}
-	s.qrTime = make([]time.Duration, len(p.Nodes))
-	s.moved = make([]float64, len(p.Nodes))
-	s.project = s.perNode(s.projectNode)
-	s.measureMove = s.perNode(func(i int) { s.moved[i] = move(s.u[i], s.z[i]) })
-	s.method, s.meeting, s.rounds = s.newMethod()
-	s.metrics = newMetrics(s.pool, p.Truth, len(p.Nodes), d, r)
-	s.watch = newWatch(s)
+	s.projection = s.newProjection(r)
+	s.measureMove = s.each(func(i int) { at.moved[i] = move(at.u[i], at.z[i]) })
+	s.exchange = s.newExchange()
+	s.method = proc.o.traits().new(&setup{o: proc.o, at: at, exchange: s.exchange, each: s.each, pool: s.pool})
+	s.stop = newMonitor(&proc.o, at, s.exchange)
+	if proc.o.MixedPrecision {
+		s.anchors = newAnchors(s)
+	}
+	s.records = recorder{metrics: newMetrics(s.pool, p.Truth, len(p.Nodes), d, r), observed: -1}
 	s.warnExposed()
 	return s, nil
+}
+
+// newExchange returns the exchange of the method of the options.
+func (p *process) newExchange() *exchange {
+	if mixer := p.o.traits().mixer; mixer != nil {
+		return newExchange(p.net, mixer(p.net, p.pool), 1)
+	}
+	return p.agreement
+}
+
+// A setup is what a method is made of: its options, the estimates on which it works, and
+// the way to the other nodes. each returns a function for the pool that calls f for every
+// hosted node.
+type setup struct {
+	o        Options
+	at       *iterate
+	exchange *exchange
+	each     func(f func(i int)) func(worker int)
+	pool     *kernel.Pool
 }
 
 // Run runs a whole problem: NewSolver, Solver.Run and Close.
@@ -95,8 +95,8 @@ func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*R
 // Close ends the solver's workers. The solver must not be used afterwards; its network
 // may.
 func (s *Solver) Close() {
-	s.meeting.Close()
-	s.system.close()
+	s.exchange.mixer.Close()
+	s.process.close()
 }
 
 // Run iterates until a stop rule or Options.Iterations ends the run and returns the
@@ -104,19 +104,19 @@ func (s *Solver) Close() {
 // the context ends, the result is that of the last whole iteration with Status
 // Canceled and no error, or the context's error if there is no estimate yet.
 func (s *Solver) Run(ctx context.Context) (*Result, error) {
-	for s.status == Running {
+	for s.status == Running || !s.ready() {
 		status, err := s.Step(ctx)
 		if status == Canceled {
 			break
 		}
-		if err != nil && !(s.leaving(ctx, err) && s.initial != nil) {
+		if err != nil && !(s.mustAnnounce(ctx, err) && s.initial != nil) {
 			if status == Diverged {
 				break
 			}
 			return nil, err
 		}
 	}
-	if s.initial == nil {
+	if !s.ready() {
 		return nil, ctx.Err()
 	}
 	res, err := s.Result()
@@ -127,11 +127,8 @@ func (s *Solver) Run(ctx context.Context) (*Result, error) {
 		res.Status = Canceled
 	}
 	s.report(res)
-	if s.o.Observer != nil && s.observed < s.iteration {
-		s.observed, s.last = s.iteration, res.Last
-		if err := s.o.Observer(&s.last); err != nil {
-			return nil, err
-		}
+	if err := s.observeLast(&res.Last); err != nil {
+		return nil, err
 	}
 	if res.Status == Diverged {
 		return res, ErrDiverged
@@ -146,7 +143,7 @@ func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for {
 			status, err := s.Step(ctx)
-			if s.initial != nil && (err == nil || status != Running) {
+			if s.ready() && (err == nil || status != Running) {
 				if rec := s.Record(); !yield(&rec, nil) {
 					return
 				}
@@ -174,10 +171,10 @@ func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 // returns Canceled and the context's error if all nodes live here; otherwise it takes
 // part in iterations until all nodes know, and returns Canceled when they leave.
 func (s *Solver) Step(ctx context.Context) (Status, error) {
-	if s.status != Running {
-		return s.status, s.divergence()
+	if s.status != Running && s.ready() {
+		return s.status, s.status.divergence()
 	}
-	ctx, done, err := s.patience(ctx)
+	ctx, done, err := s.announce(ctx)
 	if err != nil {
 		return Canceled, err
 	}
@@ -186,11 +183,14 @@ func (s *Solver) Step(ctx context.Context) (Status, error) {
 	if err := s.begin(ctx); err != nil {
 		return Running, err
 	}
-	status := Running
-	if s.iteration < s.o.Iterations {
+	status := s.status // of a snapshot that was restored
+	if status != Running {
+		return status, status.divergence()
+	}
+	if s.at.iteration < s.o.Iterations {
 		status, err = s.iterate(ctx)
 	}
-	if s.iteration == s.o.Iterations && status == Running && err == nil {
+	if s.at.iteration == s.o.Iterations && status == Running && err == nil {
 		status, err = s.finish(ctx)
 	}
 	if err != nil && s.net.AllHosted() && errors.Is(err, ctx.Err()) {
@@ -199,198 +199,143 @@ func (s *Solver) Step(ctx context.Context) (Status, error) {
 	return status, err
 }
 
-// iterate is one iteration of Alg. 3.
-func (s *Solver) iterate(ctx context.Context) (Status, error) {
-	s.selectSamples()
-	s.refer()
-	s.executor.Step(s.u, s.ridge()) // lines 7 to 11: b_t and the gradient, at every node
-	if s.left != nil && s.o.Ridge > 0 {
-		s.pool.Run(s.left.add)
-	}
-	if err := s.observe(); err != nil {
-		return Running, err
-	}
-	if status, err := s.settled(ctx); err != nil || status != Running {
-		return status, err
-	}
-	s.watch.tell(s)
-	s.mixing = 0
-	err := s.method.combine(ctx, s) // lines 12 and 13: adapt, and agree with the neighbours
-	if err == nil {
-		err = s.projectAll() // line 14
-	}
-	if errors.Is(err, errNotFinite) || errors.Is(err, consensus.ErrNotFinite) {
-		return s.end(Diverged), ErrDiverged
-	}
-	if err != nil {
-		return Running, err
-	}
-	word, sums, told := s.meeting.Reduced()
-	s.u, s.z = s.z, s.u
-	s.method.commit(s)
-	s.net.Commit()
-	s.iteration++
-	if s.o.MixedPrecision || (told || s.watch.telling < 0) && s.iteration >= s.watch.tellAt {
-		s.pool.Run(s.measureMove)
-	}
-	s.compute += s.slowestNode() + s.mixing/time.Duration(len(s.hosted))
-	if told {
-		if status := s.watch.listen(s, Status(word), sums); status != Running {
-			return s.end(status), s.divergence()
-		}
-	}
-	return Running, nil
-}
+// ready reports whether there is an estimate, and data on which to compute with it.
+func (s *Solver) ready() bool { return s.executor != nil && s.initial != nil }
 
-// begin runs the initialisation once (Alg. 3, line 5).
+// begin runs the initialisation once (Alg. 3, line 5). If that fails the nodes compare
+// their data and options again.
 func (s *Solver) begin(ctx context.Context) error {
-	if s.groups != nil && s.initial != nil {
+	if s.ready() {
 		return nil
 	}
-	s.met = false // the nodes meet again if what follows has failed
-	if err := s.meet(ctx); err != nil {
+	if err := s.compare(ctx); err != nil {
 		return err
 	}
 	initial := s.initial // of a snapshot
 	if initial == nil {
-		initial = &Initial{U: clone(s.p.U0), Step: s.o.Step}
-		if s.p.U0 == nil || s.o.Step == 0 && s.o.usesStep() {
-			var err error
-			if initial, err = s.initialize(ctx); err != nil {
-				return err
-			}
+		var err error
+		if initial, err = s.newInitial(ctx); err != nil {
+			return err
 		}
-		if (s.o.Method == AltGDmin || s.o.alike()) && s.p.U0 != nil { // one U for all, node 0's estimate
-			if err := s.shareFirst(ctx, initial.U); err != nil {
-				return err
-			}
-		}
-		initial.Traffic = s.net.Traffic().Minus(s.joined)
-		s.eta = or(s.o.Step, initial.Step)
+		initial.Traffic = s.net.Traffic().Minus(s.atStart)
+		s.step = or(s.o.Step, initial.Step)
 		for i, u := range initial.U {
-			s.u[i].CopyFrom(u)
+			s.at.u[i].CopyFrom(u)
 		}
 	}
 	s.net.Commit()
-	s.begun = s.net.Traffic()
+	s.atFirstIteration = s.net.Traffic()
 	restored := s.initial != nil
 	s.initial = initial
-	if s.groups == nil {
-		if err := s.build(); err != nil {
-			return err
-		}
-	}
-	if !restored {
-		initial.Compute = s.spent
-	}
-	return nil
-}
-
-// shareFirst overwrites the bases of all nodes by that of node 0.
-func (s *Solver) shareFirst(ctx context.Context, u []*kernel.Basis) error {
-	z := make([][]float64, len(u))
-	for i := range u {
-		z[i] = u[i].Data()
-	}
-	return s.net.Broadcast(ctx, 0, z)
-}
-
-// build makes what computes on the data, once their units are known.
-func (s *Solver) build() (err error) {
-	if s.left, err = newPreconditioner(s); err != nil {
+	if err := s.build(); err != nil {
 		return err
 	}
-	for _, tasks := range s.nodes {
+	if !restored {
+		initial.Compute = s.elapsed
+	}
+	return nil
+}
+
+// newInitial returns where the iterations start: from Problem.U0, or by the spectral
+// initialisation.
+func (s *Solver) newInitial(ctx context.Context) (initial *Initial, err error) {
+	u0 := s.problem.U0
+	initial = &Initial{U: clone(u0), Step: s.o.Step}
+	if u0 == nil || s.o.Step == 0 && s.o.usesStep() {
+		if initial, err = s.initialize(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if (s.o.traits().central || s.o.sharesBasis()) && u0 != nil { // one U for all, node 0's estimate
+		z := make([][]float64, len(initial.U))
+		for i, u := range initial.U {
+			z[i] = u.Data()
+		}
+		err = s.net.Broadcast(ctx, 0, z)
+	}
+	return initial, err
+}
+
+// build makes what computes on the data, now that their units are known.
+func (s *Solver) build() (err error) {
+	at := s.at
+	s.setEta()
+	if at.moments, err = s.newMomentPreconditioner(); err != nil {
+		return err
+	}
+	at.groups, at.grads = nil, nil
+	for _, tasks := range s.data.nodes {
 		g := kernel.NewGroup(tasks, s.o.Rank)
-		s.groups = append(s.groups, g)
-		s.grads = append(s.grads, g.Grad)
+		at.groups, at.grads = append(at.groups, g), append(at.grads, g.Grad)
 	}
-	if s.o.MixedPrecision {
-		s.reduce()
+	if s.anchors != nil {
+		s.reduceSamples()
 	}
-	s.executor = kernel.NewExecutor(s.pool, s.groups)
+	s.executor = kernel.NewExecutor(s.pool, at.groups)
 	return nil
 }
 
-// exchange lets the nodes of the method meet, and takes the time.
-func (s *Solver) exchange(ctx context.Context, stream consensus.Stream, z []*kernel.Basis, scalars [][]float64, rounds int) error {
-	start := time.Now()
-	err := s.agree(ctx, s.meeting, stream, z, scalars, rounds)
-	s.mixing += time.Since(start)
-	return err
+// ridge is the strength of the ridge in the units in which the data are computed with.
+func (s *process) ridge() float64 { return s.o.Ridge * s.data.unit.x * s.data.unit.x }
+
+// finish ends a run whose iterations are done.
+func (s *Solver) finish(ctx context.Context) (Status, error) {
+	s.minimize()
+	if err := s.observe(); err != nil {
+		return Running, err
+	}
+	status, err := s.stop.last(ctx)
+	if err != nil {
+		return Running, err
+	}
+	s.net.Commit()
+	return s.end(status), status.divergence()
 }
 
-// step is eta in our units, and ridge the strength of the ridge.
-func (s *Solver) step() float64  { return s.eta / (s.unit.y * s.unit.y) }
-func (s *Solver) ridge() float64 { return s.o.Ridge * s.unit.x * s.unit.x }
-
-// nodeCount is L: a node's gradient times L stands for that of all.
-func (s *Solver) nodeCount() float64 { return float64(s.net.Len()) }
-
-// selectSamples points the groups at the sample sets tau and tau + T_GD (Alg. 3,
-// lines 7 and 10).
-func (s *Solver) selectSamples() {
-	if !s.o.SampleSplit {
-		return
+// end ends the run. A diverged one goes back to the best state that is known.
+func (s *Solver) end(status Status) Status {
+	if s.status = status; status == Diverged {
+		s.stop.best.copyTo(s.at.u)
 	}
-	tau := s.iteration + 1
-	for i, g := range s.groups {
-		g.SetSamples(s.set(i, 1+tau), s.set(i, 1+tau+s.o.Iterations))
-	}
+	return status
 }
 
-// projectNode is line 14 at one node: Z = Q R with positive diagonal.
-func (s *Solver) projectNode(i int) {
-	start := time.Now()
-	s.z[i].Orthonormalize(s.rr[i], s.qrWork[i])
-	s.qrTime[i] = time.Since(start)
+// leaveWithin is how long a node whose context has ended waits for the others.
+const leaveWithin = 10 * time.Second
+
+// announce returns the context for a step. A node whose own context has ended does not
+// leave its neighbours waiting: it raises Canceled, and stays until they know.
+func (s *Solver) announce(ctx context.Context) (_ context.Context, done func(), err error) {
+	err = ctx.Err()
+	if err == nil {
+		return ctx, func() {}, nil
+	}
+	if s.net.AllHosted() || s.initial == nil {
+		return nil, nil, err
+	}
+	for i := range s.hosted {
+		s.stop.raise(i, Canceled)
+	}
+	ctx, done = context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	return ctx, done, nil
 }
 
-var errNotFinite = errors.New("difalt: an estimate is not finite")
-
-// projectAll projects at every node, and returns errNotFinite if a Z is not finite.
-func (s *Solver) projectAll() error {
-	s.pool.Run(s.project)
-	r := s.o.Rank
-	for i, rr := range s.rr {
-		for k := range r {
-			if finite(rr[k*r+k]) { // NaN or Inf anywhere in a column shows in its norm
-				continue
-			}
-			if s.net.AllHosted() {
-				return errNotFinite
-			}
-			s.watch.raise(i, Diverged) // and until the others know, stay where we are
-			s.z[i].CopyFrom(s.u[i])
-			break
-		}
-	}
-	return nil
+// mustAnnounce reports whether an error of a step is the end of the context, of which the
+// other nodes do not know yet.
+func (s *Solver) mustAnnounce(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, ctx.Err()) && !s.net.AllHosted() && !s.stop.announced
 }
 
-// slowestNode returns the largest time that a node took for its own work.
-func (s *Solver) slowestNode() time.Duration {
-	var slowest time.Duration
-	for i, g := range s.groups {
-		slowest = max(slowest, g.Elapsed+s.qrTime[i])
-	}
-	return slowest
+// A cost is what a run has sent, by the counts of its network at two moments, and how long
+// it has computed.
+type cost struct {
+	atStart          wire.Traffic  // of the network, when the run began
+	atFirstIteration wire.Traffic  // and when its iterations began, or were restored
+	restored         wire.Traffic  // by the iterations before a snapshot
+	compute          time.Duration // of the iterations
 }
 
-// selectLast points the groups at all samples, for the final state.
-func (s *Solver) selectLast() {
-	if s.o.SampleSplit {
-		for i, g := range s.groups {
-			g.SetSamples(s.nodes[i], s.nodes[i])
-		}
-	}
-}
-
-// perNode returns a pool function that calls f for every hosted node.
-func (s *Solver) perNode(f func(i int)) func(worker int) {
-	return func(w int) {
-		for i := w; i < len(s.hosted); i += s.pool.Workers() {
-			f(i)
-		}
-	}
+// traffic returns what the iterations have sent.
+func (s *Solver) traffic() wire.Traffic {
+	return s.net.Traffic().Minus(s.atFirstIteration).Plus(s.restored)
 }

@@ -2,48 +2,208 @@ package difalt
 
 import (
 	"context"
-	"errors"
 	"math"
-	"time"
 
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 )
 
-// A watch decides when a run ends. It decides from numbers that all nodes share, so
-// that all of them end with the same status after the same iteration.
+// A monitor decides when a run ends. It decides from numbers that all nodes share, so
+// that all of them end with the same status after the same iteration. The loop of the
+// iterations asks it twice: judge says, before the nodes meet, whether the state that they
+// have is near enough to a minimiser; take says, after an iteration, what has become known
+// of an earlier state. It reads the method and never changes it.
 //
-// Words and sums ride with the messages of the iterations and cost no rounds: whether a
-// node wants to leave, the objective, and how far U moved. A run diverges when the
-// objective stays above that of the start. A short move is not convergence, since
-// steps are short where the condition number is large; it is only a reason to let
-// the nodes sum their gradients once, in rounds of their own, and to look how long a
-// Newton-like step would be: Result.Residual.
-type watch struct {
-	words   []uint8     // what the hosted nodes want
-	riding  [][]float64 // their objective, |U - previous U|_F^2
-	telling int         // the iteration that these are about; -1: none is under way
-	tellAt  int         // the first iteration in which to tell again
-
-	start, best float64 // objectives, of all nodes
-	objective   float64 // the latest known
-	move        float64 // the latest known root mean square of |U - previous U|_F
-	above       int     // the objective is above the start's since this iteration; -1: it is not
-	next        int     // the first iteration in which to look again
-	measured    int     // the last iteration in which was looked
-
-	candidate, kept []*kernel.Basis // the state that is told, and the best known; for Diverged
-	keptOf          int             // iteration of kept; -1: none
-	candidateOf     int
-
-	began    []float64   // objective of every hosted node at the start
-	sums     [][]float64 // of measure
-	p        *scaling
-	residual float64
-	noise    float64
-	asked    bool // a context has ended, and the others have been told
+// What take hears of are reports. They ride in the headers of the iterations' messages and
+// cost no rounds: whether a node wants to leave, the objective, and how far U moved. A run
+// diverges when the objective stays above that of the start. A short move is not
+// convergence, since steps are short where the condition number is large; it is only a
+// reason to let the nodes sum their gradients once, in rounds of their own, and to look how
+// long a Newton-like step would be: Result.Residual.
+type monitor struct {
+	o         *Options
+	at        *iterate
+	exchange  *exchange
+	report    report
+	course    course
+	best      bestStates
+	gauge     gauge
+	words     []uint8 // the status with which each hosted node wants to end, or Running
+	announced bool    // a context has ended, and words say so
 }
+
+func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
+	m := &monitor{o: o, at: at, exchange: x, words: make([]uint8, len(at.u))}
+	m.best = bestStates{candidate: heldState{u: newBases(at.u)}, kept: heldState{u: newBases(at.u)}}
+	m.course.began = make([]float64, len(at.u))
+	for range at.u {
+		m.report.sums = append(m.report.sums, make([]float64, 2))
+	}
+	m.gauge = newGauge(at, o.sharesBasis())
+	m.reset()
+	return m
+}
+
+func (m *monitor) reset() {
+	clear(m.words)
+	m.announced = false
+	m.report.state, m.report.next = reportIdle, 0
+	m.course.state, m.course.start, m.course.lowest, m.course.latest, m.course.move = courseFine, math.NaN(), math.Inf(1), math.Inf(1), math.Inf(1)
+	m.best.candidate.held, m.best.kept.held = false, false
+	m.gauge.reset()
+}
+
+// raise lets hosted node i ask all nodes to end with a status.
+func (m *monitor) raise(i int, status Status) {
+	m.words[i] = max(m.words[i], uint8(status))
+	m.announced = m.announced || status == Canceled
+}
+
+// A verdict is what a measurement says of the run.
+type verdict struct {
+	status      Status
+	mostlyNoise bool    // noise explains most of the objective
+	objective   float64 // of all nodes
+}
+
+// judge measures the current state, if it is time, and lets the run end if that is near
+// enough. Otherwise the state is reported, unless a report is under way. The groups have
+// made their step.
+func (m *monitor) judge(ctx context.Context, method method) (v verdict, err error) {
+	if m.due(method) {
+		if v, err = m.measure(ctx); err != nil {
+			return v, err
+		}
+		if m.gauge.residual <= m.enough() && !m.o.EveryIteration {
+			v.status = Converged
+			return v, nil
+		}
+	}
+	m.tell(m.o.traits().accelerated)
+	return v, nil
+}
+
+// last judges the state after the last iteration.
+func (m *monitor) last(ctx context.Context) (Status, error) {
+	if !m.o.judges() {
+		if m.course.state == courseWorse {
+			return Diverged, nil
+		}
+		return IterationLimit, nil
+	}
+	v, err := m.measure(ctx)
+	switch {
+	case err != nil:
+		return Running, err
+	case m.gauge.residual <= m.enough():
+		return Converged, nil
+	case m.at.iteration > 0 && m.course.isWorse(v.objective, m.at.data.squares()):
+		return Diverged, nil
+	}
+	return IterationLimit, nil
+}
+
+// take takes over a report that is complete, with the largest word and the sums of all
+// nodes, and returns the status that follows from it, and the objective if all go on.
+func (m *monitor) take(word Status, sums []float64, complete bool) (status Status, objective float64, isNew bool) {
+	m.gauge.measuring = false
+	if !complete {
+		return Running, 0, false
+	}
+	m.report.state = reportIdle
+	if word != Running && word != Canceled { // a snapshot of a canceled run goes on with the same bits
+		return word, 0, false
+	}
+	objective, about := sums[0], m.report.of
+	if about > 0 {
+		m.course.move = math.Sqrt(sums[1] / m.exchange.nodes())
+	}
+	if m.course.add(objective, about, m.at.data.squares()) {
+		m.best.keep(about)
+	}
+	if m.course.state == courseWorse && about-m.course.since >= divergedAfter && !m.o.EveryIteration {
+		word = Diverged
+	}
+	return word, objective, true
+}
+
+// A report is what the nodes add up in the headers of their messages: the objective of a
+// state, and the square of the last move of U.
+type report struct {
+	state reportState
+	of    int         // in flight: the iteration of whose state it is
+	next  int         // the first iteration in which the next may start
+	sums  [][]float64 // of every hosted node
+}
+
+type reportState uint8
+
+const (
+	reportIdle     reportState = iota // none is under way
+	reportInFlight                    // from the iteration that starts it until all nodes have the sum
+)
+
+// mayStart reports whether a report may start in an iteration.
+func (r *report) mayStart(iteration int) bool {
+	return r.state == reportIdle && iteration >= r.next
+}
+
+// about reports whether the report under way is of the state of an iteration.
+func (r *report) about(iteration int) bool {
+	return r.state == reportInFlight && r.of == iteration
+}
+
+// between is how many iterations lie between two reports, unless every state is reported,
+// and between two candidates.
+const between = 10
+
+// tell starts a report of the current state, if it is time and none is under way. An
+// iteration that is tried again starts the same.
+func (m *monitor) tell(every bool) {
+	at, k := m.at, m.at.iteration
+	if k == 0 {
+		for i, g := range at.groups {
+			m.course.began[i] = m.penalized(g)
+		}
+	}
+	switch r := &m.report; {
+	case r.mayStart(k):
+		r.state, r.of, r.next = reportInFlight, k, k+between
+		if every {
+			r.next = k + 1
+		}
+		m.best.offer(at.u, k)
+	case !r.about(k):
+		return
+	}
+	for i, g := range at.groups {
+		m.report.sums[i][0], m.report.sums[i][1] = m.penalized(g), at.moved[i]*at.moved[i]
+	}
+	m.exchange.mixer.Reduce(m.words, m.report.sums)
+}
+
+// penalized returns the objective that a step lowers: with the ridge, without which it
+// may rise.
+func (m *monitor) penalized(g *kernel.Group) float64 {
+	unit := m.at.data.unit.x
+	return g.Objective + m.o.Ridge*unit*unit*floats.Dot(g.B, g.B)
+}
+
+// A course is how the objective of all nodes has gone.
+type course struct {
+	state                 courseState
+	since                 int // worse: the first reported iteration that was
+	start, lowest, latest float64
+	move                  float64   // the latest root mean square of |U - previous U|_F
+	began                 []float64 // objective of every hosted node at the start
+}
+
+type courseState uint8
+
+const (
+	courseFine  courseState = iota
+	courseWorse             // than at the start
+)
 
 const (
 	// A run has diverged when its objective is above the start's by more than margin for
@@ -51,379 +211,97 @@ const (
 	divergedAfter  = 20
 	divergedMargin = 1.05
 	worthMention   = 1e-6 // of the sum of y^2
-
-	leastSignal = 0.01 // that can be told from none
-
-	lookAgain = 10 // iterations between two candidates and, without a guard, between what is told; at most between two measurements
-	soonest   = 2  // at least between two measurements
-
-	// A distance to the minimiser explains its square in the objective. Noise explains
-	// most of the objective where the distance is less than this times the one that
-	// would explain all of it.
-	mostlyNoise = 0.3
-	// leaveWithin is how long a node whose context has ended waits for the others.
-	leaveWithin = 10 * time.Second
 )
 
-func newWatch(s *Solver) watch {
-	w := watch{
-		words: make([]uint8, len(s.u)), p: newScaling(s.o.Rank),
-		candidate: newBases(s), kept: newBases(s), began: make([]float64, len(s.u)),
+// add takes over the objective of the state of an iteration, and reports whether none was
+// lower. squares is the sum of y^2.
+func (c *course) add(objective float64, iteration int, squares float64) (lowest bool) {
+	c.latest = objective
+	if iteration == 0 {
+		c.start = objective
 	}
-	size := len(w.p.p) + 2 + len(s.u[0].Data())
-	if !s.o.alike() { // their bases as well
-		size += len(s.u[0].Data())
-	}
-	for range s.u {
-		w.riding = append(w.riding, make([]float64, 2))
-		w.sums = append(w.sums, make([]float64, size))
-	}
-	w.reset()
-	return w
-}
-
-func (w *watch) reset() {
-	clear(w.words)
-	w.telling, w.tellAt, w.above, w.next, w.measured, w.keptOf, w.candidateOf = -1, 0, -1, 1, -1, -1, -1
-	w.start, w.best, w.move, w.objective = math.NaN(), math.Inf(1), math.Inf(1), math.Inf(1)
-	w.residual, w.noise, w.asked = math.NaN(), math.NaN(), false
-}
-
-// raise lets hosted node i ask all nodes to leave with a status.
-func (w *watch) raise(i int, status Status) { w.words[i] = max(w.words[i], uint8(status)) }
-
-// tells reports whether tell begins something in an iteration.
-func (w *watch) tells(iteration int) bool { return w.telling < 0 && iteration >= w.tellAt }
-
-// tell begins to tell the others of the current state, if it is time and nothing is
-// under way. An iteration that is tried again tells the same.
-func (w *watch) tell(s *Solver) {
-	if s.iteration == 0 {
-		for i, g := range s.groups {
-			w.began[i] = s.penalized(g)
-		}
+	if lowest = objective < c.lowest; lowest {
+		c.lowest = objective
 	}
 	switch {
-	case w.tells(s.iteration):
-		w.telling, w.tellAt = s.iteration, s.iteration+lookAgain
-		if _, ok := s.method.(guarded); ok {
-			w.tellAt = s.iteration + 1
-		}
-		if w.candidateOf < 0 || s.iteration >= w.candidateOf+lookAgain {
-			w.candidateOf = s.iteration
-			for i, u := range s.u {
-				w.candidate[i].CopyFrom(u)
-			}
-		}
-	case w.telling != s.iteration:
+	case !c.isWorse(objective, squares):
+		c.state = courseFine
+	case c.state == courseFine:
+		c.state, c.since = courseWorse, iteration
+	}
+	return lowest
+}
+
+// isWorse reports whether an objective is worse than that of the start.
+func (c *course) isWorse(objective, squares float64) bool {
+	return !(objective <= divergedMargin*c.start) && !(objective <= worthMention*squares)
+}
+
+// bestStates hold the state to which a diverged run goes back. A candidate waits for its
+// objective, and is kept if that is the lowest.
+type bestStates struct{ candidate, kept heldState }
+
+type heldState struct {
+	held bool // the rest is valid
+	of   int  // iteration
+	u    []*kernel.Basis
+}
+
+// offer makes u the candidate, unless there is one that is not too old.
+func (b *bestStates) offer(u []*kernel.Basis, iteration int) {
+	c := &b.candidate
+	if c.held && iteration < c.of+between {
 		return
 	}
-	for i, g := range s.groups {
-		w.riding[i][0], w.riding[i][1] = s.penalized(g), s.moved[i]*s.moved[i]
+	c.held, c.of = true, iteration
+	for i, v := range u {
+		c.u[i].CopyFrom(v)
 	}
-	s.meeting.Reduce(w.words, w.riding)
 }
 
-// penalized returns the objective that a step lowers: with the ridge, without which it
-// may rise.
-func (s *Solver) penalized(g *kernel.Group) float64 {
-	return g.Objective + s.ridge()*floats.Dot(g.B, g.B)
+// keep keeps the candidate, if it is of that iteration.
+func (b *bestStates) keep(iteration int) {
+	if c := &b.candidate; c.held && c.of == iteration {
+		b.candidate, b.kept = b.kept, b.candidate
+		b.candidate.held = false
+	}
 }
 
-// listen takes over what has become known in this iteration, and returns the status
-// that follows from it.
-func (w *watch) listen(s *Solver, word Status, sums []float64) Status {
-	of := w.telling
-	w.telling = -1
-	if word != Running && word != Canceled { // a snapshot of a canceled run goes on with the same bits
-		return word
-	}
-	objective := sums[0]
-	w.objective = objective
-	if of == 0 {
-		w.start = objective
-	} else {
-		w.move = math.Sqrt(sums[1] / s.nodeCount())
-	}
-	if objective < w.best {
-		w.best = objective
-		if of == w.candidateOf {
-			w.candidate, w.kept, w.keptOf = w.kept, w.candidate, of
-			w.candidateOf = -1
+// copyTo overwrites u by the state that is kept, if there is one.
+func (b *bestStates) copyTo(u []*kernel.Basis) {
+	if b.kept.held {
+		for i, v := range b.kept.u {
+			u[i].CopyFrom(v)
 		}
 	}
-	if m, ok := s.method.(guarded); ok {
-		m.hear(s, objective)
-	}
-	switch {
-	case !w.worse(s, objective):
-		w.above = -1
-	case w.above < 0:
-		w.above = of
-	case of-w.above >= divergedAfter && !s.o.EveryIteration:
-		return Diverged
-	}
-	return word
 }
 
-// worse reports whether an objective is worse than that of the start.
-func (w *watch) worse(s *Solver, objective float64) bool {
-	return !(objective <= divergedMargin*w.start) && !(objective <= worthMention*s.yy*float64(s.samples))
-}
-
-// due reports whether it is time to measure how far the minimiser is.
-func (w *watch) due(s *Solver) bool {
-	if s.iteration == w.measured {
-		return true // again, in an iteration that is tried again
-	}
-	if !s.o.judges() || s.iteration < w.next {
-		return false
-	}
-	if m, ok := s.method.(guarded); ok {
-		if length, p, ok := m.step(s); ok {
-			signal, noise := w.signal(s, p, w.objective)
-			return length/(w.slowest(s)*signal) <= max(s.tolerance(), w.share(s)*noise)
+func (m *monitor) state(a *archive) {
+	inFlight, worse := m.report.state == reportInFlight, m.course.state == courseWorse
+	inFlight, worse = a.bool(&inFlight), a.bool(&worse)
+	if a.mode == reading {
+		m.report.state, m.course.state = reportIdle, courseFine
+		if inFlight {
+			m.report.state = reportInFlight
+		}
+		if worse {
+			m.course.state = courseWorse
 		}
 	}
-	return w.move <= s.tolerance() || s.o.StopAtNoise && s.iteration >= lookAgain
-}
-
-// share is the part of the statistical error that is near enough.
-func (w *watch) share(s *Solver) float64 {
-	if s.o.StopAtNoise {
-		return 0.1
+	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next} {
+		a.int("an iteration", v, 0, math.MaxInt32)
 	}
-	return 0
-}
-
-// slowest is by how much a Newton-like step may fall short in the direction in which the
-// samples say least.
-func (w *watch) slowest(s *Solver) float64 {
-	d, r := s.u[0].Dims()
-	v := 1 - math.Sqrt(min(0.6, float64(d*r)/float64(s.samples)))
-	return v * v
-}
-
-// enough is the distance at which a run has converged.
-func (w *watch) enough(s *Solver) float64 {
-	return max(s.tolerance(), w.share(s)*w.noise)
-}
-
-// tolerance is Options.Tolerance, or less than any distance if every iteration is asked for.
-func (s *Solver) tolerance() float64 {
-	if s.o.EveryIteration {
-		return -1
+	for _, v := range []*float64{&m.course.start, &m.course.lowest, &m.course.latest, &m.course.move, &m.gauge.residual, &m.gauge.noise} {
+		a.number(v)
 	}
-	return s.o.Tolerance
-}
-
-// measure estimates how far the current state is from a minimiser for the data of all
-// nodes; see Result.Residual. The groups have made their step.
-func (w *watch) measure(ctx context.Context, s *Solver) (objective float64, err error) {
-	w.measured = s.iteration
-	r, packed := s.o.Rank, len(w.p.p)
-	size := len(s.u[0].Data())
-	for i, g := range s.groups {
-		z := w.sums[i]
-		gather(z[:packed], g.B, r, 1)
-		z[packed], z[packed+1] = g.Objective, w.began[i]
-		copy(z[packed+2:], g.Grad.Data())
-		if !s.o.alike() {
-			copy(z[packed+2+size:], s.u[i].Data())
+	a.floats("the objectives at the start", m.course.began)
+	for _, s := range []*heldState{&m.best.candidate, &m.best.kept} {
+		if !a.bool(&s.held) {
+			continue
+		}
+		a.int("an iteration", &s.of, 0, math.MaxInt32)
+		for _, u := range s.u {
+			a.basis("the best state", u)
 		}
 	}
-	if err := s.net.Sum(ctx, w.sums); err != nil {
-		return 0, err
-	}
-	z := w.sums[0]
-	copy(w.p.p, z[:packed])
-	w.p.invert()
-	objective, w.start = z[packed], z[packed+1]
-	grad, mean := z[packed+2:][:size], s.u[0].Data()
-	if !s.o.alike() {
-		mean = z[packed+2+size:]
-		floats.Scale(1/s.nodeCount(), mean)
-	}
-	stride := size / r
-	column := func(m []float64, j int) []float64 { return m[j*stride:][:stride] }
-	for j := range r { // G <- (I - U U') G
-		g := column(grad, j)
-		for k := range r {
-			u := column(mean, k)
-			floats.AddScaled(g, -floats.Dot(u, g), u)
-		}
-	}
-	curvature := s.curvature()
-	if s.left != nil { // G <- K^-1 G
-		d, _ := s.u[0].Dims()
-		product := s.left.product[0]
-		blas.MulTN(product.Matrix(), s.left.inverse.Matrix(), blas.ColumnMajor{Rows: d, Cols: r, Stride: stride, Data: grad})
-		grad, curvature = product.Data(), 1
-	}
-	squared := 0.0 // of |G P^-1|_F
-	for i := range stride {
-		for j := range r {
-			sum := 0.0
-			for k := range r {
-				sum += grad[k*stride+i] * w.p.inverse[k*r+j]
-			}
-			squared += sum * sum
-		}
-	}
-	d, _ := s.u[0].Dims()
-	signal, noise := w.signal(s, w.p, objective)
-	w.noise = noise
-	w.residual = math.Sqrt(squared) / (curvature * w.slowest(s) * signal)
-	noisy := w.residual < mostlyNoise*noise*math.Sqrt(s.free()/float64(d))
-	if m, ok := s.method.(guarded); ok && noisy && s.iteration > 0 {
-		m.foundNoise(objective)
-	}
-	w.next = s.iteration + w.wait(s, noisy)
-	if !(w.residual <= w.enough(s)) || s.o.alike() {
-		return objective, nil
-	}
-	return objective, w.measureSpread(ctx, s, mean)
-}
-
-// wait returns after how many iterations to measure again: when the run arrives if it goes
-// on as it has gone so far, but not much later.
-func (w *watch) wait(s *Solver, noisy bool) int {
-	goal := s.tolerance()
-	if noisy {
-		goal = w.enough(s)
-	}
-	rate := -math.Log(w.residual) / float64(s.iteration)
-	if left := math.Log(w.residual/goal) / rate; rate > 0 && left < lookAgain {
-		return max(int(math.Ceil(left)), soonest)
-	}
-	return lookAgain
-}
-
-// measureSpread raises the residual to the largest distance of a node from the mean.
-func (w *watch) measureSpread(ctx context.Context, s *Solver, mean []float64) error {
-	z := make([][]float64, len(s.u))
-	for i, u := range s.u {
-		z[i] = []float64{floats.Distance(u.Data(), mean, 2)}
-	}
-	if err := s.net.Max(ctx, z); err != nil {
-		return err
-	}
-	w.residual = max(w.residual, z[0][0])
-	return nil
-}
-
-// signal returns how much of the smallest eigenvalue lambda of P = sum_t b_t b_t' is
-// not noise, and the subspace distance that noise leaves in the best U. With noise of
-// variance v in the responses, b_t has noise of variance v/(n m) in every direction, so
-//
-//	signal = 1 - T v/(n m lambda),   v = |residual|^2 / (samples - Tr - dr),
-//
-// by which a Newton-like step falls short in that direction. Each of the d entries of a
-// column of U is known to v/(n m lambda signal):
-//
-//	SD ~ sqrt(v d / (n m lambda signal)).
-func (w *watch) signal(s *Solver, p *scaling, objective float64) (signal, noise float64) {
-	d, _ := s.u[0].Dims()
-	least, free := p.values[0], s.free()
-	if !(least > 0) || free <= 0 {
-		return 1, 0
-	}
-	v := objective / free / s.curvature()
-	signal = max(leastSignal, 1-float64(s.tasks)*v/least)
-	return signal, math.Sqrt(v * float64(d) / (least * signal))
-}
-
-// free is how many more samples than unknowns there are.
-func (s *Solver) free() float64 {
-	d, r := s.u[0].Dims()
-	return float64(s.samples - s.tasks*r - d*r)
-}
-
-// settled measures, if it is time, and returns Converged if that is near enough.
-func (s *Solver) settled(ctx context.Context) (Status, error) {
-	if !s.watch.due(s) {
-		return Running, nil
-	}
-	if _, err := s.watch.measure(ctx, s); err != nil {
-		return Running, err
-	}
-	if s.watch.residual <= s.watch.enough(s) && !s.o.EveryIteration {
-		s.net.Commit()
-		return s.end(Converged), nil
-	}
-	return Running, nil
-}
-
-// finish ends a run whose iterations are done.
-func (s *Solver) finish(ctx context.Context) (Status, error) {
-	s.selectLast()
-	s.refer()
-	s.executor.Step(s.u, s.ridge())
-	if err := s.observe(); err != nil {
-		return Running, err
-	}
-	status := IterationLimit
-	w := &s.watch
-	switch {
-	case !s.o.judges():
-		if w.above >= 0 {
-			status = Diverged
-		}
-	default:
-		objective, err := w.measure(ctx, s)
-		if err != nil {
-			return Running, err
-		}
-		switch {
-		case w.residual <= w.enough(s):
-			status = Converged
-		case s.iteration > 0 && w.worse(s, objective):
-			status = Diverged
-		}
-	}
-	s.net.Commit()
-	return s.end(status), s.divergence()
-}
-
-// end ends the run. A diverged one goes back to the best state that is known.
-func (s *Solver) end(status Status) Status {
-	s.status = status
-	if status == Diverged && s.watch.keptOf >= 0 {
-		for i, u := range s.watch.kept {
-			s.u[i].CopyFrom(u)
-		}
-	}
-	return status
-}
-
-// divergence returns ErrDiverged if the run has diverged.
-func (s *Solver) divergence() error {
-	if s.status == Diverged {
-		return ErrDiverged
-	}
-	return nil
-}
-
-// patience returns the context for a step. A node whose own context has ended does
-// not leave its neighbours waiting: it tells them, and stays until they know.
-func (s *Solver) patience(ctx context.Context) (_ context.Context, done func(), err error) {
-	err = ctx.Err()
-	if err == nil {
-		return ctx, func() {}, nil
-	}
-	if s.net.AllHosted() || s.initial == nil {
-		return nil, nil, err
-	}
-	s.watch.asked = true
-	for i := range s.u {
-		s.watch.raise(i, Canceled)
-	}
-	ctx, done = context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
-	return ctx, done, nil
-}
-
-// leaving reports whether an error of a step is the end of the context, of which the
-// others have not been told yet.
-func (s *Solver) leaving(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, ctx.Err()) && !s.net.AllHosted() && !s.watch.asked
 }

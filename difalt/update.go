@@ -16,10 +16,14 @@ func (s *Solver) SetStep(eta float64) error {
 		return err
 	}
 	if s.initial != nil {
-		s.eta = or(eta, s.initial.Step)
+		s.step = or(eta, s.initial.Step)
+		s.setEta()
 	}
 	return nil
 }
+
+// setEta brings the step into the units of the data.
+func (s *Solver) setEta() { s.at.eta = s.step / (s.data.unit.y * s.data.unit.y) }
 
 // SetRounds changes T_con for the iterations to come, as SetStep does eta. It has no
 // meaning for AltGDmin and DGD, which take one round.
@@ -32,8 +36,8 @@ func (s *Solver) SetRounds(rounds int) error {
 	if err := s.setOptions(o); err != nil {
 		return err
 	}
-	if s.meeting == s.mixer {
-		s.rounds = rounds
+	if s.exchange == s.agreement {
+		s.exchange.rounds = rounds
 	}
 	return nil
 }
@@ -71,7 +75,7 @@ func (s *Solver) SetResponses(y [][][]float64) error {
 		return fmt.Errorf("difalt: responses of %d nodes, want %d", len(y), len(s.hosted))
 	}
 	nodes := make([]*kernel.Tasks, len(y))
-	for i, k := range s.p.Nodes {
+	for i, k := range s.problem.Nodes {
 		if len(y[i]) != k.Len() {
 			return &DataError{s.hosted[i], -1, -1, fmt.Sprintf("responses of %d tasks, want %d", len(y[i]), k.Len())}
 		}
@@ -89,22 +93,26 @@ func (s *Solver) SetResponses(y [][][]float64) error {
 		}
 		nodes[i] = k.WithResponses(all)
 	}
-	p := *s.p
+	p := *s.problem
 	p.Nodes = nodes
-	s.p = &p
+	s.problem = &p
 	s.restart()
 	return nil
 }
 
-// restart starts the iterations again from the current U.
+// restart starts the iterations again from the current U, and counts traffic and time anew.
 func (s *Solver) restart() {
 	if s.initial != nil {
-		p := *s.p
-		p.U0 = clone(s.u)
-		s.p = &p
+		p := *s.problem
+		p.U0 = clone(s.at.u)
+		s.problem = &p
 	}
-	s.met, s.initial, s.groups, s.grads, s.anchors = false, nil, nil, nil, nil
-	s.status, s.iteration, s.observed = Running, 0, -1
-	s.watch.reset()
+	s.initial, s.executor = nil, nil
+	if s.anchors != nil {
+		s.anchors.restored = nil
+	}
+	s.status, s.at.iteration, s.records.observed = Running, 0, -1
+	s.cost, s.elapsed = cost{atStart: s.net.Traffic()}, 0
+	s.stop.reset()
 	s.method.reset()
 }

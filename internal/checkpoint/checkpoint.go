@@ -125,8 +125,8 @@ func Open(path, name string, settings []wire.Setting, keep int, report func(text
 			return nil, nil, err
 		case err != nil:
 			report(err.Error())
-		case s.Snapshot.Iteration != i:
-			report(fmt.Sprintf("%s: of iteration %d", f.file(i), s.Snapshot.Iteration))
+		case s.Snapshot.Iteration() != i:
+			report(fmt.Sprintf("%s: of iteration %d", f.file(i), s.Snapshot.Iteration()))
 		default:
 			usable = append(usable, i)
 		}
@@ -196,7 +196,7 @@ func (f *Folder) Save(s *difalt.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(f.file(s.Iteration), p); err != nil {
+	if err := atomicfile.WriteFile(f.file(s.Iteration()), p); err != nil {
 		return err
 	}
 	if err := f.sync(); err != nil {

@@ -162,7 +162,7 @@ func (k *keeper) save(ctx context.Context, s *difalt.Solver) error {
 	if err != nil {
 		return err
 	}
-	if snap.Iteration == 0 {
+	if snap.Iteration() == 0 {
 		return nil // that is where a run without a checkpoint begins
 	}
 	if err := k.folder.Save(snap); err != nil {

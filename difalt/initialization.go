@@ -46,30 +46,34 @@ type Initial struct {
 // It returns an error when the arguments are not valid or differ between the nodes,
 // the context ends, or all responses are zero.
 func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*Initial, error) {
-	s, err := newSystem(p, net, o)
+	s, err := newProcess(p, net, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
 	net.Rewind()
-	initial, err := s.initialize(ctx)
-	if err == nil {
-		net.Commit()
-	}
-	return initial, err
-}
-
-func (s *system) initialize(ctx context.Context) (*Initial, error) {
-	before := s.net.Traffic()
-	if err := s.meet(ctx); err != nil {
+	before := net.Traffic()
+	if err := s.compare(ctx); err != nil {
 		return nil, err
 	}
+	initial, err := s.initialize(ctx)
+	if err != nil {
+		return nil, err
+	}
+	net.Commit()
+	initial.Traffic, initial.Compute = net.Traffic().Minus(before), s.elapsed
+	return initial, nil
+}
+
+// initialize is Initialize for nodes that have compared their options; it leaves Traffic and
+// Compute to the caller.
+func (s *process) initialize(ctx context.Context) (*Initial, error) {
 	// alpha of Alg. 2, line 3; the mean of y^2 is one of the things that the nodes know.
-	alpha := 9 * s.o.Initialization.Kappa * s.o.Initialization.Kappa * s.o.Initialization.Mu * s.o.Initialization.Mu * s.yy
+	alpha := 9 * s.o.Initialization.Kappa * s.o.Initialization.Kappa * s.o.Initialization.Mu * s.o.Initialization.Mu * s.data.yy
 	theta := make([]*kernel.Tasks, len(s.hosted))
-	s.each(func(i, _ int) { theta[i] = s.backProjections(i, alpha) })
+	s.timed(func(i, _ int) { theta[i] = s.backProjections(i, alpha) })
 	u, iterations := s.start(), s.o.Initialization.PowerIterations
-	if s.p.U0 != nil {
+	if s.problem.U0 != nil {
 		iterations = 1
 	}
 	spectrum, err := s.powerIterations(ctx, theta, u, iterations)
@@ -77,14 +81,14 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		return nil, err
 	}
 	sigma := slices.Max(spectrum)
-	if s.p.U0 != nil {
-		u = clone(s.p.U0)
+	if s.problem.U0 != nil {
+		u = clone(s.problem.U0)
 	}
 	s.o.Logger.Debug("spectral initialisation", "sigma_squared", sigma)
 	if !(sigma > 0) || !finite(sigma) {
 		return nil, fmt.Errorf("difalt: the initialisation estimates sigma_max^2 = %v: are all responses zero? Set Step and U0 to start anyway", sigma)
 	}
-	squared := s.unit.coefficient() * s.unit.coefficient()
+	squared := s.data.unit.coefficient() * s.data.unit.coefficient()
 	for k := range spectrum {
 		spectrum[k] *= squared
 	}
@@ -92,17 +96,9 @@ func (s *system) initialize(ctx context.Context) (*Initial, error) {
 		U:            u,
 		SigmaSquared: sigma * squared,
 		Spectrum:     spectrum,
-		NoiseEdge:    s.noiseEdge() * squared,
-		Step:         0.4 / (s.curvature() * sigma) * s.unit.y * s.unit.y,
-		Traffic:      s.net.Traffic().Minus(before),
-		Compute:      s.spent,
+		NoiseEdge:    s.data.noiseEdge() * squared,
+		Step:         0.4 / (s.data.curvature() * sigma) * s.data.unit.y * s.data.unit.y,
 	}, nil
-}
-
-// noiseEdge is Initial.NoiseEdge in our units.
-func (s *system) noiseEdge() float64 {
-	width := math.Sqrt(float64(s.p.Nodes[0].Features())) + math.Sqrt(float64(s.tasks))
-	return s.yy / s.curvature() * width * width
 }
 
 // Rank returns how many of the estimated singular values stand out of the sampling
@@ -123,8 +119,8 @@ func (i *Initial) Rank() int {
 // backProjections returns Theta_g^(0) of hosted node i as samples, one row a task:
 // theta_t = X_t' y_trnc / (n_t m) with the responses whose squares are above alpha
 // left out (Alg. 2, lines 4 to 7; m = 1 there).
-func (s *system) backProjections(i int, alpha float64) *kernel.Tasks {
-	k := s.set(i, 1)
+func (s *process) backProjections(i int, alpha float64) *kernel.Tasks {
+	k := s.data.set(i, 1)
 	b := kernel.NewBuilder(k.Features(), []int{k.Len()}, kernel.Float64)
 	kept := make([]float64, k.MaxSamples())
 	theta := make([]float64, blas.Pad(k.Features()))
@@ -136,7 +132,7 @@ func (s *system) backProjections(i int, alpha float64) *kernel.Tasks {
 		for i, v := range k.Y(t) {
 			kept[i] = 0
 			if v*v <= alpha {
-				kept[i] = v / (float64(n) * s.xx)
+				kept[i] = v / (float64(n) * s.data.xx)
 			}
 		}
 		k.MulTransposed(theta, t, kept[:n])
@@ -147,14 +143,14 @@ func (s *system) backProjections(i int, alpha float64) *kernel.Tasks {
 
 // start returns where the power iteration of every node starts: U0, Start, or the
 // same Gaussian matrix at all nodes, orthonormalised (Alg. 2, lines 8 and 9).
-func (s *system) start() []*kernel.Basis {
-	if s.p.U0 != nil {
-		return clone(s.p.U0)
+func (s *process) start() []*kernel.Basis {
+	if s.problem.U0 != nil {
+		return clone(s.problem.U0)
 	}
 	r := s.o.Rank
-	u := s.p.Start
+	u := s.problem.Start
 	if u == nil {
-		u = kernel.NewBasis(s.p.Nodes[0].Features(), r)
+		u = kernel.NewBasis(s.problem.Nodes[0].Features(), r)
 		rng := rand.New(rand.NewPCG(s.o.Seed, 0x5eed0f0a1ce0da7a))
 		for j := range r {
 			col := u.Col(j)
@@ -176,7 +172,7 @@ func (s *system) start() []*kernel.Basis {
 // agree as the paper says. The accelerated ones add up the products exactly: that
 // takes a few messages up a tree and down again in place of 2 InitRounds rounds. No
 // number of iterations is until foundAll.
-func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) ([]float64, error) {
+func (s *process) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) ([]float64, error) {
 	d, r := u[0].Dims()
 	rr := make([][]float64, len(u))
 	sent := make([][]float64, len(u)) // U by columns, and r estimates
@@ -194,12 +190,12 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 	product := func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }                   // line 11
 	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, qr.WorkLen(r))) } // line 13
 	share := s.shareFactors
-	if s.o.Method.accelerated() {
+	if s.o.traits().accelerated {
 		share = s.sumProducts
 	}
 	done := 0
 	for more := true; more; {
-		s.each(product)
+		s.timed(product)
 		if err := share(ctx, z, u, sent, rr, factor); err != nil {
 			return nil, err
 		}
@@ -217,8 +213,8 @@ func (s *system) powerIterations(ctx context.Context, theta []*kernel.Tasks, u [
 // when all r directions stand out of the sampling noise, or further ones cost as much as
 // they spare. All nodes decide alike, since they have the same estimates. The first ones
 // are as good as random.
-func (s *system) foundAll(done int, spectrum []float64) bool {
-	return done >= mostPower || done >= leastPower && slices.Min(spectrum) > s.noiseEdge()
+func (s *process) foundAll(done int, spectrum []float64) bool {
+	return done >= mostPower || done >= leastPower && slices.Min(spectrum) > s.data.noiseEdge()
 }
 
 const leastPower, mostPower = 2, 4
@@ -226,13 +222,13 @@ const leastPower, mostPower = 2, 4
 // shareFactors makes u of the products z as the paper does: every node factors what it
 // has agreed on with its neighbours, and takes Q and L times the diagonal of R of the
 // paper's node 1, node 0 here, which reach it exactly by whatever way is shortest.
-func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+func (s *process) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
 	start := time.Now()
-	if err := s.agree(ctx, s.mixer, consensus.Exact, z, nil, s.o.Initialization.Rounds); err != nil { // line 12
+	if err := s.agreement.agree(ctx, consensus.Exact, z, nil, s.o.Initialization.Rounds); err != nil { // line 12
 		return err
 	}
 	s.averaged(start)
-	s.each(factor)
+	s.timed(factor)
 	for i := range z { // line 14
 		pack(sent[i], z[i])
 		estimates(sent[i], rr[i], float64(s.net.Len()))
@@ -247,19 +243,19 @@ func (s *system) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, r
 }
 
 // averaged adds the time since start, which all hosted nodes have spent on averaging.
-func (s *system) averaged(start time.Time) {
-	s.spent += time.Since(start) / time.Duration(len(s.hosted))
+func (s *process) averaged(start time.Time) {
+	s.elapsed += time.Since(start) / time.Duration(len(s.hosted))
 }
 
 // sumProducts makes u of the sum of the products z, which all nodes factor alike. Where
 // the iterations send codes along the tree these do too.
-func (s *system) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+func (s *process) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
 	start := time.Now()
-	if err := s.agree(ctx, s.sums, consensus.StreamGradient, z, nil, 1); err != nil {
+	if err := s.sums.agree(ctx, consensus.StreamGradient, z, nil, 1); err != nil {
 		return err
 	}
 	s.averaged(start)
-	s.each(factor)
+	s.timed(factor)
 	for i := range u {
 		u[i].CopyFrom(z[i])
 		estimates(sent[i], rr[i], float64(s.net.Len()))

@@ -1,0 +1,201 @@
+package difalt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/qr"
+)
+
+// An iterate is what Alg. 3 works on. Slices have an entry for every hosted node.
+type iterate struct {
+	iteration int             // how many were done
+	u, z      []*kernel.Basis // U_g, and Z_g of which the next U_g is made
+	groups    []*kernel.Group // b_t fitted to U_g, and the objective
+	grads     []*kernel.Basis // of the objective at U_g
+	moved     []float64       // |U_g - previous U_g|_F, where somebody asks for it
+	eta       float64         // the paper's step, in the units of the data
+	data      *data
+	moments   *momentPreconditioner // nil: 1/(n m)
+}
+
+// iterate is lines 7 to 14 of Alg. 3: minimise, adapt, agree and project.
+func (s *Solver) iterate(ctx context.Context) (Status, error) {
+	s.minimize()
+	if err := s.observe(); err != nil {
+		return Running, err
+	}
+	verdict, err := s.stop.judge(ctx, s.method)
+	if err != nil {
+		return Running, err
+	}
+	if verdict.status != Running {
+		s.net.Commit()
+		return s.end(verdict.status), nil
+	}
+	if verdict.mostlyNoise {
+		s.method.noiseShows(verdict.objective)
+	}
+	s.exchange.time = 0
+	if err = s.method.combine(ctx); err == nil {
+		err = s.project()
+	}
+	if errors.Is(err, errNotFinite) || errors.Is(err, consensus.ErrNotFinite) {
+		return s.end(Diverged), ErrDiverged
+	}
+	if err != nil {
+		return Running, err
+	}
+	return s.commit()
+}
+
+// minimize is lines 7 to 11: the coefficients b_t that fit U_g best, and the gradient
+// there, at every node.
+func (s *Solver) minimize() {
+	s.selectSamples()
+	if s.anchors != nil {
+		s.anchors.choose(s.stop.due(s.method))
+	}
+	s.executor.Step(s.at.u, s.ridge())
+	if s.at.moments != nil && s.o.Ridge > 0 && s.at.iteration < s.o.Iterations {
+		s.pool.Run(s.at.moments.addRidge)
+	}
+}
+
+// A method is lines 12 and 13: what the nodes average, and when a node adapts. What it
+// keeps from one iteration to the next changes in commit, objective and noiseShows only, so
+// that an iteration that fails can be tried again.
+type method interface {
+	// combine computes Z_g of every node, of which the factor Q is the next U_g, from U_g and
+	// the gradients, which it may overwrite.
+	combine(ctx context.Context) error
+	// commit takes over what combine has prepared: U_g is the new one, and Z_g that before.
+	commit()
+	// state lets an archive write or read all that the method keeps; reset forgets it.
+	state(a *archive)
+	reset()
+	// shortened returns how many nodes took a shorter step in the last iteration, and how
+	// many could not tell all directions apart.
+	shortened() (damped, regularized int)
+	// reported is called after the commit of an iteration from whose state on the nodes add
+	// up their objective, and objective some iterations later with that sum, at all nodes in
+	// the same one. The method may then change U_g.
+	reported()
+	objective(objective float64)
+	// newtonStep returns how long the last Newton-like step for the data of all nodes was, and
+	// the P by which it was scaled, if the nodes know that without another message.
+	newtonStep() (length float64, p []float64, ok bool)
+	// noiseShows is called when most of an objective turns out to be noise.
+	noiseShows(objective float64)
+}
+
+// unguarded is a method that neither looks at the objective nor has steps to measure.
+type unguarded struct{}
+
+func (unguarded) objective(float64)                      {}
+func (unguarded) reported()                              {}
+func (unguarded) newtonStep() (float64, []float64, bool) { return 0, nil, false }
+func (unguarded) noiseShows(float64)                     {}
+
+// stateless is such a method that keeps nothing.
+type stateless struct{ unguarded }
+
+func (stateless) commit()               {}
+func (stateless) state(*archive)        {}
+func (stateless) reset()                {}
+func (stateless) shortened() (int, int) { return 0, 0 }
+
+// A projection is the memory of line 14.
+type projection struct {
+	r, work [][]float64
+	elapsed []time.Duration
+	run     func(worker int) // stored, so that calling it does not allocate
+}
+
+func (s *Solver) newProjection(rank int) projection {
+	p := projection{elapsed: make([]time.Duration, len(s.hosted))}
+	for range s.hosted {
+		p.r, p.work = append(p.r, make([]float64, rank*rank)), append(p.work, make([]float64, qr.WorkLen(rank)))
+	}
+	p.run = s.each(func(i int) {
+		start := time.Now()
+		s.at.z[i].Orthonormalize(p.r[i], p.work[i])
+		p.elapsed[i] = time.Since(start)
+	})
+	return p
+}
+
+var errNotFinite = errors.New("difalt: an estimate is not finite")
+
+// project is line 14 at every node: Z = Q R with positive diagonal. It returns errNotFinite
+// if a Z is not finite.
+func (s *Solver) project() error {
+	s.pool.Run(s.projection.run)
+	r := s.o.Rank
+	for i, rr := range s.projection.r {
+		for k := range r {
+			if finite(rr[k*r+k]) { // NaN or Inf anywhere in a column shows in its norm
+				continue
+			}
+			if s.net.AllHosted() {
+				return errNotFinite
+			}
+			s.stop.raise(i, Diverged) // until the others know, stay where we are
+			s.at.z[i].CopyFrom(s.at.u[i])
+			break
+		}
+	}
+	return nil
+}
+
+// commit takes over what an iteration has computed at all nodes.
+func (s *Solver) commit() (Status, error) {
+	word, sums, complete := s.exchange.mixer.Reduced()
+	s.at.u, s.at.z = s.at.z, s.at.u
+	s.method.commit()
+	if s.stop.report.about(s.at.iteration) {
+		s.method.reported()
+	}
+	s.net.Commit()
+	s.at.iteration++
+	status, objective, isNew := s.stop.take(Status(word), sums, complete)
+	if s.o.MixedPrecision || s.stop.report.mayStart(s.at.iteration) {
+		s.pool.Run(s.measureMove)
+	}
+	s.compute += s.slowestNode() + s.exchange.time/time.Duration(len(s.hosted))
+	if isNew {
+		s.method.objective(objective)
+	}
+	if status != Running {
+		return s.end(status), status.divergence()
+	}
+	return Running, nil
+}
+
+// slowestNode returns the largest time that a node took for its own work.
+func (s *Solver) slowestNode() time.Duration {
+	var slowest time.Duration
+	for i, g := range s.at.groups {
+		slowest = max(slowest, g.Elapsed+s.projection.elapsed[i])
+	}
+	return slowest
+}
+
+// selectSamples points the groups at the sample sets tau and tau + T_GD (lines 7 and 10),
+// and after the last iteration at all samples.
+func (s *Solver) selectSamples() {
+	if !s.o.SampleSplit {
+		return
+	}
+	tau, last := s.at.iteration+1, s.at.iteration == s.o.Iterations
+	for i, g := range s.at.groups {
+		if last {
+			g.SetSamples(s.data.nodes[i], s.data.nodes[i])
+			continue
+		}
+		g.SetSamples(s.data.set(i, 1+tau), s.data.set(i, 1+tau+s.o.Iterations))
+	}
+}

@@ -1,0 +1,204 @@
+package difalt
+
+import (
+	"context"
+	"math"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/floats"
+)
+
+// A gauge measures how far the current state is from a minimiser for the data of all
+// nodes; see Result.Residual.
+type gauge struct {
+	layout          sumLayout
+	sums            [][]float64 // of every hosted node
+	p               *scaling    // of the sum of P
+	measuring       bool        // the present iteration measures; so it does when it is tried again
+	next            int         // the first iteration in which to measure again
+	residual, noise float64     // of the last measurement, NaN before the first
+}
+
+// A sumLayout says where the nodes put what they add up to measure.
+type sumLayout struct {
+	p         span // sum_t b_t b_t', its upper triangle by rows
+	objective span
+	start     span // the objective at the start, with the ridge
+	gradient  span
+	basis     span // U_g, unless all nodes have the same
+	length    int
+}
+
+type span struct{ from, to int }
+
+func (s span) of(v []float64) []float64 { return v[s.from:s.to] }
+
+// one is the number of a span of length one.
+func (s span) one(v []float64) *float64 { return &v[s.from] }
+
+// next returns the span of so many numbers behind all others.
+func (l *sumLayout) next(n int) span {
+	l.length += n
+	return span{l.length - n, l.length}
+}
+
+func newSumLayout(triangle, basis int, sameBasis bool) (l sumLayout) {
+	l.p, l.objective, l.start, l.gradient = l.next(triangle), l.next(1), l.next(1), l.next(basis)
+	if !sameBasis {
+		l.basis = l.next(basis)
+	}
+	return l
+}
+
+func newGauge(at *iterate, sameBasis bool) gauge {
+	g := gauge{p: newScaling(at.data.rank)}
+	g.layout = newSumLayout(len(g.p.p), len(at.u[0].Data()), sameBasis)
+	for range at.u {
+		g.sums = append(g.sums, make([]float64, g.layout.length))
+	}
+	return g
+}
+
+func (g *gauge) reset() {
+	g.measuring, g.next, g.residual, g.noise = false, 1, math.NaN(), math.NaN()
+}
+
+const (
+	atMost  = 10 // iterations between two measurements
+	atLeast = 2
+	// A distance to the minimiser explains its square in the objective. Noise explains
+	// most of the objective where the distance is less than this times the one that
+	// would explain all of it.
+	mostlyNoise = 0.3
+)
+
+// due reports whether it is time to measure how far the minimiser is.
+func (m *monitor) due(method method) bool {
+	g, k := &m.gauge, m.at.iteration
+	switch {
+	case g.measuring:
+		return true
+	case !m.o.judges() || k < g.next:
+		return false
+	}
+	if length, p, ok := method.newtonStep(); ok {
+		copy(g.p.p, p)
+		g.p.invert()
+		signal, noise := m.at.data.signal(g.p.values[0], m.course.latest)
+		return length/(m.at.data.slowest()*signal) <= max(m.tolerance(), m.share()*noise)
+	}
+	return !m.o.EveryIteration && m.course.move <= m.o.Tolerance || m.o.StopAtNoise && k >= atMost
+}
+
+// tolerance is the distance at which a run has converged whatever the noise.
+func (m *monitor) tolerance() float64 {
+	if m.o.EveryIteration {
+		return 0
+	}
+	return m.o.Tolerance
+}
+
+// share is the part of the statistical error that is near enough.
+func (m *monitor) share() float64 {
+	if m.o.StopAtNoise {
+		return 0.1
+	}
+	return 0
+}
+
+// enough is the distance at which a run has converged.
+func (m *monitor) enough() float64 { return max(m.tolerance(), m.share()*m.gauge.noise) }
+
+// measure lets the nodes add up their gradients, and estimates the distance.
+func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
+	g, l, d := &m.gauge, &m.gauge.layout, m.at.data
+	g.measuring = true
+	for i, z := range g.sums {
+		group := m.at.groups[i]
+		gather(l.p.of(z), group.B, d.rank, 1)
+		*l.objective.one(z), *l.start.one(z) = group.Objective, m.course.began[i]
+		copy(l.gradient.of(z), group.Grad.Data())
+		copy(l.basis.of(z), m.at.u[i].Data())
+	}
+	if err := m.exchange.net.Sum(ctx, g.sums); err != nil {
+		return v, err
+	}
+	z := g.sums[0]
+	copy(g.p.p, l.p.of(z))
+	g.p.invert()
+	v.objective, m.course.start = *l.objective.one(z), *l.start.one(z)
+	mean := m.at.u[0].Data()
+	if !m.o.sharesBasis() {
+		mean = l.basis.of(z)
+		floats.Scale(1/m.exchange.nodes(), mean)
+	}
+	signal, noise := d.signal(g.p.values[0], v.objective)
+	g.noise = noise
+	length, curvature := m.newtonStep(l.gradient.of(z), mean)
+	g.residual = length / (curvature * d.slowest() * signal)
+	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
+	g.next = m.at.iteration + m.wait(v.mostlyNoise)
+	if g.residual <= m.enough() && !m.o.sharesBasis() {
+		err = m.addSpread(ctx, mean)
+	}
+	return v, err
+}
+
+// newtonStep returns |(I - U U') G P^-1|_F for the sum G of the gradients, which it
+// overwrites, and the mean U, and n m, by which that is to be divided; or with K^-1 G in the
+// place of G, and 1.
+func (m *monitor) newtonStep(grad, mean []float64) (length, curvature float64) {
+	r, d := m.at.data.rank, m.at.data.features
+	stride := len(mean) / r
+	column := func(m []float64, j int) []float64 { return m[j*stride:][:stride] }
+	for j := range r { // G <- (I - U U') G
+		g := column(grad, j)
+		for k := range r {
+			u := column(mean, k)
+			floats.AddScaled(g, -floats.Dot(u, g), u)
+		}
+	}
+	curvature = m.at.data.curvature()
+	if m.at.moments != nil { // G <- K^-1 G
+		grad = m.at.moments.apply(0, blas.ColumnMajor{Rows: d, Cols: r, Stride: stride, Data: grad}).Data()
+		curvature = 1
+	}
+	inverse, squared := m.gauge.p.inverse, 0.0
+	for i := range stride {
+		for j := range r {
+			sum := 0.0
+			for k := range r {
+				sum += grad[k*stride+i] * inverse[k*r+j]
+			}
+			squared += sum * sum
+		}
+	}
+	return math.Sqrt(squared), curvature
+}
+
+// wait returns after how many iterations to measure again: when the run arrives if it goes
+// on as it has gone so far, but not much later.
+func (m *monitor) wait(noisy bool) int {
+	goal, residual := m.tolerance(), m.gauge.residual
+	if noisy {
+		goal = m.enough()
+	}
+	rate := -math.Log(residual) / float64(m.at.iteration)
+	if n := math.Log(residual/goal) / rate; rate > 0 && n < atMost {
+		return max(int(math.Ceil(n)), atLeast)
+	}
+	return atMost
+}
+
+// addSpread raises the residual to the largest distance of a node from the mean.
+func (m *monitor) addSpread(ctx context.Context, mean []float64) error {
+	z := make([][]float64, len(m.at.u))
+	for i, u := range m.at.u {
+		z[i] = []float64{floats.Distance(u.Data(), mean, 2)}
+	}
+	if err := m.exchange.net.Max(ctx, z); err != nil {
+		return err
+	}
+	m.gauge.residual = max(m.gauge.residual, z[0][0])
+	return nil
+}

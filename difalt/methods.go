@@ -1,0 +1,171 @@
+package difalt
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
+)
+
+// Method is the algorithm that the Solver runs.
+type Method uint8
+
+const (
+	// DifAltGDmin adapts, then combines: every node takes a gradient step on its own
+	// U_g, and the results are averaged (Alg. 3).
+	DifAltGDmin Method = iota
+	// AltGDmin is the centralised algorithm: a server sums all gradients, takes the
+	// step, and broadcasts U.
+	AltGDmin
+	// DecAltGDmin combines, then adjusts: the gradients are averaged, and every node
+	// takes the step on its own U_g.
+	DecAltGDmin
+	// DGD is the paper's variant of decentralised gradient descent,
+	// U_g <- QR((1/deg_g) sum_{j in N_g} U_j - eta grad_g). It stalls.
+	DGD
+	// ScaledDiffusion is DifAltGDmin with the gradient multiplied by the inverse of
+	// sum_t b_t b_t', on which the nodes agree too (r(r+1)/2 numbers more a round). The
+	// number of iterations then hardly depends on the condition number. A node with
+	// fewer than r tasks gives their b_t away by it, up to a rotation.
+	ScaledDiffusion
+	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
+	// gradient in place of the node's own (twice the communication a round). It
+	// allows full steps with little mixing. Along consensus.Tree nothing has to be tracked,
+	// and it is ScaledDiffusion.
+	GradientTracking
+	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
+	// which the nodes agree in the same messages: a third to a tenth of the iterations.
+	Accelerated
+	// AcceleratedTracking is GradientTracking under Anderson acceleration. It ends at a
+	// minimiser for the data of all nodes, also where noise makes the minimisers of the
+	// nodes differ and few rounds of Accelerated end between them. With StopAtNoise it is
+	// Accelerated until an estimate of the distance to the minimiser says that what the
+	// responses leave unexplained is mostly noise, since only noise makes a difference, and
+	// tracks from then on, with more rounds where Rounds are too few for that. Along
+	// consensus.Tree it is Accelerated.
+	AcceleratedTracking
+)
+
+// traits are what the solver knows of a method.
+type traits struct {
+	name string
+	new  func(*setup) method
+	// mixer returns where the nodes meet, in one round an iteration; nil is AGREE, as
+	// Options.Agreement and Options.Rounds say.
+	mixer       func(*consensus.Network, *kernel.Pool) *consensus.Mixer
+	paper       bool // the paper compares it
+	central     bool // there is one U, which a server keeps
+	scaled      bool // steps are as long as the curvature allows
+	accelerated bool // under Anderson acceleration
+}
+
+// methods is the table of methods. A method that is new takes a constant above, a line
+// here, and a file.
+var methods = [...]traits{
+	DifAltGDmin:         {name: "dif", new: newDiffusion, paper: true},
+	AltGDmin:            {name: "altgdmin", new: newAdjustment, mixer: server, paper: true, central: true},
+	DecAltGDmin:         {name: "dec", new: newAdjustment, paper: true},
+	DGD:                 {name: "dgd", new: newNeighborDescent, mixer: (*consensus.Network).NewNeighborMean, paper: true},
+	ScaledDiffusion:     {name: "scaled", new: newScaledDiffusion, scaled: true},
+	GradientTracking:    {name: "tracking", new: newGradientTracking, scaled: true},
+	Accelerated:         {name: "accelerated", new: newAccelerated, scaled: true, accelerated: true},
+	AcceleratedTracking: {name: "accelerated-tracking", new: newAcceleratedTracking, scaled: true, accelerated: true},
+}
+
+func server(n *consensus.Network, _ *kernel.Pool) *consensus.Mixer { return n.NewServer() }
+
+// String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
+// scaled, tracking, accelerated or accelerated-tracking.
+func (m Method) String() string {
+	if int(m) < len(methods) {
+		return methods[m].name
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// Methods returns all methods.
+func Methods() []Method { return methodsThat(func(*traits) bool { return true }) }
+
+// PaperMethods returns the methods that the paper compares.
+func PaperMethods() []Method { return methodsThat(func(t *traits) bool { return t.paper }) }
+
+func methodsThat(are func(*traits) bool) (those []Method) {
+	for m := range methods {
+		if are(&methods[m]) {
+			those = append(those, Method(m))
+		}
+	}
+	return those
+}
+
+// ParseMethod returns the method of a short name.
+func ParseMethod(name string) (Method, error) {
+	for m := range methods {
+		if methods[m].name == name {
+			return Method(m), nil
+		}
+	}
+	return 0, fmt.Errorf("difalt: unknown method %q: want one of %v", name, Methods())
+}
+
+// A Preconditioner says by what the accelerated methods multiply gradients.
+type Preconditioner uint8
+
+const (
+	// PreconditionerScaled, the default, is the inverse of sum_t b_t b_t', on which the
+	// nodes agree: the condition number hardly matters then.
+	PreconditionerScaled Preconditioner = iota
+	// PreconditionerNone takes twice the paper's step instead: nothing but Z and inner
+	// products of its changes leaves a node in the iterations. For small condition numbers.
+	PreconditionerNone
+)
+
+var preconditionerNames = []string{"scaled", "none"}
+
+// String returns the short name that ParsePreconditioner reads: scaled or none.
+func (p Preconditioner) String() string {
+	if int(p) < len(preconditionerNames) {
+		return preconditionerNames[p]
+	}
+	return fmt.Sprintf("Preconditioner(%d)", uint8(p))
+}
+
+// ParsePreconditioner returns the preconditioner of a short name.
+func ParsePreconditioner(name string) (Preconditioner, error) {
+	for i, s := range preconditionerNames {
+		if s == name {
+			return Preconditioner(i), nil
+		}
+	}
+	return 0, fmt.Errorf("difalt: unknown preconditioner %q: want one of %v", name, preconditionerNames)
+}
+
+// traits returns those of the method of valid options.
+func (o *Options) traits() *traits { return &methods[o.Method] }
+
+// usesStep reports whether the iterations depend on eta.
+func (o *Options) usesStep() bool {
+	return !o.traits().scaled || o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone
+}
+
+// sharesBasis reports whether all nodes of an accelerated method compute with one U.
+func (o *Options) sharesBasis() bool {
+	return o.traits().accelerated && o.Agreement.Polynomial == consensus.Tree
+}
+
+// judges reports whether the distance to a minimiser is estimated.
+func (o *Options) judges() bool {
+	return (!o.EveryIteration || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
+}
+
+// SendsCoefficientGrams reports whether nodes send B_g B_g', the sum of b_t b_t' over
+// their own tasks: with P to all neighbours in every iteration (ScaledDiffusion,
+// GradientTracking and, unless PreconditionerNone, the accelerated methods), and without
+// EveryIteration to their parent in the tree of sums whenever convergence is judged. From
+// it the b_t of a node with fewer than r tasks can be computed up to a rotation, and that
+// of a single task up to its sign; see docs/privacy.md for all else that messages give
+// away. The options must be valid.
+func (o *Options) SendsCoefficientGrams() bool {
+	sendsP := o.traits().scaled && !(o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone)
+	return sendsP || o.judges()
+}

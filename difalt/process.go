@@ -1,0 +1,167 @@
+package difalt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
+)
+
+// A process is what the initialisation and the iterations share: the nodes that live
+// here with their data, their workers, and the way out to the others.
+type process struct {
+	problem *Problem
+	o       Options // with defaults
+	net     *consensus.Network
+	hosted  []int
+	pool    *kernel.Pool
+	data    *data
+
+	agreement *exchange       // AGREE
+	sums      *exchange       // of the initialisation of the accelerated methods, else nil
+	took      []time.Duration // by the hosted nodes, in the present call of timed
+	elapsed   time.Duration   // before the iterations, at the slowest node and on averaging
+}
+
+func newProcess(p *Problem, net *consensus.Network, o Options) (*process, error) {
+	if p == nil || net == nil {
+		return nil, errNoProblem
+	}
+	if err := kernel.Err(); err != nil {
+		return nil, fmt.Errorf("difalt: %w", err)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	s := &process{problem: p, o: o, net: net, hosted: net.Hosted()}
+	if err := p.validate(s.hosted, &o); err != nil {
+		return nil, err
+	}
+	s.data = &data{features: p.Nodes[0].Features(), rank: o.Rank, parts: 1, unit: units{1, 1}}
+	if o.SampleSplit {
+		s.data.parts = 2*o.Iterations + 2
+	}
+	s.pool = kernel.NewPool(o.Workers)
+	mixer, err := net.NewMixer(o.Agreement, s.pool)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.agreement = newExchange(net, mixer, o.Rounds)
+	if o.traits().accelerated {
+		along := consensus.Agreement{Polynomial: consensus.Tree}
+		if o.sharesBasis() && o.Agreement.Codec != nil { // then the iterations send codes along it too
+			along.Codec = consensus.Int8
+		}
+		if mixer, err = net.NewMixer(along, s.pool); err != nil {
+			s.close()
+			return nil, err
+		}
+		s.sums = newExchange(net, mixer, 1)
+	}
+	s.took = make([]time.Duration, len(s.hosted))
+	return s, nil
+}
+
+// close ends what newProcess has begun.
+func (s *process) close() {
+	for _, x := range []*exchange{s.agreement, s.sums} {
+		if x != nil {
+			x.mixer.Close()
+		}
+	}
+	s.pool.Close()
+}
+
+// compare lets the nodes find out whether they want the same, and about one another's data
+// what all have to know.
+func (s *process) compare(ctx context.Context) error {
+	rows := make([][]float64, len(s.hosted))
+	if err := s.data.build(s, units{1, 1}); err != nil {
+		return err
+	}
+	features, settings := float64(s.data.features), fingerprint(s.settings())
+	s.timed(func(i, _ int) {
+		x, y := s.problem.Nodes[i].MaxAbs()
+		rows[i] = append([]float64{features, -features, settings, -settings, powerBelow(x), powerBelow(y)}, s.data.counts(i)...)
+	})
+	const maxima = 6
+	if err := s.net.MaxSum(ctx, maxima, rows); err != nil {
+		return err
+	}
+	switch m := rows[0]; {
+	case m[0] != -m[1]:
+		return fmt.Errorf("difalt: nodes have tasks of %v and of %v features", -m[1], m[0])
+	case m[2] != -m[3]:
+		return s.nameDifference(ctx)
+	}
+	unit := units{unitOf(rows[0][4]), unitOf(rows[0][5])}
+	for i := range rows {
+		rows[i] = rows[i][maxima:]
+	}
+	if unit != (units{1, 1}) { // data far from 1 have to be added up once more
+		if err := s.data.build(s, unit); err != nil {
+			return err
+		}
+		for i := range rows {
+			rows[i] = s.data.counts(i)
+		}
+		if err := s.net.Sum(ctx, rows); err != nil {
+			return err
+		}
+	}
+	if err := s.data.count(rows[0]); err != nil {
+		return err
+	}
+	if s.o.Rank > s.data.tasks {
+		return &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must not be more than the %d tasks", s.data.tasks)}
+	}
+	if s.ridge() > MaxRidge {
+		return &ParameterError{"Ridge", s.o.Ridge, "too large for features as small as these"}
+	}
+	return s.data.split(s)
+}
+
+// each returns a function for the pool that calls f for every hosted node.
+func (s *process) each(f func(i int)) func(worker int) {
+	return func(w int) {
+		for i := w; i < len(s.hosted); i += s.pool.Workers() {
+			f(i)
+		}
+	}
+}
+
+// timed calls f(i, worker) for every hosted node i in parallel, before the iterations, and
+// adds the time of the slowest.
+func (s *process) timed(f func(i, worker int)) {
+	s.pool.Run(func(w int) {
+		for i := w; i < len(s.hosted); i += s.pool.Workers() {
+			start := time.Now()
+			f(i, w)
+			s.took[i] = time.Since(start)
+		}
+	})
+	s.elapsed += slices.Max(s.took)
+}
+
+// warnExposed names the hosted nodes whose coefficients can be computed from what they
+// are about to send.
+func (s *process) warnExposed() {
+	if s.net.Len() == 1 || !s.o.SendsCoefficientGrams() {
+		return
+	}
+	var exposed []int
+	for i, k := range s.problem.Nodes {
+		if k.Len() < s.o.Rank {
+			exposed = append(exposed, s.hosted[i])
+		}
+	}
+	if exposed != nil {
+		s.o.Logger.Warn("nodes with fewer tasks than the rank give their coefficients away, up to a rotation or a sign, by sums of b b' that they send (docs/privacy.md)",
+			"nodes", exposed, "rank", s.o.Rank)
+	}
+}

@@ -1,0 +1,55 @@
+package difalt
+
+import "github.com/difalt/difalt/kernel"
+
+// A recorder makes records, and sees to it that the observer gets each of them once.
+type recorder struct {
+	metrics  *metrics
+	observed int // the last iteration whose record the observer has, -1 before the first
+	last     Record
+}
+
+// observe hands the record of the current state to the observer, once.
+func (s *Solver) observe() error {
+	r := &s.records
+	if s.o.Observer == nil || r.observed >= s.at.iteration {
+		return nil
+	}
+	r.last = s.record(s.at.groups)
+	if err := s.o.Observer(&r.last); err != nil {
+		return err
+	}
+	r.observed = s.at.iteration
+	return nil
+}
+
+// observeLast does so with the record of a result, whether or not the observer fails.
+func (s *Solver) observeLast(rec *Record) error {
+	r := &s.records
+	if s.o.Observer == nil || r.observed >= s.at.iteration {
+		return nil
+	}
+	r.observed, r.last = s.at.iteration, *rec
+	return s.o.Observer(&r.last)
+}
+
+// record describes the current U, to which the groups have fitted their b_t.
+func (s *Solver) record(groups []*kernel.Group) Record {
+	rec := Record{Iteration: s.at.iteration, Compute: s.compute, Traffic: s.traffic()}
+	rec.SDFirst, rec.SDMax, rec.SDMean, rec.Disagreement = s.records.metrics.subspaces(s.at.u)
+	for _, g := range groups {
+		rec.Objective += g.Objective / (s.data.unit.y * s.data.unit.y)
+		for _, st := range g.Status {
+			if st != 0 {
+				rec.Singular++
+			}
+		}
+	}
+	for _, g := range s.at.groups {
+		if g.Anchored {
+			rec.Anchors++
+		}
+	}
+	rec.Damped, rec.Regularized = s.method.shortened()
+	return rec
+}
