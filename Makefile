@@ -49,12 +49,14 @@ check-vet: ## go vet for every build
 	$(GO) vet -tags purego ./kernel/...
 	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./cgo
 	$(WITH_MPI) $(GO) vet -tags mpi ./engine/mpi ./cmd/difalt
+	$(GO) vet -tags faults ./engine/grpc/faults
 
 check-static: ## staticcheck for every build
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(STATICCHECK) -tags purego ./kernel/...
 	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./cgo
 	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./engine/mpi ./cmd/difalt
+	$(GO) run $(STATICCHECK) -tags faults ./engine/grpc/faults
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh

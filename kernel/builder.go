@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/internal/scratch"
 	"github.com/difalt/difalt/kernel/blas"
@@ -14,15 +15,7 @@ type Builder struct{ t *Tasks }
 // NewBuilder starts Tasks of the given number of features, with samples[t] rows
 // for task t. Rows that SetRow never sets stay zero.
 func NewBuilder(features int, samples []int, storage Storage) *Builder {
-	b := newBuilder(features, samples, storage)
-	t := b.t
-	if n := len(t.y) * t.stride; storage == Float32 {
-		// float32 rows keep the padding of float64 rows and are at least half a
-		// cache line apart.
-		t.x32 = alignedFloat32(n)
-	} else {
-		t.x64 = alignedFloat64(n)
-	}
+	b, _ := NewBuilderOnDisk("", features, samples, storage) // only a disk can fail
 	return b
 }
 
@@ -31,52 +24,54 @@ func NewBuilder(features int, samples []int, storage Storage) *Builder {
 // (Group.Reduce) and read again by anchors only. All that is done with such Tasks is the
 // same, bit by bit. The file takes Tasks.Bytes of disk space, which is reserved at once: a
 // disk that is full is an error here. It has no name; it vanishes with the process,
-// however that ends, or when nobody refers to the Tasks any more. A folder whose files are
+// however that ends, or with the last reference to the Tasks. A folder whose files are
 // in memory is refused, and so are systems other than Linux, macOS and BSD. As with all
 // memory that is mapped, the process ends if the disk fails under it.
 //
 // An empty folder stands for memory.
 func NewBuilderOnDisk(folder string, features int, samples []int, storage Storage) (*Builder, error) {
-	if folder == "" {
-		return NewBuilder(features, samples, storage), nil
-	}
-	b := newBuilder(features, samples, storage)
-	t := b.t
-	f, err := scratch.New(folder, t.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("kernel: %w", err)
-	}
-	t.disk = &disk{f, folder}
-	if storage == Float32 {
-		t.x32 = f.Float32s()
-	} else {
-		t.x64 = f.Float64s()
-	}
-	return b, nil
-}
-
-// newBuilder returns a builder without room for samples.
-func newBuilder(features int, samples []int, storage Storage) *Builder {
-	if features <= 0 {
+	if features <= 0 || slices.ContainsFunc(samples, func(n int) bool { return n < 0 }) {
 		panic(badTasks)
 	}
 	if storage != Float64 && storage != Float32 {
 		panic(badStorage)
 	}
 	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage, size: new(size)}
-	t.first = make([]int, len(samples))
-	t.rows = append([]int(nil), samples...)
-	total := 0
-	for i, n := range samples {
-		if n < 0 {
-			panic(badTasks)
-		}
-		t.first[i] = total
-		total += n
+	t.first, t.rows = make([]int, len(samples)), slices.Clone(samples)
+	for i := range samples[:max(len(samples)-1, 0)] {
+		t.first[i+1] = t.first[i] + samples[i]
 	}
 	t.count()
-	t.y = make([]float64, total)
-	return &Builder{t}
+	t.y = make([]float64, t.total)
+	if err := t.reserve(folder); err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
+	}
+	return &Builder{t}, nil
+}
+
+// reserve makes room for the samples in a folder, or in memory if that is empty.
+func (t *Tasks) reserve(folder string) error {
+	single := t.storage == Float32
+	switch n := t.total * t.stride; {
+	case folder != "":
+		f, err := scratch.New(folder, t.Bytes())
+		if err != nil {
+			return err
+		}
+		t.disk = &disk{f, folder}
+		if single {
+			t.x32 = f.Float32s()
+		} else {
+			t.x64 = f.Float64s()
+		}
+	case single:
+		// float32 rows keep the padding of float64 rows and are at least half a cache
+		// line apart.
+		t.x32 = alignedFloat32(n)
+	default:
+		t.x64 = alignedFloat64(n)
+	}
+	return nil
 }
 
 // SetRow copies sample i of task t: its features x and its response y.

@@ -30,12 +30,13 @@ type Group struct {
 	grad   *Tasks // samples of the gradient (Alg. 3, line 11)
 	chunks []chunk
 
-	// For OpenBLAS, which does many chunks at once: their gradients one after the other,
-	// the first of which is Grad, their objectives, and the tasks where they begin and end.
+	// OpenBLAS does many chunks in one call. For it the gradients of all chunks lie one after
+	// the other (the first is Grad), and so do their objectives; cuts are the tasks at which
+	// chunks begin and end.
 	sums, objectives []float64
 	cuts             []int
 
-	reduced *reduced // of Reduce, else nil
+	reduced *reduced // nil unless Reduce was called
 }
 
 // A chunk is a run of tasks whose gradients are summed in order by one worker.
@@ -192,8 +193,8 @@ func (g *Group) cut() {
 	g.Grad = g.chunks[0].grad
 }
 
-// step runs Alg. 3, lines 7 to 11, for the tasks of chunks first to last, or some of them.
-// It returns for how many.
+// step runs Alg. 3, lines 7 to 11, for the tasks of one or more of the chunks first to
+// last, and returns for how many chunks.
 func (g *Group) step(first, last int, u *Basis, ridge float64, ws *Workspace) int {
 	if g.reduced == nil && g.stepOpenBLAS(first, last, u, ridge, ws) {
 		return last - first + 1
@@ -259,8 +260,8 @@ func (s *batchSum) done(t, hi int) {
 	s.first, s.n = t+1, 0
 }
 
-// minimize runs Alg. 3, lines 7 and 8, for the tasks of the first of some chunks, and
-// returns for how many.
+// minimize runs Alg. 3, lines 7 and 8, for the tasks of the first of some chunks. It
+// returns that this was one chunk, as step does.
 func (g *Group) minimize(first, _ int, u *Basis, ridge float64, ws *Workspace) int {
 	start, c := time.Now(), &g.chunks[first]
 	c.objective = 0
