@@ -13,13 +13,13 @@ type Polynomial uint8
 const (
 	// Plain, the default, is W^k after k rounds: Alg. 1 of the paper.
 	Plain Polynomial = iota
-	// Chebyshev is the polynomial of degree k that averages most for what is known of
-	// gamma(W). On poorly connected graphs it does in about the square root of the
+	// Chebyshev is the polynomial of degree k that averages most for the
+	// given gamma(W). On poorly connected graphs it does in about the square root of the
 	// rounds what Plain does.
 	Chebyshev
 	// Tree is no gossip: the messages are added up the tree of the network's collective
 	// operations and their mean comes down again, in 2 x height rounds of 2(L-1) messages
-	// in all, whatever number of rounds is asked for. All nodes end with the same bits. It
+	// in all, whatever the number of rounds. All nodes end with the same bits. It
 	// needs no weights, and sends in float64 often less than gossip does in 8 bits; nodes
 	// on the way see sums. Without a Codec it is exact.
 	Tree
@@ -54,7 +54,7 @@ type Agreement struct {
 	// Codec codes what is sent; nil sends float64.
 	Codec Codec
 	// Trigger makes nodes with little news stay silent, 0 < Trigger <= 0.7; 0 lets all
-	// speak in every round (an event trigger). A node speaks when its vector is further
+	// send in every round (an event trigger). A node sends when its vector is further
 	// from its replica, which is what the neighbours have of it, than a threshold:
 	// Trigger times the difference that it last sent, shrunk by 0.9 in every round since.
 	// So the threshold follows the computation as it converges, silence ends by itself
@@ -72,7 +72,7 @@ type Agreement struct {
 }
 
 // Limits of Agreement.Trigger, measured on rings, stars and random graphs: the
-// largest that settles, and the largest that does with a consensus step of 1, also in
+// largest that converges, and the largest that does with a consensus step of 1, also in
 // a solver whose steps depend on good averages.
 const (
 	maxTrigger      = 0.7
@@ -90,9 +90,9 @@ func (a Agreement) Validate() error {
 	case !(a.Trigger >= 0 && a.Trigger <= maxTrigger):
 		return fmt.Errorf("consensus: Trigger = %v: need 0 <= Trigger <= %v", a.Trigger, maxTrigger)
 	case a.Trigger > 0 && a.Polynomial == Chebyshev:
-		return fmt.Errorf("consensus: chebyshev does not settle when nodes are silent: Trigger = %v", a.Trigger)
+		return fmt.Errorf("consensus: chebyshev does not converge when nodes are silent: Trigger = %v", a.Trigger)
 	case a.Trigger > 0 && a.Polynomial == Tree:
-		return fmt.Errorf("consensus: along a tree every node speaks once: Trigger = %v", a.Trigger)
+		return fmt.Errorf("consensus: along a tree every node sends once: Trigger = %v", a.Trigger)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // replica comes nearer with every message, and what one code leaves out is part of
 // the next difference.
 //
-// Codecs are immutable and safe to share. Averaging settles on every graph with those
+// Codecs are immutable and safe to share. Averaging converges on every graph with those
 // that are no coarser than Int4.
 type Codec interface {
 	// AppendEncode appends the coded v to dst. It returns ErrNotFinite if an entry is NaN
@@ -42,7 +42,7 @@ var (
 	Int4    Codec = quantizer(4)
 )
 
-// codecs are all of them, in the order in which messages list them.
+// codecs are all of them, in the order in which messages and help list them.
 var codecs = []Codec{Float32, Int16, Int8, Int4}
 
 // noCodec is the name of no codec, which is float64.
@@ -51,20 +51,26 @@ const noCodec = "none"
 // ErrNotFinite is wire.ErrNotFinite: a number cannot be sent.
 var ErrNotFinite = wire.ErrNotFinite
 
-// ParseCodec returns the codec with the given short name, float32, int16, int8 or int4,
-// and nil for none, which is float64.
-func ParseCodec(name string) (Codec, error) {
-	valid := []string{noCodec}
+// CodecNames returns the names that ParseCodec reads.
+func CodecNames() []string {
+	names := []string{noCodec}
 	for _, c := range codecs {
-		if c.String() == name {
-			return c, nil
-		}
-		valid = append(valid, c.String())
+		names = append(names, c.String())
 	}
-	if name == noCodec {
+	return names
+}
+
+// ParseCodec returns the codec with the given name, one of CodecNames; that of none, which
+// is float64, is nil.
+func ParseCodec(name string) (Codec, error) {
+	names := CodecNames()
+	switch k := slices.Index(names, name); {
+	case k > 0:
+		return codecs[k-1], nil
+	case k == 0:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(valid, ", "))
+	return nil, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(names, ", "))
 }
 
 // Every code begins with a version, the kind of its codec and the number of

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/paper"
@@ -74,7 +75,7 @@ func (f *simulateFlags) algorithm() []options.Option {
 		{Name: "mixed-precision", Value: options.Yes(&s.MixedPrecision), Usage: "iterate on a copy of the samples in 16 bits; the result has the digits of float64"},
 		{Name: "samples-on-disk", Value: options.Text(&s.Folder, ""), Usage: "keep the samples in files in `DIR`, for problems larger than memory; implies --mixed-precision, which takes a quarter of the memory"},
 		{Name: "agree", Value: options.Text(&s.Agree, ""), Usage: "`KIND` of averaging: plain, chebyshev (fewer rounds on poorly connected graphs), tree (sums along a tree, exact without --compress) (default plain)"},
-		{Name: "compress", Value: options.Text(&s.Compress, ""), Usage: "code messages as `KIND`: none, float32, int16, int8, int4 (default none)"},
+		{Name: "compress", Value: options.Text(&s.Compress, ""), Usage: "code messages as `KIND`: " + strings.Join(consensus.CodecNames(), ", ") + " (default none)"},
 		{Name: "sporadic", Value: options.Number(&s.Sporadic, 0, 0, 0.7, "want 0 to 0.7"), Usage: "let nodes with little news stay silent, from 0 to 0.7; with scaled steps to 0.5 and from 10 rounds on (default 0, all speak)"},
 	}
 }
