@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/model"
 )
 
@@ -52,84 +53,104 @@ func (f *federation) finish(t *testing.T, what string, list []*process, whole *m
 	}
 }
 
+// An interruption is whom a signal ends in the middle of a training with some flags.
+type interruption struct {
+	signal  syscall.Signal
+	victims []int
+	flags   []string
+}
+
 // TestTakenUp: whoever is killed or told to stop, at whatever moment, and is started again
 // by the same command: the others wait, and all come to the bits of a training without
 // interruption. The same when all are, and when the last checkpoints are damaged.
 func TestTakenUp(t *testing.T) {
 	inFull(t)
-	rng := rand.New(rand.NewPCG(4, 4))
-	for k, x := range []struct {
-		signal  syscall.Signal
-		victims []int
-		flags   []string
-	}{
+	t.Parallel()
+	cases := []interruption{
 		{syscall.SIGKILL, []int{0}, nil},
 		{syscall.SIGTERM, []int{1}, []string{"--iterations", "600", "--method", "accelerated-tracking"}},
-		{syscall.SIGKILL, []int{2}, []string{"--method", "accelerated", "--compress", "none", "--agree", "tree"}},
-		{syscall.SIGTERM, []int{2}, nil},
-		{syscall.SIGKILL, []int{0, 1, 2}, []string{"--method", "scaled"}},
-		{syscall.SIGTERM, []int{0, 1, 2}, []string{"--iterations", "600", "--method", "tracking", "--compress", "float32", "--agree", "chebyshev"}},
-	} {
-		if testing.Short() && k > 1 {
-			break
-		}
-		signal, victims := x.signal, x.victims
-		f := newFederation(t, "path", nil)
-		whole := f.whole(t, "path", append(slices.Clone(trainedLong), x.flags...)...)
-		list := f.launch(t, f.kept(x.flags...)...)
-		for i, name := range nodeNames {
-			list[i].said(t, "stage=iterations")
-			for k := 0; len(f.checkpoints(t, name)) < 3; k++ { // one may be damaged, and one be too new
-				if time.Sleep(5 * time.Millisecond); k == 4000 {
-					t.Fatalf("%s writes no three checkpoints: %s", name, tail(list[i]))
-				}
+		{syscall.SIGKILL, []int{0, 1, 2}, []string{"--iterations", "600", "--method", "scaled"}},
+	}
+	if longtest.Enabled() {
+		cases = append(cases, []interruption{
+			{syscall.SIGKILL, []int{2}, []string{"--method", "accelerated", "--compress", "none", "--agree", "tree"}},
+			{syscall.SIGTERM, []int{2}, nil},
+			{syscall.SIGTERM, []int{0, 1, 2}, []string{"--iterations", "600", "--method", "tracking", "--compress", "float32", "--agree", "chebyshev"}},
+		}...)
+	}
+	for k, x := range cases {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			t.Parallel()
+			x.takenUp(t, k)
+		})
+	}
+}
+
+func (x *interruption) takenUp(t *testing.T, seed int) {
+	f := newFederation(t, "path", nil)
+	whole := f.whole(t, "path", append(slices.Clone(trainedLong), x.flags...)...)
+	list := f.launch(t, f.kept(x.flags...)...)
+	for i, name := range nodeNames {
+		list[i].said(t, "stage=iterations")
+		for k := 0; len(f.checkpoints(t, name)) < 3; k++ { // one may be damaged, and one be too new
+			if time.Sleep(5 * time.Millisecond); k == 4000 {
+				t.Fatalf("%s writes no three checkpoints: %s", name, tail(list[i]))
 			}
 		}
-		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
-		for _, i := range victims {
-			_ = list[i].cmd.Process.Signal(signal)
+	}
+	rng := rand.New(rand.NewPCG(uint64(seed), 4))
+	time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+	for _, i := range x.victims {
+		_ = list[i].cmd.Process.Signal(x.signal)
+	}
+	for _, i := range x.victims {
+		code := list[i].code(t, 20*time.Second)
+		if x.signal == syscall.SIGTERM && (code != exitTerminated || !strings.Contains(list[i].err.String(), "the same command goes on")) {
+			t.Fatalf("%v: exit code %d: %s", x.victims, code, tail(list[i]))
 		}
-		for _, i := range victims {
-			code := list[i].code(t, 10*time.Second)
-			if signal == syscall.SIGTERM && (code != exitTerminated || !strings.Contains(list[i].err.String(), "the same command goes on")) {
-				t.Fatalf("%v: exit code %d: %s", victims, code, tail(list[i]))
-			}
-			if signal == syscall.SIGTERM && len(f.checkpoints(t, nodeNames[i])) == 0 {
-				t.Errorf("%v: told to stop, and no checkpoint", victims)
-			}
+		if x.signal == syscall.SIGTERM && len(f.checkpoints(t, nodeNames[i])) == 0 {
+			t.Errorf("%v: told to stop, and no checkpoint", x.victims)
 		}
-		if len(victims) == 3 { // what cannot be used does not count
-			files := f.checkpoints(t, "site-b")
-			last := files[len(files)-1]
-			p, err := os.ReadFile(last)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p[len(p)/2] ^= 8
-			if os.WriteFile(last, p, 0o600) != nil || os.WriteFile(f.path("state/.site-b-000000700.ckpt.123"), p[:9], 0o600) != nil {
-				t.Fatal("cannot damage a checkpoint")
-			}
-		}
-		for _, i := range victims {
-			list[i] = launch(t, f.arguments(i, f.kept(x.flags...)...)...)
-		}
-		f.finish(t, signal.String(), list, whole)
-		if !strings.Contains(list[0].err.String(), "goes on from a checkpoint") {
-			t.Errorf("%v, %v: nothing was taken up: %s", victims, signal, tail(list[0]))
-		}
-		if len(victims) == 3 && !strings.Contains(list[1].err.String(), "another checksum") {
-			t.Errorf("the damaged checkpoint is not named: %s", tail(list[1]))
-		}
-		// And once more, when it is over: the same models again.
-		if k == 0 {
-			f.finish(t, "again", f.launch(t, f.kept()...), whole)
-		}
+	}
+	all := len(x.victims) == len(nodeNames)
+	if all { // what cannot be used does not count
+		f.damageLast(t, "site-b")
+	}
+	for _, i := range x.victims {
+		list[i] = launch(t, f.arguments(i, f.kept(x.flags...)...)...)
+	}
+	f.finish(t, x.signal.String(), list, whole)
+	if !strings.Contains(list[0].err.String(), "goes on from a checkpoint") {
+		t.Errorf("%v, %v: nothing was taken up: %s", x.victims, x.signal, tail(list[0]))
+	}
+	if all && !strings.Contains(list[1].err.String(), "another checksum") {
+		t.Errorf("the damaged checkpoint is not named: %s", tail(list[1]))
+	}
+	// And once more, when it is over: the same models again.
+	if seed == 0 {
+		f.finish(t, "again", f.launch(t, f.kept()...), whole)
+	}
+}
+
+// damageLast changes a bit of the last checkpoint of a node, and leaves a part of another one.
+func (f *federation) damageLast(t *testing.T, name string) {
+	t.Helper()
+	files := f.checkpoints(t, name)
+	last := files[len(files)-1]
+	p, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p[len(p)/2] ^= 8
+	if os.WriteFile(last, p, 0o600) != nil || os.WriteFile(f.path("state/."+name+"-000000700.ckpt.123"), p[:9], 0o600) != nil {
+		t.Fatal("cannot damage a checkpoint")
 	}
 }
 
 // TestCheckpointsRefused: those of other data or options are refused by the name of what
 // differs, before anything is sent; and the others hear of it.
 func TestCheckpointsRefused(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	f.finish(t, "first", f.launch(t, f.kept("--iterations", "30")...), f.whole(t, "path", append(slices.Clone(trainedLong), "--iterations", "30")...))
@@ -177,7 +198,7 @@ func TestCheckpointsRefused(t *testing.T) {
 func TestUpTakenUp(t *testing.T) {
 	inFull(t)
 	f := &federation{folder: sites(t)}
-	more := []string{"--iterations", "3000"}
+	more := []string{"--iterations", "1000"}
 	whole := f.whole(t, "ring", append(slices.Clone(trainedLong), more...)...)
 	t.Setenv("TMPDIR", t.TempDir())
 	args := append(append([]string{"up", "--graph", "ring", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), f.kept(more...)...)

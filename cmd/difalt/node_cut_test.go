@@ -54,6 +54,7 @@ func cutting(t *testing.T, target string, seed uint64, done *atomic.Int64) strin
 // TestConnectionsCut: when connections are cut in the middle of a run, the models have
 // the same bits.
 func TestConnectionsCut(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	var cuts atomic.Int64
 	seed := uint64(0)

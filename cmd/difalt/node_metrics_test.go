@@ -20,6 +20,7 @@ import (
 // TestMetrics: figures that agree with what the node does, from when it starts; ready means
 // that all neighbours are connected. The log is JSON if asked for.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	f := newFederation(t, "path", nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

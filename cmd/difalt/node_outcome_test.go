@@ -17,6 +17,7 @@ import (
 // the others have ended it waits, says why, and does the same at the end of
 // --join-timeout, or trains again with those who have lost theirs.
 func TestStartedAgainWhenDone(t *testing.T) {
+	t.Parallel()
 	f := newFederation(t, "path", nil)
 	flags := f.kept("--iterations", "30")
 	whole := f.whole(t, "path", append(slices.Clone(trainedLong), "--iterations", "30")...)
@@ -83,6 +84,7 @@ func TestStartedAgainWhenDone(t *testing.T) {
 // TestCannotWrite: a node that could not write its results, or serve its figures, says so to
 // those that wait for it before anything is trained, and they end, too.
 func TestCannotWrite(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		flags []string
 		code  int

@@ -21,6 +21,7 @@ import (
 // TestNodesSameBits: three processes, one a node, come to the bits of one process, for
 // several methods, codecs and ways of averaging; started one by one, or by up.
 func TestNodesSameBits(t *testing.T) {
+	t.Parallel()
 	for _, flags := range firstOf([][]string{
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1", "--rank", "2"},
@@ -119,6 +120,7 @@ func training(t *testing.T, list []*process) {
 // TestKilled: when a node is killed the others end in the documented time, with an error
 // that names it, and write no model; also the one that is not its neighbour.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	for seed, victim := range firstOf([]int{2, 0, 1}) {
 		f := newFederation(t, "path", nil)
 		list := f.launch(t, long...)
@@ -157,6 +159,7 @@ func tail(p *process) string {
 // TestStopped: a node that does not run for less than the deadline changes no bit; for
 // longer, the others name it, and it finds out when it goes on.
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	trained := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2"}
@@ -193,6 +196,7 @@ func TestStopped(t *testing.T) {
 // TestTerminated: SIGTERM to one node ends all of them in the same iteration, with the
 // models as far as they got.
 func TestTerminated(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	list := f.launch(t, long...)
@@ -228,6 +232,7 @@ func TestTerminated(t *testing.T) {
 
 // TestNodesRefuse: what differs between nodes is refused by its name, at both.
 func TestNodesRefuse(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	odd := func(f *federation, change func(c *cluster.Cluster)) []string {
 		c := *f.cluster
@@ -248,7 +253,7 @@ func TestNodesRefuse(t *testing.T) {
 		"rank":   {func(*federation) []string { return []string{"--rank", "2"} }, `--rank is `},
 		"method": {func(*federation) []string { return []string{"--method", "dec"} }, `--method is `},
 		"groups": {func(*federation) []string { return []string{"--folds-by", "patient"} }, `--folds-by is `},
-		"column": {func(*federation) []string { return []string{"--drop", "patient,age"} }, `the number of feature columns at node 2`},
+		"column": {func(*federation) []string { return []string{"--drop", "patient,age"} }, `the number of feature columns is 7 at node 2`},
 		"epoch":  {func(f *federation) []string { return odd(f, func(c *cluster.Cluster) { c.Epoch = 7 }) }, `the epoch is `},
 		"run":    {func(f *federation) []string { return odd(f, func(c *cluster.Cluster) { c.Run = "0123456789abcdef" }) }, `the run is `},
 		"graph": {func(f *federation) []string {
@@ -269,6 +274,7 @@ func TestNodesRefuse(t *testing.T) {
 
 // TestNodeErrors: mistakes that a node can see alone.
 func TestNodeErrors(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	other := newFederation(t, "path", nil)
@@ -378,6 +384,7 @@ func TestClusterHasTheGraphOfFit(t *testing.T) {
 // TestClusterCheck: all edges are tried, also when a neighbour waits in node, which is
 // not disturbed; and the one that is missing is named.
 func TestClusterCheck(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	check := func(i int, timeout string) *process {

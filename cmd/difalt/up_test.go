@@ -61,6 +61,7 @@ func TestUpJSON(t *testing.T) {
 // TestTerminatedAlone: a node that gets SIGTERM while another is lost, so that it can tell
 // nobody, ends soon, as interrupted, and writes nothing.
 func TestTerminatedAlone(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	list := f.launch(t, append(long, "--rejoin-timeout", "1m", "--round-timeout", "1m")...)

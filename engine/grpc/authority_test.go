@@ -59,6 +59,7 @@ func (a *authority) issue(name string, valid time.Duration) (key, cert string) {
 // one with a pin. A certificate that has expired, of another authority, or for another
 // name, is refused at both ends with the reason.
 func TestAuthority(t *testing.T) {
+	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	p := newParty(t, "path", 3)
 	p.c.Authority = a.pem

@@ -69,6 +69,7 @@ func cut(t testing.TB, target string, seed uint64, cuts, least, most int) *cutte
 // TestCut: connections that are cut, in the middle of frames too, are made again, and
 // the result has the same bits.
 func TestCut(t *testing.T) {
+	t.Parallel()
 	for seed, x := range []struct {
 		graph             string
 		nodes, rows       int
@@ -105,6 +106,7 @@ func TestCut(t *testing.T) {
 // TestGone: a neighbour that ends without a word is an error after the time to rejoin,
 // and one that is back as another process is told so.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	good := frame(t, 0, 80)
 	for _, victim := range []int{0, 1} {
 		p := newParty(t, "path", 2)
@@ -139,6 +141,7 @@ func TestGone(t *testing.T) {
 
 // TestRestartBeforeStart: who is started again while the others wait is welcome.
 func TestRestartBeforeStart(t *testing.T) {
+	t.Parallel()
 	for _, first := range []int{0, 2} { // one that is dialled, one that dials
 		p := newParty(t, "path", 3)
 		a := must[*Transport](t)(New(p.c, p.id(first), p.listeners[first], quick()))
@@ -194,6 +197,7 @@ func TestRestartUnheard(t *testing.T) {
 // processes of a node, and nodes of another epoch are refused and named, and the run
 // comes to the same bits.
 func TestImpostors(t *testing.T) {
+	t.Parallel()
 	p := newParty(t, "path", 3)
 	var heard gossip
 	o := quick()
@@ -300,6 +304,7 @@ func TestRotation(t *testing.T) {
 
 // TestNobodyThere: who cannot be reached is named, with the reason.
 func TestNobodyThere(t *testing.T) {
+	t.Parallel()
 	for node, text := range []string{"it has not called", "connection refused"} {
 		p := newParty(t, "path", 2)
 		p.listeners[1-node].Close()

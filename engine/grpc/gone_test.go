@@ -52,6 +52,7 @@ func exchange(t *testing.T, tr *Transport, seq uint64) error {
 // joined anew all come to the same bits. The same when a node says that it goes for a
 // while. While it is connected, another process of it changes nothing.
 func TestComeBack(t *testing.T) {
+	t.Parallel()
 	for _, graph := range []string{"path", "ring"} {
 		for victim := range 4 {
 			for _, politely := range []bool{false, true} {
@@ -144,6 +145,7 @@ func TestFailedBefore(t *testing.T) {
 // TestWaitsToJoin: a node whose neighbours are all there does not blame one that still
 // waits for another; the latter says who is missing.
 func TestWaitsToJoin(t *testing.T) {
+	t.Parallel()
 	p := newParty(t, "path", 3)
 	o := quick()
 	o.RoundTimeout, o.JoinTimeout = 300*time.Millisecond, 1500*time.Millisecond

@@ -38,6 +38,7 @@ func TestReadyNow(t *testing.T) {
 // TestRefusedOnce: who tries again and again with a wrong key is named once, at both ends,
 // whatever the ports are.
 func TestRefusedOnce(t *testing.T) {
+	t.Parallel()
 	p, other := newParty(t, "path", 2), newParty(t, "path", 2)
 	var here, there gossip
 	o := quick()
@@ -62,6 +63,7 @@ func TestRefusedOnce(t *testing.T) {
 // TestNoAnswer: where a firewall drops what is sent, or a process is stopped, the error says
 // that nothing comes from there.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	p := newParty(t, "path", 2) // nobody accepts what reaches the first listener
 	for _, wait := range []time.Duration{200 * time.Millisecond, helloTimeout + time.Second} {
 		want := " yet"

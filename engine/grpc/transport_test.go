@@ -206,6 +206,7 @@ func TestWaiting(t *testing.T) {
 
 // TestLeave: the reason of the first who leaves reaches all nodes, also far ones.
 func TestLeave(t *testing.T) {
+	t.Parallel()
 	for name, x := range map[string]struct {
 		why  error
 		peer int
