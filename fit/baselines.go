@@ -3,7 +3,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -103,29 +102,21 @@ func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*met
 		return nil, err
 	}
 	m := &method{name: Single}
-	m.ridge, m.tried = bestSingle(sum, grid, d.TargetScale)
+	m.ridge, m.tried = bestRidge(grid, sum, sum[len(grid)], d.TargetScale)
 	m.theta = d.singles(tasks, m.ridge, workers)
 	return m, nil
-}
-
-// bestSingle returns the strength of the smallest sum of singleErrors.
-func bestSingle(sum, grid []float64, unit float64) (ridge float64, tried []Tried) {
-	for g, ridge := range grid {
-		tried = append(tried, Tried{ridge, math.Sqrt(sum[g]/max(sum[len(grid)], 1)) * unit})
-	}
-	return bestRidge(tried), tried
 }
 
 // singleErrors returns, for each of the given tasks, the weighted squared errors in cross-validation
 // of every strength of one ridge regression on its rows, and the sum of their weights.
 func (d *design) singleErrors(tasks []int, grid []float64, workers int) [][]float64 {
 	sums := make([][]float64, len(tasks))
-	paths := d.newPaths(workers)
+	paths := make([]ridgePath, workers)
 	parallel.For(workers, len(tasks), func(worker, at int) {
-		p, s, z := paths[worker], make([]float64, len(grid)+1), make([]float64, d.width())
+		p, s, z := &paths[worker], make([]float64, len(grid)+1), make([]float64, d.width())
 		rows := d.rows[tasks[at]]
 		for fold := range d.folds {
-			d.fill(p, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
+			p.read(d, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
 			thetas := p.solve(grid)
 			for _, i := range rows {
 				if d.fold[i] != fold {
@@ -148,31 +139,11 @@ func (d *design) singleErrors(tasks []int, grid []float64, workers int) [][]floa
 // in the order of the table.
 func (d *design) singles(tasks []int, ridge float64, workers int) [][]float64 {
 	theta := make([][]float64, len(d.rows))
-	paths := d.newPaths(workers)
+	paths := make([]ridgePath, workers)
 	parallel.For(workers, len(tasks), func(worker, at int) {
 		k := tasks[at]
-		d.fill(paths[worker], d.rows[k], func(i int) bool { return d.train[i] })
+		paths[worker].read(d, d.rows[k], func(i int) bool { return d.train[i] })
 		theta[k] = slices.Clone(paths[worker].solve([]float64{ridge}))
 	})
 	return theta
-}
-
-// newPaths returns one ridgePath a worker.
-func (d *design) newPaths(workers int) []*ridgePath {
-	paths := make([]*ridgePath, workers)
-	for i := range paths {
-		paths[i] = newRidgePath(d.width() - 1)
-	}
-	return paths
-}
-
-// fill takes those of the rows that use chooses.
-func (d *design) fill(p *ridgePath, rows []int, use func(i int) bool) {
-	p.reset()
-	for _, i := range rows {
-		if use(i) {
-			row := p.next()
-			p.add(d.row(row, i), d.weightOf(i))
-		}
-	}
 }

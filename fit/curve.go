@@ -183,7 +183,7 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 	for _, errors := range d.singleErrors(l.tasks, grid, workers) {
 		floats.Add(sum, errors)
 	}
-	ridge, _ := bestSingle(sum, grid, 1)
+	ridge, _ := bestRidge(grid, sum, sum[len(grid)], 1)
 	single := d.singles(l.tasks, ridge, workers)
 	mean := make([]float64, len(d.rows))
 	for _, i := range train.rows {

@@ -2,7 +2,6 @@ package fit
 
 import (
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
@@ -12,21 +11,24 @@ import (
 // cross-validation.
 type Tried struct{ Ridge, RMSE float64 }
 
-// bestRidge returns the strength of smallest error, the larger one of those that are equal but for
-// rounding.
-func bestRidge(tried []Tried) float64 {
-	least := slices.MinFunc(tried, func(a, b Tried) int {
-		if a.RMSE < b.RMSE {
-			return -1
-		}
-		return 1
-	})
-	for i := len(tried) - 1; i > 0; i-- {
-		if tried[i].RMSE <= least.RMSE*(1+1e-9) {
-			return tried[i].Ridge
+// bestRidge returns the strength of the smallest sum of squared errors, the larger one of those that are equal but for
+// rounding, and all that were tried, with their errors in a unit.
+func bestRidge(grid, squares []float64, weights, unit float64) (best float64, tried []Tried) {
+	least := math.Inf(1)
+	for k, ridge := range grid {
+		rmse := math.Sqrt(squares[k]/max(weights, 1)) * unit
+		tried = append(tried, Tried{ridge, rmse})
+		if rmse < least {
+			least = rmse
 		}
 	}
-	return tried[0].Ridge
+	best = grid[0]
+	for _, t := range tried {
+		if t.RMSE <= least*(1+1e-9) {
+			best = t.Ridge
+		}
+	}
+	return best, tried
 }
 
 // Errors are those of predictions on a set of rows.

@@ -65,12 +65,8 @@ func (g *gram) flush() {
 
 // minus sets g to a - b.
 func (g *gram) minus(a, b *gram) {
-	for i := range g.zy {
-		g.zy[i] = a.zy[i] - b.zy[i]
-		for j := i; j < len(g.zy); j++ {
-			g.zz.SetSym(i, j, a.zz.At(i, j)-b.zz.At(i, j))
-		}
-	}
+	floats.SubTo(g.zy, a.zy, b.zy)
+	floats.SubTo(g.zz.RawSymmetric().Data, a.zz.RawSymmetric().Data, b.zz.RawSymmetric().Data)
 	g.yy, g.weights = a.yy-b.yy, a.weights-b.weights
 }
 
@@ -144,26 +140,21 @@ func (g *gram) pack(out []float64) {
 	g.flush()
 	n := copy(out, g.zy)
 	out[n], out[n+1] = g.yy, g.weights
-	at := n + 2
-	for i := range g.zy {
-		for j := i; j < len(g.zy); j++ {
-			out[at] = g.zz.At(i, j)
-			at++
-		}
+	for at, i := n+2, 0; i < n; i++ {
+		at += copy(out[at:], g.row(i))
 	}
 }
 
 func (g *gram) unpack(in []float64) {
 	n := copy(g.zy, in)
 	g.yy, g.weights = in[n], in[n+1]
-	at := n + 2
-	for i := range g.zy {
-		for j := i; j < len(g.zy); j++ {
-			g.zz.SetSym(i, j, in[at])
-			at++
-		}
+	for at, i := n+2, 0; i < n; i++ {
+		at += copy(g.row(i), in[at:])
 	}
 }
+
+// row is row i of the upper triangle of Z'Z.
+func (g *gram) row(i int) []float64 { return g.zz.RawSymmetric().Data[i*len(g.zy):][i:len(g.zy)] }
 
 // packed is the length of a packed gram.
 func packed(width int) int { return width*(width+1)/2 + width + 2 }
@@ -249,10 +240,7 @@ func (d *design) fitPooled(ctx context.Context) (*pooled, error) {
 			}
 		}
 	}
-	for k, ridge := range grid {
-		p.tried = append(p.tried, Tried{ridge, math.Sqrt(sums[k]/all.weights) * d.TargetScale})
-	}
-	p.ridge = bestRidge(p.tried)
+	p.ridge, p.tried = bestRidge(grid, sums, all.weights, d.TargetScale)
 	p.theta = all.solve(p.ridge)
 	p.dependent = all.dependent()
 	return p, nil

@@ -18,22 +18,18 @@ type ridgePath struct {
 	solver                                    ridgeSolver
 }
 
-func newRidgePath(w int) *ridgePath {
-	return &ridgePath{w: w, centre: make([]float64, w)}
-}
-
-func (p *ridgePath) reset() { p.data, p.y, p.weights = p.data[:0], p.y[:0], p.weights[:0] }
-
-// next returns memory for a row, with its constant, which add then keeps.
-func (p *ridgePath) next() []float64 {
-	n := len(p.data)
-	p.data = slices.Grow(p.data, p.w+1)
-	return p.data[n : n+p.w+1]
-}
-
-func (p *ridgePath) add(y, weight float64) {
-	p.data = p.data[:len(p.data)+p.w]
-	p.y, p.weights = append(p.y, y), append(p.weights, weight)
+// read takes those of the rows of a design that use says.
+func (p *ridgePath) read(d *design, rows []int, use func(i int) bool) {
+	p.w = d.width() - 1
+	p.data, p.y, p.weights = p.data[:0], p.y[:0], p.weights[:0]
+	for _, i := range rows {
+		if use(i) {
+			n := len(p.data)
+			p.data = slices.Grow(p.data, p.w+1) // and the constant, which is not kept
+			p.y, p.weights = append(p.y, d.row(p.data[n:n+p.w+1], i)), append(p.weights, d.weightOf(i))
+			p.data = p.data[:n+p.w]
+		}
+	}
 }
 
 // solve returns the ridge regressions on the rows, one for every strength of the grid after the other, the
@@ -42,6 +38,7 @@ func (p *ridgePath) add(y, weight float64) {
 func (p *ridgePath) solve(grid []float64) []float64 {
 	w, n := p.w, len(p.y)
 	total, mean := floats.Sum(p.weights), 0.0
+	p.centre = slices.Grow(p.centre[:0], w)[:w]
 	clear(p.centre)
 	p.thetas = slices.Grow(p.thetas[:0], len(grid)*(w+1))[:len(grid)*(w+1)]
 	clear(p.thetas)
