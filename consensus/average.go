@@ -79,7 +79,7 @@ func (m *average) atOnce(ctx context.Context, z []Message, rounds int) (bool, er
 	return true, m.power.apply(ctx, z, rounds)
 }
 
-func (m *average) open(z []Message) error {
+func (m *average) open(z []Message) {
 	m.layout = layoutOf(dimensionsOf(z[0]))
 	if size := m.net.Rows * m.layout.stride; len(m.in) < size {
 		m.in, m.out = make([]float64, size), make([]float64, size)
@@ -88,7 +88,6 @@ func (m *average) open(z []Message) error {
 		m.layout.gather(m.layout.row(m.in, i), z[i])
 	}
 	m.factors = recurrence{bound: m.bound}
-	return nil
 }
 
 func (m *average) close(z []Message) {

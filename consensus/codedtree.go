@@ -41,17 +41,14 @@ func (n *Network) newCodedTree(a Agreement, pool *kernel.Pool) *codedTree {
 
 func (m *codedTree) way() collective.Way { return collective.Way{Tree: m.tree, Done: m.done} }
 
-func (m *codedTree) open(z []Message) error {
-	if err := m.openStream(dimensionsOf(z[0])); err != nil {
-		return err
-	}
+func (m *codedTree) open(z []Message) {
+	m.openStream(dimensionsOf(z[0]))
 	m.done, m.down = 0, m.down[:0]
 	clear(m.failed)
 	m.stream.work.Rounds++
 	for i := range z {
 		m.stream.gather(m.stream.row(m.stream.x, i), z[i])
 	}
-	return nil
 }
 
 // close overwrites z by D.

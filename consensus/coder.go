@@ -32,10 +32,8 @@ func (n *Network) newCoder(a Agreement, pool *kernel.Pool, further int, twoBack 
 
 // openStream makes stream that of the messages, and sees to it that coding them does not
 // allocate.
-func (m *coder) openStream(s dimensions) (err error) {
-	if m.stream, err = m.of(s); err != nil {
-		return err
-	}
+func (m *coder) openStream(s dimensions) {
+	m.stream = m.of(s)
 	for k := range m.rooms {
 		if len(m.rooms[k]) < m.stream.n {
 			m.rooms[k] = make([]float64, m.stream.n)
@@ -47,7 +45,6 @@ func (m *coder) openStream(s dimensions) (err error) {
 			m.codes[k] = make([]byte, 0, longest)
 		}
 	}
-	return nil
 }
 
 // perNode returns a pool function that calls f for every hosted node.

@@ -73,13 +73,10 @@ func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a
 	return m
 }
 
-func (m *differences) open(z []Message) error {
-	if err := m.openStream(dimensionsOf(z[0])); err != nil {
-		return err
-	}
+func (m *differences) open(z []Message) {
+	m.openStream(dimensionsOf(z[0]))
 	m.factors = recurrence{bound: m.bound}
 	m.runOnMessages(m.gather, z)
-	return nil
 }
 
 // close overwrites z by what it is after the rounds.

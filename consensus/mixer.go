@@ -42,8 +42,8 @@ type protocol interface {
 	// atOnce averages without rounds, with all nodes in this process, and reports whether
 	// it does: whether that is worth while.
 	atOnce(ctx context.Context, z []Message, rounds int) (bool, error)
-	// open takes over the messages. After an error nothing has changed.
-	open(z []Message) error
+	// open takes over the messages.
+	open(z []Message)
 	// close overwrites the messages by what has become of them.
 	close(z []Message)
 	// spreads reports whether after all rounds every node knows of all failures.
@@ -92,7 +92,10 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 		return err
 	}
 	d, r := dimensionsOf(z[0]), m.net.rounds
-	call := wire.Call{Operation: "average", Mixer: m, Arguments: [6]int{rounds, int(d.Stream), d.D, d.R, d.Scalars}}
+	if err := m.streams.check(d); err != nil {
+		return err
+	}
+	call := wire.Call{Operation: "average", Mixer: m, Arguments: [5]int{rounds, int(d.Stream), d.D, d.R, d.Scalars}}
 	progress, values, err := r.Begin(call)
 	if err != nil {
 		return err
@@ -159,10 +162,7 @@ func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
 func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, n int, progress wire.Progress) error {
 	r := m.net.rounds
 	if progress == wire.Started {
-		if err := p.open(z); err != nil {
-			r.Drop()
-			return err
-		}
+		p.open(z)
 	}
 	if err := r.Run(ctx, p, m.reduction, n, p.spreads(), &m.traffic.now); err != nil {
 		return err

@@ -59,23 +59,27 @@ func (m *codedStreams) newStream(s dimensions) *codedStream {
 	return f
 }
 
-// of returns the stream of messages of the given dimensions, ready for a Mix. It returns
-// an error if the stream has had messages of others.
-func (m *codedStreams) of(s dimensions) (*codedStream, error) {
+// check returns an error if the stream has had messages of other dimensions.
+func (m *codedStreams) check(s dimensions) error {
+	if f := m.all[s.Stream]; f != nil && f.dimensions != s {
+		return fmt.Errorf("consensus: a message of %v after messages of %v", s, f.dimensions)
+	}
+	return nil
+}
+
+// of returns the stream of messages of the given dimensions, ready for a Mix.
+func (m *codedStreams) of(s dimensions) *codedStream {
 	if m.all[s.Stream] == nil {
 		m.all[s.Stream] = m.newStream(s)
 	}
 	f := m.all[s.Stream]
-	if f.dimensions != s {
-		return nil, fmt.Errorf("consensus: a message of %v after messages of %v", s, f.dimensions)
-	}
 	if f.stale {
 		f.work.Rounds = f.committed.Rounds
 		copy(f.work.Replica, f.committed.Replica)
 		copy(f.work.Threshold, f.committed.Threshold)
 		f.stale = false
 	}
-	return f, nil
+	return f
 }
 
 func (m *codedStreams) commit() {

@@ -25,10 +25,9 @@ func divide(v []float64, by int) {
 	}
 }
 
-func (f *treeMean) open(z []Message) error {
+func (f *treeMean) open(z []Message) {
 	f.layout = layoutOf(dimensionsOf(z[0]))
 	f.StartSum(f.net, wire.Mean, f.tree, f.layout.n, func(i int, row []float64) { f.layout.gather(row, z[i]) })
-	return nil
 }
 
 func (f *treeMean) close(z []Message) {

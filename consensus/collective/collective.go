@@ -78,7 +78,7 @@ func (c *Collectives) run(ctx context.Context, channel wire.Channel, tree *Tree,
 	if err := c.rounds.CheckRows(z); err != nil {
 		return err
 	}
-	call := wire.Call{Operation: channel.String(), Arguments: [6]int{argument, len(z[0])}}
+	call := wire.Call{Operation: channel.String(), Arguments: [5]int{argument, len(z[0])}}
 	progress, values, err := c.rounds.Begin(call)
 	if err != nil {
 		return err

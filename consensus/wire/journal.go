@@ -33,7 +33,7 @@ type Journal struct {
 type Call struct {
 	Operation string
 	Mixer     any    // a pointer; nil: the network itself
-	Arguments [6]int // rounds, sizes and whatever else all nodes must have alike
+	Arguments [5]int // rounds, sizes and whatever else all nodes must have alike
 }
 
 // A record is what a call returned.
@@ -81,9 +81,6 @@ func (j *Journal) Begin(c Call) (Progress, []float64, error) {
 func other(c, due Call) error {
 	return fmt.Errorf("%w: %s %v in place of %s %v", errOther, c.Operation, c.Arguments, due.Operation, due.Arguments)
 }
-
-// Drop forgets the call that has begun, of which nothing was sent.
-func (j *Journal) Drop() { j.open = false }
 
 // End ends the call that has begun. Its results follow by Room.
 func (j *Journal) End() {
