@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,32 @@ func goRun(t *testing.T, folder string, args ...string) []byte {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, stderr.Bytes())
 	}
 	return out
+}
+
+// A module of somebody else compiles that uses every public package.
+func TestCompilesOutside(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	copied := func(from, to string, change func(string) string) {
+		b, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, to), []byte(change(string(b))), 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(s string) string { return s }
+	copied("testdata/outside.go", "outside.go", same)
+	copied(filepath.Join(root, "go.sum"), "go.sum", same)
+	copied(filepath.Join(root, "go.mod"), "go.mod", func(text string) string {
+		return strings.Replace(text, "module "+module, "module example.com/outside", 1) +
+			fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, root)
+	})
+	goRun(t, dir, "build", "-mod=mod", ".")
 }
 
 // Nothing that a public package exports may be of a type that lives in an internal one: nobody
