@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -97,5 +98,31 @@ func interrupt(t *testing.T, args []string, r *rand.Rand) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// A cancelingWriter cancels a context when something is written.
+type cancelingWriter struct {
+	bytes.Buffer
+	cancel func()
+}
+
+func (w *cancelingWriter) Write(p []byte) (int, error) {
+	w.cancel()
+	return w.Buffer.Write(p)
+}
+
+// However many rounds an iteration has, simulate ends when it is told to: it is told when it
+// says what it is about to compute.
+func TestRoundsAreInterrupted(t *testing.T) {
+	for _, more := range [][]string{{"--method", "dif"}, {"--loss", "0.1"}, {"--compress", "int8"}, {"--agree", "chebyshev", "--graph", "ring"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		out := &cancelingWriter{cancel: cancel}
+		args := append([]string{"simulate", "--nodes", "4", "--features", "8", "--tasks", "8", "--samples", "8", "--rank", "2", "--trials", "1",
+			"--iterations", "3", "--rounds", "1000000000", "--out", t.TempDir()}, more...)
+		var stderr bytes.Buffer
+		if code := run(ctx, args, out, &stderr); code != exitInterrupted && code != 0 {
+			t.Errorf("%q: exit code %d: %s", more, code, stderr.String())
+		}
 	}
 }

@@ -19,9 +19,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/difalt/difalt/internal/longtest"
 )
 
-var malformedCases = flag.Int("malformed", 120, "how many malformed or unusual inputs to try")
+var malformedCases = flag.Int("malformed", 0, "how many malformed or unusual inputs to try: 40, or 120 with long tests (default)")
 
 // How long a process may take for an input of a few kilobytes, and how many kB of
 // addresses, as ulimit wants it.
@@ -41,7 +43,13 @@ type malformedCase struct {
 // it says that it has written is complete.
 func TestMalformed(t *testing.T) {
 	inFull(t)
-	n := *malformedCases
+	n := 40 // some of every kind
+	switch {
+	case *malformedCases > 0:
+		n = *malformedCases
+	case longtest.Enabled():
+		n = 120
+	}
 	models := newMalformedSources(t)
 	var mu sync.Mutex
 	ends := map[string]int{}
