@@ -71,10 +71,16 @@ func run(ctx context.Context) error {
 	if *page {
 		return writePage(b.root)
 	}
+	return compare(ctx, b, peers, shapes, threads, *seconds, *store)
+}
+
+// compare measures peers on shapes and numbers of threads, prints what comes out, and
+// stores it unless store is empty.
+func compare(ctx context.Context, b *builder, peers []peer, shapes []measure.Shape, threads []int, seconds float64, store string) error {
 	var all []comparison
 	stolen := measure.Stolen()
 	for _, shape := range shapes {
-		r := &runner{builder: b, peers: peers, shape: shape, seconds: *seconds}
+		r := &runner{builder: b, peers: peers, shape: shape, seconds: seconds}
 		comparisons, err := r.compare(ctx, threads)
 		if err != nil {
 			return err
@@ -85,10 +91,10 @@ func run(ctx context.Context) error {
 		}
 		all = append(all, comparisons...)
 	}
-	if *store == "" {
+	if store == "" {
 		return nil
 	}
-	path, err := update(filepath.Join(b.root, "bench", "results"), *store, func(r *result) {
+	path, err := update(filepath.Join(b.root, "bench", "results"), store, func(r *result) {
 		for _, c := range all {
 			r.SetComparison(c)
 		}

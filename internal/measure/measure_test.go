@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/kernel"
@@ -201,4 +203,9 @@ func TestTurns(t *testing.T) {
 	if calls != [3]int{3 + 4*2, 4, 1} {
 		t.Errorf("called %v times", calls)
 	}
+}
+
+func TestMain(m *testing.M) {
+	turn = time.Millisecond
+	os.Exit(m.Run())
 }

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/chart"
@@ -25,31 +27,10 @@ const (
 // accurate is the distance to which tables count iterations, bytes and seconds.
 const accurate = 1e-10
 
-// reportIntro begins the page.
-const reportIntro = `# Results
-
-The experiments of the paper and beyond it. This page, its figures and results.csv, which
-has every run, were written by "difalt results --from DIR" from the runs listed at the
-end, made by
-
-    difalt simulate --preset all --out DIR/equal
-    difalt simulate --preset all --weights metropolis --out DIR/metropolis
-    difalt simulate --preset one-round --out DIR/equal
-    difalt simulate --preset one-round --weights metropolis --out DIR/metropolis
-    difalt simulate --preset frontier --out DIR
-    difalt simulate --preset noise --out DIR
-    difalt simulate --preset kappa --out DIR
-
-The paper describes its mixing weights in two ways that agree on regular graphs only:
-its formula 1/deg, here “equal”, and doubly stochastic weights, here “metropolis”.
-
-Distance is the subspace distance of node 0, the paper's node 1. Numbers are medians over
-the trials; figures show medians on a band from the 10th to the 90th percentile. Rounds
-and bytes are all that was sent, with headers, given as initialisation + iterations.
-“Arrive” counts the trials that reach 1e-10, and a dash is for what half of them do not
-reach. Seconds are the measured computation at the slowest node and the modelled
-communication, at %v, those of the initialisation included.
-`
+// pageTemplate is the page without its numbers and figures.
+//
+//go:embed results.md.tmpl
+var pageTemplate string
 
 // A result is what the folder of a run holds, as the page reads it.
 type result struct{ *simulation.Result }
@@ -64,35 +45,47 @@ func (r *report) find(name, weights string) *result {
 	return nil
 }
 
-// A report is the page that is being written.
+// A report is the page that is being written into a folder.
 type report struct {
-	out  string // folder
-	all  []*result
-	text strings.Builder
+	folder string
+	all    []*result
 }
 
 // WriteReport writes the page ReportFile about results into a folder, with figures in
 // its sub-folder "figures", and the numbers of all runs in ResultsFile. It leaves out the
 // figures of which all runs are missing.
-func WriteReport(out string, all []*simulation.Result) error {
-	if err := os.MkdirAll(filepath.Join(out, figuresDir), 0o777); err != nil {
+func WriteReport(folder string, all []*simulation.Result) error {
+	if err := os.MkdirAll(filepath.Join(folder, figuresDir), 0o777); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
-	r := &report{out: out}
+	r := &report{folder: folder}
 	for _, run := range all {
 		r.all = append(r.all, &result{run})
 	}
-	r.printf(reportIntro, all[0].Summary.Setting.Time)
-	for _, section := range []func() error{r.paper, r.statements, r.frontier, r.noise} {
-		if err := section(); err != nil {
+	t, err := template.New(ReportFile).Parse(pageTemplate)
+	if err != nil {
+		return err
+	}
+	page := map[string]any{"Time": all[0].Summary.Setting.Time, "Statements": r.statements(), "Runs": r.runs()}
+	for i, f := range paperFigures {
+		if page[fmt.Sprint("Figure", i+1)], err = r.paper(&f); err != nil {
 			return err
 		}
 	}
-	r.runs()
-	if err := atomicfile.WriteFile(filepath.Join(out, ReportFile), []byte(r.text.String())); err != nil {
+	if page["Frontier"], err = r.frontier(); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(filepath.Join(out, ResultsFile), r.csv())
+	if page["Noise"], err = r.noise(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, page); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(filepath.Join(folder, ReportFile), []byte(b.String())); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(filepath.Join(folder, ResultsFile), r.csv())
 }
 
 // csv lists every method of every run.
@@ -110,24 +103,26 @@ func (r *report) csv() []byte {
 	return b
 }
 
-func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }
-
-func (r *report) table(t text.Table) { r.printf("\n%s\n", t.Markdown()) }
-
-// picture writes a figure to a file and shows it on the page.
-func (r *report) picture(name, alt string, f *chart.Figure) error {
-	r.printf("\n![%s](%s/%s.svg)\n", alt, figuresDir, name)
+// picture writes a figure to a file and returns how the page shows it, and an empty line.
+func (r *report) picture(name, alt string, f *chart.Figure) (string, error) {
 	f.Title = alt
-	return writeImage(filepath.Join(r.out, figuresDir, name+".svg"), f.SVG)
+	path := filepath.Join(r.folder, figuresDir, name+".svg")
+	image, err := f.SVG()
+	if err != nil {
+		return "", fmt.Errorf("cannot draw %s: %w", path, err)
+	}
+	return fmt.Sprintf("![%s](%s/%s.svg)\n\n", alt, figuresDir, name), atomicfile.WriteFile(path, image)
 }
 
 var paperWeights = []string{"equal", "metropolis"}
 
-// paperFigures are those of the paper, with what varies from panel to panel.
-var paperFigures = []struct {
+// A figure of the paper, with what varies from panel to panel.
+type figure struct {
 	name, title, varied string
 	vary                func(s *simulation.Setting) string
-}{
+}
+
+var paperFigures = []figure{
 	{"fig1", "Figure 1: rounds of averaging", "T_con", func(s *simulation.Setting) string { return strconv.Itoa(s.Rounds) }},
 	{"fig2", "Figure 2: connectivity of the graph", "p", func(s *simulation.Setting) string { return strings.TrimPrefix(s.Graph, "er:") }},
 }
@@ -146,42 +141,47 @@ func (r *report) panels(figure, weights string) []*result {
 	return runs
 }
 
-// paper shows the figures of the paper, and their numbers.
-func (r *report) paper() error {
-	for _, f := range paperFigures {
-		t := text.Table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
-		for _, weights := range paperWeights {
-			runs := r.panels(f.name, weights)
-			if runs == nil {
-				continue
+// paper returns a figure of the paper for every rule of weights, and its numbers; nothing
+// if there are none.
+func (r *report) paper(f *figure) (text string, err error) {
+	t := table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
+	for _, weights := range paperWeights {
+		runs := r.panels(f.name, weights)
+		if runs == nil {
+			continue
+		}
+		var panels []chart.Panel
+		for _, run := range runs {
+			s := &run.Summary.Setting
+			p := chart.Panel{Title: strings.Replace(f.varied, "_con", "_{con}", 1) + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
+			for i := range run.Bands {
+				p.Series = append(p.Series, run.Bands[i].Series(simulation.LookOf(run.Bands[i].Method), simulation.Iterations))
 			}
-			if len(t) == 1 {
-				r.printf("\n## %s\n", f.title)
-			}
-			var panels []chart.Panel
-			for _, run := range runs {
-				s := &run.Summary.Setting
-				p := chart.Panel{Title: strings.Replace(f.varied, "_con", "_{con}", 1) + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
-				for i := range run.Bands {
-					p.Series = append(p.Series, run.Bands[i].Series(simulation.LookOf(run.Bands[i].Method), simulation.Iterations))
-				}
-				panels = append(panels, p)
-				for i := range run.Summary.Methods {
-					t = append(t, append([]string{f.vary(s), weights}, run.numbers(&run.Summary.Methods[i])...))
-				}
-			}
-			s := &runs[0].Summary.Setting
-			figure := simulation.DistanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  %s weights%s",
-				s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, simulation.TrialsText(runs[0].Bands)), panels...)
-			if err := r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", figure); err != nil {
-				return err
+			panels = append(panels, p)
+			for i := range run.Summary.Methods {
+				t = append(t, append([]string{f.vary(s), weights}, run.numbers(&run.Summary.Methods[i])...))
 			}
 		}
-		if len(t) > 1 {
-			r.table(t)
+		s := &runs[0].Summary.Setting
+		drawn := simulation.DistanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  %s weights%s",
+			s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, simulation.TrialsText(runs[0].Bands)), panels...)
+		shown, err := r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", drawn)
+		if err != nil {
+			return "", err
 		}
+		text += shown
 	}
-	return nil
+	return text + t.markdown(), nil
+}
+
+// A table of the page. It has no text without a row below the header.
+type table text.Table
+
+func (t table) markdown() string {
+	if len(t) == 1 {
+		return ""
+	}
+	return text.Table(t).Markdown()
 }
 
 // numbers lists how a method did.
@@ -210,10 +210,10 @@ func short(v float64) string {
 	return whole(v)
 }
 
-// runs lists the runs with their machines. Those of a group of settings, whose names
+// runs returns a list of the runs with their machines. Those of a group of settings, whose names
 // begin alike up to a slash, share a row where they agree.
-func (r *report) runs() {
-	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
+func (r *report) runs() string {
+	t := table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
 	var machines []string
 	for _, run := range r.all {
 		s := &run.Summary
@@ -231,12 +231,11 @@ func (r *report) runs() {
 			t = append(t, row)
 		}
 	}
-	r.printf("\n## Runs\n")
-	r.table(t)
-	r.printf("\n")
+	words := t.markdown() + "\n"
 	for i, m := range machines {
-		r.printf("%d. %s\n", i+1, m)
+		words += fmt.Sprintf("\n%d. %s", i+1, m)
 	}
+	return words
 }
 
 // machineText describes a machine from the facts of its summary.
@@ -273,13 +272,4 @@ func orInf(v *float64) float64 {
 		return math.Inf(1)
 	}
 	return *v
-}
-
-// writeImage writes an image that a function draws.
-func writeImage(path string, draw func() ([]byte, error)) error {
-	image, err := draw()
-	if err != nil {
-		return fmt.Errorf("cannot draw %s: %w", path, err)
-	}
-	return atomicfile.WriteFile(path, image)
 }

@@ -3,12 +3,12 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/internal/simulation"
-	"github.com/difalt/difalt/internal/text"
 )
 
 // group returns the runs whose names begin with a prefix and a slash, in the order of
@@ -37,47 +37,37 @@ func (r *result) variantText() string {
 }
 
 // frontier compares the variants of the preset frontier.
-func (r *report) frontier() error {
-	if len(r.group("frontier")) == 0 {
-		return nil
-	}
-	r.printf(`
-## Beyond the paper: rounds and bytes to 1e-10
-
-The condition number is 1.5 and weights are equal. “Many tasks a node”, which the figure
-shows, is the paper's first experiment, L = 20, d = T = 600, n = 30, r = 4, p = 0.5; “one task
-a node” is the sparsest graph of its second, L = d = T = 100, n = 50, r = 10, p = 0.05. From
-row to row one thing changes: the method, then the rounds or their polynomial, then the
-bits; all is compared with the first row.
-`)
-	t := text.Table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
-	var panels [2]chart.Panel
-	for _, kind := range []string{"many", "hard"} {
-		title := map[string]string{"many": "many tasks a node", "hard": "one task a node"}[kind]
-		for i, run := range r.group("frontier/" + kind) {
+func (r *report) frontier() (text string, err error) {
+	t := table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
+	many := r.group("frontier/many")
+	for _, kind := range []struct {
+		title string
+		runs  []*result
+	}{{"many tasks a node", many}, {"one task a node", r.group("frontier/hard")}} {
+		for _, run := range kind.runs {
 			m, kilobytes := &run.Summary.Methods[0], 1e3*float64(run.Summary.Setting.Nodes)
-			base, to := r.group("frontier/" + kind)[0].Summary.Methods[0].To(accurate), m.To(accurate)
+			base, to := kind.runs[0].Summary.Methods[0].To(accurate), m.To(accurate)
 			t = append(t, []string{
-				title, run.variantText(), fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
+				kind.title, run.variantText(), fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
 				parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), kilobytes),
 				times(orInf(base.Rounds), orInf(to.Rounds)), times(orInf(base.Bytes), orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 1),
 			})
-			if kind == "many" {
-				panels[0].Series = append(panels[0].Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Bytes / kilobytes }))
-				panels[1].Series = append(panels[1].Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Rounds }))
-			}
 		}
 	}
-	if len(panels[0].Series) > 0 {
-		panels[0].X = chart.Axis{Label: "KB a node, initialisation included", Log: true}
-		panels[1].X = chart.Axis{Label: "Rounds, initialisation included", Log: true}
-		f := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(r.group("frontier/many")[0].Bands), ";  "), panels[:]...)
-		if err := r.picture("frontier", "distance against bytes and against rounds", f); err != nil {
-			return err
+	if len(many) > 0 {
+		bytes := chart.Panel{X: chart.Axis{Label: "KB a node, initialisation included", Log: true}}
+		rounds := chart.Panel{X: chart.Axis{Label: "Rounds, initialisation included", Log: true}}
+		for i, run := range many {
+			kilobytes := 1e3 * float64(run.Summary.Setting.Nodes)
+			bytes.Series = append(bytes.Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Bytes / kilobytes }))
+			rounds.Series = append(rounds.Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Rounds }))
+		}
+		f := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(many[0].Bands), ";  "), bytes, rounds)
+		if text, err = r.picture("frontier", "distance against bytes and against rounds", f); err != nil {
+			return "", err
 		}
 	}
-	r.table(t)
-	return nil
+	return text + t.markdown(), nil
 }
 
 // times says how often v goes into a reference.
@@ -103,63 +93,66 @@ func (r *result) variantSeries(i int, x func(*simulation.BandRow) float64) chart
 	return band.Series(simulation.Look{Name: r.variantText(), Style: variantColors[i%len(variantColors)]}, func(_ int, row *simulation.BandRow) float64 { return x(row) })
 }
 
-// noise compares distances to the truth and to the minimiser of the pooled data.
-func (r *report) noise() error {
-	alone := r.find("noise/truth/"+simulation.Pooled, smallSetting.Weights)
-	truth, minimiser := r.group("noise/truth"), r.group("noise/"+simulation.Pooled)
-	if alone == nil || len(minimiser) == 0 {
-		return nil
-	}
-	statistical := alone.Summary.Methods[0].Final.Median
-	s := &alone.Summary.Setting
-	r.printf(`
-## Beyond the paper: noise
+// A noiseSection is the setting of the preset noise, the statistical error, and the text
+// below them.
+type noiseSection struct {
+	*simulation.Setting
+	Error float64
+	Body  string
+}
 
-L = %d, d = %d, T = %d, n = %d, r = %d, graph %s, condition number %g, noise %g. One node with all
-data ends %.2g from the truth: the statistical error. Diffusion with few rounds ends
-elsewhere; with tracking it ends at the minimiser of the pooled data.
-`, s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Kappa, s.Noise, statistical)
-	t := text.Table{{"method, T_con × message", "final distance to the truth", "to the minimiser", "rounds to a tenth of the statistical error", "KB a node", "rounds to 1e-10 of the minimiser", "KB a node"}}
-	var panels [2]chart.Panel
-	for i, runs := range [][]*result{truth, minimiser} {
-		panels[i] = chart.Panel{
-			Title: []string{"To the truth", "To the minimiser of the pooled data"}[i],
-			X:     chart.Axis{Label: "Rounds, initialisation included", Log: true},
-		}
-		for k, run := range runs {
-			if run != alone {
-				panels[i].Series = append(panels[i].Series, run.variantSeries(k, func(b *simulation.BandRow) float64 { return b.Rounds }))
-			}
-		}
-		ends := []float64{math.Inf(1), 0}
-		for _, line := range panels[i].Series {
-			ends[0], ends[1] = min(ends[0], line.X[0]), max(ends[1], line.X[len(line.X)-1])
-		}
-		panels[i].Series = append(panels[i].Series, chart.Series{Name: "Statistical error", X: ends, Y: []float64{statistical, statistical}, Style: chart.Line(chart.Gray, 1.2, 2, 2)})
+// noise compares distances to the truth and to the minimiser of the pooled data; nil if
+// there are no runs.
+func (r *report) noise() (*noiseSection, error) {
+	alone := r.find("noise/truth/"+simulation.Pooled, smallSetting.Weights)
+	minimiser := r.group("noise/" + simulation.Pooled)
+	if alone == nil || len(minimiser) == 0 {
+		return nil, nil
 	}
+	truth := slices.DeleteFunc(r.group("noise/truth"), func(run *result) bool { return run == alone })
+	n := &noiseSection{Setting: &alone.Summary.Setting, Error: alone.Summary.Methods[0].Final.Median}
+	figure := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(alone.Bands), ";  "),
+		n.panel("To the truth", truth), n.panel("To the minimiser of the pooled data", minimiser))
+	figure.Panels[0].Y.Min = 0.01 // nothing gets below the statistical error
+	shown, err := r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure)
+	if err != nil {
+		return nil, err
+	}
+	n.Body = shown + r.noiseTable(n, minimiser).markdown()
+	return n, nil
+}
+
+// panel draws runs against rounds, and the statistical error.
+func (n *noiseSection) panel(title string, runs []*result) chart.Panel {
+	p := chart.Panel{Title: title, X: chart.Axis{Label: "Rounds, initialisation included", Log: true}}
+	ends := []float64{math.Inf(1), 0}
+	for k, run := range runs {
+		line := run.variantSeries(k, func(b *simulation.BandRow) float64 { return b.Rounds })
+		p.Series = append(p.Series, line)
+		ends[0], ends[1] = min(ends[0], line.X[0]), max(ends[1], line.X[len(line.X)-1])
+	}
+	p.Series = append(p.Series, chart.Series{Name: "Statistical error", X: ends, Y: []float64{n.Error, n.Error}, Style: chart.Line(chart.Gray, 1.2, 2, 2)})
+	return p
+}
+
+// noiseTable says where runs end, and when they come near to the minimiser.
+func (r *report) noiseTable(n *noiseSection, minimiser []*result) table {
+	t := table{{"method, T_con × message", "final distance to the truth", "to the minimiser", "rounds to a tenth of the statistical error", "KB a node", "rounds to 1e-10 of the minimiser", "KB a node"}}
 	for _, run := range minimiser {
-		name := strings.Replace(run.Summary.Setting.Name, "/"+simulation.Pooled+"/", "/truth/", 1)
-		to, nodes := r.find(name, s.Weights), float64(s.Nodes)
 		row := []string{run.variantText(), "-", distance(run.Summary.Methods[0].Final.Median)}
-		if to != nil {
+		if to := r.find(strings.Replace(run.Summary.Setting.Name, "/"+simulation.Pooled+"/", "/truth/", 1), n.Weights); to != nil {
 			row[1] = strconv.FormatFloat(to.Summary.Methods[0].Final.Median, 'f', 4, 64)
 		}
 		start := &run.Bands[0].Rows[0]
-		for _, target := range []float64{statistical / 10, accurate} {
+		for _, target := range []float64{n.Error / 10, accurate} {
 			if k := run.Bands[0].First(target); k >= 0 {
 				at := &run.Bands[0].Rows[k]
-				row = append(row, parts(start.Rounds, at.Rounds, 1), parts(start.Bytes, at.Bytes, 1e3*nodes))
+				row = append(row, parts(start.Rounds, at.Rounds, 1), parts(start.Bytes, at.Bytes, 1e3*float64(n.Nodes)))
 			} else {
 				row = append(row, "-", "-")
 			}
 		}
 		t = append(t, row)
 	}
-	figure := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(alone.Bands), ";  "), panels[:]...)
-	figure.Panels[0].Y.Min = 0.01 // nothing gets below the statistical error
-	if err := r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure); err != nil {
-		return err
-	}
-	r.table(t)
-	return nil
+	return t
 }

@@ -3,8 +3,6 @@ package paper
 import (
 	"math"
 	"strings"
-
-	"github.com/difalt/difalt/internal/text"
 )
 
 // A statement is what the paper says about figures, with what counts as confirmed.
@@ -121,9 +119,9 @@ func factor(v float64) string {
 
 func percent(v float64) string { return whole(100*v) + " %" }
 
-// statements judges what the paper says about its figures.
-func (r *report) statements() error {
-	t := text.Table{{"the paper says", "of figure", "confirmed if", "equal weights", "metropolis weights"}}
+// statements returns a table that judges what the paper says about its figures.
+func (r *report) statements() string {
+	t := table{{"the paper says", "of figure", "confirmed if", "equal weights", "metropolis weights"}}
 	for _, s := range statements {
 		for _, figure := range strings.Split(s.figures, "") {
 			row := []string{"“" + s.text + "”", figure, s.criterion}
@@ -139,12 +137,7 @@ func (r *report) statements() error {
 			}
 		}
 	}
-	if len(t) == 1 {
-		return nil
-	}
-	r.printf("\n## What the paper says about them\n\nEach statement is judged by a criterion on medians, or on how many trials arrive, in every panel of the figure; the\nnumbers are those of the panels.\n")
-	r.table(t)
-	return nil
+	return t.markdown()
 }
 
 // singleRound returns the runs of the preset one-round on the graphs of a figure.

@@ -82,6 +82,15 @@ func (s *Setting) Data() synth.Data {
 // Validate returns an error that names the first parameter out of range, or says
 // what is wrong with the graph and the weights of the first trial.
 func (s *Setting) Validate() error {
+	for _, check := range []func() error{s.validateNumbers, s.validateMethods, s.Time.Validate, s.validateNetwork} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Setting) validateNumbers() error {
 	if err := synth.AtLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds, "iterations", s.Iterations); err != nil {
 		return err
 	}
@@ -94,6 +103,13 @@ func (s *Setting) Validate() error {
 	if s.Nodes > s.Tasks {
 		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", s.Nodes, s.Tasks)
 	}
+	if !(s.ScaledStep >= 0) || math.IsInf(s.ScaledStep, 0) {
+		return fmt.Errorf("scaled-step is %v: must be positive, or 0 for the default", s.ScaledStep)
+	}
+	return nil
+}
+
+func (s *Setting) validateMethods() error {
 	if len(s.Methods) == 0 {
 		return fmt.Errorf("method: none is listed; want some of %v", difalt.Methods())
 	}
@@ -105,18 +121,18 @@ func (s *Setting) Validate() error {
 			return fmt.Errorf("method: %s is listed twice", m)
 		}
 	}
-	if !(s.ScaledStep >= 0) || math.IsInf(s.ScaledStep, 0) {
-		return fmt.Errorf("scaled-step is %v: must be positive, or 0 for the default", s.ScaledStep)
-	}
 	if _, err := s.preconditioner(); err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
 	if s.Reference != "" && s.Reference != "truth" && s.Reference != Pooled {
 		return fmt.Errorf("reference is %q: want truth or %s", s.Reference, Pooled)
 	}
-	if err := s.Time.Validate(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// validateNetwork makes the network of the first trial and a mixer on it, and asks every
+// method whether it runs with them.
+func (s *Setting) validateNetwork() error {
 	weights, err := s.Mixing(1)
 	if err != nil {
 		return err
@@ -125,15 +141,13 @@ func (s *Setting) Validate() error {
 	if err != nil {
 		return err
 	}
-	agreement, err := s.Agreement()
-	if err != nil {
+	o := s.Options(1)
+	if o.Agreement, err = s.Agreement(); err != nil {
 		return err
 	}
-	if _, err := net.NewMixer(agreement, nil); err != nil {
+	if _, err := net.NewMixer(o.Agreement, nil); err != nil {
 		return fmt.Errorf("agree: %w", err)
 	}
-	o := s.Options(1)
-	o.Agreement = agreement
 	for _, m := range s.Methods {
 		if o.Method, err = difalt.ParseMethod(m); err == nil {
 			if err := o.Validate(); err != nil {

@@ -20,9 +20,17 @@ type shape struct {
 	low             float64 // of low rank_t
 	noise           float64
 	uneven          float64 // standard deviation of the logarithm of a task's own noise, about that of noise
-	heavy           bool    // noise has Student's t distribution with 3 degrees of freedom
-	trend           bool    // not like this at all: see drawTrend
+	law             law
 }
+
+// A law is how what the strengths above leave open is drawn.
+type law int
+
+const (
+	normal law = iota
+	heavy      // noise has Student's t distribution with 3 degrees of freedom
+	growth     // levels and slopes over years, in place of all strengths: see drawGrowth
+)
 
 // heldRows is the number of rows of a task held out of drawn tables: many, so that
 // errors say little about chance.
@@ -93,7 +101,7 @@ func (p *population) sample(t task) (x []float64, mean, y float64) {
 		mean += x[j] * t.slopes[j]
 	}
 	e := p.rng.NormFloat64()
-	if p.heavy {
+	if p.law == heavy {
 		square := 0.0
 		for range 3 {
 			v := p.rng.NormFloat64()
@@ -115,8 +123,8 @@ func (s shape) size() string {
 
 // generate draws a table.
 func (s shape) generate(rng *rand.Rand) *table {
-	if s.trend {
-		return s.drawTrend(rng)
+	if s.law == growth {
+		return s.drawGrowth(rng)
 	}
 	t, p := newTable(s.features), s.population(rng)
 	for k := range s.tasks {
@@ -133,9 +141,9 @@ func (s shape) generate(rng *rand.Rand) *table {
 	return t
 }
 
-// drawTrend draws yearly measurements of people who start and grow differently: a person's
+// drawGrowth draws yearly measurements of people who start and grow differently: a person's
 // level at the start and growth are correlated. A quarter of the years is held out.
-func (s shape) drawTrend(rng *rand.Rand) *table {
+func (s shape) drawGrowth(rng *rand.Rand) *table {
 	t := &table{header: []string{taskColumn, "year", "dose", "weight", targetColumn, heldColumn}}
 	for k := range s.tasks {
 		level := rng.NormFloat64()
