@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A site owns tasks of 20 features that it does not show.
@@ -22,41 +25,33 @@ type site struct {
 	y       [][]float64
 }
 
-// learn runs one node a site, on a ring.
-func learn(ctx context.Context, sites []site) (*difalt.Result, error) {
-	problem := &difalt.Problem{}
-	for _, s := range sites { // one node each
-		data := kernel.NewBuilder(20, s.samples, kernel.Float64) // 20 features
-		for t, n := range s.samples {
-			for i := range n {
-				data.SetRow(t, i, s.x[t][i], s.y[t][i])
-			}
+// pack returns the tasks of a site as its node holds them.
+func pack(s site) *kernel.Tasks {
+	data := kernel.NewBuilder(20, s.samples, kernel.Float64)
+	for t, n := range s.samples {
+		for i := range n {
+			data.SetRow(t, i, s.x[t][i], s.y[t][i])
 		}
-		problem.Nodes = append(problem.Nodes, data.Tasks())
 	}
-	ring, err := topology.Ring(len(sites))
-	if err != nil {
-		return nil, err
-	}
-	weights, err := topology.NewWeights(ring, topology.Metropolis)
-	if err != nil {
-		return nil, err
-	}
-	network, err := consensus.New(weights, nil)
+	return data.Tasks()
+}
+
+// learn runs nodes that are the vertices of a graph.
+func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*difalt.Result, error) {
+	problem, network, err := difalt.InProcess(nodes, graph)
 	if err != nil {
 		return nil, err
 	}
 	return difalt.Run(ctx, problem, network, difalt.Options{Rank: 2})
 }
 
-// Five sites hold eight tasks each, of 15 samples, and recover the representation
-// that all forty share.
-func Example() {
+// fiveSites returns five sites of eight tasks y = x'U b each, with U = [e_0 e_1], and with
+// noise in the responses.
+func fiveSites(noise float64) (nodes []*kernel.Tasks) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	sites := make([]site, 5)
-	for g := range sites {
-		s := &sites[g]
-		for range 8 { // tasks y = x'U b with U = [e_0 e_1]
+	for range 5 {
+		var s site
+		for range 8 {
 			b0, b1 := rng.NormFloat64(), rng.NormFloat64()
 			var xs [][]float64
 			var ys []float64
@@ -67,10 +62,22 @@ func Example() {
 				}
 				xs, ys = append(xs, x), append(ys, b0*x[0]+b1*x[1])
 			}
+			if noise > 0 {
+				for i := range ys {
+					ys[i] += noise * rng.NormFloat64()
+				}
+			}
 			s.samples, s.x, s.y = append(s.samples, 15), append(s.x, xs), append(s.y, ys)
 		}
+		nodes = append(nodes, pack(s))
 	}
-	result, err := learn(context.Background(), sites)
+	return nodes
+}
+
+// Five sites hold eight tasks each, of 15 samples, and recover the representation
+// that all forty share.
+func Example() {
+	result, err := learn(context.Background(), fiveSites(0), must(topology.Ring(5)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -82,6 +89,132 @@ func Example() {
 	fmt.Printf("%v: theta has %.4f of its length in the first two features\n", result.Status,
 		(theta[0]*theta[0]+theta[1]*theta[1])/length)
 	// Output: converged: theta has 1.0000 of its length in the first two features
+}
+
+// must ends an example at an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+// onARing returns the problem of nodes on a ring in this process, and their network.
+func onARing(nodes []*kernel.Tasks) (*difalt.Problem, *consensus.Network) {
+	problem, network, err := difalt.InProcess(nodes, must(topology.Ring(len(nodes))))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return problem, network
+}
+
+// A run is stored after ten iterations; another process takes it up and ends where it would
+// have ended.
+func ExampleSolver_Restore() {
+	ctx := context.Background()
+	problem, network := onARing(fiveSites(0))
+	options := difalt.Options{Rank: 2, Method: difalt.Accelerated}
+	solver := must(difalt.NewSolver(problem, network, options))
+	defer solver.Close()
+	for range 10 {
+		must(solver.Step(ctx))
+	}
+	stored := must(must(solver.Snapshot(ctx)).MarshalBinary())
+
+	problem, network = onARing(fiveSites(0)) // elsewhere
+	again := must(difalt.NewSolver(problem, network, options))
+	defer again.Close()
+	var snapshot difalt.Snapshot
+	if err := snapshot.UnmarshalBinary(stored); err != nil {
+		log.Fatal(err)
+	}
+	if err := again.Restore(&snapshot); err != nil {
+		log.Fatal(err)
+	}
+	first, second := must(solver.Run(ctx)), must(again.Run(ctx))
+	fmt.Println(snapshot.Iteration(), second.Status, second.Iterations == first.Iterations, mat.Equal(second.U[0], first.U[0]))
+	// Output: 10 converged true true
+}
+
+// The caller looks at every state and stops when the objective is small enough for it.
+func ExampleSolver_Iterations() {
+	problem, network := onARing(fiveSites(0))
+	solver := must(difalt.NewSolver(problem, network, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion}))
+	defer solver.Close()
+	start := 0.0
+	for record, err := range solver.Iterations(context.Background()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if record.Iteration == 0 {
+			start = record.Objective
+		}
+		if record.Objective < 1e-6*start {
+			fmt.Println("enough after", record.Iteration, "iterations")
+			break
+		}
+	}
+	// Output: enough after 14 iterations
+}
+
+// Auto chooses how nodes agree by the graph and by how many samples and tasks each has.
+func ExampleAuto() {
+	ctx := context.Background()
+	problem, network := onARing(fiveSites(0.1))
+	options := must(difalt.Auto(ctx, problem, network, difalt.Options{Rank: 2}))
+	result := must(difalt.Run(ctx, problem, network, options))
+	fmt.Printf("%v, %v, %d rounds: %v\n", options.Method, options.Agreement, options.Rounds, result.Status)
+	// Output: accelerated-tracking, int8, 1 rounds: converged
+}
+
+// The responses of all tasks are measured anew: the run starts from the U of before, with
+// the samples where they are.
+func ExampleSolver_SetResponses() {
+	ctx := context.Background()
+	before, after := fiveSites(0), fiveSites(0.01)
+	problem, network := onARing(before)
+	solver := must(difalt.NewSolver(problem, network, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, StopAtNoise: true}))
+	defer solver.Close()
+	first := must(solver.Run(ctx))
+	var y [][][]float64
+	for _, node := range after {
+		var of [][]float64
+		for t := range node.Len() {
+			of = append(of, node.Y(t))
+		}
+		y = append(y, of)
+	}
+	if err := solver.SetResponses(y); err != nil {
+		log.Fatal(err)
+	}
+	second := must(solver.Run(ctx))
+	fmt.Println(first.Status, second.Status, second.Iterations < first.Iterations, second.InitTraffic.Rounds < first.InitTraffic.Rounds)
+	// Output: converged converged true true
+}
+
+// Each of two processes hosts some of the nodes. What stands here for the wire between them
+// is a pair of pipes; engine/grpc and engine/mpi are transports between machines.
+func Example_transport() {
+	nodes := fiveSites(0)
+	ring := must(topology.Ring(len(nodes)))
+	hosted := [][]int{{0, 1}, {2, 3, 4}}
+	transports := must(testnet.Connect(ring, hosted, testnet.Options{}))
+	status := make([]difalt.Status, len(hosted))
+	var processes sync.WaitGroup
+	for k, transport := range transports {
+		processes.Go(func() {
+			defer transport.Close()
+			network := must(consensus.New(must(topology.NewWeights(ring, topology.Metropolis)), transport))
+			problem := &difalt.Problem{}
+			for _, g := range network.Hosted() {
+				problem.Nodes = append(problem.Nodes, nodes[g])
+			}
+			status[k] = must(difalt.Run(context.Background(), problem, network, difalt.Options{Rank: 2, Method: difalt.Accelerated})).Status
+		})
+	}
+	processes.Wait()
+	fmt.Println(status)
+	// Output: [converged converged]
 }
 
 // TestReadme holds the example in README.md to the one that compiles above.
@@ -96,7 +229,7 @@ func TestReadme(t *testing.T) {
 	}
 	_, rest, ok := strings.Cut(string(readme), "```go\n")
 	example, _, _ := strings.Cut(rest, "```")
-	if !ok || len(strings.Split(example, "\n")) < 10 || !strings.Contains(string(source), example) {
+	if !ok || len(strings.Split(example, "\n")) < 8 || !strings.Contains(string(source), example) {
 		t.Error("the example in README.md is not in example_test.go")
 	}
 }

@@ -515,11 +515,13 @@ func TestIterations(t *testing.T) {
 	}
 	defer solver.Close()
 	var last *difalt.Record
+	states := 0
 	for rec, err := range solver.Iterations(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || rec.Iteration < states-1 || rec.Iteration > states {
+			t.Fatalf("state %d: %+v, %v", states, rec, err)
 		}
 		last = rec
+		states++
 	}
 	res, err := solver.Result()
 	if err != nil || res.Status != difalt.Converged || last == nil || last.Iteration != res.Iterations || last.SDMax > 1e-9 {
