@@ -8,6 +8,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
@@ -24,6 +25,9 @@ type CurveConfig struct {
 	// Workers is the number of threads; 0 means GOMAXPROCS.
 	Workers int
 }
+
+// maxRepeats is more than anybody waits for.
+const maxRepeats = 1_000_000
 
 // A CurvePoint holds the errors on held-out rows of new tasks after training on a
 // number of rows of each: of the model adapted to them, of the mean that all tasks share (Pooled), which
@@ -61,7 +65,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 	if l.tasks == nil {
 		return nil, nil, fmt.Errorf("no task has more than %d rows, so that some remain to be held out", most)
 	}
-	// What it has learned before does not matter here, and takes time to carry along.
+	// The tasks that the model has learned do not matter here, and take time to copy.
 	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance, p.Noise, p.Freedom = nil, nil, nil, nil, nil, nil, nil
 	if l.model, err = model.New(p); err != nil {
 		return nil, nil, err
@@ -88,11 +92,11 @@ func (c *CurveConfig) complete(t *dataset.Table) error {
 	if c.Repeats == 0 {
 		c.Repeats = 5
 	}
-	if c.Repeats < 0 {
-		return fmt.Errorf("the number of repeats is %d: need at least 1", c.Repeats)
+	if c.Repeats < 0 || c.Repeats > maxRepeats {
+		return fmt.Errorf("the number of repeats is %d: must be from 0 to %d", c.Repeats, maxRepeats)
 	}
-	if c.Workers < 0 {
-		return fmt.Errorf("the number of workers is %d: must not be negative", c.Workers)
+	if c.Workers < 0 || c.Workers > kernel.MaxWorkers {
+		return fmt.Errorf("the number of workers is %d: must be from 0 to %d", c.Workers, kernel.MaxWorkers)
 	}
 	if len(c.Samples) == 0 {
 		rows := slices.Sorted(slices.Values(t.Samples(nil)))
@@ -108,14 +112,14 @@ func (c *CurveConfig) complete(t *dataset.Table) error {
 	return nil
 }
 
-// A curve is being measured.
+// A curve is a learning curve while it is measured.
 type curve struct {
 	c       *CurveConfig
 	t       *dataset.Table
 	model   *model.Model // without tasks
 	scaling model.Scaling
 	mean    []float64
-	tasks   []int // that take part
+	tasks   []int // with rows to hold out
 	sums    []curveSums
 }
 

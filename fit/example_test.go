@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -69,4 +70,47 @@ func Example() {
 	// mean of the task             explained variance 0.1
 	// predicted a score: true
 	// the model does not know task "C99": add it with adapt
+}
+
+// Train on a table in memory: ten machines, whose output depends on the temperature in a way of their own.
+func ExampleFit() {
+	table, err := dataset.NewTable([]string{"temperature"}, true, kernel.Float64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for machine := range 10 {
+		for hour := range 20 {
+			temperature := float64(15 + (machine+3*hour)%11)
+			output := 100 + float64(machine%5)*temperature + 0.1*float64((7*machine+5*hour)%9)
+			if err := table.Append(fmt.Sprint("machine ", machine), "plant", []float64{temperature}, output); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	if err := table.AssignNode("plant"); err != nil { // one owner of all data
+		log.Fatal(err)
+	}
+	graph, err := topology.Complete(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		log.Fatal(err)
+	}
+	network, err := consensus.New(weights, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, _, err := fit.Fit(context.Background(), table, fit.Config{Network: network, Options: fit.DefaultOptions(0), Rank: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	output, err := m.Predict("machine 3", []float64{20})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("machine 3 at 20 degrees: %.0f\n", output)
+	// Output:
+	// machine 3 at 20 degrees: 160
 }

@@ -24,7 +24,7 @@ const blockRows = 256
 type Compressor struct {
 	w         int
 	rows      []float64
-	n, seen   int // rows held, and seen
+	n, seen   int // rows that are kept, and rows since the last task
 	tau, work []float64
 }
 

@@ -23,8 +23,8 @@ type NoisePrior struct{ Scale, Freedom float64 }
 //	v^(-Freedom/2) exp(-Freedom Square / 2 v).
 type Scatter struct{ Freedom, Square float64 }
 
-// Posterior returns the variance of the noise of a task by its scatter, 1 over the mean of 1/v, and to how
-// many degrees of freedom it is known.
+// Posterior returns the variance of the noise of a task by its scatter, 1 over the mean of 1/v, and its degrees
+// of freedom.
 func (n NoisePrior) Posterior(s Scatter) (variance, freedom float64) {
 	if n.Freedom == 0 {
 		return n.Scale, math.Inf(1)
@@ -61,7 +61,7 @@ func (n NoisePrior) Likelihood(s Scatter) (value, slope, curvature float64) {
 	return value, f/2 - (f+d)/2*prior/both, -(f + d) / 2 * prior * dq / (both * both)
 }
 
-// Weighted returns the task with its rows weighed.
+// Weighted returns the task with weighted rows.
 func (t *Task) Weighted(weight float64) Task {
 	out := Task{Z: slices.Clone(t.Z), Y: slices.Clone(t.Y), Rest: t.Rest * weight, Rows: t.Rows}
 	floats.Scale(math.Sqrt(weight), out.Z)
@@ -112,20 +112,20 @@ func (t *Task) Scatter(k *Whitened, mean, s []float64) Scatter {
 // noiseRounds is how often the variance of the noise of a task and its coefficients follow one another.
 const noiseRounds = 20
 
-// EstimateNoise returns the task weighed by its own noise, the variance of that, and to how many degrees of freedom
-// it is known (0 if that is not known); ok is false if rounding leaves no solution.
-func (p *Posterior) EstimateNoise(t *Task) (weighed Task, variance, freedom float64, ok bool) {
+// EstimateNoise returns the task weighted by its own noise, the variance of that, and its degrees of freedom (0 if these are
+// not known); ok is false if rounding leaves no solution.
+func (p *Posterior) EstimateNoise(t *Task) (weighted Task, variance, freedom float64, ok bool) {
 	if p.NoisePrior.Freedom == 0 {
 		return *t, p.Noise, p.Freedom, true
 	}
 	weight := p.Noise / p.NoisePrior.Scale
 	for range noiseRounds {
-		weighed = t.Weighted(weight)
-		k, ok := weighed.Whiten(p.S, p.W)
+		weighted = t.Weighted(weight)
+		k, ok := weighted.Whiten(p.S, p.W)
 		if !ok {
-			return weighed, 0, 0, false
+			return weighted, 0, 0, false
 		}
-		s := weighed.Scatter(&k, p.Mean, p.S)
+		s := weighted.Scatter(&k, p.Mean, p.S)
 		s.Square /= weight
 		variance, freedom = p.NoisePrior.Posterior(s)
 		last := weight
@@ -134,5 +134,5 @@ func (p *Posterior) EstimateNoise(t *Task) (weighed Task, variance, freedom floa
 			break
 		}
 	}
-	return weighed, variance, freedom, true
+	return weighted, variance, freedom, true
 }
