@@ -55,7 +55,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		c.NextProtos = []string{"h2"}
 		return c, nil
 	}}
-	t.server = rpc.NewServer(
+	t.server.Server = rpc.NewServer(
 		rpc.Creds(gathering{credentials.NewTLS(config)}), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
@@ -63,19 +63,19 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
 	)
 	t.server.RegisterService(&description, t)
-	t.health = health.NewServer()
-	t.health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
-	healthpb.RegisterHealthServer(t.server, t.health)
+	t.server.health = health.NewServer()
+	t.server.health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
+	healthpb.RegisterHealthServer(t.server, t.server.health)
 	t.wg.Go(func() { _ = t.server.Serve(l) }) // it returns when Leave stops it
 }
 
-// ready tells those who ask grpc.health.v1 whether all neighbours are there. t.mu is held.
-func (t *Transport) ready() {
+// reportHealth tells those who ask grpc.health.v1 whether all neighbours are there. t.mu is held.
+func (t *Transport) reportHealth() {
 	is := healthpb.HealthCheckResponse_SERVING
 	if slices.ContainsFunc(t.edges, func(e *edge) bool { return e.session == nil }) {
 		is = healthpb.HealthCheckResponse_NOT_SERVING
 	}
-	t.health.SetServingStatus("", is)
+	t.server.health.SetServingStatus("", is)
 }
 
 // turnedAway tells the operator of somebody who has not shown a key of the cluster; once,
@@ -87,9 +87,9 @@ func (t *Transport) turnedAway(from net.Addr, err error) {
 	}
 	text := fmt.Sprintf("refused: %s: %v", host, err)
 	t.mu.Lock()
-	news := text != t.stranger || time.Since(t.strangerAt) > time.Minute
+	news := text != t.refused.text || time.Since(t.refused.at) > time.Minute
 	if news {
-		t.stranger, t.strangerAt = text, time.Now()
+		t.refused.text, t.refused.at = text, time.Now()
 	}
 	t.mu.Unlock()
 	if news {
@@ -124,7 +124,7 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 
 // welcome speaks with a neighbour that has shown the right key.
 func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
-	their, err := t.firstWords(s)
+	their, err := t.firstHello(s)
 	if err != nil {
 		return err
 	}
@@ -148,24 +148,24 @@ func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
 		return status.Error(codes.Unavailable, apart.Error())
 	case own.Probe || their.Probe:
 		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
-		t.answered(e, own, their)
+		t.endProbe(e, own, their)
 		return nil
 	}
-	err = t.talk(t.ctx, e, s, their)
-	t.broken(e, wire.Closed, err)
+	err = t.exchangeFrames(t.ctx, e, s, their)
+	t.noteTrouble(e, wire.Closed, err)
 	return nil
 }
 
-// firstWords returns what the other end says first, when it may begin.
-func (t *Transport) firstWords(s rpc.ServerStream) (*hello, error) {
-	type heard struct {
+// firstHello returns what the other end says first, when it may begin.
+func (t *Transport) firstHello(s rpc.ServerStream) (*hello, error) {
+	type received struct {
 		h   *hello
 		err error
 	}
-	c := make(chan heard, 1)
+	c := make(chan received, 1)
 	go func() { // ends with the stream
 		h, err := receiveHello(s)
-		c <- heard{h, err}
+		c <- received{h, err}
 	}()
 	timer := time.NewTimer(helloTimeout)
 	defer timer.Stop()
@@ -182,14 +182,14 @@ func (t *Transport) firstWords(s rpc.ServerStream) (*hello, error) {
 	}
 }
 
-// answered notes the end of a question.
-func (t *Transport) answered(e *edge, own, their *hello) {
+// endProbe notes the end of a question.
+func (t *Transport) endProbe(e *edge, own, their *hello) {
 	if their.Failed != nil {
-		t.hearFailure(e, their.Failed)
+		t.noteFailure(e, their.Failed)
 	}
 	if own.Probe {
 		t.mu.Lock()
-		e.met = true
+		e.peerSeen = true
 		t.mu.Unlock()
 	}
 	t.notify()
@@ -201,7 +201,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	for {
 		t.mu.Lock()
 		last := e.last
-		over := e.err != nil || e.bye || t.o.Probe && e.met
+		over := e.trouble.final != nil || e.parting.theirBye || t.o.Probe && e.peerSeen
 		t.mu.Unlock()
 		if over || t.ctx.Err() != nil {
 			return
@@ -218,7 +218,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 			if errors.As(err, &r) {
 				kind = wire.Refused
 			}
-			t.broken(e, kind, err)
+			t.noteTrouble(e, kind, err)
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2)):
@@ -231,7 +231,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 
 // dial connects to a neighbour once and stays as long as the connection lasts.
 func (t *Transport) dial(e *edge, own tls.Certificate) error {
-	t.settle(e)
+	t.endSession(e)
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
 	address := e.address
@@ -259,7 +259,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	if err == nil {
 		err = t.greet(ctx, e, s, timer)
 	} else {
-		err = t.refused(e, err)
+		err = t.explainRefusal(e, err)
 	}
 	if r := stranger.Load(); r != nil {
 		return r // gRPC has put it into words of its own
@@ -274,11 +274,11 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, timer *time.Timer) error {
 	own := t.greeting(e)
 	if err := sendJSON(s, own); err != nil {
-		return t.refused(e, s.RecvMsg(&bytesMessage{}))
+		return t.explainRefusal(e, s.RecvMsg(&bytesMessage{}))
 	}
 	their, err := receiveHello(s)
 	if err != nil {
-		return t.refused(e, err)
+		return t.explainRefusal(e, err)
 	}
 	if !timer.Stop() {
 		return context.DeadlineExceeded // dial says it in words
@@ -290,7 +290,7 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 		return err
 	}
 	if own.Probe || their.Probe {
-		t.answered(e, own, their)
+		t.endProbe(e, own, their)
 		_ = s.CloseSend()
 		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
 		if own.Probe {
@@ -301,12 +301,12 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 	if err := t.admit(e, their); err != nil {
 		return err
 	}
-	return t.talk(ctx, e, s, their)
+	return t.exchangeFrames(ctx, e, s, their)
 }
 
-// refused turns an error from the other end, before it has said who it is, into one
+// explainRefusal turns an error from the other end, before it has said who it is, into one
 // for people; what it says about this node is final.
-func (t *Transport) refused(e *edge, err error) error {
+func (t *Transport) explainRefusal(e *edge, err error) error {
 	switch status.Code(err) {
 	case codes.PermissionDenied, codes.FailedPrecondition:
 		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.Label(e.peer), status.Convert(err).Message())}

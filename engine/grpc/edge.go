@@ -14,35 +14,60 @@ import (
 type edge struct {
 	peer    int
 	address string // which this node dials; empty if the neighbour does
-	// kept are the frames handed over, frame seq at seq%2, that may have to be sent again:
-	// the last one, and the one before until the neighbour has sent as many.
-	kept   [2][]byte
-	handed uint64 // number of frames handed over
-	got    [2][]byte
-	next   uint64        // sequence number of the frame that is due
-	news   chan struct{} // for the goroutine that sends
+	out     outgoing
+	in      incoming
+	wake    chan struct{} // of the goroutine that sends
 
-	met      bool          // has been connected, or has answered a probe
-	instance string        // of the process at the other end, once met
-	session  *session      // nil without a connection
-	last     *session      // also when it has ended
-	lost     time.Duration // how long it was waited for without a connection
-	silent   time.Duration // how long its frame was waited for without a sign of life
-	why      error         // what went wrong last
-	kind     wire.Kind
-	err      error // for good
-	bye      bool  // the neighbour sends no more
-	acked    bool  // it has all that was sent
-	ackDue   bool
-	waitDue  bool  // the neighbour should hear that this node waits
-	waitsFor []int // what it has said of itself in this round
+	peerSeen     bool     // the neighbour has been connected, or has answered a probe
+	peerInstance string   // of its process, once it has been connected
+	session      *session // nil without a connection
+	last         *session // also when it has ended
+	overdue      overdue
+	trouble      trouble
+	parting      parting
+
+	waitDue  bool  // the neighbour should know that this node waits
+	waitsFor []int // for whom it has said that it waits itself in this round
 	stats    engine.EdgeStats
 }
 
-// tell wakes the goroutine that sends.
-func (e *edge) tell() {
+// outgoing are the frames that were handed over, frame seq at seq%2, as long as they may have
+// to be sent again: the last one, and the one before until the neighbour has sent as many.
+type outgoing struct {
+	kept   [2][]byte
+	handed uint64 // number of frames handed over
+}
+
+// incoming are the last two frames that have come, frame seq at seq%2.
+type incoming struct {
+	got  [2][]byte
+	next uint64 // sequence number of the frame that is due
+}
+
+// overdue is how long a frame has been waited for.
+type overdue struct {
+	lost   time.Duration // without a connection
+	silent time.Duration // without a sign of life
+}
+
+// trouble is what is wrong with an edge.
+type trouble struct {
+	why   error // what went wrong last
+	kind  wire.Kind
+	final error // for good: nothing is tried any more
+}
+
+// parting is how far two neighbours are with leaving each other.
+type parting struct {
+	theirBye bool // the neighbour sends no more
+	ackDue   bool // it should know that all has come
+	acked    bool // it has all that was sent
+}
+
+// wakeSender wakes the goroutine that sends.
+func (e *edge) wakeSender() {
 	select {
-	case e.news <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default:
 	}
 }
@@ -51,17 +76,17 @@ func (e *edge) failed(seq uint64, kind wire.Kind, err error) *wire.PeerError {
 	return &wire.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
 }
 
-// broken notes why an edge is not connected, and tells the operator if that is news.
-func (t *Transport) broken(e *edge, kind wire.Kind, err error) {
+// noteTrouble notes why an edge is not connected, and tells the operator if that is news.
+func (t *Transport) noteTrouble(e *edge, kind wire.Kind, err error) {
 	t.mu.Lock()
-	// A connection that ends early is often a refusal half heard.
-	_, told := e.why.(*refusal)
-	half := told && kind != wire.Refused
-	news := !half && (e.why == nil || e.why.Error() != err.Error())
+	// A connection that ends early is often a refusal of which the words were lost.
+	_, refused := e.trouble.why.(*refusal)
+	half := refused && kind != wire.Refused
+	news := !half && (e.trouble.why == nil || e.trouble.why.Error() != err.Error())
 	if !half {
-		e.why, e.kind = err, kind
+		e.trouble.why, e.trouble.kind = err, kind
 	}
-	quiet := e.bye || t.closing
+	quiet := e.parting.theirBye || t.closing
 	t.mu.Unlock()
 	if news && !quiet {
 		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
@@ -72,8 +97,8 @@ func (t *Transport) broken(e *edge, kind wire.Kind, err error) {
 // fail ends an edge for good.
 func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 	t.mu.Lock()
-	if e.err == nil {
-		e.err = e.failed(e.next, kind, err)
+	if e.trouble.final == nil {
+		e.trouble.final = e.failed(e.in.next, kind, err)
 	}
 	t.mu.Unlock()
 	t.notify()
@@ -83,23 +108,23 @@ func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 // other intentions must not end a run.
 func (t *Transport) refuse(e *edge, err error) {
 	t.mu.Lock()
-	met := e.met
+	seen := e.peerSeen
 	t.mu.Unlock()
-	if !met {
+	if !seen {
 		t.fail(e, wire.Refused, err)
 	}
 }
 
-// has reports whether frame seq can be sent.
-func (e *edge) has(seq uint64) bool {
-	return seq < e.handed && seq+2 >= e.handed && e.kept[seq%2] != nil
+// canSend reports whether frame seq can be sent.
+func (e *edge) canSend(seq uint64) bool {
+	return seq < e.out.handed && seq+2 >= e.out.handed && e.out.kept[seq%2] != nil
 }
 
-// because returns why the edge is not connected.
-func (e *edge) because() error {
+// absence returns why the edge is not connected.
+func (e *edge) absence() error {
 	switch {
-	case e.why != nil:
-		return e.why
+	case e.trouble.why != nil:
+		return e.trouble.why
 	case e.address != "":
 		return fmt.Errorf("no answer from %s yet", e.address)
 	}
@@ -111,19 +136,19 @@ func (e *edge) because() error {
 func (t *Transport) room(e *edge, seq uint64) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if seq != e.next || seq > t.ahead() {
+	if seq != e.in.next || seq > t.ahead() {
 		return nil
 	}
-	p := e.got[seq%2]
-	e.got[seq%2] = nil
+	p := e.in.got[seq%2]
+	e.in.got[seq%2] = nil
 	return p[:0]
 }
 
 // ahead is the last frame that may come: one round ahead, without which the caller's
 // frames are safe. t.mu is held.
 func (t *Transport) ahead() uint64 {
-	if t.begun {
-		return t.seq + 1
+	if t.round.begun {
+		return t.round.seq + 1
 	}
 	return 0
 }
@@ -135,19 +160,19 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case seq < e.next: // sent again, but not lost
+	case seq < e.in.next: // sent again, but not lost
 		if err := wire.CheckFrame(p); err != nil {
 			return &violation{wire.Corrupt, err}
 		}
 		return nil
-	case seq > e.next || seq > t.ahead():
-		return &violation{wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.next, t.seq)}
+	case seq > e.in.next || seq > t.ahead():
+		return &violation{wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.in.next, t.round.seq)}
 	}
 	e.stats.Received += int64(len(p))
-	e.got[seq%2] = p
-	e.next++
+	e.in.got[seq%2] = p
+	e.in.next++
 	e.waitsFor = nil
-	if seq == t.seq && !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.next <= seq }) {
+	if seq == t.round.seq && !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.next <= seq }) {
 		t.notify() // not of every frame: who waits for it, waits for all
 	}
 	return nil
@@ -161,40 +186,40 @@ type violation struct {
 
 func (v *violation) Error() string { return v.err.Error() }
 
-// take takes a note.
-func (t *Transport) take(e *edge, n *note) {
+// handleNote does what a note asks for.
+func (t *Transport) handleNote(e *edge, n *note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case n.Ack:
-		e.acked = true
+		e.parting.acked = true
 		t.notify()
 		return
 	case n.WaitsFor != nil:
 		if !slices.Contains(n.WaitsFor, t.node) {
-			e.silent = 0
+			e.overdue.silent = 0
 		}
 		e.waitsFor = n.WaitsFor
 		return
 	}
-	e.bye, e.ackDue = true, true
-	if e.err == nil {
-		e.err = t.farewellOf(e, n.Reason)
+	e.parting.theirBye, e.parting.ackDue = true, true
+	if e.trouble.final == nil {
+		e.trouble.final = t.farewellOf(e, n.Reason)
 	}
-	e.tell()
+	e.wakeSender()
 	t.notify()
 }
 
 // farewellOf returns the error of an exchange with a neighbour that has left.
 func (t *Transport) farewellOf(e *edge, r *reason) error {
 	if r == nil {
-		return e.failed(e.next, wire.Closed, errors.New("it has ended"))
+		return e.failed(e.in.next, wire.Closed, errors.New("it has ended"))
 	}
 	text := errors.New(r.Text)
 	if r.Gone {
 		text = gone("%w", text)
 	}
-	err := e.failed(e.next, r.Kind, text)
+	err := e.failed(e.in.next, r.Kind, text)
 	switch {
 	case r.Node == t.node:
 		err.Kind, err.Err = wire.Closed, fmt.Errorf("it has left because of this node: %w", text)

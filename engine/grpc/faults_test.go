@@ -320,7 +320,7 @@ func TestNobodyThere(t *testing.T) {
 }
 
 // TestHas: of the frames that were handed over only those that are kept can be sent.
-func TestHas(t *testing.T) {
+func TestCanSend(t *testing.T) {
 	for _, x := range []struct {
 		handed uint64
 		kept   [2][]byte
@@ -332,9 +332,9 @@ func TestHas(t *testing.T) {
 		{6, [2][]byte{{1}, {2}}, []uint64{4, 5}},
 		{6, [2][]byte{nil, {2}}, []uint64{5}}, // the neighbour has sent frame 5, so it had 4
 	} {
-		e := &edge{handed: x.handed, kept: x.kept}
+		e := &edge{out: outgoing{x.kept, x.handed}}
 		for seq := range uint64(9) {
-			if can := slices.Contains(x.can, seq); e.has(seq) != can {
+			if can := slices.Contains(x.can, seq); e.canSend(seq) != can {
 				t.Errorf("%d handed over, %v kept: frame %d: %v", x.handed, x.kept, seq, !can)
 			}
 		}

@@ -18,29 +18,30 @@ func (g *goneError) Unwrap() []error { return []error{g.err, engine.ErrGone} }
 
 var (
 	errAgain = &goneError{errors.New("it has been started again, and has lost its state")}
-	// What a process hears that is not the one with which the run began, and the other
+	// What a process is told that is not the one with which the run began, and the other
 	// way round.
 	errBusy  = errors.New("another process of this node is in this run, which cannot be entered again")
 	errStale = errors.New("it is still in a run with another process of this node")
 )
 
-// A run begins with the first frame that comes. From then on the other end must be the
-// process that it was; before, a new one gets all frames that were sent. compare returns why those that say own and their cannot go on
-// together. Transport.mu is held.
+// compare returns why the process instance and the one that has said their cannot go on
+// together. A run begins with the first frame that comes: from then on the other end must be
+// the process that it was; before, a new one gets all frames that were sent. Transport.mu is
+// held.
 func (e *edge) compare(instance string, their *hello) error {
 	switch begun := e.begun(); {
-	case begun && e.instance != their.Instance && e.session != nil:
+	case begun && e.peerInstance != their.Instance && e.session != nil:
 		return errBusy
-	case begun && e.instance != their.Instance:
+	case begun && e.peerInstance != their.Instance:
 		return errAgain
-	case their.Begun && their.Knows != instance:
+	case their.Begun && their.PeerInstance != instance:
 		return errStale
 	}
 	return nil
 }
 
 // begun reports whether a frame has come.
-func (e *edge) begun() bool { return e.next > 0 }
+func (e *edge) begun() bool { return e.in.next > 0 }
 
 // admit ends a session that is still there, so that a new one can begin with the process
 // that has greeted, or returns why there can be none. If that is that the process has
@@ -51,7 +52,7 @@ func (t *Transport) admit(e *edge, their *hello) error {
 	t.mu.Unlock()
 	switch err {
 	case nil:
-		t.settle(e)
+		t.endSession(e)
 	case errAgain:
 		t.fail(e, wire.Closed, err)
 	case errBusy:
@@ -60,12 +61,12 @@ func (t *Transport) admit(e *edge, their *hello) error {
 	return err
 }
 
-// hearFailure takes it that a node cannot take part, unless it is connected: then that
+// noteFailure takes it that a node cannot take part, unless it is connected: then that
 // is another process.
-func (t *Transport) hearFailure(e *edge, r *reason) {
+func (t *Transport) noteFailure(e *edge, r *reason) {
 	t.mu.Lock()
-	if e.session == nil && e.err == nil {
-		e.err = t.farewellOf(e, r)
+	if e.session == nil && e.trouble.final == nil {
+		e.trouble.final = t.farewellOf(e, r)
 	}
 	t.mu.Unlock()
 	t.notify()

@@ -25,11 +25,11 @@ type hello struct {
 	To       int    `json:"to"`
 	Instance string `json:"instance"` // another one every time that a process starts
 	Next     uint64 `json:"next"`     // sequence number of the first frame that has not come
-	// Knows is the instance at the other end that this one has been connected with, and
+	// PeerInstance is that at the other end which this one has been connected with, and
 	// Begun says whether frames have come from it.
-	Knows string `json:"knows,omitempty"`
-	Begun bool   `json:"begun,omitempty"`
-	Probe bool   `json:"probe,omitempty"`
+	PeerInstance string `json:"knows,omitempty"`
+	Begun        bool   `json:"begun,omitempty"`
+	Probe        bool   `json:"probe,omitempty"`
 	// Failed is why a node that only asks cannot take part.
 	Failed   *reason        `json:"failed,omitempty"`
 	Settings []wire.Setting `json:"terms"`

@@ -39,7 +39,7 @@ func (t *Transport) greeting(e *edge) *hello {
 	defer t.mu.Unlock()
 	h := &hello{
 		Version: protocolVersion, Run: t.cluster.Run, Epoch: t.cluster.Epoch, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.next, Knows: e.instance, Begun: e.begun(), Probe: t.o.Probe, Settings: t.settings,
+		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, Begun: e.begun(), Probe: t.o.Probe, Settings: t.settings,
 	}
 	if t.o.Failed != nil {
 		h.Failed = t.reason
@@ -63,8 +63,8 @@ func receiveHello(s stream) (*hello, error) {
 	return parseHello(m.p)
 }
 
-// settle ends what is left of the last session.
-func (t *Transport) settle(e *edge) {
+// endSession ends what is left of the last session.
+func (t *Transport) endSession(e *edge) {
 	t.mu.Lock()
 	last := e.last
 	t.mu.Unlock()
@@ -74,9 +74,9 @@ func (t *Transport) settle(e *edge) {
 	}
 }
 
-// talk exchanges frames over s until one end fails or leaves; their is what the other
+// exchangeFrames exchanges frames over s until one end fails or leaves; their is what the other
 // end has said. The caller must end s then.
-func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) error {
+func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their *hello) error {
 	ses := &session{stop: make(chan struct{})}
 	t.mu.Lock()
 	if e.session != nil {
@@ -87,23 +87,23 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 		t.mu.Unlock()
 		return err
 	}
-	if their.Next != e.handed && !e.has(their.Next) {
-		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.handed)
+	if their.Next != e.out.handed && !e.canSend(their.Next) {
+		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.out.handed)
 		t.mu.Unlock()
 		t.fail(e, wire.Protocol, err)
 		return err
 	}
-	again := e.met
+	again := e.peerSeen
 	if again { // the connection that broke may have them still to send: they must not change
-		for i, p := range e.kept {
-			e.kept[i] = slices.Clone(p)
+		for i, p := range e.out.kept {
+			e.out.kept[i] = slices.Clone(p)
 		}
 	}
-	e.session, e.last, e.met, e.instance, e.why = ses, ses, true, their.Instance, nil
-	e.acked = false
+	e.session, e.last, e.peerSeen, e.peerInstance, e.trouble.why = ses, ses, true, their.Instance, nil
+	e.parting.acked = false
 	e.stats.Connections++
-	e.tell()
-	t.ready()
+	e.wakeSender()
+	t.reportHealth()
 	t.mu.Unlock()
 	t.notify()
 	if again {
@@ -125,7 +125,7 @@ func (t *Transport) talk(ctx context.Context, e *edge, s stream, their *hello) e
 	ses.end()
 	t.mu.Lock()
 	e.session = nil
-	t.ready()
+	t.reportHealth()
 	t.mu.Unlock()
 	var v *violation
 	if errors.As(err, &v) {
@@ -151,7 +151,7 @@ func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error 
 			t.mu.Unlock()
 		default:
 			select {
-			case <-e.news:
+			case <-e.wake:
 			case <-ses.stop:
 				return nil
 			}
@@ -168,11 +168,11 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case e.ackDue:
-		e.ackDue = false
+	case e.parting.ackDue:
+		e.parting.ackDue = false
 		return &note{Ack: true}, nil
-	case e.has(pos):
-		return nil, e.kept[pos%2]
+	case e.canSend(pos):
+		return nil, e.out.kept[pos%2]
 	case t.closing && !*left:
 		*left = true
 		return &note{Bye: true, Reason: t.reason}, nil
@@ -218,7 +218,7 @@ func (t *Transport) receive(e *edge, s stream) error {
 			if err != nil {
 				return &violation{wire.Protocol, err}
 			}
-			t.take(e, n)
+			t.handleNote(e, n)
 			continue
 		}
 		due, err := wire.FrameLen(m.p)

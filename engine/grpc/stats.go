@@ -11,8 +11,8 @@ func (t *Transport) Stats() engine.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var s engine.Stats
-	if t.begun {
-		s.Rounds = t.seq + 1
+	if t.round.begun {
+		s.Rounds = t.round.seq + 1
 	}
 	for _, e := range t.edges {
 		own := e.stats
@@ -27,12 +27,12 @@ func (t *Transport) Stats() engine.Stats {
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.awaited(), t.waiting
+	return t.awaited(), t.round.waiting
 }
 
 func (t *Transport) awaited() (peers []int) {
 	for _, e := range t.edges {
-		if !t.waiting.IsZero() && (!t.begun && !t.joined(e) || t.begun && e.next <= t.seq) {
+		if !t.round.waiting.IsZero() && (!t.round.begun && !t.joined(e) || t.round.begun && e.in.next <= t.round.seq) {
 			peers = append(peers, e.peer)
 		}
 	}

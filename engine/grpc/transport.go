@@ -20,32 +20,51 @@ import (
 // A Transport carries the frames of one node. Its goroutines end with Close. Join and
 // Exchange serve one goroutine at a time.
 type Transport struct {
-	cluster  *cluster.Cluster
-	node     int
-	hosted   []int
-	o        engine.Options
-	instance string
-	settings []wire.Setting
+	who
+	o engine.Options
 
-	server *rpc.Server
-	health *health.Server
+	server server
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	once   sync.Once
 	wake   chan struct{} // something has changed that Join, Exchange or Close may wait for
-	timer  *time.Timer   // of Join and Exchange
+	pause  *time.Timer   // of Join and Exchange
 
-	mu      sync.Mutex
-	edges   []*edge // in the order of wire.Links
-	seq     uint64  // of the exchange under way, or the last one
-	begun   bool    // Exchange has been called with seq
+	mu      sync.Mutex // of what follows
+	edges   []*edge    // in the order of wire.Links
+	round   round
 	closing bool
 	reason  *reason // why, if it is a failure
-	waiting time.Time
+	refused refused
+}
 
-	stranger   string // the last one who was turned away
-	strangerAt time.Time
+// who is what this node says of itself to its neighbours.
+type who struct {
+	cluster  *cluster.Cluster
+	node     int
+	hosted   []int
+	instance string // of this process
+	settings []wire.Setting
+}
+
+// A server accepts neighbours, and those who ask for the health of this node.
+type server struct {
+	*rpc.Server
+	health *health.Server
+}
+
+// A round is the exchange under way, or the last one.
+type round struct {
+	begun   bool // Exchange has been called with seq
+	seq     uint64
+	waiting time.Time // since when Join or Exchange has been waiting; zero if it does not wait
+}
+
+// refused is the last one who was turned away.
+type refused struct {
+	text string
+	at   time.Time
 }
 
 // New returns the transport of a node, which listens on l from now on and dials its
@@ -60,14 +79,16 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 	}
 	node, own := id.Node, id.Certificate
 	o = o.WithDefaults()
-	t := &Transport{cluster: c, node: node, hosted: []int{node}, o: o, instance: rand.Text(), wake: make(chan struct{}, 1), timer: time.NewTimer(tick)}
-	t.settings = append(c.Settings(), o.Settings...)
+	t := &Transport{
+		who: who{cluster: c, node: node, hosted: []int{node}, instance: rand.Text(), settings: append(c.Settings(), o.Settings...)},
+		o:   o, wake: make(chan struct{}, 1), pause: time.NewTimer(tick),
+	}
 	if o.Failed != nil {
 		t.reason = reasonOf(o.Failed, node)
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for _, link := range wire.Links(w.Graph(), t.hosted) {
-		e := &edge{peer: link.Peer, news: make(chan struct{}, 1)}
+		e := &edge{peer: link.Peer, wake: make(chan struct{}, 1)}
 		if e.peer < node {
 			e.address = c.Nodes[e.peer].Address
 		}
@@ -95,12 +116,12 @@ func (t *Transport) Join(ctx context.Context) error {
 		if waited < t.o.JoinTimeout {
 			return nil
 		}
-		return e.failed(0, e.kind, fmt.Errorf("not there after %v: %w", t.o.JoinTimeout, e.because()))
+		return e.failed(0, e.trouble.kind, fmt.Errorf("not there after %v: %w", t.o.JoinTimeout, e.absence()))
 	})
 }
 
 // joined reports whether Join need not wait for a neighbour.
-func (t *Transport) joined(e *edge) bool { return e.session != nil || t.o.Probe && e.met }
+func (t *Transport) joined(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
 
 // Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
 // *wire.PeerError if a neighbour sends nothing in the time of a round, is out of
@@ -111,21 +132,21 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		return err
 	}
 	t.mu.Lock()
-	if !t.begun || seq != t.seq {
-		t.begun, t.seq = true, seq
+	if !t.round.begun || seq != t.round.seq {
+		t.round.begun, t.round.seq = true, seq
 		for k, e := range t.edges {
-			e.kept[seq%2] = out[k]
-			e.handed = seq + 1
-			e.silent = 0
-			e.tell()
+			e.out.kept[seq%2] = out[k]
+			e.out.handed = seq + 1
+			e.overdue.silent = 0
+			e.wakeSender()
 		}
 	}
 	t.mu.Unlock()
-	err := t.await(ctx, func(e *edge) bool { return e.next > seq }, func(e *edge, _ time.Duration) *wire.PeerError {
+	err := t.await(ctx, func(e *edge) bool { return e.in.next > seq }, func(e *edge, _ time.Duration) *wire.PeerError {
 		switch {
-		case e.lost >= t.o.RejoinTimeout:
-			return e.failed(seq, wire.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.because()))
-		case e.silent >= t.o.RoundTimeout:
+		case e.overdue.lost >= t.o.RejoinTimeout:
+			return e.failed(seq, wire.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.absence()))
+		case e.overdue.silent >= t.o.RoundTimeout:
 			return e.failed(seq, wire.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
 		}
 		return nil
@@ -136,9 +157,9 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, e := range t.edges {
-		in[k] = e.got[seq%2]
+		in[k] = e.in.got[seq%2]
 		// The neighbour has the frame before: it would not have begun this round without.
-		out[k], e.kept[(seq+1)%2] = e.kept[(seq+1)%2], nil
+		out[k], e.out.kept[(seq+1)%2] = e.out.kept[(seq+1)%2], nil
 	}
 	return nil
 }
@@ -152,19 +173,19 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 	var waited, passed time.Duration
 	last := time.Now()
 	for {
-		ready, err := t.look(done, late, waited, passed)
+		ready, err := t.checkEdges(done, late, waited, passed)
 		if err != nil || ready {
 			return err
 		}
 		if waited == 0 {
-			t.timer.Reset(tick)
+			t.pause.Reset(tick)
 		}
 		select {
 		case <-t.wake:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.timer.C:
-			t.timer.Reset(tick)
+		case <-t.pause.C:
+			t.pause.Reset(tick)
 		}
 		now := time.Now()
 		passed = min(now.Sub(last), 2*tick)
@@ -172,8 +193,8 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 	}
 }
 
-// look looks at all edges once; passed is the time since it did so before.
-func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError, waited, passed time.Duration) (ready bool, err error) {
+// checkEdges looks at all edges once; passed is the time since it did so before.
+func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError, waited, passed time.Duration) (ready bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil || t.closing {
@@ -185,30 +206,30 @@ func (t *Transport) look(done func(*edge) bool, late func(*edge, time.Duration) 
 			continue
 		}
 		ready = false
-		e.silent += passed
+		e.overdue.silent += passed
 		e.stats.Waited += passed
 		if e.session != nil {
-			e.lost = 0
+			e.overdue.lost = 0
 		} else {
-			e.lost += passed
+			e.overdue.lost += passed
 		}
-		if e.err != nil {
-			return false, e.err
+		if e.trouble.final != nil {
+			return false, e.trouble.final
 		}
 		if err := late(e, waited); err != nil {
-			e.lost, e.silent = 0, 0
+			e.overdue.lost, e.overdue.silent = 0, 0
 			return false, err
 		}
 	}
-	t.waiting = time.Time{}
+	t.round.waiting = time.Time{}
 	if ready {
 		return true, nil
 	}
-	t.waiting = time.Now().Add(-waited)
+	t.round.waiting = time.Now().Add(-waited)
 	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); waited/period != (waited-passed)/period {
 		for _, e := range t.edges {
 			e.waitDue = true
-			e.tell()
+			e.wakeSender()
 		}
 	}
 	return false, nil
@@ -227,14 +248,14 @@ func (t *Transport) Close() error {
 // while Exchange waits; what counts is the first call.
 func (t *Transport) Leave(why error) {
 	t.once.Do(func() {
-		t.health.Shutdown()
+		t.server.health.Shutdown()
 		t.mu.Lock()
 		t.closing = true
 		if why != nil {
 			t.reason = reasonOf(why, t.node)
 		}
 		for _, e := range t.edges {
-			e.tell()
+			e.wakeSender()
 		}
 		t.mu.Unlock()
 		t.notify()
@@ -246,7 +267,7 @@ func (t *Transport) Leave(why error) {
 	})
 	t.wg.Wait()
 	for _, e := range t.edges {
-		t.settle(e)
+		t.endSession(e)
 	}
 }
 
@@ -267,30 +288,13 @@ func reasonOf(err error, node int) *reason {
 // reach are only waited for if this node has not failed, or, shortly, if they do not know
 // it yet.
 func (t *Transport) farewell(failed bool) {
-	patience := t.o.Linger
+	limit := t.o.Linger
 	if failed {
-		patience = min(patience, shortLinger)
+		limit = min(limit, shortLinger)
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for {
-		t.mu.Lock()
-		left := slices.ContainsFunc(t.edges, func(e *edge) bool {
-			switch {
-			case e.acked:
-				return false
-			case e.session != nil:
-				return true
-			case failed: // who has begun will find out; who has not would wait for long
-				return !e.met && !e.bye && e.err == nil
-			}
-			// A neighbour that has said Bye and has gone had this node's Bye, or needs none.
-			return e.met && !e.bye && e.err == nil
-		})
-		t.mu.Unlock()
-		if !left || t.o.Probe && t.o.Failed == nil {
-			return
-		}
+	for t.needed(failed) && (!t.o.Probe || t.o.Failed != nil) {
 		select {
 		case <-t.wake:
 		case <-timer.C:
@@ -299,7 +303,26 @@ func (t *Transport) farewell(failed bool) {
 	}
 }
 
-// shortLinger is how long a node that has failed waits for others to hear of it.
+// needed reports whether a neighbour may still need something of this node.
+func (t *Transport) needed(failed bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.edges, func(e *edge) bool {
+		switch {
+		case e.parting.acked:
+			return false
+		case e.session != nil:
+			return true
+		case e.parting.theirBye || e.trouble.final != nil: // it had this node's Bye, or needs none
+			return false
+		}
+		// After a failure, a neighbour whose run has begun finds out by itself; one that has never
+		// been connected would wait for long.
+		return e.peerSeen != failed
+	})
+}
+
+// shortLinger is how long a node that has failed waits until others know of it.
 const shortLinger = 2 * time.Second
 
 func (t *Transport) notify() {

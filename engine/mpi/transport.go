@@ -33,8 +33,7 @@ type Transport struct {
 
 	asked bool             // the others have been asked whether they agree
 	seq   uint64           // of the exchange under way, or the last one
-	begun bool             // Exchange has been called with seq
-	open  bool             // that exchange is not complete
+	state exchangeState    // of that exchange
 	err   error            // for good
 	pins  []runtime.Pinner // of what a link sends, for as long as it is the same memory
 
@@ -43,6 +42,15 @@ type Transport struct {
 	since  time.Time
 	stats  engine.Stats
 }
+
+// An exchangeState says how far the last exchange is.
+type exchangeState int
+
+const (
+	notBegun exchangeState = iota // there was none
+	underWay                      // MPI may read what is sent
+	complete
+)
 
 // New returns a transport along the edges of g, which is not connected before Join.
 func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
@@ -115,13 +123,13 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if t.err == nil && (!t.begun || seq != t.seq) {
+	if t.err == nil && (t.state == notBegun || seq != t.seq) {
 		t.err = t.begin(seq, out)
 	}
 	if t.err != nil {
 		return t.err
 	}
-	if t.open {
+	if t.state == underWay {
 		if err := t.await(ctx); err != nil {
 			return err
 		}
@@ -143,7 +151,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 
 // begin starts an exchange.
 func (t *Transport) begin(seq uint64, out [][]byte) error {
-	if t.open {
+	if t.state == underWay {
 		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
 	}
 	for k, p := range out {
@@ -151,7 +159,7 @@ func (t *Transport) begin(seq uint64, out [][]byte) error {
 			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be %d to %d", len(p), t.links[k].peer, wire.HeaderLen, t.o.MaxFrame)
 		}
 	}
-	t.begun, t.seq, t.open, t.world.pending = true, seq, true, true
+	t.seq, t.state, t.world.pending = seq, underWay, true
 	for k, p := range out {
 		l := &t.links[k]
 		if l.length = -1; l.out != unsafe.Pointer(&p[0]) {
@@ -195,7 +203,7 @@ func (t *Transport) await(ctx context.Context) error {
 
 // finish ends an exchange that is complete.
 func (t *Transport) finish(out [][]byte) {
-	t.open, t.world.pending = false, false
+	t.state, t.world.pending = complete, false
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.absent, t.since = nil, time.Time{}
@@ -255,7 +263,7 @@ func (t *Transport) Close() error {
 		t.err = engine.ErrClosed
 	}
 	for k := range t.pins {
-		if !t.open { // otherwise MPI may still read it
+		if t.state != underWay { // otherwise MPI may still read it
 			t.pins[k].Unpin()
 			t.links[k].out = nil
 		}
