@@ -14,31 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const adaptHelp = `Add new tasks to a model, which stays as it is: their coefficients are what their rows and
-what the model knows about tasks say together. That takes far fewer samples than a
-model of their own.
-
-The table needs the columns of tasks and targets and the features that the model
-was trained on, by name; other columns are ignored. All rows are used. With --missing mean,
-missing features are the means of the rows that the model was trained on. The output
-is a model that knows the old tasks and the new ones.
-
-With --learning-curve DIR the question is another one: how many rows does a new task
-need? The tasks of the table are learned from 1, 2, 3, 5, 8, ... of their rows,
-chosen at random several times, and the errors on rows held out are compared with
-those of the model's shared mean (pooled ridge regression) and of one ridge
-regression for each new task. DIR gets learning-curve.csv, .svg and .png.`
-
-const adaptExamples = `  # two clinics that were not there at training time, with a few patients each
-  difalt adapt --model clinics-model.npz --data examples/new-clinics.csv \
-      --out clinics-model-2.npz
-  difalt predict --model clinics-model-2.npz --data examples/new-clinics.csv \
-      --out predictions.csv
-
-  # how many patients does a new clinic need?
-  difalt adapt --model clinics-model.npz --data examples/new-clinics.csv \
-      --learning-curve curve`
-
 // adaptFlags are the flags of adapt.
 type adaptFlags struct {
 	model, data, task, target, out, curve string
@@ -47,23 +22,16 @@ type adaptFlags struct {
 
 func newAdaptCommand() *cobra.Command {
 	f := &adaptFlags{input: options.New(options.Adapt)}
-	cmd := &cobra.Command{
-		Use: "adapt --model FILE --data FILE (--out FILE | --learning-curve DIR)", DisableFlagsInUseLine: true,
-		Short:   "Add new tasks to a model from few samples",
-		Long:    adaptHelp,
-		Example: adaptExamples,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := needFlags(cmd, "model", "data"); err != nil {
-				return err
-			}
-			if (f.out == "") == (f.curve == "") {
-				return options.Usagef("need one of --out FILE and --learning-curve DIR")
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	cmd.Flags().SortFlags = false
+	cmd := newCommand("adapt --model FILE --data FILE (--out FILE | --learning-curve DIR)", "Add new tasks to a model from few samples", nil, func(cmd *cobra.Command, _ []string) error {
+		if err := needFlags(cmd, "model", "data"); err != nil {
+			return err
+		}
+		if (f.out == "") == (f.curve == "") {
+			return options.Usagef("need one of --out FILE and --learning-curve DIR")
+		}
+		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
+	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
 	cmd.Flags().StringVar(&f.data, "data", "", options.DataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")

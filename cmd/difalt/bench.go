@@ -14,23 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const benchHelp = `bench times one iteration over all tasks (least squares and gradient) of seeded
-data, in turns with a streaming read of as many bytes as the samples have and with
-multiply-adds in registers. Every iteration must read the samples once and do its
-arithmetic, so the longer of the two is a floor (the roofline): its share of the
-iteration says how close to the limit of the machine this is, and limit which of the
-two that is. The schedule is how the kernel chose to prefetch, by measuring.
-
-Shapes (tasks, samples, features, rank), or sizes of your own in their place:
-`
-
-const benchExamples = `  difalt bench                               a minute, without the shape of 1 GB
-  difalt bench --shapes wide --workers 1,2
-  difalt bench --shapes 2000x40x300x6          your own tasks and sizes
-  difalt bench --json >> bench.jsonl
-  DIFALT_KERNEL=avx2 difalt bench              another kernel
-  DIFALT_SCHEDULE=none difalt bench            another schedule; info lists them`
-
 // newBenchCommand returns "difalt bench".
 func newBenchCommand() *cobra.Command {
 	var shapes, storages, workers string
@@ -49,45 +32,39 @@ func newBenchCommand() *cobra.Command {
 		{Name: "seed", Value: options.Seed(&seed, 1), Usage: "seed of the data"},
 		{Name: "json", Value: options.Yes(&asJSON), Usage: "print one JSON object a row"},
 	})
-	cmd := &cobra.Command{
-		Use:     "bench",
-		Short:   "Time an iteration against the limits of this machine",
-		Long:    benchHelp + names.String(),
-		Example: benchExamples,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.CheckRanges(); err != nil {
-				return err
-			}
-			c := measure.Config{Seconds: seconds, Seed: seed}
-			var err error
-			if c.Shapes, err = measure.ParseShapes(shapes); err != nil {
-				return options.Usagef("--shapes: %w", err)
-			}
-			if c.Storages, err = measure.ParseStorages(storages); err != nil {
-				return options.Usagef("--storage: %w", err)
-			}
-			if c.Workers, err = measure.ParseWorkers(workers, runtime.GOMAXPROCS(0)); err != nil {
-				return options.Usagef("--workers: %w", err)
-			}
-			if err := kernel.Err(); err != nil {
-				return err
-			}
-			emit := printJSON(cmd.OutOrStdout())
-			if !asJSON {
-				emit = printTable(cmd.OutOrStdout(), c.Shapes)
-			}
-			stolen := measure.Stolen()
-			if err := measure.Run(cmd.Context(), c, emit); err != nil {
-				return err
-			}
-			if share, ok := stolen(); ok && share >= 0.01 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "Steal time was %.0f %%: the host gave that much of the processors to others, so that numbers vary, most of all those of several workers.\n", 100*share)
-			}
-			return nil
-		},
-	}
-	cmd.Flags().AddFlagSet(flags.Set)
+	cmd := newCommand("bench", "Time an iteration against the limits of this machine", flags.Set, func(cmd *cobra.Command, _ []string) error {
+		if err := flags.CheckRanges(); err != nil {
+			return err
+		}
+		c := measure.Config{Seconds: seconds, Seed: seed}
+		var err error
+		if c.Shapes, err = measure.ParseShapes(shapes); err != nil {
+			return options.Usagef("--shapes: %w", err)
+		}
+		if c.Storages, err = measure.ParseStorages(storages); err != nil {
+			return options.Usagef("--storage: %w", err)
+		}
+		if c.Workers, err = measure.ParseWorkers(workers, runtime.GOMAXPROCS(0)); err != nil {
+			return options.Usagef("--workers: %w", err)
+		}
+		if err := kernel.Err(); err != nil {
+			return err
+		}
+		emit := printJSON(cmd.OutOrStdout())
+		if !asJSON {
+			emit = printTable(cmd.OutOrStdout(), c.Shapes)
+		}
+		stolen := measure.Stolen()
+		if err := measure.Run(cmd.Context(), c, emit); err != nil {
+			return err
+		}
+		if share, ok := stolen(); ok && share >= 0.01 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Steal time was %.0f %%: the host gave that much of the processors to others, so that numbers vary, most of all those of several workers.\n", 100*share)
+		}
+		return nil
+	})
+	cmd.Long += "\n" + names.String()
+	cmd.Flags().SortFlags = true
 	return cmd
 }
 

@@ -16,54 +16,30 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const describeHelp = `Say what a table holds before training on it: columns with their types, missing
-values, ranges and levels; the tasks and their rows; and what is suspicious:
-
-  columns that are constant, or constant but for rounding
-  columns that look like identifiers, or are text of a row's own
-  columns that are the same as another, or an exact linear combination of others
-  columns that vary little around a large value, so that digits are lost
-  text among numbers, rows of other lengths, names that are there twice
-
-It reads CSV (also gzip, zstd), Parquet and .npy, and goes on where fit would stop.
-Combinations are looked for in a random sample of 2000 rows.`
-
-const describeExamples = `  difalt describe examples/clinics.csv --task clinic --target score
-
-  # for a program
-  difalt describe sales.parquet --json`
-
 func newDescribeCommand() *cobra.Command {
 	input := options.New(options.Describe)
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "describe FILE",
-		Short:   "Say what a table holds, and what is suspicious about it",
-		Long:    describeHelp,
-		Example: describeExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return options.Usagef("%s takes one table, but got %d arguments", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := input.Resolve(); err != nil {
-				return err
-			}
-			d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], input.Table) })
-			if err != nil {
-				return options.WithHint(err)
-			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), d)
-			}
-			printDescription(cmd.OutOrStdout(), d)
-			return nil
-		},
+	cmd := newCommand("describe FILE", "Say what a table holds, and what is suspicious about it", nil, func(cmd *cobra.Command, args []string) error {
+		if err := input.Resolve(); err != nil {
+			return err
+		}
+		d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], input.Table) })
+		if err != nil {
+			return options.WithHint(err)
+		}
+		if asJSON {
+			return writeJSON(cmd.OutOrStdout(), d)
+		}
+		printDescription(cmd.OutOrStdout(), d)
+		return nil
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return options.Usagef("%s takes one table, but got %d arguments", cmd.CommandPath(), len(args))
+		}
+		return nil
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&input.Table.Task, "task", "", "`COLUMN` of tasks, to count them and their rows")
 	f.StringVar(&input.Table.Target, "target", "", "`COLUMN` to predict")
 	f.AddFlagSet(input.Set)

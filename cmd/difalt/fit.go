@@ -25,40 +25,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const fitHelp = `Learn what many small regression tasks share, from a table: a row is a sample
-of the task in --task, --target is to be predicted, all else are features.
-
-  target = features' (shared mean + task's deviation) + task's intercept + noise
-
-Deviations are of low rank, full rank, both or none, as makes the training rows
-most likely. Held-out rows compare it with simpler models. Several files are
-a node each; nodes send sums over their rows, never a row. A problem file (.npz)
-runs the algorithm of the paper as it is. Ctrl-C keeps the model as it is then.`
-
-const fitExamples = `  difalt fit --data examples/clinics.csv --task clinic --target score \
-      --drop patient --model clinics-model.npz --report report
-  difalt fit --data 'site-*.csv' --task store --target revenue --missing mean`
-
 func newFitCommand() *cobra.Command {
 	f, all := &fitRun{Flags: options.New(options.Fit)}, false
-	cmd := &cobra.Command{
-		Use:     "fit --data FILE",
-		Short:   "Train a shared representation on a table or a problem file",
-		Long:    fitHelp,
-		Example: fitExamples,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if all {
-				return cmd.Help()
-			}
-			if err := f.Resolve(); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(f.Set)
+	cmd := newCommand("fit --data FILE", "Train a shared representation on a table or a problem file", f.Set, func(cmd *cobra.Command, _ []string) error {
+		if all {
+			return cmd.Help()
+		}
+		if err := f.Resolve(); err != nil {
+			return err
+		}
+		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
 	cmd.Flags().BoolVar(&all, "help-all", false, "help with all flags, also those that are rarely used")
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { f.help(cmd.OutOrStdout(), cmd, all) })
 	return cmd

@@ -16,26 +16,12 @@ import (
 )
 
 func newInfoCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "info",
-		Short: "Show versions, processor and the kernel in use",
-		Long: `Show what computes on this machine: versions, processor, and the kernel that
-was chosen for it. The environment variable DIFALT_KERNEL forces another one, and
-DIFALT_SCHEDULE one of the schedules, by which the kernel asks memory for samples ahead
-of their use: shareK (K eighths of a task in the first of its two passes, the rest in
-the second), x2 (in twice as many streams), -64k (not more than that ahead), nearK (for
-ranks of 13 and more: K features ahead in the same rows), rows-64k and none. Schedules
-change speed, and no bit of a result.`,
-		Example: `  difalt info
-  DIFALT_KERNEL=generic difalt info`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := kernel.Err(); err != nil {
-				return err
-			}
-			return writeInfo(cmd.OutOrStdout())
-		},
-	}
+	return newCommand("info", "Show versions, processor and the kernel in use", nil, func(cmd *cobra.Command, _ []string) error {
+		if err := kernel.Err(); err != nil {
+			return err
+		}
+		return writeInfo(cmd.OutOrStdout())
+	})
 }
 
 // writeInfo prints the facts of machine as a table.

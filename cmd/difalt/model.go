@@ -12,27 +12,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const modelHelp = `Look into model files that "difalt fit" or "difalt adapt" wrote. They are .npz
-files: NumPy reads their arrays too.`
-
-const modelExamples = `  difalt model show clinics-model.npz
-
-  # the same arrays in Python
-  python3 -c 'import numpy; print(dict(numpy.load("clinics-model.npz")))'`
-
 func newModelCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "model",
-		Short:   "Look into a model file",
-		Long:    modelHelp,
-		Example: modelExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return options.Usagef("unknown command %q: want \"difalt model show FILE\"", "model "+args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	cmd := newCommand("model", "Look into a model file", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return options.Usagef("unknown command %q: want \"difalt model show FILE\"", "model "+args[0])
+		}
+		return nil
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "show FILE",

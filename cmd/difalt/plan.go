@@ -16,44 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const planHelp = `Say how many iterations, rounds of averaging and samples the theory asks for, and
-what that costs, for Dif-AltGDmin beside Dec-AltGDmin.
-
-With kappa the condition number of the true coefficients, mu their incoherence and
-gamma the second largest eigenvalue modulus of the mixing weights, Theorem 1 of the
-paper takes
-
-  T_pm       = C kappa^2 (log d + log kappa)                 power iterations
-  T_con,init = C (log L + log d + log r + log kappa) / log(1/gamma)
-                                                              rounds in each
-  T_GD       = C kappa^2 log(1/epsilon)                             iterations
-  T_con,GD   = C (log L + log r + log kappa) / log(1/gamma)   rounds in each
-  n T       >= C kappa^6 mu^2 (d+T) r (kappa^2 r + log(1/epsilon))  samples
-
-and Dec-AltGDmin needs averages as accurate as its result, in both of its phases:
-
-  T_con      = C (log L + log d + log kappa + kappa^2 log(1/epsilon))
-                 / log(1/gamma)
-
-The theory leaves the constants C open. By default they are what simulations near
-the paper's settings measured (see docs/theory.md, which also says where the
-formulas are far off); --constants unit takes them as 1.`
-
-const planExamples = `  # the network and data of figure 1 of the paper, to a distance of 1e-10
-  difalt plan --features 600 --tasks 600 --kappa 1.2 --weights equal
-
-  # the same on a ring: Dec-AltGDmin pays for poor connections, the other less
-  difalt plan --features 600 --tasks 600 --kappa 1.2 --graph ring
-
-  # all that is known of the network is its gamma and 4 neighbours a node
-  difalt plan --gamma 0.9 --degree 4
-
-  # how well connected must nodes be that can afford 5 rounds an iteration?
-  difalt plan --rounds 5
-
-  # a slow network, and the formulas with all constants 1, for a program
-  difalt plan --latency 100ms --bandwidth 1e7 --constants unit --json`
-
 // planFlags are the flags of plan, parsed but not checked.
 type planFlags struct {
 	*options.Group
@@ -67,29 +29,20 @@ type planFlags struct {
 
 func newPlanCommand() *cobra.Command {
 	flags := newPlanFlags()
-	cmd := &cobra.Command{
-		Use:     "plan",
-		Short:   "Say what the theory asks for: iterations, rounds, samples, time",
-		Long:    planHelp,
-		Example: planExamples,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var network string
-			plan, err := untilCanceled(cmd.Context(), func() (plan *theory.Plan, err error) {
-				plan, network, err = flags.plan()
-				return plan, err
-			})
-			if err != nil {
-				return err
-			}
-			if flags.json {
-				return writePlanJSON(cmd.OutOrStdout(), plan)
-			}
-			return writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
-		},
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.Set)
+	cmd := newCommand("plan", "Say what the theory asks for: iterations, rounds, samples, time", flags.Set, func(cmd *cobra.Command, _ []string) error {
+		var network string
+		plan, err := untilCanceled(cmd.Context(), func() (plan *theory.Plan, err error) {
+			plan, network, err = flags.plan()
+			return plan, err
+		})
+		if err != nil {
+			return err
+		}
+		if flags.json {
+			return writePlanJSON(cmd.OutOrStdout(), plan)
+		}
+		return writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
+	})
 	return cmd
 }
 

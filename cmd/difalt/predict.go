@@ -20,34 +20,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const predictHelp = `Predict the target for every row of a table, with a model that "difalt fit" wrote.
-
-The table needs the column of tasks and the features that the model was trained
-on, by name; other columns are ignored. Every task must be one that the model
-knows; "difalt adapt" adds others. With --missing mean, missing features are the means
-of the rows that the model was trained on. The output has one line a row, in the order of
-the table: the task and the prediction.
-
-With --standard-errors there are two more columns. stderr is the standard error of
-the expected target: what the training rows of the task leave open about its
-coefficients, and what those of all tasks leave open about what tasks share.
-sample_stderr adds the noise of the task: a single target is within 1.96 of them of the
-prediction in 95 of 100 cases. Both are empty where the model does not know these
-errors: one that is very large, or made from a problem file.`
-
-const predictExamples = `  # train on three quarters of the rows, predict all of them
-  difalt fit --data examples/clinics.csv --task clinic --target score \
-      --drop patient --model clinics-model.npz
-  difalt predict --model clinics-model.npz --data examples/clinics.csv \
-      --out predictions.csv
-
-  # and say how sure each prediction is
-  difalt predict --model clinics-model.npz --data examples/clinics.csv \
-      --out predictions.csv --standard-errors
-
-  # in a pipe
-  zcat new.csv.gz | difalt predict --model m.npz --data - --out - | head`
-
 // predictFlags are the flags of predict.
 type predictFlags struct {
 	model, data, task, out string
@@ -57,20 +29,12 @@ type predictFlags struct {
 
 func newPredictCommand() *cobra.Command {
 	f := &predictFlags{input: options.New(options.Predict)}
-	cmd := &cobra.Command{
-		Use:     "predict --model FILE --data FILE --out FILE",
-		Short:   "Predict the target for rows of known tasks",
-		Long:    predictHelp,
-		Example: predictExamples,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := needFlags(cmd, "model", "data", "out"); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	cmd.Flags().SortFlags = false
+	cmd := newCommand("predict --model FILE --data FILE --out FILE", "Predict the target for rows of known tasks", nil, func(cmd *cobra.Command, _ []string) error {
+		if err := needFlags(cmd, "model", "data", "out"); err != nil {
+			return err
+		}
+		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
 	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
 	cmd.Flags().StringVar(&f.data, "data", "", options.DataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"embed"
 	"fmt"
 	"strings"
 
@@ -10,64 +11,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const rootHelp = `difalt learns the representation that many small regression tasks share, over a
-network of nodes that exchange estimates but never their data (Dif-AltGDmin).`
-
-const rootMore = `
-
-Exit codes:
-    0  done
-    1  a file, its content, memory or a disk is not as needed
-    2  the command line is wrong
-    3  another node of the network failed, or refuses this one
-    4  the iterations diverged
-  130  interrupted (Ctrl-C); 143 terminated
-
-After 1 to 4, files that were there before are as they were. Work that cannot fit
-in memory is refused before it begins; DIFALT_MEMORY=64GB, or unlimited, takes
-the place of what the machine has left. A file named - is the standard input or
-output.`
-
-const rootExamples = `  difalt simulate                      a small experiment with a picture
-  difalt simulate --rounds 1           the same with a single round of averaging
-  difalt help simulate                 its options, with more examples
-  difalt simulate --preset fig1a       figure 1a of the paper
-  difalt results --from difalt-out     a page about runs that are done
-  difalt plan --epsilon 1e-10          what its theory asks for
-
-  difalt describe train.csv --task clinic --target y
-                                       what a table holds, what is suspicious
-  difalt fit --data train.csv --task clinic --target y --rank 2 --model m.npz
-                                       learn from a table of many small tasks
-  difalt predict --model m.npz --data new.csv --out predictions.csv
-  difalt adapt --model m.npz --data new-tasks.csv --out m2.npz
-                                       add tasks without training again
-
-  difalt up --data 'site-*.csv' --task clinic --target y --model m.npz
-                                       one process a file, each with a table
-  difalt node --cluster cluster.json --key site.key --data mine.csv \
-      --task clinic --target y
-                                       train with the owners of other tables
-
-  difalt bench                         how fast this machine is, and could be
-  difalt info                          what this machine computes with`
-
 // helpWidth is the width of all help.
 const helpWidth = 80
 
 // newRootCommand returns the command with all its subcommands.
 func newRootCommand() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "difalt",
-		Short:         "Decentralised multi-task representation learning",
-		Long:          rootHelp + rootMore,
-		Example:       rootExamples,
-		Version:       version(),
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          knownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+	root.Version, root.SilenceUsage, root.SilenceErrors, root.Args = version(), true, true, knownCommand
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
@@ -77,6 +27,25 @@ func newRootCommand() *cobra.Command {
 	root.SetGlobalNormalizationFunc(formerNames)
 	wrapHelp(root)
 	return root
+}
+
+// helpTexts say what a command does; its examples stand after the line "Examples:".
+//
+//go:embed help
+var helpTexts embed.FS
+
+// newCommand returns a command that takes flags only. Its help is the text of its name.
+func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	name, _, _ := strings.Cut(use, " ")
+	help, err := helpTexts.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic(err) // a command without a text: no test passes
+	}
+	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: run}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(flags)
+	return cmd
 }
 
 // wrapHelp fills the lines of the text about a command and those below it.

@@ -15,64 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const simulateHelp = `Recover a known representation from synthetic data, with Dif-AltGDmin and its
-baselines side by side, and draw how the distance to it falls.
-
-Each trial draws a graph and a problem as in the paper: U* from the orthonormal
-factor of a Gaussian matrix, b_t and X_t Gaussian, y_t = X_t U* b_t + noise. The
-output folder gets
-
-  trace.csv              every method, trial and iteration
-  curves.csv             the same, condensed over the trials
-  summary.json           what it took to reach 1e-3, 1e-6 and 1e-10
-  figure.png figure.svg  distance against iterations and against execution time
-  settings.json          by which the same command knows its trials again
-
-Rounds, messages and bytes are all that was sent, the initialisation included (that
-is iteration 0). Execution time is the measured computing of the slowest node in the
-iterations, plus the modelled time of all that is sent; the table tells them apart. The same seed gives the same numbers, times apart, with any
-number of workers and trials. Ctrl-C keeps the finished trials, and the same
-command goes on from there.`
-
-const simulateExamples = `  # a small experiment with a picture, in seconds
-  difalt simulate
-
-  # a single round of averaging: Dif-AltGDmin needs no more, Dec-AltGDmin does
-  difalt simulate --rounds 1
-
-  # a ring of 12 nodes, noisy data, only the method and its centralised ideal
-  difalt simulate --nodes 12 --graph ring --rounds 40 --noise 1e-3 \
-      --method dif,altgdmin
-
-  # a slow network: 100 ms and 10 Mbit/s, with random delays up to 20 ms
-  difalt simulate --latency 100ms --bandwidth 1e7 --jitter 20ms
-
-  # figure 1a of the paper, 100 trials; then the same with other weights
-  difalt simulate --preset fig1a
-  difalt simulate --preset fig1a --weights metropolis --out fig1a-metropolis
-
-  # all figures of the paper, shortened to 5 trials, in sub-folders of runs
-  difalt simulate --preset all --trials 5 --out runs
-
-  # beyond the paper: three rounds of eight bits an entry, a tenth of them lost
-  difalt simulate --method dif,accelerated --rounds 3 --compress int8 --loss 0.1
-
-  # noisy data: how far from the minimiser of the pooled data the methods end
-  difalt simulate --noise 0.05 --reference pooled --rounds 3 \
-      --method dif,accelerated,accelerated-tracking
-
-  # Chebyshev averaging on a ring, nodes with few news silent on a random graph
-  difalt simulate --graph ring --agree chebyshev --compress int4
-  difalt simulate --rounds 3 --compress int8 --sporadic 0.5
-
-  # how long it takes for real: 20 processes on this machine; 4, 25 ms apart
-  difalt simulate --trials 1 --engine grpc
-  difalt simulate --trials 1 --engine grpc --processes 4 --link-delay 25ms \
-      --method accelerated --iterations 60
-
-  # write the problem of trial 1, with its network and start, for other programs
-  difalt simulate --trials 1 --export problem.npz`
-
 // simulateRun is what the flags of simulate say.
 type simulateRun struct {
 	setting simulation.Setting
@@ -86,30 +28,21 @@ type simulateRun struct {
 
 func newSimulateCommand() *cobra.Command {
 	flags := newSimulateFlags()
-	cmd := &cobra.Command{
-		Use:     "simulate",
-		Short:   "Run the methods on synthetic data and draw how they converge",
-		Long:    simulateHelp,
-		Example: simulateExamples,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			runs, err := untilCanceled(cmd.Context(), flags.resolve)
-			if err != nil {
+	cmd := newCommand("simulate", "Run the methods on synthetic data and draw how they converge", flags.Set, func(cmd *cobra.Command, _ []string) error {
+		runs, err := untilCanceled(cmd.Context(), flags.resolve)
+		if err != nil {
+			return err
+		}
+		for i, s := range runs {
+			if i > 0 {
+				fmt.Fprintln(cmd.OutOrStdout())
+			}
+			if err := s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			for i, s := range runs {
-				if i > 0 {
-					fmt.Fprintln(cmd.OutOrStdout())
-				}
-				if err := s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags.Set)
+		}
+		return nil
+	})
 	return cmd
 }
 
