@@ -201,7 +201,7 @@ func (p *recordParser) value(col int, cell []byte) (float64, error) {
 		if v, err, ok := parseMarked(cell, p.decimal, f.group); ok {
 			return v, err
 		}
-		if _, ok := shapeOf(cell); ok { // with other marks
+		if _, ok := marksOf(cell); ok { // with other marks
 			return 0, strconv.ErrSyntax
 		}
 	}
@@ -210,7 +210,7 @@ func (p *recordParser) value(col int, cell []byte) (float64, error) {
 
 // notNumber adds to the error about a cell which option would help.
 func (p *recordParser) notNumber(col int, cell []byte, err error) error {
-	s, ok := shapeOf(cell)
+	s, ok := marksOf(cell)
 	switch column := p.cols.header[col]; {
 	case ok && s.decimal != 0 && s.decimal != p.decimal:
 		return &FormatError{"Decimal", []string{string(s.decimal)}, err}
@@ -253,7 +253,7 @@ func signOf(cell []byte) string {
 	for _, sign := range []string{"$", "\u20ac", "\u00a3", "\u00a5", "%"} {
 		rest, before := bytes.CutPrefix(cell, []byte(sign))
 		rest, after := bytes.CutSuffix(rest, []byte(sign))
-		if _, ok := shapeOf(bytes.TrimSpace(rest)); ok && before != after {
+		if _, ok := marksOf(bytes.TrimSpace(rest)); ok && before != after {
 			return sign
 		}
 	}

@@ -18,28 +18,40 @@ const (
 
 var columnSeed = maphash.MakeSeed()
 
-// columnStats is what is known of a column so far.
+// columnStats is what a column holds, as far as it has been read.
 type columnStats struct {
 	name                    string
-	missing, numbers, texts int
-	other                   bool // its values cannot be read
+	missing, numbers, texts int // cells
+	unreadable              bool
 	dated                   bool // its numbers were dates
 	dates                   int  // of its texts
 	signed                  int  // texts that are numbers with a sign of currency, or of percent
-	fractions               bool
-	min, max, mean, squares float64 // squares: sum of (v - mean)^2
-	distinct                map[uint64]struct{}
-	levels                  map[string]int
-	moreLevels              bool
-	lost                    bool // there are more distinct values than are kept
-	hash                    uint64
-	sample                  []float64 // NaN for what is no number
-	firstText               string
-	firstLine               int
+	moments
+	values
+	levels    map[string]int
+	sample    []float64 // NaN for what is no number
+	firstText example
+}
+
+// moments are those of the numbers of a column.
+type moments struct {
+	fractions     bool // not all are whole
+	min, max      float64
+	mean, squares float64 // squares is the sum of (v - mean)^2
+}
+
+// values tell the contents of columns apart.
+type values struct {
+	distinct map[uint64]struct{} // hashes of the different ones
+	more     bool                // there are more of these than are kept
+	hash     uint64              // of all in their order
 }
 
 func newColumnStats(name string) *columnStats {
-	return &columnStats{name: name, min: math.Inf(1), max: math.Inf(-1), distinct: map[uint64]struct{}{}, levels: map[string]int{}}
+	return &columnStats{
+		name: name, levels: map[string]int{},
+		moments: moments{min: math.Inf(1), max: math.Inf(-1)}, values: values{distinct: map[uint64]struct{}{}},
+	}
 }
 
 // put puts a value into the sample.
@@ -53,17 +65,14 @@ func (c *columnStats) put(v float64, slot int) {
 	}
 }
 
-// see counts a value among the distinct ones, and in the hash of the column.
-func (c *columnStats) see(h uint64) {
+// add counts a value among the distinct ones, and in the hash of the column.
+func (c *values) add(h uint64) {
 	c.hash = c.hash*0x9e3779b97f4a7c15 + h
-	if _, known := c.distinct[h]; known {
-		return
+	if _, there := c.distinct[h]; there || len(c.distinct) < maxDistinct {
+		c.distinct[h] = struct{}{}
+	} else {
+		c.more = true
 	}
-	if len(c.distinct) >= maxDistinct {
-		c.lost = true
-		return
-	}
-	c.distinct[h] = struct{}{}
 }
 
 func (c *columnStats) addMissing(slot int) {
@@ -75,7 +84,7 @@ func (c *columnStats) addMissing(slot int) {
 func (c *columnStats) addNumber(v float64, slot int) {
 	c.numbers++
 	c.put(v, slot)
-	c.see(maphash.Comparable(columnSeed, v))
+	c.values.add(maphash.Comparable(columnSeed, v))
 	c.fractions = c.fractions || v != math.Trunc(v) || math.Abs(v) >= 1e20 // no integer of any file
 	c.min, c.max = min(c.min, v), max(c.max, v)
 	delta := v - c.mean
@@ -85,28 +94,26 @@ func (c *columnStats) addNumber(v float64, slot int) {
 
 func (c *columnStats) addText(cell []byte, slot, line int) {
 	if c.texts == 0 {
-		c.firstText, c.firstLine = clip(string(cell)), line
+		c.firstText = example{line, c.name, clip(string(cell))}
 	}
 	c.texts++
 	c.put(math.NaN(), slot)
-	c.see(maphash.Bytes(columnSeed, cell))
+	c.values.add(maphash.Bytes(columnSeed, cell))
 	if _, ok := splitDate(cell); ok {
 		c.dates++
 	}
 	if signOf(cell) != "" {
 		c.signed++
 	}
-	if _, known := c.levels[string(cell)]; known || len(c.levels) < maxTexts {
+	if _, there := c.levels[string(cell)]; there || len(c.levels) < maxTexts {
 		c.levels[clip(string(cell))]++
-	} else {
-		c.moreLevels = true
 	}
 }
 
 // kind returns the type of the column in a word.
 func (c *columnStats) kind() string {
 	switch {
-	case c.other:
+	case c.unreadable:
 		return "other"
 	case c.numbers == 0 && c.texts == 0:
 		return "empty"
@@ -132,7 +139,7 @@ func (c *columnStats) sd() float64 {
 const shownLevels = 5
 
 func (c *columnStats) description() ColumnDescription {
-	d := ColumnDescription{Name: c.name, Type: c.kind(), Missing: c.missing, Distinct: len(c.distinct), AtLeast: c.lost}
+	d := ColumnDescription{Name: c.name, Type: c.kind(), Missing: c.missing, Distinct: len(c.distinct), AtLeast: c.more}
 	if c.numbers > 0 && finite(c.mean) && finite(c.sd()) {
 		sd := c.sd()
 		d.Min, d.Max, d.Mean, d.SD = &c.min, &c.max, &c.mean, &sd

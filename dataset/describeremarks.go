@@ -76,21 +76,21 @@ const (
 func (d *describer) remarkColumn(c *columnStats) {
 	name := clip(c.name)
 	most := max(math.Abs(c.min), math.Abs(c.max))
-	all := len(c.distinct) == c.numbers+c.texts && !c.lost && c.missing == 0 && d.rows >= idRows
+	all := len(c.distinct) == c.numbers+c.texts && !c.more && c.missing == 0 && d.rows >= idRows
 	target := c.name == d.o.Target
 	switch kind := c.kind(); {
 	case kind == "other": // said already
 	case kind == "empty":
 		d.remark("%q is empty.", name)
 	case kind == "text" && c.dates > 0:
-		d.remark("%q holds text of which %s like dates (such as %q).", name, looks(c.dates), c.firstText)
+		d.remark("%q holds text of which %s like dates (such as %q).", name, looks(c.dates), c.firstText.text)
 	case (kind == "text" || kind == "mixed") && c.signed == c.texts:
-		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf([]byte(c.firstText)))
+		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf([]byte(c.firstText.text)))
 	case kind == "mixed":
-		d.remark("%q mixes %s with %s that are not (first: line %d, %q).", name, text.Plural(c.numbers, "number"), text.Plural(c.texts, "cell"), c.firstLine, c.firstText)
+		d.remark("%q mixes %s with %s that are not (first: line %d, %q).", name, text.Plural(c.numbers, "number"), text.Plural(c.texts, "cell"), c.firstText.line, c.firstText.text)
 	case kind == "text" && target:
-		d.remark("The target %q is text (such as %q).", name, c.firstText)
-	case kind == "text" && (all || c.lost):
+		d.remark("The target %q is text (such as %q).", name, c.firstText.text)
+	case kind == "text" && (all || c.more):
 		d.remark("%q is text that is different in every row: an identifier or a comment, no feature.", name)
 	case kind == "text":
 	case c.min == c.max && d.rows > 1:
@@ -204,7 +204,7 @@ func completeRows(list []*columnStats) (rows []int) {
 	return rows
 }
 
-// standardised returns the chosen values, centred, with a root mean square of 1; nil if
+// standardised returns the values of some rows, centred, with a root mean square of 1; nil if
 // they are constant but for rounding.
 func standardised(sample []float64, rows []int) []float64 {
 	v := make([]float64, len(rows))

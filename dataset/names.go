@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // names are numbered in the order in which they come.
@@ -73,31 +75,21 @@ func checkGiven(s string) error {
 
 // quoted lists names for a message, at most 20 of them.
 func quoted(list []string) string {
-	rest := ""
-	if len(list) > 20 {
-		rest = fmt.Sprintf(" and %d more", len(list)-20)
-		list = list[:20]
+	if n := len(list) - 20; n > 0 {
+		return fmt.Sprintf("%q and %d more", clipped(list[:20]), n)
 	}
+	return fmt.Sprintf("%q", clipped(list))
+}
+
+// quotedList lists names for a sentence, at most five of them.
+func quotedList(list []string) string { return text.Names(clipped(list)) }
+
+func clipped(list []string) []string {
 	short := make([]string, len(list))
 	for i, s := range list {
 		short[i] = clip(s)
 	}
-	return fmt.Sprintf("%q%s", short, rest)
-}
-
-// quotedList lists names for a sentence, at most five of them.
-func quotedList(list []string) string {
-	var b strings.Builder
-	for i, name := range list[:min(len(list), 5)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", clip(name))
-	}
-	if n := len(list) - 5; n > 0 {
-		fmt.Fprintf(&b, " and %d more", n)
-	}
-	return b.String()
+	return short
 }
 
 // clip shortens a cell for a message.

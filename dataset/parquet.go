@@ -147,7 +147,7 @@ func (d *describer) types(_ string, list []*parquetColumn) error {
 		switch {
 		case c.err != nil:
 			d.cols.roles[i].kind = noRole
-			d.columns[i].other = true
+			d.columns[i].unreadable = true
 			d.remark("%q is of a type that holds neither numbers, dates nor text.", clip(c.name))
 		case c.kind.text || i == d.task:
 			d.cols.roles[i] = role{nameRole, d.cols.names}

@@ -156,6 +156,6 @@ func (o *TableOptions) sniffHeader(first []string) (header []string, named bool)
 }
 
 func looksLikeNumber(cell string) bool {
-	_, ok := shapeOf([]byte(cell))
+	_, ok := marksOf([]byte(cell))
 	return ok && cell != ""
 }

@@ -195,7 +195,7 @@ func FuzzShape(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		shape, ok := shapeOf([]byte(s))
+		shape, ok := marksOf([]byte(s))
 		for _, d := range []byte{'.', ','} {
 			for _, g := range []byte{0, '.', ',', ' ', '\''} {
 				if g == d {

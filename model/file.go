@@ -18,26 +18,36 @@ const format = "difalt model"
 
 // header is the JSON text in the array "header".
 type header struct {
-	Format   string  `json:"format"`
-	Version  int     `json:"version"`
-	Rank     int     `json:"rank"`
-	Method   string  `json:"method"`
-	Noise    float64 `json:"noise_variance"`
-	Known    float64 `json:"noise_known"`
-	Scale    float64 `json:"noise_scale,omitempty"`
-	Freedom  float64 `json:"noise_freedom,omitempty"`
-	Target   float64 `json:"target_mean"`
-	Unit     float64 `json:"target_scale"`
-	Constant bool    `json:"constant_feature"`
-
-	Intercept float64 `json:"intercept_variance"`
-	Spread    float64 `json:"spread_variance"`
-	Mean      float64 `json:"mean_variance"`
-
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Rank    int    `json:"rank"`
+	Method  string `json:"method"`
+	headerNoise
+	headerScaling
+	headerVariances
 	TaskColumn   string `json:"task_column"`
 	TargetColumn string `json:"target_column"`
 
 	Categorical []categorical `json:"categorical,omitempty"`
+}
+
+type headerNoise struct {
+	Variance     float64 `json:"noise_variance"`
+	Freedom      float64 `json:"noise_known"`
+	PriorScale   float64 `json:"noise_scale,omitempty"`
+	PriorFreedom float64 `json:"noise_freedom,omitempty"`
+}
+
+type headerScaling struct {
+	Target   float64 `json:"target_mean"`
+	Unit     float64 `json:"target_scale"`
+	Constant bool    `json:"constant_feature"`
+}
+
+type headerVariances struct {
+	Intercept float64 `json:"intercept_variance"`
+	Spread    float64 `json:"spread_variance"`
+	Mean      float64 `json:"mean_variance"`
 }
 
 // Save writes the model as an .npz file that NumPy reads without pickle. With L
@@ -87,11 +97,11 @@ func (m *Model) Save(path string) error {
 func (m *Model) Write(to io.Writer) error {
 	p, prior := &m.p, &m.p.Prior
 	text, err := json.Marshal(header{
-		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method, Noise: prior.Noise,
-		Known: prior.Freedom, Scale: prior.NoisePrior.Scale, Freedom: prior.NoisePrior.Freedom,
-		Target: p.Scaling.Target, Unit: p.Scaling.TargetScale, Constant: p.Scaling.Constant,
-		Intercept: prior.Intercept, Spread: prior.Spread, Mean: prior.MeanVariance,
-		TaskColumn: p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema),
+		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method,
+		headerNoise:     headerNoise{prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom},
+		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant},
+		headerVariances: headerVariances{prior.Intercept, prior.Spread, prior.MeanVariance},
+		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema),
 	})
 	if err != nil {
 		return err
@@ -180,7 +190,7 @@ func read(r *npz.Reader) (*Model, error) {
 	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant}
 	p.Prior = Prior{
 		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean,
-		Noise: h.Noise, Freedom: h.Known, NoisePrior: NoisePrior{Scale: h.Scale, Freedom: h.Freedom},
+		Noise: h.Variance, Freedom: h.Freedom, NoisePrior: NoisePrior{h.PriorScale, h.PriorFreedom},
 	}
 	features, err := p.read(r)
 	if err != nil {

@@ -2,28 +2,41 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/difalt/difalt/internal/text"
 )
 
-// An evidence is what the first rows say about how the numbers of a column are written.
-type evidence struct {
-	cells  int // that are not missing
-	shapes int // of them that are numbers in some way of writing
-	dates  int // that are dates
-	truths int // that are true or false
-	// Examples, of which there may be none.
-	point, comma  *example // whose decimal mark is certain
-	either        [2]*example
-	group         byte // a mark between thousands that is certain
-	groupPlace    *example
-	mixed         bool // there are several such marks
-	first         date // the first date, and
-	largest       [2]int
-	unequal, same bool // there are dates with and without the year first
-	date          *example
+// columnCells is what the first cells of a column look like.
+type columnCells struct {
+	column  string
+	cells   int // that are not missing
+	numbers int // of them that are numbers in some way of writing
+	truths  int // of them that are true or false
+	marks   marksSeen
+	dates   datesSeen
+}
+
+// marksSeen has cells by whose marks numbers can be read, as examples for messages: nil where there
+// is none. The first of two is about points, the second about commas.
+type marksSeen struct {
+	decimal [2]*example // which is certain to be the decimal mark
+	either  [2]*example // which may be that, or stand between thousands
+	group   byte        // a mark that is certain to stand between thousands
+	groupAt *example
+	several bool // there are several such marks
+}
+
+// datesSeen counts cells that are dates.
+type datesSeen struct {
+	count       int
+	first       date
+	at          *example
+	largest     [2]int // first and second number
+	yearsDiffer bool   // the year comes first in some dates, and not in others
+	different   bool   // the first two numbers are not always the same
 }
 
 // An example is a cell for a message.
@@ -37,60 +50,78 @@ func (p *example) String() string {
 	return fmt.Sprintf("line %d, column %q: %q", p.line, p.column, p.text)
 }
 
+// areDates reports whether all cells are dates.
+func (c *columnCells) areDates() bool { return c.dates.count > 0 && c.dates.count == c.cells }
+
 // add takes a trimmed cell into account that is not missing.
-func (e *evidence) add(cell []byte, line int, column string) {
-	e.cells++
-	here := func() *example { return &example{line, column, clip(string(cell))} }
-	if s, ok := shapeOf(cell); ok {
-		e.shapes++
-		note := func(p **example) {
-			if *p == nil {
-				*p = here()
-			}
-		}
-		switch s.decimal {
-		case '.':
-			note(&e.point)
-		case ',':
-			note(&e.comma)
-		}
-		switch s.either {
-		case '.':
-			note(&e.either[0])
-		case ',':
-			note(&e.either[1])
-		}
-		if s.group != 0 {
-			e.mixed = e.mixed || e.group != 0 && e.group != s.group
-			e.group = s.group
-			note(&e.groupPlace)
-		}
+func (c *columnCells) add(cell []byte, line int) {
+	c.cells++
+	at := example{line, c.column, ""}
+	if m, ok := marksOf(cell); ok {
+		c.numbers++
+		c.marks.add(m, at, cell)
 	}
 	if _, ok := truth(cell); ok {
-		e.truths++
+		c.truths++
 	}
 	if d, ok := splitDate(cell); ok {
-		if e.dates == 0 {
-			e.first, e.date = d, here()
-		}
-		e.dates++
-		e.unequal = e.unequal || d.yearFirst != e.first.yearFirst
-		e.largest[0], e.largest[1] = max(e.largest[0], d.part[0]), max(e.largest[1], d.part[1])
-		e.same = e.same || d.part[0] != d.part[1]
+		c.dates.add(d, at, cell)
 	}
+}
+
+// note keeps a cell as the example, unless there is one.
+func note(p **example, at example, cell []byte) {
+	if *p == nil {
+		*p = &example{at.line, at.column, clip(string(cell))}
+	}
+}
+
+func (s *marksSeen) add(m marks, at example, cell []byte) {
+	if m.decimal != 0 {
+		note(&s.decimal[pointOrComma(m.decimal)], at, cell)
+	}
+	if m.either != 0 {
+		note(&s.either[pointOrComma(m.either)], at, cell)
+	}
+	if m.group != 0 {
+		s.several = s.several || s.group != 0 && s.group != m.group
+		s.group = m.group
+		note(&s.groupAt, at, cell)
+	}
+}
+
+func pointOrComma(mark byte) int {
+	if mark == ',' {
+		return 1
+	}
+	return 0
+}
+
+func (s *datesSeen) add(d date, at example, cell []byte) {
+	if s.count == 0 {
+		s.first = d
+	}
+	note(&s.at, at, cell)
+	s.count++
+	s.yearsDiffer = s.yearsDiffer || d.yearFirst != s.first.yearFirst
+	s.largest[0], s.largest[1] = max(s.largest[0], d.part[0]), max(s.largest[1], d.part[1])
+	s.different = s.different || d.part[0] != d.part[1]
 }
 
 // sniffColumns finds how the cells of numbers are written, from the records at the start of a
 // file, after the one with the names. An error about one column leaves those of the others.
 func (r *reader) sniffColumns(p *recordParser, block []byte, line int) (err error) {
-	found := make([]evidence, len(r.cols.header))
+	seen := make([]columnCells, len(r.cols.header))
+	for col := range seen {
+		seen[col].column = r.cols.header[col]
+	}
 	broken := p.each(block, line, 0, func(line int, cells [][]byte) error {
-		for col, cell := range cells[:min(len(cells), len(found))] {
+		for col, cell := range cells[:min(len(cells), len(seen))] {
 			if r.cols.roles[col].kind != numberRole {
 				continue
 			}
 			if cell = bytes.TrimSpace(cell); !isMissing(cell) {
-				found[col].add(cell, line, r.cols.header[col])
+				seen[col].add(cell, line)
 			}
 		}
 		return nil
@@ -98,60 +129,49 @@ func (r *reader) sniffColumns(p *recordParser, block []byte, line int) (err erro
 	if broken != nil {
 		return nil // the parser says it better
 	}
-	p.decimal, err = r.o.sniffDecimal(found, p.delimiter)
-	p.formats = make([]cellFormat, len(found))
-	for col := range found {
-		e, f, problem := &found[col], &p.formats[col], error(nil)
+	p.decimal, err = r.o.sniffDecimal(seen, p.delimiter)
+	p.formats = make([]cellFormat, len(seen))
+	for col := range seen {
+		c, f, undecided := &seen[col], &p.formats[col], error(nil)
 		switch {
-		case e.dates > 0 && e.dates == e.cells && r.cols.roles[col].at != r.cols.target:
-			f.date, problem = r.o.sniffDate(e, found)
-		case e.truths > 0 && e.truths == e.cells:
+		case c.areDates() && r.cols.roles[col].at != r.cols.target:
+			f.date, undecided = r.o.sniffDate(&c.dates, seen)
+		case c.truths > 0 && c.truths == c.cells:
 			f.truth = true
 		case err == nil:
-			f.group, problem = r.o.sniffGroup(e, p.decimal)
-			f.text = e.cells > 0 && e.shapes == 0
+			f.group, undecided = r.o.sniffGroup(c, p.decimal)
+			f.text = c.cells > 0 && c.numbers == 0
 		}
 		if f.date != noDate {
 			r.cols.roles[col].kind = dateRole
 		}
-		if err == nil {
-			err = problem
-		}
+		err = cmp.Or(err, undecided)
 	}
 	return err
 }
 
 // sniffDecimal returns the decimal mark of a file.
-func (o *TableOptions) sniffDecimal(found []evidence, delimiter byte) (byte, error) {
+func (o *TableOptions) sniffDecimal(seen []columnCells, delimiter byte) (byte, error) {
 	if o.Decimal != 0 {
 		return byte(o.Decimal), nil
 	}
-	var point, comma *example
-	var either [2]*example
-	first := func(a, b *example) *example {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	for i := range found {
-		e := &found[i]
-		if e.dates > 0 && e.dates == e.cells || e.shapes < e.cells {
+	var decimal, either [2]*example
+	for i := range seen {
+		c := &seen[i]
+		if c.areDates() || c.numbers < c.cells {
 			continue // dates, or text: no numbers to judge by
 		}
-		point, comma = first(point, e.point), first(comma, e.comma)
-		if e.group == '.' { // then the comma must be the decimal mark
-			comma = first(comma, e.groupPlace)
+		for k := range decimal {
+			decimal[k] = cmp.Or(decimal[k], c.marks.decimal[k])
+			either[k] = cmp.Or(either[k], c.marks.either[k])
 		}
-		if e.group == ',' {
-			point = first(point, e.groupPlace)
-		}
-		for k := range either {
-			either[k] = first(either[k], e.either[k])
+		if g := c.marks.group; g == '.' || g == ',' { // then the other one must be the decimal mark
+			k := 1 - pointOrComma(g)
+			decimal[k] = cmp.Or(decimal[k], c.marks.groupAt)
 		}
 	}
 	values := []string{".", ","}
-	switch {
+	switch point, comma := decimal[0], decimal[1]; {
 	case point != nil && comma != nil:
 		return '.', formatErrorf("Decimal", values, "%v has a decimal point, but %v a decimal comma", point, comma)
 	case point != nil:
@@ -167,64 +187,56 @@ func (o *TableOptions) sniffDecimal(found []evidence, delimiter byte) (byte, err
 }
 
 // sniffGroup returns what separates the thousands of a column.
-func (o *TableOptions) sniffGroup(e *evidence, decimal byte) (byte, error) {
+func (o *TableOptions) sniffGroup(c *columnCells, decimal byte) (byte, error) {
 	if o.Thousands != 0 {
 		return byte(o.Thousands), nil
 	}
-	other := e.either[0]
-	if decimal == '.' {
-		other = e.either[1]
-	}
-	switch {
-	case e.shapes < e.cells || e.mixed:
+	k := 1 - pointOrComma(decimal)
+	switch other := c.marks.either[k]; {
+	case c.numbers < c.cells || c.marks.several:
 		return 0, nil // the parser names the cell that is wrong
-	case e.group != 0:
-		return e.group, nil
+	case c.marks.group != 0:
+		return c.marks.group, nil
 	case other != nil:
-		mark := ","
-		if decimal == ',' {
-			mark = "."
-		}
+		mark := string(".,"[k])
 		return 0, formatErrorf("Thousands", []string{mark}, "%v may have %q between thousands, in a table with the decimal mark %q", other, mark, decimal)
 	}
 	return 0, nil
 }
 
 // sniffDate returns the order of the dates of a column, if need be from those of others.
-func (o *TableOptions) sniffDate(e *evidence, all []evidence) (dateOrder, error) {
-	if e.unequal {
+func (o *TableOptions) sniffDate(s *datesSeen, all []columnCells) (dateOrder, error) {
+	switch {
+	case s.yearsDiffer:
 		return noDate, nil
-	}
-	if e.first.yearFirst {
+	case s.first.yearFirst:
 		return yearFirst, nil
-	}
-	if o.Dates != "" {
+	case o.Dates != "":
 		return dateOrders[o.Dates], nil
-	}
-	if e.first.mark == '.' {
+	case s.first.mark == '.':
 		return dayFirst, nil // nobody writes the month first with points
 	}
-	order := e.order()
+	order := s.order()
 	for i := range all {
-		if other := &all[i]; order == noDate && other.dates > 0 && other.dates == other.cells && other.first.mark == e.first.mark && !other.first.yearFirst {
+		if other := &all[i].dates; order == noDate && all[i].areDates() && other.first.mark == s.first.mark && !other.first.yearFirst {
 			order = other.order()
 		}
 	}
-	if order == noDate && e.largest[0] <= 12 && e.largest[1] <= 12 {
-		if !e.same {
-			return dayFirst, nil // all are of the kind 03/03/2024
-		}
-		return noDate, formatErrorf("Dates", []string{"dmy", "mdy"}, "%v may be a date with the day or with the month first", e.date)
+	if order != noDate || s.largest[0] > 12 || s.largest[1] > 12 {
+		return order, nil
 	}
-	return order, nil
+	if !s.different {
+		return dayFirst, nil // all are of the kind 03/03/2024
+	}
+	return noDate, formatErrorf("Dates", []string{"dmy", "mdy"}, "%v may be a date with the day or with the month first", s.at)
 }
 
 // order tells the order of dates with the year last by numbers that are no month.
-func (e *evidence) order() dateOrder {
+func (s *datesSeen) order() dateOrder {
 	switch {
-	case e.largest[0] > 12 && e.largest[1] <= 12:
+	case s.largest[0] > 12 && s.largest[1] <= 12:
 		return dayFirst
-	case e.largest[1] > 12 && e.largest[0] <= 12:
+	case s.largest[1] > 12 && s.largest[0] <= 12:
 		return monthFirst
 	}
 	return noDate

@@ -7,17 +7,17 @@ import (
 	"github.com/difalt/difalt/dataset/internal/number"
 )
 
-// A shape is what the marks in the text of a number say: which of them is the decimal
-// mark, and which one separates thousands.
-type shape struct {
+// marks are what stands between the digits of a number: which is the decimal mark, and which one
+// separates thousands.
+type marks struct {
 	decimal byte // ',' or '.', 0 if there is none or it cannot be told
 	group   byte // ',', '.', ' ' or '\'', 0 if there is none or it cannot be told
 	either  byte // a single comma or point that may be both, as in 1,234
 }
 
-// shapeOf returns the shape of a trimmed cell; ok is false if it is no number in any
+// marksOf returns the marks of a trimmed cell; ok is false if it is no number in any
 // way of writing.
-func shapeOf(cell []byte) (s shape, ok bool) {
+func marksOf(cell []byte) (s marks, ok bool) {
 	body := cell
 	if len(body) > 0 && (body[0] == '-' || body[0] == '+') {
 		body = body[1:]
@@ -49,7 +49,7 @@ func shapeOf(cell []byte) (s shape, ok bool) {
 	case 0:
 		return s, digits(plain)
 	case 1:
-		return shapeOfOne(plain, marks[0])
+		return oneMark(plain, marks[0])
 	case 2:
 		whole, rest, _ := bytes.Cut(plain, marks[1:])
 		s.group, s.decimal = marks[0], marks[1]
@@ -58,8 +58,8 @@ func shapeOf(cell []byte) (s shape, ok bool) {
 	return s, false
 }
 
-// shapeOfOne is shapeOf for a number whose only mark is m.
-func shapeOfOne(plain []byte, m byte) (s shape, ok bool) {
+// oneMark is marksOf for a number whose only mark is m.
+func oneMark(plain []byte, m byte) (s marks, ok bool) {
 	whole, rest, _ := bytes.Cut(plain, []byte{m})
 	grouped := groups(plain, m)
 	switch {
@@ -114,7 +114,7 @@ func digits(b []byte) bool {
 // parseMarked parses a number that is written with a decimal mark and a mark between
 // thousands, or 0 for none, and with no others.
 func parseMarked(cell []byte, decimal, group byte) (v float64, err error, ok bool) {
-	s, ok := shapeOf(cell)
+	s, ok := marksOf(cell)
 	if !ok || s.decimal != 0 && s.decimal != decimal || s.group != 0 && s.group != group || s.either != 0 && s.either != decimal && s.either != group {
 		return 0, nil, false
 	}
