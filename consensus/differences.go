@@ -2,7 +2,6 @@ package consensus
 
 import (
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
@@ -33,7 +32,6 @@ type differences struct {
 	rows    [][]weight  // W_ij of the neighbours j of the hosted nodes
 	dense   *mat.Dense  // W - I if products with it are cheaper, otherwise nil
 	sums    [][]float64 // of every worker: panels of the hosted nodes
-	first   []int       // of the neighbours elsewhere, the first link from them
 
 	// Of the Mix under way:
 	z       []Message
@@ -49,12 +47,6 @@ func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a
 	m := &differences{coder: n.newCoder(a, pool, 0, bound > 0), stepLen: step, rows: rows}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
-	}
-	m.first = slices.Repeat([]int{-1}, m.elsewhere)
-	for k, link := range m.net.Links {
-		if e := m.net.Row[link.Peer] - m.hosted; m.first[e] < 0 {
-			m.first[e] = k
-		}
 	}
 	if p != nil && p.from <= 1 {
 		m.dense = mat.DenseCopyOf(p.w)
@@ -111,11 +103,10 @@ func (m *differences) Check(k int, code []byte) error {
 func (m *differences) Step() wire.Traffic {
 	f := m.stream
 	for k, link := range m.net.Links {
-		row := m.net.Row[link.Peer]
-		if len(m.net.Code(k)) == 0 || k != m.first[row-m.hosted] {
+		if len(m.net.Code(k)) == 0 || !m.net.First[k] {
 			continue
 		}
-		replica, decoded := f.row(f.work.Replica, row), m.decoded(link.Peer)
+		replica, decoded := f.row(f.work.Replica, m.net.Row[link.Peer]), m.decoded(link.Peer)
 		if m.codec() == nil {
 			copy(replica, decoded)
 			continue

@@ -19,7 +19,8 @@ type Placement struct {
 	Row   []int
 	Rows  int
 	Links []Link
-	Ends  int64 // ends of edges at hosted nodes: so many messages are sent in a round
+	First []bool // of every link, whether it is the first to its peer
+	Ends  int64  // ends of edges at hosted nodes: so many messages are sent in a round
 
 	number map[Link]int
 }
@@ -42,6 +43,7 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 	var elsewhere []int
 	for k, link := range p.Links {
 		p.number[link] = k
+		p.First = append(p.First, !slices.Contains(elsewhere, link.Peer))
 		elsewhere = append(elsewhere, link.Peer)
 	}
 	p.Row, p.Rows = slices.Clone(p.Index), len(hosted)
