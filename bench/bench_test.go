@@ -89,7 +89,7 @@ func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage 
 	if storage.Reduce {
 		it.Reduce()
 	}
-	b.Logf("schedule %s", it.Settle())
+	b.Logf("schedule %s", it.Schedule())
 	read := times(b, it.Read)
 	for b.Loop() {
 		it.Step()
@@ -184,7 +184,7 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	}
 	it := measure.NewIteration(p, nodes, o.Workers)
 	defer it.Close()
-	it.Settle()
+	it.Schedule()
 	ms, err := measure.InTurns(ctx, 0, whole, it.Step)
 	if err != nil {
 		b.Fatal(err)

@@ -17,11 +17,7 @@ func (p *Panel) plot() (*plot.Plot, error) {
 	out.TextHandler = handler()
 	out.BackgroundColor = nil
 	line := draw.LineStyle{Color: color.Gray{225}, Width: 0.5}
-	grid := &plotter.Grid{Horizontal: line}
-	if p.Y.Marks != nil { // names, from which bars start
-		grid = &plotter.Grid{Vertical: line}
-	}
-	out.Add(grid)
+	out.Add(&plotter.Grid{Horizontal: line})
 	for i := range p.Series {
 		if err := p.Series[i].addTo(out); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"gonum.org/v1/plot/font"
@@ -18,6 +19,9 @@ type span struct {
 	level int // 1: superscript, -1: subscript
 }
 
+// levels matches superscripts and subscripts.
+var levels = regexp.MustCompile(`[\^_]\{([^}]*)\}`)
+
 // spans splits a label. Where it has several spans, or several spaces in a row, its
 // spaces become those that do not break, since readers of SVG drop others.
 func spans(label string) []span {
@@ -25,27 +29,25 @@ func spans(label string) []span {
 		label = strings.ReplaceAll(label, " ", "\u00a0")
 	}
 	var out []span
-	for label != "" {
-		i := strings.IndexAny(label, "^_")
-		if i < 0 || i+1 >= len(label) || label[i+1] != '{' || !strings.Contains(label[i:], "}") {
-			return append(out, span{text: label})
+	at := 0
+	for _, m := range levels.FindAllStringSubmatchIndex(label, -1) {
+		if m[0] > at {
+			out = append(out, span{text: label[at:m[0]]})
 		}
-		if i > 0 {
-			out = append(out, span{text: label[:i]})
-		}
-		end := i + strings.Index(label[i:], "}")
 		level := 1
-		if label[i] == '_' {
+		if label[m[0]] == '_' {
 			level = -1
 		}
-		out = append(out, span{label[i+2 : end], level})
-		label = label[end+1:]
+		out, at = append(out, span{label[m[2]:m[3]], level}), m[1]
+	}
+	if at < len(label) {
+		out = append(out, span{text: label[at:]})
 	}
 	return out
 }
 
-// shape returns the font of a level and how far it is above the base line.
-func shape(f font.Font, level int) (font.Font, vg.Length) {
+// fontOf returns the font of a level and how far it is above the base line.
+func fontOf(f font.Font, level int) (font.Font, vg.Length) {
 	base := f.Size
 	if level == 0 {
 		return f, 0
@@ -60,7 +62,7 @@ func shape(f font.Font, level int) (font.Font, vg.Length) {
 // Box implements text.Handler.
 func (l labels) Box(label string, f font.Font) (width, height, depth vg.Length) {
 	for _, s := range spans(label) {
-		sf, rise := shape(f, s.level)
+		sf, rise := fontOf(f, s.level)
 		w, h, d := l.Plain.Box(s.text, sf)
 		width += w
 		// A superscript is not allowed to move the centre of a tick label.
@@ -91,7 +93,7 @@ func (l labels) Draw(c vg.Canvas, label string, sty text.Style, pt vg.Point) {
 	pt.X += vg.Length(sty.XAlign) * width
 	pt.Y += base + vg.Length(sty.YAlign)*(height+depth)
 	for _, s := range spans(label) {
-		f, rise := shape(sty.Font, s.level)
+		f, rise := fontOf(sty.Font, s.level)
 		face := l.Fonts.Lookup(f, f.Size)
 		c.FillString(face, vg.Point{X: pt.X, Y: pt.Y + rise}, s.text)
 		w, _, _ := l.Plain.Box(s.text, f)

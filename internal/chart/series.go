@@ -28,10 +28,8 @@ type Style struct {
 	Width  float64   // of the line in points; 0 for none
 	Dashes []float64 // of the line in points; nil for none
 	Dot    float64   // radius of dots in points; 0 for none
-	// Bar is the thickness of bars in units of the axis from which they start at 0: the
-	// x axis, or the y axis if they lie; 0 for none.
+	// Bar is the width of bars in units of the x axis, from which they rise; 0 for none.
 	Bar float64
-	Lie bool
 }
 
 // The colours of Okabe and Ito, which colour-blind readers can tell apart, and three more.
@@ -111,11 +109,8 @@ func (s *Series) addTo(p *plot.Plot) error {
 
 // bar returns the corners of the bar of a point.
 func (s *Series) bar(at plotter.XY) plotter.XYs {
-	half := s.Bar / 2
-	if s.Lie {
-		return plotter.XYs{{X: 0, Y: at.Y - half}, {X: at.X, Y: at.Y - half}, {X: at.X, Y: at.Y + half}, {X: 0, Y: at.Y + half}}
-	}
-	return plotter.XYs{{X: at.X - half, Y: 0}, {X: at.X + half, Y: 0}, {X: at.X + half, Y: at.Y}, {X: at.X - half, Y: at.Y}}
+	left, right := at.X-s.Bar/2, at.X+s.Bar/2
+	return plotter.XYs{{X: left, Y: 0}, {X: right, Y: 0}, {X: right, Y: at.Y}, {X: left, Y: at.Y}}
 }
 
 func addArea(p *plot.Plot, corners plotter.XYs, c color.Color) error {

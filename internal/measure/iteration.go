@@ -27,13 +27,13 @@ func NewIteration(p *Problem, nodes []*kernel.Tasks, workers int) *Iteration {
 // Step takes one iteration over all tasks: the least squares and the gradients.
 func (it *Iteration) Step() { it.executor.Step(it.u, 0) }
 
-// Settle takes iterations until the kernel has chosen how to prefetch, and returns what.
-func (it *Iteration) Settle() (schedule string) { return Settle(it.executor, it.Step) }
+// Schedule takes iterations until the kernel's schedule for them is final, and returns it.
+func (it *Iteration) Schedule() string { return FinalSchedule(it.executor, it.Step) }
 
-// Settle calls step, which is one of an executor, until that has chosen its schedule for
-// such steps, and returns which.
-func Settle(e *kernel.Executor, step func()) (schedule string) {
-	for settled := false; !settled; schedule, settled = e.Schedule() {
+// FinalSchedule calls step, which is one of an executor, until the executor's schedule for
+// such steps is final, and returns it.
+func FinalSchedule(e *kernel.Executor, step func()) (schedule string) {
+	for final := false; !final; schedule, final = e.Schedule() {
 		step()
 	}
 	return schedule

@@ -138,7 +138,7 @@ func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, storage 
 	if storage.Reduce {
 		it.Reduce()
 	}
-	row.Schedule = it.Settle()
+	row.Schedule = it.Schedule()
 	length := time.Duration(seconds * float64(time.Second))
 	flops := 0.0
 	ms, err := InTurns(ctx, length, it.Step, it.Read, func() { flops = it.MultiplyAdd() })

@@ -21,7 +21,7 @@ type BandRow struct {
 	Mean, Median, Low, High float64
 	// Medians of the largest distance of a node, the disagreement and the objective.
 	SDMax, Disagreement, Objective float64
-	// Medians of what was spent so far, the initialisation included.
+	// Medians of what it took so far, the initialisation included.
 	Rounds, Messages, Bytes, Seconds float64
 }
 
@@ -73,10 +73,10 @@ func bandRow(curves []*Curve, k int, at []float64) BandRow {
 	r.SDMax = middle(func(r *Row) float64 { return r.SDMax })
 	r.Disagreement = middle(func(r *Row) float64 { return r.Disagreement })
 	r.Objective = middle(func(r *Row) float64 { return r.Objective })
-	r.Rounds = middle(func(r *Row) float64 { return float64(r.Rounds) })
-	r.Messages = middle(func(r *Row) float64 { return float64(r.Messages) })
-	r.Bytes = middle(func(r *Row) float64 { return float64(r.Bytes) })
-	r.Seconds = middle(func(r *Row) float64 { return r.Seconds })
+	r.Rounds = middle(rounds)
+	r.Messages = middle(messages)
+	r.Bytes = middle(sent)
+	r.Seconds = middle(seconds)
 	return r
 }
 

@@ -153,7 +153,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 		r.progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
 		return nil
 	}
-	chosen := net.Traffic() // what the choice has sent
+	selection := net.Traffic() // what Auto has sent to select a method
 	res, err := difalt.Run(ctx, p, net, o)
 	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
 		err = nil
@@ -161,7 +161,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if err != nil {
 		return err
 	}
-	c.begin(chosen.Plus(res.InitTraffic), res.InitCompute, clock)
+	c.begin(selection.Plus(res.InitTraffic), res.InitCompute, clock)
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}

@@ -130,60 +130,62 @@ func byMethod(trials []Trial) [][]*Curve {
 	return all
 }
 
+// summarize condenses the curves of a method.
 func summarize(curves []*Curve) MethodSummary {
+	first, last := make([]*Row, len(curves)), make([]*Row, len(curves))
 	m := MethodSummary{Method: curves[0].Method}
-	over := func(row func(*Curve) *Row, f func(*Row) float64) []float64 {
-		v := make([]float64, len(curves))
-		for i, c := range curves {
-			v[i] = f(row(c))
-		}
-		return v
-	}
-	start, end := func(c *Curve) *Row { return &c.Rows[0] }, func(c *Curve) *Row { return &c.Rows[len(c.Rows)-1] }
-	rounds, bytes := func(r *Row) float64 { return float64(r.Rounds) }, func(r *Row) float64 { return float64(r.Bytes) }
-	m.Final = spread(over(end, func(r *Row) float64 { return r.SDFirst }))
-	seconds := func(r *Row) float64 { return r.Seconds }
-	m.InitRounds, m.InitBytes, m.InitSeconds = median(over(start, rounds)), median(over(start, bytes)), median(over(start, seconds))
-	m.Rounds, m.Bytes = median(over(end, rounds)), median(over(end, bytes))
-	m.Messages = median(over(end, func(r *Row) float64 { return float64(r.Messages) }))
-	m.Seconds = median(over(end, seconds))
-	for _, c := range curves {
+	for i, c := range curves {
+		first[i], last[i] = &c.Rows[0], &c.Rows[len(c.Rows)-1]
 		if c.Diverged {
 			m.Diverged++
 		}
 	}
+	distances := over(last, func(r *Row) float64 { return r.SDFirst })
+	m.Final = Spread{Median: median(distances), Min: slices.Min(distances), Max: slices.Max(distances)}
+	m.InitRounds, m.InitBytes, m.InitSeconds = median(over(first, rounds)), median(over(first, sent)), median(over(first, seconds))
+	m.Rounds, m.Messages, m.Bytes, m.Seconds = median(over(last, rounds)), median(over(last, messages)), median(over(last, sent)), median(over(last, seconds))
 	for _, target := range Targets {
 		m.Reached = append(m.Reached, reached(curves, target))
 	}
 	return m
 }
 
+// What rows of curves say, as numbers.
+func iteration(r *Row) float64 { return float64(r.Iteration) }
+func rounds(r *Row) float64    { return float64(r.Rounds) }
+func messages(r *Row) float64  { return float64(r.Messages) }
+func sent(r *Row) float64      { return float64(r.Bytes) }
+func seconds(r *Row) float64   { return r.Seconds }
+
+// over returns a number of every row, infinite where there is no row.
+func over(rows []*Row, number func(*Row) float64) []float64 {
+	v := make([]float64, len(rows))
+	for i, r := range rows {
+		if v[i] = math.Inf(1); r != nil {
+			v[i] = number(r)
+		}
+	}
+	return v
+}
+
+// reached describes the first rows of curves that are at a target.
 func reached(curves []*Curve, target float64) Reached {
 	r := Reached{Distance: target}
-	iterations, rounds, bytes, seconds := make([]float64, len(curves)), make([]float64, len(curves)), make([]float64, len(curves)), make([]float64, len(curves))
+	rows := make([]*Row, len(curves))
 	for i, c := range curves {
-		k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target })
-		if k < 0 {
-			inf := math.Inf(1)
-			iterations[i], rounds[i], bytes[i], seconds[i] = inf, inf, inf, inf
-			continue
+		if k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target }); k >= 0 {
+			r.Trials++
+			rows[i] = &c.Rows[k]
 		}
-		r.Trials++
-		row := &c.Rows[k]
-		iterations[i], rounds[i], bytes[i], seconds[i] = float64(row.Iteration), float64(row.Rounds), float64(row.Bytes), row.Seconds
 	}
-	finite := func(v []float64) *float64 {
-		if m := median(v); !math.IsInf(m, 1) {
+	middle := func(number func(*Row) float64) *float64 {
+		if m := median(over(rows, number)); !math.IsInf(m, 1) {
 			return &m
 		}
 		return nil
 	}
-	r.Iterations, r.Rounds, r.Bytes, r.Seconds = finite(iterations), finite(rounds), finite(bytes), finite(seconds)
+	r.Iterations, r.Rounds, r.Bytes, r.Seconds = middle(iteration), middle(rounds), middle(sent), middle(seconds)
 	return r
-}
-
-func spread(v []float64) Spread {
-	return Spread{Median: median(v), Min: slices.Min(v), Max: slices.Max(v)}
 }
 
 func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }

@@ -16,8 +16,8 @@ import (
 //
 //	Latency + 8 m / Bandwidth + jitter  seconds,
 //
-// with a jitter between 0 and Jitter, uniformly distributed. The messages of a round travel in parallel, and the round takes as long as its
-// slowest message.
+// with a jitter between 0 and Jitter, uniformly distributed. The messages of a round
+// travel in parallel, and the round takes as long as its slowest message.
 type TimeModel struct {
 	// Latency of a message.
 	Latency time.Duration

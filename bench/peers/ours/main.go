@@ -44,7 +44,7 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 			group.Anchor()
 			executor.Step(u, 0)
 		}
-		measure.Settle(executor, func() { executor.Step(u, 0) })
+		measure.FinalSchedule(executor, func() { executor.Step(u, 0) })
 		export = func(a *protocol.Answer) {
 			copy(a.B, group.B)
 			mat.NewDense(p.D, p.R, a.Grad).Copy(group.Grad)
