@@ -15,20 +15,24 @@ import (
 // (Businger and Golub, 1965) find Q and R; where R has fewer rows than columns, more of
 // them find Z (Hanson and Lawson, 1969).
 type decomposition struct {
-	m, c, ld int       // M is m x c, its columns ld apart
-	extra    int       // right-hand sides that stand behind the columns of M, 0 or 1
-	a        []float64 // M and the right-hand side by columns, then the reflectors of Q
-	h        []float64 // their halved squares
-	order    []int     // column k of M P is column order[k] of M
-	norm     []float64 // the squared norms of what is left of each column ...
-	computed []float64 // ... when they were last computed in full
-	null     float64   // the norm at which nothing is left
+	m, c     int
+	extra    int        // right-hand sides that stand behind the columns of M, 0 or 1
+	q        reflectors // of Q; before them M and the right-hand side, by columns
+	order    []int      // column k of M P is column order[k] of M
+	norm     []float64  // the squared norms of what is left of each column ...
+	computed []float64  // ... when they were last computed in full
+	null     float64    // the norm at which nothing is left
 	rank     int
-	ldr      int
 	r        []float64 // R by columns ldr apart, then T
-	z        []float64 // the reflectors of Z, of c-rank+1 entries
-	hz       []float64
-	w        []float64 // room for a row or a column
+	ldr      int
+	z        reflectors // of Z, each of c-rank+1 entries
+	w        []float64  // room for a row or a column
+}
+
+// Reflectors I - v v'/h have their vectors v by columns, ld apart.
+type reflectors struct {
+	v, h []float64
+	ld   int
 }
 
 // decompositionWork returns the length of the memory for matrices of up to m x c.
@@ -48,12 +52,13 @@ func (ws *Workspace) decomposition(m, c int) *decomposition {
 		room = room[n:]
 		return part
 	}
-	*d = decomposition{m: m, c: c, ld: oddPad(m), ldr: oddPad(c), order: ws.order[:c]}
+	*d = decomposition{m: m, c: c, ldr: oddPad(c), order: ws.order[:c]}
+	d.q.ld = oddPad(m)
 	for k := range d.order {
 		d.order[k] = k
 	}
-	d.a, d.r, d.z = take(d.ld*(c+1)), take(d.ldr*c), take((c+1)*c)
-	d.h, d.hz, d.norm, d.computed, d.w = take(c), take(c), take(c), take(c), take(d.ld+c)
+	d.q.v, d.r, d.z.v = take(d.q.ld*(c+1)), take(d.ldr*c), take((c+1)*c)
+	d.q.h, d.z.h, d.norm, d.computed, d.w = take(c), take(c), take(c), take(c), take(d.q.ld+c)
 	return d
 }
 
@@ -62,9 +67,9 @@ func (ws *Workspace) decomposition(m, c int) *decomposition {
 func (d *decomposition) load(a blas.ColumnMajor, y []float64, scale, yscale, rho float64) {
 	n := a.Rows
 	d.extra = 1
-	clear(d.a)
+	clear(d.q.v)
 	for k, j := range d.order {
-		col := d.a[k*d.ld:]
+		col := d.q.v[k*d.q.ld:]
 		for i, v := range a.Data[j*a.Stride:][:n] {
 			col[i] = v / scale
 		}
@@ -73,18 +78,18 @@ func (d *decomposition) load(a blas.ColumnMajor, y []float64, scale, yscale, rho
 		}
 	}
 	for i, v := range y[:n] {
-		d.a[d.c*d.ld+i] = v / yscale
+		d.q.v[d.c*d.q.ld+i] = v / yscale
 	}
 }
 
 // loadTransposed takes the columns of A' in their order, divided by its scale.
 func (d *decomposition) loadTransposed(a blas.ColumnMajor, scale float64) {
 	d.extra = 0
-	clear(d.a)
+	clear(d.q.v)
 	for j := range d.m {
 		row := a.Data[j*a.Stride:]
 		for k, i := range d.order {
-			d.a[k*d.ld+j] = row[i] / scale
+			d.q.v[k*d.q.ld+j] = row[i] / scale
 		}
 	}
 }
@@ -93,7 +98,7 @@ func (d *decomposition) loadTransposed(a blas.ColumnMajor, scale float64) {
 // returns the smallest and the largest diagonal entry of R.
 func (d *decomposition) unpivoted() (lo, hi float64) {
 	d.rank = d.c
-	tile.Factor(d.a, d.ld, d.m, d.c, d.r, d.ldr, d.h)
+	tile.Factor(d.q.v, d.q.ld, d.m, d.c, d.r, d.ldr, d.q.h)
 	lo = math.Inf(1)
 	for k := range d.c {
 		v := math.Abs(d.r[k*d.ldr+k])
@@ -150,19 +155,19 @@ func (d *decomposition) factor(tol float64, choose int) {
 		d.reflect(k)
 	}
 	for k := d.rank; k < d.c; k++ {
-		copy(d.r[k*d.ldr:][:d.rank], d.a[k*d.ld:])
+		copy(d.r[k*d.ldr:][:d.rank], d.q.v[k*d.q.ld:])
 	}
 }
 
 // computeNorm computes the squared norm of column k from row i on.
 func (d *decomposition) computeNorm(k, i int) {
-	x := d.a[k*d.ld+i : k*d.ld+d.m]
+	x := d.q.v[k*d.q.ld+i : k*d.q.ld+d.m]
 	d.norm[k] = blas.Dot(x, x)
 	d.computed[k] = d.norm[k]
 }
 
 func (d *decomposition) swap(i, j int) {
-	x, y := d.a[i*d.ld:][:d.m], d.a[j*d.ld:][:d.m]
+	x, y := d.q.v[i*d.q.ld:][:d.m], d.q.v[j*d.q.ld:][:d.m]
 	for k, v := range x {
 		x[k], y[k] = y[k], v
 	}
@@ -178,9 +183,9 @@ const inaccurate = 1e-6
 // reflect makes the reflector of column k, applies it to all columns behind, and moves
 // what stands above it to r.
 func (d *decomposition) reflect(k int) {
-	x := d.a[k*d.ld : k*d.ld+d.m]
+	x := d.q.v[k*d.q.ld : k*d.q.ld+d.m]
 	alpha := -math.Copysign(math.Sqrt(d.norm[k]), x[k])
-	d.h[k] = d.norm[k] - alpha*x[k]
+	d.q.h[k] = d.norm[k] - alpha*x[k]
 	copy(d.r[k*d.ldr:][:k], x)
 	clear(x[:k])
 	d.r[k*d.ldr+k] = alpha
@@ -191,15 +196,15 @@ func (d *decomposition) reflect(k int) {
 	}
 	// The tiles take rows by eights; those above k are zero in the reflector.
 	from := k &^ 7
-	rows, v, c := d.ld-from, d.a[k*d.ld+from:], d.a[(k+1)*d.ld+from:]
+	rows, v, c := d.q.ld-from, d.q.v[k*d.q.ld+from:], d.q.v[(k+1)*d.q.ld+from:]
 	w := d.w[:behind]
-	tile.MulBasis(w, 1, v, d.ld, c, d.ld, 1, rows, behind, tile.Hint{})
+	tile.MulBasis(w, 1, v, d.q.ld, c, d.q.ld, 1, rows, behind, tile.Hint{})
 	for j := range w {
-		w[j] /= -d.h[k]
+		w[j] /= -d.q.h[k]
 	}
-	tile.RankUpdate(c, d.ld, v, d.ld, w, behind, 1, rows, behind)
+	tile.RankUpdate(c, d.q.ld, v, d.q.ld, w, behind, 1, rows, behind)
 	for j := k + 1; j < d.c; j++ {
-		head := d.a[j*d.ld+k]
+		head := d.q.v[j*d.q.ld+k]
 		if d.norm[j] -= head * head; d.norm[j] <= inaccurate*d.computed[j] {
 			d.computeNorm(j, k+1)
 		}
@@ -237,16 +242,17 @@ func (d *decomposition) reduceRows() {
 	if n == 0 {
 		return
 	}
+	d.z.ld = n + 1
 	tail := d.r[d.rank*d.ldr:]
 	for i := d.rank - 1; i >= 0; i-- {
-		v, diagonal := d.z[i*(n+1):][:n+1], &d.r[i*d.ldr+i]
+		v, diagonal := d.z.v[i*d.z.ld:][:n+1], &d.r[i*d.ldr+i]
 		v[0] = *diagonal
 		for j := range n {
 			v[j+1], tail[j*d.ldr+i] = tail[j*d.ldr+i], 0
 		}
 		s := blas.Dot(v, v)
 		alpha := -math.Copysign(math.Sqrt(s), v[0])
-		d.hz[i] = s - alpha*v[0]
+		d.z.h[i] = s - alpha*v[0]
 		v[0] -= alpha
 		*diagonal = alpha
 		if i == 0 {
@@ -256,7 +262,7 @@ func (d *decomposition) reduceRows() {
 		w, col := d.w[:blas.Pad(i)], d.r[i*d.ldr:][:i]
 		tile.MulTransposed(w, tail, d.ldr, v[1:], n, i, tile.Hint{})
 		for l, x := range col {
-			w[l] = -(w[l] + v[0]*x) / d.hz[i]
+			w[l] = -(w[l] + v[0]*x) / d.z.h[i]
 			col[l] += v[0] * w[l]
 		}
 		tile.RankUpdate(tail, d.ldr, w, len(w), v[1:], n, 1, i, n)
@@ -267,7 +273,7 @@ func (d *decomposition) reduceRows() {
 func (d *decomposition) solve(b []float64) {
 	x := d.w[:d.c]
 	clear(x)
-	copy(x[:d.rank], d.a[d.c*d.ld:])
+	copy(x[:d.rank], d.q.v[d.c*d.q.ld:])
 	solveUpper(d.r, d.ldr, x[:d.rank])
 	for i := range d.rank {
 		d.reflectRow(i, x)
@@ -293,9 +299,9 @@ func (d *decomposition) solveTransposed(b, y []float64, yscale float64) {
 	clear(b)
 	copy(b, x[:d.rank])
 	for k := d.rank - 1; k >= 0; k-- {
-		if d.h[k] != 0 {
-			v := d.a[k*d.ld+k : k*d.ld+d.m]
-			blas.Axpy(-blas.Dot(v, b[k:])/d.h[k], v, b[k:])
+		if d.q.h[k] != 0 {
+			v := d.q.v[k*d.q.ld+k : k*d.q.ld+d.m]
+			blas.Axpy(-blas.Dot(v, b[k:])/d.q.h[k], v, b[k:])
 		}
 	}
 }
@@ -306,8 +312,8 @@ func (d *decomposition) reflectRow(i int, x []float64) {
 	if n == 0 {
 		return
 	}
-	v := d.z[i*(n+1):][:n+1]
-	s := (v[0]*x[i] + blas.Dot(v[1:], x[d.rank:])) / d.hz[i]
+	v := d.z.v[i*d.z.ld:][:n+1]
+	s := (v[0]*x[i] + blas.Dot(v[1:], x[d.rank:])) / d.z.h[i]
 	x[i] -= s * v[0]
 	blas.Axpy(-s, v[1:], x[d.rank:])
 }
