@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestBranchesSettle: messages that do not change reach their mean, to rounding and with
+// TestCodedTreeSettle: messages that do not change reach their mean, to rounding and with
 // the same bits at all nodes, by 2(L-1) codes a call.
-func TestBranchesSettle(t *testing.T) {
+func TestCodedTreeSettle(t *testing.T) {
 	for _, g := range testGraphs(t) {
 		w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
 		for _, a := range trees(t) {
@@ -44,8 +44,8 @@ func TestBranchesSettle(t *testing.T) {
 	}
 }
 
-// TestBranchesAgainstDefinition follows two calls with changing messages by the equations.
-func TestBranchesAgainstDefinition(t *testing.T) {
+// TestCodedTreeAgainstDefinition follows two calls with changing messages by the equations.
+func TestCodedTreeAgainstDefinition(t *testing.T) {
 	net := network(t, weightsOf(t, "er:0.3", 9))
 	l, d := net.Len(), 11
 	m := must[*Mixer](t)(net.NewMixer(Agreement{Polynomial: Tree, Codec: Int4}, nil))

@@ -175,9 +175,9 @@ func TestCollectiveErrors(t *testing.T) {
 	}
 }
 
-// TestTell: what rides in the headers is the maximum of the words and the sum of the
+// TestReduce: what goes along in the headers is the maximum of the words and the sum of the
 // numbers, with the bits of Sum, at the same call at all nodes: after 2 x height rounds.
-func TestTell(t *testing.T) {
+func TestReduce(t *testing.T) {
 	for _, w := range graphs(t) {
 		height := w.Len()
 		for i := range w.Len() {
@@ -238,7 +238,7 @@ func TestTell(t *testing.T) {
 						return nil, err
 					}
 					if word, sums, ok := s.Reduced(); !ok || word != largest || len(sums) != 0 {
-						t.Errorf("%s: the server tells %d, %v, %v", what, word, sums, ok)
+						t.Errorf("%s: the server returns %d, %v, %v", what, word, sums, ok)
 					}
 					s.Reduce(words, [][]float64{})
 					wantError(t, s.Mix(ctx, z, 1), "Reduce", "0 rows")

@@ -13,7 +13,7 @@ import (
 
 // allCodecs returns one of each kind, nil for float64 included.
 func allCodecs(t testing.TB) []Codec {
-	return []Codec{nil, Float32, Int16, Int8, Int4}
+	return append([]Codec{nil}, codecs...)
 }
 
 // trees returns Tree with every codec.

@@ -214,7 +214,7 @@ func (p *party) noteRows(z [][]float64) {
 	}
 }
 
-func (p *party) noteTold(m *consensus.Mixer) {
+func (p *party) noteReduced(m *consensus.Mixer) {
 	word, sums, ok := m.Reduced()
 	for i := range p.seen {
 		if ok {
@@ -253,8 +253,8 @@ func (p *party) try(ctx context.Context, iteration int) error {
 		p.note(p.basis)
 		p.note(p.gradient)
 		p.noteRows(rows)
-		p.noteTold(p.gossip)
-		p.noteTold(p.server)
+		p.noteReduced(p.gossip)
+		p.noteReduced(p.server)
 	}
 	for i, node := range p.n.Hosted() {
 		rows[i][0] = math.Sin(float64(node * 7))

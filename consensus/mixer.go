@@ -179,23 +179,17 @@ func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, n int,
 // false, and does nothing, while a reduction is under way. A wrong number of words or
 // sums makes the next Mix fail, and so does a number that is not finite.
 func (m *Mixer) Reduce(words []uint8, sums [][]float64) bool {
-	progress, values, err := m.net.rounds.Begin(wire.Call{Operation: "start of a reduction", Mixer: m})
-	if err != nil {
-		return false
-	}
-	if progress == wire.Repeated {
-		return values[0] == 1
-	}
-	started := false
-	if m.wrong = m.checkReduce(words, sums); m.wrong == nil {
-		started = m.reduction.Start(words, sums)
-	}
-	m.net.rounds.End()
-	if v := m.net.rounds.Room(1); v != nil && started {
-		v[0] = 1
-	}
-	return started
+	call := wire.Call{Operation: "start of a reduction", Mixer: m}
+	started, err := m.net.rounds.Once(call, func() []float64 {
+		if m.wrong = m.checkReduce(words, sums); m.wrong != nil || !m.reduction.Start(words, sums) {
+			return nil
+		}
+		return yes
+	})
+	return err == nil && len(started) > 0
 }
+
+var yes = []float64{1}
 
 func (m *Mixer) checkReduce(words []uint8, sums [][]float64) error {
 	if hosted := len(m.net.Hosted()); len(words) != hosted {
@@ -214,25 +208,11 @@ func (m *Mixer) checkReduce(words []uint8, sums [][]float64) error {
 // height rounds of Mix since Reduce, for the tree of Network.Sum; for a server, after one
 // Mix. They are the same at all nodes, at the same call. sums is valid until the next call.
 func (m *Mixer) Reduced() (word uint8, sums []float64, ok bool) {
-	progress, values, err := m.net.rounds.Begin(wire.Call{Operation: "result of a reduction", Mixer: m})
-	if err != nil {
+	v, err := m.net.rounds.Once(wire.Call{Operation: "result of a reduction", Mixer: m}, m.reduction.Take)
+	if err != nil || len(v) == 0 {
 		return 0, nil, false
 	}
-	if progress == wire.Repeated {
-		if len(values) == 0 {
-			return 0, nil, false
-		}
-		return uint8(values[0]), values[1:], true
-	}
-	word, sums, ok = m.reduction.Take()
-	m.net.rounds.End()
-	if ok {
-		if v := m.net.rounds.Room(1 + len(sums)); v != nil {
-			v[0] = float64(word)
-			copy(v[1:], sums)
-		}
-	}
-	return word, sums, ok
+	return uint8(v[0]), v[1:], true
 }
 
 // Refine codes differences by c, which must not be nil, from the next Mix on, until the

@@ -122,15 +122,14 @@ func maxCode(c Codec, s dimensions) int {
 // parts are the two parts of a vector, each with its codec. Scalars are few, and as the
 // entries of a small matrix they matter by its smallest eigenvalue, which coarse levels
 // would drown.
-func (f layout) parts(c Codec, q []float64) [2]struct {
+func (f layout) parts(c Codec, q []float64) [2]part {
+	basis := f.D * f.R
+	return [2]part{{c, q[:basis]}, {Float32, q[basis:]}}
+}
+
+type part struct {
 	codec  Codec
 	values []float64
-} {
-	basis := f.D * f.R
-	return [2]struct {
-		codec  Codec
-		values []float64
-	}{{c, q[:basis]}, {Float32, q[basis:]}}
 }
 
 // transcode appends the codes of the parts of q to code, and overwrites q by what they

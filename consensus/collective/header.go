@@ -97,15 +97,15 @@ func (h *HeaderReduction) Skip(n int) {
 	}
 }
 
-// Take returns the results of a reduction, once, when it is complete. The numbers are
-// valid until the next call.
-func (h *HeaderReduction) Take() (word uint8, sums []float64, ok bool) {
+// Take returns the results of a reduction, once, when it is complete, and otherwise
+// nothing: the word, and then the numbers. They are valid until the next call.
+func (h *HeaderReduction) Take() []float64 {
 	if h.phase != Complete {
-		return 0, nil, false
+		return nil
 	}
 	h.phase = Idle
-	h.result = append(h.result[:0], h.Row(0)...)
-	return h.Words[0], h.result, true
+	h.result = append(append(h.result[:0], float64(h.Words[0])), h.Row(0)...)
+	return h.result
 }
 
 // Commit makes the state final: Rewind will not go back behind it.

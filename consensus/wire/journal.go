@@ -110,6 +110,18 @@ func (j *Journal) Room(n int) []float64 {
 	return r.values[len(r.values)-n:]
 }
 
+// Once makes a call that needs no rounds: f returns its results.
+func (j *Journal) Once(c Call, f func() []float64) ([]float64, error) {
+	progress, values, err := j.Begin(c)
+	if err != nil || progress == Repeated {
+		return values, err
+	}
+	values = f()
+	j.End()
+	copy(j.Room(len(values)), values)
+	return values, nil
+}
+
 // Commit drops what was kept: the calls so far will not be repeated.
 func (j *Journal) Commit() { j.filled, j.next = 0, 0 }
 
