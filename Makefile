@@ -79,7 +79,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(SHORT)
 
 test-race: ## race detector, on the packages that start goroutines or share a pool
-	$(WITH_C) $(GO) test -race $(SHORT) $$(grep -rlE --include=*.go --exclude-dir=deploy 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
+	$(WITH_C) $(GO) test -race $(SHORT) $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
 
 test-arm64: ## what computes, built for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh $(SHORT)
