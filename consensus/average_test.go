@@ -84,6 +84,7 @@ var shapes = [][3]int{
 // TestAverageAgainstPowers holds Mix to W^rounds Z, computed by gonum, and to the
 // same bits for any number of workers.
 func TestAverageAgainstPowers(t *testing.T) {
+	t.Parallel()
 	pools := []*kernel.Pool{nil}
 	for _, workers := range []int{1, 2, 3, 5} {
 		p := kernel.NewPool(workers)

@@ -24,7 +24,7 @@ func (e endsSoon) Err() error {
 }
 
 // TestManyRounds: more rounds than a lifetime has room for take no time where they have a
-// closed form, and otherwise end with the context.
+// closed form, and otherwise end with the context, and leave nothing behind.
 func TestManyRounds(t *testing.T) {
 	const rounds = 20_000_000_000
 	w := networks(t)[0]
@@ -51,6 +51,19 @@ func TestManyRounds(t *testing.T) {
 		}
 		if _, _, ok := m.Reduced(); !x.canceled && !ok {
 			t.Errorf("%s: the reduction is not complete", name)
+		}
+		if !x.canceled {
+			continue
+		}
+		n.Rewind()
+		fresh := must[*consensus.Network](t)(consensus.New(w, nil))
+		other := must[*consensus.Mixer](t)(fresh.NewMixer(x.agreement, nil))
+		z, want := messages(n, 5, 2, 1, consensus.StreamBasis, 1), messages(n, 5, 2, 1, consensus.StreamBasis, 1)
+		if err := errors.Join(m.Mix(t.Context(), z, 3), other.Mix(t.Context(), want, 3)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range z {
+			sameBits(t, name+", once more", [][]float64{values(z[i])}, [][]float64{values(want[i])})
 		}
 	}
 }

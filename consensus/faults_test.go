@@ -28,6 +28,7 @@ func lossy(l faults.Links) transports {
 
 // TestLateFrames: frames that come late, since they were lost, change no bit.
 func TestLateFrames(t *testing.T) {
+	t.Parallel()
 	for _, links := range []faults.Links{
 		{Loss: .1, Delay: .1}, {Loss: .3, Delay: .4},
 	} {
@@ -90,6 +91,7 @@ const (
 // left (the bubble of synctest sees to both), and the result has the same bits, or
 // every process has the error that it should have.
 func TestSchedules(t *testing.T) {
+	t.Parallel()
 	schedules := 300
 	if longtest.Enabled() {
 		schedules = 2000

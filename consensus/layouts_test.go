@@ -326,6 +326,7 @@ func noErrors(t testing.TB, what string, errs []error) {
 // TestSameBits: one process, two, three and one a node compute the same bits, with
 // every polynomial, codec and trigger, and send the same between them.
 func TestSameBits(t *testing.T) {
+	t.Parallel()
 	for _, w := range networks(t) {
 		for _, a := range agreements(t) {
 			all := splits(w.Len())

@@ -52,6 +52,7 @@ func exchanges(t testing.TB, w *topology.Weights, p program) uint64 {
 // TestEveryExchangeFailsOnce: whichever exchange fails, at one process or at all,
 // before or after frames are carried, the repeated calls end with the same bits.
 func TestEveryExchangeFailsOnce(t *testing.T) {
+	t.Parallel()
 	for wi, w := range networks(t) {
 		for ai, a := range someAgreements(t) {
 			if ai%3 != wi && !longtest.Enabled() {
@@ -107,6 +108,7 @@ func TestOtherCalls(t *testing.T) {
 // TestResume: state that is marshalled between two iterations, in every process, goes
 // on with the same bits in new processes.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	for wi, w := range append(networks(t), longPath(t)) {
 		for ai, a := range someAgreements(t) {
 			if ai%2 != wi%2 && !longtest.Enabled() {
