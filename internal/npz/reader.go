@@ -175,33 +175,20 @@ func (a *Array) Float64s() ([]float64, error) {
 		return nil, a.errorf("it is %s: want numbers", a)
 	}
 	out := make([]float64, a.len)
-	err := a.Each(func(at int, run []float64) error {
-		copy(out[at:], run)
-		return nil
-	})
-	return out, err
+	return out, a.each(func(at, n int, b []byte) error { return a.numbers(out[at:][:n], b) })
 }
 
 // Each calls f with all elements of an array of numbers, in the order of the file:
 // runs that are consecutive in C order, and the index of their first element. f must
 // not keep a run. An error of f ends it.
 func (a *Array) Each(f func(at int, run []float64) error) error {
-	at := a.positions()
 	var run []float64
-	return a.blocks(func(i, n int, b []byte) error {
+	return a.each(func(at, n int, b []byte) error {
 		run = slices.Grow(run[:0], n)[:n]
 		if err := a.numbers(run, b); err != nil {
 			return err
 		}
-		if at == nil {
-			return f(i, run)
-		}
-		for k := range run {
-			if err := f(at(i+k), run[k:k+1]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return f(at, run)
 	})
 }
 
@@ -211,12 +198,12 @@ func (a *Array) Ints() ([]int, error) {
 		return nil, a.errorf("it is %s: want integers", a)
 	}
 	out := make([]int, a.len)
-	err := a.each(func(i int, b []byte) error {
-		v, err := a.number(b)
-		out[i] = int(v)
-		return err
+	return out, a.Each(func(at int, run []float64) error {
+		for k, v := range run {
+			out[at+k] = int(v)
+		}
+		return nil
 	})
-	return out, err
 }
 
 // Strings returns the elements of an array of strings in C order.
@@ -225,11 +212,12 @@ func (a *Array) Strings() ([]string, error) {
 		return nil, a.errorf("it is %s: want strings", a)
 	}
 	out := make([]string, a.len)
-	err := a.each(func(i int, b []byte) error {
-		out[i] = a.text(b)
+	return out, a.each(func(at, n int, b []byte) error {
+		for k := range n {
+			out[at+k] = a.text(b[k*a.dtype.size:][:a.dtype.size])
+		}
 		return nil
 	})
-	return out, err
 }
 
 // numbers converts the bytes of as many elements as dst has.
@@ -300,26 +288,9 @@ func (a *Array) text(b []byte) string {
 	return strings.TrimRight(s.String(), "\x00")
 }
 
-// each calls f with the bytes of every element and its index in C order.
-func (a *Array) each(f func(i int, b []byte) error) error {
-	at, size := a.positions(), a.dtype.size
-	return a.blocks(func(i, n int, b []byte) error {
-		for k := range n {
-			index := i + k
-			if at != nil {
-				index = at(index)
-			}
-			if err := f(index, b[k*size:][:size]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// blocks calls f with the bytes of n elements after the other, of which the first is
-// number i in the file.
-func (a *Array) blocks(f func(i, n int, b []byte) error) error {
+// each calls f with the bytes of all elements, in the order of the file: n elements that are
+// consecutive in C order, and the index of the first of them.
+func (a *Array) each(f func(at, n int, b []byte) error) error {
 	r, err := a.entry.Open()
 	if err != nil {
 		return a.errorf("%w", err)
@@ -329,17 +300,26 @@ func (a *Array) blocks(f func(i, n int, b []byte) error) error {
 	if _, err := in.Discard(int(a.offset)); err != nil {
 		return a.damaged(err)
 	}
-	size := a.dtype.size
+	position, size := a.positions(), a.dtype.size
 	buf := make([]byte, size*max(1, 1<<16/size))
 	for i := 0; i < a.len; {
 		n := min(len(buf)/size, a.len-i)
 		if _, err := io.ReadFull(in, buf[:n*size]); err != nil {
 			return a.damaged(err)
 		}
-		if err := f(i, n, buf[:n*size]); err != nil {
-			return err
+		if position == nil {
+			if err := f(i, n, buf[:n*size]); err != nil {
+				return err
+			}
+			i += n
+			continue
 		}
-		i += n
+		for b := buf[:n*size]; len(b) > 0; b = b[size:] {
+			if err := f(position(i), 1, b[:size]); err != nil {
+				return err
+			}
+			i++
+		}
 	}
 	// The end of the entry is where its checksum is compared.
 	if _, err := in.ReadByte(); err != io.EOF {
