@@ -68,13 +68,20 @@ func (r *reader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte
 		return nil, nil, false, err
 	}
 	p = &recordParser{dialect: dialect{delimiter: delimiter, quote: quote, decimal: '.'}, single: r.single()}
-	record, rest, err := p.first(first)
+	var record []string
+	end, err := p.each(bytes.Clone(first), 1, 1, func(_ int, cells [][]byte) error {
+		for _, c := range cells {
+			record = append(record, string(c))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, nil, false, err
 	}
+	rest = first
 	header, named := r.o.sniffHeader(record)
-	if !named {
-		rest = first
+	if named {
+		rest = first[end:]
 	}
 	if err := r.open(header, "line"); err != nil {
 		if named && len(record) > 1 && countNumbers(record) > len(record)/2 {

@@ -70,25 +70,34 @@ func (p *recordParser) record(block []byte, at, line int, out *batch) (end, line
 				return at, lines, p.width(line, col+1)
 			}
 		}
-		cell, next, err := p.cell(block, at, line)
+		cell, next, last, err := p.next(block, at, line)
 		if err != nil {
 			return 0, 0, err
 		}
-		last := next >= len(block) || block[next] == '\n'
-		if last && cell.hi == next && cell.hi > cell.lo && block[cell.hi-1] == '\r' {
-			cell.hi--
-		}
-		lines += bytes.Count(block[at:min(next, len(block))], []byte("\n"))
+		lines += bytes.Count(block[at:next], newline)
 		if col < len(roles) {
 			if err := p.take(col, block, cell, line, x, names, out); err != nil {
 				return 0, 0, err
 			}
 		}
-		at = next + 1
+		at = min(next+1, len(block))
 		if last {
-			return min(at, len(block)), lines, p.width(line, col+1)
+			return at, lines, p.width(line, col+1)
 		}
 	}
+}
+
+var newline = []byte("\n")
+
+// next returns the cell that starts at text[at], where what ends it is, and whether that is the
+// end of the record.
+func (p *recordParser) next(text []byte, at, line int) (cell span, next int, last bool, err error) {
+	cell, next, err = p.cell(text, at, line)
+	last = next >= len(text) || text[next] == '\n'
+	if err == nil && last && cell.hi == next && cell.hi > cell.lo && text[cell.hi-1] == '\r' {
+		cell.hi--
+	}
+	return cell, min(next, len(text)), last, err
 }
 
 func (p *recordParser) width(line, cells int) error {
@@ -269,64 +278,33 @@ func aboutSign(cell []byte) string {
 }
 
 // each calls f with the cells of every record of a text, at most limit of them unless it
-// is 0, and their first line. The cells alias the text, which is changed.
-func (p *recordParser) each(text []byte, line, limit int, f func(line int, cells [][]byte) error) error {
+// is 0, and their first line, and returns where the last of them ends. The cells alias the text,
+// which is changed.
+func (p *recordParser) each(text []byte, line, limit int, f func(line int, cells [][]byte) error) (end int, err error) {
 	var cells [][]byte
-	for at, n := 0, 0; at < len(text) && (limit == 0 || n < limit); n++ {
-		if k := blank(text[at:]); k > 0 {
-			at += k
+	for n := 0; end < len(text) && (limit == 0 || n < limit); {
+		if k := blank(text[end:]); k > 0 {
+			end += k
 			line++
-			n--
 			continue
 		}
-		end, lines, err := p.split(text, at, line, &cells)
-		if err != nil {
-			return err
+		at := end
+		cells = cells[:0]
+		for last := false; !last; {
+			var cell span
+			var next int
+			if cell, next, last, err = p.next(text, at, line); err != nil {
+				return end, err
+			}
+			cells = append(cells, text[cell.lo:cell.hi])
+			at = min(next+1, len(text))
 		}
 		if err := f(line, cells); err != nil {
-			return err
+			return end, err
 		}
-		at = end
-		line += lines
+		line += max(bytes.Count(text[end:at], newline), 1)
+		end = at
+		n++
 	}
-	return nil
-}
-
-// split sets cells to those of the record that starts at text[at], and returns where it
-// ends and its number of lines.
-func (p *recordParser) split(text []byte, at, line int, cells *[][]byte) (end, lines int, err error) {
-	*cells = (*cells)[:0]
-	lines = 1
-	for {
-		cell, next, err := p.cell(text, at, line)
-		if err != nil {
-			return 0, 0, err
-		}
-		last := next >= len(text) || text[next] == '\n'
-		if last && cell.hi == next && cell.hi > cell.lo && text[cell.hi-1] == '\r' {
-			cell.hi--
-		}
-		lines += bytes.Count(text[at:min(next, len(text))], []byte("\n"))
-		*cells = append(*cells, text[cell.lo:cell.hi])
-		at = next + 1
-		if last {
-			return min(at, len(text)), lines, nil
-		}
-	}
-}
-
-// first returns the cells of the first record of a block, and what follows it.
-func (p *recordParser) first(block []byte) (cells []string, rest []byte, err error) {
-	text := bytes.Clone(block)
-	at, line := 0, 1
-	for n := blank(text); n > 0; n = blank(text[at:]) {
-		at += n
-		line++
-	}
-	var record [][]byte
-	end, _, err := p.split(text, at, line, &record)
-	for _, c := range record {
-		cells = append(cells, string(c))
-	}
-	return cells, block[end:], err
+	return end, nil
 }

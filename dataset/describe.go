@@ -150,7 +150,7 @@ func (d *describer) records(p *recordParser, s *splitter, block []byte, line int
 		d.remark("How numbers are written cannot be told: %v.", undecided)
 	}
 	for end := error(nil); ; {
-		if err := p.each(block, line, 0, func(line int, cells [][]byte) error { return d.addCells(p, line, cells) }); err != nil {
+		if _, err := p.each(block, line, 0, func(line int, cells [][]byte) error { return d.addCells(p, line, cells) }); err != nil {
 			return err
 		}
 		if end != nil && end != io.EOF {

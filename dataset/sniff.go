@@ -88,7 +88,7 @@ func sniffDelimiter(text []byte, quote byte, names []string) (byte, error) {
 		width := 0
 		same := true
 		var header []string
-		_ = p.each(text, 1, sniffRecords, func(_ int, cells [][]byte) error {
+		_, _ = p.each(text, 1, sniffRecords, func(_ int, cells [][]byte) error {
 			if width == 0 {
 				width = len(cells)
 				header = trimmed(cells)

@@ -115,7 +115,7 @@ func (r *reader) sniffColumns(p *recordParser, block []byte, line int) (err erro
 	for col := range seen {
 		seen[col].column = r.cols.header[col]
 	}
-	broken := p.each(block, line, 0, func(line int, cells [][]byte) error {
+	_, broken := p.each(block, line, 0, func(line int, cells [][]byte) error {
 		for col, cell := range cells[:min(len(cells), len(seen))] {
 			if r.cols.roles[col].kind != numberRole {
 				continue
