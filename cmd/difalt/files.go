@@ -27,11 +27,11 @@ func nameOf(path, direction string) string {
 // files are what a command reads and writes. No output is a file that is read, or
 // another output, by whatever name, symbolic or hard link.
 type files struct {
-	known []knownFile
+	used []usedFile
 }
 
-// A knownFile is a file of a flag. info is nil if it does not exist yet.
-type knownFile struct {
+// A usedFile is the file of a flag. info is nil if it does not exist yet.
+type usedFile struct {
 	flag, path string
 	info       fs.FileInfo
 	written    bool
@@ -41,13 +41,13 @@ type knownFile struct {
 // standard input. What cannot be found is left for the reader to complain.
 func (f *files) reads(flag, pattern string) error {
 	if pattern == stdio {
-		for _, k := range f.known {
+		for _, k := range f.used {
 			if k.path == stdio && !k.written {
 				return options.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
 			}
 		}
 		info, _ := os.Stdin.Stat()
-		f.known = append(f.known, knownFile{flag: flag, path: stdio, info: info})
+		f.used = append(f.used, usedFile{flag: flag, path: stdio, info: info})
 		return nil
 	}
 	paths := []string{pattern}
@@ -56,7 +56,7 @@ func (f *files) reads(flag, pattern string) error {
 	}
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
-			f.known = append(f.known, knownFile{flag: flag, path: path, info: info})
+			f.used = append(f.used, usedFile{flag: flag, path: path, info: info})
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (f *files) claim(flag, path string) error {
 	if info != nil && !info.Mode().IsRegular() {
 		return nil // devices and pipes lose nothing
 	}
-	for _, k := range f.known {
+	for _, k := range f.used {
 		switch same := samePath(k, path, info); {
 		case same && k.written:
 			return options.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
@@ -94,13 +94,13 @@ func (f *files) claim(flag, path string) error {
 			return options.Usagef("--%s would overwrite %s, which --%s reads: name another file", flag, path, k.flag)
 		}
 	}
-	f.known = append(f.known, knownFile{flag: flag, path: path, info: info, written: true})
+	f.used = append(f.used, usedFile{flag: flag, path: path, info: info, written: true})
 	return nil
 }
 
 // samePath reports whether a path, whose file has the given info if there is one, is a
-// known file.
-func samePath(k knownFile, path string, info fs.FileInfo) bool {
+// file that is used already.
+func samePath(k usedFile, path string, info fs.FileInfo) bool {
 	if k.path == stdio && !k.written { // what was redirected to the standard input
 		return info != nil && k.info != nil && os.SameFile(k.info, info)
 	}
@@ -142,7 +142,7 @@ func (f *files) writeFolder(flag, dir string, content map[string][]byte) error {
 // textOutput returns where text for people goes: not among the content of a file that
 // is the standard output.
 func (f *files) textOutput(stdout, stderr io.Writer) io.Writer {
-	for _, k := range f.known {
+	for _, k := range f.used {
 		if k.written && k.path == stdio {
 			return stderr
 		}

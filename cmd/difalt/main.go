@@ -70,9 +70,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = out.err
 	}
-	var told *toldError
-	if errors.As(err, &told) {
-		return told.code
+	var reported *reportedError
+	if errors.As(err, &reported) {
+		return reported.code
 	}
 	return complain(ctx, stderr, err)
 }
@@ -166,10 +166,10 @@ func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T
 	}
 }
 
-// A toldError has been reported.
-type toldError struct{ code int }
+// A reportedError has been reported.
+type reportedError struct{ code int }
 
-func (e *toldError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e *reportedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // flagError turns an error about a parameter, which it starts with, into one about
 // the flag of the same name.

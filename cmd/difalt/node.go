@@ -54,11 +54,11 @@ func newNodeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			n := &nodeCommand{Flags: o, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 			err := n.run(cmd.Context())
-			var told *toldError
+			var told *reportedError
 			if err == nil || errors.As(err, &told) {
 				return err
 			}
-			return &toldError{n.complain(cmd.Context(), err)}
+			return &reportedError{n.complain(cmd.Context(), err)}
 		},
 	}
 	cmd.Flags().SortFlags = false

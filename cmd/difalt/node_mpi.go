@@ -58,7 +58,7 @@ func (n *nodeCommand) runMPI(ctx context.Context) error {
 	}
 	w.Leave(code, wait)
 	if err != nil {
-		return &toldError{code}
+		return &reportedError{code}
 	}
 	return nil
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -39,7 +37,7 @@ func newPlanCommand() *cobra.Command {
 			return err
 		}
 		if flags.json {
-			return writePlanJSON(cmd.OutOrStdout(), plan)
+			return writeJSON(cmd.OutOrStdout(), plan)
 		}
 		return writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
 	})
@@ -135,13 +133,4 @@ func (f *planFlags) network() (string, error) {
 	words := fmt.Sprintf("%s on %s of %s, %s weights, gamma %.3g",
 		text.Plural(in.Nodes, "node"), graphWords(f.graph), text.Plural(weights.Graph().Edges(), "edge"), f.weights, weights.Gamma())
 	return words, in.SetNetwork(weights)
-}
-
-func writePlanJSON(w io.Writer, p *theory.Plan) error {
-	text, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
 }

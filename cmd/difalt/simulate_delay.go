@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// holdBack returns an address at which connections to target arrive and are forwarded,
+// delayed returns an address at which connections to target arrive and are forwarded,
 // every byte so much later, in either direction. It ends with ctx.
-func holdBack(ctx context.Context, target string, delay time.Duration) (string, error) {
+func delayed(ctx context.Context, target string, delay time.Duration) (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -26,15 +26,15 @@ func holdBack(ctx context.Context, target string, delay time.Duration) (string, 
 				continue
 			}
 			context.AfterFunc(ctx, func() { in.Close(); out.Close() })
-			go late(out, in, delay)
-			go late(in, out, delay)
+			go copyDelayed(out, in, delay)
+			go copyDelayed(in, out, delay)
 		}
 	}()
 	return l.Addr().String(), nil
 }
 
-// late copies from one end to the other, every byte so much later.
-func late(to, from net.Conn, delay time.Duration) {
+// copyDelayed copies from one end to the other, every byte so much later.
+func copyDelayed(to, from net.Conn, delay time.Duration) {
 	type packet struct {
 		p   []byte
 		due time.Time

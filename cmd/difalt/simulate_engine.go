@@ -135,7 +135,7 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	for i := range names {
 		names[i] = "n" + strconv.Itoa(i)
 		if s.engine.delay > 0 {
-			if addresses[i], err = holdBack(ctx, addresses[i], s.engine.delay); err != nil {
+			if addresses[i], err = delayed(ctx, addresses[i], s.engine.delay); err != nil {
 				return nil, err
 			}
 		}
@@ -153,7 +153,7 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 		wg.Go(func() {
 			cmd, err := local.Command(ctx, i, name, "simulate-node")
 			if err == nil {
-				err = ask(ctx, cmd, task, &curves[i])
+				err = runNode(ctx, cmd, task, &curves[i])
 			}
 			if err != nil {
 				errs[i] = fmt.Errorf("process of node %s: %w", name, err)
@@ -170,8 +170,8 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	return curves, errors.Join(errs...)
 }
 
-// ask starts the process of a node, and waits for its answer.
-func ask(ctx context.Context, cmd *exec.Cmd, task *nodeTask, answer *nodeCurve) error {
+// runNode starts the process of a node, and waits for its answer.
+func runNode(ctx context.Context, cmd *exec.Cmd, task *nodeTask, answer *nodeCurve) error {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	stdin, err := cmd.StdinPipe()

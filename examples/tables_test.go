@@ -1,20 +1,20 @@
-//go:build ignore
-
-// Generate writes the example tables: clinics.csv and new-clinics.csv with patients of
-// many clinics, whose score depends on eight measurements in a way that differs
-// from clinic to clinic along two directions; and waiting.csv with patients of the first
-// clinics whose scores, in outcomes.csv, come later. Run it with
+// Package examples has tables to try the program on: clinics.csv and new-clinics.csv with patients
+// of many clinics, whose score depends on eight measurements in a way that differs from
+// clinic to clinic along two directions; and waiting.csv with patients of the first clinics
+// whose scores, in outcomes.csv, come later. This writes them again:
 //
-//	go run generate.go
-package main
+//	go test ./examples -write
+package examples
 
 import (
+	"bytes"
 	"encoding/csv"
+	"flag"
 	"fmt"
-	"log"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"testing"
 )
 
 // A feature is a measurement with its distribution, its effect on the score in the
@@ -47,16 +47,35 @@ type clinic struct {
 	b     [2]float64
 }
 
-func main() {
+var writes = flag.Bool("write", false, "write the tables")
+
+// The tables are what this draws.
+func TestTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2024, 1))
-	known := treated(rng, "clinics.csv", 1, 40, func() int { return 8 + rng.IntN(23) })
-	treated(rng, "new-clinics.csv", 41, 43, func() int { return 6 })
-	waiting(rand.New(rand.NewPCG(2024, 2)), known)
+	tables := map[string][][]string{}
+	var clinics []clinic
+	clinics, tables["clinics.csv"] = treated(rng, 1, 40, func() int { return 8 + rng.IntN(23) })
+	_, tables["new-clinics.csv"] = treated(rng, 41, 43, func() int { return 6 })
+	tables["waiting.csv"], tables["outcomes.csv"] = waiting(rand.New(rand.NewPCG(2024, 2)), clinics)
+	for name, rows := range tables {
+		var b bytes.Buffer
+		if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+			t.Fatal(err)
+		}
+		if *writes {
+			if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if there, err := os.ReadFile(name); err != nil || !bytes.Equal(there, b.Bytes()) {
+			t.Errorf("%s is not what is drawn: %v", name, err)
+		}
+	}
 }
 
-// treated writes the patients of the clinics first to last, with their scores.
-func treated(rng *rand.Rand, path string, first, last int, patients func() int) (clinics []clinic) {
-	rows := [][]string{header("score")}
+// treated draws the clinics first to last and their patients, with their scores.
+func treated(rng *rand.Rand, first, last int, patients func() int) (clinics []clinic, rows [][]string) {
+	rows = [][]string{header("score")}
 	for i := first; i <= last; i++ {
 		c := clinic{fmt.Sprintf("C%02d", i), 60 + 4*rng.NormFloat64(), [2]float64{rng.NormFloat64(), rng.NormFloat64()}}
 		clinics = append(clinics, c)
@@ -65,13 +84,12 @@ func treated(rng *rand.Rand, path string, first, last int, patients func() int) 
 			rows = append(rows, append(row, score))
 		}
 	}
-	write(path, rows)
-	return clinics
+	return clinics, rows
 }
 
-// waiting writes three more patients of every clinic, and their scores apart.
-func waiting(rng *rand.Rand, clinics []clinic) {
-	rows, scores := [][]string{header()}, [][]string{{"clinic", "patient", "score"}}
+// waiting draws three more patients of every clinic, and their scores apart.
+func waiting(rng *rand.Rand, clinics []clinic) (rows, scores [][]string) {
+	rows, scores = [][]string{header()}, [][]string{{"clinic", "patient", "score"}}
 	for _, c := range clinics {
 		for patient := range 3 {
 			row, score := c.patient(rng, 101+patient)
@@ -79,8 +97,7 @@ func waiting(rng *rand.Rand, clinics []clinic) {
 			scores = append(scores, []string{row[0], row[1], score})
 		}
 	}
-	write("waiting.csv", rows)
-	write("outcomes.csv", scores)
+	return rows, scores
 }
 
 func header(more ...string) []string {
@@ -101,17 +118,4 @@ func (c clinic) patient(rng *rand.Rand, number int) (row []string, score string)
 		row = append(row, strconv.FormatFloat(k.mean+k.deviation*z, 'f', 1, 64))
 	}
 	return row, strconv.FormatFloat(y, 'f', 1, 64)
-}
-
-func write(path string, rows [][]string) {
-	f, err := os.Create(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := csv.NewWriter(f).WriteAll(rows); err != nil {
-		log.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		log.Fatal(err)
-	}
 }
