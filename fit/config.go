@@ -114,9 +114,15 @@ func (c *Config) check(t *dataset.Table) error {
 	if c.Plain && c.Weights != nil {
 		return errors.New("a plain fit has no weights")
 	}
+	o := c.algorithmOptions()
+	return o.Validate()
+}
+
+// algorithmOptions are those of the algorithm, with a rank and a ridge that stand for those of the fit.
+func (c *Config) algorithmOptions() difalt.Options {
 	o := c.Options
 	o.Rank, o.Ridge = max(c.Rank, 1), 0
-	return o.Validate()
+	return o
 }
 
 // strengths are the variances that the ridges stand for.
@@ -140,9 +146,9 @@ func (c *Config) progress(stage string, done, total int) {
 	}
 }
 
-// settings are what all processes must have agreed on: the columns, and how to train.
+// settings are what all processes must have agreed on: the columns, how to train, and the options of the algorithm.
 func (c *Config) settings(t *dataset.Table) []wire.Setting {
-	schema, o := t.Schema(), &c.Options
+	schema := t.Schema()
 	var settings []wire.Setting
 	add := func(name string, value any) {
 		settings = append(settings, wire.Setting{Name: name, Value: fmt.Sprint(value)})
@@ -163,19 +169,14 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 		value any
 	}{
 		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
-		{"the method", o.Method}, {"the rank", c.Rank}, {"the seed", o.Seed},
-		{"the number of iterations", o.Iterations}, {"the number of rounds", o.Rounds},
-		{"the number of rounds in the initialisation", o.Initialization.Rounds}, {"the number of power iterations", o.Initialization.PowerIterations},
-		{"the step", o.Step}, {"the scaled step", o.Scaled.Step}, {"the tolerance", o.Tolerance}, {"the choice of every iteration", o.EveryIteration},
-		{"the choice to stop at the noise", o.StopAtNoise}, {"the preconditioner", o.Accelerated.Preconditioner}, {"the memory", o.Accelerated.Memory}, {"the number of starts", c.Starts}, {"the choice of auto", c.Auto},
-		{"the agreement", o.Agreement}, {"the choice to normalise tasks", o.NormalizeTasks},
-		{"the choice of a plain fit", c.Plain}, {"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)},
-		{"the ridge on the mean", value(c.MeanRidge)}, {"the choice of weights", c.Weights != nil},
-		{"the number of folds", c.Folds}, {"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the model to continue", fingerprint(c.Continue)},
+		{"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the choice of weights", c.Weights != nil}, {"the rank", c.Rank},
+		{"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)}, {"the ridge on the mean", value(c.MeanRidge)},
+		{"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto},
+		{"the number of starts", c.Starts}, {"the number of folds", c.Folds},
 	} {
 		add(s.name, s.value)
 	}
-	return settings
+	return append(settings, c.algorithmOptions().Settings()...)
 }
 
 // value returns what a pointer points to, or "auto".
