@@ -81,12 +81,15 @@ func (a *algorithm) final(ctx context.Context, p *difalt.Problem, rank int, ridg
 			return observe(r)
 		}
 	}
-	run := difalt.Run
-	if a.c.Drive != nil {
-		run = a.drive
+	if a.c.Drive == nil {
+		return a.learn(difalt.Run(ctx, p, a.Net, o))
 	}
-	res, err := run(ctx, p, a.Net, o)
-	return a.learn(res, err)
+	s, err := difalt.NewSolver(p, a.Net, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return a.learn(a.c.Drive(ctx, s))
 }
 
 // trial runs the algorithm for a comparison: it ends early, and nobody observes it.
@@ -127,16 +130,6 @@ func (a *algorithm) learn(res *difalt.Result, err error) (*difalt.Result, error)
 	}
 	a.step = res.Step / 4
 	return res, nil
-}
-
-// drive is difalt.Run by Config.Drive.
-func (a *algorithm) drive(ctx context.Context, p *difalt.Problem, net *consensus.Network, o difalt.Options) (*difalt.Result, error) {
-	s, err := difalt.NewSolver(p, net, o)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return a.c.Drive(ctx, s)
 }
 
 // search returns the result of the lowest objective among those that a few iterations

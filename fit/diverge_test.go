@@ -53,7 +53,7 @@ func TestDivergedRunsAreNoFailure(t *testing.T) {
 	}
 }
 
-// A last run that diverges is told, and leaves the loadings of the evidence; a step that the caller
+// A last run that diverges is in the notes, and leaves the loadings of the evidence; a step that the caller
 // has chosen, and with which it diverges, is an error.
 func TestDivergedLastRun(t *testing.T) {
 	tab := newTruth(1, 8, 1).table(t, 40, 12, 20, 4)

@@ -37,7 +37,7 @@ func TestExtremeTargets(t *testing.T) {
 	check(t, err, `column "f1" has values beyond 8.99e+307`)
 }
 
-// A caller who wants no rank is not told that none was worth it.
+// A caller who wants no rank does not read that none was worth it.
 func TestVerdictOfFixedRank(t *testing.T) {
 	_, r := fit(t, newTruth(1, 4, 1).table(t, 12, 10, 10, 2), testConfig(t, 2, -1))
 	if text := r.Verdict.Text; !strings.Contains(text, "no rank was tried") || strings.Contains(text, "worth") {

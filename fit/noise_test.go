@@ -54,7 +54,7 @@ func (w *world) errorOf(t *testing.T, tab *dataset.Table, c Config) float64 {
 	return math.Sqrt(sum / n)
 }
 
-// Where tasks differ by their noise, a fit is nearly as good as one that is told the variances, and their noise is known to
+// Where tasks differ by their noise, a fit is nearly as good as one that is given the variances, and their noise is known to
 // what the rows say; where they do not, it is that of equal noise, to the last bit.
 func TestNoiseOfTasks(t *testing.T) {
 	inFull(t)
@@ -81,10 +81,10 @@ func TestNoiseOfTasks(t *testing.T) {
 		own := w.errorOf(t, tab, c)
 		c = testConfig(t, 2, 0)
 		c.Weights = weights
-		told := w.errorOf(t, tab, c)
-		t.Logf("seed %d: error %.4f, told %.4f", seed, own, told)
-		if own > 1.08*told {
-			t.Errorf("seed %d: error %v, with known variances %v", seed, own, told)
+		given := w.errorOf(t, tab, c)
+		t.Logf("seed %d: error %.4f, given variances %.4f", seed, own, given)
+		if own > 1.08*given {
+			t.Errorf("seed %d: error %v, with known variances %v", seed, own, given)
 		}
 
 		same, _ := newWorld(seed, 6).uneven(t, "t", 40, 24, 0, noise)

@@ -11,7 +11,7 @@ import (
 )
 
 // Levels of a column add up to 1, which is how they are coded and no mistake in a table; nor is a
-// level that only held-out rows have. What is a combination beyond that is told.
+// level that only held-out rows have. What is a combination beyond that is in the notes.
 func TestNotesAboutLevels(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := []string{"task,site,a,twin,place,y"}

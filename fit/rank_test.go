@@ -4,14 +4,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/difalt/difalt/internal/longtest"
 )
 
 // Where coefficients outnumber tasks by far, and tasks differ by nothing but their level, no rank is found in their noise: neither with numbers
 // nor with the levels of a category as features.
 func TestNoRankInNoise(t *testing.T) {
 	inFull(t)
+	seeds := uint64(1)
+	if longtest.Enabled() {
+		seeds = 10
+	}
 	for _, levels := range []bool{false, true} {
-		for seed := range uint64(2) {
+		for seed := range seeds {
 			rng := rand.New(rand.NewPCG(seed+1, 31))
 			const features = 100
 			tab := emptyTable(t, features)

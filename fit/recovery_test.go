@@ -14,7 +14,7 @@ import (
 )
 
 // sums returns the collective operations with so many numbers, and whether somebody
-// leaves, in which the process has told its neighbour something.
+// leaves, in which the process has sent something to its neighbour.
 func (t *tap) sums(numbers int) (sums [][]float64) {
 	for _, f := range t.frames {
 		if body, channel := f[wire.HeaderLen:], f[7]; channel >= 64 && channel < 67 && len(body) == 1+8*(numbers+1) {
