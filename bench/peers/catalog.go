@@ -43,13 +43,12 @@ func catalog() []peer {
 	oneThread := func() []string {
 		return append(systemOpenBLAS(), "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "MKL_THREADING_LAYER=SEQUENTIAL")
 	}
-	ours := goProgram("ours")
 	return []peer{
-		{name: always[readFloor], build: ours, variant: "read"},
-		{name: always[fmaFloor], build: ours, variant: "fma"},
-		{name: always[reference], build: ours},
-		{name: "difalt, float32 storage", build: ours, variant: "float32"},
-		{name: "difalt, 16 bits between anchors", build: ours, variant: "reduced"},
+		{name: always[readFloor], build: self, variant: "read"},
+		{name: always[fmaFloor], build: self, variant: "fma"},
+		{name: always[reference], build: self},
+		{name: "difalt, float32 storage", build: self, variant: "float32"},
+		{name: "difalt, 16 bits between anchors", build: self, variant: "reduced"},
 		{name: "difalt, kernel openblas", build: oursOpenBLAS, env: func() []string { return append(systemOpenBLAS(), "DIFALT_KERNEL=openblas") }},
 		{name: "C, OpenBLAS batched", build: cOpenBLAS, env: oneThread},
 		{name: "C, MKL batched", build: cMKL, env: oneThread},
@@ -57,7 +56,7 @@ func catalog() []peer {
 		{name: "NumPy", build: python("numpy_peer.py", "numpy")},
 		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
 		{name: "Numba", build: python("numba_peer.py", "numba")},
-		{name: "gonum", build: goProgram("gonum")},
+		{name: "gonum", build: self, variant: "gonum"},
 	}
 }
 
@@ -72,16 +71,17 @@ func systemOpenBLAS() []string {
 	return []string{variable + "=SkylakeX"}
 }
 
-func goProgram(name string) func(*builder) ([]string, error) {
-	return func(b *builder) ([]string, error) {
-		return b.compile(name, b.root, nil, "go", "build", "-o", b.out(name), "./bench/peers/"+name)
-	}
+// self is this program, which serves problems too.
+func self(*builder) ([]string, error) {
+	path, err := os.Executable()
+	return []string{path, "serve"}, err
 }
 
 // oursOpenBLAS is this project's kernel with OpenBLAS.
 func oursOpenBLAS(b *builder) ([]string, error) {
 	const name = "ours-openblas"
-	return b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "build", "-tags", "openblas", "-o", b.out(name), "./bench/peers/ours")
+	command, err := b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "build", "-tags", "openblas", "-o", b.out(name), "./bench/peers")
+	return append(command, "serve"), err
 }
 
 var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}

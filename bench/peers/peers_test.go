@@ -15,6 +15,15 @@ import (
 
 var small = measure.Shape{Name: "small", Tasks: 8, Samples: 12, Features: 24, Rank: 4}
 
+// The peers that are this program run the tests' binary here.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // scriptPeer is a peer written in shell.
 func scriptPeer(t *testing.T, name, script string) peer {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/difalt/difalt/bench/peers/internal/protocol"
 	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/memory"
 )
@@ -36,7 +35,7 @@ func (r *runner) compare(ctx context.Context, threads []int) ([]comparison, erro
 	defer os.RemoveAll(r.folder)
 	fmt.Fprintf(os.Stderr, "%s: drawing the data\n", r.shape.Name)
 	p := measure.NewProblem(r.shape, 1)
-	if err := protocol.Write(r.problem(), p); err != nil {
+	if err := writeProblem(r.problem(), p); err != nil {
 		return nil, err
 	}
 	var all []comparison
@@ -90,7 +89,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]peerTime, er
 	times := make([]peerTime, len(peers))
 	var timers []measure.Timer
 	var of []int // the peer of each timer
-	var want *protocol.Answer
+	var want *answer
 	absent := func(i int, err error) error {
 		if times[i].Absent = err.Error(); i < len(always) {
 			return fmt.Errorf("%s: %w", times[i].Name, err)
@@ -134,7 +133,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]peerTime, er
 
 // ready builds and starts a peer and checks its answer. The reference's is kept in
 // want.
-func (r *runner) ready(p peer, n int, want **protocol.Answer) (*process, error) {
+func (r *runner) ready(p peer, n int, want **answer) (*process, error) {
 	command, err := p.build(r.builder)
 	if err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func (r *runner) ready(p peer, n int, want **protocol.Answer) (*process, error) 
 }
 
 // check compares a peer's answer with want; the first answer becomes want.
-func (r *runner) check(k *process, want **protocol.Answer) error {
+func (r *runner) check(k *process, want **answer) error {
 	path := filepath.Join(r.folder, "answer")
 	line, err := k.request("check " + path)
 	if err != nil {
@@ -161,7 +160,7 @@ func (r *runner) check(k *process, want **protocol.Answer) error {
 	if line != "ok" {
 		return fmt.Errorf("said %q instead of ok", line)
 	}
-	got, err := protocol.ReadAnswer(path, r.shape.Tasks, r.shape.Features, r.shape.Rank)
+	got, err := readAnswer(path, r.shape.Tasks, r.shape.Features, r.shape.Rank)
 	if err != nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func (r *runner) check(k *process, want **protocol.Answer) error {
 		*want = got
 		return nil
 	}
-	if dist := got.Distance(*want); !(dist <= tolerance) {
+	if dist := got.distance(*want); !(dist <= tolerance) {
 		return fmt.Errorf("wrong answer: relative distance %.1e", dist)
 	}
 	return nil

@@ -32,11 +32,8 @@ func (s *Setting) Over(ctx context.Context, trial int, method string, t wire.Tra
 		return nil, err
 	}
 	p.Start = s.start(trial)
-	o := s.Options(workers)
-	if o.Method, err = difalt.ParseMethod(method); err != nil {
-		return nil, err
-	}
-	if o.Agreement, err = s.Agreement(); err != nil {
+	o, err := s.methodOptions(method, workers)
+	if err != nil {
 		return nil, err
 	}
 	o.Agreement.RoundByRound = o.Agreement.Polynomial != consensus.Tree

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
@@ -126,22 +125,18 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 		one.Truth = p.Truth
 		p, weights = one, w
 	}
-	o := s.Options(threads)
 	net, err := s.Network(weights, trial)
 	if err != nil {
 		return err
 	}
-	if o.Agreement, err = s.Agreement(); err != nil {
-		return err
-	}
+	o := s.Options(threads)
 	switch c.Method {
 	case Auto:
-		o.Agreement = consensus.Agreement{}
 		o, err = difalt.Auto(ctx, p, net, o)
 	case Pooled:
 		o.Method = difalt.Accelerated
 	default:
-		o.Method, err = difalt.ParseMethod(c.Method)
+		o, err = s.methodOptions(c.Method, threads)
 	}
 	if err != nil {
 		return err

@@ -268,6 +268,16 @@ func (s *Setting) Options(workers int) difalt.Options {
 	}
 }
 
+// methodOptions returns the options of a trial with a method and the agreement.
+func (s *Setting) methodOptions(method string, workers int) (o difalt.Options, err error) {
+	o = s.Options(workers)
+	if o.Method, err = difalt.ParseMethod(method); err != nil {
+		return o, err
+	}
+	o.Agreement, err = s.Agreement()
+	return o, err
+}
+
 func (s *Setting) preconditioner() (difalt.Preconditioner, error) {
 	if s.Preconditioner == "" {
 		return difalt.PreconditionerScaled, nil

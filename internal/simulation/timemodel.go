@@ -106,6 +106,10 @@ func (m *TimeModel) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// manyRounds is the number from which on the sum of the jitters is taken to be its mean:
+// it differs by less than a thousandth, and drawing each would take minutes.
+const manyRounds = 1 << 20
+
 // A clock adds up the communication time of a run from its traffic.
 type clock struct {
 	model   TimeModel
@@ -134,9 +138,12 @@ func (c *clock) advance(now wire.Traffic) float64 {
 		return c.seconds
 	}
 	c.seconds += float64(rounds) * c.model.Message(bytes/messages)
-	if c.model.Jitter > 0 {
+	each, jitter := messages/float64(rounds), c.model.Jitter.Seconds()
+	if rounds > manyRounds {
+		c.seconds += float64(rounds) * jitter * each / (each + 1)
+	} else if jitter > 0 {
 		for range rounds {
-			c.seconds += c.model.Jitter.Seconds() * c.slowest(messages/float64(rounds))
+			c.seconds += jitter * c.slowest(each)
 		}
 	}
 	return c.seconds

@@ -81,7 +81,7 @@ func New(in Input) (*Plan, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	c, t := &in.Constants, in.Terms()
+	c, t := &in.Constants, in.Orders()
 	dif := MethodPlan{
 		PowerIterations: count(c.Power * t.Power),
 		InitRounds:      count(in.rounds(c.InitRounds * t.InitAgree)),

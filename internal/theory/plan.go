@@ -136,8 +136,9 @@ func (in *Input) Validate() error {
 	return in.Time.Validate()
 }
 
-// Terms are the paper's formulas without their constants. Logarithms are natural.
-type Terms struct {
+// Orders are the paper's orders of growth: its formulas without their constants.
+// Logarithms are natural.
+type Orders struct {
 	Power      float64 // T_pm
 	Iterations float64 // T_GD
 	// What log(1/gamma) divides to give a number of rounds: log(L/eps_con) of eq. (2).
@@ -145,13 +146,13 @@ type Terms struct {
 	Samples                    float64 // n T
 }
 
-// Terms evaluates Theorem 1 a) to c) and, for Dec-AltGDmin, the consensus accuracy
+// Orders evaluates Theorem 1 a) to c) and, for Dec-AltGDmin, the consensus accuracy
 // log(1/eps_con) >~ log(L d kappa (1/epsilon)^(kappa^2)) that Experiment 2 cites.
-func (in *Input) Terms() Terms {
+func (in *Input) Orders() Orders {
 	l, d, r := math.Log(float64(in.Nodes)), math.Log(float64(in.Features)), math.Log(float64(in.Rank))
 	kappa, eps := math.Log(in.Kappa), -math.Log(in.Epsilon)
 	k2, rank := in.Kappa*in.Kappa, float64(in.Rank)
-	return Terms{
+	return Orders{
 		Power:      k2 * (d + kappa),
 		InitAgree:  l + d + r + kappa,
 		Iterations: k2 * eps,
@@ -161,5 +162,6 @@ func (in *Input) Terms() Terms {
 	}
 }
 
-// rounds returns T_con for an agreement term: eq. (2) solved for T_con.
+// rounds returns T_con for an accuracy of agreement, log(L/eps_con): eq. (2) solved for
+// T_con.
 func (in *Input) rounds(agree float64) float64 { return agree / -math.Log(in.Gamma) }

@@ -1,7 +1,6 @@
-// Package protocol is what the peers written in Go share with the driver: the problem
-// file and the conversation on standard input and output. Both are described in
-// bench/peers/README.md, for peers in other languages.
-package protocol
+//go:build unix
+
+package main
 
 import (
 	"bufio"
@@ -17,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Problem is the content of a problem file: Tasks blocks X of n x d samples by
+// A problem is the content of a problem file, which README.md describes: Tasks blocks X of n x d samples by
 // rows, responses Y, and the basis U (d x r) by rows.
-type Problem struct {
+type problem struct {
 	Tasks, N, D, R int
 	X, Y, U        []float64
 }
@@ -32,9 +31,9 @@ type header struct {
 
 var magic = [8]byte([]byte("DIFALTB1"))
 
-// Write writes a problem whose tasks are drawn one at a time, so that they need not be in
+// writeProblem writes a problem whose tasks are drawn one at a time, so that they need not be in
 // memory together.
-func Write(path string, p *measure.Problem) error {
+func writeProblem(path string, p *measure.Problem) error {
 	return create(path, func(w io.Writer) error {
 		if err := binary.Write(w, binary.LittleEndian, header{magic, int64(p.Tasks), int64(p.Samples), int64(p.Features), int64(p.Rank)}); err != nil {
 			return err
@@ -50,8 +49,8 @@ func Write(path string, p *measure.Problem) error {
 	})
 }
 
-// Read reads a problem file.
-func Read(path string) (*Problem, error) {
+// readProblem reads a problem file.
+func readProblem(path string) (*problem, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func Read(path string) (*Problem, error) {
 	if err := binary.Read(r, binary.LittleEndian, &h); err != nil || h.Magic != magic {
 		return nil, fmt.Errorf("%s is not a problem file", path)
 	}
-	p := &Problem{Tasks: int(h.Tasks), N: int(h.N), D: int(h.D), R: int(h.R)}
+	p := &problem{Tasks: int(h.Tasks), N: int(h.N), D: int(h.D), R: int(h.R)}
 	p.X = make([]float64, p.Tasks*p.N*p.D)
 	p.Y = make([]float64, p.Tasks*p.N)
 	p.U = make([]float64, p.D*p.R)
@@ -72,28 +71,28 @@ func Read(path string) (*Problem, error) {
 	return p, nil
 }
 
-// An Answer is the result of an iteration: the gradient (d x r) and the
+// An answer is the result of an iteration: the gradient (d x r) and the
 // coefficients B (tasks x r), both by rows.
-type Answer struct{ Grad, B []float64 }
+type answer struct{ Grad, B []float64 }
 
-// NewAnswer returns the answer to a problem of so many tasks on a d x r basis.
-func NewAnswer(tasks, d, r int) *Answer {
-	return &Answer{Grad: make([]float64, d*r), B: make([]float64, tasks*r)}
+// newAnswer returns the answer to a problem of so many tasks on a d x r basis.
+func newAnswer(tasks, d, r int) *answer {
+	return &answer{Grad: make([]float64, d*r), B: make([]float64, tasks*r)}
 }
 
-// Write writes the answer to a file.
-func (a *Answer) Write(path string) error {
+// write writes the answer to a file.
+func (a *answer) write(path string) error {
 	return create(path, func(w io.Writer) error { return writeFloats(w, a.Grad, a.B) })
 }
 
-// ReadAnswer reads an answer to a problem of so many tasks on a d x r basis.
-func ReadAnswer(path string, tasks, d, r int) (*Answer, error) {
+// readAnswer reads an answer to a problem of so many tasks on a d x r basis.
+func readAnswer(path string, tasks, d, r int) (*answer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	a := NewAnswer(tasks, d, r)
+	a := newAnswer(tasks, d, r)
 	in := bufio.NewReader(f)
 	if err := readFloats(in, a.Grad, a.B); err != nil {
 		return nil, fmt.Errorf("answer is too short: %w", err)
@@ -104,9 +103,9 @@ func ReadAnswer(path string, tasks, d, r int) (*Answer, error) {
 	return a, nil
 }
 
-// Distance returns the larger of the relative Frobenius distances of the gradient
+// distance returns the larger of the relative Frobenius distances of the gradient
 // and of B from those of want.
-func (a *Answer) Distance(want *Answer) float64 {
+func (a *answer) distance(want *answer) float64 {
 	relative := func(got, want []float64) float64 { return floats.Distance(got, want, 2) / floats.Norm(want, 2) }
 	return max(relative(a.Grad, want.Grad), relative(a.B, want.B))
 }

@@ -1,26 +1,20 @@
-// Command gonum is the iteration as a careful Go programmer writes it on blas64 and
-// lapack64, with all memory allocated once.
+//go:build unix
+
 package main
 
 import (
+	"runtime/debug"
 	"sync"
 
-	"github.com/difalt/difalt/bench/peers/internal/protocol"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-func main() {
-	version := "gonum " + protocol.ModuleVersion("gonum.org/v1/gonum")
-	protocol.Main(version, func(p *protocol.Problem, threads int, _ string) (iterate, export func(*protocol.Answer), err error) {
-		return newIteration(p, threads).iterate, nil, nil
-	})
-}
-
-// An iteration shares the tasks of a problem between threads.
-type iteration struct {
-	p       *protocol.Problem
+// A gonumPeer is the iteration as a careful Go programmer writes it on blas64 and lapack64,
+// with all memory allocated once. It shares the tasks of a problem between threads.
+type gonumPeer struct {
+	p       *problem
 	u       blas64.General
 	workers []*worker
 }
@@ -37,9 +31,9 @@ type worker struct {
 	answers []float64 // B of the running iteration
 }
 
-// newIteration returns the iteration of a problem on a number of threads.
-func newIteration(p *protocol.Problem, threads int) *iteration {
-	it := &iteration{p: p, u: general(p.D, p.R, p.U)}
+// newGonum returns the iteration of a problem on a number of threads.
+func newGonum(p *problem, threads int) *gonumPeer {
+	it := &gonumPeer{p: p, u: general(p.D, p.R, p.U)}
 	for w := range threads {
 		it.workers = append(it.workers, &worker{
 			lo:   p.Tasks * w / threads,
@@ -58,7 +52,7 @@ func newIteration(p *protocol.Problem, threads int) *iteration {
 }
 
 // iterate fills a.
-func (it *iteration) iterate(a *protocol.Answer) {
+func (it *gonumPeer) iterate(a *answer) {
 	var wg sync.WaitGroup
 	for _, w := range it.workers[1:] {
 		w.answers = a.B
@@ -73,7 +67,7 @@ func (it *iteration) iterate(a *protocol.Answer) {
 	}
 }
 
-func (it *iteration) tasks(w *worker) {
+func (it *gonumPeer) tasks(w *worker) {
 	n, d, r := it.p.N, it.p.D, it.p.R
 	clear(w.grad.Data)
 	for t := w.lo; t < w.hi; t++ {
@@ -106,4 +100,16 @@ func general(rows, cols int, data []float64) blas64.General {
 
 func vector(data []float64) blas64.Vector {
 	return blas64.Vector{N: len(data), Data: data, Inc: 1}
+}
+
+// moduleVersion returns the version of a module that this program was built with.
+func moduleVersion(path string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == path {
+				return m.Version
+			}
+		}
+	}
+	return "unknown"
 }

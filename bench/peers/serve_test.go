@@ -1,4 +1,6 @@
-package protocol
+//go:build unix
+
+package main
 
 import (
 	"bytes"
@@ -16,17 +18,17 @@ func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "problem")
 	const tasks, n, d, r = 2, 3, 4, 2
 	p := measure.NewProblem(measure.Shape{Tasks: tasks, Samples: n, Features: d, Rank: r}, 1)
-	want := Problem{Tasks: tasks, N: n, D: d, R: r, X: make([]float64, tasks*n*d), Y: make([]float64, tasks*n)}
+	want := problem{Tasks: tasks, N: n, D: d, R: r, X: make([]float64, tasks*n*d), Y: make([]float64, tasks*n)}
 	for t := range tasks {
 		p.Source.Task(t, want.X[t*n*d:][:n*d], want.Y[t*n:][:n])
 	}
 	for i := range d {
 		want.U = append(want.U, p.U.At(i, 0), p.U.At(i, 1))
 	}
-	if err := Write(path, p); err != nil {
+	if err := writeProblem(path, p); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path)
+	got, err := readProblem(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,26 +47,26 @@ func TestFile(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(path); err == nil {
+		if _, err := readProblem(path); err == nil {
 			t.Errorf("%d bytes were read as a problem", len(bad))
 		}
 	}
 }
 
 func TestDistance(t *testing.T) {
-	want := &Answer{Grad: []float64{3, 4}, B: []float64{1}}
-	got := &Answer{Grad: []float64{3, 4.5}, B: []float64{1}}
-	if d := got.Distance(want); d != 0.1 {
+	want := &answer{Grad: []float64{3, 4}, B: []float64{1}}
+	got := &answer{Grad: []float64{3, 4.5}, B: []float64{1}}
+	if d := got.distance(want); d != 0.1 {
 		t.Errorf("distance %v, want 0.1", d)
 	}
 }
 
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answer")
-	a := &Answer{Grad: make([]float64, 2), B: make([]float64, 1)}
+	a := &answer{Grad: make([]float64, 2), B: make([]float64, 1)}
 	calls := 0
-	iterate := func(a *Answer) { calls++; a.B[0] = 7 }
-	export := func(a *Answer) { a.Grad[1] = 5 }
+	iterate := func(a *answer) { calls++; a.B[0] = 7 }
+	export := func(a *answer) { a.Grad[1] = 5 }
 	var out bytes.Buffer
 	if err := serve(strings.NewReader("check "+path+"\nrun 3\n"), &out, "v1", a, iterate, export); err != nil {
 		t.Fatal(err)
@@ -79,14 +81,14 @@ func TestServe(t *testing.T) {
 	if calls != 4 {
 		t.Errorf("%d iterations, want 4", calls)
 	}
-	got, err := ReadAnswer(path, 1, 2, 1)
+	got, err := readAnswer(path, 1, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (&Answer{Grad: []float64{0, 5}, B: []float64{7}}); !reflect.DeepEqual(got, want) {
+	if want := (&answer{Grad: []float64{0, 5}, B: []float64{7}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("answer %+v, want %+v", got, want)
 	}
-	if _, err := ReadAnswer(path, 1, 1, 1); err == nil {
+	if _, err := readAnswer(path, 1, 1, 1); err == nil {
 		t.Error("a long answer was read")
 	}
 	if err := serve(strings.NewReader("sing\n"), &out, "v1", a, iterate, export); err == nil {

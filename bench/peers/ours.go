@@ -1,28 +1,21 @@
-// Command ours is this project's kernel as a peer. Its variant float32 stores X in
-// single precision, reduced reads a copy in 16 bits as between two anchors, read is the
-// streaming read of X and fma the arithmetic at the peak of multiply-adds, which bound
-// every peer from below (they have no answer), and "" is the default.
+//go:build unix
+
 package main
 
 import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/difalt/difalt/bench/peers/internal/protocol"
 	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
 
-func main() {
-	version := "difalt, kernel " + kernel.Info().Kernel
-	if err := kernel.Err(); err != nil {
-		version = err.Error()
-	}
-	protocol.Main(version, start)
-}
-
-func start(p *protocol.Problem, threads int, variant string) (iterate, export func(*protocol.Answer), err error) {
+// ours is this project's kernel as a peer. Its variant float32 stores X in single
+// precision, reduced reads a copy in 16 bits as between two anchors, read is the streaming
+// read of X and fma the arithmetic at the peak of multiply-adds, which bound every peer
+// from below (they have no answer), and "" is the default.
+func ours(p *problem, threads int, variant string) (iterate, export func(*answer), err error) {
 	if err := kernel.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -38,31 +31,31 @@ func start(p *protocol.Problem, threads int, variant string) (iterate, export fu
 		group := kernel.NewGroup(pack(p, storage), p.R)
 		executor := kernel.NewExecutor(pool, []*kernel.Group{group})
 		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
-		iterate = func(*protocol.Answer) { executor.Step(u, 0) }
+		iterate = func(*answer) { executor.Step(u, 0) }
 		if variant == "reduced" { // the anchor is the basis itself, so that the answer is exact
 			group.Reduce()
 			group.Anchor()
 			executor.Step(u, 0)
 		}
 		measure.FinalSchedule(executor, func() { executor.Step(u, 0) })
-		export = func(a *protocol.Answer) {
+		export = func(a *answer) {
 			copy(a.B, group.B)
 			mat.NewDense(p.D, p.R, a.Grad).Copy(group.Grad)
 		}
 		return iterate, export, nil
 	case "read":
 		ceiling := measure.NewCeiling(pool, pack(p, kernel.Float64))
-		return func(*protocol.Answer) { ceiling.Read() }, nil, nil
+		return func(*answer) { ceiling.Read() }, nil, nil
 	case "fma":
 		shape := measure.Shape{Tasks: p.Tasks, Samples: p.N, Features: p.D, Rank: p.R}
 		arithmetic := measure.Arithmetic(pool, shape.Flops())
-		return func(*protocol.Answer) { arithmetic() }, nil, nil
+		return func(*answer) { arithmetic() }, nil, nil
 	}
-	return nil, nil, fmt.Errorf("variant %q: want float32, reduced, read or fma", variant)
+	return nil, nil, fmt.Errorf("variant %q: want float32, reduced, read, fma or gonum", variant)
 }
 
 // pack copies the samples into the kernel's layout and releases the originals.
-func pack(p *protocol.Problem, storage kernel.Storage) *kernel.Tasks {
+func pack(p *problem, storage kernel.Storage) *kernel.Tasks {
 	samples := make([]int, p.Tasks)
 	for t := range samples {
 		samples[t] = p.N
