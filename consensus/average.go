@@ -12,7 +12,6 @@ import (
 // entries of W, in ascending order of the neighbours; every entry is computed in the
 // same way wherever nodes live and whatever the workers.
 type average struct {
-	gossip
 	net   *wire.Rounds
 	rows  [][]weight // the nonzero entries of the rows of the hosted nodes
 	bound float64    // of Chebyshev polynomials of W in place of powers; 0: powers
@@ -95,6 +94,8 @@ func (m *average) close(z []Message) {
 		m.layout.scatter(m.layout.row(m.in, i), z[i])
 	}
 }
+
+func (m *average) alongTree() bool { return false }
 
 func (m *average) Channel() wire.Channel { return wire.Channel(m.layout.Stream) }
 

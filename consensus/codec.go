@@ -36,10 +36,10 @@ type Codec interface {
 // The codecs: Float32 rounds every entry to float32; Int16, Int8 and Int4 code an entry
 // in 16, 8 and 4 bits, and a vector in one scale more.
 var (
-	Float32 Codec = float32Coder{}
-	Int16   Codec = quantizer(16)
-	Int8    Codec = quantizer(8)
-	Int4    Codec = quantizer(4)
+	Float32 Codec = coding{"float32", 32, rounding{}}
+	Int16   Codec = coding{"int16", 16, quantizer(16)}
+	Int8    Codec = coding{"int8", 8, quantizer(8)}
+	Int4    Codec = coding{"int4", 4, quantizer(4)}
 )
 
 // codecs are all of them, in the order in which messages and help list them.
@@ -73,41 +73,65 @@ func ParseCodec(name string) (Codec, error) {
 	return nil, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(names, ", "))
 }
 
-// Every code begins with a version, the kind of its codec and the number of
-// entries.
+// Every code begins with a version, the kind of its codec and the number of entries.
 const (
 	codeVersion = 1
-	kindFloat32 = 32 // quantisers have their number of bits
 	maxHeader   = 2 + binary.MaxVarintLen64
 )
 
-func appendHeader(dst []byte, kind byte, entries int) []byte {
-	return binary.AppendUvarint(append(dst, codeVersion, kind), uint64(entries))
+// A coding is a Codec: a header and what comes after it.
+type coding struct {
+	name string
+	kind byte // in the header; must not change
+	payload
 }
 
-// readHeader returns what follows a header, which must be as expected.
-func readHeader(p []byte, kind byte, entries int) ([]byte, error) {
+// A payload is the part of a code that differs between codecs.
+type payload interface {
+	// size returns the bytes for n entries.
+	size(n int) int
+	// encode writes the code of v to p, which is zero. It returns ErrNotFinite as
+	// Codec.AppendEncode does.
+	encode(p []byte, v []float64) error
+	// decode overwrites v by what p stands for, or returns an error if that is nothing.
+	decode(v []float64, p []byte) error
+}
+
+func (c coding) String() string { return c.name }
+
+func (c coding) MaxLen(n int) int { return maxHeader + c.size(n) }
+
+func (c coding) AppendEncode(dst []byte, v []float64) ([]byte, error) {
+	dst = binary.AppendUvarint(append(dst, codeVersion, c.kind), uint64(len(v)))
+	at, size := len(dst), c.size(len(v))
+	dst = slices.Grow(dst, size)[:at+size]
+	clear(dst[at:])
+	return dst, c.encode(dst[at:], v)
+}
+
+func (c coding) Decode(v []float64, p []byte) ([]byte, error) {
 	if len(p) < 2 {
 		return nil, errors.New("consensus: coded vector is cut off in its header")
 	}
 	if p[0] != codeVersion {
 		return nil, fmt.Errorf("consensus: coded vector has version %d, want %d", p[0], codeVersion)
 	}
-	if p[1] != kind {
-		return nil, fmt.Errorf("consensus: coded vector is of kind %d, want %d", p[1], kind)
+	if p[1] != c.kind {
+		return nil, fmt.Errorf("consensus: coded vector is of kind %d, want %d", p[1], c.kind)
 	}
-	n, size := binary.Uvarint(p[2:])
-	if size <= 0 {
+	n, length := binary.Uvarint(p[2:])
+	if length <= 0 {
 		return nil, errors.New("consensus: coded vector is cut off in its header")
 	}
-	if n != uint64(entries) {
-		return nil, fmt.Errorf("consensus: coded vector has %d entries, want %d", n, entries)
+	if n != uint64(len(v)) {
+		return nil, fmt.Errorf("consensus: coded vector has %d entries, want %d", n, len(v))
 	}
-	return p[2+size:], nil
-}
-
-func errShort(have, want int) error {
-	return fmt.Errorf("consensus: coded vector is cut off: %d bytes of %d", have, want)
+	p = p[2+length:]
+	size := c.size(len(v))
+	if len(p) < size {
+		return nil, fmt.Errorf("consensus: coded vector is cut off: %d bytes of %d", len(p), size)
+	}
+	return p[size:], c.decode(v, p[:size])
 }
 
 // readFloat32 returns the finite number at the front of p, which has 4 bytes.
@@ -119,39 +143,29 @@ func readFloat32(p []byte) (float64, error) {
 	return v, nil
 }
 
-type float32Coder struct{}
+// rounding codes entries as float32.
+type rounding struct{}
 
-func (float32Coder) String() string { return "float32" }
+func (rounding) size(n int) int { return 4 * n }
 
-// MaxLen returns the length of every code of n entries.
-func (float32Coder) MaxLen(n int) int { return maxHeader + 4*n }
-
-func (float32Coder) AppendEncode(dst []byte, v []float64) ([]byte, error) {
-	dst = appendHeader(dst, kindFloat32, len(v))
-	for _, x := range v {
+func (rounding) encode(p []byte, v []float64) error {
+	for i, x := range v {
 		f := float32(x)
 		if f-f != 0 {
-			return dst, ErrNotFinite
+			return ErrNotFinite
 		}
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(f))
+		binary.LittleEndian.PutUint32(p[4*i:], math.Float32bits(f))
 	}
-	return dst, nil
+	return nil
 }
 
-func (float32Coder) Decode(v []float64, p []byte) ([]byte, error) {
-	p, err := readHeader(p, kindFloat32, len(v))
-	if err != nil {
-		return nil, err
-	}
-	if len(p) < 4*len(v) {
-		return nil, errShort(len(p), 4*len(v))
-	}
+func (rounding) decode(v []float64, p []byte) (err error) {
 	for i := range v {
 		if v[i], err = readFloat32(p[4*i:]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p[4*len(v):], nil
+	return nil
 }
 
 // smallestNormal is the smallest float32 with all its digits.
@@ -159,39 +173,30 @@ const smallestNormal = 0x1p-126
 
 // A quantizer codes an entry in so many bits, as the nearest of the integers up to
 // 2^(bits-1) - 1 in modulus times a scale that all entries share: zeros stay zeros, and
-// the levels reach to the largest entry. The scale that is sent is then the one with the
+// the levels go up to the largest entry. The scale that is sent is then the one with the
 // smallest squared error: with it the code of v is never further from v than zero is.
 type quantizer int
-
-func (q quantizer) String() string { return fmt.Sprintf("int%d", int(q)) }
 
 // zero returns the code of zero: half of the largest one.
 func (q quantizer) zero() int { return 1<<(q-1) - 1 }
 
-// size returns the length of the codes of n entries.
-func (q quantizer) size(n int) int { return (n*int(q) + 7) / 8 }
+// size counts the scale and the bits of n entries.
+func (q quantizer) size(n int) int { return 4 + (n*int(q)+7)/8 }
 
-// MaxLen counts the scale and the bits of n entries.
-func (q quantizer) MaxLen(n int) int { return maxHeader + 4 + q.size(n) }
-
-func (q quantizer) AppendEncode(dst []byte, v []float64) ([]byte, error) {
+func (q quantizer) encode(p []byte, v []float64) error {
 	largest := 0.0
 	for _, x := range v {
 		largest = max(largest, math.Abs(x)) // NaN if x is
 	}
 	if !(largest <= math.MaxFloat32) {
-		return dst, ErrNotFinite
+		return ErrNotFinite
 	}
 	zero := q.zero()
 	center, inverse := float64(zero), 0.0 // of the distance of neighbouring levels
 	if largest >= smallestNormal {
 		inverse = center / largest
 	}
-	dst = appendHeader(dst, byte(q), len(v))
-	scaleAt := len(dst)
-	dst = slices.Grow(dst, 4+q.size(len(v)))[:scaleAt+4+q.size(len(v))]
-	clear(dst[scaleAt:])
-	codes := dst[scaleAt+4:]
+	codes := p[4:]
 	product, squares := 0.0, 0.0
 	for i, x := range v {
 		c := min(max(int(x*inverse+center+0.5), 0), 2*zero)
@@ -205,25 +210,17 @@ func (q quantizer) AppendEncode(dst []byte, v []float64) ([]byte, error) {
 		}
 	}
 	if squares > 0 { // minimises |v - scale level|
-		binary.LittleEndian.PutUint32(dst[scaleAt:], math.Float32bits(float32(product/squares)))
+		binary.LittleEndian.PutUint32(p, math.Float32bits(float32(product/squares)))
 	}
-	return dst, nil
+	return nil
 }
 
-func (q quantizer) Decode(v []float64, p []byte) ([]byte, error) {
-	p, err := readHeader(p, byte(q), len(v))
-	if err != nil {
-		return nil, err
-	}
-	size := 4 + q.size(len(v))
-	if len(p) < size {
-		return nil, errShort(len(p), size)
-	}
+func (q quantizer) decode(v []float64, p []byte) error {
 	scale, err := readFloat32(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	codes, zero := p[4:size], q.zero()
+	codes, zero := p[4:], q.zero()
 	for i := range v {
 		at := i * int(q)
 		c := int(codes[at/8]>>(at%8)) & (1<<q - 1)
@@ -231,9 +228,9 @@ func (q quantizer) Decode(v []float64, p []byte) ([]byte, error) {
 			c |= int(codes[at/8+1]) << 8
 		}
 		if c > 2*zero {
-			return nil, fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, i, 2*zero)
+			return fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, i, 2*zero)
 		}
 		v[i] = scale * float64(c-zero)
 	}
-	return p[size:], nil
+	return nil
 }

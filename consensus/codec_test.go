@@ -52,8 +52,8 @@ func errorBound(c Codec, v []float64) float64 {
 	for _, x := range v {
 		largest = max(largest, math.Abs(x))
 	}
-	switch c := c.(type) {
-	case float32Coder:
+	switch c := c.(coding).payload.(type) {
+	case rounding:
 		return norm(v) * 0x1p-24
 	case quantizer:
 		step := largest / float64(int(1)<<(c-1)-1)
@@ -87,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 			if d, bound := distance(got, v), errorBound(c, v); d > bound*(1+1e-9)+tol*boolTo(bound > 0) {
 				t.Errorf("%v, %s: code is %v away, bound %v", c, name, d, bound)
 			}
-			if q, ok := c.(quantizer); ok {
+			if q, ok := c.(coding).payload.(quantizer); ok {
 				header := 3
 				if len(v) > 127 {
 					header = 4

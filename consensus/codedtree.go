@@ -19,8 +19,9 @@ import (
 // Z converges the differences shrink, and with them the errors of their codes; what a code
 // leaves out is part of the next difference.
 type codedTree struct {
-	alongTree
 	coder // a replica is H of the hosted nodes, H of the neighbours elsewhere, and D
+
+	tree *collective.Tree
 
 	// Of the Mix under way:
 	done int    // rounds
@@ -30,7 +31,7 @@ type codedTree struct {
 }
 
 func (n *Network) newCodedTree(a Agreement, pool *kernel.Pool) *codedTree {
-	m := &codedTree{alongTree: alongTree{n.tree}, coder: n.newCoder(a, pool, 1, false)}
+	m := &codedTree{tree: n.tree, coder: n.newCoder(a, pool, 1, false)}
 	m.encodeLevel = m.perNode(func(worker, i int) {
 		if depth, _ := m.way().Level(); m.tree.Depth[m.net.Hosted[i]] == depth {
 			m.encodeNode(m.rooms[worker], i)
@@ -38,6 +39,8 @@ func (n *Network) newCodedTree(a Agreement, pool *kernel.Pool) *codedTree {
 	})
 	return m
 }
+
+func (m *codedTree) alongTree() bool { return true }
 
 func (m *codedTree) way() collective.Way { return collective.Way{Tree: m.tree, Done: m.done} }
 

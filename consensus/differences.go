@@ -25,7 +25,6 @@ const panelLen = 64
 // becomes Z_g and this is plain AGREE. For Chebyshev the right-hand side takes the
 // place of W x_k in the recurrence.
 type differences struct {
-	gossip
 	coder
 	bound   float64 // of recurrence
 	stepLen float64
@@ -79,6 +78,8 @@ func (m *differences) runOnMessages(f func(worker int), z []Message) {
 	runOn(m.pool, f)
 	m.z = nil
 }
+
+func (m *differences) alongTree() bool { return false }
 
 func (m *differences) Prepare() {
 	m.stream.work.Rounds++

@@ -2,7 +2,6 @@ package consensus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -37,33 +36,19 @@ type Mixer struct {
 // first round and returns them after its last.
 type protocol interface {
 	wire.Operation
-	// rounds returns how many rounds it takes where the caller asks for so many.
-	rounds(asked int) (int, error)
-	// atOnce averages without rounds, with all nodes in this process, and reports whether
-	// it does: whether that is worth while.
-	atOnce(ctx context.Context, z []Message, rounds int) (bool, error)
-	// open takes over the messages.
+	// alongTree reports whether it goes up and down the spanning tree, whatever the number of
+	// rounds; then all nodes know of all failures after it. Otherwise it is gossip.
+	alongTree() bool
+	// open takes over the messages, and close overwrites them by what has become of them.
 	open(z []Message)
-	// close overwrites the messages by what has become of them.
 	close(z []Message)
-	// spreads reports whether after all rounds every node knows of all failures.
-	spreads() bool
 }
 
-// gossip is what protocols between neighbours have in common.
-type gossip struct{}
-
-func (gossip) rounds(asked int) (int, error)                        { return asked, nil }
-func (gossip) atOnce(context.Context, []Message, int) (bool, error) { return false, nil }
-func (gossip) spreads() bool                                        { return false }
-
-// alongTree is what protocols along the spanning tree have in common: they take a way up
-// and a way down, whatever number of rounds is asked for.
-type alongTree struct{ tree *collective.Tree }
-
-func (t alongTree) rounds(int) (int, error)                            { return 2 * t.tree.Height, nil }
-func (alongTree) atOnce(context.Context, []Message, int) (bool, error) { return false, nil }
-func (alongTree) spreads() bool                                        { return true }
+// An immediate protocol averages without rounds where that is worth while, with all nodes
+// in this process. It reports whether it has.
+type immediate interface {
+	atOnce(ctx context.Context, z []Message, rounds int) (bool, error)
+}
 
 // newMixer returns a mixer by protocol p, which keeps what is in s, but for messages of
 // stream Exact by protocol exact. settings identify it.
@@ -87,7 +72,7 @@ func (m *Mixer) Traffic() wire.Traffic { return m.traffic.now }
 // nodes in the same round, and then there is no more to be done. Where rounds are
 // applied at once as a power of W nothing is sent, and NaN spreads like a number.
 func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
-	p, n, err := m.check(ctx, z, rounds)
+	p, err := m.check(ctx, z, rounds)
 	if err != nil || rounds == 0 || z[0].Entries() == 0 {
 		return err
 	}
@@ -107,13 +92,16 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 		}
 		return nil
 	}
-	done, err := p.atOnce(ctx, z, rounds)
+	done := false
+	if p, ok := p.(immediate); ok {
+		done, err = p.atOnce(ctx, z, rounds)
+	}
 	switch {
 	case err != nil:
 	case done:
 		err = m.countAtOnce(ctx, l, rounds)
 	default:
-		err = m.mixByRounds(ctx, p, z, n, progress)
+		err = m.mixByRounds(ctx, p, z, rounds, progress)
 	}
 	if err != nil {
 		return err
@@ -127,26 +115,24 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	return nil
 }
 
-// check returns by which protocol, and in how many rounds, messages are averaged.
-func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, int, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, 0, err
+// check returns by which protocol messages are averaged.
+func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, error) {
+	_, server := m.protocol.(serverMean)
+	switch err := m.net.checkMessages(z); {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case rounds < 0:
+		return nil, fmt.Errorf("consensus: %d rounds: must not be negative", rounds)
+	case server && rounds != 1:
+		return nil, fmt.Errorf("consensus: %d rounds through a server: must be 1", rounds)
+	case m.wrong != nil:
+		return nil, m.wrong
+	case err != nil:
+		return nil, err
+	case z[0].Stream == Exact:
+		return m.exact, nil
 	}
-	if rounds < 0 {
-		return nil, 0, fmt.Errorf("consensus: %d rounds: must not be negative", rounds)
-	}
-	if m.wrong != nil {
-		return nil, 0, m.wrong
-	}
-	if err := m.net.checkMessages(z); err != nil {
-		return nil, 0, err
-	}
-	p := m.protocol
-	if z[0].Stream == Exact {
-		p = m.exact
-	}
-	n, err := p.rounds(rounds)
-	return p, n, err
+	return m.protocol, nil
 }
 
 // countAtOnce does what rounds that were applied at once would have done besides.
@@ -159,12 +145,14 @@ func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
 	return err
 }
 
-func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, n int, progress wire.Progress) error {
-	r := m.net.rounds
+func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, rounds int, progress wire.Progress) error {
 	if progress == wire.Started {
 		p.open(z)
 	}
-	if err := r.Run(ctx, p, m.reduction, n, p.spreads(), &m.traffic.now); err != nil {
+	if p.alongTree() {
+		rounds = m.net.SumRounds()
+	}
+	if err := m.net.rounds.Run(ctx, p, m.reduction, rounds, p.alongTree(), &m.traffic.now); err != nil {
 		return err
 	}
 	p.close(z)
@@ -195,11 +183,8 @@ func (m *Mixer) checkReduce(words []uint8, sums [][]float64) error {
 	if hosted := len(m.net.Hosted()); len(words) != hosted {
 		return fmt.Errorf("consensus: Reduce has %d words for %d hosted nodes", len(words), hosted)
 	}
-	if sums == nil {
-		return nil
-	}
-	if err := m.net.rounds.CheckRows(sums); err != nil {
-		return errors.Join(errors.New("consensus: Reduce"), err)
+	if err := m.net.rounds.CheckRows(sums); sums != nil && err != nil {
+		return fmt.Errorf("consensus: Reduce: %w", err)
 	}
 	return nil
 }

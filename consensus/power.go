@@ -75,10 +75,12 @@ func (p *power) apply(ctx context.Context, z []Message, rounds int) (err error) 
 		}
 		p.scalars[i] = m.Scalars
 	}
-	if p.pool != nil && p.blocks() > 1 {
-		p.pool.Run(p.share)
+	if p.blocks() > 1 {
+		runOn(p.pool, p.share)
 	} else {
-		p.runBlocks(0, 0, p.blocks())
+		for worker := range p.scratch {
+			p.runShare(worker)
+		}
 	}
 	clear(p.bases)
 	clear(p.scalars)
@@ -91,13 +93,8 @@ func blocksOf(row []float64) int { return (len(row) + blockLen - 1) / blockLen }
 
 // runShare does the contiguous share of the blocks that belongs to a worker.
 func (p *power) runShare(worker int) {
-	n, k := p.blocks(), len(p.scratch)
-	p.runBlocks(worker, n*worker/k, n*(worker+1)/k)
-}
-
-func (p *power) runBlocks(worker, from, to int) {
-	ofBases := blocksOf(p.bases[0])
-	for b := from; b < to; b++ {
+	n, k, ofBases := p.blocks(), len(p.scratch), blocksOf(p.bases[0])
+	for b := n * worker / k; b < n*(worker+1)/k; b++ {
 		rows, lo := p.bases, b*blockLen
 		if b >= ofBases {
 			rows, lo = p.scalars, (b-ofBases)*blockLen

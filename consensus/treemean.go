@@ -1,22 +1,20 @@
 package consensus
 
 import (
-	"fmt"
-
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 )
 
 // A treeMean is the mean over all nodes in float64, added up along the tree.
 type treeMean struct {
-	alongTree
 	collective.Operation
+	tree   *collective.Tree
 	net    *wire.Rounds
 	layout layout
 }
 
 func (n *Network) newTreeMean() *treeMean {
-	return &treeMean{alongTree: alongTree{n.tree}, net: n.rounds}
+	return &treeMean{tree: n.tree, net: n.rounds}
 }
 
 func divide(v []float64, by int) {
@@ -25,9 +23,11 @@ func divide(v []float64, by int) {
 	}
 }
 
+func (f *treeMean) alongTree() bool { return true }
+
 func (f *treeMean) open(z []Message) {
 	f.layout = layoutOf(dimensionsOf(z[0]))
-	f.StartSum(f.net, wire.Mean, f.tree, f.layout.n, func(i int, row []float64) { f.layout.gather(row, z[i]) })
+	f.Start(f.net, wire.Mean, f.tree, collective.Add, 0, f.layout.n, func(i int, row []float64) { f.layout.gather(row, z[i]) })
 }
 
 func (f *treeMean) close(z []Message) {
@@ -40,13 +40,6 @@ func (f *treeMean) close(z []Message) {
 // A serverMean is a treeMean that counts as if it came from a server that is none of the
 // nodes.
 type serverMean struct{ *treeMean }
-
-func (f serverMean) rounds(asked int) (int, error) {
-	if asked != 1 {
-		return 0, fmt.Errorf("consensus: %d rounds through a server: must be 1", asked)
-	}
-	return f.treeMean.rounds(asked)
-}
 
 // Step counts in its first round the two rounds in which each node exchanges messages with
 // the server.

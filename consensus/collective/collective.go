@@ -34,7 +34,7 @@ func New(r *wire.Rounds, tree *Tree, traffic *wire.Traffic) *Collectives {
 // each way. Children are added in ascending order, so that the bits do not depend on
 // where nodes live. Neighbours in the tree see the partial sums of what is below them.
 func (c *Collectives) Sum(ctx context.Context, z [][]float64) error {
-	return c.run(ctx, wire.Sum, c.tree, add, 0, z)
+	return c.run(ctx, wire.Sum, c.tree, Add, 0, z)
 }
 
 // SumRounds returns how many rounds Sum takes.
@@ -108,7 +108,8 @@ func (c *Collectives) run(ctx context.Context, channel wire.Channel, tree *Tree,
 // maxima entries may be combined otherwise than the others.
 type Combine func(parent, child []float64, maxima int)
 
-func add(parent, child []float64, _ int) {
+// Add is the Combine of sums.
+func Add(parent, child []float64, _ int) {
 	for k, v := range child {
 		parent[k] += v
 	}
@@ -122,19 +123,14 @@ func maximum(parent, child []float64, _ int) {
 
 func maximaAndSums(parent, child []float64, maxima int) {
 	maximum(parent[:maxima], child[:maxima], 0)
-	add(parent[maxima:], child[maxima:], 0)
+	Add(parent[maxima:], child[maxima:], 0)
 }
 
 // An Operation carries rows of numbers along a tree, in rounds of its own.
 type Operation struct{ relay }
 
-// StartSum makes o a sum, on the given channel, of rows of n numbers that fill writes for
-// every hosted node.
-func (o *Operation) StartSum(r *wire.Rounds, channel wire.Channel, tree *Tree, n int, fill func(i int, row []float64)) {
-	o.Start(r, channel, tree, add, 0, n, fill)
-}
-
-// Start does that for any way to combine; nil broadcasts the row of the root.
+// Start makes o an operation, on the given channel, on rows of n numbers that fill writes
+// for every hosted node. They are combined by how, or overwritten by the root's if it is nil.
 func (o *Operation) Start(r *wire.Rounds, channel wire.Channel, tree *Tree, how Combine, maxima, n int, fill func(i int, row []float64)) {
 	if o.Words == nil {
 		o.Words = make([]uint8, len(r.Hosted))

@@ -34,7 +34,7 @@ type Saved struct {
 
 // NewHeaderReduction returns a reduction of the nodes of r along a tree.
 func NewHeaderReduction(r *wire.Rounds, tree *Tree) *HeaderReduction {
-	h := &HeaderReduction{relay: relay{rounds: r, channel: wire.StreamExact, tree: tree, combine: add}}
+	h := &HeaderReduction{relay: relay{rounds: r, channel: wire.StreamExact, tree: tree, combine: Add}}
 	h.Words, h.committed.State.Words = make([]uint8, len(r.Hosted)), make([]uint8, len(r.Hosted))
 	return h
 }
