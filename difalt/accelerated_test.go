@@ -59,7 +59,7 @@ func TestAcceleratedBehaviour(t *testing.T) {
 				t.Fatal(err)
 			}
 			var all []float64
-			for seed := range uint64(5) {
+			for seed := range uint64(draws(2, 5)) {
 				s := conditioned(seed+1, c.nodes, 100, c.tasks, c.r, c.n, c.kappa)
 				net := network(t, c.graph, c.nodes, topology.Metropolis, seed+1)
 				o := c.o

@@ -61,6 +61,28 @@ func (a *archive) word(v uint64) uint64 {
 	return v
 }
 
+// blob is bytes. Checking sets it too.
+func (a *archive) blob(b *[]byte) {
+	n := int(a.word(uint64(len(*b))))
+	switch {
+	case a.err != nil:
+	case a.mode == writing:
+		a.bytes = append(a.bytes, *b...)
+	case n < 0 || n > len(a.bytes):
+		a.fail("it ends too early")
+	default:
+		*b, a.bytes = a.bytes[:n], a.bytes[n:]
+	}
+}
+
+// same is a text that must be the same here; the format takes what it is there and here.
+func (a *archive) same(format, here string) {
+	there := []byte(here)
+	if a.blob(&there); string(there) != here {
+		a.fail(format, string(there), here)
+	}
+}
+
 // int returns the number too, which must be from least to most.
 func (a *archive) int(what string, v *int, least, most int) int {
 	n := int(int64(a.word(uint64(*v))))

@@ -113,7 +113,7 @@ func transpose(rows [3][7]float64) (cols [7][3]float64) {
 // medians returns node 1's subspace distance at measuredAt for every variant, and
 // the nodes' disagreement at the end of Dif with T_con = 10: medians over the draws.
 func medians(t *testing.T, rule topology.Rule, gamma [2]float64) (sd [][3]float64, disagreement float64) {
-	const draws = 3
+	draws := draws(1, 3)
 	var all [8][3][]float64
 	var apart []float64
 	seed, graph := uint64(0), uint64(0)

@@ -1,6 +1,10 @@
 package difalt
 
-import "github.com/difalt/difalt/kernel"
+import (
+	"slices"
+
+	"github.com/difalt/difalt/kernel"
+)
 
 // With Options.MixedPrecision a node steps by a copy of its samples in 16 bits
 // (kernel.Group.Reduce). What that gets wrong is a part of the distance to the node's
@@ -23,7 +27,7 @@ type anchors struct {
 	pool     *kernel.Pool
 	decide   func(worker int) // stored, so that calling it does not allocate
 	remake   func(at []*kernel.Basis)
-	restored []*kernel.Basis // of a snapshot, until the groups have them; nil entries are those of new copies
+	restored []*kernel.Basis // of a snapshot, until the groups have them
 }
 
 func newAnchors(s *Solver) *anchors {
@@ -65,11 +69,12 @@ func (a *anchors) choose(measured bool) {
 	}
 }
 
-// resume makes the anchors of a snapshot those of the groups.
+// resume makes the anchors of a snapshot those of the groups. One of zeros is that of a new
+// copy.
 func (a *anchors) resume() {
 	some := false
 	for i, g := range a.at.groups {
-		if a.restored[i] == nil {
+		if blank := kernel.NewBasis(a.at.u[i].Dims()); slices.Equal(a.restored[i].Data(), blank.Data()) {
 			g.Reduce()
 			a.restored[i] = a.at.u[i]
 			continue
@@ -86,36 +91,20 @@ func (a *anchors) resume() {
 // state writes the anchors of the groups, or those yet to be resumed, and reads them into
 // the latter.
 func (a *anchors) state(r *archive) {
-	if r.mode == reading {
-		a.restored = make([]*kernel.Basis, len(a.at.u))
+	of := a.restored
+	switch {
+	case r.mode == writing && of == nil:
+		for _, g := range a.at.groups {
+			of = append(of, g.Reference())
+		}
+	case r.mode != writing:
+		of = newBases(a.at.u)
 	}
-	for i, u := range a.at.u {
+	for i, anchor := range of {
 		r.node(i)
-		anchor, has := u, false // of the size of an anchor
-		if r.mode == writing {
-			anchor, has = a.of(i)
-		}
-		if !r.bool(&has) {
-			continue
-		}
-		if r.mode == reading {
-			anchor = kernel.NewBasis(u.Dims())
-			a.restored[i] = anchor
-		}
 		r.basis("the anchor", anchor)
 	}
-}
-
-// of returns the anchor of a hosted node, unless it is that of a new copy.
-func (a *anchors) of(i int) (anchor *kernel.Basis, ok bool) {
-	if a.restored != nil {
-		return a.restored[i], a.restored[i] != nil
+	if r.mode == reading {
+		a.restored = of
 	}
-	reference := a.at.groups[i].Reference()
-	for _, v := range reference.Data() {
-		if v != 0 {
-			return reference, true
-		}
-	}
-	return nil, false
 }

@@ -1,7 +1,9 @@
 package difalt
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -70,52 +72,29 @@ func fingerprint(settings []wire.Setting) float64 {
 	return float64(h.Sum64() >> 12)
 }
 
-// nameDifference returns an error that names the first setting that the nodes do not have
-// alike, with its values at the nodes with the largest and the smallest fingerprint of it.
+// nameDifference returns an error that names a setting which is not here as at node 0.
 func (s *process) nameDifference(ctx context.Context) error {
-	const longest = 64 // bytes of a value
-	settings := s.settings()
-	prints := make([]float64, 0, 2*len(settings))
-	for k := range settings {
-		p := fingerprint(settings[k : k+1])
-		prints = append(prints, p, -p)
-	}
-	rows := make([][]float64, len(s.hosted))
-	maximum := func(row []float64) error {
-		for i := range rows {
-			rows[i] = slices.Clone(row)
-		}
-		return s.net.Max(ctx, rows)
-	}
-	if err := maximum(prints); err != nil {
+	const longest = 8192 // bytes of a list
+	own, err := json.Marshal(s.settings())
+	if err != nil {
 		return err
 	}
-	for k, all := 0, rows[0]; k < len(settings); k++ {
-		if all[2*k] == -all[2*k+1] {
-			continue
+	rows := make([][]float64, len(s.hosted))
+	for i := range rows {
+		rows[i] = make([]float64, longest)
+		for k, c := range own[:min(len(own), longest)] {
+			rows[i][k] = float64(c)
 		}
-		values := make([]float64, 2*longest)
-		for side := range 2 {
-			if all[2*k+side] == prints[2*k+side] {
-				for b, c := range []byte(settings[k].Value[:min(len(settings[k].Value), longest)]) {
-					values[side*longest+b] = float64(c)
-				}
-			}
-		}
-		if err := maximum(values); err != nil {
-			return err
-		}
-		text := func(codes []float64) []wire.Setting {
-			var value []byte
-			for _, c := range codes {
-				if c != 0 {
-					value = append(value, byte(c))
-				}
-			}
-			return []wire.Setting{{Name: settings[k].Name, Value: string(value)}}
-		}
-		return fmt.Errorf("difalt: the nodes do not run with the same Options, mixing weights and kinds of start: %s",
-			wire.Difference(text(rows[0][:longest]), "at one node", text(rows[0][longest:]), "at another"))
 	}
-	return fmt.Errorf("difalt: the nodes do not run with the same Options and mixing weights")
+	if err := s.net.Broadcast(ctx, 0, rows); err != nil {
+		return err
+	}
+	there := make([]byte, longest)
+	for k, c := range rows[0] {
+		there[k] = byte(c)
+	}
+	var list []wire.Setting
+	_ = json.Unmarshal(bytes.TrimRight(there, "\x00"), &list) // what cannot be read is unknown
+	differ := wire.Difference(list, "at node 0", s.settings(), "here")
+	return fmt.Errorf("difalt: the nodes do not run with the same Options and mixing weights: %s", or(differ, "some node has others than node 0 and this one"))
 }

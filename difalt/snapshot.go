@@ -23,13 +23,7 @@ const snapshotMagic = "difalt snapshot"
 // or by the caller.
 type Snapshot struct {
 	iteration int
-	method    string
-	dims      [2]int // d and r
-	nodes     []int  // hosted
-	// fingerprint is of the data of the hosted nodes, the network and the options.
-	fingerprint uint64
-	mixer       []byte // what the mixer carries from one iteration to the next
-	state       []byte // by archive
+	state     []byte // by archive
 }
 
 // Iteration returns how many iterations the run had done.
@@ -38,14 +32,7 @@ func (p *Snapshot) Iteration() int { return p.iteration }
 // MarshalBinary returns the snapshot as bytes. It returns no error.
 func (p *Snapshot) MarshalBinary() ([]byte, error) {
 	b := append([]byte(snapshotMagic), snapshotVersion)
-	for _, v := range slices.Concat([]int{p.iteration, p.dims[0], p.dims[1], len(p.nodes)}, p.nodes) {
-		b = binary.AppendUvarint(b, uint64(v))
-	}
-	b = binary.LittleEndian.AppendUint64(b, p.fingerprint)
-	for _, part := range [][]byte{[]byte(p.method), p.mixer} {
-		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
-	}
-	return append(b, p.state...), nil
+	return append(binary.LittleEndian.AppendUint64(b, uint64(p.iteration)), p.state...), nil
 }
 
 // UnmarshalBinary reads bytes of MarshalBinary, which are copied. It returns an error, and
@@ -58,36 +45,10 @@ func (p *Snapshot) UnmarshalBinary(b []byte) error {
 		return errors.New("difalt: not a snapshot")
 	case b[n] != snapshotVersion:
 		return fmt.Errorf("difalt: snapshot has version %d, this is version %d", b[n], snapshotVersion)
+	case len(b) < n+9:
+		return errors.New("difalt: snapshot: it ends too early")
 	}
-	b, whole := b[n+1:], true
-	number := func() int {
-		v, n := binary.Uvarint(b)
-		if whole = whole && n > 0 && v <= math.MaxInt32; !whole {
-			return 0
-		}
-		b = b[n:]
-		return int(v)
-	}
-	cut := func(n int) []byte {
-		if whole = whole && n <= len(b); !whole {
-			return make([]byte, 8)
-		}
-		part := b[:n]
-		b = b[n:]
-		return slices.Clone(part)
-	}
-	var q Snapshot
-	q.iteration, q.dims = number(), [2]int{number(), number()}
-	for k := number(); k > 0 && whole; k-- {
-		q.nodes = append(q.nodes, number())
-	}
-	q.fingerprint = binary.LittleEndian.Uint64(cut(8))
-	q.method = string(cut(number()))
-	q.mixer, q.state = cut(number()), slices.Clone(b)
-	if !whole {
-		return errors.New("difalt: the snapshot ends too early")
-	}
-	*p = q
+	p.iteration, p.state = int(int64(binary.LittleEndian.Uint64(b[n+1:]))), slices.Clone(b[n+9:])
 	return nil
 }
 
@@ -103,27 +64,38 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	a := &archive{mode: writing, hosted: s.hosted}
+	s.identity(a)
+	a.blob(&mixer)
 	s.state(a)
-	return &Snapshot{
-		iteration: s.at.iteration, method: s.o.Method.String(), dims: [2]int{s.data.features, s.o.Rank},
-		nodes: slices.Clone(s.hosted), fingerprint: s.fingerprint(), mixer: mixer, state: a.bytes,
-	}, a.err
+	return &Snapshot{s.at.iteration, a.bytes}, a.err
 }
 
 // Restore continues from a snapshot of a run of the same problem, network and options.
 // It checks everything first: on an error, which names what differs, nothing has
 // changed.
 func (s *Solver) Restore(snap *Snapshot) error {
-	if err := s.checkSnapshot(snap); err != nil {
-		return err
+	if snap == nil {
+		return errors.New("difalt: no snapshot")
 	}
-	if err := s.exchange.mixer.UnmarshalBinary(snap.mixer); err != nil {
+	var mixer []byte
+	a := &archive{mode: checking, bytes: snap.state, hosted: s.hosted}
+	s.identity(a)
+	a.blob(&mixer)
+	rest := a.bytes
+	s.state(a)
+	if a.of = ""; a.err == nil && len(a.bytes) > 0 {
+		a.fail("it has %d bytes too many", len(a.bytes))
+	}
+	if a.err != nil {
+		return a.err
+	}
+	if err := s.exchange.mixer.UnmarshalBinary(mixer); err != nil {
 		return fmt.Errorf("difalt: snapshot: %w", err)
 	}
 	s.method.reset()
 	s.stop.reset()
 	s.initial = &Initial{}
-	s.state(&archive{mode: reading, bytes: snap.state, hosted: s.hosted})
+	s.state(&archive{mode: reading, bytes: rest, hosted: s.hosted})
 	s.initial.U, s.initial.Step = clone(s.at.u), s.step
 	s.setEta()
 	s.records.observed = s.at.iteration - 1
@@ -131,28 +103,13 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	return nil
 }
 
-// checkSnapshot returns an error if a snapshot is not of this run.
-func (s *Solver) checkSnapshot(snap *Snapshot) error {
-	if snap == nil {
-		return errors.New("difalt: no snapshot")
-	}
-	switch dims := [2]int{s.data.features, s.o.Rank}; {
-	case snap.method != s.o.Method.String():
-		return fmt.Errorf("difalt: snapshot is of method %q, the solver runs %v", snap.method, s.o.Method)
-	case snap.dims != dims:
-		return fmt.Errorf("difalt: snapshot has bases of %v, the problem %v", snap.dims, dims)
-	case !slices.Equal(snap.nodes, s.hosted):
-		return fmt.Errorf("difalt: snapshot is of nodes %v, the solver hosts %v", snap.nodes, s.hosted)
-	case snap.fingerprint != s.fingerprint():
-		return fmt.Errorf("difalt: snapshot is of other data, another network or other options: fingerprint %016x, here %016x", snap.fingerprint, s.fingerprint())
-	}
-	a := &archive{mode: checking, bytes: snap.state, hosted: s.hosted}
-	s.state(a)
-	if a.err == nil && len(a.bytes) > 0 {
-		a.of = ""
-		a.fail("it has %d bytes too many", len(a.bytes))
-	}
-	return a.err
+// identity is what tells runs apart: the method, the nodes, and a fingerprint of the data of
+// the hosted nodes, the network and the options.
+func (s *Solver) identity(a *archive) {
+	a.same("the method is %q, but %q here", s.o.Method.String())
+	a.same("it is of bases of %v, but of %v here", fmt.Sprintf("%d x %d", s.data.features, s.o.Rank))
+	a.same("it is of nodes %v, but %v here", fmt.Sprint(s.hosted))
+	a.same("it is of other data, another network or other options: fingerprint %v, here %v", fmt.Sprintf("%016x", s.fingerprint()))
 }
 
 // state is all that an archive has to carry so that a run goes on. A canceled one does.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -185,6 +186,15 @@ func deal(s *synthetic, counts []int) *synthetic {
 }
 
 // inFull skips with -short what takes long and is about numbers, not about goroutines.
+// draws returns how many draws a test of medians takes: few, or all where tests may take
+// long.
+func draws(few, all int) int {
+	if longtest.Enabled() {
+		return all
+	}
+	return few
+}
+
 func inFull(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -1,0 +1,66 @@
+package difalt_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
+)
+
+// TestSettings: every field of Options is a setting, but for those of which results do not
+// depend, and other values make other settings.
+func TestSettings(t *testing.T) {
+	o := difalt.Options{Rank: 2}
+	want := o.Settings()
+	own := []string{"Workers", "Observer", "Logger"}
+	var check func(v reflect.Value, name string)
+	check = func(v reflect.Value, name string) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if field := name + v.Type().Field(i).Name; !slices.Contains(append(own, "Agreement.RoundByRound"), field) {
+					check(v.Field(i), field+".")
+				}
+			}
+			return
+		case reflect.Int:
+			v.SetInt(v.Int() + 3)
+		case reflect.Uint8, reflect.Uint64:
+			v.SetUint(1)
+		case reflect.Float64:
+			v.SetFloat(0.25)
+		case reflect.Bool:
+			v.SetBool(true)
+		default: // the codec
+			v.Set(reflect.ValueOf(consensus.Int8))
+		}
+		if slices.Equal(o.Settings(), want) {
+			t.Errorf("%s is no setting", name)
+		}
+		v.SetZero()
+		o.Rank = 2
+	}
+	check(reflect.ValueOf(&o).Elem(), "")
+}
+
+// TestNodesThatDiffer: processes that run with other options are told in which.
+func TestNodesThatDiffer(t *testing.T) {
+	s := gaussian(1, 4, 12, 20, 2, fixed(15), 0)
+	w := network(t, "ring", 4, topology.Metropolis, 1).Weights()
+	groups := together(4, 2)
+	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs := apart(t, s.Problem, w, groups, transports, func(k int) difalt.Options {
+		return difalt.Options{Rank: 2, Rounds: 3 + k}
+	})
+	if errs[1] == nil || !strings.Contains(errs[1].Error(), "Rounds is 3 at node 0, but 4 here") || errs[0] == nil || !strings.Contains(errs[0].Error(), "some node has others") {
+		t.Errorf("%v", errs)
+	}
+}
