@@ -53,10 +53,7 @@ func (o *outputs) write(trace, model []byte) error {
 		if x.file == nil {
 			continue
 		}
-		if _, err := x.file.Write(x.content); err != nil {
-			return err
-		}
-		if err := x.file.Finish(); err != nil {
+		if err := x.file.Complete(x.content); err != nil {
 			return err
 		}
 	}

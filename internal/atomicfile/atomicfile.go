@@ -19,11 +19,19 @@ const Stdout = "-"
 // whatever has that name stays as it is.
 type File struct {
 	*os.File
-	path     string
-	direct   bool // File has the final name already
-	finished bool // Finish was called
-	done     bool
+	path   string
+	direct bool // File has the final name already
+	state  state
 }
+
+// A state says how far a file is.
+type state int
+
+const (
+	begun    state = iota
+	finished       // its content is on the disk
+	over           // it has its final name, or is gone
+)
 
 // Create starts the file with the given path, or the standard output for the path
 // Stdout. It fails when the folder does not exist or cannot be written, when the path is
@@ -80,7 +88,7 @@ func WriteFile(path string, content []byte) error {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Write(content); err != nil {
+	if err := f.Complete(content); err != nil {
 		return err
 	}
 	return f.Commit()
@@ -95,64 +103,62 @@ func (f *File) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Commit gives the file its final name, replacing what had it.
-func (f *File) Commit() error {
-	if err := f.Finish(); err != nil {
+// Complete writes a whole content, and finishes the file.
+func (f *File) Complete(content []byte) error {
+	if _, err := f.Write(content); err != nil {
 		return err
 	}
-	return f.rename()
+	return f.Finish()
 }
 
 // Finish brings the content to the disk, under the temporary name: a Commit after it
 // finds no full disk. With it, several files change together or not at all.
 func (f *File) Finish() error {
-	if f.done || f.finished {
+	if f.state != begun {
 		return nil
 	}
-	f.finished = true
+	f.state = finished
 	var err error
 	switch {
 	case f.File == os.Stdout: // the program may have more to say
 	case f.direct:
-		f.done = true
 		err = f.File.Close()
 	default:
 		err = errors.Join(f.keepMode(), f.Sync(), f.File.Close())
 	}
-	if err != nil {
-		f.done = true
-		if !f.direct {
-			os.Remove(f.Name())
-		}
-		return fmt.Errorf("cannot write %s: %w", f.path, cause(err))
-	}
-	return nil
+	return f.orGone(err)
 }
 
-// rename gives the file its final name after Finish.
-func (f *File) rename() error {
-	if f.done {
-		return nil
+// Commit gives the file its final name, replacing what had it.
+func (f *File) Commit() error {
+	if err := f.Finish(); err != nil || f.state == over {
+		return err
 	}
-	f.done = true
+	f.state = over
 	if f.direct {
 		return nil
 	}
-	if err := os.Rename(f.Name(), f.path); err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write %s: %w", f.path, cause(err))
+	return f.orGone(os.Rename(f.Name(), f.path))
+}
+
+// orGone removes the temporary file if there is an error, which it returns with the path.
+func (f *File) orGone(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	f.state = over
+	if !f.direct {
+		os.Remove(f.Name())
+	}
+	return fmt.Errorf("cannot write %s: %w", f.path, cause(err))
 }
 
 // Close removes the temporary file, unless Commit was called before.
 func (f *File) Close() error {
-	if f.done {
-		return nil
-	}
-	f.done = true
+	was := f.state
+	f.state = over
 	switch {
-	case f.File == os.Stdout:
+	case was == over || f.File == os.Stdout || f.direct && was == finished:
 		return nil
 	case f.direct:
 		return f.File.Close()

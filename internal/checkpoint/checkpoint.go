@@ -26,8 +26,7 @@ type State struct {
 	Snapshot *difalt.Snapshot
 }
 
-// A file is the magic, the CRC-32C of what follows, and a State as CBOR, which unlike gob
-// tells a number that is zero from none.
+// A file has a State as CBOR, which unlike gob tells a number that is zero from none.
 const (
 	magic  = "difalt checkpoint 1\n"
 	suffix = ".ckpt"
@@ -39,49 +38,33 @@ var decoding, _ = cbor.DecOptions{MaxArrayElements: 1<<31 - 1, ExtraReturnErrors
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode returns the content of a file.
-func Encode(s *State) ([]byte, error) {
-	body, err := cbor.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return sealed(magic, body), nil
-}
-
-// sealed returns a file with a body.
+// sealed returns the content of a file: the magic, the CRC-32C of the body, and the body.
 func sealed(magic string, body []byte) []byte {
-	p := make([]byte, 0, len(magic)+4+len(body))
-	p = binary.LittleEndian.AppendUint32(append(p, magic...), crc32.Checksum(body, castagnoli))
-	return append(p, body...)
+	return append(binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum(body, castagnoli)), body...)
 }
 
-// unsealed returns the body of a file.
-func unsealed(magic string, p []byte) ([]byte, error) {
+// decode sets v to what the content of a file says, or returns an error if it is
+// damaged, or of another kind.
+func decode(magic string, p []byte, v any) error {
 	header := len(magic) + 4
 	switch {
 	case len(p) < header || string(p[:len(magic)]) != magic:
-		return nil, errors.New("not a checkpoint of this version")
+		return errors.New("not a checkpoint of this version")
 	case binary.LittleEndian.Uint32(p[len(magic):]) != crc32.Checksum(p[header:], castagnoli):
-		return nil, errors.New("damaged: another checksum")
+		return errors.New("damaged: another checksum")
 	}
-	return p[header:], nil
+	return decoding.Unmarshal(p[header:], v)
 }
 
-// Decode returns what the content of a file says, or an error if it is not what Encode
-// has written. Whether the snapshot fits a run is for difalt.Solver.Restore to say.
+// Decode returns what the content of a file of a checkpoint says, or an error if it is
+// damaged. Whether the snapshot fits a run is for difalt.Solver.Restore to say.
 func Decode(p []byte) (*State, error) {
-	body, err := unsealed(magic, p)
-	if err != nil {
-		return nil, err
-	}
 	s := &State{}
-	if err := decoding.Unmarshal(body, s); err != nil {
-		return nil, err
+	err := decode(magic, p, s)
+	if err == nil && s.Snapshot == nil {
+		err = errors.New("it has no snapshot")
 	}
-	if s.Snapshot == nil {
-		return nil, errors.New("it has no snapshot")
-	}
-	return s, nil
+	return s, err
 }
 
 // A Folder holds the checkpoints of a run, those of one name among others.
@@ -100,9 +83,8 @@ func Open(path, name string, settings []wire.Setting, keep int, report func(text
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, err
 	}
-	// What a process that was killed has begun.
-	for _, which := range []string{"-" + strings.Repeat("[0-9]", digits) + suffix, ".done"} {
-		begun, err := filepath.Glob(filepath.Join(path, "."+name+which+".*"))
+	for _, which := range []string{"-" + strings.Repeat("[0-9]", digits) + suffix, doneSuffix} {
+		begun, err := filepath.Glob(filepath.Join(path, "."+name+which+".*")) // by a process that was killed
 		if err != nil {
 			return nil, nil, err
 		}
@@ -192,14 +174,7 @@ func (f *Folder) same(path string, were []wire.Setting) error {
 // Save writes a checkpoint, and removes those that are too old. What is there under a
 // complete name is complete and on the disk, whatever happens meanwhile.
 func (f *Folder) Save(s *difalt.Snapshot) error {
-	p, err := Encode(&State{f.settings, s})
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.WriteFile(f.file(s.Iteration()), p); err != nil {
-		return err
-	}
-	if err := f.sync(); err != nil {
+	if err := f.write(f.file(s.Iteration()), magic, &State{f.settings, s}); err != nil {
 		return err
 	}
 	all, err := f.list()
@@ -215,8 +190,15 @@ func (f *Folder) Save(s *difalt.Snapshot) error {
 	return nil
 }
 
-// sync brings the names of the files to the disk.
-func (f *Folder) sync() error {
+// write writes a file, and brings it and its name to the disk.
+func (f *Folder) write(path, magic string, v any) error {
+	body, err := cbor.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(path, sealed(magic, body)); err != nil {
+		return err
+	}
 	folder, err := os.Open(f.path)
 	if err != nil {
 		return err

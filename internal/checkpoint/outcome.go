@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/fxamacker/cbor/v2"
 )
 
 // An Outcome is what a run that is complete has come to at a node.
@@ -22,41 +20,24 @@ type Outcome struct {
 	Model, Trace    []byte // files
 }
 
-const outcomeMagic = "difalt outcome 1 \n"
+const (
+	outcomeMagic = "difalt outcome 1 \n"
+	doneSuffix   = ".done"
+)
 
-// EncodeOutcome returns the content of a file.
-func EncodeOutcome(o *Outcome) ([]byte, error) {
-	body, err := cbor.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	return sealed(outcomeMagic, body), nil
-}
-
-// DecodeOutcome returns what the content of a file says, or an error if it is not what
-// EncodeOutcome has written.
+// DecodeOutcome returns what the content of a file of an outcome says, or an error if it is
+// damaged.
 func DecodeOutcome(p []byte) (*Outcome, error) {
-	body, err := unsealed(outcomeMagic, p)
-	if err != nil {
-		return nil, err
-	}
 	o := &Outcome{}
-	return o, decoding.Unmarshal(body, o)
+	return o, decode(outcomeMagic, p, o)
 }
 
-func (f *Folder) outcome() string { return filepath.Join(f.path, f.name+".done") }
+func (f *Folder) outcome() string { return filepath.Join(f.path, f.name+doneSuffix) }
 
 // Finish keeps an outcome, complete and on the disk.
 func (f *Folder) Finish(o *Outcome) error {
 	o.Settings = f.settings
-	p, err := EncodeOutcome(o)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.WriteFile(f.outcome(), p); err != nil {
-		return err
-	}
-	return f.sync()
+	return f.write(f.outcome(), outcomeMagic, o)
 }
 
 // Outcome returns what Finish has kept; nil if there is nothing, or nothing that can be

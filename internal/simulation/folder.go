@@ -154,10 +154,7 @@ func (f *Folder) begin() error {
 			return err
 		}
 		defer file.Close()
-		if _, err := file.Write(x.text); err != nil {
-			return err
-		}
-		if err := file.Finish(); err != nil {
+		if err := file.Complete(x.text); err != nil {
 			return err
 		}
 		files = append(files, file)
