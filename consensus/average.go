@@ -38,37 +38,17 @@ func (n *Network) newAverage(rows [][]weight, bound float64, p *power, pool *ker
 	return m
 }
 
-// sparseRows returns the nonzero entries of the rows of W of the hosted nodes, and the
-// same without the diagonal.
-func (n *Network) sparseRows() (rows, neighbors [][]weight) {
-	for _, i := range n.Hosted() {
-		var row, others []weight
+// sparseRows returns the nonzero entries of the rows of W of the hosted nodes.
+func (n *Network) sparseRows() [][]weight {
+	rows := make([][]weight, len(n.Hosted()))
+	for k, i := range n.Hosted() {
 		for j := range n.Len() {
 			if v := n.weights.At(i, j); v != 0 {
-				row = append(row, weight{n.rounds.Row[j], v})
-				if j != i {
-					others = append(others, weight{n.rounds.Row[j], v})
-				}
+				rows[k] = append(rows[k], weight{n.rounds.Row[j], v})
 			}
 		}
-		rows, neighbors = append(rows, row), append(neighbors, others)
 	}
-	return rows, neighbors
-}
-
-func workers(pool *kernel.Pool) int {
-	if pool == nil {
-		return 1
-	}
-	return pool.Workers()
-}
-
-func runOn(pool *kernel.Pool, f func(worker int)) {
-	if pool == nil {
-		f(0)
-	} else {
-		pool.Run(f)
-	}
+	return rows
 }
 
 func (m *average) atOnce(ctx context.Context, z []Message, rounds int) (bool, error) {
@@ -122,7 +102,7 @@ func (m *average) Check(k int, code []byte) error {
 
 func (m *average) Step() wire.Traffic {
 	m.factors.advance()
-	runOn(m.pool, m.columns)
+	m.pool.Run(m.columns)
 	m.in, m.out = m.out, m.in
 	t := wire.Traffic{Rounds: 1, Messages: m.net.Ends}
 	t.Bytes = 8 * int64(m.layout.n) * t.Messages
@@ -131,7 +111,7 @@ func (m *average) Step() wire.Traffic {
 
 // averageShare averages the columns that belong to a worker.
 func (m *average) averageShare(worker int) {
-	n, k := m.layout.n, workers(m.pool)
+	n, k := m.layout.n, m.pool.Workers()
 	lo, hi := n*worker/k, n*(worker+1)/k
 	m.mix(m.out[lo:], m.in[lo:], m.layout.stride, hi-lo, m.factors.omega)
 }

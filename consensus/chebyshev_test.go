@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
@@ -49,8 +50,8 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		eig.VectorsTo(&q)
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
-			rows, _ := m.net.sparseRows()
-			m.protocol = m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, nil), nil)
+			rows, serial := m.net.sparseRows(), kernel.NewPool(1)
+			m.protocol = m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, serial), serial)
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {

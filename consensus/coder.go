@@ -12,8 +12,8 @@ import (
 type coder struct {
 	codedStreams
 	net   *wire.Rounds
-	pool  *kernel.Pool // nil: serial
-	rooms [][]float64  // of every worker: room for a difference
+	pool  *kernel.Pool
+	rooms [][]float64 // of every worker: room for a difference
 
 	stream *codedStream // of the Mix under way
 	codes  [][]byte     // what the hosted nodes send; empty if they are silent
@@ -25,7 +25,7 @@ func (n *Network) newCoder(a Agreement, pool *kernel.Pool, further int, twoBack 
 	hosted := len(n.Hosted())
 	return coder{
 		codedStreams: codedStreams{agreed: a, hosted: hosted, elsewhere: n.rounds.Rows - hosted, further: further, twoBack: twoBack},
-		net:          n.rounds, pool: pool, rooms: make([][]float64, workers(pool)),
+		net:          n.rounds, pool: pool, rooms: make([][]float64, pool.Workers()),
 		codes: make([][]byte, hosted), failed: make([]bool, hosted),
 	}
 }
@@ -60,7 +60,7 @@ func (m *coder) Channel() wire.Channel { return wire.Channel(m.stream.Stream) }
 
 // encode lets the pool function f code what the hosted nodes send.
 func (m *coder) encode(f func(worker int)) {
-	runOn(m.pool, f)
+	m.pool.Run(f)
 	for i, failed := range m.failed {
 		if failed {
 			m.net.Fail(m.Channel(), i)

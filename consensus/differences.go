@@ -28,7 +28,7 @@ type differences struct {
 	coder
 	bound   float64 // of recurrence
 	stepLen float64
-	rows    [][]weight  // W_ij of the neighbours j of the hosted nodes
+	rows    [][]weight  // as of average
 	dense   *mat.Dense  // W - I if products with it are cheaper, otherwise nil
 	sums    [][]float64 // of every worker: panels of the hosted nodes
 
@@ -40,7 +40,7 @@ type differences struct {
 	gather, encodeAll, average, scatter func(worker int)
 }
 
-// newDifferences returns the rounds of nodes with the given weights of neighbours. p is
+// newDifferences returns the rounds of nodes with the given rows of W. p is
 // what applies several rounds of exact messages at once, or nil.
 func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
 	m := &differences{coder: n.newCoder(a, pool, 0, bound > 0), stepLen: step, rows: rows}
@@ -53,7 +53,7 @@ func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a
 			m.dense.Set(i, i, p.w.At(i, i)-1)
 		}
 	}
-	m.sums = make([][]float64, workers(pool))
+	m.sums = make([][]float64, pool.Workers())
 	for k := range m.sums {
 		m.sums[k] = make([]float64, m.hosted*panelLen)
 	}
@@ -75,7 +75,7 @@ func (m *differences) close(z []Message) { m.runOnMessages(m.scatter, z) }
 
 func (m *differences) runOnMessages(f func(worker int), z []Message) {
 	m.z = z
-	runOn(m.pool, f)
+	m.pool.Run(f)
 	m.z = nil
 }
 
@@ -114,7 +114,7 @@ func (m *differences) Step() wire.Traffic {
 		}
 		add(replica, decoded)
 	}
-	runOn(m.pool, m.average)
+	m.pool.Run(m.average)
 	return m.count()
 }
 
@@ -216,6 +216,9 @@ func (m *differences) sparseSum(sum []float64, i, lo int) {
 	clear(sum)
 	own := f.work.Replica[i*f.stride+lo:][:len(sum)]
 	for _, w := range m.rows[i] {
+		if w.row == i {
+			continue
+		}
 		for k, h := range f.work.Replica[w.row*f.stride+lo:][:len(sum)] {
 			sum[k] += w.value * (h - own[k])
 		}

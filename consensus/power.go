@@ -31,7 +31,7 @@ type power struct {
 	bound   float64 // as of average
 	from    int     // the fewest rounds for which it is worth while
 	powers  map[int]*mat.Dense
-	pool    *kernel.Pool   // nil: serial
+	pool    *kernel.Pool
 	scratch [][2][]float64 // of every worker: two L x blockLen matrices, row-major
 	share   func(worker int)
 
@@ -49,7 +49,7 @@ func (n *Network) newPower(a Agreement, bound float64, pool *kernel.Pool) *power
 	l, cost := n.Len(), denseSpeed*(2*n.Graph().Edges()+n.Len())
 	p := &power{
 		w: mat.NewDense(l, l, nil), bound: bound, from: (l*l + cost - 1) / cost, powers: make(map[int]*mat.Dense), pool: pool,
-		scratch: make([][2][]float64, workers(pool)), bases: make([][]float64, l), scalars: make([][]float64, l),
+		scratch: make([][2][]float64, pool.Workers()), bases: make([][]float64, l), scalars: make([][]float64, l),
 	}
 	for i := range l {
 		for j := range l {
@@ -76,7 +76,7 @@ func (p *power) apply(ctx context.Context, z []Message, rounds int) (err error) 
 		p.scalars[i] = m.Scalars
 	}
 	if p.blocks() > 1 {
-		runOn(p.pool, p.share)
+		p.pool.Run(p.share)
 	} else {
 		for worker := range p.scratch {
 			p.runShare(worker)

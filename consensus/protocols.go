@@ -14,6 +14,7 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
+	pool = orSerial(pool)
 	switch {
 	case a.Polynomial == Tree && a.Codec == nil:
 		mean := n.newTreeMean()
@@ -28,16 +29,24 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	if bound = min(bound, n.weights.Gamma()); a.Polynomial == Plain {
 		bound = 0
 	}
-	rows, neighbors := n.sparseRows()
+	rows := n.sparseRows()
 	exact := n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
 	switch {
 	case a.Codec != nil || step != 1 || a.Trigger != 0:
-		coded := n.newDifferences(neighbors, exact.power, pool, a, step, bound)
+		coded := n.newDifferences(rows, exact.power, pool, a, step, bound)
 		return n.newMixer(a.Settings(), exact, coded, &coded.codedStreams), nil
 	case bound > 0:
 		return n.newMixer(a.Settings(), exact, n.newAverage(rows, bound, n.newPower(a, bound, pool), pool), new(codedStreams)), nil
 	}
 	return n.newMixer(a.Settings(), exact, exact, new(codedStreams)), nil
+}
+
+// orSerial returns the pool, or one without goroutines of its own.
+func orSerial(pool *kernel.Pool) *kernel.Pool {
+	if pool == nil {
+		pool = kernel.NewPool(1)
+	}
+	return pool
 }
 
 // NewServer returns the mixer of a federation with a fusion centre, which AltGDmin
@@ -65,6 +74,6 @@ func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
 			rows[k] = []weight{{k, 1}}
 		}
 	}
-	mean := n.newAverage(rows, 0, nil, pool)
+	mean := n.newAverage(rows, 0, nil, orSerial(pool))
 	return n.newMixer(settingsOf("neighbour mean"), mean, mean, new(codedStreams))
 }
