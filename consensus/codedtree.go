@@ -66,7 +66,7 @@ func (m *codedTree) close(z []Message) {
 
 // common returns D.
 func (m *codedTree) common() []float64 {
-	return m.stream.row(m.stream.work.Replica, m.hosted+m.elsewhere)
+	return m.stream.row(m.stream.work.Replica, m.net.Rows)
 }
 
 // replica returns H of a node.

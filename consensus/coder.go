@@ -8,12 +8,17 @@ import (
 )
 
 // A coder is what protocols that send coded differences have in common: the streams, and
-// the codes of the Mix under way.
+// the codes of the Mix under way. The zero value keeps nothing.
 type coder struct {
-	codedStreams
-	net   *wire.Rounds
-	pool  *kernel.Pool
-	rooms [][]float64 // of every worker: room for a difference
+	net     *wire.Rounds
+	hosted  int // nodes
+	agreed  Agreement
+	refined Codec // of Mixer.Refine, or nil
+	further int   // rows of a replica, beyond those of net
+	twoBack bool  // x_k-1 is needed
+	all     [streams]*codedStream
+	pool    *kernel.Pool
+	rooms   [][]float64 // of every worker: room for a difference
 
 	stream *codedStream // of the Mix under way
 	codes  [][]byte     // what the hosted nodes send; empty if they are silent
@@ -24,9 +29,8 @@ type coder struct {
 func (n *Network) newCoder(a Agreement, pool *kernel.Pool, further int, twoBack bool) coder {
 	hosted := len(n.Hosted())
 	return coder{
-		codedStreams: codedStreams{agreed: a, hosted: hosted, elsewhere: n.rounds.Rows - hosted, further: further, twoBack: twoBack},
-		net:          n.rounds, pool: pool, rooms: make([][]float64, pool.Workers()),
-		codes: make([][]byte, hosted), failed: make([]bool, hosted),
+		net: n.rounds, hosted: hosted, agreed: a, further: further, twoBack: twoBack,
+		pool: pool, rooms: make([][]float64, pool.Workers()), codes: make([][]byte, hosted), failed: make([]bool, hosted),
 	}
 }
 

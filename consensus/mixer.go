@@ -26,7 +26,7 @@ type Mixer struct {
 	settings  []wire.Setting // what tells states apart that must not be exchanged
 	exact     protocol       // of stream Exact
 	protocol  protocol       // of other streams
-	streams   *codedStreams  // what protocol keeps; empty if it keeps nothing
+	coder     *coder         // what protocol keeps; empty if it keeps nothing
 	reduction *collective.HeaderReduction
 	wrong     error // of Reduce, returned by Mix
 	traffic   counter
@@ -50,10 +50,10 @@ type immediate interface {
 	atOnce(ctx context.Context, z []Message, rounds int) (bool, error)
 }
 
-// newMixer returns a mixer by protocol p, which keeps what is in s, but for messages of
+// newMixer returns a mixer by protocol p, which keeps what is in c, but for messages of
 // stream Exact by protocol exact. settings identify it.
-func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, s *codedStreams) *Mixer {
-	m := &Mixer{net: n, settings: settings, exact: exact, protocol: p, streams: s}
+func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder) *Mixer {
+	m := &Mixer{net: n, settings: settings, exact: exact, protocol: p, coder: c}
 	m.reduction = collective.NewHeaderReduction(n.rounds, n.tree)
 	n.mixers = append(n.mixers, m)
 	return m
@@ -77,7 +77,7 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 		return err
 	}
 	d, r := dimensionsOf(z[0]), m.net.rounds
-	if err := m.streams.check(d); err != nil {
+	if err := m.coder.check(d); err != nil {
 		return err
 	}
 	call := wire.Call{Operation: "average", Mixer: m, Arguments: [5]int{rounds, int(d.Stream), d.D, d.R, d.Scalars}}
@@ -204,8 +204,8 @@ func (m *Mixer) Reduced() (word uint8, sums []float64, ok bool) {
 // mixer takes over a state. All nodes must call it between the same calls of Mix. Mixers
 // without a Codec ignore it.
 func (m *Mixer) Refine(c Codec) {
-	if m.streams.agreed.Codec != nil {
-		m.streams.refined = c
+	if m.coder.agreed.Codec != nil {
+		m.coder.refined = c
 	}
 }
 
@@ -226,11 +226,11 @@ func (m *Mixer) Close() {
 func (m *Mixer) commit() {
 	m.traffic.committed = m.traffic.now
 	m.reduction.Commit()
-	m.streams.commit()
+	m.coder.commit()
 }
 
 func (m *Mixer) rewind() {
 	m.traffic.now = m.traffic.committed
 	m.reduction.Rewind()
-	m.streams.rewind()
+	m.coder.rewind()
 }

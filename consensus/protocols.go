@@ -18,10 +18,10 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	switch {
 	case a.Polynomial == Tree && a.Codec == nil:
 		mean := n.newTreeMean()
-		return n.newMixer(a.Settings(), mean, mean, new(codedStreams)), nil
+		return n.newMixer(a.Settings(), mean, mean, new(coder)), nil
 	case a.Polynomial == Tree:
 		coded := n.newCodedTree(a, pool)
-		return n.newMixer(a.Settings(), n.newTreeMean(), coded, &coded.codedStreams), nil
+		return n.newMixer(a.Settings(), n.newTreeMean(), coded, &coded.coder), nil
 	case a.Polynomial == Chebyshev && !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
 	}
@@ -34,11 +34,11 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	switch {
 	case a.Codec != nil || step != 1 || a.Trigger != 0:
 		coded := n.newDifferences(rows, exact.power, pool, a, step, bound)
-		return n.newMixer(a.Settings(), exact, coded, &coded.codedStreams), nil
+		return n.newMixer(a.Settings(), exact, coded, &coded.coder), nil
 	case bound > 0:
-		return n.newMixer(a.Settings(), exact, n.newAverage(rows, bound, n.newPower(a, bound, pool), pool), new(codedStreams)), nil
+		return n.newMixer(a.Settings(), exact, n.newAverage(rows, bound, n.newPower(a, bound, pool), pool), new(coder)), nil
 	}
-	return n.newMixer(a.Settings(), exact, exact, new(codedStreams)), nil
+	return n.newMixer(a.Settings(), exact, exact, new(coder)), nil
 }
 
 // orSerial returns the pool, or one without goroutines of its own.
@@ -55,7 +55,7 @@ func orSerial(pool *kernel.Pool) *kernel.Pool {
 // through a server that is none of the nodes: two rounds, of a message a node each.
 func (n *Network) NewServer() *Mixer {
 	mean := serverMean{n.newTreeMean()}
-	return n.newMixer(settingsOf("server"), mean, mean, new(codedStreams))
+	return n.newMixer(settingsOf("server"), mean, mean, new(coder))
 }
 
 // NewNeighborMean returns the mixer of the DGD variant: a round replaces the message
@@ -75,5 +75,5 @@ func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
 		}
 	}
 	mean := n.newAverage(rows, 0, nil, orSerial(pool))
-	return n.newMixer(settingsOf("neighbour mean"), mean, mean, new(codedStreams))
+	return n.newMixer(settingsOf("neighbour mean"), mean, mean, new(coder))
 }

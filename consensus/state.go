@@ -34,10 +34,10 @@ type savedStream struct {
 // Traffic is not part of it.
 func (m *Mixer) MarshalBinary() ([]byte, error) {
 	s := saved{Version: stateVersion, Settings: m.settings, Network: m.net.fingerprint, Hosted: m.net.Hosted(), Reduction: m.reduction.Committed()}
-	if c := m.streams.refined; c != nil {
+	if c := m.coder.refined; c != nil {
 		s.Refined = c.String()
 	}
-	for _, f := range m.streams.all {
+	for _, f := range m.coder.all {
 		if f != nil && f.committed.Rounds > 0 {
 			s.Streams = append(s.Streams, savedStream{Dimensions: f.dimensions, State: f.committed})
 		}
@@ -69,19 +69,19 @@ func (m *Mixer) UnmarshalBinary(p []byte) error {
 	case !slices.Equal(s.Hosted, m.net.Hosted()):
 		return fmt.Errorf("consensus: the state is of a process that hosts nodes %d; this one hosts %d", s.Hosted, m.net.Hosted())
 	}
-	restored := *m.streams
+	restored := *m.coder
 	if err := restored.restore(s); err != nil {
 		return err
 	}
 	if err := m.reduction.Restore(s.Reduction); err != nil {
 		return err
 	}
-	*m.streams = restored
+	*m.coder = restored
 	return nil
 }
 
 // restore takes over the saved streams, or part of them and returns an error.
-func (m *codedStreams) restore(s saved) (err error) {
+func (m *coder) restore(s saved) (err error) {
 	m.refined, m.all = nil, [streams]*codedStream{}
 	if s.Refined != "" {
 		if m.refined, err = ParseCodec(s.Refined); err != nil {
@@ -104,7 +104,7 @@ func (m *codedStreams) restore(s saved) (err error) {
 }
 
 // restored returns a complete stream with the state f.
-func (m *codedStreams) restored(f savedStream) (*codedStream, error) {
+func (m *coder) restored(f savedStream) (*codedStream, error) {
 	// Bounded by what is there before anything is multiplied or made.
 	s, most := f.Dimensions, len(f.State.Replica)
 	if s.D < 0 || s.R < 0 || s.Scalars < 0 || s.D > most || s.Scalars > most || s.D > 0 && s.R > most/s.D ||

@@ -131,7 +131,7 @@ func FuzzUnmarshal(f *testing.F) {
 			}
 			return
 		}
-		for _, f := range m.streams.all {
+		for _, f := range m.coder.all {
 			if f != nil && f.D > 0 && f.R > 0 {
 				z := streamOf(randomMessages(3, f.D, f.R, f.Scalars, 1), f.Stream)
 				if err := m.Mix(background, z, 2); err != nil && !errors.Is(err, ErrNotFinite) {

@@ -24,18 +24,8 @@ type streamState struct {
 	Threshold []float64 // of the hosted nodes; see Agreement.Trigger
 }
 
-// codedStreams are the streams of a mixer. The zero value keeps nothing.
-type codedStreams struct {
-	agreed            Agreement
-	refined           Codec // of Mixer.Refine, or nil
-	hosted, elsewhere int   // rows of a stream
-	further           int   // and of its replica
-	twoBack           bool  // x_k-1 is needed
-	all               [streams]*codedStream
-}
-
 // codec returns by what messages are coded; nil is float64.
-func (m *codedStreams) codec() Codec {
+func (m *coder) codec() Codec {
 	if m.refined != nil {
 		return m.refined
 	}
@@ -43,16 +33,16 @@ func (m *codedStreams) codec() Codec {
 }
 
 // newStream returns the state of a stream on which nothing has been sent yet.
-func (m *codedStreams) newStream(s dimensions) *codedStream {
+func (m *coder) newStream(s dimensions) *codedStream {
 	f := &codedStream{layout: layoutOf(s)}
 	for _, state := range []*streamState{&f.work, &f.committed} {
-		state.Replica = make([]float64, (m.hosted+m.elsewhere+m.further)*f.stride)
+		state.Replica = make([]float64, (m.net.Rows+m.further)*f.stride)
 		if m.agreed.Trigger > 0 {
 			state.Threshold = make([]float64, m.hosted)
 		}
 	}
 	f.x = make([]float64, m.hosted*f.stride)
-	f.decoded = make([]float64, m.elsewhere*f.stride)
+	f.decoded = make([]float64, (m.net.Rows-m.hosted)*f.stride)
 	if m.twoBack {
 		f.before = make([]float64, m.hosted*f.stride)
 	}
@@ -60,7 +50,7 @@ func (m *codedStreams) newStream(s dimensions) *codedStream {
 }
 
 // check returns an error if the stream has had messages of other dimensions.
-func (m *codedStreams) check(s dimensions) error {
+func (m *coder) check(s dimensions) error {
 	if f := m.all[s.Stream]; f != nil && f.dimensions != s {
 		return fmt.Errorf("consensus: a message of %v after messages of %v", s, f.dimensions)
 	}
@@ -68,7 +58,7 @@ func (m *codedStreams) check(s dimensions) error {
 }
 
 // of returns the stream of messages of the given dimensions, ready for a Mix.
-func (m *codedStreams) of(s dimensions) *codedStream {
+func (m *coder) of(s dimensions) *codedStream {
 	if m.all[s.Stream] == nil {
 		m.all[s.Stream] = m.newStream(s)
 	}
@@ -82,7 +72,7 @@ func (m *codedStreams) of(s dimensions) *codedStream {
 	return f
 }
 
-func (m *codedStreams) commit() {
+func (m *coder) commit() {
 	for _, f := range m.all {
 		if f != nil && !f.stale && f.work.Rounds != f.committed.Rounds {
 			f.work, f.committed = f.committed, f.work
@@ -91,7 +81,7 @@ func (m *codedStreams) commit() {
 	}
 }
 
-func (m *codedStreams) rewind() {
+func (m *coder) rewind() {
 	for _, f := range m.all {
 		if f != nil {
 			f.stale = true
