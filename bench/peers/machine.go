@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,16 +41,14 @@ func thisMachine() machine {
 		Cores:    runtime.GOMAXPROCS(0),
 		Caches:   caches(),
 		System:   system(),
-		HugePage: hugePages(),
+		HugePage: match(`\[(\w+)\]`, "/sys/kernel/mm/transparent_hugepage/enabled"), // the setting in brackets
 		Kernel:   fmt.Sprintf("%s (build %s)", info.Kernel, info.Build),
 		Commit:   firstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
 		Go:       runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		Compiler: firstLine("gcc", "--version"),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 	}
-	if s := regexp.MustCompile(`MemTotal:\s+(\d+)`).FindStringSubmatch(readFile("/proc/meminfo")); s != nil {
-		var kib int
-		fmt.Sscan(s[1], &kib)
+	if kib, err := strconv.Atoi(match(`MemTotal:\s+(\d+)`, "/proc/meminfo")); err == nil {
 		m.Memory = fmt.Sprintf("%d GiB", (kib+1<<19)>>20)
 	}
 	name := regexp.MustCompile(`\([^)]*\)|[^a-z0-9]+`).ReplaceAllString(strings.ToLower(info.CPU), "-")
@@ -79,19 +78,15 @@ func system() string {
 	// The version alone: what follows it is the builder's.
 	release := regexp.MustCompile(`^[0-9.]+`).FindString(firstLine("uname", "-r"))
 	s := strings.TrimSpace(firstLine("uname", "-s") + " " + release)
-	if m := regexp.MustCompile(`PRETTY_NAME="(.*)"`).FindStringSubmatch(readFile("/etc/os-release")); m != nil {
-		s = m[1] + ", " + s
+	if name := match(`PRETTY_NAME="(.*)"`, "/etc/os-release"); name != "" {
+		s = name + ", " + s
 	}
 	return s
 }
 
-// hugePages returns the system's setting, the word in brackets of the file.
-func hugePages() string {
-	m := regexp.MustCompile(`\[(\w+)\]`).FindStringSubmatch(readFile("/sys/kernel/mm/transparent_hugepage/enabled"))
-	if m == nil {
-		return ""
-	}
-	return m[1]
+// match returns what the group of a pattern matches in a file, empty if nothing does.
+func match(pattern, file string) string {
+	return append(regexp.MustCompile(pattern).FindStringSubmatch(readFile(file)), "", "")[1]
 }
 
 // firstLine returns the first line that a command prints, empty if it fails.
@@ -104,10 +99,8 @@ func firstLine(command string, args ...string) string {
 	return strings.TrimSpace(line)
 }
 
+// readFile returns the text of a file, empty if it cannot be read.
 func readFile(path string) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
+	data, _ := os.ReadFile(path)
 	return strings.TrimSpace(string(data))
 }

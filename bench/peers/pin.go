@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,14 +32,13 @@ func pinning(threads int) []string {
 
 // cores returns one processor of every core that this process may use.
 func cores() []int {
-	status, _ := os.ReadFile("/proc/self/status")
-	m := regexp.MustCompile(`(?m)^Cpus_allowed_list:\s*(\S+)$`).FindSubmatch(status)
-	if m == nil {
+	allowed := match(`(?m)^Cpus_allowed_list:\s*(\S+)$`, "/proc/self/status")
+	if allowed == "" {
 		return nil
 	}
 	var cpus []int
 	seen := make(map[string]bool)
-	for part := range strings.SplitSeq(string(m[1]), ",") {
+	for part := range strings.SplitSeq(allowed, ",") {
 		var lo, hi int
 		if n, _ := fmt.Sscanf(part, "%d-%d", &lo, &hi); n == 1 {
 			hi = lo

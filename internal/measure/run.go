@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/difalt/difalt/kernel"
@@ -69,33 +67,29 @@ func Storages() []Storage {
 
 // ParseStorages returns the storages of a comma-separated list of f64, f32 and f16.
 func ParseStorages(list string) ([]Storage, error) {
-	var storages []Storage
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		k := slices.IndexFunc(Storages(), func(s Storage) bool { return s.Name == name })
-		if k < 0 {
-			return nil, fmt.Errorf("unknown storage %q: want a list of f64,f32,f16", name)
+	return parseList(list, func(name string) (Storage, error) {
+		for _, s := range Storages() {
+			if s.Name == name {
+				return s, nil
+			}
 		}
-		storages = append(storages, Storages()[k])
-	}
-	return storages, nil
+		return Storage{}, fmt.Errorf("unknown storage %q: want a list of f64,f32,f16", name)
+	})
 }
 
 // ParseWorkers returns the numbers of a comma-separated list, each at least 1 and at
 // most the number of processors, if that is known.
 func ParseWorkers(list string, processors int) ([]int, error) {
-	var workers []int
-	for s := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%q is not a positive number", s)
+	return parseList(list, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		switch {
+		case err != nil || n < 1:
+			return 0, fmt.Errorf("%q is not a positive number", s)
+		case processors > 0 && n > processors:
+			return 0, fmt.Errorf("%d workers: this process may use %d processors", n, processors)
 		}
-		if processors > 0 && n > processors {
-			return nil, fmt.Errorf("%d workers: this process may use %d processors", n, processors)
-		}
-		workers = append(workers, n)
-	}
-	return workers, nil
+		return n, nil
+	})
 }
 
 // Run measures every combination of shape, storage and workers and passes the rows

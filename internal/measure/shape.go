@@ -33,16 +33,19 @@ func Shapes() []Shape {
 
 // ParseShapes returns the shapes of a comma-separated list of names, and of sizes such as
 // 600x30x600x4: tasks, samples, features and rank.
-func ParseShapes(list string) ([]Shape, error) {
-	var shapes []Shape
-	for name := range strings.SplitSeq(list, ",") {
-		s, err := parseShape(strings.TrimSpace(name))
+func ParseShapes(list string) ([]Shape, error) { return parseList(list, parseShape) }
+
+// parseList parses the parts of a list with commas.
+func parseList[T any](list string, parse func(string) (T, error)) ([]T, error) {
+	var all []T
+	for part := range strings.SplitSeq(list, ",") {
+		v, err := parse(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
 		}
-		shapes = append(shapes, s)
+		all = append(all, v)
 	}
-	return shapes, nil
+	return all, nil
 }
 
 func parseShape(name string) (Shape, error) {

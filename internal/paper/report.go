@@ -127,16 +127,13 @@ var paperFigures = []figure{
 	{"fig2", "Figure 2: connectivity of the graph", "p", func(s *simulation.Setting) string { return strings.TrimPrefix(s.Graph, "er:") }},
 }
 
-// panels returns the runs of a figure of the paper, or nil where one is missing.
+// panels returns the runs of the panels of a figure.
 func (r *report) panels(figure, weights string) []*result {
 	var runs []*result
 	for _, panel := range []string{"a", "b", "c"} {
 		if run := r.find(figure+panel, weights); run != nil {
 			runs = append(runs, run)
 		}
-	}
-	if len(runs) < 3 {
-		return nil
 	}
 	return runs
 }
@@ -147,7 +144,7 @@ func (r *report) paper(f *figure) (text string, err error) {
 	t := table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
 	for _, weights := range paperWeights {
 		runs := r.panels(f.name, weights)
-		if runs == nil {
+		if len(runs) < 3 {
 			continue
 		}
 		var panels []chart.Panel

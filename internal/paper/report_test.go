@@ -29,7 +29,7 @@ func falling(name, weights string, decades map[string]float64) *simulation.Resul
 		trial.Curves = append(trial.Curves, c)
 	}
 	trials := []simulation.Trial{trial}
-	return &simulation.Result{Dir: name, Summary: *simulation.Summarize(&s, trials, nil), Bands: simulation.Bands(trials)}
+	return &simulation.Result{Summary: *simulation.Summarize(&s, trials, nil), Bands: simulation.Bands(trials)}
 }
 
 func TestReport(t *testing.T) {

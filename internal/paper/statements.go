@@ -128,7 +128,9 @@ func (r *report) statements() string {
 			for _, weights := range paperWeights {
 				runs := r.panels("fig"+figure, weights)
 				if s.single {
-					runs = r.singleRound("fig"+figure, weights)
+					runs = r.panels("one-round/fig"+figure, weights)
+				} else if len(runs) < 3 {
+					runs = nil
 				}
 				row = append(row, s.verdict(runs))
 			}
@@ -138,15 +140,4 @@ func (r *report) statements() string {
 		}
 	}
 	return t.markdown()
-}
-
-// singleRound returns the runs of the preset one-round on the graphs of a figure.
-func (r *report) singleRound(figure, weights string) []*result {
-	var runs []*result
-	for _, panel := range []string{"a", "b", "c"} {
-		if run := r.find("one-round/"+figure+panel, weights); run != nil {
-			runs = append(runs, run)
-		}
-	}
-	return runs
 }

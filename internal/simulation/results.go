@@ -11,7 +11,6 @@ import (
 
 // A Result is what the folder of a run holds, without its trace.
 type Result struct {
-	Dir     string
 	Summary Summary
 	Bands   []Band
 }
@@ -47,7 +46,7 @@ func LoadResults(dir string) ([]*Result, error) {
 }
 
 func loadResult(dir string) (*Result, error) {
-	r := &Result{Dir: dir}
+	r := &Result{}
 	path := filepath.Join(dir, SummaryFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
