@@ -45,10 +45,6 @@ type algorithm struct {
 	step    float64 // eta, of the first run; 0 before it
 }
 
-func newAlgorithm(group *nodes.Group, c *Config) *algorithm {
-	return &algorithm{Group: group, c: c, options: c.Options, auto: c.Auto}
-}
-
 // again returns an algorithm for another problem, of the same options.
 func (a *algorithm) again() *algorithm {
 	return &algorithm{Group: a.Group, c: a.c, options: a.options}

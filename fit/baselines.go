@@ -22,9 +22,7 @@ const (
 
 // A method has coefficients for every task of this process, the constant last.
 type method struct {
-	name  string
-	ridge float64
-	tried []Tried
+	Score
 	theta [][]float64
 }
 
@@ -32,23 +30,22 @@ type method struct {
 // others.
 func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *evidence.Point, progress func(stage string, done, total int)) (methods []method, dependent []int, err error) {
 	progress("baselines", 0, 3)
-	pooled, err := d.fitPooled(ctx)
+	pooled, unit, dependent, err := d.fitPooled(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	progress("baselines", 1, 3)
-	intercepts := method{name: Shrunken, ridge: 1 / shrunken.MeanVariance}
+	intercepts := method{Score: Score{Method: Shrunken, Ridge: 1 / shrunken.MeanVariance}}
 	if intercepts.theta, err = d.coefficients(rows, shrunken.Posterior()); err != nil {
 		return nil, nil, err
 	}
 	progress("baselines", 2, 3)
-	single, err := d.fitSingle(ctx, pooled.unit, rows.Workers)
+	single, err := d.fitSingle(ctx, unit, rows.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
 	progress("baselines", 3, 3)
-	all := method{Pooled, pooled.ridge, pooled.tried, slices.Repeat([][]float64{pooled.theta}, len(d.rows))}
-	return []method{intercepts, all, *single, d.taskMeans()}, pooled.dependent, nil
+	return []method{intercepts, *pooled, *single, d.taskMeans()}, dependent, nil
 }
 
 // coefficients returns the coefficients of the hosted tasks by their rows, in the order of the table.
@@ -68,7 +65,7 @@ func (d *design) coefficients(rows *evidence.Rows, p *mixedmodel.Posterior) ([][
 // taskMeans predicts the mean of a task's training rows, and that of all for tasks
 // without any.
 func (d *design) taskMeans() method {
-	m := method{name: TaskMean, theta: make([][]float64, len(d.rows))}
+	m := method{Score: Score{Method: TaskMean}, theta: make([][]float64, len(d.rows))}
 	for k := range m.theta {
 		m.theta[k] = make([]float64, d.width())
 		sum, weights := 0.0, 0.0
@@ -101,9 +98,9 @@ func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*met
 	if err != nil {
 		return nil, err
 	}
-	m := &method{name: Single}
-	m.ridge, m.tried = bestRidge(grid, sum, sum[len(grid)], d.TargetScale)
-	m.theta = d.singles(tasks, m.ridge, workers)
+	m := &method{Score: Score{Method: Single}}
+	m.Ridge, m.Tried = bestRidge(grid, sum, sum[len(grid)], d.TargetScale)
+	m.theta = d.singles(tasks, m.Ridge, workers)
 	return m, nil
 }
 

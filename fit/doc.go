@@ -40,16 +40,11 @@
 //
 // # What leaves a node
 //
-// No row leaves its node. What does, besides the messages of the algorithm: the names of
-// the nodes; hashes of the names of tasks, and of columns, levels and settings, whose
-// text follows only if they differ; and sums over the node's own rows, which are added
-// up along a tree of the graph: numbers of rows and values, first and second moments of
-// the features and the target for the scaling, a Gram matrix for each fold for pooled ridge
-// regression and one for each step of the climb, and squared errors for the report. The
-// next node on the way to the root of the tree sees the sum over those that are behind.
-// A sum over a single row is that row, a Gram matrix of few rows tells them up to a
-// rotation, and sums of b_t b_t' over few tasks tell these coefficients up to one:
+// No row leaves its node. Besides the messages of the algorithm, the nodes exchange their names, hashes of the names of
+// tasks (which can be guessed from them) and of columns and settings, and sums over the rows of a node, which are added up
+// along a tree of the graph: docs/privacy.md lists them all. A sum over a single row is that row, a Gram matrix of few rows
+// tells them up to a rotation, and sums of b_t b_t' over few tasks tell these coefficients up to one:
 // [Report.Exposed] names the nodes concerned. To step without these sums
 // ([difalt.PreconditionerNone]) would not help such nodes: the rule by which runs end needs
-// them too, and the step of a node with a single task is a multiple of its b_t anyway. Names of tasks can be guessed from hashes.
+// them too, and the step of a node with a single task is a multiple of its b_t anyway.
 package fit

@@ -31,20 +31,15 @@ const (
 	ofCoefficients
 )
 
-// A disclosure says what a fit sends beside sums over many rows.
-type disclosure struct {
-	grams bool // Gram matrices of folds and tasks
-	rank  int  // of the sums of b_t b_t' that it sends; 0 for none
-}
-
-// exposed lets the nodes tell one another who of them is exposed.
-func (d *design) exposed(ctx context.Context, sent disclosure) (e Exposed, err error) {
+// exposed lets the nodes tell one another who of them is exposed by a fit that sends Gram matrices of folds and tasks, or not,
+// and sums of b_t b_t' of a rank, 0 for none.
+func (d *design) exposed(ctx context.Context, grams bool, rank int) (e Exposed, err error) {
 	if d.Net.Len() == 1 {
 		return e, nil
 	}
 	own := make([][]byte, len(d.layout))
 	for g := range own {
-		own[g] = []byte{d.disclosed(g, sent)}
+		own[g] = []byte{d.disclosed(g, grams, rank)}
 	}
 	all, err := d.Gather(ctx, own)
 	if err != nil {
@@ -64,7 +59,7 @@ func (d *design) exposed(ctx context.Context, sent disclosure) (e Exposed, err e
 }
 
 // disclosed returns what hosted node g discloses.
-func (d *design) disclosed(g int, sent disclosure) (flags byte) {
+func (d *design) disclosed(g int, grams bool, rank int) (flags byte) {
 	features := len(d.t.Features())
 	x := make([]float64, features)
 	// Numbers of rows, and of values of every feature if some are missing, of every fold
@@ -89,7 +84,7 @@ func (d *design) disclosed(g int, sent disclosure) (flags byte) {
 	})
 	for i, counts := range n {
 		fold := i < d.folds
-		if fold && !sent.grams {
+		if fold && !grams {
 			continue
 		}
 		if slices.Contains(counts, 1) {
@@ -110,7 +105,7 @@ func (d *design) disclosed(g int, sent disclosure) (flags byte) {
 	if held == 1 {
 		flags |= ofRows
 	}
-	if tasks < sent.rank || sent.grams && tasks == 1 {
+	if tasks < rank || grams && tasks == 1 {
 		flags |= ofCoefficients
 	}
 	return flags

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
@@ -62,7 +63,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	q := &question{
 		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
 	}
-	first, err := q.choose(ctx, rows, newAlgorithm(d.Group, c))
+	first, err := q.choose(ctx, rows, &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto})
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +88,8 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		}
 	}
 	r.Tried = chosen.tried
-	sent := disclosure{grams: true}
-	for _, k := range r.Tried {
-		sent.rank = max(sent.rank, k.Rank)
-	}
-	if r.Exposed, err = d.exposed(ctx, sent); err != nil {
+	tried := slices.MaxFunc(r.Tried, func(a, b Candidate) int { return a.Rank - b.Rank })
+	if r.Exposed, err = d.exposed(ctx, true, tried.Rank); err != nil {
 		return nil, err
 	}
 	top, res, err := q.finish(ctx, chosen, best)
@@ -123,7 +121,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err != nil {
 		return nil, err
 	}
-	if err := d.score(ctx, r, append([]method{{name: Ours, ridge: r.Chosen.Ridge, theta: e.theta}}, others...)); err != nil {
+	if err := d.score(ctx, r, append([]method{{Score{Method: Ours, Ridge: r.Chosen.Ridge}, e.theta}}, others...)); err != nil {
 		return nil, err
 	}
 	meaning := explanation(&r.Chosen, c.Rank, d.width()-1)

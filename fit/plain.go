@@ -18,12 +18,12 @@ import (
 // fitPlain runs the algorithm on the rows as they are: theta_t = U b_t of the given rank, and
 // nothing else.
 func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
-	sent := disclosure{}
+	rank := 0
 	if c.Options.SendsCoefficientGrams() || c.Starts > 1 { // all of which stop by such sums
-		sent.rank = c.Rank
+		rank = c.Rank
 	}
 	var err error
-	if r.Exposed, err = d.exposed(ctx, sent); err != nil {
+	if r.Exposed, err = d.exposed(ctx, false, rank); err != nil {
 		return nil, err
 	}
 	ridge := 0.0
@@ -35,7 +35,7 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	p := &difalt.Problem{Nodes: packed, U0: c.U0, Start: c.Start, Truth: c.Truth}
-	a := newAlgorithm(d.Group, c)
+	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
 	a.options.Rank = c.Rank
 	if err := a.agree(ctx, p); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	ctx = context.WithoutCancel(ctx)
 	r.Result, r.Converged = res, res.Status == difalt.Converged
 	r.Chosen = Candidate{Rank: c.Rank, Ridge: ridge, Intercept: math.Inf(1), MeanRidge: math.Inf(1)}
-	ours := method{name: Ours, ridge: ridge, theta: make([][]float64, len(d.rows))}
+	ours := method{Score: Score{Method: Ours, Ridge: ridge}, theta: make([][]float64, len(d.rows))}
 	for g, tasks := range d.layout {
 		for i, k := range tasks {
 			ours.theta[k] = make([]float64, d.width())

@@ -195,20 +195,12 @@ func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err e
 	return folds, all, nil
 }
 
-// pooled is one ridge regression for all tasks.
-type pooled struct {
-	theta     []float64
-	ridge     float64 // chosen by cross-validation
-	unit      float64 // mean square of a feature
-	tried     []Tried
-	dependent []int // features
-}
-
-// fitPooled chooses the strength by cross-validation.
-func (d *design) fitPooled(ctx context.Context) (*pooled, error) {
+// fitPooled fits one ridge regression for all tasks, its strength by cross-validation. It returns the mean square of a feature
+// too, and the features that are combinations of others.
+func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, dependent []int, err error) {
 	folds, all, err := d.foldGrams(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, nil, err
 	}
 	filled := 0
 	for _, g := range folds {
@@ -217,17 +209,16 @@ func (d *design) fitPooled(ctx context.Context) (*pooled, error) {
 		}
 	}
 	if column := d.t.GroupColumn(); filled == 1 && column != "" {
-		return nil, fmt.Errorf("column %q has too few values for %d folds: all training rows are in one", column, d.folds)
+		return nil, 0, nil, fmt.Errorf("column %q has too few values for %d folds: all training rows are in one", column, d.folds)
 	}
 	w := d.width()
-	p := &pooled{}
 	for j := range w - 1 {
-		p.unit += all.zz.At(j, j) / (all.weights * float64(w-1))
+		unit += all.zz.At(j, j) / (all.weights * float64(w-1))
 	}
-	if p.unit == 0 {
-		p.unit = 1
+	if unit == 0 {
+		unit = 1
 	}
-	grid := decades(-2, 6, p.unit)
+	grid := decades(-2, 6, unit)
 	sums := make([]float64, len(grid))
 	rest := newGram(w)
 	for _, g := range folds {
@@ -240,10 +231,10 @@ func (d *design) fitPooled(ctx context.Context) (*pooled, error) {
 			}
 		}
 	}
-	p.ridge, p.tried = bestRidge(grid, sums, all.weights, d.TargetScale)
-	p.theta = all.solve(p.ridge)
-	p.dependent = all.dependent()
-	return p, nil
+	m = &method{Score: Score{Method: Pooled}}
+	m.Ridge, m.Tried = bestRidge(grid, sums, all.weights, d.TargetScale)
+	m.theta = slices.Repeat([][]float64{all.solve(m.Ridge)}, len(d.rows))
+	return m, unit, all.dependent(), nil
 }
 
 // dependent returns the features that are combinations of those before them, to rounding, by

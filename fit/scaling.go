@@ -13,12 +13,12 @@ import (
 
 // scaleBy chooses the scaling from the moments that the nodes agree on.
 func (d *design) scaleBy(ctx context.Context, c *Config) error {
-	m, err := d.moments(ctx, c.TargetColumn)
+	mean, deviation, err := d.moments(ctx, c.TargetColumn)
 	if err != nil {
 		return err
 	}
-	k := len(m.mean) - 1
-	d.Fill = m.mean[:k:k]
+	k := len(mean) - 1
+	d.Fill = mean[:k:k]
 	d.Center, d.Scale = make([]float64, k), make([]float64, k)
 	d.Target, d.TargetScale, d.Constant = 0, 1, !c.Plain
 	for j := range d.Scale {
@@ -27,9 +27,9 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 	if c.Plain {
 		return nil
 	}
-	for j, v := range m.deviation[:k] {
-		d.Center[j] = m.mean[j]
-		if m.constant(j) {
+	for j, v := range deviation[:k] {
+		d.Center[j] = mean[j]
+		if v == 0 {
 			d.constant = append(d.constant, j)
 		} else {
 			d.Scale[j] = v
@@ -38,35 +38,30 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 	if d.ids, err = d.findIDs(ctx); err != nil {
 		return err
 	}
-	d.Target = m.mean[k]
-	if d.equalTarget = m.constant(k); !d.equalTarget {
-		_, e := math.Frexp(m.deviation[k])
+	d.Target = mean[k]
+	if d.equalTarget = deviation[k] == 0; !d.equalTarget {
+		_, e := math.Frexp(deviation[k])
 		d.TargetScale = math.Ldexp(1, e)
 	}
 	return nil
 }
 
-// moments are mean and standard deviation of the features and, last, of the target.
-type moments struct{ mean, deviation []float64 }
-
-// constant reports whether a column differs by no more than rounding.
-func (m *moments) constant(j int) bool { return m.deviation[j] <= 0x1p-49*math.Abs(m.mean[j]) }
-
-// moments returns those of the training rows of all nodes. Missing features do not count
+// moments returns mean and standard deviation of the features and, last, of the target, over the training rows of all nodes:
+// a deviation of 0 for a column that differs by no more than rounding. Missing features do not count
 // for the mean, and have it as their value. The nodes meet three times: for the powers of two
 // near the largest values, so that no square is out of range; for the sums that the
 // means are made of; and for sums of what differs from these means, and of its squares. The
 // last keep the digits that the sum of squares less the square of the sum loses,
 // and mend the means themselves. Then the weights of rows are scaled to 1 in the mean.
-func (d *design) moments(ctx context.Context, target string) (*moments, error) {
+func (d *design) moments(ctx context.Context, target string) (mean, deviation []float64, err error) {
 	k := len(d.t.Features())
 	unit, err := d.units(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for j, v := range unit {
 		if v >= 0x1p1023 { // a difference of two of them is out of range
-			return nil, fmt.Errorf("column %q has values beyond %.3g: divide it by a power of ten", append(d.t.Features()[:k:k], target)[j], v)
+			return nil, nil, fmt.Errorf("column %q has values beyond %.3g: divide it by a power of ten", append(d.t.Features()[:k:k], target)[j], v)
 		}
 	}
 	// With the weights as they were given.
@@ -85,21 +80,21 @@ func (d *design) moments(ctx context.Context, target string) (*moments, error) {
 		rows.Add(out, 1)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	n, all, weights := rows.First(sums), weightOfRows.First(sums), weightOfValues.Of(sums)
 	if n == 0 {
-		return nil, errors.New("there are no training rows")
+		return nil, nil, errors.New("there are no training rows")
 	}
 	if !(all > 0) {
-		return nil, errors.New("the weights of all training rows are 0")
+		return nil, nil, errors.New("the weights of all training rows are 0")
 	}
-	m := &moments{mean: make([]float64, k+1), deviation: make([]float64, k+1)}
+	mean, deviation = make([]float64, k+1), make([]float64, k+1)
 	for j, w := range weights {
 		if w == 0 {
-			return nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
+			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
 		}
-		m.mean[j] = values.Of(sums)[j] / w
+		mean[j] = values.Of(sums)[j] / w
 	}
 	l = nodes.Layout{}
 	differences, squares := l.Span(k+1), l.Span(k+1)
@@ -107,26 +102,29 @@ func (d *design) moments(ctx context.Context, target string) (*moments, error) {
 		difference, square := differences.Of(out), squares.Of(out)
 		for j, v := range d.unscaled(x, i, unit) {
 			if !math.IsNaN(v) {
-				v -= m.mean[j]
+				v -= mean[j]
 				difference[j] += d.weightOf(i) * v
 				square[j] += d.weightOf(i) * v * v
 			}
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for j, difference := range differences.Of(again) {
 		shift := difference / weights[j]
-		m.mean[j] = (m.mean[j] + shift) * unit[j]
-		m.deviation[j] = math.Sqrt(max(squares.Of(again)[j]-difference*shift, 0)/all) * unit[j]
+		mean[j] = (mean[j] + shift) * unit[j]
+		deviation[j] = math.Sqrt(max(squares.Of(again)[j]-difference*shift, 0)/all) * unit[j]
+		if deviation[j] <= 0x1p-49*math.Abs(mean[j]) {
+			deviation[j] = 0
+		}
 	}
 	d.total = int(n)
 	if d.weight != nil {
 		d.weight = slices.Clone(d.weight)
 		floats.Scale(n/all, d.weight)
 	}
-	return m, nil
+	return mean, deviation, nil
 }
 
 // units returns powers of two near the largest absolute value of every feature and,

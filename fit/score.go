@@ -67,15 +67,14 @@ func (d *design) scores(ctx context.Context, methods []method, errors tallies) (
 	if sum, err = d.Sum(ctx, z); err != nil {
 		return nil, err
 	}
-	var out []Score
-	for m, method := range methods {
-		var of [2]Errors
-		for s := range of {
+	out := make([]Score, len(methods))
+	for m := range out {
+		out[m] = methods[m].Score
+		for s, to := range []*Errors{&out[m].Train, &out[m].Test} {
 			v := parts[m][s].Of(sum)
 			t := tally{v[0], v[1], v[2]}
-			of[s] = t.errors(spread.Of(sum)[s], d.TargetScale)
+			*to = t.errors(spread.Of(sum)[s], d.TargetScale)
 		}
-		out = append(out, Score{Method: method.name, Ridge: method.ridge, Tried: method.tried, Train: of[0], Test: of[1]})
 	}
 	return out, nil
 }
