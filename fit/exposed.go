@@ -24,13 +24,6 @@ type Exposed struct {
 	Coefficients []string
 }
 
-// What a node discloses.
-const (
-	ofRows = 1 << iota
-	ofGrams
-	ofCoefficients
-)
-
 // exposed lets the nodes tell one another who of them is exposed by a fit that sends Gram matrices of folds and tasks, or not,
 // and sums of b_t b_t' of a rank, 0 for none.
 func (d *design) exposed(ctx context.Context, grams bool, rank int) (e Exposed, err error) {
@@ -39,28 +32,25 @@ func (d *design) exposed(ctx context.Context, grams bool, rank int) (e Exposed, 
 	}
 	own := make([][]byte, len(d.layout))
 	for g := range own {
-		own[g] = []byte{d.disclosed(g, grams, rank)}
+		own[g] = d.disclosed(g, grams, rank)
 	}
 	all, err := d.Gather(ctx, own)
 	if err != nil {
 		return e, err
 	}
 	for g, flags := range all {
-		for _, c := range []struct {
-			flag byte
-			list *[]string
-		}{{ofRows, &e.Rows}, {ofGrams, &e.Grams}, {ofCoefficients, &e.Coefficients}} {
-			if len(flags) == 1 && flags[0]&c.flag != 0 {
-				*c.list = append(*c.list, fmt.Sprintf("%q", d.Names[g]))
+		for k, list := range []*[]string{&e.Rows, &e.Grams, &e.Coefficients} {
+			if len(flags) == 3 && flags[k] != 0 {
+				*list = append(*list, fmt.Sprintf("%q", d.Names[g]))
 			}
 		}
 	}
 	return e, nil
 }
 
-// disclosed returns what hosted node g discloses.
-func (d *design) disclosed(g int, grams bool, rank int) (flags byte) {
-	features := len(d.t.Features())
+// disclosed returns, of rows, Gram matrices and coefficients, 1 for those that hosted node g discloses, else 0.
+func (d *design) disclosed(g int, grams bool, rank int) []byte {
+	flags, features := make([]byte, 3), len(d.t.Features())
 	x := make([]float64, features)
 	// Numbers of rows, and of values of every feature if some are missing, of every fold
 	// and, last, of all.
@@ -88,10 +78,10 @@ func (d *design) disclosed(g int, grams bool, rank int) (flags byte) {
 			continue
 		}
 		if slices.Contains(counts, 1) {
-			flags |= ofRows
+			flags[0] = 1
 		}
 		if rows := counts[0]; fold && rows > 1 && rows < d.width() {
-			flags |= ofGrams
+			flags[1] = 1
 		}
 	}
 	held, tasks := 0, len(d.layout[g])
@@ -103,10 +93,10 @@ func (d *design) disclosed(g int, grams bool, rank int) (flags byte) {
 		}
 	}
 	if held == 1 {
-		flags |= ofRows
+		flags[0] = 1
 	}
 	if tasks < rank || grams && tasks == 1 {
-		flags |= ofCoefficients
+		flags[2] = 1
 	}
 	return flags
 }

@@ -85,8 +85,11 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	c.Point = pt
 	e := &estimate{Posterior: pt.Posterior()}
 	e.Freedom = noise.Total / inflation
-	if rows.Weights() != nil && noise.Freedom > 0 {
-		noise.Multiply(inflation)
+	if rows.Weights != nil && noise.Freedom > 0 {
+		noise.Scale *= inflation
+		for _, list := range noise.Variance {
+			floats.Scale(inflation, list)
+		}
 		e.noise, e.NoisePrior = noise, noise.NoisePrior
 	}
 	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)

@@ -94,7 +94,7 @@ func (q *question) confirmed(ctx context.Context, c *choice, fewer *design) (kep
 	if err != nil {
 		return nil, nil, err
 	}
-	if w := c.rows.Weights(); w != nil {
+	if w := c.rows.Weights; w != nil {
 		if rows, err = rows.Weighted(ctx, w); err != nil {
 			return nil, nil, err
 		}

@@ -82,14 +82,6 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 	return n, nil
 }
 
-// Multiply multiplies all variances.
-func (n *TaskNoise) Multiply(by float64) {
-	n.Scale *= by
-	for _, list := range n.Variance {
-		floats.Scale(by, list)
-	}
-}
-
 // Range returns the least and the largest variance of all nodes.
 func (n *TaskNoise) Range(ctx context.Context, group *nodes.Group) (least, most float64, err error) {
 	z := group.Zeros(2)

@@ -20,10 +20,10 @@ type Rows struct {
 	Width   int                 // coefficients of a task, the constant last
 	Count   float64             // tasks of all nodes
 	Total   float64             // rows of all nodes
+	Weights [][]float64         // of the rows of every task of the hosted nodes; nil are 1
 	Workers int
 
-	group   *nodes.Group
-	weights [][]float64 // of the rows of every task of the hosted nodes; nil are 1
+	group *nodes.Group
 	// The sum over all rows of the logarithms of the weights of their tasks.
 	logWeights float64
 }
@@ -42,21 +42,18 @@ func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task,
 	return &Rows{Tasks: tasks, Width: width, Count: sum[0], Total: float64(total), Workers: workers, group: group}, nil
 }
 
-// Weights returns those of the tasks of the hosted nodes; nil if all are 1.
-func (r *Rows) Weights() [][]float64 { return r.weights }
-
 // weight is that of the rows of a task.
 func (r *Rows) weight(g, i int) float64 {
-	if r.weights == nil {
+	if r.Weights == nil {
 		return 1
 	}
-	return r.weights[g][i]
+	return r.Weights[g][i]
 }
 
 // Weighted returns the same rows, with new weights for those of every task.
 func (r *Rows) Weighted(ctx context.Context, weights [][]float64) (*Rows, error) {
 	out := *r
-	out.Tasks, out.weights = perTask[mixedmodel.Task](r), weights
+	out.Tasks, out.Weights = perTask[mixedmodel.Task](r), weights
 	sum, err := r.sum(ctx, 1, func(g, i int, sum []float64) {
 		t, w := &r.Tasks[g][i], weights[g][i]
 		out.Tasks[g][i] = t.Weighted(w / r.weight(g, i))
