@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -38,10 +39,8 @@ func (p Polynomial) String() string {
 // ParsePolynomial returns the polynomial with the given short name: plain, chebyshev or
 // tree.
 func ParsePolynomial(name string) (Polynomial, error) {
-	for i, s := range polynomialNames {
-		if s == name {
-			return Polynomial(i), nil
-		}
+	if i := slices.Index(polynomialNames, name); i >= 0 {
+		return Polynomial(i), nil
 	}
 	return 0, fmt.Errorf("consensus: unknown polynomial %q; valid are %s", name, strings.Join(polynomialNames, ", "))
 }

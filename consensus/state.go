@@ -19,7 +19,7 @@ type saved struct {
 	Settings  []wire.Setting
 	Network   uint64 // fingerprint of the weights
 	Hosted    []int
-	Reduction collective.Saved
+	Reduction collective.State
 	Refined   string // codec of Refine; empty: that of the Agreement
 	Streams   []savedStream
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -51,10 +52,8 @@ func Rules() []Rule {
 // ParseRule returns the rule with the given short name: metropolis, equal,
 // lazy-metropolis, lazy-equal or best-constant.
 func ParseRule(name string) (Rule, error) {
-	for i, s := range ruleNames {
-		if s == name {
-			return Rule(i), nil
-		}
+	if i := slices.Index(ruleNames, name); i >= 0 {
+		return Rule(i), nil
 	}
 	return 0, fmt.Errorf("topology: unknown mixing weights %q; valid are %s", name, strings.Join(ruleNames, ", "))
 }

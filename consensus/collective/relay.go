@@ -22,6 +22,7 @@ type relay struct {
 
 // A State is what a relay keeps from one round to the next.
 type State struct {
+	Phase   Phase
 	Round   int       // done
 	Numbers int       // a node has
 	Words   []uint8   // of the hosted nodes, combined by maximum

@@ -21,8 +21,6 @@ type Placement struct {
 	Links []Link
 	First []bool // of every link, whether it is the first to its peer
 	Ends  int64  // ends of edges at hosted nodes: so many messages are sent in a round
-
-	number map[Link]int
 }
 
 // newPlacement returns the placement of nodes of g of which the given ones live here.
@@ -31,7 +29,7 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 		return nil, errors.New("consensus: the transport hosts no node")
 	}
 	l := g.Len()
-	p := &Placement{Graph: g, Hosted: hosted, Index: slices.Repeat([]int{-1}, l), number: make(map[Link]int)}
+	p := &Placement{Graph: g, Hosted: hosted, Index: slices.Repeat([]int{-1}, l)}
 	for k, i := range hosted {
 		if i < 0 || i >= l || k > 0 && i <= hosted[k-1] {
 			return nil, fmt.Errorf("consensus: the transport hosts nodes %d: must ascend and be of the network's %d", hosted, l)
@@ -41,8 +39,7 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 	}
 	p.Links = Links(g, hosted)
 	var elsewhere []int
-	for k, link := range p.Links {
-		p.number[link] = k
+	for _, link := range p.Links {
 		p.First = append(p.First, !slices.Contains(elsewhere, link.Peer))
 		elsewhere = append(elsewhere, link.Peer)
 	}
@@ -56,7 +53,7 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 }
 
 // Number returns the number of a link in Links.
-func (p *Placement) Number(node, peer int) int { return p.number[Link{node, peer}] }
+func (p *Placement) Number(node, peer int) int { return slices.Index(p.Links, Link{node, peer}) }
 
 // AllHosted reports whether all nodes live in this process.
 func (p *Placement) AllHosted() bool { return len(p.Hosted) == p.Graph.Len() }
