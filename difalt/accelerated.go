@@ -112,10 +112,8 @@ func (m *accelerated) combine(ctx context.Context) error {
 			return err
 		}
 	}
-	if t := m.scaled.tracker; t.tracks() {
-		if err := t.combine(ctx); err != nil {
-			return err
-		}
+	if err := m.scaled.tracker.combine(ctx); err != nil {
+		return err
 	}
 	m.pool.Run(m.adapt)
 	m.refine()
@@ -192,10 +190,12 @@ func (m *accelerated) extrapolateNode(i int) {
 
 func (m *accelerated) commit() {
 	m.begun = true
-	m.scaled.commitScalars(m.sent, m.entries)
-	for _, n := range m.nodes {
+	m.scaled.shared = m.entries > 0
+	for i, n := range m.nodes {
+		copy(m.scaled.nodes[i].p, m.sent[i][:m.entries])
 		n.commit()
 	}
+	m.scaled.tracker.commit()
 }
 
 // reported keeps the g of the iteration whose objective will be known.
@@ -274,18 +274,18 @@ func (m *accelerated) reset() {
 }
 
 func (m *accelerated) state(a *archive) {
-	if !a.bool(&m.begun) {
+	if !carry(a, &m.begun) {
 		return
 	}
-	a.number(&m.lowest)
-	a.number(&m.floor)
+	carry(a, &m.lowest)
+	carry(a, &m.floor)
 	for i, n := range m.nodes {
 		a.node(i)
 		n.state(a)
 		a.floats("g", m.safe[i].Data())
 		a.floats("g", m.tried[i].Data())
 		if m.entries > 0 {
-			a.finite("P", m.scaled.nodes[i].p)
+			a.floats("P", m.scaled.nodes[i].p)
 		}
 	}
 	if m.scaled.tracker.state(a); a.mode == reading {

@@ -25,7 +25,7 @@ type iterate struct {
 // iterate is lines 7 to 14 of Alg. 3: minimise, adapt, agree and project.
 func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	s.minimize()
-	if err := s.observe(); err != nil {
+	if err := s.observe(nil); err != nil {
 		return Running, err
 	}
 	verdict, err := s.stop.judge(ctx, s.method)

@@ -166,10 +166,14 @@ func (n *anderson) forget() {
 }
 
 func (n *anderson) state(a *archive) {
-	a.bool(&n.hasLast)
+	carry(a, &n.hasLast)
 	a.int("the memory", &n.filled, 0, n.memory)
 	a.int("the memory", &n.next, 0, n.memory)
-	a.list("the norms", &n.norms, n.memory)
+	norms := len(n.norms)
+	norms = a.int("the number of norms", &norms, 0, n.memory)
+	if a.floats("the norms", n.norms[:norms]); a.mode == reading {
+		n.norms = n.norms[:norms]
+	}
 	a.floats("l", n.lastL)
 	a.floats("g", n.lastG)
 	a.floats("M", n.m)

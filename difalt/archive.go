@@ -3,23 +3,22 @@ package difalt
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 )
 
 // An archive writes the state of a run as bytes, checks whether bytes fit a run, and reads
 // them: whatever has state describes it once, by the calls of a method state, for all three.
 // Only reading changes what the calls point to. After the first error an archive does
-// nothing but return zeros.
+// nothing but return what it is given.
 type archive struct {
 	mode   archiveMode
 	bytes  []byte // written so far, or yet to be read
 	hosted []int
 	of     string // the node that the next calls are about, for errors
 	err    error
-	// diverged says that numbers need not be finite, but for U.
+	// diverged says that numbers need not be finite.
 	diverged bool
 }
 
@@ -44,128 +43,53 @@ func (a *archive) fail(format string, args ...any) {
 	}
 }
 
-// word writes v and returns it, or returns what was written.
-func (a *archive) word(v uint64) uint64 {
-	switch {
-	case a.err != nil:
-		return 0
-	case a.mode == writing:
-		a.bytes = binary.LittleEndian.AppendUint64(a.bytes, v)
-		return v
-	case len(a.bytes) < 8:
-		a.fail("it ends too early")
-		return 0
-	}
-	v = binary.LittleEndian.Uint64(a.bytes)
-	a.bytes = a.bytes[8:]
-	return v
-}
-
-// blob is bytes. Checking sets it too.
-func (a *archive) blob(b *[]byte) {
-	n := int(a.word(uint64(len(*b))))
+// data is what package binary can write: a pointer to numbers of a fixed size, or a slice.
+func (a *archive) data(v any) {
 	switch {
 	case a.err != nil:
 	case a.mode == writing:
-		a.bytes = append(a.bytes, *b...)
-	case n < 0 || n > len(a.bytes):
-		a.fail("it ends too early")
+		a.bytes, a.err = binary.Append(a.bytes, binary.LittleEndian, v)
 	default:
-		*b, a.bytes = a.bytes[:n], a.bytes[n:]
+		n, err := binary.Decode(a.bytes, binary.LittleEndian, v)
+		if err != nil {
+			a.fail("it ends too early")
+		}
+		a.bytes = a.bytes[n:]
 	}
 }
 
-// same is a text that must be the same here; the format takes what it is there and here.
-func (a *archive) same(format, here string) {
-	there := []byte(here)
-	if a.blob(&there); string(there) != here {
-		a.fail(format, string(there), here)
+// carry is for a value that package binary can write. It returns the value too, which in
+// checking is that of the bytes, so that what depends on it is there for all modes.
+func carry[T any](a *archive, v *T) T {
+	value := *v
+	a.data(&value)
+	if a.mode == reading {
+		*v = value
 	}
+	return value
 }
 
-// int returns the number too, which must be from least to most.
+// int must be from least to most.
 func (a *archive) int(what string, v *int, least, most int) int {
-	n := int(int64(a.word(uint64(*v))))
-	if n < least || n > most {
+	n := int64(*v)
+	if n = carry(a, &n); a.err == nil && (n < int64(least) || n > int64(most)) {
 		a.fail("%s is %d: want %d to %d", what, n, least, most)
-		return 0
+		return least
 	}
 	if a.mode == reading {
-		*v = n
+		*v = int(n)
 	}
-	return n
+	return int(n)
 }
 
-// bool returns the value too, so that what depends on it is there for all modes.
-func (a *archive) bool(v *bool) bool {
-	n := 0
-	if *v {
-		n = 1
-	}
-	is := a.int("a flag", &n, 0, 1) == 1
-	if a.mode == reading {
-		*v = is
-	}
-	return is
-}
-
-// number may be NaN or infinite.
-func (a *archive) number(v *float64) {
-	if n := math.Float64frombits(a.word(math.Float64bits(*v))); a.mode == reading {
-		*v = n
-	}
-}
-
-// int64 is for counts and times.
-func (a *archive) int64(v *int64) {
-	if n := int64(a.word(uint64(*v))); a.mode == reading {
-		*v = n
-	}
-}
-
-func (a *archive) traffic(t *wire.Traffic) {
-	for _, v := range []*int64{&t.Rounds, &t.Messages, &t.Bytes, &t.Silent, &t.Lost} {
-		a.int64(v)
-	}
-}
-
-// floats are as many numbers as v has room for.
+// floats are as many numbers as v has, finite ones.
 func (a *archive) floats(what string, v []float64) {
-	if n := a.word(uint64(len(v))); n != uint64(len(v)) {
-		a.fail("%s has %d entries, want %d", what, n, len(v))
-		return
+	if a.mode == checking {
+		v = make([]float64, len(v))
 	}
-	for k := range v {
-		a.number(&v[k])
-	}
-}
-
-// finite are such numbers that must not be NaN or infinite.
-func (a *archive) finite(what string, v []float64) {
-	if a.mode == checking && !a.diverged && a.err == nil && len(a.bytes) >= 8*(1+len(v)) {
-		for k := range v {
-			if x := math.Float64frombits(binary.LittleEndian.Uint64(a.bytes[8*(1+k):])); !finite(x) {
-				a.fail("%s, entry %d is %v", what, k, x)
-			}
-		}
-	}
-	a.floats(what, v)
-}
-
-// list is a list of at most so many numbers, for which there is room.
-func (a *archive) list(what string, v *[]float64, most int) {
-	n := len(*v)
-	n = a.int(what, &n, 0, most)
-	if a.mode == reading {
-		*v = (*v)[:n]
-	}
-	var none float64
-	for k := range n {
-		if a.mode == checking {
-			a.number(&none)
-			continue
-		}
-		a.number(&(*v)[k])
+	a.data(v)
+	if k := slices.IndexFunc(v, func(x float64) bool { return !finite(x) }); k >= 0 && a.mode == checking && !a.diverged {
+		a.fail("%s, entry %d is %v", what, k, v[k])
 	}
 }
 
@@ -173,6 +97,28 @@ func (a *archive) list(what string, v *[]float64, most int) {
 func (a *archive) basis(what string, u *kernel.Basis) {
 	_, r := u.Dims()
 	for j := range r {
-		a.finite(fmt.Sprintf("%s, column %d", what, j), u.Col(j))
+		a.floats(fmt.Sprintf("%s, column %d", what, j), u.Col(j))
+	}
+}
+
+// blob is bytes. Checking sets it too.
+func (a *archive) blob(b *[]byte) {
+	n := len(*b)
+	size := int64(n)
+	if a.data(&size); a.err == nil && a.mode != writing {
+		if size < 0 || size > int64(len(a.bytes)) {
+			a.fail("it ends too early")
+			return
+		}
+		*b = make([]byte, size)
+	}
+	a.data(*b)
+}
+
+// same is a text that must be the same here; the format takes what it is there and here.
+func (a *archive) same(format, here string) {
+	there := []byte(here)
+	if a.blob(&there); string(there) != here {
+		a.fail(format, string(there), here)
 	}
 }

@@ -58,9 +58,9 @@ func (d *damping) observe(before, after *kernel.Basis) {
 }
 
 func (d *damping) state(a *archive) {
-	a.number(&d.factor)
-	a.number(&d.length)
-	a.finite("a move", d.move)
+	carry(a, &d.factor)
+	carry(a, &d.length)
+	a.floats("a move", d.move)
 }
 
 // move returns the Frobenius distance of two bases.

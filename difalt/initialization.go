@@ -189,14 +189,10 @@ func (s *process) powerIterations(ctx context.Context, theta []*kernel.Tasks, u 
 	// Each of these runs on the hosted nodes in parallel.
 	product := func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }                   // line 11
 	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, qr.WorkLen(r))) } // line 13
-	share := s.shareFactors
-	if s.o.traits().accelerated {
-		share = s.sumProducts
-	}
 	done := 0
 	for more := true; more; {
 		s.timed(product)
-		if err := share(ctx, z, u, sent, rr, factor); err != nil {
+		if err := s.share(ctx, z, u, sent, rr, factor); err != nil {
 			return nil, err
 		}
 		if done++; iterations > 0 {
@@ -219,46 +215,33 @@ func (s *process) foundAll(done int, spectrum []float64) bool {
 
 const leastPower, mostPower = 2, 4
 
-// shareFactors makes u of the products z as the paper does: every node factors what it
-// has agreed on with its neighbours, and takes Q and L times the diagonal of R of the
-// paper's node 1, node 0 here, which reach it exactly by whatever way is shortest.
-func (s *process) shareFactors(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+// share makes u of the products z: every node factors what it has agreed on with its
+// neighbours, and takes Q and L times the diagonal of R of the paper's node 1, node 0 here,
+// which reach it exactly by whatever way is shortest. The accelerated methods add the
+// products up, so that all nodes have the same factors; where the iterations send codes
+// along the tree these sums do too.
+func (s *process) share(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
+	x, stream, rounds := s.agreement, consensus.Exact, s.o.Initialization.Rounds
+	if s.sums != nil {
+		x, stream, rounds = s.sums, consensus.StreamGradient, s.sums.rounds
+	}
 	start := time.Now()
-	if err := s.agreement.agree(ctx, consensus.Exact, z, nil, s.o.Initialization.Rounds); err != nil { // line 12
+	if err := x.agree(ctx, stream, z, nil, rounds); err != nil { // line 12
 		return err
 	}
-	s.averaged(start)
+	s.elapsed += time.Since(start) / time.Duration(len(s.hosted)) // which all of them have spent
 	s.timed(factor)
 	for i := range z { // line 14
 		pack(sent[i], z[i])
 		estimates(sent[i], rr[i], float64(s.net.Len()))
 	}
-	if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
-		return err
+	if s.sums == nil {
+		if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
+			return err
+		}
 	}
 	for i := range u {
 		unpack(u[i], sent[i])
-	}
-	return nil
-}
-
-// averaged adds the time since start, which all hosted nodes have spent on averaging.
-func (s *process) averaged(start time.Time) {
-	s.elapsed += time.Since(start) / time.Duration(len(s.hosted))
-}
-
-// sumProducts makes u of the sum of the products z, which all nodes factor alike. Where
-// the iterations send codes along the tree these do too.
-func (s *process) sumProducts(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
-	start := time.Now()
-	if err := s.sums.agree(ctx, consensus.StreamGradient, z, nil, 1); err != nil {
-		return err
-	}
-	s.averaged(start)
-	s.timed(factor)
-	for i := range u {
-		u[i].CopyFrom(z[i])
-		estimates(sent[i], rr[i], float64(s.net.Len()))
 	}
 	return nil
 }

@@ -99,13 +99,16 @@ func methodsThat(are func(*traits) bool) (those []Method) {
 }
 
 // ParseMethod returns the method of a short name.
-func ParseMethod(name string) (Method, error) {
-	for m := range methods {
-		if methods[m].name == name {
-			return Method(m), nil
+func ParseMethod(name string) (Method, error) { return parse("method", name, Methods()) }
+
+// parse returns the value of a short name.
+func parse[T fmt.Stringer](what, name string, all []T) (none T, err error) {
+	for _, v := range all {
+		if v.String() == name {
+			return v, nil
 		}
 	}
-	return 0, fmt.Errorf("difalt: unknown method %q: want one of %v", name, Methods())
+	return none, fmt.Errorf("difalt: unknown %s %q: want one of %v", what, name, all)
 }
 
 // A Preconditioner says by what the accelerated methods multiply gradients.
@@ -132,12 +135,7 @@ func (p Preconditioner) String() string {
 
 // ParsePreconditioner returns the preconditioner of a short name.
 func ParsePreconditioner(name string) (Preconditioner, error) {
-	for i, s := range preconditionerNames {
-		if s == name {
-			return Preconditioner(i), nil
-		}
-	}
-	return 0, fmt.Errorf("difalt: unknown preconditioner %q: want one of %v", name, preconditionerNames)
+	return parse("preconditioner", name, []Preconditioner{PreconditionerScaled, PreconditionerNone})
 }
 
 // traits returns those of the method of valid options.

@@ -9,28 +9,21 @@ type recorder struct {
 	last     Record
 }
 
-// observe hands the record of the current state to the observer, once.
-func (s *Solver) observe() error {
+// observe hands the record of the current state to the observer, once: rec if there is one,
+// or else that of the groups.
+func (s *Solver) observe(rec *Record) error {
 	r := &s.records
 	if s.o.Observer == nil || r.observed >= s.at.iteration {
 		return nil
 	}
-	r.last = s.record(s.at.groups)
+	if r.last = s.record(s.at.groups); rec != nil {
+		r.last = *rec
+	}
 	if err := s.o.Observer(&r.last); err != nil {
 		return err
 	}
 	r.observed = s.at.iteration
 	return nil
-}
-
-// observeLast does so with the record of a result, whether or not the observer fails.
-func (s *Solver) observeLast(rec *Record) error {
-	r := &s.records
-	if s.o.Observer == nil || r.observed >= s.at.iteration {
-		return nil
-	}
-	r.observed, r.last = s.at.iteration, *rec
-	return s.o.Observer(&r.last)
 }
 
 // record describes the current U, to which the groups have fitted their b_t.

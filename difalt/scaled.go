@@ -48,10 +48,8 @@ func (m *scaledDiffusion) combine(ctx context.Context) error {
 	if err := m.shareFirst(ctx); err != nil {
 		return err
 	}
-	if m.tracker.tracks() {
-		if err := m.tracker.combine(ctx); err != nil {
-			return err
-		}
+	if err := m.tracker.combine(ctx); err != nil {
+		return err
 	}
 	m.pool.Run(m.adapt)
 	return m.exchange.agree(ctx, consensus.StreamBasis, m.at.z, m.next, m.exchange.rounds)
@@ -105,23 +103,8 @@ func (m *scaledDiffusion) commit() {
 		c.p, m.next[i] = m.next[i], c.p
 	}
 	m.shared = true
-	if m.tracker.tracks() {
-		m.tracker.commit()
-	}
+	m.tracker.commit()
 	m.pool.Run(m.observe)
-}
-
-// commitScalars is commit for a method that has averaged P at the front of its own scalars.
-func (m *scaledDiffusion) commitScalars(scalars [][]float64, entries int) {
-	if entries > 0 {
-		for i, c := range m.nodes {
-			copy(c.p, scalars[i][:entries])
-		}
-		m.shared = true
-	}
-	if m.tracker.tracks() {
-		m.tracker.commit()
-	}
 }
 
 func (m *scaledDiffusion) reset() {
@@ -129,18 +112,16 @@ func (m *scaledDiffusion) reset() {
 	for _, c := range m.nodes {
 		c.damping = newDamping(len(c.move))
 	}
-	if m.tracker != nil {
-		m.tracker.reset()
-	}
+	m.tracker.reset()
 }
 
 func (m *scaledDiffusion) state(a *archive) {
-	if !a.bool(&m.shared) {
+	if !carry(a, &m.shared) {
 		return
 	}
 	for i, c := range m.nodes {
 		a.node(i)
-		a.finite("P", c.p)
+		a.floats("P", c.p)
 		c.damping.state(a)
 	}
 	m.tracker.state(a)

@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"time"
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
@@ -114,39 +113,35 @@ func (s *Solver) identity(a *archive) {
 
 // state is all that an archive has to carry so that a run goes on. A canceled one does.
 func (s *Solver) state(a *archive) {
-	status := int(s.status)
-	if s.status == Canceled {
-		status = int(Running)
+	status := s.status
+	if status == Canceled {
+		status = Running
 	}
-	status = a.int("the status", &status, int(Running), int(Diverged))
+	if status = carry(a, &status); status > Diverged {
+		a.fail("status %d", status)
+	}
 	a.int("the iteration", &s.at.iteration, 0, s.o.Iterations)
 	for i, u := range s.at.u {
 		a.node(i)
 		a.basis("U", u)
-		a.number(&s.at.moved[i])
+		carry(a, &s.at.moved[i])
 	}
-	a.of, a.diverged = "", Status(status) == Diverged
-	initial, sent, compute := &Initial{}, s.traffic(), int64(s.compute)
-	if s.initial != nil {
-		initial = s.initial
+	a.of, a.diverged = "", status == Diverged
+	step, initial, sent := []float64{s.step}, or(s.initial, &Initial{}), s.traffic()
+	a.floats("the step", step)
+	carry(a, &initial.SigmaSquared)
+	carry(a, &initial.Traffic)
+	carry(a, &initial.Compute)
+	carry(a, &sent)
+	carry(a, &s.compute)
+	if a.mode == reading {
+		s.status, s.step, s.restored = status, step[0], sent
 	}
-	initCompute := int64(initial.Compute)
-	step := []float64{s.step}
-	a.finite("the step", step)
-	a.number(&initial.SigmaSquared)
-	a.traffic(&initial.Traffic)
-	a.traffic(&sent)
-	a.int64(&initCompute)
-	a.int64(&compute)
 	s.method.state(a)
 	a.of = ""
 	s.stop.state(a)
 	if s.anchors != nil {
 		s.anchors.state(a)
-	}
-	if a.mode == reading {
-		s.status, s.step, s.restored = Status(status), step[0], sent
-		s.compute, initial.Compute = time.Duration(compute), time.Duration(initCompute)
 	}
 }
 

@@ -127,7 +127,7 @@ func (s *Solver) Run(ctx context.Context) (*Result, error) {
 		res.Status = Canceled
 	}
 	s.report(res)
-	if err := s.observeLast(&res.Last); err != nil {
+	if err := s.observe(&res.Last); err != nil {
 		return nil, err
 	}
 	if res.Status == Diverged {
@@ -295,7 +295,7 @@ func (s *process) ridge() float64 { return s.o.Ridge * s.data.unit.x * s.data.un
 // finish ends a run whose iterations are done.
 func (s *Solver) finish(ctx context.Context) (Status, error) {
 	s.minimize()
-	if err := s.observe(); err != nil {
+	if err := s.observe(nil); err != nil {
 		return Running, err
 	}
 	status, err := s.stop.last(ctx)

@@ -277,26 +277,17 @@ func (b *bestStates) copyTo(u []*kernel.Basis) {
 }
 
 func (m *monitor) state(a *archive) {
-	inFlight, worse := m.report.state == reportInFlight, m.course.state == courseWorse
-	inFlight, worse = a.bool(&inFlight), a.bool(&worse)
-	if a.mode == reading {
-		m.report.state, m.course.state = reportIdle, courseFine
-		if inFlight {
-			m.report.state = reportInFlight
-		}
-		if worse {
-			m.course.state = courseWorse
-		}
-	}
+	carry(a, &m.report.state)
+	carry(a, &m.course.state)
 	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next} {
 		a.int("an iteration", v, 0, math.MaxInt32)
 	}
 	for _, v := range []*float64{&m.course.start, &m.course.lowest, &m.course.latest, &m.course.move, &m.gauge.residual, &m.gauge.noise} {
-		a.number(v)
+		carry(a, v)
 	}
 	a.floats("the objectives at the start", m.course.began)
 	for _, s := range []*heldState{&m.best.candidate, &m.best.kept} {
-		if !a.bool(&s.held) {
+		if !carry(a, &s.held) {
 			continue
 		}
 		a.int("an iteration", &s.of, 0, math.MaxInt32)

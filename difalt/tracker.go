@@ -13,7 +13,7 @@ import (
 // nodes is the sum of all gradients in every iteration, however few the rounds, and
 // it becomes exact as the gradients stop changing (Nedic, Olshevsky and Shi,
 // "Achieving Geometric Convergence for Distributed Optimization over Time-Varying
-// Graphs"). A nil tracker never tracks.
+// Graphs"). A tracker that is nil, or waits, does nothing.
 type tracker struct {
 	*setup
 	sum, next, previous []*kernel.Basis
@@ -55,6 +55,9 @@ func (t *tracker) rounds(x *exchange) int {
 
 // combine computes the estimates for the gradients of this iteration in next.
 func (t *tracker) combine(ctx context.Context) error {
+	if !t.tracks() {
+		return nil
+	}
 	nodes := t.exchange.nodes()
 	for i, grad := range t.at.grads {
 		next, sum, previous := t.next[i].Data(), t.sum[i].Data(), t.previous[i].Data()
@@ -66,6 +69,9 @@ func (t *tracker) combine(ctx context.Context) error {
 }
 
 func (t *tracker) commit() {
+	if !t.tracks() {
+		return
+	}
 	t.sum, t.next = t.next, t.sum
 	for i, grad := range t.at.grads {
 		t.previous[i].CopyFrom(grad)
@@ -73,6 +79,9 @@ func (t *tracker) commit() {
 }
 
 func (t *tracker) reset() {
+	if t == nil {
+		return
+	}
 	t.waiting = t.waitsForNoise
 	for i := range t.sum {
 		clear(t.sum[i].Data())
@@ -84,7 +93,7 @@ func (t *tracker) state(a *archive) {
 	if t == nil {
 		return
 	}
-	a.bool(&t.waiting)
+	carry(a, &t.waiting)
 	for i := range t.sum {
 		a.node(i)
 		a.basis("the tracked gradient", t.sum[i])
