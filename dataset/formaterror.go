@@ -10,7 +10,7 @@ import (
 // A FormatError is a place of a file that can be read in several ways, or in none,
 // until an option says how.
 type FormatError struct {
-	// Option is the field of TableOptions that would settle it.
+	// Option is the field of TableOptions that decides it.
 	Option string
 	// Values are what it may be set to; for Categorical, what to add to it.
 	Values []string

@@ -82,9 +82,9 @@ func (t *Table) Layout() (Layout, error) {
 	return l, nil
 }
 
-// Pack copies the chosen rows of the table into the packed tasks of every node, in
-// the order of the table within a task. rows[i] chooses row i, and nil all rows.
-// For every chosen row, fill sets the features of the packed sample and returns
+// Pack copies rows of the table into the packed tasks of every node, in the order of the
+// table within a task: row i where rows[i] is set, or all rows if rows is nil.
+// For every one of them, fill sets the features of the packed sample and returns
 // its response; nil copies the row. Rows of tasks that the layout lacks are left out.
 // Samples of a table that is on disk (TableOptions.Folder) are packed there: an error says
 // that it is full.

@@ -29,7 +29,7 @@ type Split struct {
 //
 // A table with marks (TableOptions.Holdout) holds out those that have one, and the split must
 // have no size. In a table with groups, unless Last is set, a share TestFraction of the groups
-// is held out, chosen by their names and the seed: the same in all tasks, and in all tables
+// is held out, drawn by their names and the seed: the same in all tasks, and in all tables
 // with that seed. A task of which nothing would be left keeps the rows of one group.
 func (t *Table) Split(s Split) ([]bool, error) {
 	if err := t.checkSplit(s); err != nil {
@@ -114,8 +114,8 @@ func (s *Split) keep(n int) int {
 	return n
 }
 
-// Folds deals the chosen rows of every task out to k folds as evenly as possible,
-// and returns the fold of every row, or -1 for rows that are not chosen. As in
+// Folds deals the rows of every task, those with rows[i] set or all if rows is nil, out to k
+// folds as evenly as possible, and returns the fold of every row, or -1 for the others. As in
 // Split, the folds of a task do not depend on the other tasks. Groups are in a fold as a
 // whole, in all tasks and in all tables with that seed.
 func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
@@ -142,7 +142,7 @@ func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
 	return fold
 }
 
-// shuffled returns the chosen rows of every task in random order.
+// shuffled returns the rows of every task, those with rows[i] set or all if rows is nil, in random order.
 func (t *Table) shuffled(rows []bool, seed uint64, purpose string) [][]int {
 	out := make([][]int, len(t.tasks.list))
 	for k, n := range t.Samples(rows) {

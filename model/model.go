@@ -69,7 +69,7 @@ type Prior struct {
 // distribution of chi^2 with Freedom degrees of freedom, over Freedom.
 type NoisePrior struct{ Scale, Freedom float64 }
 
-// A Model predicts the target of known tasks. It is immutable, and safe for
+// A Model predicts the target of the tasks that it was trained on or adapted to. It is immutable, and safe for
 // concurrent use.
 type Model struct {
 	p        Parameters

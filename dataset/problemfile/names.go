@@ -94,8 +94,8 @@ func numbered(prefix string, n int) []string {
 func inOrder(text []string) (number []int, names []string) {
 	index := map[string]int{}
 	for _, s := range text {
-		k, known := index[s]
-		if !known {
+		k, there := index[s]
+		if !there {
 			k = len(names)
 			index[s] = k
 			names = append(names, s)
