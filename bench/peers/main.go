@@ -100,14 +100,11 @@ func compare(ctx context.Context, b *builder, peers []peer, shapes []measure.Sha
 	if store == "" {
 		return nil
 	}
-	path, err := update(filepath.Join(b.root, "bench", "results"), store, func(r *result) {
-		for _, c := range all {
-			r.SetComparison(c)
-		}
-		if share, ok := stolen(); ok {
-			r.Stolen = fmt.Sprintf("%.1f %%", 100*share)
-		}
-	})
+	words := ""
+	if share, ok := stolen(); ok {
+		words = fmt.Sprintf("%.1f %%", 100*share)
+	}
+	path, err := update(filepath.Join(b.root, "bench", "results"), store, words, all)
 	if err == nil {
 		fmt.Println("stored in", b.shown(path))
 	}

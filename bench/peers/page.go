@@ -115,8 +115,8 @@ func picture(all []comparison) ([]byte, error) {
 
 // share is the share of the roofline that a peer reaches; not a number if it was not measured.
 func share(c comparison, peer string) float64 {
-	if ms := c.Peer(peer).MS; ms > 0 {
-		return c.RoofMS() / ms
+	if ms := c.peer(peer).MS; ms > 0 {
+		return c.roofMS() / ms
 	}
 	return math.NaN()
 }

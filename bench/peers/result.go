@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // A result is what was measured on one machine, as it is stored in
@@ -26,8 +27,8 @@ type comparison struct {
 	Peers   []peerTime `json:"peers"`
 }
 
-// RoofMS is the roofline: the longer of the two times below which no peer can come.
-func (c comparison) RoofMS() float64 { return max(c.ReadMS, c.FMAMS) }
+// roofMS is the roofline: the longer of the two times below which no peer can come.
+func (c comparison) roofMS() float64 { return max(c.ReadMS, c.FMAMS) }
 
 // A peerTime is the time of one peer. Ratio is to the default build of difalt in
 // the same turns. If Absent is not empty the peer was not measured, and why.
@@ -39,8 +40,8 @@ type peerTime struct {
 	Absent  string  `json:"absent,omitempty"`
 }
 
-// Peer returns the time of a peer, zero if the comparison does not have it.
-func (c comparison) Peer(name string) peerTime {
+// peer returns the time of a peer, zero if the comparison does not have it.
+func (c comparison) peer(name string) peerTime {
 	for _, p := range c.Peers {
 		if p.Name == name {
 			return p
@@ -65,9 +66,9 @@ func loadResult(path string) (*result, error) {
 	return &r, nil
 }
 
-// update changes what is stored in a folder about this machine and returns the file.
-// The machine's name is made up if it is "auto".
-func update(folder, name string, change func(*result)) (path string, err error) {
+// update stores comparisons in a folder, in place of those of the same shape and threads on
+// this machine, and returns the file. The machine's name is made up if it is "auto".
+func update(folder, name, stolen string, all []comparison) (path string, err error) {
 	machine := thisMachine()
 	if name != "auto" {
 		machine.Name = name
@@ -78,21 +79,20 @@ func update(folder, name string, change func(*result)) (path string, err error) 
 		return path, err
 	}
 	r.Machine = machine
-	change(r)
+	if stolen != "" {
+		r.Stolen = stolen
+	}
+	for _, c := range all {
+		same := func(o comparison) bool { return o.Shape == c.Shape && o.Threads == c.Threads }
+		if i := slices.IndexFunc(r.Peers, same); i >= 0 {
+			r.Peers[i] = c
+		} else {
+			r.Peers = append(r.Peers, c)
+		}
+	}
 	data, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
 		return path, err
 	}
 	return path, os.WriteFile(path, append(data, '\n'), 0o644)
-}
-
-// SetComparison replaces the comparison of the same shape and threads, or adds c.
-func (r *result) SetComparison(c comparison) {
-	for i := range r.Peers {
-		if r.Peers[i].Shape == c.Shape && r.Peers[i].Threads == c.Threads {
-			r.Peers[i] = c
-			return
-		}
-	}
-	r.Peers = append(r.Peers, c)
 }

@@ -14,11 +14,7 @@ import (
 func TestUpdate(t *testing.T) {
 	folder := t.TempDir()
 	store := func(all ...comparison) string {
-		path, err := update(folder, "box", func(r *result) {
-			for _, c := range all {
-				r.SetComparison(c)
-			}
-		})
+		path, err := update(folder, "box", "", all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +32,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := update(folder, "bad", func(*result) {}); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	if _, err := update(folder, "bad", "", nil); err == nil || !strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a damaged file: error %v, want one that names it", err)
 	}
 }

@@ -29,10 +29,10 @@ func peerTable(all []comparison) string {
 		row := []string{name}
 		for _, c := range all {
 			cell := "absent"
-			if p := c.Peer(name); p.MS > 0 {
+			if p := c.peer(name); p.MS > 0 {
 				cell = fmt.Sprintf("%.2f", p.Ratio)
 				if i == 0 { // the reference
-					cell = fmt.Sprintf("%.3f ms (%.0f %%)", p.MS, 100*c.RoofMS()/p.MS)
+					cell = fmt.Sprintf("%.3f ms (%.0f %%)", p.MS, 100*c.roofMS()/p.MS)
 				}
 			}
 			row = append(row, cell)

@@ -28,11 +28,11 @@ const (
 // A Folder is where a run keeps its results. Trials are written as they finish,
 // so that a run that was interrupted or killed can go on from there.
 type Folder struct {
-	dir     string
-	setting *Setting
-	part    *os.File // nil until there is a trial
-	size    int64    // of the part
-	unnamed bool     // Done are those of a part that was left
+	dir      string
+	setting  *Setting
+	part     *os.File // nil until there is a trial
+	size     int64    // of the part
+	fromPart bool     // Done come from the part that an earlier run left behind
 	// Done are the trials that the folder holds: 1, 2, ... without a gap.
 	Done []Trial
 	// Differs describes in what a previous run in this folder differs; it goes to the
@@ -82,7 +82,7 @@ func (f *Folder) Add(t *Trial) (err error) {
 // Close gives the trace its final name if it has trials that no run has finished. Unless
 // this one is done, it leaves them under another name, from which the same run goes on.
 func (f *Folder) Close(done bool) error {
-	if f.part == nil && f.unnamed && done {
+	if f.part == nil && f.fromPart && done {
 		if err := f.begin(); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (f *Folder) load(s *Setting) error {
 			return fmt.Errorf("%s: %w", f.Path(name), err)
 		}
 		if done := complete(trials, s); len(done) > 0 && len(done) >= len(f.Done) {
-			f.Done, f.unnamed = done, name == partFile
+			f.Done, f.fromPart = done, name == partFile
 		}
 	}
 	return nil
