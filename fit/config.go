@@ -21,7 +21,7 @@ import (
 // of all nodes that have a value; those of a categorical column by the shares of its
 // levels.
 type Config struct {
-	// Network is where the nodes meet. It must not be used by anybody else meanwhile.
+	// Network is that of the nodes. It must not be used by anybody else meanwhile.
 	Network *consensus.Network
 	// Options of the algorithm; see DefaultOptions. Its Rank and Ridge are ignored, and its
 	// Observer, Tolerance and StopAtNoise are about the final run only.

@@ -48,9 +48,9 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 
 // moments returns mean and standard deviation of the features and, last, of the target, over the training rows of all nodes:
 // a deviation of 0 for a column that differs by no more than rounding. Missing features do not count
-// for the mean, and have it as their value. The nodes meet three times: for the powers of two
-// near the largest values, so that no square is out of range; for the sums that the
-// means are made of; and for sums of what differs from these means, and of its squares. The
+// for the mean, and have it as their value. There are three collectives: of the powers of two
+// near the largest values, so that no square is out of range; of what the
+// means are made of; and of what differs from these means, and of its squares. The
 // last keep the digits that the sum of squares less the square of the sum loses,
 // and mend the means themselves. Then the weights of rows are scaled to 1 in the mean.
 func (d *design) moments(ctx context.Context, target string) (mean, deviation []float64, err error) {
@@ -89,16 +89,31 @@ func (d *design) moments(ctx context.Context, target string) (mean, deviation []
 	if !(all > 0) {
 		return nil, nil, errors.New("the weights of all training rows are 0")
 	}
-	mean, deviation = make([]float64, k+1), make([]float64, k+1)
+	mean = make([]float64, k+1)
 	for j, w := range weights {
 		if w == 0 {
 			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
 		}
 		mean[j] = values.Of(sums)[j] / w
 	}
-	l = nodes.Layout{}
-	differences, squares := l.Span(k+1), l.Span(k+1)
-	again, err := d.sumTraining(ctx, l.Len, func(i int, out []float64) {
+	if deviation, err = d.mendMoments(ctx, mean, weights, all, unit); err != nil {
+		return nil, nil, err
+	}
+	d.total = int(n)
+	if d.weight != nil {
+		d.weight = slices.Clone(d.weight)
+		floats.Scale(n/all, d.weight)
+	}
+	return mean, deviation, nil
+}
+
+// mendMoments mends means in units by the sums of what differs from them, given the weights of the values of every column and
+// of all rows, and returns the deviations. Both leave the units.
+func (d *design) mendMoments(ctx context.Context, mean, weights []float64, all float64, unit []float64) ([]float64, error) {
+	var l nodes.Layout
+	differences, squares := l.Span(len(mean)), l.Span(len(mean))
+	x, deviation := make([]float64, len(mean)), make([]float64, len(mean))
+	sums, err := d.sumTraining(ctx, l.Len, func(i int, out []float64) {
 		difference, square := differences.Of(out), squares.Of(out)
 		for j, v := range d.unscaled(x, i, unit) {
 			if !math.IsNaN(v) {
@@ -109,22 +124,17 @@ func (d *design) moments(ctx context.Context, target string) (mean, deviation []
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for j, difference := range differences.Of(again) {
+	for j, difference := range differences.Of(sums) {
 		shift := difference / weights[j]
 		mean[j] = (mean[j] + shift) * unit[j]
-		deviation[j] = math.Sqrt(max(squares.Of(again)[j]-difference*shift, 0)/all) * unit[j]
+		deviation[j] = math.Sqrt(max(squares.Of(sums)[j]-difference*shift, 0)/all) * unit[j]
 		if deviation[j] <= 0x1p-49*math.Abs(mean[j]) {
 			deviation[j] = 0
 		}
 	}
-	d.total = int(n)
-	if d.weight != nil {
-		d.weight = slices.Clone(d.weight)
-		floats.Scale(n/all, d.weight)
-	}
-	return mean, deviation, nil
+	return deviation, nil
 }
 
 // units returns powers of two near the largest absolute value of every feature and,
