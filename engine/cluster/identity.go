@@ -185,28 +185,32 @@ func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s: %w", cert, key, err)
 	}
-	var chain []*x509.Certificate
-	for _, der := range own.Certificate {
-		parsed, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", cert, err)
-		}
-		chain = append(chain, parsed)
-	}
-	node, err := c.Identify(chain)
+	id, err := identityOf(c, own)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cert, err)
 	}
-	return &Identity{node, own}, nil
+	return id, nil
 }
 
 // NewIdentity returns that of the node that may show a key.
 func NewIdentity(c *Cluster, key ed25519.PrivateKey) (*Identity, error) {
-	pin := PinOf(key.Public().(ed25519.PublicKey))
-	node := c.NodeOf(pin)
-	if node < 0 {
-		return nil, fmt.Errorf("key %s is that of no node of the cluster", pin)
-	}
 	own, err := certificate(key)
+	if err != nil {
+		return nil, err
+	}
+	return identityOf(c, own)
+}
+
+// identityOf returns that of the node that may show a certificate.
+func identityOf(c *Cluster, own tls.Certificate) (*Identity, error) {
+	var chain []*x509.Certificate
+	for _, der := range own.Certificate {
+		parsed, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, parsed)
+	}
+	node, err := c.Identify(chain)
 	return &Identity{node, own}, err
 }
