@@ -54,8 +54,8 @@ func newNodeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			n := &nodeCommand{Flags: o, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 			err := n.run(cmd.Context())
-			var told *reportedError
-			if err == nil || errors.As(err, &told) {
+			var reported *reportedError
+			if err == nil || errors.As(err, &reported) {
 				return err
 			}
 			return &reportedError{n.complain(cmd.Context(), err)}

@@ -78,7 +78,7 @@ func (t *Transport) reportHealth() {
 	t.server.health.SetServingStatus("", is)
 }
 
-// turnedAway tells the operator of somebody who has not shown a key of the cluster; once,
+// turnedAway reports who has not shown a key of the cluster; once,
 // while the same one tries again and again, from another port every time.
 func (t *Transport) turnedAway(from net.Addr, err error) {
 	host, _, split := net.SplitHostPort(from.String())
@@ -270,7 +270,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	return err
 }
 
-// greet says who this node is, hears who the other one is, and talks.
+// greet exchanges hellos with the other end, and then frames.
 func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, timer *time.Timer) error {
 	own := t.greeting(e)
 	if err := sendJSON(s, own); err != nil {

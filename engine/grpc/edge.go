@@ -147,7 +147,7 @@ func (t *Transport) room(e *edge, seq uint64) []byte {
 // ahead is the last frame that may come: one round ahead, without which the caller's
 // frames are safe. t.mu is held.
 func (t *Transport) ahead() uint64 {
-	if t.round.begun {
+	if t.round.started {
 		return t.round.seq + 1
 	}
 	return 0

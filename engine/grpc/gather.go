@@ -45,14 +45,14 @@ type gathered struct {
 // record is what fits into one record of TLS.
 const record = 16 << 10
 
-// Write has one caller at a time, as gRPC has it. What goes before the last record is held,
+// Write has one caller at a time, as gRPC has it. What goes before the last record is buffered,
 // for which it is copied; so the last one is a full one.
 func (c *gathered) Write(p []byte) (int, error) {
 	before := max(0, len(p)-record)
 	if before > 0 {
-		c.below.hold(true)
+		c.below.buffer(true)
 		_, err := c.Conn.Write(p[:before])
-		c.below.hold(false)
+		c.below.buffer(false)
 		if err != nil {
 			return 0, err
 		}
@@ -63,36 +63,36 @@ func (c *gathered) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A gatherer holds what comes while it is told to, and writes it at once with what comes
+// A gatherer keeps what comes while it is buffering, and writes it at once with what comes
 // next, always in the order of the calls: TLS also writes when it reads, and when it closes.
 type gatherer struct {
 	net.Conn
-	mu      sync.Mutex
-	holding bool
-	held    []byte
-	pieces  [2][]byte
+	mu        sync.Mutex
+	buffering bool
+	buffered  []byte
+	pieces    [2][]byte
 }
 
-func (g *gatherer) hold(holding bool) {
+func (g *gatherer) buffer(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.holding = holding
+	g.buffering = on
 }
 
 func (g *gatherer) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.holding:
-		g.held = append(g.held, p...)
+	case g.buffering:
+		g.buffered = append(g.buffered, p...)
 		return len(p), nil
-	case len(g.held) == 0:
+	case len(g.buffered) == 0:
 		return g.Conn.Write(p)
 	}
-	g.pieces = [2][]byte{g.held, p}
+	g.pieces = [2][]byte{g.buffered, p}
 	pieces := net.Buffers(g.pieces[:])
 	_, err := pieces.WriteTo(g.Conn)
-	g.held = g.held[:0]
+	g.buffered = g.buffered[:0]
 	if err != nil {
 		return 0, err
 	}

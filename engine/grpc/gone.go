@@ -29,19 +29,19 @@ var (
 // the process that it was; before, a new one gets all frames that were sent. Transport.mu is
 // held.
 func (e *edge) compare(instance string, their *hello) error {
-	switch begun := e.begun(); {
-	case begun && e.peerInstance != their.Instance && e.session != nil:
+	switch began := e.frameCame(); {
+	case began && e.peerInstance != their.Instance && e.session != nil:
 		return errBusy
-	case begun && e.peerInstance != their.Instance:
+	case began && e.peerInstance != their.Instance:
 		return errAgain
-	case their.Begun && their.PeerInstance != instance:
+	case their.FrameCame && their.PeerInstance != instance:
 		return errStale
 	}
 	return nil
 }
 
-// begun reports whether a frame has come.
-func (e *edge) begun() bool { return e.in.next > 0 }
+// frameCame reports whether a frame has come.
+func (e *edge) frameCame() bool { return e.in.next > 0 }
 
 // admit ends a session that is still there, so that a new one can begin with the process
 // that has greeted, or returns why there can be none. If that is that the process has

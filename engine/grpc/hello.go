@@ -26,9 +26,9 @@ type hello struct {
 	Instance string `json:"instance"` // another one every time that a process starts
 	Next     uint64 `json:"next"`     // sequence number of the first frame that has not come
 	// PeerInstance is that at the other end which this one has been connected with, and
-	// Begun says whether frames have come from it.
+	// FrameCame says whether a frame has come from it.
 	PeerInstance string `json:"knows,omitempty"`
-	Begun        bool   `json:"begun,omitempty"`
+	FrameCame    bool   `json:"begun,omitempty"`
 	Probe        bool   `json:"probe,omitempty"`
 	// Failed is why a node that only asks cannot take part.
 	Failed   *reason        `json:"failed,omitempty"`

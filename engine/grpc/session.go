@@ -39,7 +39,7 @@ func (t *Transport) greeting(e *edge) *hello {
 	defer t.mu.Unlock()
 	h := &hello{
 		Version: protocolVersion, Run: t.cluster.Run, Epoch: t.cluster.Epoch, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, Begun: e.begun(), Probe: t.o.Probe, Settings: t.settings,
+		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Probe: t.o.Probe, Settings: t.settings,
 	}
 	if t.o.Failed != nil {
 		h.Failed = t.reason
@@ -249,7 +249,7 @@ func (t *Transport) receive(e *edge, s stream) error {
 }
 
 func ended(err error) error {
-	// The end that was dialled hears no more than that its stream is canceled.
+	// The end that was dialled learns no more than that its stream is canceled.
 	if err == io.EOF || status.Code(err) == codes.Canceled {
 		return errors.New("the connection has ended")
 	}

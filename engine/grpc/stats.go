@@ -11,7 +11,7 @@ func (t *Transport) Stats() engine.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var s engine.Stats
-	if t.round.begun {
+	if t.round.started {
 		s.Rounds = t.round.seq + 1
 	}
 	for _, e := range t.edges {
@@ -32,7 +32,7 @@ func (t *Transport) Waiting() (peers []int, since time.Time) {
 
 func (t *Transport) awaited() (peers []int) {
 	for _, e := range t.edges {
-		if !t.round.waiting.IsZero() && (!t.round.begun && !t.joined(e) || t.round.begun && e.in.next <= t.round.seq) {
+		if !t.round.waiting.IsZero() && (!t.round.started && !t.isThere(e) || t.round.started && e.in.next <= t.round.seq) {
 			peers = append(peers, e.peer)
 		}
 	}

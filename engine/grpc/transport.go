@@ -56,7 +56,7 @@ type server struct {
 
 // A round is the exchange under way, or the last one.
 type round struct {
-	begun   bool // Exchange has been called with seq
+	started bool // Exchange has been called with seq
 	seq     uint64
 	waiting time.Time // since when Join or Exchange has been waiting; zero if it does not wait
 }
@@ -112,7 +112,7 @@ func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.RunID(), 
 // Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
 // a *wire.PeerError if a neighbour refuses this node or does not come in time.
 func (t *Transport) Join(ctx context.Context) error {
-	return t.await(ctx, t.joined, func(e *edge, waited time.Duration) *wire.PeerError {
+	return t.await(ctx, t.isThere, func(e *edge, waited time.Duration) *wire.PeerError {
 		if waited < t.o.JoinTimeout {
 			return nil
 		}
@@ -120,8 +120,8 @@ func (t *Transport) Join(ctx context.Context) error {
 	})
 }
 
-// joined reports whether Join need not wait for a neighbour.
-func (t *Transport) joined(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
+// isThere reports whether Join need not wait for a neighbour.
+func (t *Transport) isThere(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
 
 // Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
 // *wire.PeerError if a neighbour sends nothing in the time of a round, is out of
@@ -132,8 +132,8 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		return err
 	}
 	t.mu.Lock()
-	if !t.round.begun || seq != t.round.seq {
-		t.round.begun, t.round.seq = true, seq
+	if !t.round.started || seq != t.round.seq {
+		t.round.started, t.round.seq = true, seq
 		for k, e := range t.edges {
 			e.out.kept[seq%2] = out[k]
 			e.out.handed = seq + 1

@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code, patience := 0, 10*time.Second // with the others, which may be late
+	code, timeout := 0, 10*time.Second // with the others, which may be late
 	if err := parts[name](w); err != nil {
 		fmt.Fprintf(os.Stderr, "rank %d: %v\n", w.Rank(), err)
-		code, patience = 1, 500*time.Millisecond
+		code, timeout = 1, 500*time.Millisecond
 	}
-	w.Leave(code, patience)
+	w.Leave(code, timeout)
 	os.Exit(code)
 }
 

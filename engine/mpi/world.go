@@ -76,7 +76,7 @@ var errLate = errors.New("late")
 
 // wait calls turn until it is done. It returns ctx.Err(), errLate, or the error of turn; then
 // it can be called again. idle is called now and then.
-func (w *World) wait(ctx context.Context, turn func() (done bool, err error), patience time.Duration, idle func(waited time.Duration)) error {
+func (w *World) wait(ctx context.Context, turn func() (done bool, err error), timeout time.Duration, idle func(waited time.Duration)) error {
 	var waited time.Duration
 	last := time.Now()
 	for {
@@ -92,7 +92,7 @@ func (w *World) wait(ctx context.Context, turn func() (done bool, err error), pa
 		if waited < eager {
 			continue
 		}
-		if waited >= patience {
+		if waited >= timeout {
 			return errLate
 		}
 		if idle != nil {
@@ -103,12 +103,12 @@ func (w *World) wait(ctx context.Context, turn func() (done bool, err error), pa
 }
 
 // complete waits for a request.
-func (w *World) complete(ctx context.Context, r *C.MPI_Request, patience time.Duration) error {
+func (w *World) complete(ctx context.Context, r *C.MPI_Request, timeout time.Duration) error {
 	var open C.int
 	return w.wait(ctx, func() (bool, error) {
 		err := check(C.difalt_test(1, r, tries, &open))
 		return open == 1, err
-	}, patience, nil)
+	}, timeout, nil)
 }
 
 // yield lets the scheduler of Go run something else, some time before it would insist: from
@@ -131,8 +131,8 @@ type hello struct {
 const protocolVersion = 1
 
 // agree returns an error unless all processes say the same. All return at the same time.
-func (w *World) agree(ctx context.Context, own hello, patience time.Duration) error {
-	all, err := w.gather(ctx, own, patience)
+func (w *World) agree(ctx context.Context, own hello, timeout time.Duration) error {
+	all, err := w.gather(ctx, own, timeout)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (h *hello) compared() []wire.Setting {
 }
 
 // gather returns what all processes say.
-func (w *World) gather(ctx context.Context, own hello, patience time.Duration) ([]hello, error) {
+func (w *World) gather(ctx context.Context, own hello, timeout time.Duration) ([]hello, error) {
 	text, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
@@ -163,10 +163,10 @@ func (w *World) gather(ctx context.Context, own hello, patience time.Duration) (
 	collect := func(code C.int, r *C.MPI_Request) error {
 		err := check(code)
 		if err == nil {
-			err = w.complete(ctx, r, patience)
+			err = w.complete(ctx, r, timeout)
 		}
 		if w.pending = err != nil; errors.Is(err, errLate) {
-			err = fmt.Errorf("mpi: not all of the %d processes are there after %v", w.size, patience)
+			err = fmt.Errorf("mpi: not all of the %d processes are there after %v", w.size, timeout)
 		}
 		return err
 	}
@@ -197,14 +197,14 @@ func (w *World) gather(ctx context.Context, own hello, patience time.Duration) (
 }
 
 // Leave ends MPI in this process, which is about to exit with the given code. If all
-// others leave too within patience that is all. Otherwise, since nobody else would be
+// others leave too within timeout that is all. Otherwise, since nobody else would be
 // told, it ends the job: the other processes with it, and this one. So everything that
 // is to be said must have been said.
-func (w *World) Leave(code int, patience time.Duration) {
+func (w *World) Leave(code int, timeout time.Duration) {
 	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
 	err := check(C.difalt_barrier(request))
 	if err == nil && !w.pending {
-		err = w.complete(context.Background(), request, patience)
+		err = w.complete(context.Background(), request, timeout)
 	}
 	if err == nil && !w.pending {
 		err = check(C.MPI_Finalize())

@@ -28,7 +28,7 @@ type File struct {
 type state int
 
 const (
-	begun    state = iota
+	open     state = iota
 	finished       // its content is on the disk
 	over           // it has its final name, or is gone
 )
@@ -114,7 +114,7 @@ func (f *File) Complete(content []byte) error {
 // Finish brings the content to the disk, under the temporary name: a Commit after it
 // finds no full disk. With it, several files change together or not at all.
 func (f *File) Finish() error {
-	if f.state != begun {
+	if f.state != open {
 		return nil
 	}
 	f.state = finished
