@@ -44,7 +44,7 @@ type accelerated struct {
 	entries int         // of P in it
 	exact   bool        // all nodes get the mean itself
 	coded   bool        // up to the errors of its codes
-	begun   bool        // an iteration has been committed
+	started bool        // an iteration has been committed
 
 	safe, tried []*kernel.Basis // g of the best state whose objective is known, and of the one being reported
 	lowest      float64         // objective of the former
@@ -189,7 +189,7 @@ func (m *accelerated) extrapolateNode(i int) {
 }
 
 func (m *accelerated) commit() {
-	m.begun = true
+	m.started = true
 	m.scaled.shared = m.entries > 0
 	for i, n := range m.nodes {
 		copy(m.scaled.nodes[i].p, m.sent[i][:m.entries])
@@ -265,7 +265,7 @@ func (m *accelerated) startAgain() {
 func (m *accelerated) reset() {
 	m.scaled.reset()
 	m.startAgain()
-	m.begun, m.floor = false, 0
+	m.started, m.floor = false, 0
 	for _, n := range m.nodes {
 		n.next = 0
 		clear(n.dl.Data) // of a run that has diverged they may not be finite
@@ -274,7 +274,7 @@ func (m *accelerated) reset() {
 }
 
 func (m *accelerated) state(a *archive) {
-	if !carry(a, &m.begun) {
+	if !carry(a, &m.started) {
 		return
 	}
 	carry(a, &m.lowest)

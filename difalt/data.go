@@ -190,7 +190,7 @@ func (k *data) slowest() float64 {
 	return v * v
 }
 
-// leastSignal is what can be told from none.
+// leastSignal is the least part of an eigenvalue that differs from noise.
 const leastSignal = 0.01
 
 // signal returns how much of the smallest eigenvalue lambda of P = sum_t b_t b_t' is

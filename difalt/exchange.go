@@ -13,7 +13,7 @@ type exchange struct {
 	net    *consensus.Network
 	mixer  *consensus.Mixer
 	rounds int           // of an iteration
-	time   time.Duration // spent here since somebody has set it to 0
+	time   time.Duration // that agree has taken since somebody has set it to 0
 	msgs   []consensus.Message
 }
 

@@ -50,7 +50,7 @@ const (
 type traits struct {
 	name string
 	new  func(*setup) method
-	// mixer returns where the nodes meet, in one round an iteration; nil is AGREE, as
+	// mixer returns what averages for the nodes, in one round an iteration; nil is AGREE, as
 	// Options.Agreement and Options.Rounds say.
 	mixer       func(*consensus.Network, *kernel.Pool) *consensus.Mixer
 	paper       bool // the paper compares it

@@ -67,7 +67,7 @@ func newProcess(p *Problem, net *consensus.Network, o Options) (*process, error)
 	return s, nil
 }
 
-// close ends what newProcess has begun.
+// close ends what newProcess has started.
 func (s *process) close() {
 	for _, x := range []*exchange{s.agreement, s.sums} {
 		if x != nil {

@@ -499,6 +499,11 @@ func TestUpdates(t *testing.T) {
 	}
 	defer solver.Close()
 	bad := [][][]float64{{{1}}}
+	unknown, _ := small(t)
+	unknown.y[3][1][2] = math.NaN()
+	if err := solver.SetResponses(unknown.y); err == nil || !strings.Contains(err.Error(), "node 3, task 1, row 2: y is NaN") {
+		t.Errorf("a response that is NaN: %v", err)
+	}
 	for name, err := range map[string]error{
 		"step": solver.SetStep(-1), "rounds": solver.SetRounds(0), "ridge": solver.SetRidge(math.Inf(1)), "responses": solver.SetResponses(bad),
 	} {

@@ -10,7 +10,7 @@ import (
 
 // A monitor decides when a run ends. It decides from numbers that all nodes share, so
 // that all of them end with the same status after the same iteration. The loop of the
-// iterations asks it twice: judge says, before the nodes meet, whether the state that they
+// iterations asks it twice: judge says, before the nodes agree, whether the state that they
 // have is near enough to a minimiser; take says, after an iteration, what has become known
 // of an earlier state. It reads the method and never changes it.
 //

@@ -84,17 +84,15 @@ func (s *Solver) SetResponses(y [][][]float64) error {
 			if len(y[i][t]) != k.Samples(t) {
 				return &DataError{s.hosted[i], t, -1, fmt.Sprintf("%d responses, want %d", len(y[i][t]), k.Samples(t))}
 			}
-			for n, v := range y[i][t] {
-				if !finite(v) {
-					return &DataError{s.hosted[i], t, n, fmt.Sprintf("y is %v", v)}
-				}
-			}
 			all = append(all, y[i][t]...)
 		}
 		nodes[i] = k.WithResponses(all)
 	}
 	p := *s.problem
 	p.Nodes = nodes
+	if err := p.checkNodes(s.hosted); err != nil {
+		return err
+	}
 	s.problem = &p
 	s.restart()
 	return nil
