@@ -59,8 +59,7 @@ type metrics struct {
 	pool    *kernel.Pool
 	truth   *kernel.Basis
 	toTruth []*distance // one a worker; nil without truth
-	toSelf  *distance
-	sd      []float64 // of every node
+	sd      []float64   // of every node
 
 	u     []*kernel.Basis // argument of the running measurement
 	diff  []float64       // U_g - U_1 of every node, one after the other
@@ -75,7 +74,7 @@ type metrics struct {
 const rowBlock = 16
 
 func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metrics {
-	m := &metrics{pool: pool, truth: truth, toSelf: newDistance(d, r, r), sd: make([]float64, nodes)}
+	m := &metrics{pool: pool, truth: truth, sd: make([]float64, nodes)}
 	if truth != nil {
 		_, tr := truth.Dims()
 		for range pool.Workers() {
