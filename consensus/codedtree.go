@@ -31,7 +31,7 @@ type codedTree struct {
 }
 
 func (n *Network) newCodedTree(a Agreement, pool *kernel.Pool) *codedTree {
-	m := &codedTree{tree: n.tree, coder: n.newCoder(a, pool, 1, false)}
+	m := &codedTree{tree: n.tree, coder: n.newCoder(a, pool, 1)}
 	m.encodeLevel = m.perNode(func(worker, i int) {
 		if depth, _ := m.way().Level(); m.tree.Depth[m.net.Hosted[i]] == depth {
 			m.encodeNode(m.rooms[worker], i)

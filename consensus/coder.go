@@ -15,7 +15,6 @@ type coder struct {
 	agreed  Agreement
 	refined Codec // of Mixer.Refine, or nil
 	further int   // rows of a replica, beyond those of net
-	twoBack bool  // x_k-1 is needed
 	all     [streams]*codedStream
 	pool    *kernel.Pool
 	rooms   [][]float64 // of every worker: room for a difference
@@ -26,10 +25,10 @@ type coder struct {
 }
 
 // newCoder returns the coder of streams with as many further rows of their replicas.
-func (n *Network) newCoder(a Agreement, pool *kernel.Pool, further int, twoBack bool) coder {
+func (n *Network) newCoder(a Agreement, pool *kernel.Pool, further int) coder {
 	hosted := len(n.Hosted())
 	return coder{
-		net: n.rounds, hosted: hosted, agreed: a, further: further, twoBack: twoBack,
+		net: n.rounds, hosted: hosted, agreed: a, further: further,
 		pool: pool, rooms: make([][]float64, pool.Workers()), codes: make([][]byte, hosted), failed: make([]bool, hosted),
 	}
 }

@@ -43,7 +43,7 @@ type differences struct {
 // newDifferences returns the rounds of nodes with the given rows of W. p is
 // what applies several rounds of exact messages at once, or nil.
 func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
-	m := &differences{coder: n.newCoder(a, pool, 0, bound > 0), stepLen: step, rows: rows}
+	m := &differences{coder: n.newCoder(a, pool, 0), stepLen: step, rows: rows}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}
@@ -66,6 +66,9 @@ func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a
 
 func (m *differences) open(z []Message) {
 	m.openStream(dimensionsOf(z[0]))
+	if f := m.stream; m.bound > 0 && f.before == nil {
+		f.before = make([]float64, len(f.x))
+	}
 	m.factors = recurrence{bound: m.bound}
 	m.runOnMessages(m.gather, z)
 }

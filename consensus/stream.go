@@ -13,7 +13,7 @@ type codedStream struct {
 	work      streamState
 	committed streamState
 	stale     bool      // work does not follow from committed
-	x, before []float64 // x_k and x_k-1 of recurrence, of the hosted nodes
+	x, before []float64 // x_k and, for Chebyshev, x_k-1 of recurrence, of the hosted nodes
 	decoded   []float64 // what has come from the neighbours elsewhere
 }
 
@@ -43,9 +43,6 @@ func (m *coder) newStream(s dimensions) *codedStream {
 	}
 	f.x = make([]float64, m.hosted*f.stride)
 	f.decoded = make([]float64, (m.net.Rows-m.hosted)*f.stride)
-	if m.twoBack {
-		f.before = make([]float64, m.hosted*f.stride)
-	}
 	return f
 }
 
