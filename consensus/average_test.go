@@ -207,7 +207,7 @@ func TestAverageTraffic(t *testing.T) {
 	mixed(t, m, [3]int{13, 3, 2}, 0)
 	// 12 directed links; 13*3+2 numbers without padding, then 1.
 	want := wire.Traffic{Rounds: 14, Messages: 14 * 12, Bytes: 8 * 12 * (4*41 + 10*1)}
-	if got := m.Traffic(); got != want {
+	if got := m.net.Traffic(); got != want {
 		t.Errorf("traffic %+v, want %+v", got, want)
 	}
 }
@@ -237,7 +237,7 @@ func TestMixErrors(t *testing.T) {
 		z = good()
 		z[2].Stream = StreamTracker
 		wantError(t, m.Mix(background, z, 1), "stream tracker, that of node 0", "stream exact")
-		if got := m.Traffic(); got != (wire.Traffic{}) {
+		if got := m.net.Traffic(); got != (wire.Traffic{}) {
 			t.Errorf("traffic of refused calls: %+v", got)
 		}
 		if err := m.Mix(background, make([]Message, 4), 1); err != nil {
@@ -293,8 +293,8 @@ func TestNeighborMean(t *testing.T) {
 			}
 		}
 	}
-	if want := (wire.Traffic{Rounds: 1, Messages: 8, Bytes: 8 * 8 * 41}); m.Traffic() != want {
-		t.Errorf("traffic %+v, want %+v", m.Traffic(), want)
+	if want := (wire.Traffic{Rounds: 1, Messages: 8, Bytes: 8 * 8 * 41}); m.net.Traffic() != want {
+		t.Errorf("traffic %+v, want %+v", m.net.Traffic(), want)
 	}
 	alone := mixed(t, network(t, weightsOf(t, "ring", 1)).NewNeighborMean(nil), shapes[0], 1)
 	if !mat.Equal(alone, matrixOf(randomMessages(1, 13, 3, 2, 5))) {

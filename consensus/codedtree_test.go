@@ -37,7 +37,7 @@ func TestCodedTreeSettle(t *testing.T) {
 				code = len(must[[]byte](t)(a.Codec.AppendEncode(nil, make([]float64, 26)))) + 3 + 4*3
 			}
 			want := wire.Traffic{Rounds: int64(25 * m.net.SumRounds()), Messages: messages, Bytes: messages * int64(code)}
-			if got := m.Traffic(); got != want {
+			if got := m.net.Traffic(); got != want {
 				t.Errorf("%v, %v: sent %+v, want %+v", g, a, got, want)
 			}
 		}
@@ -98,9 +98,9 @@ func TestRefine(t *testing.T) {
 		net := network(t, weightsOf(t, "path", 3))
 		m := must[*Mixer](t)(net.NewMixer(Agreement{Polynomial: p, Codec: Int4}, nil))
 		for _, want := range []int64{3 + 4 + 50, 3 + 4 + 200} {
-			before := m.Traffic()
+			before := m.net.Traffic()
 			mixTimes(t, m, streamOf(randomMessages(3, 100, 1, 0, 5), StreamBasis), 1, 2)
-			sent := m.Traffic().Minus(before)
+			sent := m.net.Traffic().Minus(before)
 			if got := sent.Bytes / sent.Messages; got != want {
 				t.Errorf("%v: a code of %d bytes, want %d", p, got, want)
 			}
@@ -110,7 +110,7 @@ func TestRefine(t *testing.T) {
 	m := newMixer(t, weightsOf(t, "path", 3), nil, Agreement{})
 	m.Refine(Int8)
 	mixTimes(t, m, streamOf(randomMessages(3, 100, 1, 0, 5), StreamBasis), 1, 1)
-	if got := m.Traffic().Bytes; got != 4*800 {
+	if got := m.net.Traffic().Bytes; got != 4*800 {
 		t.Errorf("a mixer without a codec sent %d bytes", got)
 	}
 }

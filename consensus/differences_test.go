@@ -241,9 +241,9 @@ func TestDifferencesWorkers(t *testing.T) {
 			z := streamOf(randomMessages(g.Len(), 70, 2, 3, 6), StreamTracker)
 			mixTimes(t, m, z, 3, 3)
 			if want == nil {
-				want, traffic = matrixOf(z), m.Traffic()
+				want, traffic = matrixOf(z), m.net.Traffic()
 			}
-			if !mat.Equal(matrixOf(z), want) || m.Traffic() != traffic {
+			if !mat.Equal(matrixOf(z), want) || m.net.Traffic() != traffic {
 				t.Errorf("%v: other bits or traffic with %d workers", a, p.Workers())
 			}
 		}
@@ -292,7 +292,7 @@ func TestSteadyMovement(t *testing.T) {
 		if d := disagreement(z); d > 1e-10 {
 			t.Errorf("%v: disagreement %v", s, d)
 		}
-		traffic := m.Traffic()
+		traffic := m.net.Traffic()
 		if sum := traffic.Messages + traffic.Silent; sum != 600*2*int64(g.Edges()) {
 			t.Errorf("%v: %+v: spoken and silent are not all", s, traffic)
 		}

@@ -61,7 +61,7 @@ func ExampleMixer_Mix() {
 			fmt.Printf("node %d: %.3f\n", i, z[i].Basis.Col(0))
 		}
 	}
-	fmt.Printf("%+v\n", m.Traffic())
+	fmt.Printf("%+v\n", n.Traffic())
 	// Output:
 	// node 0: [0.000 0.333]
 	// node 1: [0.667 0.333]
@@ -112,7 +112,7 @@ func ExampleNetwork_NewMixer() {
 				}
 			}
 		}
-		t := m.Traffic()
+		t := n.Traffic()
 		fmt.Printf("%v: about %d rounds and %d kB\n", a, (t.Rounds+50)/100*100, t.Bytes/1000)
 	}
 	// Output:

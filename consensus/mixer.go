@@ -29,7 +29,6 @@ type Mixer struct {
 	coder     *coder         // what protocol keeps; empty if it keeps nothing
 	reduction *collective.HeaderReduction
 	wrong     error // of Reduce, returned by Mix
-	traffic   counter
 }
 
 // A protocol is one way of averaging: an operation that is given the messages before its
@@ -58,9 +57,6 @@ func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder)
 	n.mixers = append(n.mixers, m)
 	return m
 }
-
-// Traffic returns what the hosted nodes have sent through this mixer so far.
-func (m *Mixer) Traffic() wire.Traffic { return m.traffic.now }
 
 // Mix overwrites z[i], the message of node Hosted()[i], by the average. All messages
 // must have the same dimensions and stream and must not overlap. No rounds, or messages
@@ -140,7 +136,7 @@ func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
 	t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.rounds.Ends}
 	t.Bytes = 8 * int64(l.n) * t.Messages
 	t, err := m.net.rounds.Metered(ctx, t)
-	m.traffic.now = m.traffic.now.Plus(t)
+	m.net.traffic = m.net.traffic.Plus(t)
 	m.reduction.Skip(rounds)
 	return err
 }
@@ -152,7 +148,7 @@ func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, rounds
 	if p.alongTree() {
 		rounds = m.net.SumRounds()
 	}
-	if err := m.net.rounds.Run(ctx, p, m.reduction, rounds, p.alongTree(), &m.traffic.now); err != nil {
+	if err := m.net.rounds.Run(ctx, p, m.reduction, rounds, p.alongTree(), &m.net.traffic); err != nil {
 		return err
 	}
 	p.close(z)
@@ -210,27 +206,19 @@ func (m *Mixer) Refine(c Codec) {
 }
 
 // Close takes the mixer out of its network, which otherwise keeps it: Commit and Rewind
-// no longer concern it, and what it has sent stays part of Network.Traffic. It must not
-// be used any more. It may be called more than once.
+// no longer concern it, and what was sent until now stays counted. It must not be used
+// any more. It may be called more than once.
 func (m *Mixer) Close() {
-	n := m.net
-	i := slices.Index(n.mixers, m)
-	if i < 0 {
-		return
-	}
-	n.mixers = slices.Delete(n.mixers, i, i+1)
-	n.traffic.now = n.traffic.now.Plus(m.traffic.now)
-	n.traffic.committed = n.traffic.committed.Plus(m.traffic.now)
+	m.net.committed = m.net.traffic
+	m.net.mixers = slices.DeleteFunc(m.net.mixers, func(other *Mixer) bool { return other == m })
 }
 
 func (m *Mixer) commit() {
-	m.traffic.committed = m.traffic.now
 	m.reduction.Commit()
 	m.coder.commit()
 }
 
 func (m *Mixer) rewind() {
-	m.traffic.now = m.traffic.committed
 	m.reduction.Rewind()
 	m.coder.rewind()
 }

@@ -20,11 +20,9 @@ type Network struct {
 	rounds      *wire.Rounds
 	tree        *collective.Tree
 	mixers      []*Mixer
-	traffic     *counter // of the collectives, and of mixers that are closed
+	traffic     wire.Traffic // so far
+	committed   wire.Traffic // at the last Commit
 }
-
-// A counter counts what is sent; Rewind may go back to what was there at Commit.
-type counter struct{ now, committed wire.Traffic }
 
 // New returns the network of weights w, of which this process hosts the nodes that
 // t.Hosted() names; t remains the caller's, to close. Without a transport all nodes
@@ -34,13 +32,13 @@ func New(w *topology.Weights, t wire.Transport) (*Network, error) {
 	if w == nil {
 		return nil, errors.New("consensus: a network needs weights")
 	}
-	n := &Network{weights: w, fingerprint: fingerprint(w), traffic: new(counter)}
+	n := &Network{weights: w, fingerprint: fingerprint(w)}
 	var err error
 	if n.rounds, err = wire.NewRounds(w.Graph(), t, n.fingerprint); err != nil {
 		return nil, err
 	}
 	n.tree = collective.NewCentralTree(w.Graph())
-	n.Collectives = collective.New(n.rounds, n.tree, &n.traffic.now)
+	n.Collectives = collective.New(n.rounds, n.tree, &n.traffic)
 	return n, nil
 }
 
@@ -74,13 +72,7 @@ func (n *Network) Hosted() []int { return n.rounds.Hosted }
 func (n *Network) AllHosted() bool { return n.rounds.AllHosted() }
 
 // Traffic returns what the hosted nodes have sent so far, through mixers too.
-func (n *Network) Traffic() wire.Traffic {
-	t := n.traffic.now
-	for _, m := range n.mixers {
-		t = t.Plus(m.traffic.now)
-	}
-	return t
-}
+func (n *Network) Traffic() wire.Traffic { return n.traffic }
 
 // Rewind prepares for repeating the calls since the last Commit after an error. Those
 // that succeeded return what they returned; the one that failed goes on with the round
@@ -90,7 +82,7 @@ func (n *Network) Rewind() {
 	if !n.rounds.Rewind() {
 		return
 	}
-	n.traffic.now = n.traffic.committed
+	n.traffic = n.committed
 	for _, m := range n.mixers {
 		m.rewind()
 	}
@@ -101,7 +93,7 @@ func (n *Network) Rewind() {
 // be called between an error and the repetition of what failed.
 func (n *Network) Commit() {
 	n.rounds.Commit()
-	n.traffic.committed = n.traffic.now
+	n.committed = n.traffic
 	for _, m := range n.mixers {
 		m.commit()
 	}

@@ -13,12 +13,12 @@ import (
 // of it.
 func goOn(t *testing.T, m *Mixer, z, p []Message) string {
 	t.Helper()
-	before := m.Traffic()
+	before := m.net.Traffic()
 	z2, p2 := copyOf(z), copyOf(p)
 	mixTimes(t, m, z2, 2, 3)
 	mixTimes(t, m, p2, 1, 2)
 	word, sums, ok := m.Reduced()
-	return fmt.Sprint(mixed(t, m, shapes[0], 2), matrixOf(z2), matrixOf(p2), m.Traffic().Minus(before), word, sums, ok)
+	return fmt.Sprint(mixed(t, m, shapes[0], 2), matrixOf(z2), matrixOf(p2), m.net.Traffic().Minus(before), word, sums, ok)
 }
 
 func copyOf(z []Message) []Message {

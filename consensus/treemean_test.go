@@ -39,7 +39,7 @@ func TestServerTraffic(t *testing.T) {
 	mixed(t, s, [3]int{0, 0, 4}, 1)
 	// Every call gathers 5 messages and broadcasts 5.
 	want := wire.Traffic{Rounds: 4, Messages: 20, Bytes: 8 * 10 * (41 + 4)}
-	if got := s.Traffic(); got != want {
+	if got := s.net.Traffic(); got != want {
 		t.Errorf("traffic %+v, want %+v", got, want)
 	}
 	for _, rounds := range []int{0, 2} {
