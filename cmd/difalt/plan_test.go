@@ -49,7 +49,7 @@ func TestPlanJSON(t *testing.T) {
 	if p.Input.Gamma != 0.5 || p.Input.Links != 80 || p.Input.Time.Latency != 0.01 {
 		t.Errorf("the input is %+v", p.Input)
 	}
-	// 1.5^2 * 10 log 10 = 51.8; the rest of the default plan follows in package experiment.
+	// 1.5^2 * 10 log 10 = 51.8; the rest of the default plan follows in package theory.
 	if p.Dif.Iterations != 52 || p.Dec.Rounds <= p.Dif.Rounds || p.Dif.Descent.Messages != 80*p.Dif.Descent.Rounds {
 		t.Errorf("the plan is %+v", p)
 	}
