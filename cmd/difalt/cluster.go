@@ -16,19 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const clusterHelp = `Make and check cluster.json, the list of the nodes that train together: their names,
-addresses and keys, and who talks to whom. All nodes have the same file; each has a key
-of its own. docs/network.md goes through it in five minutes.`
-
-const clusterExamples = `  difalt cluster new --nodes a=host-a:7001,b=host-b:7001,c=host-c:7001 --graph ring --out keys
-  difalt cluster check --cluster keys/cluster.json --key keys/a.key     (on a; the same on b and c)`
-
 func newClusterCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "cluster", Short: "Make and check the list of nodes that train together",
-		Long: clusterHelp, Example: clusterExamples, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := newCommand("cluster", "Make and check the list of nodes that train together", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
 	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterHealthCommand(), newClusterKeyCommand())
 	return cmd
 }
@@ -130,72 +119,55 @@ func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
 
 func newClusterKeyCommand() *cobra.Command {
 	var out string
-	cmd := &cobra.Command{
-		Use: "key --out FILE", Short: "Make a new key for a node, and print what to write in cluster.json", Args: noArguments,
-		Long: `Make a new key for a node. To change the key of a node, add what this prints to the keys
-of the node in every cluster.json; then give the node its new key; then remove the old
-one. Nodes that run keep the cluster.json with which they started.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if out == "" {
-				return options.Usagef("--out is missing: need a file")
-			}
-			key, text, err := cluster.NewKey()
-			if err != nil {
-				return err
-			}
-			if err := cluster.WriteKey(out, text); err != nil {
-				return fmt.Errorf("--out: %w", err)
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), cluster.PinOf(key.Public().(ed25519.PublicKey)))
-			return nil
-		},
-	}
+	cmd := newCommand("key --out FILE", "Make a new key for a node, and print what to write in cluster.json", nil, func(cmd *cobra.Command, _ []string) error {
+		if out == "" {
+			return options.Usagef("--out is missing: need a file")
+		}
+		key, text, err := cluster.NewKey()
+		if err != nil {
+			return err
+		}
+		if err := cluster.WriteKey(out, text); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), cluster.PinOf(key.Public().(ed25519.PublicKey)))
+		return nil
+	})
 	cmd.Flags().StringVar(&out, "out", "", "write the key to `FILE`, which must not exist (required)")
 	return cmd
 }
 
 func newClusterCheckCommand() *cobra.Command {
 	o := options.New(options.ClusterCheck)
-	cmd := &cobra.Command{
-		Use: "check --cluster FILE [--key FILE]", Short: "Check cluster.json, and whether the neighbours can be reached and agree", Args: noArguments,
-		Long: `Check cluster.json. With the key of a node, check all edges of that node too, in the
-direction in which they will be used: the keys at both ends, and that both have the same
-cluster.json but for addresses and keys. The neighbours must run this command at the
-same time, or wait in "difalt node". The exit code is 0 if all is well and 3 if a
-neighbour cannot be reached or disagrees.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.Resolve(); err != nil {
-				return err
-			}
-			c, err := readCluster(&o.Member)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", o.Member.Cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
-			if o.Member.Key == "" {
-				return nil
-			}
-			m, err := newMember(c, &o.Member)
-			if err != nil {
-				return err
-			}
-			t, err := m.join(cmd.Context(), engine.Options{
-				Probe: true, Report: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
-			})
-			if err != nil && t != nil {
-				if absent, _ := t.Waiting(); len(absent) > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: not reached: %s\n", m.entry().Name, strings.Join(c.Names(absent), ", "))
-				}
-			}
-			if err != nil {
-				return err
-			}
-			t.Close()
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: all neighbours can be reached and agree\n", m.entry().Name)
+	return newCommand("check --cluster FILE [--key FILE]", "Check cluster.json, and whether the neighbours can be reached and agree", o.Set, func(cmd *cobra.Command, _ []string) error {
+		if err := o.Resolve(); err != nil {
+			return err
+		}
+		c, err := readCluster(&o.Member)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", o.Member.Cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
+		if o.Member.Key == "" {
 			return nil
-		},
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(o.Set)
-	return cmd
+		}
+		m, err := newMember(&o.Member)
+		if err != nil {
+			return err
+		}
+		t, err := m.join(cmd.Context(), engine.Options{
+			Probe: true, Report: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
+		})
+		if err != nil && t != nil {
+			if absent, _ := t.Waiting(); len(absent) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: not reached: %s\n", m.entry().Name, strings.Join(c.Names(absent), ", "))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		t.Close()
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: all neighbours can be reached and agree\n", m.entry().Name)
+		return nil
+	})
 }

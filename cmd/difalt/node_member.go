@@ -35,8 +35,12 @@ func readCluster(o *options.Member) (*cluster.Cluster, error) {
 	return c, nil
 }
 
-// newMember returns who this process is in a cluster, by the key that it has.
-func newMember(c *cluster.Cluster, o *options.Member) (*member, error) {
+// newMember returns who this process is in the cluster, by the key that it has.
+func newMember(o *options.Member) (*member, error) {
+	c, err := readCluster(o)
+	if err != nil {
+		return nil, err
+	}
 	if o.Key == "" {
 		return nil, options.Usagef("--key is missing: need the key of a node")
 	}

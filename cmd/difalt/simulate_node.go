@@ -37,7 +37,7 @@ func newSimulateNodeCommand() *cobra.Command {
 			if err := o.Resolve(); err != nil {
 				return err
 			}
-			c, err := readCluster(&o.Member)
+			m, err := newMember(&o.Member)
 			if err != nil {
 				return err
 			}
@@ -47,10 +47,6 @@ func newSimulateNodeCommand() *cobra.Command {
 			}
 			ctx, cancel := untilEOF(cmd.Context())
 			defer cancel()
-			m, err := newMember(c, &o.Member)
-			if err != nil {
-				return err
-			}
 			transport, err := m.join(ctx, engine.Options{})
 			if err != nil {
 				return err
@@ -58,7 +54,7 @@ func newSimulateNodeCommand() *cobra.Command {
 			curve, err := task.run(ctx, transport)
 			transport.Leave(err)
 			if err != nil {
-				return federate.Explain(c, err)
+				return federate.Explain(m.cluster, err)
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(curve)
 		},

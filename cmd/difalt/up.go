@@ -20,36 +20,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const upHelp = `Train on this machine as the owners of several tables would: one process a file, each of
-which reads its own file only and talks to the others over TLS, with keys that are thrown
-away. The models have the same bits as those of "difalt node" on as many machines.
-
-A line a process says how far it is; under them is for which node all others wait. The
-report is that of the first node: the errors are those of all nodes, the tasks its own.
-With --model m.npz node a writes m-a.npz. Ctrl-C ends the training at all nodes together.
-With --checkpoint a process that is killed is started again, and when up itself has ended
-the same command goes on from where all nodes can.`
-
-const upExamples = `  difalt up --data 'site-*.csv' --task clinic --target score --drop patient --model m.npz
-  difalt up -n 4 --data 'site-*.csv' --task clinic --target score --graph path --agree plain --compress int8`
-
 // upFlags are those of node, the network, and the number of processes.
 type upFlags struct{ *options.Flags }
 
 func newUpCommand() *cobra.Command {
 	f := &upFlags{options.New(options.Up)}
-	cmd := &cobra.Command{
-		Use: "up --data PATTERN", Short: "Train on this machine with one process a file", Long: upHelp, Example: upExamples, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.Resolve(); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(f.Set)
-	return cmd
+	return newCommand("up --data PATTERN", "Train on this machine with one process a file", f.Set, func(cmd *cobra.Command, _ []string) error {
+		if err := f.Resolve(); err != nil {
+			return err
+		}
+		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
 }
 
 // files returns the table of every node, and the names of the nodes.
