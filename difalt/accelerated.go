@@ -167,25 +167,25 @@ func (m *accelerated) extrapolateNode(i int) {
 	if m.coded {
 		floats.Add(z.Data(), u.Data())
 	}
-	z.Orthonormalize(n.rr, n.qr)
+	z.Orthonormalize(n.work.rr, n.work.qr)
 	if m.exact {
 		n.multiply(z, u)
 	}
-	copy(n.g, z.Data())
+	copy(n.now.g, z.Data())
 	n.norm = math.Sqrt(max(n.products[2*n.memory], 0))
 	if !n.hasLast {
 		return
 	}
-	floats.SubTo(column(n.dg, n.next), n.g, n.lastG)
+	floats.SubTo(column(n.dg, n.next), n.now.g, n.last.g)
 	n.keepProducts()
 	if m.at.iteration < plainFirst || !n.correct() {
 		return
 	}
 	scale := 1.0
-	if length := math.Sqrt(floats.Dot(n.correction, n.correction)); length > longest*n.norm {
+	if length := math.Sqrt(floats.Dot(n.work.correction, n.work.correction)); length > longest*n.norm {
 		scale = longest * n.norm / length
 	}
-	floats.AddScaledTo(z.Data(), n.g, -scale, n.correction)
+	floats.AddScaledTo(z.Data(), n.now.g, -scale, n.work.correction)
 }
 
 func (m *accelerated) commit() {
@@ -201,7 +201,7 @@ func (m *accelerated) commit() {
 // reported keeps the g of the iteration whose objective will be known.
 func (m *accelerated) reported() {
 	for i, n := range m.nodes {
-		copy(m.tried[i].Data(), n.lastG)
+		copy(m.tried[i].Data(), n.last.g)
 	}
 }
 
@@ -241,7 +241,7 @@ func (m *accelerated) newtonStep() (length float64, p []float64, ok bool) {
 	if !m.exact || m.entries == 0 || !n.hasLast {
 		return 0, nil, false
 	}
-	return floats.Norm(n.lastL, 2) / m.o.Scaled.Step, m.scaled.nodes[0].p, true
+	return floats.Norm(n.last.l, 2) / m.o.Scaled.Step, m.scaled.nodes[0].p, true
 }
 
 // noiseShows lets a tracker begin that waits for it.

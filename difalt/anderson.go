@@ -18,22 +18,30 @@ import (
 // succeed. All columns are used at once, since they come from memory and not from a cache;
 // those that do not count have a coefficient of zero.
 type anderson struct {
-	memory             int
-	l, lastL, g, lastG []float64 // the former two behind the columns of dl
-	dl, dg             blas.ColumnMajor
-	products           []float64 // the row of M that is new, v, |l|^2
-	m                  []float64 // agreed M, by slots
-	norms              []float64 // the agreed |l| of the last iterations
-	norm               float64   // of this one
-	filled, next       int       // slots that count, and the one to write
-	hasLast            bool      // lastL and lastG are of the last iteration
-	swapped            bool      // l is behind lastL
+	memory       int
+	now, last    pair // of this iteration and the last; their l are behind the columns of dl
+	hasLast      bool // there was one
+	swapped      bool // now.l is behind last.l
+	dl, dg       blas.ColumnMajor
+	filled, next int       // slots that count, and the one to write
+	products     []float64 // the row of M that is new, v, |l|^2
+	m            []float64 // agreed M, by slots
+	norm         float64   // the agreed |l| of this iteration
+	norms        []float64 // and of the last ones
+	work         andersonWork
+}
 
-	slots              []int     // in use in this iteration, the newest first
-	inner              []float64 // of the columns of dl with the newest, and with l
-	correction, rr, qr []float64
-	chol, c            []float64 // of solve
-	weights            []float64 // c by slots
+// A pair is l and g of an iteration.
+type pair struct{ l, g []float64 }
+
+// An andersonWork is what an iteration has no more use for when it ends.
+type andersonWork struct {
+	slots      []int     // in use, the newest first
+	inner      []float64 // products of the columns of dl with the newest, and with l
+	chol, c    []float64 // of solve
+	weights    []float64 // c by slots
+	correction []float64
+	rr, qr     []float64 // of the projection of g
 }
 
 const (
@@ -46,15 +54,15 @@ const (
 func newAnderson(size, rank, memory int) *anderson {
 	slots := memory + 1
 	n := &anderson{
-		memory: memory, m: make([]float64, slots*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
-		weights: make([]float64, slots), rr: make([]float64, rank*rank), qr: make([]float64, qr.WorkLen(rank)), slots: make([]int, 0, slots),
-		norms: make([]float64, 0, slots), inner: make([]float64, 2*slots),
+		memory: memory, m: make([]float64, slots*slots), norms: make([]float64, 0, slots),
 		dl: columnsOf(size, slots, 2), dg: columnsOf(size, slots, 0),
+		work: andersonWork{
+			slots: make([]int, 0, slots), inner: make([]float64, 2*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
+			weights: make([]float64, slots), correction: make([]float64, size), rr: make([]float64, rank*rank), qr: make([]float64, qr.WorkLen(rank)),
+		},
 	}
-	for _, v := range []*[]float64{&n.g, &n.lastG, &n.correction} {
-		*v = make([]float64, size)
-	}
-	n.l, n.lastL = column(n.dl, slots), column(n.dl, slots+1)
+	n.now = pair{column(n.dl, slots), make([]float64, size)}
+	n.last = pair{column(n.dl, slots+1), make([]float64, size)}
 	return n
 }
 
@@ -72,32 +80,32 @@ func column(a blas.ColumnMajor, j int) []float64 { return a.Data[j*a.Stride:][:a
 // multiply sets l = z - u and its inner products.
 func (n *anderson) multiply(z, u *kernel.Basis) {
 	products := n.products
-	floats.SubTo(n.l, z.Data(), u.Data())
+	floats.SubTo(n.now.l, z.Data(), u.Data())
 	clear(products)
-	products[2*n.memory] = floats.Dot(n.l, n.l)
-	n.slots = n.slots[:0]
+	products[2*n.memory] = floats.Dot(n.now.l, n.now.l)
+	n.work.slots = n.work.slots[:0]
 	if !n.hasLast {
 		return
 	}
-	floats.SubTo(column(n.dl, n.next), n.l, n.lastL)
+	floats.SubTo(column(n.dl, n.next), n.now.l, n.last.l)
 	slots := n.dl.Cols
 	behind := slots - n.next // l, from the newest
 	if n.swapped {
 		behind++
 	}
 	newest := blas.ColumnMajor{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
-	blas.MulTN(blas.ColumnMajor{Rows: slots, Cols: 2, Stride: slots, Data: n.inner}, n.dl, newest)
+	blas.MulTN(blas.ColumnMajor{Rows: slots, Cols: 2, Stride: slots, Data: n.work.inner}, n.dl, newest)
 	for a := range min(n.filled+1, n.memory) {
 		slot := (n.next - a + slots) % slots
-		n.slots = append(n.slots, slot)
-		products[a], products[n.memory+a] = n.inner[slot], n.inner[slots+slot]
+		n.work.slots = append(n.work.slots, slot)
+		products[a], products[n.memory+a] = n.work.inner[slot], n.work.inner[slots+slot]
 	}
 }
 
 // keepProducts puts the agreed products of the newest change into M.
 func (n *anderson) keepProducts() {
 	slots := n.dl.Cols
-	for a, slot := range n.slots {
+	for a, slot := range n.work.slots {
 		n.m[n.next*slots+slot], n.m[slot*slots+n.next] = n.products[a], n.products[a]
 	}
 }
@@ -107,11 +115,11 @@ func (n *anderson) correct() bool {
 	if !n.solve(n.products[n.memory:]) {
 		return false
 	}
-	clear(n.weights)
-	for a, slot := range n.slots {
-		n.weights[slot] = n.c[a]
+	clear(n.work.weights)
+	for a, slot := range n.work.slots {
+		n.work.weights[slot] = n.work.c[a]
 	}
-	blas.MulVec(n.correction, n.dg, n.weights)
+	blas.MulVec(n.work.correction, n.dg, n.work.weights)
 	return true
 }
 
@@ -119,22 +127,22 @@ func (n *anderson) correct() bool {
 // that exists.
 func (n *anderson) solve(v []float64) bool {
 	width := n.dl.Cols
-	k, trace := len(n.slots), 0.0
-	for a, slot := range n.slots {
-		for b, other := range n.slots {
-			n.chol[a*k+b] = n.m[slot*width+other]
+	k, trace := len(n.work.slots), 0.0
+	for a, slot := range n.work.slots {
+		for b, other := range n.work.slots {
+			n.work.chol[a*k+b] = n.m[slot*width+other]
 		}
-		trace += n.chol[a*k+a]
-		n.c[a] = v[a]
+		trace += n.work.chol[a*k+a]
+		n.work.c[a] = v[a]
 	}
 	for a := range k {
-		n.chol[a*k+a] += regularization * trace
+		n.work.chol[a*k+a] += regularization * trace
 	}
-	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: gblas.Upper})
+	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.work.chol[:k*k], Uplo: gblas.Upper})
 	if !ok || !(trace > 0) {
 		return false
 	}
-	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c})
+	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.work.c})
 	return true
 }
 
@@ -144,7 +152,7 @@ func (n *anderson) commit() {
 		n.filled = min(n.filled+1, n.memory)
 		n.next = (n.next + 1) % n.dl.Cols
 	}
-	n.l, n.lastL, n.g, n.lastG, n.hasLast = n.lastL, n.l, n.lastG, n.g, true
+	n.now, n.last, n.hasLast = n.last, n.now, true
 	n.swapped = !n.swapped
 	least := math.Inf(1)
 	for _, v := range n.norms {
@@ -174,8 +182,8 @@ func (n *anderson) state(a *archive) {
 	if a.floats("the norms", n.norms[:norms]); a.mode == reading {
 		n.norms = n.norms[:norms]
 	}
-	a.floats("l", n.lastL)
-	a.floats("g", n.lastG)
+	a.floats("l", n.last.l)
+	a.floats("g", n.last.g)
 	a.floats("M", n.m)
 	for k := range n.dl.Cols {
 		a.floats("a change of l", column(n.dl, k))
