@@ -67,9 +67,32 @@ func printDescription(w io.Writer, d *dataset.Description) {
 	}
 	terminal.Sayf(w, "%s: %s, %s%s", nameOf(d.File, "input"), text.Plural(d.Rows, "row"), text.Plural(len(d.Columns), "column"), assumed)
 	fmt.Fprintln(w)
+	printColumns(w, d.Columns)
+	if t := d.Tasks; t != nil {
+		rows := fmt.Sprintf("%d to %d rows (median %d)", t.Min, t.Max, t.Median)
+		if t.Min == t.Max {
+			rows = text.Plural(t.Min, "row") + " each"
+		}
+		fmt.Fprintf(w, "\n%s in %s, of %s.\n", text.Plural(t.Tasks, "task"), printable(t.Column, 40), rows)
+	}
+	if len(d.Remarks) == 0 {
+		fmt.Fprintln(w, "\nNothing suspicious was found.")
+		return
+	}
+	fmt.Fprintln(w, "\nLook at:")
+	for _, remark := range d.Remarks[:min(len(d.Remarks), shownColumns)] {
+		fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(text.Wrap(remark, 76), "\n", "\n    "))
+	}
+	if n := len(d.Remarks) - shownColumns; n > 0 {
+		fmt.Fprintf(w, "  and %s (--json has all)\n", text.Plural(n, "more remark"))
+	}
+}
+
+// printColumns writes a table of columns, and the levels of those that have them.
+func printColumns(w io.Writer, columns []dataset.ColumnDescription) {
 	rows := text.Table{{"column", "type", "missing", "distinct", "smallest", "largest", "mean", "sd"}}
 	var levels []string
-	for _, c := range d.Columns[:min(len(d.Columns), shownColumns)] {
+	for _, c := range columns[:min(len(columns), shownColumns)] {
 		distinct := strconv.Itoa(c.Distinct)
 		if c.AtLeast {
 			distinct = "> " + distinct
@@ -93,7 +116,7 @@ func printDescription(w io.Writer, d *dataset.Description) {
 		}
 	}
 	rows.Write(w)
-	if n := len(d.Columns) - shownColumns; n > 0 {
+	if n := len(columns) - shownColumns; n > 0 {
 		fmt.Fprintf(w, "and %s (--json has all)\n", text.Plural(n, "more column"))
 	}
 	if levels != nil {
@@ -101,24 +124,6 @@ func printDescription(w io.Writer, d *dataset.Description) {
 	}
 	for _, list := range levels {
 		terminal.Sayf(w, "%s", list)
-	}
-	if t := d.Tasks; t != nil {
-		rows := fmt.Sprintf("%d to %d rows (median %d)", t.Min, t.Max, t.Median)
-		if t.Min == t.Max {
-			rows = text.Plural(t.Min, "row") + " each"
-		}
-		fmt.Fprintf(w, "\n%s in %s, of %s.\n", text.Plural(t.Tasks, "task"), printable(t.Column, 40), rows)
-	}
-	if len(d.Remarks) == 0 {
-		fmt.Fprintln(w, "\nNothing suspicious was found.")
-		return
-	}
-	fmt.Fprintln(w, "\nLook at:")
-	for _, remark := range d.Remarks[:min(len(d.Remarks), shownColumns)] {
-		fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(text.Wrap(remark, 76), "\n", "\n    "))
-	}
-	if n := len(d.Remarks) - shownColumns; n > 0 {
-		fmt.Fprintf(w, "  and %s (--json has all)\n", text.Plural(n, "more remark"))
 	}
 }
 
