@@ -26,9 +26,14 @@ type edge struct {
 	trouble      trouble
 	parting      parting
 
-	waitDue  bool  // the neighbour should know that this node waits
-	waitsFor []int // for whom it has said that it waits itself in this round
-	stats    engine.EdgeStats
+	waits waits
+	stats engine.EdgeStats
+}
+
+// waits is what two neighbours say about for whom they wait.
+type waits struct {
+	due bool  // the neighbour should know that this node waits
+	on  []int // for whom it has said that it waits itself in this round
 }
 
 // outgoing are the frames that were handed over, frame seq at seq%2, as long as they may have
@@ -86,7 +91,7 @@ func (t *Transport) noteTrouble(e *edge, kind wire.Kind, err error) {
 	if !half {
 		e.trouble.why, e.trouble.kind = err, kind
 	}
-	quiet := e.parting.theirBye || t.closing
+	quiet := e.parting.theirBye || t.leaving.started
 	t.mu.Unlock()
 	if news && !quiet {
 		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
@@ -171,7 +176,7 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	e.stats.Received += int64(len(p))
 	e.in.got[seq%2] = p
 	e.in.next++
-	e.waitsFor = nil
+	e.waits.on = nil
 	if seq == t.round.seq && !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.next <= seq }) {
 		t.notify() // not of every frame: who waits for it, waits for all
 	}
@@ -199,7 +204,7 @@ func (t *Transport) handleNote(e *edge, n *note) {
 		if !slices.Contains(n.WaitsFor, t.node) {
 			e.overdue.silent = 0
 		}
-		e.waitsFor = n.WaitsFor
+		e.waits.on = n.WaitsFor
 		return
 	}
 	e.parting.theirBye, e.parting.ackDue = true, true

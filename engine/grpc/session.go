@@ -42,7 +42,7 @@ func (t *Transport) greeting(e *edge) *hello {
 		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Probe: t.o.Probe, Settings: t.settings,
 	}
 	if t.o.Failed != nil {
-		h.Failed = t.reason
+		h.Failed = t.leaving.reason
 	}
 	return h
 }
@@ -173,11 +173,11 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 		return &note{Ack: true}, nil
 	case e.canSend(pos):
 		return nil, e.out.kept[pos%2]
-	case t.closing && !*left:
+	case t.leaving.started && !*left:
 		*left = true
-		return &note{Bye: true, Reason: t.reason}, nil
-	case e.waitDue && !*left:
-		e.waitDue = false
+		return &note{Bye: true, Reason: t.leaving.reason}, nil
+	case e.waits.due && !*left:
+		e.waits.due = false
 		if who := t.awaited(); who != nil {
 			return &note{WaitsFor: who}, nil
 		}

@@ -46,7 +46,7 @@ func (t *Transport) Beyond(peer int) []int {
 	defer t.mu.Unlock()
 	for _, e := range t.edges {
 		if e.peer == peer {
-			return e.waitsFor
+			return e.waits.on
 		}
 	}
 	return nil

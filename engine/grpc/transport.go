@@ -34,8 +34,7 @@ type Transport struct {
 	mu      sync.Mutex // of what follows
 	edges   []*edge    // in the order of wire.Links
 	round   round
-	closing bool
-	reason  *reason // why, if it is a failure
+	leaving leaving
 	refused refused
 }
 
@@ -61,6 +60,12 @@ type round struct {
 	waiting time.Time // since when Join or Exchange has been waiting; zero if it does not wait
 }
 
+// leaving says whether this node leaves.
+type leaving struct {
+	started bool
+	reason  *reason // why, if it is a failure
+}
+
 // refused is the last one who was turned away.
 type refused struct {
 	text string
@@ -84,7 +89,7 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 		o:   o, wake: make(chan struct{}, 1), pause: time.NewTimer(tick),
 	}
 	if o.Failed != nil {
-		t.reason = reasonOf(o.Failed, node)
+		t.leaving.reason = reasonOf(o.Failed, node)
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for _, link := range wire.Links(w.Graph(), t.hosted) {
@@ -197,7 +202,7 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError, waited, passed time.Duration) (ready bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ctx.Err() != nil || t.closing {
+	if t.ctx.Err() != nil || t.leaving.started {
 		return false, engine.ErrClosed
 	}
 	ready = true
@@ -228,7 +233,7 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 	t.round.waiting = time.Now().Add(-waited)
 	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); waited/period != (waited-passed)/period {
 		for _, e := range t.edges {
-			e.waitDue = true
+			e.waits.due = true
 			e.wakeSender()
 		}
 	}
@@ -250,9 +255,9 @@ func (t *Transport) Leave(why error) {
 	t.once.Do(func() {
 		t.server.health.Shutdown()
 		t.mu.Lock()
-		t.closing = true
+		t.leaving.started = true
 		if why != nil {
-			t.reason = reasonOf(why, t.node)
+			t.leaving.reason = reasonOf(why, t.node)
 		}
 		for _, e := range t.edges {
 			e.wakeSender()
