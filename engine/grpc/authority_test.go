@@ -97,7 +97,7 @@ func TestAuthority(t *testing.T) {
 		q.c.Authority, q.c.Nodes[0].Pins, q.c.Nodes[2].Pins = a.pem, nil, nil
 		var heard gossip
 		o := quick()
-		o.Report, o.JoinTimeout, o.Linger = heard.report, time.Second, 50*time.Millisecond
+		o.Report, o.JoinTimeout, o.Linger = heard.report, 3*time.Second, 50*time.Millisecond
 		b := q.transport(t, 1, o)
 		c := must[*Transport](t)(New(q.c, odd, q.listeners[2], o))
 		err := c.Join(t.Context())
