@@ -105,7 +105,7 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 
 func TestAgreementErrors(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{
-		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss: "}, {"--sporadic -1", "--sporadic: "}, {"--sporadic 0.71", "--sporadic: "},
+		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss is 1.5"}, {"--sporadic -1", "--sporadic is -1"}, {"--sporadic 0.71", "--sporadic is 0.71"},
 		{"--agree chebyshev --sporadic 0.5", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
 		{"--method scaled --rounds 3 --sporadic 0.3", "Trigger"}, {"--preconditioner no", "--preconditioner: "}, {"--memory -1", "--memory is -1"}, {"--reference best", "--reference is "},
 	} {
