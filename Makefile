@@ -19,7 +19,7 @@ WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 CHECKS = check-format check-modules check-vet check-static check-generated \
-	test-default test-purego test-openblas test-mpi test-tiers test-race test-arm64 test-faults test-deploy
+	test-race test-default test-faults test-deploy test-arm64 test-mpi test-purego test-openblas test-tiers
 
 .PHONY: help setup build test $(CHECKS) test-long malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures accuracy docker clean
 
@@ -78,8 +78,12 @@ test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes u
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(SHORT)
 
+# What computes in one goroutine, or as other tests do that run here, takes long with the
+# race detector and has nothing to show it.
+ALONE = ^(TestConformance|TestConformanceOfBLAS|TestOnDisk|TestMixedPrecision|TestMixedPrecisionOfAnyFeatures|TestMixedPrecisionUnderNoise|TestStopAtNoise|TestReference|TestAverageAgainstPowers)$$
+
 test-race: ## race detector, on the packages that start goroutines or share a pool
-	$(WITH_C) $(GO) test -race $(SHORT) $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
+	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
 
 test-arm64: ## what computes, built for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh $(SHORT)

@@ -1,29 +1,52 @@
 #!/bin/sh
-# Runs the named make targets one after the other, prints how long each took, and
-# closes with a count. All are run, whatever fails; the exit status is 0 if none
-# failed. The output of a target is shown when it fails, and its lines "note: ..."
-# always. One that prints a line "skip: ..." did not check everything and counts as
-# skipped.
+# Runs the named make targets, prints how long each took, and closes with a count. All are
+# run, whatever fails; the exit status is 0 if none failed. The output of a target is shown
+# when it fails, and its lines "note: ..." always. One that prints a line "skip: ..." did
+# not check everything and counts as skipped.
+#
+# Checks come one after the other, since one of them writes the generated files anew. Of the
+# tests two run at a time (TEST_LANES): many of them wait for processes.
 set -u
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
-for target in "$@"; do
-	start=$(date +%s)
+
+# one runs a target, and leaves its verdict in a file of that name.
+one() {
+	folder=$1 target=$2 log=$1/$2.log start=$(date +%s)
 	if ! ${MAKE:-make} --no-print-directory --silent "$target" >"$log" 2>&1; then
-		failed=$((failed + 1)) verdict=FAIL
+		verdict=FAIL
 	elif grep -q '^skip: ' "$log"; then
-		skipped=$((skipped + 1)) verdict=skip
+		verdict=skip
 	else
-		passed=$((passed + 1)) verdict=ok
+		verdict=ok
 	fi
-	printf '%-5s %4d s  %s\n' "$verdict" $(($(date +%s) - start)) "$target"
-	if [ "$verdict" = FAIL ]; then
-		grep -v 'no test files' "$log" | tail -n 80 | sed 's/^/        /'
-	else
-		sed -n -e 's/^note: /              /p' -e 's/^skip: /              /p' "$log"
-	fi
+	echo "$verdict" >"$folder/$target"
+	{
+		printf '%-5s %4d s  %s\n' "$verdict" $(($(date +%s) - start)) "$target"
+		if [ "$verdict" = FAIL ]; then
+			grep -v 'no test files' "$log" | tail -n 80 | sed 's/^/        /'
+		else
+			sed -n -e 's/^note: /              /p' -e 's/^skip: /              /p' "$log"
+		fi
+	} >"$log.report"
+	cat "$log.report"
+}
+
+if [ "$1" = --one ]; then
+	one "$2" "$3"
+	exit 0
+fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+for target in "$@"; do
+	case $target in check-*) one "$folder" "$target" ;; esac
 done
+for target in "$@"; do
+	case $target in check-*) ;; *) echo "$target" ;; esac
+done | xargs -r -P "${TEST_LANES:-2}" -n 1 "$0" --one "$folder"
+
+count() { grep -lx "$1" "$folder"/check-* "$folder"/test-* 2>/dev/null | grep -vc '\.log'; }
+passed=$(count ok) failed=$(count FAIL) skipped=$(count skip)
+[ $((passed + failed + skipped)) = $# ] || failed=$(($# - passed - skipped))
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
