@@ -83,7 +83,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 ALONE = ^(TestConformance|TestConformanceOfBLAS|TestOnDisk|TestMixedPrecision|TestMixedPrecisionOfAnyFeatures|TestMixedPrecisionUnderNoise|TestStopAtNoise|TestReference|TestAverageAgainstPowers)$$
 
 test-race: ## race detector, on the packages that start goroutines or share a pool
-	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
+	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
 
 test-arm64: ## what computes, built for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh $(SHORT)
