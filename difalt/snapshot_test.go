@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"gonum.org/v1/gonum/mat"
 )
@@ -59,7 +60,13 @@ func TestRestoredAtTheEnd(t *testing.T) {
 // are those since then, also in a run that was restored.
 func TestUpdatesCountAnew(t *testing.T) {
 	s, net := small(t)
-	o := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion}
+	var atStart difalt.Record
+	o := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, Observer: func(r *difalt.Record) error {
+		if r.Iteration == 0 {
+			atStart = *r
+		}
+		return nil
+	}}
 	first, err := difalt.NewSolver(s.Problem, net, o)
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +101,9 @@ func TestUpdatesCountAnew(t *testing.T) {
 		got, err := solver.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if atStart.Compute != 0 || atStart.Traffic != (wire.Traffic{}) {
+			t.Errorf("%s: the iterations begin after %v and with %+v", name, atStart.Compute, atStart.Traffic)
 		}
 		all := net.Traffic().Minus(sent)
 		if got.InitTraffic.Plus(got.Last.Traffic) != all {
