@@ -14,7 +14,8 @@ func ExampleParse() {
 	}
 	fmt.Println(g)
 	fmt.Println("neighbours of node 4:", g.Neighbors(4))
-	fmt.Println("diameter:", g.Diameter())
+	hops, _ := g.Diameter()
+	fmt.Println("diameter:", hops)
 
 	_, err = topology.Parse("grid:2x3", 7, 0)
 	fmt.Println(err)

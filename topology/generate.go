@@ -23,21 +23,42 @@ func ErdosRenyi(n int, p float64, seed uint64) (*Graph, error) {
 	name := fmt.Sprintf("er:%v", p)
 	rng := rand.New(rand.NewPCG(seed, erStream))
 	for range maxDraws {
-		g, err := build(name, n, func(add func(i, j int)) {
-			for i := range n {
-				for j := i + 1; j < n; j++ {
-					if rng.Float64() < p {
-						add(i, j)
-					}
-				}
-			}
-		})
+		g, err := build(name, n, func(add func(i, j int)) { linkRandomly(n, p, rng, add) })
 		if err != nil || g.Connected() {
 			return g, err
 		}
 	}
 	return nil, fmt.Errorf("topology: %s of %d nodes: no connected graph in %d draws; they are rare below p = ln(n)/n = %.2g",
 		name, n, maxDraws, math.Log(float64(n))/float64(n))
+}
+
+// linkRandomly adds every pair of n nodes with probability p.
+func linkRandomly(n int, p float64, rng *rand.Rand, add func(i, j int)) {
+	if n <= exactNodes { // a draw a pair, so that graphs stay what they were
+		for i := range n {
+			for j := i + 1; j < n; j++ {
+				if rng.Float64() < p {
+					add(i, j)
+				}
+			}
+		}
+		return
+	}
+	// A draw an edge: how many pairs to leave out has a geometric distribution (Batagelj and
+	// Brandes, Efficient generation of large random networks, 2005).
+	for i, j, l := 0, 0, math.Log1p(-p); ; {
+		skip := math.Log1p(-rng.Float64()) / l
+		if !(skip < float64(n)*float64(n)) {
+			return
+		}
+		for j += 1 + int(skip); j >= n; { // from (i, j) on, along rows j > i
+			if i++; i >= n-1 {
+				return
+			}
+			j += i + 1 - n
+		}
+		add(i, j)
+	}
 }
 
 // Ring returns the cycle 0, 1, ..., n-1, 0.

@@ -3,15 +3,17 @@ package topology
 import (
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // A Graph is an undirected graph without self loops or parallel edges over the
 // nodes 0, ..., Len()-1. It is immutable. It need not be connected, but
 // NewWeights refuses one that is not.
 type Graph struct {
-	name  string
-	adj   [][]int // ascending
-	edges int
+	name   string
+	adj    [][]int // ascending
+	edges  int
+	extent func() extent // computed once
 }
 
 // build returns the graph of n nodes whose edges link enumerates. Self loops are
@@ -34,6 +36,7 @@ func build(name string, n int, link func(add func(i, j int))) (*Graph, error) {
 		g.edges += len(g.adj[i])
 	}
 	g.edges /= 2
+	g.extent = sync.OnceValue(g.measure)
 	return g, nil
 }
 
@@ -69,37 +72,6 @@ func (g *Graph) Connected() bool { return g.unreachable() < 0 }
 // unreachable returns the first node that cannot be reached from node 0, or -1.
 func (g *Graph) unreachable() int {
 	return slices.Index(g.Distances(0), -1)
-}
-
-// Distances returns the number of hops from a node to every node; -1 where there is no
-// way.
-func (g *Graph) Distances(from int) []int {
-	dist := slices.Repeat([]int{-1}, g.Len())
-	dist[from] = 0
-	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
-		for _, j := range g.adj[queue[0]] {
-			if dist[j] < 0 {
-				dist[j] = dist[queue[0]] + 1
-				queue = append(queue, j)
-			}
-		}
-	}
-	return dist
-}
-
-// Diameter returns the largest number of hops between two nodes, the fewest rounds
-// after which every node can have heard of every other. It is 0 for one node and
-// -1 for a graph that is not connected.
-func (g *Graph) Diameter() int {
-	diameter := 0
-	for i := range g.adj {
-		dist := g.Distances(i)
-		if slices.Contains(dist, -1) {
-			return -1
-		}
-		diameter = max(diameter, slices.Max(dist))
-	}
-	return diameter
 }
 
 // bipartite reports whether the nodes of a connected graph fall into two sets with edges

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -98,8 +99,8 @@ func TestGenerators(t *testing.T) {
 		if got := c.g.String(); got != c.text {
 			t.Errorf("got %q, want %q", got, c.text)
 		}
-		if got := c.g.Diameter(); got != c.diameter {
-			t.Errorf("%v: diameter %d, want %d", c.g, got, c.diameter)
+		if got, exact := c.g.Diameter(); got != c.diameter || !exact {
+			t.Errorf("%v: diameter %d, exact: %v, want %d", c.g, got, exact, c.diameter)
 		}
 		if got := c.g.bipartite(); got != c.bipartite {
 			t.Errorf("%v: bipartite %v, want %v", c.g, got, c.bipartite)
@@ -159,10 +160,68 @@ func TestErdosRenyi(t *testing.T) {
 	wantError(t, err, "50 nodes", "0.001", "1000 draws")
 }
 
+// TestLinkRandomly: of many nodes, too, every pair is linked with the same probability,
+// independently: pairs by the sum of their numbers, by their difference and by the degree of a node have binomial counts.
+func TestLinkRandomly(t *testing.T) {
+	const n = exactNodes + 88
+	for _, p := range []float64{.003, .1, .7, 1} {
+		g := must[*Graph](t)(build("", n, func(add func(i, j int)) { linkRandomly(n, p, rand.New(rand.NewPCG(9, 10)), add) }))
+		checkSimple(t, g)
+		// counts[k] and pairs[k] of the edges and pairs in class k of three partitions.
+		counts, pairs := make([][3]float64, 2*n), make([][3]float64, 2*n)
+		for i := range n {
+			for j := range i {
+				for k, class := range [3]int{(i + j) / 100, (i - j) / 50, i / 30} {
+					pairs[class][k]++
+				}
+			}
+			for _, j := range g.Neighbors(i) {
+				if j < i {
+					for k, class := range [3]int{(i + j) / 100, (i - j) / 50, i / 30} {
+						counts[class][k]++
+					}
+				}
+			}
+		}
+		for class := range pairs {
+			for k, m := range pairs[class] {
+				if deviation := math.Abs(counts[class][k] - m*p); deviation > 5*math.Sqrt(m*p*(1-p))+5*p+1e-9 {
+					t.Errorf("p = %v: %v of %v pairs are linked in class %d of partition %d", p, counts[class][k], m, class, k)
+				}
+			}
+		}
+		for i := range n {
+			if mean := p * (n - 1); math.Abs(float64(g.Degree(i))-mean) > 6*math.Sqrt(mean*(1-p))+6+1e-9 {
+				t.Errorf("p = %v: node %d has %d neighbours, want about %v", p, i, g.Degree(i), mean)
+			}
+		}
+	}
+}
+
+// TestDegree: the guess without a graph is near the average degree, where there is one.
+func TestDegree(t *testing.T) {
+	for _, spec := range []string{"er:0.03", "er:1", "ring", "path", "star", "grid", "torus", "complete", "exponential"} {
+		for _, n := range []int{1, 2, 600} {
+			if strings.HasPrefix(spec, "er:0") && n == 2 {
+				continue // one edge, or none
+			}
+			g := must[*Graph](t)(Parse(spec, n, 1))
+			if is, guess := 2*float64(g.Edges())/float64(n), Degree(spec, n); guess < is*.9 || guess > is*1.2+1 {
+				t.Errorf("%v: degree %v, guessed %v", g, is, guess)
+			}
+		}
+	}
+	for _, spec := range []string{"", "wheel", "er:x", "er:-1", "er:NaN"} {
+		if got := Degree(spec, 10); got != 0 {
+			t.Errorf("degree of %q: %v", spec, got)
+		}
+	}
+}
+
 func TestDisconnected(t *testing.T) {
 	g := must[*Graph](t)(FromEdges(6, [][2]int{{4, 3}, {0, 1}, {1, 2}, {0, 2}}))
 	checkSimple(t, g)
-	if g.Connected() || g.Diameter() != -1 {
-		t.Errorf("%v: connected %v, diameter %d", g, g.Connected(), g.Diameter())
+	if hops, _ := g.Diameter(); g.Connected() || hops != -1 || g.Center() != -1 {
+		t.Errorf("%v: connected %v, diameter %d, center %d", g, g.Connected(), hops, g.Center())
 	}
 }

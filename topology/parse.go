@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -48,6 +49,27 @@ func Parse(spec string, nodes int, seed uint64) (*Graph, error) {
 		return nil, fmt.Errorf("topology: unknown graph %q; valid are %s", spec, validSpecs)
 	}
 	return generate(nodes)
+}
+
+// Degree returns about how many neighbours a node has on average in the graph that Parse makes of
+// a text, without making it: 0 if the text is none of a graph.
+func Degree(spec string, nodes int) float64 {
+	others := float64(max(nodes-1, 0))
+	switch kind, arg, _ := strings.Cut(spec, ":"); kind {
+	case "er":
+		if p, err := strconv.ParseFloat(arg, 64); err == nil && p > 0 && p <= 1 {
+			return p * others
+		}
+	case "complete":
+		return others
+	case "exponential":
+		return min(2*float64(bits.Len(uint(others))), others)
+	case "grid", "torus":
+		return min(4, others)
+	case "ring", "path", "star":
+		return min(2, others)
+	}
+	return 0
 }
 
 // parseShape reads "RxC".

@@ -58,66 +58,63 @@ func ParseRule(name string) (Rule, error) {
 	return 0, fmt.Errorf("topology: unknown mixing weights %q; valid are %s", name, strings.Join(ruleNames, ", "))
 }
 
-// matrix returns W of the rule for a connected graph.
-func (r Rule) matrix(g *Graph) (*mat.Dense, error) {
+// fill sets the entries of W of the rule for a connected graph.
+func (r Rule) fill(w *Weights) error {
+	g := w.graph
 	switch r {
 	case Metropolis, LazyMetropolis:
-		w := fromOffDiagonal(g, func(i, j int) float64 {
-			return 1 / float64(1+max(g.Degree(i), g.Degree(j)))
-		})
-		return lazyIf(r == LazyMetropolis, w), nil
+		w.setOffDiagonal(func(i, j int) float64 { return 1 / float64(1+max(g.Degree(i), g.Degree(j))) })
 	case EqualNeighbor, LazyEqualNeighbor:
-		return lazyIf(r == LazyEqualNeighbor, neighborMean(g)), nil
+		w.setNeighborMean()
 	case BestConstant:
 		alpha, err := bestConstant(g)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return fromOffDiagonal(g, func(int, int) float64 { return alpha }), nil
+		w.setOffDiagonal(func(int, int) float64 { return alpha })
+	default:
+		return fmt.Errorf("topology: %v is not a mixing rule", r)
 	}
-	return nil, fmt.Errorf("topology: %v is not a mixing rule", r)
+	if r == LazyMetropolis || r == LazyEqualNeighbor {
+		w.makeLazy()
+	}
+	return nil
 }
 
-// fromOffDiagonal returns the matrix with the given weights on the edges and what
-// its rows lack to 1 on the diagonal.
-func fromOffDiagonal(g *Graph, weight func(i, j int) float64) *mat.Dense {
-	w := mat.NewDense(g.Len(), g.Len(), nil)
-	for i := range g.Len() {
+// setOffDiagonal sets the weights on the edges to the given ones, and the diagonal to what
+// the rows lack to 1.
+func (w *Weights) setOffDiagonal(weight func(i, j int) float64) {
+	for i, links := range w.links {
 		rest := 1.0
-		for _, j := range g.Neighbors(i) {
-			v := weight(i, j)
-			w.Set(i, j, v)
-			rest -= v
+		for k, j := range w.graph.Neighbors(i) {
+			links[k] = weight(i, j)
+			rest -= links[k]
 		}
-		w.Set(i, i, rest)
+		w.diagonal[i] = rest
 	}
-	return w
 }
 
-// neighborMean returns W_ij = 1/deg_i for neighbours; a node without neighbours
+// setNeighborMean sets W_ij = 1/deg_i for neighbours; a node without neighbours
 // keeps its own value.
-func neighborMean(g *Graph) *mat.Dense {
-	w := mat.NewDense(g.Len(), g.Len(), nil)
-	for i := range g.Len() {
-		for _, j := range g.Neighbors(i) {
-			w.Set(i, j, 1/float64(g.Degree(i)))
+func (w *Weights) setNeighborMean() {
+	for i, links := range w.links {
+		for k := range links {
+			links[k] = 1 / float64(len(links))
 		}
-		if g.Degree(i) == 0 {
-			w.Set(i, i, 1)
+		if len(links) == 0 {
+			w.diagonal[i] = 1
 		}
 	}
-	return w
 }
 
-// lazyIf returns (I + W)/2 in the memory of w if lazy, otherwise w.
-func lazyIf(lazy bool, w *mat.Dense) *mat.Dense {
-	if lazy {
-		w.Scale(0.5, w)
-		for i := range w.RawMatrix().Rows {
-			w.Set(i, i, w.At(i, i)+0.5)
+// makeLazy turns W into (I + W)/2.
+func (w *Weights) makeLazy() {
+	for i, links := range w.links {
+		for k := range links {
+			links[k] *= 0.5
 		}
+		w.diagonal[i] = 0.5*w.diagonal[i] + 0.5
 	}
-	return w
 }
 
 // bestConstant returns the edge weight of BestConstant.
@@ -125,6 +122,10 @@ func bestConstant(g *Graph) (float64, error) {
 	n := g.Len()
 	if n == 1 {
 		return 0, nil
+	}
+	if n > denseNodes {
+		low, high := laplacianExtremes(g)
+		return 2 / (high + low), nil
 	}
 	laplacian := mat.NewSymDense(n, nil)
 	for i := range n {
@@ -139,4 +140,21 @@ func bestConstant(g *Graph) (float64, error) {
 	}
 	l := eig.Values(nil) // ascending, l[0] = 0
 	return 2 / (l[n-1] + l[1]), nil
+}
+
+// laplacianExtremes returns the smallest eigenvalue of the Laplacian of a connected graph but
+// 0, and the largest.
+func laplacianExtremes(g *Graph) (low, high float64) {
+	degree := 0
+	for i := range g.Len() {
+		degree = max(degree, g.Degree(i))
+	}
+	return extremes(2*float64(degree), unit(slices.Repeat([]float64{1}, g.Len())), func(y, x []float64) {
+		for i, a := range g.adj {
+			y[i] = float64(len(a)) * x[i]
+			for _, j := range a {
+				y[i] -= x[j]
+			}
+		}
+	})
 }

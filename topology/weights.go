@@ -1,10 +1,13 @@
 package topology
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc64"
+	"iter"
 	"math"
-	"math/cmplx"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -12,19 +15,30 @@ import (
 // rowTolerance is how far a row of a given W may be from summing to 1.
 const rowTolerance = 1e-9
 
-// gammaLimit is where W^k counts as not converging at all.
-const gammaLimit = 1 - 1e-12
-
 // Weights are the mixing weights W of a network: an L x L matrix whose rows sum to
 // 1, zero where two nodes are not linked. They are immutable, and valid: W^k
-// converges, so that AGREE (Alg. 1) brings all nodes to the same value.
+// converges, so that AGREE (Alg. 1) brings all nodes to the same value. They take memory
+// in proportion to the edges; their spectrum is computed when it is first asked for.
 type Weights struct {
-	graph  *Graph
-	name   string // of the rule
-	w      *mat.Dense
-	gamma  float64
-	values []complex128 // its eigenvalues but the one that is 1
-	real   bool         // all eigenvalues are
+	graph    *Graph
+	name     string // of the rule
+	diagonal []float64
+	links    [][]float64 // links[i][k] is W_ij of the neighbour j = Neighbors(i)[k]
+
+	// stationary is the unit vector q of S = diag(q) W diag(q)^-1 with S symmetric, of which q is
+	// the eigenvector for 1; nil if none is known.
+	stationary []float64
+	spectrum   func() *Spectrum // computed once
+	gamma      func() float64
+}
+
+func newWeights(g *Graph, name string) *Weights {
+	w := &Weights{graph: g, name: name, diagonal: make([]float64, g.Len()), links: make([][]float64, g.Len())}
+	for i := range w.links {
+		w.links[i] = make([]float64, g.Degree(i))
+	}
+	w.spectrum, w.gamma = sync.OnceValue(w.measure), sync.OnceValue(w.largest)
+	return w
 }
 
 // NewWeights returns the weights of a rule on a graph. It returns an error if the
@@ -34,12 +48,25 @@ func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 	if err := checkConnected(g); err != nil {
 		return nil, err
 	}
-	w, err := rule.matrix(g)
-	if err != nil {
+	w := newWeights(g, rule.String())
+	if err := rule.fill(w); err != nil {
 		return nil, err
 	}
-	// All rules give matrices similar to a symmetric one, diag(pi)^1/2 W diag(pi)^-1/2.
-	return newWeights(g, rule.String(), w, symmetrised(w))
+	// All rules give matrices similar to a symmetric one, and are symmetric but for the mean over
+	// the neighbours.
+	w.stationary = slices.Repeat([]float64{1}, g.Len())
+	if g.Len() > 1 && (rule == EqualNeighbor || rule == LazyEqualNeighbor) {
+		for i := range w.stationary {
+			w.stationary[i] = math.Sqrt(float64(g.Degree(i)))
+		}
+	}
+	unit(w.stationary)
+	// Of a connected graph, that is all that can keep a rule from converging (Perron and Frobenius;
+	// of BestConstant gamma is (l_1 - l_{L-1})/(l_1 + l_{L-1})).
+	if w.oscillates() {
+		return nil, w.diverges(1)
+	}
+	return w, nil
 }
 
 // WeightsOf returns a copy of given weights. w must be square and finite with rows
@@ -47,55 +74,47 @@ func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 // Its nonzero entries must make a connected undirected graph, w_ij = 0 exactly
 // where w_ji = 0. It returns an error that says where this fails, or if averaging
 // would not converge.
-func WeightsOf(w mat.Matrix) (*Weights, error) {
-	if err := checkWeights(w); err != nil {
+func WeightsOf(m mat.Matrix) (*Weights, error) {
+	if err := checkWeights(m); err != nil {
 		return nil, err
 	}
-	g, err := fromSupport("matrix", w)
+	g, err := fromSupport("matrix", m)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkConnected(g); err != nil {
 		return nil, err
 	}
-	c := mat.DenseCopyOf(w)
-	var sym *mat.SymDense
-	if mat.Equal(c, c.T()) {
-		sym = symmetrised(c)
+	w, symmetric := newWeights(g, "custom"), true
+	for i, links := range w.links {
+		w.diagonal[i] = m.At(i, i)
+		for k, j := range g.Neighbors(i) {
+			links[k] = m.At(i, j)
+			symmetric = symmetric && links[k] == m.At(j, i)
+		}
 	}
-	return newWeights(g, "custom", c, sym)
-}
-
-// newWeights completes weights w; sym is a symmetric matrix with the same
-// eigenvalues, or nil if none is known.
-func newWeights(g *Graph, name string, w *mat.Dense, sym *mat.SymDense) (*Weights, error) {
-	values, err := eigenvalues(w, sym)
-	if err != nil {
-		return nil, fmt.Errorf("topology: %s weights on %v: %w", name, g, err)
-	}
-	values = withoutOne(values)
-	gamma := 0.0
-	for _, v := range values {
-		gamma = max(gamma, cmplx.Abs(v))
+	if symmetric {
+		w.stationary = unit(slices.Repeat([]float64{1}, g.Len()))
 	}
 	// Written so that NaN is refused too.
-	if !(gamma < gammaLimit) {
-		why := "averaging does not converge"
-		if zeroDiagonal(w) && g.bipartite() {
-			why = "the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever"
-		}
-		return nil, fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", name, g, gamma, why, Metropolis)
+	if gamma := w.Gamma(); !(gamma < gammaLimit) {
+		return nil, w.diverges(gamma)
 	}
-	return &Weights{graph: g, name: name, w: w, gamma: gamma, values: values, real: !slices.ContainsFunc(values, isComplex)}, nil
+	return w, nil
 }
 
-func zeroDiagonal(w *mat.Dense) bool {
-	for i := range w.RawMatrix().Rows {
-		if w.At(i, i) != 0 {
-			return false
-		}
+// oscillates reports whether averaging goes back and forth between two sets of nodes for ever.
+func (w *Weights) oscillates() bool {
+	return !slices.ContainsFunc(w.diagonal, func(v float64) bool { return v != 0 }) && w.graph.bipartite()
+}
+
+// diverges returns the error of weights with which averaging does not converge.
+func (w *Weights) diverges(gamma float64) error {
+	why := "averaging does not converge"
+	if w.oscillates() {
+		why = "the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever"
 	}
-	return true
+	return fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", w.name, w.graph, gamma, why, Metropolis)
 }
 
 func checkConnected(g *Graph) error {
@@ -130,60 +149,6 @@ func checkWeights(w mat.Matrix) error {
 	return nil
 }
 
-// symmetrised returns S_ij = sqrt(w_ij w_ji) off the diagonal and w_ii on it: a
-// matrix similar to w if some diagonal scaling makes w symmetric and the
-// off-diagonal entries are not negative, and w itself if w is symmetric.
-func symmetrised(w *mat.Dense) *mat.SymDense {
-	n, _ := w.Dims()
-	s := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			v := w.At(i, j)
-			if v != w.At(j, i) {
-				v = math.Sqrt(v * w.At(j, i))
-			}
-			s.SetSym(i, j, v)
-		}
-	}
-	return s
-}
-
-// eigenvalues returns the eigenvalues of w. sym is as in newWeights.
-func eigenvalues(w *mat.Dense, sym *mat.SymDense) ([]complex128, error) {
-	n, _ := w.Dims()
-	values := make([]complex128, n)
-	if sym != nil {
-		var eig mat.EigenSym
-		if !eig.Factorize(sym, false) {
-			return nil, fmt.Errorf("eigenvalues did not converge")
-		}
-		for i, v := range eig.Values(nil) {
-			values[i] = complex(v, 0)
-		}
-		return values, nil
-	}
-	var eig mat.Eigen
-	if !eig.Factorize(w, mat.EigenNone) {
-		return nil, fmt.Errorf("eigenvalues did not converge")
-	}
-	return eig.Values(values), nil
-}
-
-// isComplex reports whether an eigenvalue is not real. Its computed imaginary part
-// may be as large as the root of the rounding unit if it is a multiple one.
-func isComplex(v complex128) bool { return math.Abs(imag(v)) > 1e-7 }
-
-// withoutOne removes the value that is nearest to 1.
-func withoutOne(values []complex128) []complex128 {
-	one := 0
-	for i, v := range values {
-		if cmplx.Abs(v-1) < cmplx.Abs(values[one]-1) {
-			one = i
-		}
-	}
-	return slices.Delete(values, one, one+1)
-}
-
 // Graph returns the graph of the nonzero weights.
 func (w *Weights) Graph() *Graph { return w.graph }
 
@@ -191,34 +156,67 @@ func (w *Weights) Graph() *Graph { return w.graph }
 func (w *Weights) Len() int { return w.graph.Len() }
 
 // At returns W_ij, the weight that node i gives to the value of node j.
-func (w *Weights) At(i, j int) float64 { return w.w.At(i, j) }
+func (w *Weights) At(i, j int) float64 {
+	if i == j {
+		return w.diagonal[i]
+	}
+	if k, linked := slices.BinarySearch(w.graph.Neighbors(i), j); linked {
+		return w.links[i][k]
+	}
+	return 0
+}
 
-// Gamma returns gamma(W) = max(|lambda_2|, |lambda_L|), the factor by which a
-// round of AGREE shrinks the distance from agreement in the long run; 0 for a
-// single node.
-func (w *Weights) Gamma() float64 { return w.gamma }
+// Row yields the nonzero entries W_ij of row i, with j ascending.
+func (w *Weights) Row(i int) iter.Seq2[int, float64] {
+	return func(yield func(j int, v float64) bool) {
+		own := w.diagonal[i] == 0
+		for k, j := range w.graph.Neighbors(i) {
+			if !own && j > i {
+				if own = true; !yield(i, w.diagonal[i]) {
+					return
+				}
+			}
+			if !yield(j, w.links[i][k]) {
+				return
+			}
+		}
+		if !own {
+			yield(i, w.diagonal[i])
+		}
+	}
+}
 
-// Eigenvalues returns the L - 1 eigenvalues of W but the one that is 1. The slice is
-// read only.
-func (w *Weights) Eigenvalues() []complex128 { return w.values }
-
-// RealEigenvalues reports whether all eigenvalues of W are real, as Chebyshev
-// polynomials of W need; those of all rules are.
-func (w *Weights) RealEigenvalues() bool { return w.real }
+// Fingerprint returns a checksum of the bits of W, by which processes find out whether they
+// have the same.
+func (w *Weights) Fingerprint() uint64 {
+	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
+	var row []byte
+	for i := range w.Len() {
+		row = row[:0]
+		for j, v := range w.Row(i) {
+			row = binary.LittleEndian.AppendUint64(row, uint64(i))
+			row = binary.LittleEndian.AppendUint64(row, uint64(j))
+			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(v))
+		}
+		sum = crc64.Update(sum, table, row)
+	}
+	return sum
+}
 
 // DoublyStochastic reports whether the columns too sum to 1, to 1e-9, so that
 // averaging keeps the mean over the nodes. Single entries may be negative.
 func (w *Weights) DoublyStochastic() bool {
-	for j := range w.Len() {
-		if !(math.Abs(mat.Sum(w.w.ColView(j))-1) <= rowTolerance) {
-			return false
+	sums := make([]float64, w.Len())
+	for i := range w.Len() {
+		for j, v := range w.Row(i) {
+			sums[j] += v
 		}
 	}
-	return true
+	return !slices.ContainsFunc(sums, func(v float64) bool { return !(math.Abs(v-1) <= rowTolerance) })
 }
 
 // String returns a short description for messages and plots, such as
 // "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".
 func (w *Weights) String() string {
-	return fmt.Sprintf("%s weights on %v, gamma %.3g", w.name, w.graph, w.gamma)
+	return fmt.Sprintf("%s weights on %v, gamma %.3g", w.name, w.graph, w.Gamma())
 }
