@@ -1,5 +1,6 @@
 // Package atomicfile writes files that appear complete or not at all: to a
-// temporary name in the same folder, renamed at the end.
+// temporary name in the same folder, renamed at the end. A process holds a lock on its
+// temporary files, so that those of processes that were killed are known, and removed.
 package atomicfile
 
 import (
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // Stdout is the path that stands for the standard output.
@@ -21,6 +23,7 @@ type File struct {
 	*os.File
 	path   string
 	direct bool // File has the final name already
+	secret bool // it is for its owner only, whatever was there before
 	state  state
 }
 
@@ -38,7 +41,12 @@ const (
 // a folder, or a file that may not be written, so that a program can ask before it
 // starts long work. What a symbolic link points to is replaced, not the link; and
 // devices and pipes, such as /dev/stdout, are written as they are.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return create(path, 0o666) }
+
+// secret is the mode of a file that is for its owner only.
+const secret = 0o600
+
+func create(path string, mode fs.FileMode) (*File, error) {
 	if path == Stdout {
 		return &File{File: os.Stdout, path: "the standard output", direct: true}, nil
 	}
@@ -61,29 +69,84 @@ func Create(path string) (*File, error) {
 		}
 		f.Close()
 	}
-	f, err := temporary(path)
+	f, err := temporary(path, mode)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
 	}
-	return &File{File: f, path: path}, nil
+	return &File{File: f, path: path, secret: mode == secret}, nil
 }
 
-// temporary opens a new file in the folder of a path. Unlike those of os.CreateTemp it
-// has the mode that the umask, or the folder, gives new files.
-func temporary(path string) (f *os.File, err error) {
+// A temporary file is called .NAME.RANDOM.part, where RANDOM has so many characters.
+const (
+	randomLen = 13
+	part      = ".part"
+)
+
+// temporary opens a new file in the folder of a path, and removes those that others have left
+// there for that path. Unlike those of os.CreateTemp it has the mode that the umask, or the
+// folder, gives new files.
+func temporary(path string, mode fs.FileMode) (f *os.File, err error) {
+	dir, base := filepath.Dir(path), filepath.Base(path)
+	if err := Tidy(dir, func(name string) bool { return name == base }); err != nil {
+		return nil, err
+	}
 	for range 100 {
-		name := "." + filepath.Base(path) + "." + strconv.FormatUint(rand.Uint64(), 36)
-		f, err = os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			break
+		name := filepath.Join(dir, fmt.Sprintf(".%s.%0*s%s", base, randomLen, strconv.FormatUint(rand.Uint64(), 36), part))
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+		case err != nil || Stays(f):
+			return f, err
+		default:
+			f.Close()
 		}
 	}
-	return f, err
+	return nil, err
+}
+
+// Stays takes the lock of a new file or folder. It reports false if somebody takes it for one
+// that was left behind, and removes it, before there is a lock.
+func Stays(f *os.File) bool {
+	_, others := Lock(f)
+	own, err := f.Stat()
+	there, gone := os.Stat(f.Name())
+	return !others && err == nil && gone == nil && os.SameFile(own, there)
+}
+
+// Tidy removes from a folder the temporary files that processes have left that were killed, of
+// those files whose names are chosen. Those of living processes stay, also where systems or
+// folders have no locks.
+func Tidy(dir string, chosen func(name string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil || !canLock {
+		return err
+	}
+	for _, e := range entries {
+		name, begun := strings.CutSuffix(e.Name(), part)
+		dot := len(name) - randomLen - 1
+		if !begun || dot < 2 || name[0] != '.' || name[dot] != '.' || !e.Type().IsRegular() || !chosen(name[1:dot]) {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_WRONLY, 0)
+		if err != nil {
+			continue // it is gone, or somebody else's
+		}
+		if taken, _ := Lock(f); taken {
+			_ = os.Remove(f.Name()) // or nobody may
+		}
+		f.Close()
+	}
+	return nil
 }
 
 // WriteFile writes a whole file.
-func WriteFile(path string, content []byte) error {
-	f, err := Create(path)
+func WriteFile(path string, content []byte) error { return write(path, content, 0o666) }
+
+// WriteSecret is WriteFile of one that only its owner may read.
+func WriteSecret(path string, content []byte) error { return write(path, content, secret) }
+
+func write(path string, content []byte, mode fs.FileMode) error {
+	f, err := create(path, mode)
 	if err != nil {
 		return err
 	}
@@ -124,7 +187,9 @@ func (f *File) Finish() error {
 	case f.direct:
 		err = f.File.Close()
 	default:
-		err = errors.Join(f.keepMode(), f.Sync(), f.File.Close())
+		if err = errors.Join(f.keepMode(), f.Sync()); !canLock {
+			err = errors.Join(err, f.File.Close()) // some systems rename no open file
+		}
 	}
 	return f.orGone(err)
 }
@@ -138,7 +203,9 @@ func (f *File) Commit() error {
 	if f.direct {
 		return nil
 	}
-	return f.orGone(os.Rename(f.Name(), f.path))
+	err := f.orGone(os.Rename(f.Name(), f.path))
+	f.File.Close() // all is on the disk; until now it kept the lock
+	return err
 }
 
 // orGone removes the temporary file if there is an error, which it returns with the path.
@@ -163,14 +230,14 @@ func (f *File) Close() error {
 	case f.direct:
 		return f.File.Close()
 	}
-	f.File.Close() // it may be closed already, by Finish
+	f.File.Close() // it may be closed already
 	return os.Remove(f.Name())
 }
 
 // keepMode gives the file the mode of the one that it replaces, if there is one.
 func (f *File) keepMode() error {
 	info, err := os.Stat(f.path)
-	if err != nil {
+	if err != nil || f.secret {
 		return nil
 	}
 	return f.Chmod(info.Mode().Perm())

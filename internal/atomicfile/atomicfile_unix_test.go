@@ -3,8 +3,13 @@
 package atomicfile
 
 import (
+	"bufio"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -39,4 +44,100 @@ func checkMode(t *testing.T, path string, want os.FileMode) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 		t.Errorf("%s: mode %v (%v), want %v", path, info.Mode().Perm(), err, want)
 	}
+}
+
+// A secret is for its owner only, also in place of a file that was not.
+func TestSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for range 2 {
+		if err := WriteSecret(path, []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+		checkMode(t, path, 0o600)
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writesFor makes the test program a process that begins to write a file, or has finished it but
+// for its name, says so, and waits.
+const writesFor = "DIFALT_TEST_WRITES"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writesFor); path != "" {
+		f, err := Create(path)
+		if err == nil {
+			err = f.Finish()
+		}
+		fmt.Println(err)
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// TestLeftBehind: what a process has begun to write stays while it lives, and goes with the next
+// who writes that file after it was killed; nothing else goes.
+func TestLeftBehind(t *testing.T) {
+	if !canLock {
+		t.Skip("skipped: no locks here")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	others := []string{".f.backup", ".f.part", ".f.0123456789abc", ".g.0123456789abc.part", "f.0123456789abc.part", ".f.x.0123456789abc.part"}
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := func() int {
+		list, err := filepath.Glob(filepath.Join(dir, ".f."+strings.Repeat("?", randomLen)+part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), writesFor+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "<nil>\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+	for _, alive := range []bool{true, false} {
+		if !alive {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		if err := WriteFile(path, []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+		if n := begun(); (n == 1) != alive || n > 1 {
+			t.Errorf("the other process lives: %v, and %d beginnings are there", alive, n)
+		}
+	}
+	checkOnly(t, dir, append(others, "f")...)
+}
+
+// TestAtOnce: of many who write one file at the same time none takes another one's beginning for
+// one that was left behind.
+func TestAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 30 {
+				if err := WriteFile(path, []byte("text")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	checkOnly(t, filepath.Dir(path), "f")
 }

@@ -15,7 +15,7 @@ func CheckFolder(dir string) error {
 		return err
 	}
 	defer undo()
-	f, err := temporary(filepath.Join(dir, "check"))
+	f, err := temporary(filepath.Join(dir, "check"), 0o666)
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", dir, cause(err))
 	}

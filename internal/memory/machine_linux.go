@@ -3,6 +3,7 @@ package memory
 import (
 	"bufio"
 	"bytes"
+	"math"
 	"os"
 	"path"
 	"strconv"
@@ -11,31 +12,47 @@ import (
 )
 
 // machine returns the least of what the system has left, what the control groups of
-// this process leave, and what its limit of addresses leaves.
-func machine() (bytes float64, known bool) {
-	least := func(n float64, ok bool) {
-		if ok && (!known || n < bytes) {
-			bytes, known = max(n, 0), true
+// this process leave, and what its limits of addresses and of data leave, and which of them
+// it is, in words.
+func machine() (bytes float64, of string, known bool) {
+	least := func(whose string, n float64, ok bool) {
+		if ok && !math.IsInf(n, 1) && (!known || n < bytes) {
+			bytes, of, known = max(n, 0), whose, true
 		}
 	}
-	least(field("/proc/meminfo", "MemAvailable:", 1024))
+	free, ok := field("/proc/meminfo", "MemAvailable:", 1024)
+	least("", free, ok)
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		const of = " in its control group"
 		switch {
 		case len(parts) < 3:
 		case parts[1] == "": // version 2
-			least(group("/sys/fs/cgroup", parts[2], "memory.max", "memory.current", "inactive_file", "active_file"))
+			left, ok := group("/sys/fs/cgroup", parts[2], "memory.max", "memory.current", "inactive_file", "active_file")
+			least(of, left, ok)
 		case strings.Contains(","+parts[1]+",", ",memory,"):
-			least(group("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"))
+			left, ok := group("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file")
+			least(of, left, ok)
 		}
 	}
-	var limit syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) == nil && limit.Cur < 1<<62 {
-		used, ok := field("/proc/self/status", "VmSize:", 1024)
-		least(float64(limit.Cur)-used, ok)
+	size, ok := field("/proc/self/status", "VmSize:", 1024)
+	least(" below ulimit -v, of which the program itself takes "+Size(own), addresses()-max(size, own), ok)
+	data, ok := field("/proc/self/status", "VmData:", 1024)
+	least(" below ulimit -d", limit(syscall.RLIMIT_DATA)-data, ok)
+	return bytes, of, known
+}
+
+// addresses returns the limit of addresses.
+func addresses() float64 { return limit(syscall.RLIMIT_AS) }
+
+// limit returns a limit of this process, infinity if there is none.
+func limit(resource int) float64 {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(resource, &l) != nil || l.Cur >= 1<<62 {
+		return math.Inf(1)
 	}
-	return bytes, known
+	return float64(l.Cur)
 }
 
 // field returns the number after a key of a file of lines such as "MemAvailable: 12 kB".

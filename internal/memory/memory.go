@@ -4,6 +4,7 @@ package memory
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -17,22 +18,45 @@ const Variable = "DIFALT_MEMORY"
 // What names the need, in words such as "20000 x 20000 mixing weights". It passes where
 // nothing is known about the machine.
 func Check(need float64, what string) error {
-	have, known, err := Available()
+	have, of, known, err := available()
 	if err != nil {
 		return err
 	}
 	if !known || need <= have {
 		return nil
 	}
-	return fmt.Errorf("%s need at least %s of memory, and %s are available (set %s to another size, or to unlimited, to go on anyway)", what, Size(need), Size(have), Variable)
+	return fmt.Errorf("%s need at least %s of memory, and %s are available%s (set %s to another size, or to unlimited, to go on anyway)", what, Size(need), Size(have), of, Variable)
 }
 
-// CheckWeights returns an error if the mixing weights of so many nodes cannot fit in
-// memory: a dense matrix and three of the same size that its eigenvalues take.
-func CheckWeights(nodes int) error {
-	l := float64(nodes)
-	return Check(4*8*l*l, fmt.Sprintf("mixing weights between %d nodes", nodes))
+// CheckGraph returns an error if a graph of so many nodes, each linked to so many others on
+// average, cannot fit in memory with its mixing weights: two words a link, and what goes
+// with a node.
+func CheckGraph(nodes int, degree float64) error {
+	return Check(float64(nodes)*(16*degree+128), fmt.Sprintf("a graph of %d nodes with %.3g neighbours each", nodes, degree))
 }
+
+// CheckProgram returns an error if the limits of this process leave no room for the program itself.
+// Go's runtime would end it with a trace, sooner or later.
+func CheckProgram() error {
+	if limit := addresses(); limit < own && os.Getenv(Variable) == "" {
+		return fmt.Errorf("ulimit -v leaves %s of addresses, and the program reserves %s before it has any data: leave it out, or limit memory by a control group (set %s to go on anyway)",
+			Size(limit), Size(own), Variable)
+	}
+	return nil
+}
+
+// Bound lets Go collect what is not in use before the program has more than there is, such as in a
+// control group, where it would be killed for a heap of which half is garbage. Who sets
+// GOMEMLIMIT knows better.
+func Bound() {
+	if bytes, _, known := machine(); known && bytes > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(bytes))
+	}
+}
+
+// own is how many bytes of addresses the program takes before it has any data: Go's runtime and
+// the threads of the C library reserve them, and use few.
+const own = 2e9
 
 // Size returns a number of bytes in words, such as "1.2 TB".
 func Size(bytes float64) string {
@@ -44,16 +68,22 @@ func Size(bytes float64) string {
 
 // Available returns the bytes that this process may still take, and whether that is known.
 func Available() (bytes float64, known bool, err error) {
+	bytes, _, known, err = available()
+	return bytes, known, err
+}
+
+// available also says whose bytes they are, in words that may be none.
+func available() (bytes float64, of string, known bool, err error) {
 	switch s := os.Getenv(Variable); {
 	case strings.EqualFold(s, "unlimited"):
-		return 0, false, nil
+		return 0, "", false, nil
 	case s != "":
 		n, err := humanize.ParseBytes(s)
 		if err != nil {
-			return 0, false, fmt.Errorf("%s is %q: want a size such as 64GB, or unlimited", Variable, s)
+			return 0, "", false, fmt.Errorf("%s is %q: want a size such as 64GB, or unlimited", Variable, s)
 		}
-		return float64(n), true, nil
+		return float64(n), "", true, nil
 	}
-	bytes, known = machine()
-	return bytes, known, nil
+	bytes, of, known = machine()
+	return bytes, of, known, nil
 }

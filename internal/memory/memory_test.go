@@ -2,6 +2,7 @@ package memory
 
 import (
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -30,11 +31,23 @@ func TestCheck(t *testing.T) {
 
 // What the machine is said to have is there.
 func TestMachine(t *testing.T) {
-	have, known := machine()
+	have, _, known := machine()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells")
 	}
 	if !known || have < 16<<20 || have > 1<<50 {
 		t.Errorf("%v bytes, %v", have, known)
+	}
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	t.Setenv("GOMEMLIMIT", "1GiB") // which has been read when the process began
+	Bound()
+	if got := debug.SetMemoryLimit(-1); got != before {
+		t.Errorf("the limit of who knows better was %d, and is %d", before, got)
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	Bound()
+	if got := float64(debug.SetMemoryLimit(-1)); got < have/2 || got > 2*have {
+		t.Errorf("the heap may grow to %v of %v bytes", got, have)
 	}
 }

@@ -1,0 +1,27 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// canLock says that a file, or folder, that a living process holds is told from one that was
+// left behind.
+const canLock = true
+
+// Lock takes the lock of an open file or folder, which ends with the process or when the file is
+// closed, and reports whether it has, and if not, whether somebody else does: some folders
+// have no locks.
+func Lock(f *os.File) (taken, others bool) {
+	for {
+		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		case err == nil:
+			return true, false
+		case !errors.Is(err, syscall.EINTR):
+			return false, errors.Is(err, syscall.EWOULDBLOCK)
+		}
+	}
+}

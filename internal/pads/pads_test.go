@@ -1,0 +1,219 @@
+package pads
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/ecdh"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func keys(t testing.TB, nodes int) (own []*ecdh.PrivateKey, public []*ecdh.PublicKey) {
+	t.Helper()
+	for range nodes {
+		key, err := ecdh.X25519().GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, public = append(own, key), append(public, key.PublicKey())
+	}
+	return own, public
+}
+
+// made returns the first words of the pads of node i.
+func made(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context string, words int) []uint64 {
+	t.Helper()
+	p, err := New(i, own, public, []byte(context))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := make([]uint64, words)
+	p.Add(w, 1)
+	return w
+}
+
+// TestCancel: the pads of all nodes are nothing in the sum, and those of all but one are not.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{2, 3, AllPairs, AllPairs + 1, 1000} {
+		if nodes > 100 && testing.Short() {
+			continue
+		}
+		own, public := keys(t, nodes)
+		sum := make([]uint64, 3)
+		for i, key := range own {
+			if slices.Contains(sum, 0) && i > 0 {
+				t.Errorf("%d nodes: the pads of %d cancel", nodes, i)
+			}
+			for k, w := range made(t, i, key, public, "", len(sum)) {
+				sum[k] += w
+			}
+		}
+		if !slices.Equal(sum, make([]uint64, len(sum))) {
+			t.Errorf("%d nodes: what is left of the pads is %x", nodes, sum)
+		}
+	}
+}
+
+// TestPartners: nodes are partners of one another, and no part of them has no partners outside:
+// of all but a few that work together no sum is seen but that of all.
+func TestPartners(t *testing.T) {
+	for _, nodes := range []int{2, 7, AllPairs, AllPairs + 1, 200, 1000} {
+		seed := sha256.Sum256([]byte{byte(nodes)})
+		of := make([][]int, nodes)
+		for i := range of {
+			of[i] = Partners(i, nodes, seed[:])
+			least, most := nodes-1, nodes-1
+			if nodes > AllPairs {
+				least, most = 2*bits.Len(uint(nodes)), 3*bits.Len(uint(nodes))+1
+			}
+			if n := len(of[i]); n < least || n > most || !slices.IsSorted(of[i]) || slices.Contains(of[i], i) {
+				t.Errorf("%d nodes: partners of %d are %d", nodes, i, of[i])
+			}
+		}
+		seen, queue := map[int]bool{0: true}, []int{0}
+		for len(queue) > 0 {
+			i := queue[0]
+			queue = queue[1:]
+			for _, j := range of[i] {
+				if !slices.Contains(of[j], i) {
+					t.Fatalf("%d nodes: %d is no partner of %d", nodes, i, j)
+				}
+				if !seen[j] && j%4 != 3 { // each fourth node tells what it knows
+					seen[j] = true
+					queue = append(queue, j)
+				}
+			}
+		}
+		if honest := nodes - nodes/4; len(seen) != honest {
+			t.Errorf("%d nodes: %d of %d that keep their secrets hang together", nodes, len(seen), honest)
+		}
+	}
+	one, two := sha256.Sum256(nil), sha256.Sum256([]byte{1})
+	if slices.Equal(Partners(5, 1000, one[:]), Partners(5, 1000, two[:])) {
+		t.Error("partners do not depend on the seed")
+	}
+}
+
+// TestOtherStreams: another pair, run, epoch or key of anybody makes another stream.
+func TestOtherStreams(t *testing.T) {
+	own, public := keys(t, 3)
+	_, other := keys(t, 1)
+	streams := map[string]string{}
+	for name, w := range map[string][]uint64{
+		"0 and 1":     made(t, 0, own[0], public[:2], "run 1, epoch 1", 4),
+		"of three":    made(t, 0, own[0], public, "run 1, epoch 1", 4),
+		"1 of three":  made(t, 1, own[1], public, "run 1, epoch 1", 4),
+		"epoch":       made(t, 0, own[0], public, "run 1, epoch 2", 4),
+		"run":         made(t, 0, own[0], public, "run 2, epoch 1", 4),
+		"third's key": made(t, 0, own[0], []*ecdh.PublicKey{public[0], public[1], other[0]}, "run 1, epoch 1", 4),
+	} {
+		if before, ok := streams[fmt.Sprint(w)]; ok {
+			t.Errorf("%s has the stream of %s", name, before)
+		}
+		streams[fmt.Sprint(w)] = name
+	}
+}
+
+// TestGoesOn: a stream does not depend on how it is cut, and never comes to where it was.
+func TestGoesOn(t *testing.T) {
+	own, public := keys(t, 4)
+	const n = roomLen/8*2 + 5
+	whole := made(t, 2, own[2], public, "", 3*n)
+	p, err := New(2, own[2], public, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []uint64
+	for _, length := range []int{n, 1, 0, n - 1, n} {
+		w := make([]uint64, length)
+		p.Add(w, 1)
+		parts = append(parts, w...)
+	}
+	if !slices.Equal(parts, whole) {
+		t.Error("a stream depends on how it is cut")
+	}
+	slices.Sort(parts)
+	if len(slices.Compact(parts)) != 3*n {
+		t.Error("words come twice")
+	}
+}
+
+// TestKnownAnswer compares with HKDF (RFC 5869) and AES-CTR (NIST SP 800-38A) written out.
+func TestKnownAnswer(t *testing.T) {
+	own, public := keys(t, 2)
+	mac := func(key []byte, parts ...[]byte) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write(bytes.Join(parts, nil))
+		return h.Sum(nil)
+	}
+	salt := sha256.Sum256(bytes.Join([][]byte{[]byte("context"), public[0].Bytes(), public[1].Bytes()}, nil))
+	secret, err := own[1].ECDH(public[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := mac(mac(salt[:], secret), []byte("difalt pads 0 1"), []byte{1})[:16]
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stream []byte
+	for counter := range uint64(3) {
+		var in, out [aes.BlockSize]byte
+		binary.BigEndian.PutUint64(in[8:], counter)
+		block.Encrypt(out[:], in[:])
+		stream = append(stream, out[:]...)
+	}
+	zero, one := made(t, 0, own[0], public, "context", 6), made(t, 1, own[1], public, "context", 6)
+	for k := range zero {
+		if want := binary.LittleEndian.Uint64(stream[8*k:]); zero[k] != want || one[k] != -want {
+			t.Errorf("word %d: %x and %x, want %x and its negative", k, zero[k], one[k], want)
+		}
+	}
+}
+
+// TestNoKey: a key with which every secret is zero is an error that says whose it is.
+func TestNoKey(t *testing.T) {
+	own, public := keys(t, 3)
+	var err error
+	if public[1], err = ecdh.X25519().NewPublicKey(make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = New(0, own[0], public, nil); err == nil || !strings.Contains(err.Error(), "the key of node 1") {
+		t.Error(err)
+	}
+}
+
+// BenchmarkAdd masks a sum of 1,000 numbers.
+func BenchmarkAdd(b *testing.B) {
+	for _, nodes := range []int{3, AllPairs, 1000} {
+		own, public := keys(b, nodes)
+		p, err := New(0, own[0], public, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		words := make([]uint64, 3000)
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			for b.Loop() {
+				p.Add(words, 3)
+			}
+		})
+	}
+}
+
+// BenchmarkNew makes the pads of one of 1,000 nodes.
+func BenchmarkNew(b *testing.B) {
+	own, public := keys(b, 1000)
+	for b.Loop() {
+		if _, err := New(0, own[0], public, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
