@@ -31,7 +31,7 @@ func TestTransportAllocs(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if err := n.Max(context.Background(), rows); err != nil {
+				if err := n.Sum(context.Background(), rows); err != nil {
 					t.Error(err)
 				}
 				m.Reduced()

@@ -42,10 +42,8 @@ func (n *Network) newAverage(rows [][]weight, bound float64, p *power, pool *ker
 func (n *Network) sparseRows() [][]weight {
 	rows := make([][]weight, len(n.Hosted()))
 	for k, i := range n.Hosted() {
-		for j := range n.Len() {
-			if v := n.weights.At(i, j); v != 0 {
-				rows[k] = append(rows[k], weight{n.rounds.Row[j], v})
-			}
+		for j, v := range n.weights.Row(i) {
+			rows[k] = append(rows[k], weight{n.rounds.Row[j], v})
 		}
 	}
 	return rows
@@ -75,7 +73,7 @@ func (m *average) close(z []Message) {
 	}
 }
 
-func (m *average) alongTree() bool { return false }
+func (m *average) length(rounds int) (int, bool) { return rounds, false }
 
 func (m *average) Channel() wire.Channel { return wire.Channel(m.layout.Stream) }
 

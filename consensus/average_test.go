@@ -128,7 +128,7 @@ func TestAverageChoice(t *testing.T) {
 			m := newMixer(t, w, nil, Agreement{})
 			mixed(t, m, shapes[3], rounds)
 			want := g.Len()*g.Len() <= 8*rounds*(2*g.Edges()+g.Len())
-			if got := m.exact.(*average).power.applied != nil; got != want {
+			if got := m.exact.(byRounds).operation.(*average).power.applied != nil; got != want {
 				t.Errorf("%v, %d rounds: W^rounds used: %v, want %v", g, rounds, got, want)
 			}
 		}
@@ -260,7 +260,7 @@ func TestMixAllocs(t *testing.T) {
 	for _, p := range []*kernel.Pool{nil, pool} {
 		for _, m := range mixersOf(t, w, p) {
 			for _, rounds := range []int{1, 20} {
-				if _, server := m.exact.(serverMean); server && rounds > 1 {
+				if mean, ok := m.exact.(*treeMean); ok && mean.server && rounds > 1 {
 					continue
 				}
 				f := func() {
@@ -299,5 +299,40 @@ func TestNeighborMean(t *testing.T) {
 	alone := mixed(t, network(t, weightsOf(t, "ring", 1)).NewNeighborMean(nil), shapes[0], 1)
 	if !mat.Equal(alone, matrixOf(randomMessages(1, 13, 3, 2, 5))) {
 		t.Error("a single node does not keep its message")
+	}
+}
+
+// TestSparseMixing: a round adds up the same bits as a product with all of W, zeros included, in
+// ascending order.
+func TestSparseMixing(t *testing.T) {
+	for gi, g := range testGraphs(t) {
+		rule := []topology.Rule{topology.Metropolis, topology.LazyEqualNeighbor, topology.BestConstant}[gi%3]
+		w := must[*topology.Weights](t)(topology.NewWeights(g, rule))
+		for _, shape := range shapes {
+			got := mixed(t, newMixer(t, w, nil, Agreement{RoundByRound: true}), shape, 1)
+			z := matrixOf(randomMessages(g.Len(), shape[0], shape[1], shape[2], 5))
+			_, n := z.Dims()
+			for i := range g.Len() {
+				for k := range n {
+					sum := 0.0
+					for j := range g.Len() {
+						sum += w.At(i, j) * z.At(j, k) // written as in mix: fused where that is
+					}
+					if got.At(i, k) != sum {
+						t.Fatalf("%v, shape %v: entry %d of node %d is %v, want %v", w, shape, k, i, got.At(i, k), sum)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNoDenseOfMany: a matrix of L x L numbers is made for few nodes only.
+func TestNoDenseOfMany(t *testing.T) {
+	for nodes, want := range map[int]bool{50: true, mostDense: true, mostDense + 1: false} {
+		n := network(t, weightsOf(t, "ring", nodes))
+		if got := n.newPower(Agreement{}, 0, orSerial(nil)) != nil; got != want {
+			t.Errorf("%d nodes: dense %v, want %v", nodes, got, want)
+		}
 	}
 }

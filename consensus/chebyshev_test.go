@@ -51,7 +51,7 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
 			rows, serial := m.net.sparseRows(), kernel.NewPool(1)
-			m.protocol = m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, serial), serial)
+			m.protocol = byRounds{m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, serial), serial)}
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {
@@ -125,11 +125,11 @@ func TestChebyshevOfEqualNeighbor(t *testing.T) {
 func TestNewMixer(t *testing.T) {
 	g := must[*topology.Graph](t)(topology.Ring(5))
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
-	if m := newMixer(t, w, nil, Agreement{}); m.protocol.(*average).bound != 0 || m.protocol != m.exact {
+	if m := newMixer(t, w, nil, Agreement{}); m.protocol.(byRounds).operation.(*average).bound != 0 || m.protocol != m.exact {
 		t.Error("the zero Agreement is not plain")
 	}
-	if m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev}); m.protocol.(*average).bound != w.Gamma() || m.exact.(*average).bound != 0 {
-		t.Errorf("chebyshev has bound %v, and %v for exact messages", m.protocol.(*average).bound, m.exact.(*average).bound)
+	if m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev}); m.protocol.(byRounds).operation.(*average).bound != w.Gamma() || m.exact.(byRounds).operation.(*average).bound != 0 {
+		t.Errorf("chebyshev has bound %v, and %v for exact messages", m.protocol.(byRounds).operation.(*average).bound, m.exact.(byRounds).operation.(*average).bound)
 	}
 	// Around a triangle in one direction more than in the other: eigenvalues turn.
 	turning := must[*topology.Weights](t)(topology.WeightsOf(mat.NewDense(3, 3, []float64{.2, .7, .1, .1, .2, .7, .7, .1, .2})))

@@ -2,173 +2,262 @@ package consensus
 
 import (
 	"errors"
+	"math"
+	"math/bits"
 
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/kernel"
 )
 
-// A codedTree is the mean over all nodes along the tree, with a codec. Every node but the
-// root keeps a replica H of what its parent has of the sum of the messages below it. On the
-// way up node i sends a code of
+// A codedTree is the mean over all nodes along the tree, with a codec. Every node keeps H, the
+// sum of all that it has sent, and D, the mean of all H. It sends the difference Z - H of its
+// message as integers, multiples of a step that is the same for all nodes, which are added up
+// with masks like any sum; to H it adds what it has sent. All add the mean of these integers to
+// D, which is the new message of all nodes. As Z converges the differences shrink, and the step
+// with them; what an integer leaves out is part of the next difference.
 //
-//	S_i - H_i,  S_i = Z_i + sum over its children c of H_c,
-//
-// and both ends add what it stands for to H_i. The root then sends a code of S/L - D down,
-// what it stands for is added to D everywhere, and D is the new message of all nodes. As
-// Z converges the differences shrink, and with them the errors of their codes; what a code
-// leaves out is part of the next difference.
+// The step follows the largest difference of all nodes. With every message the nodes count how
+// many of them have theirs in which power of two, and the next message has the step that would
+// have been right for this one: differences that have grown beyond it are cut off, and sent with
+// the one after. Before the first message, and where a difference has outgrown the counts, they
+// count over all groups of powers of two, in rounds of their own.
 type codedTree struct {
-	coder // a replica is H of the hosted nodes, H of the neighbours elsewhere, and D
-
-	tree *collective.Tree
+	coder // a replica is H of the hosted nodes, and then D
+	sum   *collective.Operation
+	form  collective.Form
 
 	// Of the Mix under way:
-	done int    // rounds
-	down []byte // the code that comes down; empty: not yet
-
-	encodeLevel func(worker int) // stored, so that running it does not allocate
+	sums     int  // how many it has
+	counting bool // over all groups of exponents
 }
 
-func (n *Network) newCodedTree(a Agreement, pool *kernel.Pool) *codedTree {
-	m := &codedTree{tree: n.tree, coder: n.newCoder(a, pool, 1)}
-	m.encodeLevel = m.perNode(func(worker, i int) {
-		if depth, _ := m.way().Level(); m.tree.Depth[m.net.Hosted[i]] == depth {
-			m.encodeNode(m.rooms[worker], i)
-		}
-	})
-	return m
-}
-
-func (m *codedTree) alongTree() bool { return true }
-
-func (m *codedTree) way() collective.Way { return collective.Way{Tree: m.tree, Done: m.done} }
-
-func (m *codedTree) open(z []Message) {
-	m.openStream(dimensionsOf(z[0]))
-	m.done, m.down = 0, m.down[:0]
-	clear(m.failed)
-	m.stream.work.Rounds++
-	for i := range z {
-		m.stream.gather(m.stream.row(m.stream.x, i), z[i])
+func (n *Network) newCodedTree(a Agreement) (*codedTree, error) {
+	if _, ok := codeBits(a.Codec); !ok {
+		return nil, errors.New("consensus: a codec of another package has no integers to add up along a tree")
 	}
+	return &codedTree{coder: n.newCoder(a, orSerial(nil), len(n.Hosted())+1), sum: n.NewOperation()}, nil
+}
+
+// codeBits returns in how many bits a codec sends an entry as a multiple of the common step.
+func codeBits(c Codec) (int, bool) {
+	own, ok := c.(coding)
+	if own.name == "float32" {
+		return significandBits, true
+	}
+	return int(own.kind), ok
+}
+
+const (
+	significandBits = 24 // of float32
+	unknown         = math.MinInt32
+	// Classes of exponents, from that of the range of the codes less shrink to that plus growth.
+	classes, shrink = 16, 11
+)
+
+// Groups of exponents: each of its own from -64 to 63, and 64 together elsewhere, where a first
+// message may lose most digits; later ones follow.
+const (
+	together = 64
+	outer    = 16 // groups on either side
+	groups   = outer + 2*together + outer
+)
+
+// groupOf returns the group of an exponent of a float64, and largestOf the largest of a group.
+func groupOf(exponent int) int {
+	switch {
+	case exponent < -together:
+		return (exponent + (outer+1)*together) / together
+	case exponent < together:
+		return outer + exponent + together
+	}
+	return min(outer+2*together+(exponent-together)/together, groups-1)
+}
+
+func largestOf(group int) int {
+	switch {
+	case group < outer:
+		return (group-outer)*together - 1
+	case group < outer+2*together:
+		return group - outer - together
+	}
+	return (group-outer-2*together+2)*together - 1
+}
+
+// part returns the bounds of a part of a vector, and how many bits a code of it has: the entries
+// of the basis, and the scalars, which are few and sent with all digits that float32 has, since as
+// entries of a small matrix they matter by its smallest eigenvalue, which coarse levels would
+// drown.
+func (m *codedTree) part(k int) (from, to, width int) {
+	f := m.stream
+	if basis := f.D * f.R; k == 0 {
+		width, _ = codeBits(m.codec())
+		return 0, basis, width
+	}
+	return f.D * f.R, f.n, significandBits
+}
+
+const parts = 2
+
+// open starts the first sum.
+func (m *codedTree) open(z []Message) {
+	if m.sum.Rounds() == 0 {
+		return // a node alone
+	}
+	m.openStream(dimensionsOf(z[0]))
+	f := m.stream
+	f.work.Rounds++
+	for i := range z {
+		f.gather(f.row(f.x, i), z[i])
+	}
+	m.sums, m.counting = 1, false
+	for k := range parts {
+		if from, to, _ := m.part(k); to > from && f.work.Exponent[k] == unknown {
+			m.sums, m.counting = 2, true
+		}
+	}
+	m.start()
+}
+
+// start starts a sum, of counts or of codes.
+func (m *codedTree) start() {
+	nodes := uint(m.net.Graph.Len())
+	count := bits.Len(nodes) + 1
+	if m.form = m.form[:0]; m.counting {
+		m.form = append(m.form, collective.Segment{N: parts * groups, Bits: count})
+	} else {
+		for k := range parts {
+			from, to, width := m.part(k)
+			m.form = append(m.form, collective.Segment{N: to - from, Bits: width + bits.Len(nodes-1)})
+		}
+		m.form = append(m.form, collective.Segment{N: parts * classes, Bits: count})
+	}
+	m.sum.Start(m.Channel(), m)
+}
+
+// length returns the rounds of all sums.
+func (m *codedTree) length(int) (rounds int, alongTree bool) { return m.sums * m.sum.Rounds(), true }
+
+// Up implements collective.Content.
+func (m *codedTree) Up() collective.Form { return m.form }
+
+// Down implements collective.Content: the total goes down as it is.
+func (m *codedTree) Down() collective.Form { return m.form }
+
+// Finish implements collective.Content.
+func (m *codedTree) Finish(down, total []uint64) { copy(down, total) }
+
+// Fill implements collective.Content.
+func (m *codedTree) Fill(words []uint64, i int) bool {
+	f := m.stream
+	x, h := f.row(f.x, i), f.row(f.work.Replica, i)
+	var exponent [parts]int // |x - h| < 2^exponent
+	for k := range parts {
+		from, to, _ := m.part(k)
+		largest := 0.0
+		for j := from; j < to; j++ {
+			largest = max(largest, math.Abs(x[j]-h[j]))
+		}
+		if largest-largest != 0 {
+			return false
+		}
+		_, exponent[k] = math.Frexp(largest)
+		switch {
+		case largest == 0:
+		case m.counting:
+			words[k*groups+groupOf(exponent[k])]++
+		default:
+			class := exponent[k] - f.work.rangeOf(k) + shrink
+			words[f.n+k*classes+min(max(class, 0), classes-1)]++
+		}
+	}
+	if !m.counting {
+		for k := range parts {
+			m.encode(words, x, h, k)
+		}
+	}
+	return true
+}
+
+// encode codes a part of x - h, and adds what its codes stand for to h.
+func (m *codedTree) encode(words []uint64, x, h []float64, k int) {
+	from, to, width := m.part(k)
+	step := m.step(k)
+	inverse, most := 1/step, float64(int(1)<<(width-1)-1)
+	for j := from; j < to; j++ {
+		code := min(max(math.RoundToEven((x[j]-h[j])*inverse), -most), most)
+		words[j] += uint64(int64(code))
+		h[j] += code * step
+	}
+}
+
+// step returns the power of two of which the codes of a part are multiples.
+func (m *codedTree) step(k int) float64 {
+	_, _, width := m.part(k)
+	return math.Ldexp(1, m.stream.work.rangeOf(k)-(width-1))
+}
+
+// rangeOf returns the exponent of the power of two that codes go up to.
+func (s *streamState) rangeOf(k int) int {
+	if s.Exponent[k] == unknown { // all differences are zero
+		return 0
+	}
+	return max(s.Exponent[k], -900) // so that 1 / step is finite
+}
+
+// Prepare implements wire.Operation: after the counts it starts the sum of the codes.
+func (m *codedTree) Prepare() {
+	if !m.counting || !m.sum.Complete() {
+		return
+	}
+	for k := range parts {
+		if e := last(m.sum.Down[k*groups:][:groups]); e >= 0 {
+			m.stream.work.Exponent[k] = min(largestOf(e), 1023) // so that the step is finite
+		}
+	}
+	m.counting = false
+	m.start()
+}
+
+// last returns the index of the last count that is not zero, or -1.
+func last(counts []uint64) int {
+	k := len(counts) - 1
+	for k >= 0 && counts[k] == 0 {
+		k--
+	}
+	return k
 }
 
 // close overwrites z by D.
 func (m *codedTree) close(z []Message) {
-	if m.tree.Height == 0 {
-		return // a node alone
-	}
-	for i := range z {
-		m.stream.scatter(m.common(), z[i])
-	}
-}
-
-// common returns D.
-func (m *codedTree) common() []float64 {
-	return m.stream.row(m.stream.work.Replica, m.net.Rows)
-}
-
-// replica returns H of a node.
-func (m *codedTree) replica(node int) []float64 {
-	return m.stream.row(m.stream.work.Replica, m.net.Row[node])
-}
-
-func (m *codedTree) Prepare() {
-	if depth, up := m.way().Level(); up || depth == 0 {
-		m.encode(m.encodeLevel)
-	} // otherwise the code that has come goes on down
-}
-
-// encodeNode codes what hosted node i sends up or, if it is the root, down. q is room.
-func (m *codedTree) encodeNode(q []float64, i int) {
-	f, node := m.stream, m.net.Hosted[i]
-	sum := f.row(f.x, i)
-	if depth := m.tree.Depth[node]; depth < m.tree.Height {
-		for _, child := range m.tree.Levels[depth+1] {
-			if m.tree.Parent[child] == node {
-				add(sum, m.replica(child))
-			}
-		}
-	}
-	replica, code := m.replica(node), m.codes[i][:0]
-	if node == m.tree.Root {
-		replica = m.common()
-		divide(sum, m.net.Graph.Len())
-	}
-	q = q[:f.n]
-	for k, v := range sum {
-		q[k] = v - replica[k]
-	}
-	code, err := f.transcode(m.codec(), code, q)
-	if m.failed[i] = err != nil; err != nil { // only of numbers that are not finite
-		m.codes[i] = code[:0]
+	if m.sum.Rounds() == 0 {
 		return
 	}
-	m.codes[i] = code
-	add(replica, q)
-	if node == m.tree.Root {
-		m.down = append(m.down, code...)
-	}
-}
-
-func add(sum, v []float64) {
-	for k, x := range v {
-		sum[k] += x
-	}
-}
-
-func (m *codedTree) AppendTo(dst []byte, k int) []byte {
-	link := m.net.Links[k]
-	switch _, up := m.way().Level(); {
-	case !m.way().Sends(link.Node, link.Peer):
-		return dst
-	case up:
-		return append(dst, m.codes[m.net.Index[link.Node]]...)
-	}
-	return append(dst, m.down...)
-}
-
-// Check decodes what has come along link k, for Step.
-func (m *codedTree) Check(k int, code []byte) error {
-	link := m.net.Links[k]
-	switch {
-	case !m.way().Sends(link.Peer, link.Node):
-		return wire.NothingDue(code)
-	case len(code) == 0:
-		return errors.New("no code where one is due")
-	}
-	return m.decodeLink(k, code)
-}
-
-// Step takes over what has come, and counts what was sent.
-func (m *codedTree) Step() wire.Traffic {
-	way := m.way()
-	_, up := way.Level()
-	t := wire.Traffic{Rounds: 1}
-	for i, node := range m.net.Hosted {
-		for _, peer := range m.net.Graph.Neighbors(node) {
-			if code := m.codes[i]; way.Sends(node, peer) {
-				if !up {
-					code = m.down
-				}
-				t.Messages++
-				t.Bytes += int64(len(code))
-			}
+	f := m.stream
+	common, total := f.row(f.work.Replica, m.hosted), m.sum.Down
+	for k := range parts {
+		from, to, _ := m.part(k)
+		step := m.step(k)
+		for j := from; j < to; j++ {
+			common[j] += float64(int64(total[j])) * step / float64(m.net.Graph.Len())
+		}
+		switch class := last(total[f.n+k*classes:][:classes]); class {
+		case -1: // all differences are zero
+		case classes - 1:
+			f.work.Exponent[k] = unknown
+		default:
+			f.work.Exponent[k] = f.work.rangeOf(k) + class - shrink
 		}
 	}
-	for k, link := range m.net.Links {
-		if !way.Sends(link.Peer, link.Node) || len(m.net.Code(k)) == 0 {
-			continue
-		}
-		switch {
-		case up:
-			add(m.replica(link.Peer), m.decoded(link.Peer))
-		case len(m.down) == 0:
-			m.down = append(m.down, m.net.Code(k)...)
-			add(m.common(), m.decoded(link.Peer))
-		}
+	for i := range z {
+		f.scatter(common, z[i])
 	}
-	m.done++
-	return t
 }
+
+// AppendTo implements wire.Operation.
+func (m *codedTree) AppendTo(dst []byte, k int) []byte { return m.sum.AppendTo(dst, k) }
+
+// Check implements wire.Operation.
+func (m *codedTree) Check(k int, code []byte) error { return m.sum.Check(k, code) }
+
+// Step implements wire.Operation.
+func (m *codedTree) Step() wire.Traffic { return m.sum.Step() }

@@ -14,7 +14,7 @@ type coder struct {
 	hosted  int // nodes
 	agreed  Agreement
 	refined Codec // of Mixer.Refine, or nil
-	further int   // rows of a replica, beyond those of net
+	rows    int   // of a replica
 	all     [streams]*codedStream
 	pool    *kernel.Pool
 	rooms   [][]float64 // of every worker: room for a difference
@@ -24,11 +24,11 @@ type coder struct {
 	failed []bool       // hosted nodes with numbers that are not finite
 }
 
-// newCoder returns the coder of streams with as many further rows of their replicas.
-func (n *Network) newCoder(a Agreement, pool *kernel.Pool, further int) coder {
+// newCoder returns the coder of streams whose replicas have so many rows.
+func (n *Network) newCoder(a Agreement, pool *kernel.Pool, rows int) coder {
 	hosted := len(n.Hosted())
 	return coder{
-		net: n.rounds, hosted: hosted, agreed: a, further: further,
+		net: n.rounds, hosted: hosted, agreed: a, rows: rows,
 		pool: pool, rooms: make([][]float64, pool.Workers()), codes: make([][]byte, hosted), failed: make([]bool, hosted),
 	}
 }

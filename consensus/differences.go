@@ -43,7 +43,7 @@ type differences struct {
 // newDifferences returns the rounds of nodes with the given rows of W. p is
 // what applies several rounds of exact messages at once, or nil.
 func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
-	m := &differences{coder: n.newCoder(a, pool, 0), stepLen: step, rows: rows}
+	m := &differences{coder: n.newCoder(a, pool, n.rounds.Rows), stepLen: step, rows: rows}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}
@@ -82,7 +82,7 @@ func (m *differences) runOnMessages(f func(worker int), z []Message) {
 	m.z = nil
 }
 
-func (m *differences) alongTree() bool { return false }
+func (m *differences) length(rounds int) (int, bool) { return rounds, false }
 
 func (m *differences) Prepare() {
 	m.stream.work.Rounds++
@@ -147,6 +147,12 @@ func (m *differences) encodeNode(worker, i int) {
 	}
 	m.codes[i] = code
 	add(replica, q)
+}
+
+func add(sum, v []float64) {
+	for k, x := range v {
+		sum[k] += x
+	}
 }
 
 func norm(v []float64) float64 {

@@ -9,7 +9,7 @@
 //	err = n.Sum(ctx, rows)                              // over all nodes, exactly
 //
 // Package wire has what goes between processes: transports, frames, and the rounds in
-// which they are exchanged. Package collective has sums, maxima and broadcasts along a
+// which they are exchanged. Package collective has masked sums, and broadcasts, along a
 // tree. This package has the averaging of messages, on top of both.
 //
 // # Averaging
@@ -24,9 +24,10 @@
 //
 // # Collective operations
 //
-// Network.Sum, Max, MaxSum and Broadcast take the fewest rounds, and end with the same bits
-// at all nodes. Mixer.Reduce does the same in the headers of rounds of averaging, for what
-// is not urgent.
+// Network.Sum, Largest, Gather and Broadcast take the fewest rounds, and end with the same bits
+// at all nodes. Mixer.Reduce sums in the headers of rounds of averaging, for what is not
+// urgent. Sums are masked where nodes live in several processes: nobody learns more than
+// the total. Gossip is not, by what it is: neighbours see one another's messages.
 //
 // # Transactions
 //

@@ -131,7 +131,8 @@ func TestSchedules(t *testing.T) {
 		groups := all[1+rng.IntN(3)]
 		s := schedule{event: rng.IntN(events), node: rng.IntN(w.Len())}
 		// Late enough in a run, some are done before they can know.
-		s.at = rng.Uint64N(last[key] - uint64(w.Graph().Diameter()))
+		hops, _ := w.Graph().Diameter()
+		s.at = rng.Uint64N(last[key] - uint64(hops))
 		s.links = faults.Links{Loss: .2 * rng.Float64(), Delay: .2 * rng.Float64()}
 		s.direct = rng.IntN(3) == 0
 		what := fmt.Sprintf("seed %d, %v on %v, nodes %v, %+v", seed, a, w, groups, s)
@@ -186,7 +187,7 @@ func follow(t *testing.T, what string, s schedule, w *topology.Weights, groups [
 				t.Fatalf("%s: process %d: %v", what, k, err)
 			}
 		case s.event == breaks:
-			if !errors.Is(err, consensus.ErrNotFinite) || err.Error() != here.Error() {
+			if culprit(t, what, err, groups[k]) != culprit(t, what, here, splits(w.Len())[0][0]) {
 				t.Fatalf("%s: process %d: %v, in one process: %v", what, k, err, here)
 			}
 		case k == victim && s.event == leaves:

@@ -260,7 +260,7 @@ func (p *party) try(ctx context.Context, iteration int) error {
 		rows[i][0] = math.Sin(float64(node * 7))
 		p.basis[i].Stream = consensus.Exact
 	}
-	if err := p.n.Max(ctx, rows); err != nil {
+	if err := p.n.Largest(ctx, rows); err != nil {
 		return err
 	}
 	if err := p.gossip.Mix(ctx, p.basis, 2); err != nil {

@@ -31,19 +31,29 @@ type Mixer struct {
 	wrong     error // of Reduce, returned by Mix
 }
 
-// A protocol is one way of averaging: an operation that is given the messages before its
-// first round and returns them after its last.
+// A protocol is one way of averaging.
 type protocol interface {
+	// mix does what Mixer.Mix says, with messages that have been checked, and lets the mixer's
+	// reduction ride along.
+	mix(ctx context.Context, m *Mixer, z []Message, rounds int) error
+}
+
+// byRounds is the protocol of an operation.
+type byRounds struct{ operation }
+
+// An operation is given the messages before its first round and returns them after its last.
+type operation interface {
 	wire.Operation
-	// alongTree reports whether it goes up and down the spanning tree, whatever the number of
-	// rounds; then all nodes know of all failures after it. Otherwise it is gossip.
-	alongTree() bool
 	// open takes over the messages, and close overwrites them by what has become of them.
 	open(z []Message)
 	close(z []Message)
+	// length returns how many rounds there are, of those asked for. alongTree says that they go
+	// up and down the spanning tree; then all nodes know of all failures after them. Otherwise it
+	// is gossip.
+	length(rounds int) (n int, alongTree bool)
 }
 
-// An immediate protocol averages without rounds where that is worth while, with all nodes
+// An immediate operation averages without rounds where that is worth while, with all nodes
 // in this process. It reports whether it has.
 type immediate interface {
 	atOnce(ctx context.Context, z []Message, rounds int) (bool, error)
@@ -53,7 +63,7 @@ type immediate interface {
 // stream Exact by protocol exact. settings identify it.
 func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder) *Mixer {
 	m := &Mixer{net: n, settings: settings, exact: exact, protocol: p, coder: c}
-	m.reduction = collective.NewHeaderReduction(n.rounds, n.tree)
+	m.reduction = n.NewHeaderReduction()
 	n.mixers = append(n.mixers, m)
 	return m
 }
@@ -64,18 +74,26 @@ func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder)
 //
 // After an error z is unspecified; see Network.Rewind. It returns ctx.Err() if the
 // caller gives up, a *wire.PeerError if another node fails, and an error that wraps
-// ErrNotFinite and names the node if a number cannot be sent: that error comes at all
-// nodes in the same round, and then there is no more to be done. Where rounds are
+// ErrNotFinite and names the node if a number cannot be sent, a *wire.PeerError if that of a
+// node elsewhere: that error comes at all nodes in the same round, and then there is no more
+// to be done. Where rounds are
 // applied at once as a power of W nothing is sent, and NaN spreads like a number.
 func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	p, err := m.check(ctx, z, rounds)
 	if err != nil || rounds == 0 || z[0].Entries() == 0 {
 		return err
 	}
-	d, r := dimensionsOf(z[0]), m.net.rounds
-	if err := m.coder.check(d); err != nil {
+	if err := m.coder.check(dimensionsOf(z[0])); err != nil {
 		return err
 	}
+	if err := m.net.Join(ctx); err != nil {
+		return err
+	}
+	return p.mix(ctx, m, z, rounds)
+}
+
+func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) error {
+	d, r := dimensionsOf(z[0]), m.net.rounds
 	call := wire.Call{Operation: "average", Mixer: m, Arguments: [5]int{rounds, int(d.Stream), d.D, d.R, d.Scalars}}
 	progress, values, err := r.Begin(call)
 	if err != nil {
@@ -89,7 +107,7 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 		return nil
 	}
 	done := false
-	if p, ok := p.(immediate); ok {
+	if p, ok := p.operation.(immediate); ok {
 		done, err = p.atOnce(ctx, z, rounds)
 	}
 	switch {
@@ -97,7 +115,7 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	case done:
 		err = m.countAtOnce(ctx, l, rounds)
 	default:
-		err = m.mixByRounds(ctx, p, z, rounds, progress)
+		err = m.mixByRounds(ctx, p.operation, z, rounds, progress)
 	}
 	if err != nil {
 		return err
@@ -113,7 +131,8 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 
 // check returns by which protocol messages are averaged.
 func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, error) {
-	_, server := m.protocol.(serverMean)
+	mean, ok := m.protocol.(*treeMean)
+	server := ok && mean.server
 	switch err := m.net.checkMessages(z); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -141,14 +160,13 @@ func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
 	return err
 }
 
-func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, rounds int, progress wire.Progress) error {
+func (m *Mixer) mixByRounds(ctx context.Context, p operation, z []Message, rounds int, progress wire.Progress) error {
 	if progress == wire.Started {
 		p.open(z)
+		m.reduction.Mask()
 	}
-	if p.alongTree() {
-		rounds = m.net.SumRounds()
-	}
-	if err := m.net.rounds.Run(ctx, p, m.reduction, rounds, p.alongTree(), &m.net.traffic); err != nil {
+	n, alongTree := p.length(rounds)
+	if err := m.net.rounds.Run(ctx, p, m.reduction, n, alongTree, &m.net.traffic); err != nil {
 		return err
 	}
 	p.close(z)
@@ -156,9 +174,11 @@ func (m *Mixer) mixByRounds(ctx context.Context, p protocol, z []Message, rounds
 }
 
 // Reduce starts a header reduction: it goes along with the rounds of Mix and costs no
-// round of its own. Every node contributes a word, which is combined by maximum, and
-// some numbers, which are summed as by Network.Sum: words[i] and sums[i], which are
-// copied, are those of node Hosted()[i], as many numbers at all nodes; sums may be nil.
+// round of its own. Every node contributes a word, at most collective.MaxWord, of which all
+// get the largest, and some numbers, which are summed as by Network.Sum: words[i] and sums[i],
+// which are copied, are those of node Hosted()[i], as many numbers at all nodes; sums may be
+// nil. Nodes see how many of them have which word, and the sums; numbers beyond 2^100 count as
+// 2^100.
 // All nodes must call it at the same time, between the same calls of Mix. It returns
 // false, and does nothing, while a reduction is under way. A wrong number of words or
 // sums makes the next Mix fail, and so does a number that is not finite.
@@ -178,6 +198,9 @@ var yes = []float64{1}
 func (m *Mixer) checkReduce(words []uint8, sums [][]float64) error {
 	if hosted := len(m.net.Hosted()); len(words) != hosted {
 		return fmt.Errorf("consensus: Reduce has %d words for %d hosted nodes", len(words), hosted)
+	}
+	if word := slices.Max(words); word > collective.MaxWord {
+		return fmt.Errorf("consensus: Reduce has word %d, the largest is %d", word, collective.MaxWord)
 	}
 	if err := m.net.rounds.CheckRows(sums); sums != nil && err != nil {
 		return fmt.Errorf("consensus: Reduce: %w", err)

@@ -2,7 +2,6 @@ package consensus
 
 import (
 	"errors"
-	"hash/crc64"
 
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
@@ -32,27 +31,14 @@ func New(w *topology.Weights, t wire.Transport) (*Network, error) {
 	if w == nil {
 		return nil, errors.New("consensus: a network needs weights")
 	}
-	n := &Network{weights: w, fingerprint: fingerprint(w)}
+	n := &Network{weights: w, fingerprint: w.Fingerprint()}
 	var err error
 	if n.rounds, err = wire.NewRounds(w.Graph(), t, n.fingerprint); err != nil {
 		return nil, err
 	}
-	n.tree = collective.NewCentralTree(w.Graph())
+	n.tree = collective.NewTree(w.Graph(), w.Graph().Center())
 	n.Collectives = collective.New(n.rounds, n.tree, &n.traffic)
 	return n, nil
-}
-
-// fingerprint returns a checksum of weights.
-func fingerprint(w *topology.Weights) uint64 {
-	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
-	for i := range w.Len() {
-		var row []byte
-		for j := range w.Len() {
-			row = wire.AppendFloats(row, []float64{w.At(i, j)})
-		}
-		sum = crc64.Update(sum, table, row)
-	}
-	return sum
 }
 
 // Weights returns the mixing weights of the whole network.

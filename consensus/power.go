@@ -18,10 +18,14 @@ const denseSpeed = 8
 // of the padding of a basis, so that workers write to different cache lines.
 const blockLen = 64
 
+// mostDense is the largest number of nodes of which a dense W^rounds is computed: it takes
+// memory in proportion to L^2, and as many iterations to pay as there are nodes.
+const mostDense = 1000
+
 // A power applies rounds of an average at once where all nodes live in this process: it
 // multiplies by the dense W^rounds, computed by repeated squaring when the number of
 // rounds is first seen and kept. That is worth while if L*L <= 8*rounds*(2E+L), for L
-// nodes and E edges, which depends on the graph and not on the machine. It agrees to
+// nodes, at most 1,000, and E edges, which depends on the graph and not on the machine. It agrees to
 // rounding with what rounds one by one come to.
 //
 // The entries of the messages are cut into blocks and dealt to the workers. What is
@@ -43,7 +47,7 @@ type power struct {
 
 // newPower returns the powers of W, or nil if a forbids them or nodes live elsewhere.
 func (n *Network) newPower(a Agreement, bound float64, pool *kernel.Pool) *power {
-	if !n.AllHosted() || a.RoundByRound {
+	if !n.AllHosted() || a.RoundByRound || n.Len() > mostDense {
 		return nil
 	}
 	l, cost := n.Len(), denseSpeed*(2*n.Graph().Edges()+n.Len())
@@ -52,8 +56,8 @@ func (n *Network) newPower(a Agreement, bound float64, pool *kernel.Pool) *power
 		scratch: make([][2][]float64, pool.Workers()), bases: make([][]float64, l), scalars: make([][]float64, l),
 	}
 	for i := range l {
-		for j := range l {
-			p.w.Set(i, j, n.weights.At(i, j))
+		for j, v := range n.weights.Row(i) {
+			p.w.Set(i, j, v)
 		}
 	}
 	for k := range p.scratch {

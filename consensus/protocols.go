@@ -17,28 +17,34 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	pool = orSerial(pool)
 	switch {
 	case a.Polynomial == Tree && a.Codec == nil:
-		mean := n.newTreeMean()
+		mean := n.newTreeMean(false)
 		return n.newMixer(a.Settings(), mean, mean, new(coder)), nil
 	case a.Polynomial == Tree:
-		coded := n.newCodedTree(a, pool)
-		return n.newMixer(a.Settings(), n.newTreeMean(), coded, &coded.coder), nil
+		coded, err := n.newCodedTree(a)
+		if err != nil {
+			return nil, err
+		}
+		return n.newMixer(a.Settings(), n.newTreeMean(false), byRounds{coded}, &coded.coder), nil
 	case a.Polynomial == Chebyshev && !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
 	}
 	step, bound := a.limits()
-	if bound = min(bound, n.weights.Gamma()); a.Polynomial == Plain {
+	if a.Polynomial == Plain {
 		bound = 0
+	} else {
+		bound = min(bound, n.weights.Gamma())
 	}
 	rows := n.sparseRows()
 	exact := n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
 	switch {
 	case a.Codec != nil || step != 1 || a.Trigger != 0:
 		coded := n.newDifferences(rows, exact.power, pool, a, step, bound)
-		return n.newMixer(a.Settings(), exact, coded, &coded.coder), nil
+		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
 	case bound > 0:
-		return n.newMixer(a.Settings(), exact, n.newAverage(rows, bound, n.newPower(a, bound, pool), pool), new(coder)), nil
+		accelerated := n.newAverage(rows, bound, n.newPower(a, bound, pool), pool)
+		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{accelerated}, new(coder)), nil
 	}
-	return n.newMixer(a.Settings(), exact, exact, new(coder)), nil
+	return n.newMixer(a.Settings(), byRounds{exact}, byRounds{exact}, new(coder)), nil
 }
 
 // orSerial returns the pool, or one without goroutines of its own.
@@ -54,7 +60,7 @@ func orSerial(pool *kernel.Pool) *kernel.Pool {
 // mean is added up the tree of the network's collective operations; it is counted as
 // through a server that is none of the nodes: two rounds, of a message a node each.
 func (n *Network) NewServer() *Mixer {
-	mean := serverMean{n.newTreeMean()}
+	mean := n.newTreeMean(true)
 	return n.newMixer(settingsOf("server"), mean, mean, new(coder))
 }
 
@@ -75,5 +81,5 @@ func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
 		}
 	}
 	mean := n.newAverage(rows, 0, nil, orSerial(pool))
-	return n.newMixer(settingsOf("neighbour mean"), mean, mean, new(coder))
+	return n.newMixer(settingsOf("neighbour mean"), byRounds{mean}, byRounds{mean}, new(coder))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // stateVersion is that of what MarshalBinary writes.
-const stateVersion = 2
+const stateVersion = 3
 
 // saved is what MarshalBinary writes.
 type saved struct {

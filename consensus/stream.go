@@ -20,8 +20,9 @@ type codedStream struct {
 // A streamState is what is kept of a stream from one call to the next.
 type streamState struct {
 	Rounds    uint64
-	Replica   []float64 // H: one row a hosted node and one a neighbour elsewhere
-	Threshold []float64 // of the hosted nodes; see Agreement.Trigger
+	Replica   []float64  // H: one row a hosted node, and others of the protocol
+	Threshold []float64  // of the hosted nodes; see Agreement.Trigger
+	Exponent  [parts]int // of the power of two that the differences of a part are below; see codedTree
 }
 
 // codec returns by what messages are coded; nil is float64.
@@ -36,7 +37,8 @@ func (m *coder) codec() Codec {
 func (m *coder) newStream(s dimensions) *codedStream {
 	f := &codedStream{layout: layoutOf(s)}
 	for _, state := range []*streamState{&f.work, &f.committed} {
-		state.Replica = make([]float64, (m.net.Rows+m.further)*f.stride)
+		state.Replica = make([]float64, m.rows*f.stride)
+		state.Exponent = [parts]int{unknown, unknown}
 		if m.agreed.Trigger > 0 {
 			state.Threshold = make([]float64, m.hosted)
 		}
@@ -61,7 +63,7 @@ func (m *coder) of(s dimensions) *codedStream {
 	}
 	f := m.all[s.Stream]
 	if f.stale {
-		f.work.Rounds = f.committed.Rounds
+		f.work.Rounds, f.work.Exponent = f.committed.Rounds, f.committed.Exponent
 		copy(f.work.Replica, f.committed.Replica)
 		copy(f.work.Threshold, f.committed.Threshold)
 		f.stale = false

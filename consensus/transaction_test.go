@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -88,7 +89,8 @@ func TestEveryExchangeFailsOnce(t *testing.T) {
 // TestOtherCalls: after Rewind, calls other than those before are refused.
 func TestOtherCalls(t *testing.T) {
 	w := networks(t)[0]
-	ts := must[[]wire.Transport](t)(direct(w.Graph(), splits(6)[1]))
+	none := testnet.Options{Pads: func(int) pads.Source { return testnet.NoPads{} }} // no exchange of keys
+	ts := must[[]wire.Transport](t)(testnet.Connect(w.Graph(), splits(6)[1], none))
 	defer ts[1].Close()
 	defer ts[0].Close()
 	n := must[*consensus.Network](t)(consensus.New(w, testnet.FailOnce(ts[0], 0, false)))
@@ -97,7 +99,7 @@ func TestOtherCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.Rewind()
-	if err := n.Max(t.Context(), z); err == nil {
+	if err := n.Largest(t.Context(), z); err == nil {
 		t.Error("a Max goes on with a Sum")
 	}
 	if err := n.Sum(t.Context(), [][]float64{{1}, {3}, {5}}); err == nil {

@@ -66,7 +66,7 @@ func TestTampering(t *testing.T) {
 		"not a number": {other, wire.Protocol},
 		"too long":     {func(p []byte) []byte { return reseal(lengthen(p)) }, wire.Protocol},
 	} {
-		const at = 1
+		const at = 7 // after the exchange of keys
 		var process int
 		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 			ts, err := direct(g, groups)
@@ -113,9 +113,9 @@ func TestOthers(t *testing.T) {
 		"run 5, epoch 1": {[2]uint64{5, 5}, 1, w, sum},
 		"want run ":      {[2]uint64{}, 0, lazy, sum},
 		"want run 5, epoch 0, a sum over the nodes": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, z [][]float64) error {
-			return n.Max(t.Context(), z)
+			return n.Largest(t.Context(), z)
 		}},
-		"numbers": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, _ [][]float64) error {
+		"are due": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, _ [][]float64) error {
 			return n.Sum(t.Context(), [][]float64{{1}, {2}, {3}})
 		}},
 	} {

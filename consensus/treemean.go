@@ -1,54 +1,49 @@
 package consensus
 
 import (
-	"github.com/difalt/difalt/consensus/collective"
+	"context"
+
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// A treeMean is the mean over all nodes in float64, added up along the tree.
+// A treeMean is the mean over all nodes by a sum along the tree, to which each of them adds its
+// messages with masks.
 type treeMean struct {
-	collective.Operation
-	tree   *collective.Tree
-	net    *wire.Rounds
-	layout layout
+	net *Network
+	// server counts the traffic as if the mean came from a server that is none of the nodes.
+	server bool
+	rows   [][]float64 // the messages of the hosted nodes
 }
 
-func (n *Network) newTreeMean() *treeMean {
-	return &treeMean{tree: n.tree, net: n.rounds}
+func (n *Network) newTreeMean(server bool) *treeMean {
+	return &treeMean{net: n, server: server, rows: make([][]float64, len(n.Hosted()))}
 }
 
-func divide(v []float64, by int) {
-	for k := range v {
-		v[k] /= float64(by)
+// mix implements protocol; the number of rounds is that of the sum.
+func (f *treeMean) mix(ctx context.Context, m *Mixer, z []Message, _ int) error {
+	l := layoutOf(dimensionsOf(z[0]))
+	for i := range f.rows {
+		if len(f.rows[i]) != l.n {
+			f.rows[i] = make([]float64, l.n)
+		}
+		l.gather(f.rows[i], z[i])
 	}
-}
-
-func (f *treeMean) alongTree() bool { return true }
-
-func (f *treeMean) open(z []Message) {
-	f.layout = layoutOf(dimensionsOf(z[0]))
-	f.Start(f.net, wire.Mean, f.tree, collective.Add, 0, f.layout.n, func(i int, row []float64) { f.layout.gather(row, z[i]) })
-}
-
-func (f *treeMean) close(z []Message) {
-	for i := range z {
-		divide(f.Row(i), f.net.Graph.Len())
-		f.layout.scatter(f.Row(i), z[i])
+	traffic, other := &f.net.traffic, wire.Traffic{}
+	if f.server {
+		traffic = &other
 	}
-}
-
-// A serverMean is a treeMean that counts as if it came from a server that is none of the
-// nodes.
-type serverMean struct{ *treeMean }
-
-// Step counts in its first round the two rounds in which each node exchanges messages with
-// the server.
-func (f serverMean) Step() wire.Traffic {
-	first := f.Round == 0
-	f.treeMean.Step()
-	if !first {
-		return wire.Traffic{}
+	if err := f.net.SumWith(ctx, wire.Mean, m.reduction, traffic, f.rows); err != nil {
+		return err
 	}
-	messages := 2 * int64(len(f.net.Hosted))
-	return wire.Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(f.layout.n) * messages}
+	if f.server { // each node exchanges messages with it
+		messages := 2 * int64(len(f.rows))
+		f.net.traffic = f.net.traffic.Plus(wire.Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(l.n) * messages})
+	}
+	for i, row := range f.rows {
+		for k := range row {
+			row[k] /= float64(f.net.Len())
+		}
+		l.scatter(row, z[i])
+	}
+	return nil
 }

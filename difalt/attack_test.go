@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"gonum.org/v1/gonum/mat"
 )
@@ -32,22 +33,22 @@ func (v *spied) follow(t *testing.T) (tr trail) {
 	see := func(g *mat.Dense) { tr.u, tr.gradient = append(tr.u, u), append(tr.gradient, g) }
 	switch v.o.Method {
 	case difalt.DifAltGDmin:
-		for _, m := range v.mixes(t, onBasis, v.o.Rounds, 0) {
+		for _, m := range v.mixes(t, wire.StreamBasis, v.o.Rounds, 0) {
 			see(scaledDifference(u, v.basis(m.first), 1/step))
 			u = orthonormal(v.basis(m.last))
 		}
 	case difalt.DecAltGDmin:
-		for _, m := range v.mixes(t, onGradient, v.o.Rounds, 0) {
+		for _, m := range v.mixes(t, wire.StreamGradient, v.o.Rounds, 0) {
 			see(v.basis(m.first))
 			descend(v.basis(m.last))
 		}
 	case difalt.AltGDmin:
 		for _, x := range v.rounds {
-			if f := x.out[0]; f.channel == onServer && len(f.code) > 0 {
-				see(v.basis(float64s(f.code[1:])))
+			if z, up := x.out[0].collective(); x.out[0].channel == wire.Mean && up {
+				see(v.basis(z))
 			}
-			if f := x.in[0]; f.channel == onServer && len(f.code) > 0 {
-				sum := v.basis(float64s(f.code[1:]))
+			if z, _ := x.in[0].collective(); x.in[0].channel == wire.Mean && z != nil {
+				sum := v.basis(z)
 				sum.Scale(1/l, sum)
 				descend(sum)
 			}
@@ -73,7 +74,7 @@ func scaledDifference(a, b mat.Matrix, factor float64) *mat.Dense {
 func (v *spied) followDGD(t *testing.T, tr *trail) {
 	var mean []*mat.Dense
 	for _, x := range v.rounds {
-		if x.out[0].channel == onBasis {
+		if x.out[0].channel == wire.StreamBasis {
 			tr.u = append(tr.u, v.basis(float64s(x.out[0].code)))
 			mean = append(mean, v.basis(float64s(x.in[0].code)))
 		}
@@ -104,10 +105,10 @@ func (v *spied) followScaled(t *testing.T, tr *trail, u *mat.Dense) {
 	}
 	var trackers []mixed
 	if v.o.Method == difalt.GradientTracking || v.o.Method == difalt.AcceleratedTracking {
-		trackers = v.mixes(t, onTracker, v.o.Rounds, 0)
+		trackers = v.mixes(t, wire.StreamTracker, v.o.Rounds, 0)
 	}
 	tracked, previous := mat.NewDense(v.d, v.r, nil), mat.NewDense(v.d, v.r, nil)
-	for i, m := range v.mixes(t, onBasis, v.o.Rounds, v.scalars()) {
+	for i, m := range v.mixes(t, wire.StreamBasis, v.o.Rounds, v.scalars()) {
 		if v.o.Method >= difalt.Accelerated && i > 0 {
 			u = mat.DenseCopyOf(v.bases[i-1])
 		}
@@ -183,7 +184,7 @@ func (v *spied) thetas(tr trail, c *mat.VecDense) (thetas, products *mat.Dense) 
 func (v *spied) firstObjective() float64 {
 	for _, x := range v.rounds {
 		if p := x.out[0].riding; len(p) > 0 {
-			return float64s(p[1:])[0]
+			return decode(p[countLen:], headerDigits, headerLow)[0]
 		}
 	}
 	return math.NaN()

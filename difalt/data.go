@@ -40,14 +40,21 @@ func unitOf(largest float64) float64 {
 	return 1
 }
 
-// powerBelow returns the power of two at or below a size: all that the units depend on,
-// and all that a node says of its largest feature and response.
-func powerBelow(largest float64) float64 {
-	if !(largest > 0) || math.IsInf(largest, 0) {
-		return largest
+// sizes says of the largest magnitude of features or responses at a node whether it is too
+// large for a unit of 1, and whether it is large enough. From the sums over the nodes farFrom
+// knows whether all need another unit than 1.
+func sizes(largest float64) []float64 {
+	list, e := []float64{0, 0}, math.Ilogb(largest)
+	if e > farFrom1 {
+		list[0] = 1
 	}
-	return math.Ldexp(1, math.Ilogb(largest))
+	if e >= -farFrom1 {
+		list[1] = 1
+	}
+	return list
 }
+
+func farFrom(sums []float64) bool { return sums[0] > 0 || sums[1] == 0 }
 
 // coefficient returns what a coefficient is multiplied by to be in the user's units.
 func (u units) coefficient() float64 { return u.x / u.y }
@@ -107,11 +114,13 @@ func repack(k *kernel.Tasks, unit float64) (*kernel.Tasks, error) {
 }
 
 // counts returns the numbers of tasks and samples of hosted node i, and the sums of the
-// squares of its data; 0 where the units are yet to be found.
+// squares of its data; 0 where these are too large for their units, so that other numbers in the
+// same message keep their digits.
 func (k *data) counts(i int) []float64 {
 	tasks := k.nodes[i]
 	xx, yy := tasks.SquareSums()
-	if !finite(xx) || !finite(yy) {
+	most := math.Ldexp(float64(tasks.TotalSamples()*k.features), 2*(farFrom1+1))
+	if !(xx <= most) || !(yy <= most) {
 		xx, yy = 0, 0
 	}
 	return []float64{float64(tasks.Len()), float64(tasks.TotalSamples()), xx, yy}

@@ -4,9 +4,10 @@
 // Task t has n_t samples, y_t = X_t U b_t (+ noise), with one d x r matrix U for
 // all tasks. Nodes hold disjoint sets of tasks and talk to their neighbours only.
 // They send no rows and no responses, but what they send is made of them: estimates
-// U_g or gradients, sums of squares and, for most methods, sums of b_t b_t'.
-// docs/privacy.md says what a neighbour can compute from these, which is a lot if a
-// node has few tasks.
+// U_g or gradients, sums of squares and, for most methods, sums of b_t b_t'. Sums over all
+// nodes are masked, and with them all messages along consensus.Tree: others learn totals
+// only. In gossip neighbours see the estimates of a node; docs/privacy.md says what can be
+// computed from them, which is a lot if a node has few tasks.
 //
 // The algorithm is Dif-AltGDmin of Kang and Moothedath, "Diffusion-based
 // Decentralized Federated Multi-Task Representation Learning": each node

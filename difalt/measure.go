@@ -190,15 +190,17 @@ func (m *monitor) wait(noisy bool) int {
 	return atMost
 }
 
-// addSpread raises the residual to the largest distance of a node from the mean.
+// addSpread raises the residual to the root of the sum of the squares of all distances of a node
+// from the mean: none is farther.
 func (m *monitor) addSpread(ctx context.Context, mean []float64) error {
 	z := make([][]float64, len(m.at.u))
 	for i, u := range m.at.u {
-		z[i] = []float64{floats.Distance(u.Data(), mean, 2)}
+		distance := floats.Distance(u.Data(), mean, 2)
+		z[i] = []float64{distance * distance}
 	}
-	if err := m.exchange.net.Max(ctx, z); err != nil {
+	if err := m.exchange.net.Sum(ctx, z); err != nil {
 		return err
 	}
-	m.gauge.residual = max(m.gauge.residual, z[0][0])
+	m.gauge.residual = max(m.gauge.residual, math.Sqrt(z[0][0]))
 	return nil
 }

@@ -83,6 +83,10 @@ func (m Method) String() string {
 	return fmt.Sprintf("Method(%d)", uint8(m))
 }
 
+// Agrees reports whether nodes agree in the iterations as Options.Agreement says. DGD takes means
+// over neighbours instead, and AltGDmin sums.
+func (m Method) Agrees() bool { return methods[m].mixer == nil }
+
 // Methods returns all methods.
 func Methods() []Method { return methodsThat(func(*traits) bool { return true }) }
 
@@ -156,14 +160,17 @@ func (o *Options) judges() bool {
 	return (!o.EveryIteration || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
 }
 
-// SendsCoefficientGrams reports whether nodes send B_g B_g', the sum of b_t b_t' over
-// their own tasks: with P to all neighbours in every iteration (ScaledDiffusion,
-// GradientTracking and, unless PreconditionerNone, the accelerated methods), and without
-// EveryIteration to their parent in the tree of sums whenever convergence is judged. From
-// it the b_t of a node with fewer than r tasks can be computed up to a rotation, and that
-// of a single task up to its sign; see docs/privacy.md for all else that messages give
-// away. The options must be valid.
+// SendsCoefficientGrams reports whether nodes send their neighbours B_g B_g', the sum of
+// b_t b_t' over their own tasks: in gossip, with P in every iteration (ScaledDiffusion,
+// GradientTracking and, unless PreconditionerNone, the accelerated methods). From it the b_t
+// of a node with fewer than r tasks can be computed up to a rotation, and that of a single
+// task up to its sign. Along consensus.Tree nobody sees more than the sum over all nodes; see
+// docs/privacy.md for all else that messages give away. The options must be valid.
 func (o *Options) SendsCoefficientGrams() bool {
-	sendsP := o.traits().scaled && !(o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone)
-	return sendsP || o.judges()
+	return o.sumsCoefficients() && o.Agreement.Polynomial != consensus.Tree
+}
+
+// sumsCoefficients reports whether the iterations need P.
+func (o *Options) sumsCoefficients() bool {
+	return o.traits().scaled && !(o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone)
 }

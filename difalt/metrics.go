@@ -2,6 +2,7 @@ package difalt
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
@@ -64,10 +65,14 @@ type metrics struct {
 	u     []*kernel.Basis // argument of the running measurement
 	diff  []float64       // U_g - U_1 of every node, one after the other
 	ld    int
-	gram  []float64 // of diff
+	gram  []float64 // of diff; with many nodes their squared distances from node far
+	far   int
 	tasks func(worker int)
 	pairs func(worker int)
 }
+
+// mostPairs is of how many nodes all pairs are compared.
+const mostPairs = 1000
 
 // rowBlock is how many rows of the Gram matrix of the differences are computed
 // together; it is fixed so that the bits do not depend on the number of workers.
@@ -83,7 +88,6 @@ func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metric
 	}
 	m.ld = blas.Stride(blas.Stride(d) * r)
 	m.diff = make([]float64, nodes*m.ld)
-	m.gram = make([]float64, nodes*nodes)
 	m.tasks = func(w int) {
 		for i := w; i < len(m.u); i += pool.Workers() {
 			if m.truth != nil {
@@ -96,35 +100,70 @@ func newMetrics(pool *kernel.Pool, truth *kernel.Basis, nodes, d, r int) *metric
 			}
 		}
 	}
-	m.pairs = func(w int) {
-		n, size := len(m.u), len(m.u[0].Data())
-		for b := w; b*rowBlock < n; b += pool.Workers() {
-			i, end := b*rowBlock, min((b+1)*rowBlock, n)
-			// Rows i to end, and columns up to end: the lower triangle.
-			rows := blas.ColumnMajor{Rows: size, Cols: end - i, Stride: m.ld, Data: m.diff[i*m.ld:]}
-			columns := blas.ColumnMajor{Rows: size, Cols: end, Stride: m.ld, Data: m.diff}
-			blas.MulTN(blas.ColumnMajor{Rows: end - i, Cols: end, Stride: n, Data: m.gram[i:]}, rows, columns)
-		}
+	if m.pairs = m.comparePairs; nodes > mostPairs {
+		m.gram, m.pairs = make([]float64, nodes), m.compareFar
+	} else {
+		m.gram = make([]float64, nodes*nodes)
 	}
 	return m
 }
 
+// comparePairs computes the share of the Gram matrix that belongs to a worker.
+func (m *metrics) comparePairs(w int) {
+	n, size := len(m.u), len(m.u[0].Data())
+	for b := w; b*rowBlock < n; b += m.pool.Workers() {
+		i, end := b*rowBlock, min((b+1)*rowBlock, n)
+		// Rows i to end, and columns up to end: the lower triangle.
+		rows := blas.ColumnMajor{Rows: size, Cols: end - i, Stride: m.ld, Data: m.diff[i*m.ld:]}
+		columns := blas.ColumnMajor{Rows: size, Cols: end, Stride: m.ld, Data: m.diff}
+		blas.MulTN(blas.ColumnMajor{Rows: end - i, Cols: end, Stride: n, Data: m.gram[i:]}, rows, columns)
+	}
+}
+
+// compareFar computes the squared distances from node far of the nodes that belong to a worker.
+func (m *metrics) compareFar(w int) {
+	size := len(m.u[0].Data())
+	far := m.diff[m.far*m.ld:][:size]
+	for i := w; i < len(m.u); i += m.pool.Workers() {
+		sum := 0.0
+		for k, v := range m.diff[i*m.ld:][:size] {
+			sum += (v - far[k]) * (v - far[k])
+		}
+		m.gram[i] = sum
+	}
+}
+
+// disagreement returns the largest distance between two nodes' bases, of which diff is known. Of
+// many nodes it is that between the farthest from node 0 and the farthest from that one.
+func (m *metrics) disagreement() float64 {
+	n, largest := len(m.u), 0.0
+	switch {
+	case n == 1:
+		return 0
+	case n > mostPairs:
+		m.far = 0
+		m.pool.Run(m.pairs)
+		if m.far = slices.Index(m.gram, slices.Max(m.gram)); m.far < 0 {
+			return math.NaN()
+		}
+		m.pool.Run(m.pairs)
+		return math.Sqrt(slices.Max(m.gram))
+	}
+	m.pool.Run(m.pairs)
+	for i := range n {
+		for j := range i {
+			largest = max(largest, m.gram[i*n+i]+m.gram[j*n+j]-2*m.gram[j*n+i])
+		}
+	}
+	return math.Sqrt(largest)
+}
+
 // subspaces returns SD_2 to the truth of the first node, the largest and the mean,
-// or NaN, and the largest Frobenius distance between two nodes' bases.
+// or NaN, and the largest Frobenius distance between two nodes' bases; see disagreement.
 func (m *metrics) subspaces(u []*kernel.Basis) (first, largest, mean, disagreement float64) {
 	m.u = u
 	m.pool.Run(m.tasks)
-	n := len(u)
-	if n > 1 {
-		m.pool.Run(m.pairs)
-	}
-	for i := range n {
-		for j := range i {
-			sq := m.gram[i*n+i] + m.gram[j*n+j] - 2*m.gram[j*n+i]
-			disagreement = max(disagreement, sq)
-		}
-	}
-	disagreement = math.Sqrt(disagreement)
+	disagreement = m.disagreement()
 	if m.truth == nil {
 		nan := math.NaN()
 		return nan, nan, nan, disagreement
@@ -133,5 +172,5 @@ func (m *metrics) subspaces(u []*kernel.Basis) (first, largest, mean, disagreeme
 		largest = max(largest, v)
 		mean += v
 	}
-	return m.sd[0], largest, mean / float64(n), disagreement
+	return m.sd[0], largest, mean / float64(len(u)), disagreement
 }

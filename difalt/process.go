@@ -80,31 +80,30 @@ func (s *process) close() {
 // compare lets the nodes find out whether they want the same, and about one another's data
 // what all have to know.
 func (s *process) compare(ctx context.Context) error {
-	rows := make([][]float64, len(s.hosted))
 	if err := s.data.build(s, units{1, 1}); err != nil {
 		return err
 	}
-	features, settings := float64(s.data.features), fingerprint(s.settings())
+	rows, largest, settings := make([][]float64, len(s.hosted)), make([][]float64, len(s.hosted)), digits(s.settings())
 	s.timed(func(i, _ int) {
 		x, y := s.problem.Nodes[i].MaxAbs()
-		rows[i] = append([]float64{features, -features, settings, -settings, powerBelow(x), powerBelow(y)}, s.data.counts(i)...)
+		largest[i] = []float64{x, y}
+		rows[i] = slices.Concat(settings, sizes(x), sizes(y), s.data.counts(i))
 	})
-	const maxima = 6
-	if err := s.net.MaxSum(ctx, maxima, rows); err != nil {
+	if err := s.net.Sum(ctx, rows); err != nil {
 		return err
 	}
-	switch m := rows[0]; {
-	case m[0] != -m[1]:
-		return fmt.Errorf("difalt: nodes have tasks of %v and of %v features", -m[1], m[0])
-	case m[2] != -m[3]:
+	if !alike(rows[0][:len(settings)], s.net.Len()) {
 		return s.nameDifference(ctx)
 	}
-	unit := units{unitOf(rows[0][4]), unitOf(rows[0][5])}
+	size := rows[0][len(settings):]
 	for i := range rows {
-		rows[i] = rows[i][maxima:]
+		rows[i] = rows[i][len(settings)+4:]
 	}
-	if unit != (units{1, 1}) { // data far from 1 have to be added up once more
-		if err := s.data.build(s, unit); err != nil {
+	if farFrom(size) || farFrom(size[2:]) { // such data have to be added up once more
+		if err := s.net.Largest(ctx, largest); err != nil {
+			return err
+		}
+		if err := s.data.build(s, units{unitOf(largest[0][0]), unitOf(largest[0][1])}); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -149,9 +148,11 @@ func (s *process) timed(f func(i, worker int)) {
 }
 
 // warnExposed names the hosted nodes whose coefficients can be computed from what they
-// are about to send.
+// are about to send: in gossip by their neighbours, and of two nodes by the other one, which
+// takes its own part from the total.
 func (s *process) warnExposed() {
-	if s.net.Len() == 1 || !s.o.SendsCoefficientGrams() {
+	two := s.net.Len() == 2 && (s.o.sumsCoefficients() || s.o.judges())
+	if s.net.Len() == 1 || !s.o.SendsCoefficientGrams() && !two {
 		return
 	}
 	var exposed []int
@@ -161,7 +162,7 @@ func (s *process) warnExposed() {
 		}
 	}
 	if exposed != nil {
-		s.o.Logger.Warn("nodes with fewer tasks than the rank give their coefficients away, up to a rotation or a sign, by sums of b b' that they send (docs/privacy.md)",
+		s.o.Logger.Warn("nodes with fewer tasks than the rank give their coefficients away, up to a rotation or a sign, by sums of b b' that others see (docs/privacy.md)",
 			"nodes", exposed, "rank", s.o.Rank)
 	}
 }

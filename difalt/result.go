@@ -71,7 +71,9 @@ type Record struct {
 	// node 0, which is node 1 of the paper), the largest over the hosted nodes, and
 	// their mean.
 	SDFirst, SDMax, SDMean float64
-	// Disagreement is the largest Frobenius distance between two hosted nodes' U_g.
+	// Disagreement is the largest Frobenius distance between two hosted nodes' U_g. Of more
+	// than 1,000 it is that between the farthest from the first and the farthest from that one:
+	// at least half of the largest.
 	Disagreement float64
 	// Objective is sum_t |X_t U_g b_t - y_t|^2 with b_t fitted to U_g, over the hosted
 	// nodes.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"reflect"
 	"slices"
 
@@ -42,17 +41,11 @@ func appendSettings(list []wire.Setting, prefix string, v reflect.Value) []wire.
 	return list
 }
 
-// settings returns all that the nodes must have alike, but for the number of features.
+// settings returns all that the nodes must have alike.
 func (s *process) settings() []wire.Setting {
-	h := fnv.New64a()
-	w := s.net.Weights()
-	for i := range w.Len() {
-		for _, j := range w.Graph().Neighbors(i) {
-			fmt.Fprint(h, i, j, math.Float64bits(w.At(i, j)))
-		}
-	}
 	return append(s.o.Settings(),
-		wire.Setting{Name: "the fingerprint of the mixing weights", Value: fmt.Sprintf("%016x", h.Sum64())},
+		wire.Setting{Name: "the number of features", Value: fmt.Sprint(s.data.features)},
+		wire.Setting{Name: "the fingerprint of the mixing weights", Value: fmt.Sprintf("%016x", s.net.Weights().Fingerprint())},
 		wire.Setting{Name: "U0 of the problem", Value: givenOrNot(s.problem.U0 != nil)},
 		wire.Setting{Name: "Start of the problem", Value: givenOrNot(s.problem.Start != nil)},
 		wire.Setting{Name: "Moments of the problem", Value: givenOrNot(s.problem.Moments != nil)})
@@ -65,11 +58,27 @@ func givenOrNot(given bool) string {
 	return "not given"
 }
 
-// fingerprint is a number of 52 bits that tells lists of settings apart.
-func fingerprint(settings []wire.Setting) float64 {
+// digits returns four numbers below 2^12, which tell lists of settings apart, and their squares.
+func digits(settings []wire.Setting) (list []float64) {
 	h := fnv.New64a()
 	fmt.Fprint(h, settings)
-	return float64(h.Sum64() >> 12)
+	for sum := h.Sum64(); len(list) < 8; sum >>= 16 {
+		v := float64(sum >> 4 & (1<<12 - 1))
+		list = append(list, v, v*v)
+	}
+	return list
+}
+
+// alike reports whether all of so many nodes have the same digits, from their sums: the square
+// of the sum of v is the number of nodes times the sum of v^2 only if all v are the same. Up to
+// some 2^14 nodes all of this is exact.
+func alike(sums []float64, nodes int) bool {
+	for k := 0; k < len(sums); k += 2 {
+		if sums[k]*sums[k] != float64(nodes)*sums[k+1] {
+			return false
+		}
+	}
+	return true
 }
 
 // nameDifference returns an error that names a setting which is not here as at node 0.

@@ -156,8 +156,9 @@ func TestTraffic(t *testing.T) {
 		difalt.DifAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.DecAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
 		difalt.AltGDmin:    {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
-		// The first P goes up a tree and down again.
-		difalt.ScaledDiffusion: {Rounds: 2*height + 3*10, Messages: 2*4 + 30*2*edges, Bytes: 2*4*3*8 + 30*2*edges*43*8},
+		// The first P goes up a tree in three words a number, with three counts of up to five
+		// nodes, and down again with a byte more.
+		difalt.ScaledDiffusion: {Rounds: 2*height + 3*10, Messages: 2*4 + 30*2*edges, Bytes: 4*(3*3*8+2) + 4*(3*8+1) + 30*2*edges*43*8},
 		difalt.DGD:             {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
 	} {
 		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, Initialization: difalt.InitializationOptions{Rounds: 20}, Iterations: 10, EveryIteration: true})

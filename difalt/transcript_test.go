@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"math/big"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -31,7 +33,7 @@ type exchanged struct{ out, in []wireFrame } // by link
 // A wireFrame is what an attacker reads from a frame.
 type wireFrame struct {
 	raw          []byte
-	channel      byte
+	channel      wire.Channel
 	riding, code []byte
 }
 
@@ -43,12 +45,12 @@ func (t *tap) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error 
 	return nil
 }
 
-// parseWire reads frames with the offsets of consensus/frame.go.
+// parseWire reads frames with the offsets of consensus/wire/frame.go.
 func parseWire(frames [][]byte) (parsed []wireFrame) {
 	for _, p := range frames {
 		p = slices.Clone(p)
 		split := wire.HeaderLen + int(binary.LittleEndian.Uint32(p[44:]))
-		parsed = append(parsed, wireFrame{p, p[7], p[wire.HeaderLen:split], p[split:]})
+		parsed = append(parsed, wireFrame{p, wire.Channel(p[7]), p[wire.HeaderLen:split], p[split:]})
 	}
 	return parsed
 }
@@ -60,16 +62,49 @@ func float64s(p []byte) (v []float64) {
 	return v
 }
 
-// Channels of frames, as in consensus/protocol.go: streams, then from onCollective sums,
-// maxima and broadcasts, the mean along the tree, and maxima with sums.
+// Sums of four nodes, as in consensus/collective/fixed.go: integers of three words a number and
+// some bits of votes go up, and a float64 a number and a byte come down; in headers counts of
+// eight words that nodes may say, and integers of five words a number.
 const (
-	onExact, onBasis, onGradient, onTracker, onCollective, onServer, onMeeting = 0, 1, 2, 3, 64, 67, 70
+	digits, low         = 3, 56 + 3 - 3*64
+	voteLen, fitLen     = 2, 1
+	headerDigits        = 5
+	headerLow, countLen = 100 + 3 - 5*64, 4
 
-	met = 10 // numbers of the meeting, the largest feature and response 4 and 5
+	met = 16 // numbers that the nodes add up first, the last four of them counts of their data
 )
 
-func (f wireFrame) collective() bool {
-	return f.channel >= onCollective && f.channel < onServer || f.channel == onMeeting
+// decode returns the numbers that integers of so many words stand for.
+func decode(p []byte, digits, low int) (v []float64) {
+	for ; len(p) >= 8*digits; p = p[8*digits:] {
+		n := new(big.Int)
+		for k := range digits {
+			word := new(big.Int).SetUint64(binary.LittleEndian.Uint64(p[8*k:]))
+			n.Or(n, word.Lsh(word, uint(64*k)))
+		}
+		if n.Bit(64*digits-1) == 1 {
+			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(64*digits)))
+		}
+		x, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(n), low).Float64()
+		v = append(v, x)
+	}
+	return v
+}
+
+// collective returns the numbers in a frame of a sum, the mean along a tree or a broadcast, and
+// whether they go up.
+func (f wireFrame) collective() (v []float64, up bool) {
+	switch n := len(f.code); {
+	case n == 0:
+	case f.channel == wire.Broadcast:
+		v = float64s(f.code)
+	case f.channel != wire.Sum && f.channel != wire.Mean:
+	case n%8 == voteLen:
+		return decode(f.code[:n-voteLen], digits, low), true
+	case n%8 == fitLen:
+		v = float64s(f.code)
+	}
+	return v, false
 }
 
 // A spied is a run with one process a node, and what the tap at one of them has seen.
@@ -84,14 +119,28 @@ type spied struct {
 	result *difalt.Result  // of the victim
 }
 
-// spy runs a problem on a path with a tap at a node.
+// What masks are to an attacker: nothing, those of all pairs of nodes, which the parent of the
+// victim sees, and those that are left if all but two nodes put together what they know.
+var (
+	bare      = func(int) pads.Source { return testnet.NoPads{} }
+	masked    func(int) pads.Source // from keys
+	allButTwo = testnet.Shared(0, victim)
+)
+
+// spy runs a problem on a path with a tap at a node, and masks nothing.
 func spy(t *testing.T, s *synthetic, victim int, o difalt.Options) *spied {
+	t.Helper()
+	return spyThrough(t, bare, s, victim, o)
+}
+
+// spyThrough is spy through masks.
+func spyThrough(t *testing.T, masks func(int) pads.Source, s *synthetic, victim int, o difalt.Options) *spied {
 	t.Helper()
 	nodes := len(s.Nodes)
 	v := &spied{synthetic: s, o: o, victim: victim, w: network(t, "path", nodes, topology.Metropolis, 1).Weights()}
 	v.d, v.r = s.Nodes[0].Features(), o.Rank
 	groups := together(nodes, nodes)
-	pipes, err := testnet.Connect(v.w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
+	pipes, err := testnet.Connect(v.w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second, Pads: masks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +157,14 @@ func spy(t *testing.T, s *synthetic, victim int, o difalt.Options) *spied {
 				return
 			}
 			tapped := &tap{Transport: p}
-			if err := v.run(t.Context(), part(s.Problem, groups[k]), tapped); err != nil {
+			var tr wire.Transport = tapped
+			if from, ok := p.(pads.Provider); ok {
+				tr = struct {
+					wire.Transport
+					pads.Provider
+				}{tapped, from}
+			}
+			if err := v.run(t.Context(), part(s.Problem, groups[k]), tr); err != nil {
 				t.Error(err)
 			}
 			v.rounds = tapped.rounds
@@ -148,7 +204,7 @@ func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 	if v.o.Method == difalt.Accelerated || v.o.Method == difalt.AcceleratedTracking {
 		return v.products(t)
 	}
-	for _, call := range v.mixes(t, onExact, v.o.Initialization.Rounds, 0) {
+	for _, call := range v.mixes(t, wire.StreamExact, v.o.Initialization.Rounds, 0) {
 		products = append(products, v.basis(call.first))
 	}
 	_, us := v.collectives(v.d*v.r + v.r)
@@ -162,45 +218,31 @@ func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 // victim is a leaf of it: it sends, and then it hears.
 func (v *spied) products(t *testing.T) (products, bases []*mat.Dense) {
 	t.Helper()
-	channel, codec := byte(onServer), consensus.Codec(nil)
-	if v.o.Agreement.Codec != nil && v.o.Agreement.Polynomial == consensus.Tree {
-		channel, codec = onGradient, consensus.Int8
-	}
-	up, down := make([]float64, v.d*v.r), make([]float64, v.d*v.r)
 	for _, x := range v.rounds {
 		for k, f := range []wireFrame{x.out[0], x.in[0]} {
-			if f.channel != channel || len(f.code) == 0 || len(bases) == v.o.Initialization.PowerIterations {
+			if f.channel != wire.Mean || len(f.code) == 0 || len(bases) == v.o.Initialization.PowerIterations {
 				continue
 			}
-			known := [][]float64{up, down}[k]
-			if codec == nil {
-				copy(known, float64s(f.code[1:]))
+			if z, _ := f.collective(); k == 0 {
+				products = append(products, v.basis(z))
 			} else {
-				change := make([]float64, len(known))
-				if _, err := codec.Decode(change, f.code); err != nil {
-					t.Fatal(err)
-				}
-				floats.Add(known, change)
-			}
-			if k == 0 {
-				products = append(products, v.basis(known))
-			} else {
-				bases = append(bases, orthonormal(v.basis(known)))
+				bases = append(bases, orthonormal(v.basis(z)))
 			}
 		}
 	}
 	return products, bases
 }
 
-// collectives returns what came and went in collective operations with so many numbers.
+// collectives returns what the victim has sent up in sums of so many numbers, and what has come
+// down of them and of broadcasts.
 func (v *spied) collectives(numbers int) (out, in [][]float64) {
 	for _, x := range v.rounds {
 		for k := range x.out {
-			if f := x.out[k]; f.collective() && len(f.code) == 1+8*numbers {
-				out = append(out, float64s(f.code[1:]))
+			if z, up := x.out[k].collective(); up && x.out[k].channel == wire.Sum && len(z) == numbers {
+				out = append(out, z)
 			}
-			if f := x.in[k]; f.collective() && len(f.code) == 1+8*numbers {
-				in = append(in, float64s(f.code[1:]))
+			if z, up := x.in[k].collective(); !up && x.in[k].channel != wire.Mean && len(z) == numbers {
+				in = append(in, z)
 			}
 		}
 	}
@@ -220,7 +262,7 @@ type mixed struct{ first, last []float64 }
 
 // mixes follows a stream. With a codec, what the attacker knows of a message is the
 // replica that the neighbours of a node keep of it.
-func (v *spied) mixes(t *testing.T, channel byte, rounds, scalars int) (calls []mixed) {
+func (v *spied) mixes(t *testing.T, channel wire.Channel, rounds, scalars int) (calls []mixed) {
 	t.Helper()
 	neighbors := v.w.Graph().Neighbors(v.victim)
 	n := v.d*v.r + scalars
@@ -251,10 +293,10 @@ func (v *spied) mixes(t *testing.T, channel byte, rounds, scalars int) (calls []
 }
 
 // hear updates what is known of a message by a frame.
-func (v *spied) hear(t *testing.T, known []float64, f wireFrame, channel byte) {
+func (v *spied) hear(t *testing.T, known []float64, f wireFrame, channel wire.Channel) {
 	t.Helper()
 	codec := v.o.Agreement.Codec
-	if codec == nil || channel == onExact {
+	if codec == nil || channel == wire.StreamExact {
 		copy(known, float64s(f.code))
 		return
 	}

@@ -17,7 +17,10 @@ type Options struct {
 	JoinTimeout time.Duration
 	// RoundTimeout is how long a neighbour may take for a round before it has failed; two
 	// minutes by default. What a node computes between two rounds must fit in. Over gRPC
-	// the time for which it waits itself does not count, since it says so.
+	// the time for which it waits itself does not count, since it says so; but after five
+	// times as long, and a second for each node of those that wait one for the other, it has
+	// failed all the same, or a node could keep all others waiting for ever. In the first
+	// rounds JoinTimeout is added, as others may still join.
 	RoundTimeout time.Duration
 	// RejoinTimeout is how long a neighbour may be out of reach while its frame is
 	// waited for before it has failed; 30 seconds by default. MPI has no use for it.

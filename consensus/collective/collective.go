@@ -1,11 +1,21 @@
-// Package collective computes with what all nodes of a network have: sums, maxima and
-// broadcasts, along a breadth-first spanning tree of the graph, which all nodes know. So
+// Package collective computes with what all nodes of a network have: sums, largest magnitudes
+// and broadcasts, along a breadth-first spanning tree of the graph, which all nodes know. So
 // they take the fewest rounds, and their results have the same bits at all nodes.
+//
+// Sums are those of integers modulo a power of two, to which numbers are rounded. So they do
+// not depend on an order, and where nodes live in several processes they are masked: every two
+// nodes that are partners share a secret, from which one of them adds and the other takes away
+// the same random words. The masks cancel in the sum over all nodes, and of anything less than
+// that nothing can be seen (Bonawitz et al., Practical secure aggregation for privacy-preserving
+// machine learning, 2017; Bell et al., Secure single-server aggregation with (poly)logarithmic
+// overhead, 2020).
 package collective
 
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 )
@@ -16,132 +26,271 @@ import (
 // number that is not finite is an error that wraps wire.ErrNotFinite, at all nodes. After
 // an error z is unspecified.
 type Collectives struct {
-	rounds    *wire.Rounds
-	traffic   *wire.Traffic
-	tree      *Tree
-	broadcast *Tree // of the last one from another root
-	op        Operation
+	rounds  *wire.Rounds
+	keys    *Keys // nil: all nodes live here
+	traffic *wire.Traffic
+	tree    *Tree
+	other   *Tree // of the last broadcast from another root
+	op      Operation
+	numbers numbers
+	votes   votes
+	copies  copies
+	values  []float64 // room
+
+	gathering gathering
 }
 
 // New returns the collective operations of the nodes of r along a tree. What they send is
 // added to traffic.
 func New(r *wire.Rounds, tree *Tree, traffic *wire.Traffic) *Collectives {
-	return &Collectives{rounds: r, traffic: traffic, tree: tree}
+	return &Collectives{rounds: r, keys: newKeys(r), traffic: traffic, tree: tree}
 }
 
 // Sum overwrites z[i] by the sum over all nodes. It goes up a breadth-first tree from
 // a centre of the graph and the result down again: 2 x height rounds, L-1 messages
-// each way. Children are added in ascending order, so that the bits do not depend on
-// where nodes live. Neighbours in the tree see the partial sums of what is below them.
+// each way. Nodes see nothing but the result; with two nodes each learns by it what the other
+// has.
+//
+// Every number is rounded to a multiple of a power of two, which is so small that the largest
+// number of all nodes keeps its 53 bits; sums of integers up to 2^53 are exact. All entries of
+// a row share that power, and what is below it is lost: of 8 nodes, 2^-132 where the largest
+// number is between 2^-79 and 2^56. Where it is not, as votes in the same message show, the
+// nodes find out by Largest and add up again.
 func (c *Collectives) Sum(ctx context.Context, z [][]float64) error {
-	return c.run(ctx, wire.Sum, c.tree, Add, 0, z)
+	return c.SumWith(ctx, wire.Sum, nil, c.traffic, z)
+}
+
+// SumWith is Sum on another channel, with a header reduction in its headers; what is sent is
+// added to traffic.
+func (c *Collectives) SumWith(ctx context.Context, channel wire.Channel, h *HeaderReduction, traffic *wire.Traffic, z [][]float64) error {
+	ok, err := c.sum(ctx, channel, h, traffic, z, 0)
+	if ok || err != nil {
+		return err
+	}
+	largest := zeroRows(len(z), 1)
+	for i, row := range z {
+		largest[i][0] = maxAbs(row)
+	}
+	if err := c.Largest(ctx, largest); err != nil {
+		return err
+	}
+	// The largest is just below the top of the window.
+	shift := math.Ilogb(largest[0][0]) + 1 - c.numbers.window.top
+	ok, err = c.sum(ctx, channel, nil, traffic, z, shift)
+	if !ok && err == nil {
+		err = fmt.Errorf("consensus: the nodes add up other numbers than those of which they have told the size")
+	}
+	return err
+}
+
+// SumBytes returns how many bytes a sum of so many numbers, over so many nodes, sends up and down
+// every edge of the tree.
+func SumBytes(numbers, nodes int) (up, down int) {
+	return Form{{numbers, digits * wordBits}, countOf(voteKinds, nodes)}.Len(), Form{{numbers, wordBits}, {1, 2}}.Len()
+}
+
+// LongestMessage bounds the bytes that a node sends at once where so many nodes add up that many
+// numbers at a time, or gather anything.
+func LongestMessage(numbers, nodes int) int {
+	up, _ := SumBytes(numbers, nodes)
+	return max(up, MaxGather, nodes*(partHeader+2))
 }
 
 // SumRounds returns how many rounds Sum takes.
 func (c *Collectives) SumRounds() int { return 2 * c.tree.Height }
 
-// Max overwrites z[i] by the entrywise maximum over all nodes, at the cost of Sum.
-func (c *Collectives) Max(ctx context.Context, z [][]float64) error {
-	return c.run(ctx, wire.Max, c.tree, maximum, 0, z)
+// Largest overwrites every entry by the power of two at or below the largest magnitude that
+// any node has there, and by 0 if all have 0. The nodes see how many of them have theirs in
+// which range of 64 powers of two, and of those in the highest range who many have which power,
+// but not who. It takes the rounds of two sums.
+func (c *Collectives) Largest(ctx context.Context, z [][]float64) error {
+	if err := c.rounds.CheckRows(z); err != nil {
+		return err
+	}
+	n := len(z[0])
+	votes := zeroRows(len(z), n*ranges)
+	for i, row := range z {
+		for k, x := range row {
+			if e, ok := rangedExponent(x); ok {
+				votes[i][k*ranges+e/rangeLen]++
+			}
+		}
+	}
+	if err := c.count(ctx, votes, z); err != nil {
+		return err
+	}
+	highest := make([]int, n) // range; -1: all have 0
+	for k := range highest {
+		highest[k] = lastVote(votes[0][k*ranges:][:ranges])
+	}
+	votes = zeroRows(len(z), n*rangeLen)
+	for i, row := range z {
+		for k, x := range row {
+			if e, ok := rangedExponent(x); ok && e/rangeLen == highest[k] {
+				votes[i][k*rangeLen+e%rangeLen]++
+			}
+		}
+	}
+	if err := c.count(ctx, votes, z); err != nil {
+		return err
+	}
+	for _, row := range z {
+		for k := range row {
+			row[k] = 0
+			if e := lastVote(votes[0][k*rangeLen:][:rangeLen]); e >= 0 {
+				row[k] = math.Ldexp(1, highest[k]*rangeLen+e+leastExponent)
+			}
+		}
+	}
+	return nil
 }
 
-// MaxSum is Max of the first maxima entries and Sum of the others, at the cost of one.
-func (c *Collectives) MaxSum(ctx context.Context, maxima int, z [][]float64) error {
-	if maxima < 0 || len(z) > 0 && maxima > len(z[0]) {
-		return fmt.Errorf("consensus: %d maxima of the numbers that a node has", maxima)
+// Ranges of exponents, from that of the smallest number to that of the largest.
+const (
+	leastExponent = -1074
+	rangeLen      = 64
+	ranges        = (1023-leastExponent)/rangeLen + 1
+)
+
+// rangedExponent returns how far the exponent of x is above the least; false if x is 0 or not
+// finite.
+func rangedExponent(x float64) (int, bool) {
+	if x == 0 || x-x != 0 {
+		return 0, false
 	}
-	return c.run(ctx, wire.MaxSum, c.tree, maximaAndSums, maxima, z)
+	return math.Ilogb(x) - leastExponent, true
+}
+
+// lastVote returns the index of the last number that is not zero, or -1.
+func lastVote(votes []float64) int {
+	k := len(votes) - 1
+	for k >= 0 && votes[k] == 0 {
+		k--
+	}
+	return k
+}
+
+func zeroRows(rows, n int) [][]float64 {
+	z := make([][]float64, rows)
+	for i := range z {
+		z[i] = make([]float64, n)
+	}
+	return z
 }
 
 // Broadcast overwrites z[i] by what node root has, in as many rounds as the farthest
 // node is hops away, by L-1 messages. If what root has is not finite, nodes that are
-// far from it return the error from a later operation.
+// far from it return the error from a later operation. Everybody on the way sees it.
 func (c *Collectives) Broadcast(ctx context.Context, root int, z [][]float64) error {
 	if root < 0 || root >= c.rounds.Graph.Len() {
 		return fmt.Errorf("consensus: a broadcast from node %d: the network has %d", root, c.rounds.Graph.Len())
 	}
 	tree := c.tree
 	if root != tree.Root {
-		if c.broadcast == nil || c.broadcast.Root != root {
-			c.broadcast = NewTree(c.rounds.Graph, root)
+		if c.other == nil || c.other.Root != root {
+			c.other = NewTree(c.rounds.Graph, root)
 		}
-		tree = c.broadcast
-	}
-	return c.run(ctx, wire.Broadcast, tree, nil, root, z)
-}
-
-// run carries z along a tree. argument is the root of a broadcast or the number of maxima.
-func (c *Collectives) run(ctx context.Context, channel wire.Channel, tree *Tree, how Combine, argument int, z [][]float64) error {
-	if err := ctx.Err(); err != nil {
-		return err
+		tree = c.other
 	}
 	if err := c.rounds.CheckRows(z); err != nil {
 		return err
 	}
-	call := wire.Call{Operation: channel.String(), Arguments: [5]int{argument, len(z[0])}}
+	c.copies.set(z)
+	c.op.open(c.rounds, nil, wire.Broadcast, tree, true)
+	return c.run(ctx, root, &c.copies, nil, c.traffic)
+}
+
+// sum is SumWith in the unit 2^shift. It returns false if the numbers are too large for it, or
+// too small.
+func (c *Collectives) sum(ctx context.Context, channel wire.Channel, h *HeaderReduction, traffic *wire.Traffic, z [][]float64, shift int) (bool, error) {
+	if err := c.rounds.CheckRows(z); err != nil {
+		return false, err
+	}
+	c.numbers.set(z, shift, c.rounds.Graph.Len())
+	c.op.open(c.rounds, c.keys, channel, c.tree, false)
+	err := c.run(ctx, shift, &c.numbers, h, traffic)
+	return err == nil && c.numbers.fit, err
+}
+
+// Count overwrites votes, which are 0 or 1, by how many nodes have 1 there: in the rounds of Sum,
+// with two bits more a vote than the number of nodes has, where a sum takes 24 bytes.
+func (c *Collectives) Count(ctx context.Context, votes [][]float64) error {
+	if err := c.rounds.CheckRows(votes); err != nil {
+		return err
+	}
+	return c.count(ctx, votes, votes)
+}
+
+// count overwrites votes, which are 0 or 1, by how many nodes have each. They are not sent if a
+// number in z, of which they are made, is not finite.
+func (c *Collectives) count(ctx context.Context, votes, z [][]float64) error {
+	c.votes.set(votes, z, c.rounds.Graph.Len())
+	c.op.open(c.rounds, c.keys, wire.Count, c.tree, false)
+	return c.run(ctx, 0, &c.votes, nil, c.traffic)
+}
+
+// run carries out c.op, which has been opened, with rows. argument is the root of a broadcast or
+// the shift of a sum.
+func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h *HeaderReduction, traffic *wire.Traffic) error {
+	if err := c.Join(ctx); err != nil {
+		return err
+	}
+	op := &c.op
+	call := wire.Call{Operation: op.channel.String(), Arguments: [5]int{argument, rows.len()}}
 	progress, values, err := c.rounds.Begin(call)
 	if err != nil {
 		return err
 	}
 	if progress == wire.Repeated {
-		for i, row := range z {
-			copy(row, values[i*len(row):])
-		}
+		rows.take(values)
 		return nil
 	}
-	op := &c.op
 	if progress == wire.Started {
-		op.Start(c.rounds, channel, tree, how, argument, len(z[0]), func(i int, row []float64) { copy(row, z[i]) })
+		op.Start(op.channel, rows)
+		h.Mask()
 	}
-	if err := c.rounds.Run(ctx, op, nil, op.way().Rounds(), how != nil, c.traffic); err != nil {
+	if err := c.rounds.Run(ctx, op, h.part(), op.Rounds(), !op.downOnly, traffic); err != nil {
 		return err
 	}
 	c.rounds.End()
-	for i, row := range z {
-		copy(row, op.Row(i))
-		copy(c.rounds.Room(len(row)), row)
+	if values = c.rounds.Room(rows.kept()); values == nil {
+		values = slices.Grow(c.values[:0], rows.kept())[:rows.kept()]
+		c.values = values
 	}
+	rows.read(values, op.Down)
+	if !wire.Finite(values) {
+		return fmt.Errorf("%w: %v", wire.ErrNotFinite, op.channel)
+	}
+	rows.take(values)
 	return nil
 }
 
-// A Combine is what a parent makes of what it has and what a child sends; the first
-// maxima entries may be combined otherwise than the others.
-type Combine func(parent, child []float64, maxima int)
-
-// Add is the Combine of sums.
-func Add(parent, child []float64, _ int) {
-	for k, v := range child {
-		parent[k] += v
-	}
-}
-
-func maximum(parent, child []float64, _ int) {
-	for k, v := range child {
-		parent[k] = max(parent[k], v)
-	}
-}
-
-func maximaAndSums(parent, child []float64, maxima int) {
-	maximum(parent[:maxima], child[:maxima], 0)
-	Add(parent[maxima:], child[maxima:], 0)
-}
-
-// An Operation carries rows of numbers along a tree, in rounds of its own.
+// An Operation carries a content along a tree, in rounds of its own.
 type Operation struct{ relay }
 
-// Start makes o an operation, on the given channel, on rows of n numbers that fill writes
-// for every hosted node. They are combined by how, or overwritten by the root's if it is nil.
-func (o *Operation) Start(r *wire.Rounds, channel wire.Channel, tree *Tree, how Combine, maxima, n int, fill func(i int, row []float64)) {
-	if o.Words == nil {
-		o.Words = make([]uint8, len(r.Hosted))
-	}
-	o.rounds, o.channel, o.tree, o.combine, o.maxima = r, channel, tree, how, maxima
-	o.reset(n)
-	for i := range r.Hosted {
-		fill(i, o.Row(i))
-	}
-	o.noteFailures()
+// NewOperation returns an operation that adds up along the tree of c.
+func (c *Collectives) NewOperation() *Operation {
+	o := new(Operation)
+	o.open(c.rounds, c.keys, 0, c.tree, false)
+	return o
 }
+
+// open says how the next content is carried.
+func (o *Operation) open(r *wire.Rounds, keys *Keys, channel wire.Channel, tree *Tree, downOnly bool) {
+	o.rounds, o.keys, o.channel, o.tree, o.downOnly = r, keys, channel, tree, downOnly
+}
+
+// Start starts to add up a content. All nodes must have joined.
+func (o *Operation) Start(channel wire.Channel, content Content) {
+	o.channel = channel
+	o.fill(content)
+	o.mask()
+}
+
+// Rounds returns how many rounds there are, and Complete whether all are done; then the result
+// is in Down.
+func (o *Operation) Rounds() int    { return o.way().Rounds() }
+func (o *Operation) Complete() bool { return o.Round == o.Rounds() }
 
 // Channel implements wire.Operation.
 func (o *Operation) Channel() wire.Channel { return o.channel }
@@ -151,6 +300,6 @@ func (o *Operation) Prepare() {}
 
 // Step implements wire.Operation.
 func (o *Operation) Step() wire.Traffic {
-	messages := o.step(o.rounds.Code)
-	return wire.Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(o.Numbers) * messages}
+	messages, bytes := o.step(o.rounds.Code)
+	return wire.Traffic{Rounds: 1, Messages: messages, Bytes: bytes}
 }

@@ -1,16 +1,22 @@
 package collective
 
 import (
-	"fmt"
+	"errors"
+	"math"
 
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// A HeaderReduction goes along a tree in the headers of the rounds of other operations,
-// and so costs no rounds of its own: a word of every node is combined by maximum, and
-// numbers are summed. It implements wire.HeaderPart.
+// MaxWord is the largest word of a HeaderReduction.
+const MaxWord = 7
+
+// A HeaderReduction goes along a tree in the headers of the rounds of other operations, and so
+// costs no rounds of its own. Every node contributes a word and some numbers; results are the
+// largest word, from a count of the nodes that have each, and the sums of the numbers. It
+// implements wire.HeaderPart.
 type HeaderReduction struct {
 	relay
+	content   headerContent
 	committed State
 	result    []float64 // what Take has returned
 }
@@ -25,15 +31,16 @@ const (
 	Complete              // its results have not been taken
 )
 
-// NewHeaderReduction returns a reduction of the nodes of r along a tree.
-func NewHeaderReduction(r *wire.Rounds, tree *Tree) *HeaderReduction {
-	h := &HeaderReduction{relay: relay{rounds: r, channel: wire.StreamExact, tree: tree, combine: Add}}
-	h.Words, h.committed.Words = make([]uint8, len(r.Hosted)), make([]uint8, len(r.Hosted))
+// NewHeaderReduction returns a reduction of the nodes of c.
+func (c *Collectives) NewHeaderReduction() *HeaderReduction {
+	h := &HeaderReduction{relay: relay{rounds: c.rounds, keys: c.keys, channel: wire.StreamExact, tree: c.tree}}
+	h.content.window = newWindow(wideDigits, wideTop, c.rounds.Graph.Len())
 	return h
 }
 
-// Start starts a reduction of words[i] and sums[i] of the hosted nodes, which are copied;
-// sums may be nil. It returns false, and does nothing, while one is under way.
+// Start starts a reduction of words[i], at most MaxWord, and sums[i] of the hosted nodes; sums
+// may be nil. It returns false, and does nothing, while one is under way. Numbers beyond 2^100
+// count as 2^100, and are rounded to multiples of 2^-200 or so.
 func (h *HeaderReduction) Start(words []uint8, sums [][]float64) bool {
 	if h.Phase == Active {
 		return false
@@ -42,13 +49,9 @@ func (h *HeaderReduction) Start(words []uint8, sums [][]float64) bool {
 	if len(sums) > 0 {
 		numbers = len(sums[0])
 	}
-	h.reset(numbers)
-	copy(h.Words, words)
-	for i, row := range sums {
-		copy(h.Row(i), row)
-	}
-	h.noteFailures()
-	h.Phase = Active
+	h.content.set(words, sums, numbers)
+	h.fill(&h.content)
+	h.Phase, h.Masked, h.Numbers = Active, false, numbers
 	h.endIfComplete()
 	return true
 }
@@ -57,6 +60,23 @@ func (h *HeaderReduction) endIfComplete() {
 	if h.Round == h.way().Rounds() {
 		h.Phase = Complete
 	}
+}
+
+// Mask masks what has been started, before the first round that carries it. A nil reduction is
+// none.
+func (h *HeaderReduction) Mask() {
+	if h != nil && h.Phase == Active && !h.Masked {
+		h.mask()
+		h.Masked = true
+	}
+}
+
+// part returns h for the rounds of an operation, which take no typed nil.
+func (h *HeaderReduction) part() wire.HeaderPart {
+	if h == nil {
+		return nil
+	}
+	return h
 }
 
 // AppendTo implements wire.HeaderPart.
@@ -97,7 +117,14 @@ func (h *HeaderReduction) Take() []float64 {
 		return nil
 	}
 	h.Phase = Idle
-	h.result = append(append(h.result[:0], float64(h.Words[0])), h.Row(0)...)
+	word := MaxWord
+	for word > 0 && h.Down[word] == 0 {
+		word--
+	}
+	h.result = append(h.result[:0], float64(word))
+	for _, w := range h.Down[MaxWord+1:] {
+		h.result = append(h.result, math.Float64frombits(w))
+	}
 	return h.result
 }
 
@@ -114,12 +141,65 @@ func (h *HeaderReduction) Committed() State { return h.committed }
 // error, and changes nothing, if s cannot be one.
 func (h *HeaderReduction) Restore(s State) error {
 	hosted, rounds := len(h.rounds.Hosted), h.way().Rounds()
-	if s.Phase > Complete || s.Round < 0 || s.Round > rounds || s.Phase == Active && s.Round == rounds || len(s.Words) != hosted ||
-		s.Numbers < 0 || len(s.Rows)%hosted != 0 || len(s.Rows)/hosted != s.Numbers || !wire.Finite(s.Rows) {
-		return fmt.Errorf("consensus: the state has a reduction of %d words and %d numbers in round %d", len(s.Words), len(s.Rows), s.Round)
+	wrong := errors.New("consensus: the state has a reduction that cannot be")
+	if s.Phase > Complete || s.Round < 0 || s.Round > rounds || s.Phase == Active && s.Round == rounds || s.Numbers < 0 || s.Numbers > len(s.Down) {
+		return wrong
+	}
+	h.content.setForms(s.Numbers)
+	if s.Phase != Idle && (len(s.Up) != h.rows()*h.content.up.words() || len(s.Down) != h.content.down.words() || len(s.Silent) != hosted) {
+		return wrong
 	}
 	h.committed = s
-	h.reset(s.Numbers)
+	h.prepare(&h.content)
 	h.Rewind()
 	return nil
+}
+
+// headerContent is the Content of a HeaderReduction.
+type headerContent struct {
+	window   window
+	words    []uint8
+	sums     [][]float64
+	clamped  []float64 // sums of a node
+	up, down Form
+}
+
+func (c *headerContent) set(words []uint8, sums [][]float64, numbers int) {
+	c.words, c.sums = words, sums
+	c.setForms(numbers)
+}
+
+func (c *headerContent) setForms(numbers int) {
+	counts := countOf(MaxWord+1, c.window.nodes)
+	c.up = append(c.up[:0], counts, c.window.form(numbers))
+	c.down = append(c.down[:0], counts, Segment{numbers, wordBits})
+}
+
+func (c *headerContent) Up() Form   { return c.up }
+func (c *headerContent) Down() Form { return c.down }
+
+func (c *headerContent) Fill(words []uint64, i int) bool {
+	words[c.words[i]]++
+	if c.sums == nil {
+		return true
+	}
+	w := &c.window
+	most := math.Nextafter(math.Ldexp(1, w.top), 0)
+	c.clamped = c.clamped[:0]
+	for _, x := range c.sums[i] {
+		if x-x != 0 {
+			return false
+		}
+		c.clamped = append(c.clamped, min(max(x, -most), most))
+	}
+	w.add(words[MaxWord+1:], c.clamped, 0)
+	return true
+}
+
+func (c *headerContent) Finish(down, total []uint64) {
+	w, counts := &c.window, MaxWord+1
+	copy(down[:counts], total)
+	for k := range down[counts:] {
+		down[counts+k] = math.Float64bits(w.decode(total[counts+k*w.digits:][:w.digits]))
+	}
 }

@@ -2,135 +2,205 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// A relay carries a word and some numbers along a tree, one level a round: up to the
-// root, where parents combine what comes from their children in ascending order, and
-// down again unchanged. So all nodes end with the same bits, wherever they live. A
-// relay that does not combine only goes down, and broadcasts what the root has.
+// A Content is what a relay adds up: how the numbers of a node become words, and how the sum
+// becomes what all nodes get.
+type Content interface {
+	// Up returns the form of what goes up, and Down that of what comes down. Neither changes
+	// between the start and the end of a relay.
+	Up() Form
+	Down() Form
+	// Fill adds the words of hosted node i to words. It returns false if a number of the node
+	// cannot be sent.
+	Fill(words []uint64, i int) bool
+	// Finish makes of the total what goes down. It may overwrite the total, whose words are
+	// signed integers.
+	Finish(down, total []uint64)
+}
+
+// A relay carries words along a tree, one level a round: up to the root, where parents add what
+// comes from their children, and the result down again unchanged. Words are integers modulo a
+// power of two, so that all nodes end with the same bits, whatever the tree and wherever they
+// live. Where nodes live in other processes, every node adds masks to its own words, which
+// cancel in the total: nothing but that can be learnt from what is sent. A relay that goes only
+// down broadcasts what the root has.
 type relay struct {
 	State
-	rounds  *wire.Rounds
-	channel wire.Channel // of failures
-	tree    *Tree
-	combine Combine   // nil: broadcast
-	maxima  int       // see Combine
-	decoded []float64 // the numbers of one link
+	rounds   *wire.Rounds
+	keys     *Keys
+	channel  wire.Channel // of failures
+	tree     *Tree
+	downOnly bool
+	content  Content
+	up, down Form
+	decoded  []uint64 // the words of one link
 }
 
 // A State is what a relay keeps from one round to the next.
 type State struct {
 	Phase   Phase
-	Round   int       // done
-	Numbers int       // a node has
-	Words   []uint8   // of the hosted nodes, combined by maximum
-	Rows    []float64 // one row of numbers a hosted node
+	Masked  bool
+	Numbers int      // of a header reduction
+	Round   int      // done
+	Up      []uint64 // one row of words a hosted node: of what is below it, with masks; see rows
+	Silent  []bool   // the hosted nodes that cannot send what they have
+	Down    []uint64 // the result, where it has arrived
 }
 
 func (s *State) copyFrom(t *State) {
-	words, rows := s.Words, s.Rows
+	up, silent, down := s.Up, s.Silent, s.Down
 	*s = *t
-	s.Words, s.Rows = append(words[:0], t.Words...), append(rows[:0], t.Rows...)
+	s.Up, s.Silent, s.Down = append(up[:0], t.Up...), append(silent[:0], t.Silent...), append(down[:0], t.Down...)
 }
 
-// Row returns the numbers of hosted node i.
-func (s *State) Row(i int) []float64 { return s.Rows[i*s.Numbers:][:s.Numbers] }
-
-// reset makes room for rows of the given length, to be filled.
-func (r *relay) reset(numbers int) {
-	size := len(r.rounds.Hosted) * numbers
-	if cap(r.Rows) < size {
-		r.Rows = make([]float64, size)
+// prepare makes room for the words of a content.
+func (r *relay) prepare(c Content) {
+	r.content, r.up, r.down = c, c.Up(), c.Down()
+	if r.downOnly {
+		r.up = nil
 	}
-	r.Round, r.Numbers, r.Rows = 0, numbers, r.Rows[:size]
-	if len(r.decoded) < numbers {
-		r.decoded = make([]float64, numbers)
-	}
+	r.Round = 0
+	r.Up = zeros(r.Up, r.rows()*r.up.words())
+	r.Down = zeros(r.Down, r.down.words())
+	r.Silent = slices.Grow(r.Silent[:0], len(r.rounds.Hosted))[:len(r.rounds.Hosted)]
+	clear(r.Silent)
+	r.decoded = zeros(r.decoded, max(r.up.words(), r.down.words()))
 }
 
-// way says how far the messages have come.
-func (r *relay) way() Way { return Way{r.tree, r.combine == nil, r.Round} }
+func zeros(v []uint64, n int) []uint64 {
+	v = slices.Grow(v[:0], n)[:n]
+	clear(v)
+	return v
+}
 
-// noteFailures looks for numbers that are not finite, where they matter.
-func (r *relay) noteFailures() {
+// fill makes words of what the hosted nodes have.
+func (r *relay) fill(c Content) {
+	r.prepare(c)
 	for i, node := range r.rounds.Hosted {
-		if (r.combine != nil || node == r.tree.Root) && !wire.Finite(r.Row(i)) {
+		switch {
+		case !r.downOnly:
+			r.Silent[i] = !c.Fill(r.row(i), i)
+		case node == r.tree.Root:
+			r.Silent[i] = !c.Fill(r.Down, i)
+		}
+		if r.Silent[i] {
 			r.rounds.Fail(r.channel, i)
 		}
 	}
+	if r.tree.Height == 0 && !r.downOnly {
+		r.finish(0)
+	}
 }
+
+// mask masks the words of the hosted nodes. It must be called by all nodes between the same
+// operations, since of every stream of pads the next words are used.
+func (r *relay) mask() {
+	for i := range r.rounds.Hosted {
+		r.keys.mask(r.row(i), r.up, i)
+	}
+}
+
+// finish makes of the total, which the root has as hosted node i, what goes down.
+func (r *relay) finish(i int) {
+	r.up.normalize(r.row(i))
+	r.content.Finish(r.Down, r.row(i))
+}
+
+// rows returns how many rows of words there are: one where all nodes live here, since nobody
+// sees how they are added up.
+func (r *relay) rows() int {
+	if r.rounds.AllHosted() {
+		return 1
+	}
+	return len(r.rounds.Hosted)
+}
+
+// row returns the words of hosted node i.
+func (r *relay) row(i int) []uint64 {
+	n := r.up.words()
+	i = min(i, r.rows()-1)
+	return r.Up[i*n:][:n]
+}
+
+// way says how far the messages have come.
+func (r *relay) way() Way { return Way{r.tree, r.downOnly, r.Round} }
 
 // AppendTo appends what goes along link k in the next round.
 func (r *relay) AppendTo(dst []byte, k int) []byte {
 	link := r.rounds.Links[k]
 	i := r.rounds.Index[link.Node]
-	if !r.way().Sends(link.Node, link.Peer) || !wire.Finite(r.Row(i)) {
+	switch _, up := r.way().Level(); {
+	case !r.way().Sends(link.Node, link.Peer) || r.Silent[i]:
 		return dst
+	case up:
+		return r.up.append(dst, r.row(i))
 	}
-	return wire.AppendFloats(append(dst, r.Words[i]), r.Row(i))
+	return r.down.append(dst, r.Down)
 }
 
 // Check returns an error if p, which has come along link k, is not what is due.
 func (r *relay) Check(k int, p []byte) error {
 	link := r.rounds.Links[k]
+	form := r.down
+	if _, up := r.way().Level(); up {
+		form = r.up
+	}
 	switch {
 	case !r.way().Sends(link.Peer, link.Node):
 		return wire.NothingDue(p)
-	case len(p) != 1+8*r.Numbers:
-		return fmt.Errorf("%d bytes of a reduction of %d numbers", len(p), r.Numbers)
+	case len(p) != form.Len():
+		return fmt.Errorf("%d bytes of a collective operation where %d are due", len(p), form.Len())
 	}
-	return wire.ReadFloats(r.decoded[:r.Numbers], p[1:])
+	return nil
 }
 
 // step takes over what the nodes have sent in this round, and returns how many links
-// the hosted ones have used. code returns what has come along a link.
-func (r *relay) step(code func(k int) []byte) (messages int64) {
+// the hosted ones have used, and for how many bytes. code returns what has come along a link.
+func (r *relay) step(code func(k int) []byte) (messages, bytes int64) {
 	depth, up := r.way().Level()
-	level := depth
+	level, form := depth, r.up
 	if !up {
-		level++
+		level, form = depth+1, r.down
 	}
 	for _, child := range r.tree.Levels[level] {
 		from, to := child, r.tree.Parent[child]
 		if !up {
 			from, to = to, from
 		}
-		if r.rounds.Index[from] >= 0 {
+		sender, receiver := r.rounds.Index[from], r.rounds.Index[to]
+		if sender >= 0 {
 			messages++
 		}
-		i := r.rounds.Index[to]
-		if i < 0 {
-			continue
-		}
-		word, row, ok := r.sent(from, to, code)
 		switch {
-		case !ok:
-		case up:
-			r.Words[i] = max(r.Words[i], word)
-			r.combine(r.Row(i), row, r.maxima)
-			if !wire.Finite(r.Row(i)) {
-				r.rounds.Fail(r.channel, i)
-			}
+		case receiver < 0:
+		case sender >= 0 && up && r.rows() > 1:
+			r.up.add(r.row(receiver), r.row(sender))
+		case sender >= 0: // what it has is here
 		default:
-			r.Words[i] = word
-			copy(r.Row(i), row)
+			r.receive(receiver, code(r.rounds.Number(to, from)), up)
 		}
 	}
 	r.Round++
-	return messages
+	if root := r.rounds.Index[r.tree.Root]; r.Round == r.tree.Height && up && root >= 0 {
+		r.finish(root)
+	}
+	return messages, messages * int64(form.Len())
 }
 
-// sent returns what node from has sent to hosted node to, if it could.
-func (r *relay) sent(from, to int, code func(k int) []byte) (word uint8, row []float64, ok bool) {
-	if i := r.rounds.Index[from]; i >= 0 {
-		return r.Words[i], r.Row(i), true
+// receive takes over what has come to hosted node i.
+func (r *relay) receive(i int, p []byte, up bool) {
+	switch {
+	case len(p) == 0: // the sender knows of a failure
+	case up:
+		words := r.decoded[:r.up.words()]
+		r.up.read(words, p)
+		r.up.add(r.row(i), words)
+	default:
+		r.down.read(r.Down, p)
+		r.down.normalize(r.Down)
 	}
-	p := code(r.rounds.Number(to, from))
-	if len(p) == 0 {
-		return 0, nil, false // it knows of a failure
-	}
-	row = r.decoded[:r.Numbers]
-	return p[0], row, wire.ReadFloats(row, p[1:]) == nil // Check has found it good
 }

@@ -13,6 +13,9 @@ type Tree struct {
 	Parent       []int // -1 of the root
 	Depth        []int
 	Levels       [][]int // the nodes of each depth, ascending
+
+	order        []int // all nodes, each before those that are below it
+	place, below []int // of every node: its place in order, and how many are below it, with itself
 }
 
 // NewTree returns the tree from root in which the parent of a node is the first of
@@ -32,20 +35,34 @@ func NewTree(g *topology.Graph, root int) *Tree {
 			}
 		}
 	}
+	t.setOrder()
 	return t
 }
 
-// NewCentralTree returns the tree from the first of the nodes from which the farthest
-// node is nearest.
-func NewCentralTree(g *topology.Graph) *Tree {
-	best, least := 0, g.Len()
-	for i := range g.Len() {
-		if far := slices.Max(g.Distances(i)); far < least {
-			best, least = i, far
+// setOrder sets the order of the nodes.
+func (t *Tree) setOrder() {
+	l := len(t.Parent)
+	t.order, t.place, t.below = make([]int, l), make([]int, l), slices.Repeat([]int{1}, l)
+	for d := t.Height; d > 0; d-- {
+		for _, i := range t.Levels[d] {
+			t.below[t.Parent[i]] += t.below[i]
 		}
 	}
-	return NewTree(g, best)
+	next := make([]int, l) // of every node: where its next child goes
+	for d, level := range t.Levels {
+		for _, i := range level {
+			if d > 0 {
+				p := t.Parent[i]
+				t.place[i] = next[p]
+				next[p] += t.below[i]
+			}
+			next[i], t.order[t.place[i]] = t.place[i]+1, i
+		}
+	}
 }
+
+// subtree returns a node and all that are below it.
+func (t *Tree) subtree(top int) []int { return t.order[t.place[top]:][:t.below[top]] }
 
 // A Way says how far messages have come along a tree: up to the root, one level a round,
 // and down again, or only down.

@@ -15,10 +15,11 @@ const (
 	StreamTracker  Channel = 3
 
 	Sum       Channel = 64
-	Max       Channel = 65
 	Broadcast Channel = 66
 	Mean      Channel = 67
-	MaxSum    Channel = 70
+	Keys      Channel = 71
+	Count     Channel = 72
+	Gather    Channel = 73
 )
 
 var channelNames = map[Channel]string{
@@ -28,10 +29,11 @@ var channelNames = map[Channel]string{
 	StreamTracker:  "stream tracker",
 
 	Sum:       "a sum over the nodes",
-	Max:       "a maximum over the nodes",
 	Broadcast: "a broadcast",
 	Mean:      "the mean over the nodes",
-	MaxSum:    "maxima and sums over the nodes",
+	Keys:      "an exchange of keys",
+	Count:     "a count of the nodes",
+	Gather:    "an exchange of bytes",
 }
 
 // String returns what the channel is for, in words.

@@ -13,7 +13,7 @@ const HeaderLen = 56
 
 const (
 	frameMagic   = "dfLT"
-	frameVersion = 1
+	frameVersion = 2
 	flagSilent   = 1 // no code follows
 )
 

@@ -85,7 +85,7 @@ func TestFrameLen(t *testing.T) {
 	q := bytes.Clone(p)
 	q[4]++
 	_, err := FrameLen(q)
-	wantError(t, err, "version 2, want 1")
+	wantError(t, err, "version 3, want 2")
 	_, err = FrameLen([]byte("GET / HTTP/1.1\r\n" + string(p)))
 	wantError(t, err, "begins with")
 }

@@ -110,6 +110,14 @@ func (j *Journal) Room(n int) []float64 {
 	return r.values[len(r.values)-n:]
 }
 
+// Forget drops the record of the call that ended last, which will not be made again.
+func (j *Journal) Forget() {
+	if j.keeps {
+		j.filled--
+		j.next = j.filled
+	}
+}
+
 // Once makes a call that needs no rounds: f returns its results.
 func (j *Journal) Once(c Call, f func() []float64) ([]float64, error) {
 	progress, values, err := j.Begin(c)

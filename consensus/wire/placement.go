@@ -38,16 +38,17 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 		p.Ends += int64(g.Degree(i))
 	}
 	p.Links = Links(g, hosted)
-	var elsewhere []int
+	elsewhere := make([]bool, l)
 	for _, link := range p.Links {
-		p.First = append(p.First, !slices.Contains(elsewhere, link.Peer))
-		elsewhere = append(elsewhere, link.Peer)
+		p.First = append(p.First, !elsewhere[link.Peer])
+		elsewhere[link.Peer] = true
 	}
 	p.Row, p.Rows = slices.Clone(p.Index), len(hosted)
-	slices.Sort(elsewhere)
-	for _, i := range slices.Compact(elsewhere) {
-		p.Row[i] = p.Rows
-		p.Rows++
+	for i, there := range elsewhere {
+		if there {
+			p.Row[i] = p.Rows
+			p.Rows++
+		}
 	}
 	return p, nil
 }

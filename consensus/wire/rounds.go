@@ -40,9 +40,10 @@ type Rounds struct {
 	Journal
 	transport Transport // nil if there are no links
 	meter     Meter     // or nil
-	diameter  uint64    // of the graph
+	diameter  uint64    // of the graph, or a bound on it
 
 	header   header // of the round under way
+	rumour   rumour
 	out, in  [][]byte
 	received []frame // in, parsed
 	room     []byte
@@ -70,7 +71,8 @@ func NewRounds(g *topology.Graph, t Transport, run uint64) (*Rounds, error) {
 		return r, nil
 	}
 	r.transport, r.keeps = t, true
-	r.diameter = uint64(g.Diameter())
+	hops, _ := g.Diameter()
+	r.diameter = uint64(hops)
 	r.header.run = run
 	if id, ok := t.(Identified); ok {
 		r.header.run, r.header.epoch = id.Run()
@@ -79,6 +81,12 @@ func NewRounds(g *topology.Graph, t Transport, run uint64) (*Rounds, error) {
 	r.received = make([]frame, len(p.Links))
 	return r, nil
 }
+
+// Transport returns the transport, nil if nothing is carried.
+func (r *Rounds) Transport() Transport { return r.transport }
+
+// Identity returns the run and the epoch that are in all frames.
+func (r *Rounds) Identity() (run uint64, epoch uint32) { return r.header.run, r.header.epoch }
 
 // Run carries out the remaining rounds, of n in all, of the call that Journal.Begin has
 // begun, and adds what is sent to traffic; p may be nil. spreads says that after n rounds
@@ -143,7 +151,7 @@ func (r *Rounds) round(ctx context.Context, op Operation, p HeaderPart) (Traffic
 		}
 	}
 	for k := range r.received {
-		r.merge(r.received[k].failure)
+		r.hear(r.Links[k].Peer, r.received[k].failure)
 	}
 	r.header.seq++
 	r.prepared = false
@@ -156,6 +164,9 @@ func (r *Rounds) round(ctx context.Context, op Operation, p HeaderPart) (Traffic
 
 // write makes the frames of the round.
 func (r *Rounds) write(op Operation, p HeaderPart) {
+	if f := r.header.failure; f.set && r.Index[f.node] >= 0 {
+		r.rumour.told = f
+	}
 	f := frame{header: r.header}
 	f.channel = op.Channel()
 	for k, link := range r.Links {
@@ -185,8 +196,8 @@ func (r *Rounds) read(op Operation, p HeaderPart) error {
 			return refuse(Protocol, fmt.Errorf("a frame of run %x, epoch %d, node %d, round %d, %v: want run %x, epoch %d, %v",
 				f.run, f.epoch, f.sender, f.seq, f.channel, due.run, due.epoch, due.channel))
 		}
-		if f.failure.set && (f.failure.node >= r.Graph.Len() || f.failure.seq > r.header.seq) {
-			return refuse(Protocol, fmt.Errorf("node %d failed in round %d", f.failure.node, f.failure.seq))
+		if err := r.doubt(link.Peer, f.failure); err != nil {
+			return err
 		}
 		r.received[k] = f
 		if len(f.code) > 0 || !f.failure.set {

@@ -34,6 +34,19 @@ type Identified interface {
 	Run() (id uint64, epoch uint32)
 }
 
+// MaxProof bounds the bytes of a proof of a Signer.
+const MaxProof = 16 << 10
+
+// A Signer is a Transport whose nodes can show to all others, not only to their neighbours,
+// that they have said something in this run and epoch. One without keys is none.
+type Signer interface {
+	// Sign returns a proof, of at most MaxProof bytes, that the hosted node says msg.
+	Sign(msg []byte) (proof []byte, err error)
+	// Verify returns a *PeerError about a node, of kind Refused, unless proof shows that it
+	// says msg. Whoever has passed the proof on may have spoilt it.
+	Verify(node int, msg, proof []byte) error
+}
+
 // A Meter is a Transport for a simulation with all nodes in this process, over which
 // nothing is carried: it says what faults would have cost.
 type Meter interface {

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -171,9 +172,12 @@ func (c *Cluster) NodeOf(pin Pin) int {
 	return slices.IndexFunc(c.Nodes, func(n Node) bool { return slices.Contains(n.Pins, pin) })
 }
 
-// Text returns the content of cluster.json.
+// Text returns the content of cluster.json, or an error if that is longer than Read takes.
 func (c *Cluster) Text() ([]byte, error) {
 	text, err := json.MarshalIndent(c, "", "  ")
+	if err == nil && len(text) >= maxSize {
+		err = fmt.Errorf("a list of %d nodes and %d edges takes %d bytes, more than %d: choose a graph with fewer edges", len(c.Nodes), len(c.Edges), len(text), maxSize)
+	}
 	return append(text, '\n'), err
 }
 
@@ -214,8 +218,17 @@ func (c *Cluster) Settings() []wire.Setting {
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	return []wire.Setting{
-		{Name: "the list of nodes", Value: fmt.Sprintf("%q", names)},
-		{Name: "the list of edges", Value: fmt.Sprint(edges)},
+		{Name: "the list of nodes", Value: brief(len(names), fmt.Sprintf("%q", names))},
+		{Name: "the list of edges", Value: brief(len(edges), fmt.Sprint(edges))},
 		{Name: "the rule of the weights", Value: c.Rule},
 	}
+}
+
+// brief returns a list of so many in words if that is short, or else by its hash: that of a
+// large network would fill the greeting of every neighbour.
+func brief(n int, list string) string {
+	if len(list) <= 400 {
+		return list
+	}
+	return fmt.Sprintf("%d with SHA-256 %.8x", n, sha256.Sum256([]byte(list)))
 }

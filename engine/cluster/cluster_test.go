@@ -1,13 +1,18 @@
 package cluster
 
 import (
+	"encoding/binary"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -99,6 +104,58 @@ func TestClusterErrors(t *testing.T) {
 	}
 }
 
+// TestManyNodes: the largest list of nodes with a graph of low diameter can be written and
+// read; one that nobody could read is not written.
+func TestManyNodes(t *testing.T) {
+	described := func(graph string, nodes int) *Cluster {
+		g, err := topology.Parse(graph, nodes, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := make([]string, nodes)
+		for i := range names {
+			names[i] = fmt.Sprintf("node-%d", i)
+		}
+		c := Named(names, g, "metropolis")
+		c.Run, c.Epoch = strings.Repeat("a", 16), 1
+		for i := range c.Nodes {
+			pin := PinOf(binary.BigEndian.AppendUint64(nil, uint64(i)))
+			c.Nodes[i].Address, c.Nodes[i].Pins = fmt.Sprintf("%s.example.org:7001", names[i]), []Pin{pin}
+		}
+		return c
+	}
+	c := described("exponential", maxNodes)
+	again, err := Parse([]byte(text(t, c)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := wire.Difference(c.Settings(), "here", again.Settings(), "there"); d != "" {
+		t.Error(d)
+	}
+	if _, err := described("complete", 1000).Text(); err == nil || !strings.Contains(err.Error(), "choose a graph with fewer edges") {
+		t.Errorf("a list of 499,500 edges: %v", err)
+	}
+}
+
+// TestCheckChangesNothing: several goroutines may check a cluster that they share, and it follows
+// its edges when they change.
+func TestCheckChangesNothing(t *testing.T) {
+	c := three(t)
+	before := *c
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if err := c.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if !reflect.DeepEqual(*c, before) {
+		t.Errorf("%+v after a check, before %+v", *c, before)
+	}
+}
+
 // TestKeyErrors: a key that is none, or that others may read, is refused.
 func TestKeyErrors(t *testing.T) {
 	_, text, err := NewKey()
@@ -135,6 +192,33 @@ func TestPrivate(t *testing.T) {
 					t.Errorf("%s of %d for %d: %v, want %v", text, owner, user, got, want)
 				}
 			}
+		}
+	}
+}
+
+// TestSettingsOfMany: what neighbours compare of a large network fits into a greeting, and
+// shows still that something differs.
+func TestSettingsOfMany(t *testing.T) {
+	c := &Cluster{Rule: "metropolis"}
+	for i := range 2000 {
+		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprintf("site-%d", i)})
+		for hop := 1; hop < 2000; hop *= 2 {
+			c.Edges = append(c.Edges, [2]int{i, (i + hop) % 2000})
+		}
+	}
+	size := 0
+	for _, s := range c.Settings() {
+		size += len(s.Name) + len(s.Value)
+	}
+	if size > 1000 {
+		t.Errorf("%d bytes", size)
+	}
+	for want, change := range map[string]func(c *Cluster){
+		"the list of nodes": func(c *Cluster) { c.Nodes[7].Name = "site-x" },
+		"the list of edges": func(c *Cluster) { c.Edges[7][1]++ },
+	} {
+		if name, _, _ := wire.FirstDifference(changed(c, change).Settings(), c.Settings()); name != want {
+			t.Errorf("%q differs, want %s", name, want)
 		}
 	}
 }

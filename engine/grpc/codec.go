@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// chunk is the longest message: gRPC has a limit of 4 MiB, and shares a connection
-// better between shorter ones.
-const chunk = 512 << 10
+// chunk is the longest message. What has come of one is kept until the rest has, and of a
+// member that sends it byte by byte several times as much.
+const chunk = 64 << 10
 
 // codecName is the content subtype of our streams. The health service keeps protobuf.
 const codecName = "difalt"

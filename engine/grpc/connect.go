@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/crowd"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
@@ -29,9 +29,8 @@ const (
 	// keepaliveTime and keepaliveTimeout find a connection that is dead without a word.
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 5 * time.Second
-	// window is how much may be on its way: what gRPC's own measurement ends at, which
-	// would send a ping with almost every frame.
-	window = 16 << 20
+	// maxHeaders is how long the headers of a call may be, in bytes.
+	maxHeaders = 8 << 10
 	// Between two attempts to connect.
 	firstPause = 50 * time.Millisecond
 	longPause  = 2 * time.Second
@@ -48,82 +47,87 @@ var description = rpc.ServiceDesc{
 
 // serve starts the server.
 func (t *Transport) serve(own tls.Certificate, l net.Listener) {
-	config := &tls.Config{GetConfigForClient: func(from *tls.ClientHelloInfo) (*tls.Config, error) {
-		c := tlsConfig(t.cluster, own, func(err error) {
-			t.turnedAway(from.Conn.RemoteAddr(), err)
-		}, func(int) error { return nil })
-		c.NextProtos = []string{"h2"}
-		return c, nil
-	}}
+	config := tlsConfig(t.cluster, own, func(error) {}, func(int) error { return nil })
+	window := windowOf(t.o.MaxFrame)
+	t.server.calls = map[int]calls{}
 	t.server.Server = rpc.NewServer(
-		rpc.Creds(gathering{credentials.NewTLS(config)}), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.Creds(door{gathering{credentials.NewTLS(config)}, t}), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
-		rpc.WaitForHandlers(true), rpc.MaxRecvMsgSize(chunk), rpc.ConnectionTimeout(helloTimeout), rpc.MaxConcurrentStreams(8),
+		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
+		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(helloTimeout),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
 	)
 	t.server.RegisterService(&description, t)
-	t.server.health = health.NewServer()
-	t.server.health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
-	healthpb.RegisterHealthServer(t.server, t.server.health)
-	t.wg.Go(func() { _ = t.server.Serve(l) }) // it returns when Leave stops it
+	healthpb.RegisterHealthServer(t.server, &health{t: t})
+	most := mostStrangers(mostFiles(), len(t.edges))
+	guarded := crowd.Limit(l, most, func(from string) {
+		t.refused(fmt.Sprintf("%s: more than %d connections of strangers", from, most))
+	})
+	t.wg.Go(func() { _ = t.server.Serve(guarded) }) // it returns when Leave stops it
 }
 
-// reportHealth tells those who ask grpc.health.v1 whether all neighbours are there. t.mu is held.
-func (t *Transport) reportHealth() {
+// windowOf is how much may be on its way: two frames, as no neighbour is more than a round
+// ahead, and notes; at most what gRPC's own measurement ends at, which would send a ping with
+// almost every frame.
+func windowOf(frame int) int32 { return int32(min(2*frame+chunk, 16<<20)) }
+
+// A health tells those who ask grpc.health.v1 whether all neighbours are there. Nobody can
+// watch: that would keep a connection.
+type health struct {
+	healthpb.UnimplementedHealthServer
+	t *Transport
+}
+
+func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	if r.GetService() != "" {
+		return nil, status.Error(codes.NotFound, "no such service")
+	}
+	h.t.mu.Lock()
+	defer h.t.mu.Unlock()
 	is := healthpb.HealthCheckResponse_SERVING
-	if slices.ContainsFunc(t.edges, func(e *edge) bool { return e.session == nil }) {
+	if h.t.leaving.started || slices.ContainsFunc(h.t.edges, func(e *edge) bool { return e.session == nil }) {
 		is = healthpb.HealthCheckResponse_NOT_SERVING
 	}
-	t.server.health.SetServingStatus("", is)
-}
-
-// turnedAway reports who has not shown a key of the cluster; once,
-// while the same one tries again and again, from another port every time.
-func (t *Transport) turnedAway(from net.Addr, err error) {
-	host, _, split := net.SplitHostPort(from.String())
-	if split != nil {
-		host = from.String()
-	}
-	text := fmt.Sprintf("refused: %s: %v", host, err)
-	t.mu.Lock()
-	news := text != t.refused.text || time.Since(t.refused.at) > time.Minute
-	if news {
-		t.refused.text, t.refused.at = text, time.Now()
-	}
-	t.mu.Unlock()
-	if news {
-		t.o.Report(text)
-	}
+	return &healthpb.HealthCheckResponse{Status: is}, nil
 }
 
 // accept serves a neighbour that has dialled.
 func (t *Transport) accept(s rpc.ServerStream) error {
 	from, _ := peer.FromContext(s.Context())
-	info, ok := from.AuthInfo.(credentials.TLSInfo)
+	c, ok := from.AuthInfo.(*caller)
 	if !ok {
 		return status.Error(codes.Unauthenticated, "no TLS")
 	}
-	i, err := t.cluster.Identify(info.State.PeerCertificates)
-	if err != nil {
-		return status.Error(codes.Unauthenticated, "not a node of the cluster")
-	}
-	var e *edge
-	for _, candidate := range t.edges {
-		if candidate.peer == i && i > t.node {
-			e = candidate
-		}
-	}
+	e := t.dialler(c.node)
 	if e == nil {
-		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.Label(i), from.Addr, t.cluster.Label(t.node))
-		t.o.Report("refused: " + err)
+		if other := t.edgeTo(c.node); other != nil && t.hearExcuse(other, s) {
+			return nil
+		}
+		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
+		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
 	}
-	return t.welcome(e, s)
+	return t.welcome(e, c, s)
+}
+
+// hearExcuse reports whether a neighbour that this node dials calls itself to say that it
+// cannot take part, as where it cannot listen.
+func (t *Transport) hearExcuse(e *edge, s rpc.ServerStream) bool {
+	their, err := t.firstHello(s)
+	if err != nil || !their.Probe || their.Failed == nil {
+		return false
+	}
+	own := t.greeting(e)
+	if disagree(t.cluster, own, their) != nil || sendJSON(s, own) != nil {
+		return false
+	}
+	t.noteFailure(e, their.Failed)
+	return true
 }
 
 // welcome speaks with a neighbour that has shown the right key.
-func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
+func (t *Transport) welcome(e *edge, c *caller, s rpc.ServerStream) error {
 	their, err := t.firstHello(s)
 	if err != nil {
 		return err
@@ -139,7 +143,7 @@ func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
 	}
 	switch {
 	case differs != nil:
-		t.o.Report("refused: " + differs.Error())
+		t.refused(differs.Error())
 		if !their.Probe {
 			t.refuse(e, differs)
 		}
@@ -151,6 +155,7 @@ func (t *Transport) welcome(e *edge, s rpc.ServerStream) error {
 		t.endProbe(e, own, their)
 		return nil
 	}
+	t.uses(c)
 	err = t.exchangeFrames(t.ctx, e, s, their)
 	t.noteTrouble(e, wire.Closed, err)
 	return nil
@@ -242,9 +247,10 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		}
 		return fmt.Errorf("it has the key of %s", t.cluster.Label(i))
 	})
+	window := windowOf(t.o.MaxFrame)
 	conn, err := rpc.NewClient("passthrough:///"+address,
 		rpc.WithTransportCredentials(gathering{credentials.NewTLS(config)}), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
-		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window),
+		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window), rpc.WithMaxHeaderListSize(maxHeaders),
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
 	)

@@ -13,5 +13,8 @@
 // two, since no node is more than a round ahead of its neighbours.
 //
 // A node that leaves says so, and why. Its neighbours pass that on, so that every node
-// ends with a *wire.PeerError that names the node at which the trouble began.
+// ends with a *wire.PeerError that names the node at which the trouble began, and who says so.
+//
+// Strangers can keep some connections, a member one beside that of its edge, and neither of them
+// much memory or a round for ever: see docs/network.md.
 package grpc

@@ -32,8 +32,10 @@ type edge struct {
 
 // waits is what two neighbours say about for whom they wait.
 type waits struct {
-	due bool  // the neighbour should know that this node waits
-	on  []int // for whom it has said that it waits itself in this round
+	due    bool  // the neighbour should know that this node waits
+	may    []int // for whom the neighbour may have to wait: those with which it has an edge
+	on     []int // for whom it has said that it waits itself in this round
+	behind int   // how many nodes wait one for the other behind it, as it says
 }
 
 // outgoing are the frames that were handed over, frame seq at seq%2, as long as they may have
@@ -176,7 +178,7 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	e.stats.Received += int64(len(p))
 	e.in.got[seq%2] = p
 	e.in.next++
-	e.waits.on = nil
+	e.waits.on, e.waits.behind = nil, 0
 	if seq == t.round.seq && !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.next <= seq }) {
 		t.notify() // not of every frame: who waits for it, waits for all
 	}
@@ -191,20 +193,30 @@ type violation struct {
 
 func (v *violation) Error() string { return v.err.Error() }
 
-// handleNote does what a note asks for.
+// waitsFor takes it that a neighbour waits for nodes itself. What it says is shown to people,
+// and must be of its own neighbours.
+func (t *Transport) waitsFor(e *edge, n *note) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k, i := range n.WaitsFor {
+		if !slices.Contains(e.waits.may, i) || k > 0 && i <= n.WaitsFor[k-1] {
+			return &violation{wire.Protocol, fmt.Errorf("it says that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor)))}
+		}
+	}
+	if !slices.Contains(n.WaitsFor, t.node) {
+		e.overdue.silent = 0
+	}
+	e.waits.on, e.waits.behind = n.WaitsFor, min(max(n.Behind, 0), len(t.cluster.Nodes))
+	return nil
+}
+
+// handleNote does what a note of the neighbour's leaving asks for.
 func (t *Transport) handleNote(e *edge, n *note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case n.Ack:
+	if n.Ack {
 		e.parting.acked = true
 		t.notify()
-		return
-	case n.WaitsFor != nil:
-		if !slices.Contains(n.WaitsFor, t.node) {
-			e.overdue.silent = 0
-		}
-		e.waits.on = n.WaitsFor
 		return
 	}
 	e.parting.theirBye, e.parting.ackDue = true, true
@@ -215,22 +227,23 @@ func (t *Transport) handleNote(e *edge, n *note) {
 	t.notify()
 }
 
-// farewellOf returns the error of an exchange with a neighbour that has left.
+// farewellOf returns the error of an exchange with a neighbour that has left: what it says of
+// itself, or what it says of another node, which may be this one.
 func (t *Transport) farewellOf(e *edge, r *reason) error {
 	if r == nil {
 		return e.failed(e.in.next, wire.Closed, errors.New("it has ended"))
+	}
+	stranger := func(i int) bool { return i < 0 || i >= len(t.cluster.Nodes) }
+	if stranger(r.Node) || len(r.Via) >= len(t.cluster.Nodes) || slices.ContainsFunc(r.Via, stranger) {
+		return e.failed(e.in.next, wire.Protocol, fmt.Errorf("it says that nodes %d say that node %d has failed", r.Via, r.Node))
 	}
 	text := errors.New(r.Text)
 	if r.Gone {
 		text = gone("%w", text)
 	}
 	err := e.failed(e.in.next, r.Kind, text)
-	switch {
-	case r.Node == t.node:
-		err.Kind, err.Err = wire.Closed, fmt.Errorf("it has left because of this node: %w", text)
-	case r.Node != e.peer && r.Node >= 0 && r.Node < len(t.cluster.Nodes):
-		err.Peer = r.Node
-		err.Err = fmt.Errorf("%w (so says %s)", text, t.cluster.Label(e.peer))
+	if r.Node != e.peer || len(r.Via) > 0 {
+		err.Peer, err.Via = r.Node, append([]int{e.peer}, r.Via...)
 	}
 	return err
 }

@@ -2,9 +2,11 @@ package grpc
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 
+	"github.com/difalt/difalt/internal/crowd"
 	"google.golang.org/grpc/credentials"
 )
 
@@ -15,7 +17,7 @@ type gathering struct {
 }
 
 func (g gathering) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := &gatherer{Conn: raw}
+	below := &gatherer{Conn: raw, to: raw}
 	above, info, err := g.TransportCredentials.ClientHandshake(ctx, authority, below)
 	if err != nil {
 		return nil, nil, err
@@ -24,7 +26,10 @@ func (g gathering) ClientHandshake(ctx context.Context, authority string, raw ne
 }
 
 func (g gathering) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := &gatherer{Conn: raw}
+	below := &gatherer{Conn: raw, to: raw}
+	if c, ok := raw.(*crowd.Conn); ok {
+		below.to = c.Conn // which can write several pieces at once
+	}
 	above, info, err := g.TransportCredentials.ServerHandshake(below)
 	if err != nil {
 		return nil, nil, err
@@ -67,6 +72,7 @@ func (c *gathered) Write(p []byte) (int, error) {
 // next, always in the order of the calls: TLS also writes when it reads, and when it closes.
 type gatherer struct {
 	net.Conn
+	to        io.Writer // of the same connection
 	mu        sync.Mutex
 	buffering bool
 	buffered  []byte
@@ -87,11 +93,11 @@ func (g *gatherer) Write(p []byte) (int, error) {
 		g.buffered = append(g.buffered, p...)
 		return len(p), nil
 	case len(g.buffered) == 0:
-		return g.Conn.Write(p)
+		return g.to.Write(p)
 	}
 	g.pieces = [2][]byte{g.buffered, p}
 	pieces := net.Buffers(g.pieces[:])
-	_, err := pieces.WriteTo(g.Conn)
+	_, err := pieces.WriteTo(g.to)
 	g.buffered = g.buffered[:0]
 	if err != nil {
 		return 0, err

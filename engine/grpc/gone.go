@@ -56,7 +56,7 @@ func (t *Transport) admit(e *edge, their *hello) error {
 	case errAgain:
 		t.fail(e, wire.Closed, err)
 	case errBusy:
-		t.o.Report(fmt.Sprintf("refused: %s: %v", t.cluster.Label(e.peer), err))
+		t.refused(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
 	}
 	return err
 }

@@ -161,3 +161,42 @@ func TestWaitsToJoin(t *testing.T) {
 		peerError(t, p.c.Label(i), err, 2, wire.Timeout, "not there after 1.5s")
 	}
 }
+
+// TestFailedElsewhere: the same where it cannot listen, since its port is taken: it calls all
+// its neighbours, also those that should call it. What else calls in that direction is refused.
+func TestFailedElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, victim := range []int{0, 1, 2} {
+		p := newParty(t, "path", 3)
+		p.listeners[victim].Close()
+		p.listeners[victim] = must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+		list := make([]*Transport, 3)
+		for i := range list {
+			o := quick()
+			if i == victim {
+				o.Probe, o.Failed = true, errors.New("the port is taken")
+			}
+			list[i] = p.transport(t, i, o)
+		}
+		began := time.Now()
+		for i, err := range each(list, func(tr *Transport) error {
+			if tr.node == victim {
+				tr.Leave(tr.o.Failed)
+				return nil
+			}
+			err := tr.Join(t.Context())
+			if err == nil {
+				err = exchange(t, tr, 0)
+			}
+			tr.Leave(err)
+			return err
+		}) {
+			if i != victim {
+				peerError(t, "failed elsewhere", err, victim, wire.Closed, "the port is taken")
+			}
+		}
+		if d := time.Since(began); d > 5*time.Second {
+			t.Errorf("after %v", d)
+		}
+	}
+}

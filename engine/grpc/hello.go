@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	protocolVersion = 1
-	maxHello        = 256 << 10 // bytes
-	maxText         = 400       // of a reason that is passed on
+	protocolVersion = 2
+	maxHello        = chunk
+	maxText         = 400 // of a reason that is passed on
 )
 
 // A hello is the first thing that both ends of a stream say.
@@ -41,14 +41,18 @@ type note struct {
 	Ack bool `json:"ack,omitempty"`
 	// WaitsFor are the nodes for which the sender waits: it is alive, and not to blame.
 	WaitsFor []int `json:"waits_for,omitempty"`
+	// Behind is how many of them wait one for the other: 0 if they say nothing.
+	Behind int `json:"behind,omitempty"`
 	// Bye says that no frame will follow, and why if the sender has failed.
 	Bye    bool    `json:"bye,omitempty"`
 	Reason *reason `json:"reason,omitempty"`
 }
 
-// A reason is a wire.PeerError on its way through the network.
+// A reason is a wire.PeerError on its way through the network, from whom it is about, or from
+// who has found it or has heard it.
 type reason struct {
 	Node int       `json:"node"`
+	Via  []int     `json:"via,omitempty"` // whom the sender has it from; see wire.PeerError
 	Kind wire.Kind `json:"kind"`
 	Text string    `json:"text"`
 	Gone bool      `json:"gone,omitempty"` // see engine.ErrGone
@@ -76,7 +80,7 @@ func parseNote(p []byte) (*note, error) {
 		return nil, fmt.Errorf("not a frame and not a note: %w", err)
 	}
 	kinds := 0
-	for _, is := range []bool{n.Ack, n.Bye, n.WaitsFor != nil} {
+	for _, is := range []bool{n.Ack, n.Bye, len(n.WaitsFor) > 0} {
 		if is {
 			kinds++
 		}

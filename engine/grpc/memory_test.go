@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/difalt/difalt/internal/testnet"
 )
 
 // TestMemory: a transport and its caller have about four frames an edge: one to be made, one
@@ -29,7 +31,7 @@ func TestMemory(t *testing.T) {
 			if out[0] == nil {
 				out[0] = slices.Clone(f)
 			}
-			renumber(out[0], seq)
+			testnet.Renumber(out[0], seq)
 			if err := tr.Exchange(t.Context(), seq, out, in); err != nil {
 				return err
 			}

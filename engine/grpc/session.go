@@ -103,7 +103,6 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	e.parting.acked = false
 	e.stats.Connections++
 	e.wakeSender()
-	t.reportHealth()
 	t.mu.Unlock()
 	t.notify()
 	if again {
@@ -125,12 +124,7 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	ses.end()
 	t.mu.Lock()
 	e.session = nil
-	t.reportHealth()
 	t.mu.Unlock()
-	var v *violation
-	if errors.As(err, &v) {
-		t.fail(e, v.kind, v.err)
-	}
 	return err
 }
 
@@ -179,7 +173,7 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	case e.waits.due && !*left:
 		e.waits.due = false
 		if who := t.awaited(); who != nil {
-			return &note{WaitsFor: who}, nil
+			return &note{WaitsFor: who, Behind: t.behind()}, nil
 		}
 	}
 	return nil, nil
@@ -198,8 +192,29 @@ func sendFrame(s stream, p []byte) error {
 	return nil
 }
 
-// receive takes what comes until the stream ends.
+// receive takes what comes until the stream ends. After what an honest neighbour does not do
+// it takes no more frames, but the stream stays, so that the neighbour is told of what it is
+// accused: otherwise it would see no more than that this node is gone, and tell others so.
 func (t *Transport) receive(e *edge, s stream) error {
+	err := t.receiveFrames(e, s)
+	var v *violation
+	if !errors.As(err, &v) {
+		return err
+	}
+	t.fail(e, v.kind, v.err)
+	for {
+		var m bytesMessage
+		if err := s.RecvMsg(&m); err != nil {
+			return ended(err)
+		}
+		if n, err := parseNote(m.p); err == nil && (n.Ack || n.Bye) {
+			t.handleNote(e, n)
+		}
+	}
+}
+
+// receiveFrames takes frames and notes until the stream ends, or a violation.
+func (t *Transport) receiveFrames(e *edge, s stream) error {
 	var frame bytesMessage
 	var words []byte // memory of notes
 	m := bytesMessage{room: func(head []byte) []byte {
@@ -218,7 +233,11 @@ func (t *Transport) receive(e *edge, s stream) error {
 			if err != nil {
 				return &violation{wire.Protocol, err}
 			}
-			t.handleNote(e, n)
+			if n.WaitsFor == nil {
+				t.handleNote(e, n)
+			} else if err := t.waitsFor(e, n); err != nil {
+				return err
+			}
 			continue
 		}
 		due, err := wire.FrameLen(m.p)

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"strings"
 	"time"
 
 	"github.com/difalt/difalt/engine"
@@ -37,6 +38,37 @@ func (t *Transport) awaited() (peers []int) {
 		}
 	}
 	return peers
+}
+
+// chain is how many nodes wait one for the other from a neighbour on, as they say; 0 if it
+// does not say that it waits.
+func (e *edge) chain() int {
+	if e.waits.on == nil {
+		return 0
+	}
+	return e.waits.behind + 1
+}
+
+// behind is how long the chain is behind this node. t.mu is held.
+func (t *Transport) behind() (n int) {
+	for _, e := range t.edges {
+		if t.round.started && e.in.next <= t.round.seq {
+			n = max(n, e.chain())
+		}
+	}
+	return n
+}
+
+// excuse is why a neighbour waits, as it says.
+func (t *Transport) excuse(e *edge) string {
+	if e.waits.on == nil {
+		return "and it does not say why"
+	}
+	var names []string
+	for _, i := range e.waits.on {
+		names = append(names, t.cluster.Label(i))
+	}
+	return "though it says that it waits for " + strings.Join(names, ", ")
 }
 
 // Beyond returns for whom a neighbour that is waited for says that it waits itself;

@@ -14,7 +14,6 @@ import (
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
-	"google.golang.org/grpc/health"
 )
 
 // A Transport carries the frames of one node. Its goroutines end with Close. Join and
@@ -35,22 +34,24 @@ type Transport struct {
 	edges   []*edge    // in the order of wire.Links
 	round   round
 	leaving leaving
-	refused refused
 }
 
 // who is what this node says of itself to its neighbours.
 type who struct {
 	cluster  *cluster.Cluster
+	identity *cluster.Identity
 	node     int
 	hosted   []int
 	instance string // of this process
 	settings []wire.Setting
 }
 
-// A server accepts neighbours, and those who ask for the health of this node.
+// A server accepts neighbours, and those who ask for the health of this node. Transport.mu
+// guards what it knows of them.
 type server struct {
 	*rpc.Server
-	health *health.Server
+	calls    map[int]calls // by node
+	refusals refusals
 }
 
 // A round is the exchange under way, or the last one.
@@ -66,12 +67,6 @@ type leaving struct {
 	reason  *reason // why, if it is a failure
 }
 
-// refused is the last one who was turned away.
-type refused struct {
-	text string
-	at   time.Time
-}
-
 // New returns the transport of a node, which listens on l from now on and dials its
 // neighbours.
 func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Options) (*Transport, error) {
@@ -85,7 +80,7 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 	node, own := id.Node, id.Certificate
 	o = o.WithDefaults()
 	t := &Transport{
-		who: who{cluster: c, node: node, hosted: []int{node}, instance: rand.Text(), settings: append(c.Settings(), o.Settings...)},
+		who: who{cluster: c, identity: id, node: node, hosted: []int{node}, instance: rand.Text(), settings: append(c.Settings(), o.Settings...)},
 		o:   o, wake: make(chan struct{}, 1), pause: time.NewTimer(tick),
 	}
 	if o.Failed != nil {
@@ -93,8 +88,8 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for _, link := range wire.Links(w.Graph(), t.hosted) {
-		e := &edge{peer: link.Peer, wake: make(chan struct{}, 1)}
-		if e.peer < node {
+		e := &edge{peer: link.Peer, wake: make(chan struct{}, 1), waits: waits{may: w.Graph().Neighbors(link.Peer)}}
+		if e.peer < node || o.Failed != nil { // who fails before it begins calls all
 			e.address = c.Nodes[e.peer].Address
 		}
 		t.edges = append(t.edges, e)
@@ -114,6 +109,16 @@ func (t *Transport) Hosted() []int { return t.hosted }
 // Run implements wire.Identified.
 func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.RunID(), t.cluster.Epoch }
 
+// Sign implements wire.Signer, by the key of this node.
+func (t *Transport) Sign(msg []byte) (proof []byte, err error) {
+	return t.cluster.Sign(t.identity, msg)
+}
+
+// Verify implements wire.Signer, by the list of nodes.
+func (t *Transport) Verify(node int, msg, proof []byte) error {
+	return t.cluster.Verify(node, msg, proof)
+}
+
 // Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
 // a *wire.PeerError if a neighbour refuses this node or does not come in time.
 func (t *Transport) Join(ctx context.Context) error {
@@ -131,7 +136,7 @@ func (t *Transport) isThere(e *edge) bool { return e.session != nil || t.o.Probe
 // Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
 // *wire.PeerError if a neighbour sends nothing in the time of a round, is out of
 // reach for too long, has left, or sends what is no frame. If it has left because
-// another node failed, the error is about that node.
+// another node failed, the error is about that node, and says who says so.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,14 +152,8 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		}
 	}
 	t.mu.Unlock()
-	err := t.await(ctx, func(e *edge) bool { return e.in.next > seq }, func(e *edge, _ time.Duration) *wire.PeerError {
-		switch {
-		case e.overdue.lost >= t.o.RejoinTimeout:
-			return e.failed(seq, wire.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.absence()))
-		case e.overdue.silent >= t.o.RoundTimeout:
-			return e.failed(seq, wire.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
-		}
-		return nil
+	err := t.await(ctx, func(e *edge) bool { return e.in.next > seq }, func(e *edge, waited time.Duration) *wire.PeerError {
+		return t.overdue(e, seq, waited)
 	})
 	if err != nil {
 		return err
@@ -167,6 +166,41 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		out[k], e.out.kept[(seq+1)%2] = e.out.kept[(seq+1)%2], nil
 	}
 	return nil
+}
+
+// overdue returns an error if a neighbour has kept this node waiting for frame seq for too
+// long. t.mu is held.
+func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *wire.PeerError {
+	switch {
+	case e.overdue.lost >= t.o.RejoinTimeout:
+		return e.failed(seq, wire.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.absence()))
+	case e.overdue.silent >= t.o.RoundTimeout:
+		return e.failed(seq, wire.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
+	case waited >= t.longestRound(e, seq):
+		return e.failed(seq, wire.Timeout, fmt.Errorf("no frame of this round for %v, %s", waited.Round(time.Second/10), t.excuse(e)))
+	}
+	return nil
+}
+
+const (
+	// A round may take so many times the time in which a silent neighbour has failed: no
+	// more can be said by notes that somebody waits.
+	roundTimeouts = 5
+	// Who waits for nodes that wait themselves has more patience, by this for each of those
+	// behind one another. So the neighbour of the one that keeps all waiting speaks first, and
+	// names it, and the others hear of that before they blame each other.
+	patience = time.Second
+)
+
+// longestRound is how long this node may wait for frame seq from a neighbour that says that
+// it waits itself. In the first rounds a node may be waiting for others to join, to which
+// other nodes can be ahead by as many rounds as they are hops away.
+func (t *Transport) longestRound(e *edge, seq uint64) time.Duration {
+	limit := roundTimeouts*t.o.RoundTimeout + time.Duration(e.chain())*patience
+	if seq < uint64(len(t.cluster.Nodes)) {
+		limit += t.o.JoinTimeout
+	}
+	return limit
 }
 
 // tick is how often what is waited for is looked at.
@@ -248,12 +282,11 @@ func (t *Transport) Close() error {
 
 // Leave tells the neighbours that this node has done its part, or that it has failed
 // and why, waits until they have said that they have everything, though not for ever,
-// and closes the connections. If why is a *wire.PeerError the neighbours take the
-// node that it names as the one that has failed, otherwise this one. It may be called
-// while Exchange waits; what counts is the first call.
+// and closes the connections. If why is a *wire.PeerError the neighbours take it that this
+// node says so of the one that it names, and otherwise of itself. It may be called while
+// Exchange waits; what counts is the first call.
 func (t *Transport) Leave(why error) {
 	t.once.Do(func() {
-		t.server.health.Shutdown()
 		t.mu.Lock()
 		t.leaving.started = true
 		if why != nil {
@@ -281,7 +314,7 @@ func reasonOf(err error, node int) *reason {
 	r := &reason{Node: node, Kind: wire.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, engine.ErrGone)}
 	var peer *wire.PeerError
 	if errors.As(err, &peer) {
-		r.Node, r.Kind, r.Text = peer.Peer, peer.Kind, ""
+		r.Node, r.Via, r.Kind, r.Text = peer.Peer, peer.Via, peer.Kind, ""
 		if peer.Err != nil {
 			r.Text = shorten(peer.Err.Error())
 		}

@@ -6,16 +6,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/testnet"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -49,41 +48,13 @@ func TestSameBits(t *testing.T) {
 }
 
 // frame returns a whole frame with a sequence number and so many bytes of code.
-func frame(t testing.TB, seq uint64, code int) []byte {
-	var got []byte
-	c := &cluster.Cluster{Nodes: make([]cluster.Node, 2), Edges: [][2]int{{0, 1}}, Rule: "metropolis"}
-	n := must[*consensus.Network](t)(consensus.New(must2(c.Weights()), listener{&got}))
-	if err := n.Sum(t.Context(), [][]float64{make([]float64, code/8)}); !errors.Is(err, errHeard) {
-		t.Fatal(err)
-	}
-	return renumber(got, seq)
-}
-
-// renumber gives a frame another sequence number, and the checksum that it has then.
-func renumber(p []byte, seq uint64) []byte {
-	binary.LittleEndian.PutUint64(p[24:], seq)
-	table := crc32.MakeTable(crc32.Castagnoli)
-	binary.LittleEndian.PutUint32(p[52:], crc32.Update(crc32.Checksum(p[:52], table), table, p[56:]))
-	return p
-}
+func frame(_ testing.TB, seq uint64, code int) []byte { return testnet.Frame(seq, make([]byte, code)) }
 
 func must2[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
 	return v
-}
-
-// A listener keeps the first frame.
-type listener struct{ p *[]byte }
-
-var errHeard = errors.New("heard")
-
-func (l listener) Hosted() []int { return []int{1} }
-func (l listener) Close() error  { return nil }
-func (l listener) Exchange(_ context.Context, seq uint64, out, in [][]byte) error {
-	*l.p = append([]byte(nil), out[0]...)
-	return errHeard
 }
 
 // pair returns connected transports of two nodes, a and b.
@@ -286,4 +257,24 @@ func TestHealth(t *testing.T) {
 	if s, err := ask(stranger); err == nil {
 		t.Errorf("a stranger hears %s", s)
 	}
+}
+
+// TestSigner: a node can show to those that are not its neighbours that it has said something.
+func TestSigner(t *testing.T) {
+	p := newParty(t, "path", 3)
+	var ends [2]wire.Signer
+	for k, i := range []int{0, 2} {
+		o := quick()
+		o.Linger = time.Millisecond
+		ends[k] = p.transport(t, i, o)
+	}
+	msg := []byte("an ephemeral key")
+	proof, err := ends[0].Sign(msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ends[1].Verify(0, msg, proof); err != nil {
+		t.Error(err)
+	}
+	peerError(t, "in the name of another", ends[1].Verify(1, msg, proof), 1, wire.Refused, `it has the key of node 0 ("a")`)
 }

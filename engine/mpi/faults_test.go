@@ -21,8 +21,8 @@ func TestFailures(t *testing.T) {
 	for part, wants := range map[string][]string{
 		"silent":   {"rank 1: consensus: node 2, round 3: timeout: it has sent nothing for 300ms"},
 		"no frame": {`rank 1: consensus: node 2, round 3: corrupt: consensus: a frame begins with "GET "`},
-		"too long": {"rank 1: consensus: node 2, round 3: corrupt: a frame of 1000057 bytes, more than 1000"},
-		"cut off":  {"rank 1: consensus: node 2, round 3: corrupt: a frame of 100 bytes, want 121"},
+		"too long": {"rank 1: consensus: node 2, round 3: corrupt: a frame of 1000056 bytes, more than 1000"},
+		"cut off":  {"rank 1: consensus: node 2, round 3: corrupt: a frame of 100 bytes, want 120"},
 		"flipped":  {"rank 1: consensus: node 2, round 3: corrupt: consensus: a frame has another checksum"},
 		"fails":    {"rank 2: disk full"},
 		"killed":   {"rank 2", "signal 9"},

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -111,35 +110,15 @@ func quick() engine.Options {
 
 // frame returns a frame of so many bytes beyond its header, which its numbers decide.
 func frame(code int, numbers ...uint64) []byte {
-	var got []byte
-	g, _ := topology.Path(2)
-	w, err := topology.NewWeights(g, topology.Metropolis)
-	if err != nil {
-		panic(err)
-	}
-	n, err := consensus.New(w, listener{&got})
-	if err != nil {
-		panic(err)
-	}
-	_ = n.Broadcast(context.Background(), 1, [][]float64{make([]float64, code/8)})
 	rng := rand.New(rand.NewPCG(uint64(code), uint64(len(numbers))))
 	for _, x := range numbers {
 		rng = rand.New(rand.NewPCG(rng.Uint64(), x))
 	}
-	for k := range got[wire.HeaderLen:] {
-		got[wire.HeaderLen+k] = byte(rng.Uint32())
+	p := make([]byte, code)
+	for k := range p {
+		p[k] = byte(rng.Uint32())
 	}
-	return got
-}
-
-// A listener keeps the first frame.
-type listener struct{ p *[]byte }
-
-func (l listener) Hosted() []int { return []int{1} }
-func (l listener) Close() error  { return nil }
-func (l listener) Exchange(_ context.Context, _ uint64, out, _ [][]byte) error {
-	*l.p = append([]byte(nil), out[0]...)
-	return context.Canceled
+	return testnet.Frame(0, p)
 }
 
 // mentions reports what a text lacks.

@@ -137,8 +137,8 @@ func init() {
 			for k, j := range peers {
 				out[k] = sent(w.Rank(), j, seq)
 			}
-			if rng.IntN(20) == 0 {
-				time.Sleep(10 * time.Millisecond) // the others give up meanwhile
+			if seq == 10*uint64(w.Rank()+1) {
+				time.Sleep(200 * time.Millisecond) // the neighbours give up meanwhile
 			}
 			for {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(4000))*time.Microsecond)

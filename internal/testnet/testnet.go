@@ -15,6 +15,7 @@ import (
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -27,7 +28,16 @@ type Options struct {
 	// before; their seed is Seed.
 	Faults faults.Links
 	Seed   uint64
+	// Pads, if it is not nil, returns the pads of a node, in the place of those that nodes make
+	// from keys.
+	Pads func(node int) pads.Source
 }
+
+// NoPads adds nothing to what nodes send, so that a test sees what masks hide.
+type NoPads struct{}
+
+// Add implements pads.Source.
+func (NoPads) Add([]uint64, int) {}
 
 // ErrClosed is returned by Exchange after Close.
 var ErrClosed = errors.New("testnet: the transport is closed")
@@ -94,13 +104,26 @@ func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, er
 			t.links = append(t.links, &link{peer: l.Peer, out: of(l), in: of(wire.Link{Node: l.Peer, Peer: l.Node})})
 			ends++
 		}
-		transports = append(transports, t)
+		transports = append(transports, t.provided())
 	}
 	if ends != len(directions) {
 		return nil, fmt.Errorf("testnet: groups %d are not all nodes, each once", groups)
 	}
 	return transports, nil
 }
+
+// provided returns t with the pads of its options.
+func (t *transport) provided() wire.Transport {
+	if t.o.Pads == nil {
+		return t
+	}
+	return provider{t}
+}
+
+type provider struct{ *transport }
+
+// Pads implements pads.Provider.
+func (p provider) Pads(node int) pads.Source { return p.o.Pads(node) }
 
 // Hosted returns the nodes that live in this process.
 func (t *transport) Hosted() []int { return t.hosted }
@@ -214,7 +237,14 @@ var ErrInjected = errors.New("testnet: an exchange was made to fail")
 // FailOnce returns t with an Exchange that fails with ErrInjected the first time that
 // it is called with sequence number seq: before anything is carried, or after all was.
 func FailOnce(t wire.Transport, seq uint64, after bool) wire.Transport {
-	return &once{Transport: t, seq: seq, after: after}
+	o := &once{Transport: t, seq: seq, after: after}
+	if p, ok := t.(pads.Provider); ok {
+		return struct {
+			*once
+			pads.Provider
+		}{o, p}
+	}
+	return o
 }
 
 type once struct {

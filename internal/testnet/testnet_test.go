@@ -103,7 +103,7 @@ func TestCaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Max(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind == wire.Timeout {
+		if err := m.Largest(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind == wire.Timeout {
 			t.Errorf("a peer that has closed: %v", err)
 		}
 		ts[1].Close()

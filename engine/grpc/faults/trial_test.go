@@ -118,7 +118,7 @@ func (t *trial) arguments(i int) []string {
 }
 
 // training takes a second or two.
-var training = []string{"--iterations", "1200", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--workers", "1"}
+var training = []string{"--iterations", "1200", "--method", "dif", "--agree", "plain", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--workers", "1"}
 
 // Shorter ones are for faults that make every iteration take long, a longer one for those
 // that take a while to begin.

@@ -1,0 +1,125 @@
+package collective
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/difalt/difalt/internal/pads"
+)
+
+// A Form says how words become bytes. They are integers modulo a power of two, so that their sums
+// have no order and masks cancel in them.
+type Form []Segment
+
+// A Segment is N integers modulo 2^Bits. Bits is at most 57, or a multiple of 64: then an integer
+// is several words, the lowest first.
+type Segment struct{ N, Bits int }
+
+// limbs returns how many words an integer has, and words how many all of them have.
+func (s Segment) limbs() int { return max(1, s.Bits/wordBits) }
+func (s Segment) words() int { return s.N * s.limbs() }
+
+// countOf returns the segment of n counts of up to so many nodes, with a sign.
+func countOf(n, nodes int) Segment { return Segment{n, bits.Len(uint(nodes)) + 1} }
+
+// words returns the number of words.
+func (f Form) words() (n int) {
+	for _, s := range f {
+		n += s.words()
+	}
+	return n
+}
+
+// Len returns the number of bytes; every segment begins a new one.
+func (f Form) Len() (n int) {
+	for _, s := range f {
+		n += s.len()
+	}
+	return n
+}
+
+func (s Segment) len() int { return (s.N*s.Bits + 7) / 8 }
+
+// append appends the bytes of words.
+func (f Form) append(dst []byte, words []uint64) []byte {
+	for _, s := range f {
+		own := words[:s.words()]
+		if s.Bits >= wordBits {
+			for _, w := range own {
+				dst = binary.LittleEndian.AppendUint64(dst, w)
+			}
+		} else {
+			dst = s.pack(dst, own)
+		}
+		words = words[len(own):]
+	}
+	return dst
+}
+
+func (s Segment) pack(dst []byte, words []uint64) []byte {
+	kept, bits := uint64(0), 0 // what does not yet fill a byte
+	for _, w := range words {
+		kept |= w & (1<<s.Bits - 1) << bits
+		for bits += s.Bits; bits >= 8; bits -= 8 {
+			dst = append(dst, byte(kept))
+			kept >>= 8
+		}
+	}
+	if bits > 0 {
+		dst = append(dst, byte(kept))
+	}
+	return dst
+}
+
+// read overwrites words by those in p, which has Len bytes.
+func (f Form) read(words []uint64, p []byte) {
+	for _, s := range f {
+		own := words[:s.words()]
+		if s.Bits >= wordBits {
+			for k := range own {
+				own[k] = binary.LittleEndian.Uint64(p[8*k:])
+			}
+		} else {
+			s.unpack(own, p)
+		}
+		words, p = words[len(own):], p[s.len():]
+	}
+}
+
+func (s Segment) unpack(words []uint64, p []byte) {
+	kept, bits := uint64(0), 0
+	for k := range words {
+		for ; bits < s.Bits; bits += 8 {
+			kept |= uint64(p[0]) << bits
+			p = p[1:]
+		}
+		words[k] = kept & (1<<s.Bits - 1)
+		kept >>= s.Bits
+		bits -= s.Bits
+	}
+}
+
+// normalize replaces every integer of one word by the one nearest to zero that is equal to it
+// modulo 2^Bits, in two's complement.
+func (f Form) normalize(words []uint64) {
+	for _, s := range f {
+		own := words[:s.words()]
+		words = words[len(own):]
+		if s.Bits >= wordBits {
+			continue
+		}
+		shift := wordBits - s.Bits
+		for k, w := range own {
+			own[k] = uint64(int64(w<<shift) >> shift)
+		}
+	}
+}
+
+// add adds the integers of v to those of sum.
+func (f Form) add(sum, v []uint64) {
+	for _, s := range f {
+		n := s.words()
+		pads.AddTo(sum[:n], v, s.limbs())
+		sum, v = sum[n:], v[n:]
+	}
+}

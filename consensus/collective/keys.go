@@ -1,0 +1,156 @@
+package collective
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdh"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/pads"
+)
+
+// Keys are the pads of the hosted nodes, and how they come by them. nil masks nothing.
+type Keys struct {
+	rounds *wire.Rounds
+	own    []*ecdh.PrivateKey // of the hosted nodes, until all have the keys of all
+	hashes [][]byte           // of the keys of all nodes, if they were told first
+	pads   []pads.Source      // of the hosted nodes; nil: not yet
+}
+
+// newKeys returns the keys of the hosted nodes, nil if all nodes live here.
+func newKeys(r *wire.Rounds) *Keys {
+	if r.AllHosted() {
+		return nil
+	}
+	return &Keys{rounds: r}
+}
+
+// mask adds pads to the words of hosted node i.
+func (k *Keys) mask(words []uint64, form Form, i int) {
+	if k == nil {
+		return
+	}
+	for _, s := range form {
+		k.pads[i].Add(words[:s.words()], s.limbs())
+		words = words[s.words():]
+	}
+}
+
+// Join lets the nodes tell one another their keys, before the first operation and never again:
+// a network that is made anew, as after a node was lost, has other ones. A node makes a key for
+// this, and signs it if its transport is a wire.Signer; otherwise masks protect against
+// neighbours that look, but not against those that give out keys of their own for those of
+// others. It returns a *wire.PeerError with the node whose signature does not hold. It is not
+// counted as traffic, which is the same if all nodes live in one process.
+func (c *Collectives) Join(ctx context.Context) error {
+	k := c.keys
+	if k == nil || k.pads != nil {
+		return nil
+	}
+	if p, ok := k.rounds.Transport().(pads.Provider); ok {
+		for _, node := range k.rounds.Hosted {
+			k.pads = append(k.pads, p.Pads(node))
+		}
+		return nil
+	}
+	said := make([][]byte, len(k.rounds.Hosted))
+	signer, signs := k.rounds.Transport().(wire.Signer)
+	if k.own == nil { // otherwise what has been said is repeated
+		for range said {
+			key, err := ecdh.X25519().GenerateKey(rand.Reader)
+			if err != nil {
+				return fmt.Errorf("consensus: a key for masks: %w", err)
+			}
+			k.own = append(k.own, key)
+		}
+	}
+	if err := c.commitKeys(ctx); err != nil {
+		return err
+	}
+	for i, key := range k.own {
+		said[i] = key.PublicKey().Bytes()
+		if signs {
+			proof, err := signer.Sign(said[i])
+			if err != nil {
+				return fmt.Errorf("consensus: signing a key for masks: %w", err)
+			}
+			said[i] = append(said[i], proof...)
+		}
+	}
+	all, err := c.gather(ctx, wire.Keys, said, new(wire.Traffic))
+	if err != nil {
+		return err
+	}
+	k.rounds.Forget()
+	return k.take(all, signer)
+}
+
+// commitKeys lets nodes whose partners follow from the keys tell the hashes of their keys first:
+// otherwise whoever hears all other keys before its own is due could try keys until somebody's
+// partners are all its friends.
+func (c *Collectives) commitKeys(ctx context.Context) error {
+	k := c.keys
+	if k.rounds.Graph.Len() <= pads.AllPairs || k.hashes != nil {
+		return nil
+	}
+	said := make([][]byte, len(k.own))
+	for i, key := range k.own {
+		hash := sha256.Sum256(key.PublicKey().Bytes())
+		said[i] = hash[:]
+	}
+	hashes, err := c.gather(ctx, wire.Keys, said, new(wire.Traffic))
+	if err != nil {
+		return err
+	}
+	k.rounds.Forget()
+	k.hashes = hashes
+	return nil
+}
+
+const keyLen = 32
+
+// take makes pads of what all nodes have said.
+func (k *Keys) take(all [][]byte, signer wire.Signer) error {
+	public := make([]*ecdh.PublicKey, len(all))
+	for node, said := range all {
+		refuse := func(err error) error {
+			return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("its key for masks, as other nodes have passed it on: %w", err)}
+		}
+		n := min(len(said), keyLen)
+		if hash := sha256.Sum256(said[:n]); k.hashes != nil && !bytes.Equal(hash[:], k.hashes[node]) {
+			return refuse(errors.New("is not the one whose hash it has told before"))
+		}
+		var err error
+		if public[node], err = ecdh.X25519().NewPublicKey(said[:n]); err != nil {
+			return refuse(err)
+		}
+		if signer == nil {
+			if len(said) > n {
+				return refuse(fmt.Errorf("has %d bytes more", len(said)-n))
+			}
+			continue
+		}
+		if err := signer.Verify(node, said[:n], said[n:]); err != nil {
+			return err
+		}
+	}
+	var about []byte
+	run, epoch := k.rounds.Identity()
+	about = binary.LittleEndian.AppendUint64(about, run)
+	about = binary.LittleEndian.AppendUint32(about, epoch)
+	var made []pads.Source
+	for i, node := range k.rounds.Hosted {
+		p, err := pads.New(node, k.own[i], public, about)
+		if err != nil {
+			return fmt.Errorf("consensus: %w", err)
+		}
+		made = append(made, p)
+	}
+	k.pads, k.own, k.hashes = made, nil, nil
+	return nil
+}

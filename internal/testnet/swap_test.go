@@ -1,0 +1,48 @@
+package testnet_test
+
+import (
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
+)
+
+// TestSwap: sums pass, and whatever depends on one node alone does not, be it sent by one of the
+// two or follow from a number of its own that it counts twice.
+func TestSwap(t *testing.T) {
+	w := path(t, 5)
+	number := []float64{1.25, 2, -3e-7, 4, 5e9}
+	for name, c := range map[string]struct {
+		passes bool
+		do     func(n *consensus.Network, node int, x float64) error
+	}{
+		"sum":     {true, func(n *consensus.Network, _ int, x float64) error { return n.Sum(t.Context(), [][]float64{{x}}) }},
+		"largest": {true, func(n *consensus.Network, _ int, x float64) error { return n.Largest(t.Context(), [][]float64{{x}}) }},
+		"broadcast": {false, func(n *consensus.Network, _ int, x float64) error {
+			return n.Broadcast(t.Context(), 1, [][]float64{{x}})
+		}},
+		"gather": {false, func(n *consensus.Network, _ int, x float64) error {
+			_, err := n.Gather(t.Context(), [][]byte{make([]byte, max(0, int(x)&7))})
+			return err
+		}},
+		"weighted": {false, func(n *consensus.Network, node int, x float64) error {
+			return n.Sum(t.Context(), [][]float64{{x * float64(node)}})
+		}},
+		"nothing masked": {false, func(*consensus.Network, int, float64) error { return nil }},
+	} {
+		err := testnet.Swap(w.Graph(), 1, 4, func(node int, tr wire.Transport, swapped bool) error {
+			n, err := consensus.New(w, tr)
+			if err != nil {
+				return err
+			}
+			if of := map[int]int{1: 4, 4: 1}; swapped && of[node] != 0 {
+				return c.do(n, node, number[of[node]])
+			}
+			return c.do(n, node, number[node])
+		})
+		if (err == nil) != c.passes {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
