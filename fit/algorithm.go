@@ -45,11 +45,6 @@ type algorithm struct {
 	step    float64 // eta, of the first run; 0 before it
 }
 
-// again returns an algorithm for another problem, of the same options.
-func (a *algorithm) again() *algorithm {
-	return &algorithm{Group: a.Group, c: a.c, options: a.options}
-}
-
 // agree lets difalt.Auto choose how nodes agree, if that is wanted.
 func (a *algorithm) agree(ctx context.Context, p *difalt.Problem) error {
 	if !a.auto {
@@ -68,6 +63,8 @@ func (a *algorithm) agree(ctx context.Context, p *difalt.Problem) error {
 // final runs the algorithm as the caller has asked for it, observed.
 func (a *algorithm) final(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*difalt.Result, error) {
 	o := a.optionsFor(p, rank, ridge)
+	// An iteration tells other nodes something of the rows, and beyond what noise leaves there is nothing to find.
+	o.StopAtNoise = o.StopAtNoise || !a.c.Plain && a.Group.Len() > 1
 	if observe := o.Observer; a.c.Progress != nil {
 		o.Observer = func(r *difalt.Record) error {
 			a.c.progress("iterations", r.Iteration, max(o.Iterations, r.Iteration))
@@ -159,20 +156,6 @@ func (a *algorithm) search(ctx context.Context, p *difalt.Problem, rank int, rid
 		}
 	}
 	return best, nil
-}
-
-// basis returns the result of the best start, converged.
-func (a *algorithm) basis(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*difalt.Result, error) {
-	res, err := a.search(ctx, p, rank, ridge)
-	if err != nil {
-		return nil, fmt.Errorf("starts at rank %d: %w", rank, err)
-	}
-	if res.Status == difalt.Converged {
-		return res, nil
-	}
-	at := *p
-	at.U0 = res.U
-	return a.trial(ctx, &at, rank, ridge, a.options.Iterations)
 }
 
 // loadings returns U (sum of b b' / tasks)^(1/2) of a result, with the mean of all nodes' U and so many tasks.

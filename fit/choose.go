@@ -2,13 +2,12 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"math"
+	"slices"
 
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
-	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A Candidate is a model that Fit compares with others. Ridges are variances of the noise over
@@ -21,7 +20,7 @@ type Candidate struct {
 	// and MeanRidge that on the coefficients that all tasks share.
 	Intercept, Ridge, MeanRidge float64
 	// Evidence is the logarithm of the Bayes factor against the model of rank 0, or against the
-	// first that was compared.
+	// first that was compared. That of a rank that was not worth an evaluation is as if all tasks were alike.
 	Evidence float64
 	// Axes are the standard deviations of predictions along the principal axes of the
 	// low rank, for standardised features, in the unit of the target.
@@ -35,21 +34,37 @@ const (
 	// call 10 "very strong"; the approximation behind it is that far off where tasks have few rows, and
 	// a rank too many costs more there than one too few.
 	decisive = 20
-	// A rank whose first climb has ended this far above the best in -2 log evidence is not worth a second.
-	worthless = 30
 )
 
-// Tolerances of climbs in -2 log likelihood, and the most steps of one.
+// A climb ends where a step promises less than this in -2 log likelihood, a tenth of what the errors of estimates make of it.
+const enough = 0.1
+
+// How many steps climbs have at most. From each evaluation other nodes learn something of the rows: a fit has evidence.MostTold, and
+// keeps some of them for what comes after.
 const (
-	hastily, roughly, closely = 1, 0.2, 1e-4
-	maxSteps                  = 200
+	nextSteps   = 5 // of all strengths
+	firstSteps  = 2 // of intercepts alone
+	weightSteps = 3 // of strengths and weights of rows together
+	rankSteps   = 5 // of a rank
+	lastSteps   = 3 // of the lengths of loadings
+	aloneSteps  = 50
+	keptRank    = 5 // for ranks
+	keptWeights = 2 // for weights and the noise of tasks once more
+	keptLast    = 3 // for lengths, and the noise
 )
 
-// A candidate is a point of the largest evidence at a rank, and where it came from.
+// steps returns how many of the steps there may be, and leaves some evaluations for later.
+func (c *choice) steps(most, kept int) int {
+	if c.rows.Alone() {
+		return min(10*most, aloneSteps)
+	}
+	return max(min(most, evidence.MostTold-c.rows.Evaluations()-kept), 0)
+}
+
+// A candidate is a point of the largest evidence at a rank.
 type candidate struct {
 	*evidence.Point
-	evidence  float64         // -2 log
-	bases     []*kernel.Basis // of every hosted node, where the climb began; nil at rank 0
+	evidence  float64 // -2 log
 	converged bool
 }
 
@@ -57,11 +72,9 @@ type candidate struct {
 type question struct {
 	rank      int                // of Config: 0 compares all up to maxRank, -1 is rank 0 alone
 	given     evidence.Strengths // by the caller
-	continued *mixedmodel.Prior  // of a model that the fit continues; nil if there is none
+	continued *mixedmodel.Prior  // of a model that the fit continues, where its rank starts; nil if there is none
 	unit      float64            // of the target, for reports
 	progress  func(stage string, done, total int)
-	// Points of other rows or weights from which the climbs of rank 0 start; nil if there are none.
-	shrunken, none *evidence.Point
 }
 
 // A choice is what the evidence of rows says about ranks.
@@ -69,157 +82,226 @@ type choice struct {
 	rows           *evidence.Rows
 	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
 	best           *candidate
-	byRank         []*candidate // the best of rank 0, and of every rank after it up to the best
-	levels         *candidate   // of intercepts only; nil where strengths are given
-	tried          []Candidate
-	problem        *difalt.Problem // for which bases were found; nil if no rank was tried
-	algorithm      *algorithm      // that found them
+	levels         *candidate // of intercepts only; nil where strengths are given
+	tried          []*candidate
 }
 
-// choose compares ranks from 0 as long as evidence grows, or takes the one that is given.
-func (q *question) choose(ctx context.Context, rows *evidence.Rows, a *algorithm) (*choice, error) {
-	c := &choice{rows: rows, algorithm: a}
-	if err := q.chooseNone(ctx, c); err != nil {
-		return nil, err
+// try adds a candidate to those that are reported, in place of one of its rank that was only expected.
+func (c *choice) try(k *candidate) {
+	if at := slices.IndexFunc(c.tried, func(o *candidate) bool { return o.Rank == k.Rank && k.Rank > 0 }); at >= 0 {
+		c.tried[at] = k
+		return
 	}
-	c.byRank = []*candidate{c.best}
-	if q.rank < 0 || c.none.Noise <= 2*evidence.NoiseFloor { // there is nothing left to explain
-		return c, nil
-	}
-	var err error
-	if c.problem, err = problem(ctx, a.Group, rows, c.none); err != nil {
-		return nil, err
-	}
-	if err := a.agree(ctx, c.problem); err != nil {
-		return nil, err
-	}
-	lo, hi := 1, min(maxRank, rows.Width-1, int(rows.Count)-1)
-	if q.rank > 0 {
-		lo, hi = q.rank, q.rank
-	}
-	for r := lo; r <= hi; r++ {
-		q.progress("rank", r-lo, hi-lo+1)
-		next, err := q.candidate(ctx, c, r)
-		if err != nil {
-			return nil, err
-		}
-		c.tried = append(c.tried, next.report(c.none, q.unit))
-		if q.rank == 0 && !(next.evidence < c.best.evidence-decisive) {
-			break
-		}
-		c.best = next
-		c.byRank = append(c.byRank, next)
-	}
-	q.progress("rank", hi-lo+1, hi-lo+1)
-	return c, nil
+	c.tried = append(c.tried, k)
 }
 
 // chooseNone finds the candidates of rank 0 and the better of them.
-func (q *question) chooseNone(ctx context.Context, c *choice) (err error) {
+func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choice, err error) {
 	q.progress("strengths", 0, 1)
-	start := q.shrunken
-	if start == nil {
-		start = &evidence.Point{Prior: &mixedmodel.Prior{W: c.rows.Width, Intercept: 0.1, MeanVariance: 0.1}}
+	c = &choice{rows: rows}
+	start := &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}
+	if p := q.continued; p != nil {
+		start.Intercept, start.MeanVariance = p.Intercept, p.MeanVariance
+	}
+	q.given.Apply(start)
+	var converged bool
+	c.none, converged, err = rows.Maximize(ctx, &evidence.Point{Prior: start}, nil, q.given, enough, c.steps(nextSteps, 0))
+	if err != nil {
+		return nil, err
 	}
 	// A ridge regression for all tasks with an intercept for each that is shrunken towards that of all.
-	intercepts := evidence.Unknown()
+	intercepts, levels := evidence.Unknown(), c.none.Clone()
 	intercepts.Spread = 0
-	if c.shrunken, _, err = c.rows.Maximize(ctx, start, nil, intercepts, closely, maxSteps); err != nil {
-		return err
+	if alike, ok := c.none.Alike(); ok {
+		levels = alike.Top(levels, nil, intercepts)
 	}
-	if start = q.none; start == nil {
-		p := c.shrunken.Clone()
-		p.Spread = 0.01
-		q.given.Apply(p)
-		start = &evidence.Point{Prior: p}
-	}
-	none, converged, err := c.rows.Maximize(ctx, start, nil, q.given, roughly, maxSteps)
+	levels.Spread = 0
+	c.shrunken, _, err = rows.Maximize(ctx, &evidence.Point{Prior: levels, Mean: c.none.Mean}, nil, intercepts, 10*enough, c.steps(firstSteps, 0))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.progress("strengths", 1, 1)
-	c.none, c.best = none, &candidate{Point: none, evidence: none.Value, converged: converged}
-	both := []*candidate{c.best}
-	if q.given.AllUnknown() {
-		// Spread is a parameter too.
-		c.levels = &candidate{Point: c.shrunken, evidence: c.shrunken.Value - math.Log(c.rows.Count), converged: true}
-		both = []*candidate{c.levels, c.best}
-		if c.levels.evidence < c.best.evidence {
-			c.best = c.levels
-		}
+	c.chooseLevels(q, converged)
+	return c, nil
+}
+
+// chooseLevels sets the better of the candidates of rank 0.
+func (c *choice) chooseLevels(q *question, converged bool) {
+	c.best = &candidate{Point: c.none, evidence: c.none.Value, converged: converged}
+	c.tried = []*candidate{c.best}
+	if !q.given.AllUnknown() {
+		return
 	}
-	for _, k := range both {
-		c.tried = append(c.tried, k.report(none, q.unit))
+	// Spread is a parameter too.
+	c.levels = &candidate{Point: c.shrunken, evidence: c.shrunken.Value - math.Log(c.rows.Count), converged: true}
+	c.tried = []*candidate{c.levels, c.best}
+	if c.levels.evidence < c.best.evidence {
+		c.best = c.levels
+	}
+}
+
+// chooseRank compares ranks from 1 as long as evidence grows, or takes the one that is given. The evidence is evaluated at
+// ranks only that would be worth it if all tasks were alike.
+func (q *question) chooseRank(ctx context.Context, c *choice) error {
+	hi := c.highest()
+	if q.rank > 0 {
+		hi = q.rank
+	}
+	if q.rank < 0 || c.none.Noise <= 2*evidence.NoiseFloor { // there is nothing left to explain
+		return nil
+	}
+	from := c.none
+	for {
+		q.progress("rank", from.Rank, hi)
+		alike, ok := from.Alike()
+		if !ok {
+			return errOutOfRange
+		}
+		var next *candidate
+		last := c.best.evidence
+		for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
+			k := q.expected(alike, rank)
+			c.try(k)
+			if q.rank == 0 && !(k.evidence < last-decisive) {
+				break
+			}
+			if next, last = k, k.evidence; q.continued != nil && q.continued.Rank == rank {
+				next.Prior = q.continued.Clone()
+				q.given.Apply(next.Prior)
+			}
+		}
+		if next == nil || c.steps(1, c.kept()) == 0 {
+			break
+		}
+		reached, err := q.climb(ctx, c, next, from)
+		if err != nil {
+			return err
+		}
+		if c.try(reached); q.rank == 0 && !(reached.evidence < c.best.evidence-decisive) {
+			break
+		}
+		c.best, from = reached, reached.Point
+	}
+	q.progress("rank", hi, hi)
+	return q.lower(ctx, c)
+}
+
+// highest is the largest rank to try.
+func (c *choice) highest() int { return min(maxRank, c.rows.Width-1, int(c.rows.Count)-1) }
+
+// kept is how many evaluations the ranks leave for later.
+func (c *choice) kept() int {
+	if c.rows.Weights != nil {
+		return keptLast + keptWeights
+	}
+	return keptLast
+}
+
+// lower takes a smaller rank than the best where the last directions do not pay: with the weights of rows that are by now, or
+// since ranks before it were not evaluated.
+func (q *question) lower(ctx context.Context, c *choice) error {
+	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, c.kept()) > 0 {
+		alike, ok := c.best.Alike()
+		if !ok {
+			return errOutOfRange
+		}
+		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 })
+		k := q.expected(alike, c.best.Rank-1)
+		if k.evidence > c.best.evidence+decisive || before >= 0 && c.tried[before].evidence > c.best.evidence+decisive {
+			return nil
+		}
+		reached, err := q.climb(ctx, c, k, c.best.Point)
+		if err != nil {
+			return err
+		}
+		if c.try(reached); reached.evidence > c.best.evidence+decisive {
+			return nil
+		}
+		c.best = reached
 	}
 	return nil
 }
 
-// candidate finds the prior of the largest evidence at a rank.
-func (q *question) candidate(ctx context.Context, c *choice, rank int) (*candidate, error) {
-	start, bases, err := q.startAt(ctx, c, rank)
-	if err != nil {
-		return nil, err
-	}
+// expected returns the candidate of a rank if all tasks were alike.
+func (q *question) expected(alike *evidence.Alike, rank int) *candidate {
+	p := alike.Start(rank)
+	q.given.Apply(p)
 	variances := make([]float64, rank)
 	for a := range variances {
-		variances[a] = max(2*squares(start.Column(a))/float64(min(start.W, 20)), 1e-8)
+		variances[a] = max(2*squares(p.Column(a))/float64(min(p.W, 20)), 1e-8)
 	}
-	next := &candidate{bases: bases}
-	from := &evidence.Point{Prior: start}
-	for _, tolerance := range []float64{hastily, roughly} {
-		pt, converged, err := c.rows.Maximize(ctx, from, variances, q.given, tolerance, maxSteps)
-		if err != nil {
-			return nil, err
-		}
-		info, err := c.rows.Observed(ctx, pt)
-		if err != nil {
-			return nil, err
-		}
-		penalty, determined := evidence.Occam(info, variances, start.W)
-		next.Point, next.converged, next.evidence = pt, converged, pt.Penalized()+penalty
-		if q.rank == 0 && next.evidence > c.best.evidence+worthless {
-			break
-		}
-		// Variances again, by the entries that the data determine (MacKay 1992).
-		from, variances = pt, make([]float64, rank)
-		for a := range variances {
-			variances[a] = max(squares(pt.Column(a))/max(determined[a], 1), 1e-8)
-		}
-	}
-	return next, nil
+	return q.ascend(alike, p, variances)
 }
 
-// startAt returns where the climb at a rank starts: at loadings and strengths of the model that the fit continues if they
-// are of this rank, else at the basis that the algorithm finds, with axes and variances of its coefficients.
-func (q *question) startAt(ctx context.Context, c *choice, rank int) (*mixedmodel.Prior, []*kernel.Basis, error) {
-	if q.continued != nil && q.continued.Rank == rank {
-		start := q.continued.Clone()
-		q.given.Apply(start)
-		return start, spanned(start, len(c.rows.Tasks)), nil
+// ascend goes to the top of the evidence of a rank if all tasks were alike, with variances of the loadings by the entries that
+// the data determine (MacKay 1992).
+func (q *question) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances []float64) *candidate {
+	if p.Rank == 0 {
+		return judged(alike, alike.Point(alike.Top(p, nil, q.given), nil))
 	}
-	res, err := c.algorithm.basis(ctx, c.problem, rank, ridgeOf(c.none, rank))
-	if err != nil {
-		return nil, nil, err
-	}
-	start, err := loadings(ctx, c.algorithm.Group, res, c.rows.Count)
-	if err != nil {
-		return nil, nil, err
-	}
-	none := c.none
-	start.Intercept, start.MeanVariance = none.Intercept, none.MeanVariance
-	// What the loadings explain is no longer spread over all directions. Few rows leave the coefficients
-	// of a basis, and so the loadings, far shorter than they are: from there the climb
-	// could end without them.
-	start.Spread = none.Spread / 4
-	for a := range rank {
-		long, have := none.Spread*float64(start.W-1)/float64(2*rank), squares(start.Column(a))
-		if have > 0 && have < long {
-			floats.Scale(math.Sqrt(long/have), start.Column(a))
+	for range 3 {
+		p = alike.Top(p, variances, q.given)
+		_, determined := evidence.Occam(alike.Observed(p), variances, p.W)
+		variances = make([]float64, p.Rank)
+		for a := range variances {
+			variances[a] = max(squares(p.Column(a))/max(determined[a], 1), 1e-8)
 		}
 	}
-	q.given.Apply(start)
-	return start, res.U, nil
+	return judged(alike, alike.Point(p, variances))
 }
+
+// judged returns the candidate of a point: its evidence has what loadings cost that are not known but estimated.
+func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
+	if pt.Rank == 0 {
+		return &candidate{Point: pt, evidence: pt.Value}
+	}
+	penalty, _ := evidence.Occam(alike.Observed(pt.Prior), pt.LoadingVariances, pt.W)
+	return &candidate{Point: pt, evidence: pt.Penalized() + penalty}
+}
+
+// climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence.
+func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evidence.Point) (best *candidate, err error) {
+	stride, before := c.rows.NewStride(), 0.0
+	for range max(c.steps(rankSteps, c.kept()), 1) {
+		p := k.Prior
+		if best != nil {
+			p = stride.Go(best.Prior, p)
+		}
+		pt, err := c.rows.At(ctx, p, near)
+		if err != nil {
+			return nil, err
+		}
+		pt.LoadingVariances = k.LoadingVariances
+		alike, ok := pt.Alike()
+		if !ok {
+			break
+		}
+		here := judged(alike, pt)
+		if best != nil && here.evidence > best.evidence+c.rows.Slack() {
+			stride.Cut()
+			continue
+		}
+		best, near = here, pt
+		k = q.ascend(alike, pt.Prior, pt.LoadingVariances)
+		promise := best.evidence - k.evidence
+		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
+			break
+		}
+		if q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-decisive {
+			break // there will be no rest at this rank
+		}
+		if before > 0 {
+			stride.Adapt(before, promise)
+		}
+		before = promise
+	}
+	if best == nil {
+		return nil, errOutOfRange
+	}
+	return best, nil
+}
+
+var errOutOfRange = errors.New("no loadings give a likelihood: are features or targets far out of range?")
 
 // ridgeOf is the ridge on the coefficients of a basis while it is looked for: as if the
 // spread of a point were in its directions alone.

@@ -43,9 +43,11 @@ type Config struct {
 	// Plain runs the algorithm on the rows as they are, with Rank and Ridge on b_t as given, or
 	// 0: no scaling, mean, or intercepts, and nothing to compare it with.
 	Plain bool
+	// Owners says that nodes are those of the data, so that the report says what others are told.
+	Owners bool
 	// Auto leaves method, rounds and agreement to difalt.Auto.
 	Auto bool
-	// Starts is the number of starts to choose from, 1 by default: the spectral one, and
+	// Starts is the number of starts that a plain fit chooses from, 1 by default: the spectral one, and
 	// random ones. All but the one of the lowest objective are given up early. There is
 	// no choice when U0 or Start is given.
 	Starts int

@@ -2,6 +2,8 @@ package fit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -25,6 +27,7 @@ type design struct {
 	fold   []int // of every training row; -1 for the others
 	folds  int
 	total  int       // training rows of all nodes
+	left   int       // rows that were for training too, but lie far from all others, of all nodes
 	weight []float64 // of every row, 1 in the mean over training rows; nil is 1 for all
 	// directions, p x features row by row, are orthonormal: what the fit works on in place
 	// of more features than it can; nil keeps them all. See reduce.
@@ -58,6 +61,11 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 		}
 	}
 	d.groupRows()
+	if !c.Plain {
+		if d.left, err = d.leaveOutliers(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.scaleBy(ctx, c); err != nil {
 		return nil, err
 	}
@@ -102,6 +110,24 @@ func (d *design) groupRows() {
 	}
 }
 
+// secrets returns a hash of the training rows of every hosted node.
+func (d *design) secrets() []nodes.Secret {
+	list := make([]nodes.Secret, len(d.layout))
+	row, word := make([]float64, d.width()+1), make([]byte, 8)
+	for g, tasks := range d.layout {
+		hash := sha256.New()
+		d.eachTraining(tasks, func(i int) {
+			row[d.width()] = d.row(row[:d.width()], i)
+			for _, v := range row {
+				binary.LittleEndian.PutUint64(word, math.Float64bits(v))
+				hash.Write(word)
+			}
+		})
+		list[g] = nodes.Secret(hash.Sum(nil))
+	}
+	return list
+}
+
 // eachTraining calls visit for every training row of the given tasks.
 func (d *design) eachTraining(tasks []int, visit func(i int)) {
 	for _, k := range tasks {
@@ -144,6 +170,7 @@ func (d *design) width() int {
 // sufficientRows returns the tasks of every node as the estimator needs them: weighted, and of no more rows than
 // coefficients.
 func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Rows, error) {
+	d.Secrets = d.secrets()
 	out := make([][]mixedmodel.Task, len(d.layout))
 	w := d.width()
 	compressors := make([]*mixedmodel.Compressor, workers)

@@ -40,11 +40,8 @@
 //
 // # What leaves a node
 //
-// No row leaves its node. Besides the messages of the algorithm, the nodes exchange their names, hashes of the names of
-// tasks (which can be guessed from them) and of columns and settings, and sums over the rows of a node, which are added up
-// along a tree of the graph: docs/privacy.md lists them all. A sum over a single row is that row, a Gram matrix of few rows
-// tells them up to a rotation, and sums of b_t b_t' over few tasks tell these coefficients up to one:
-// [Report.Exposed] names the nodes concerned. To step without these sums
-// ([difalt.PreconditionerNone]) would not help such nodes: the rule by which runs end needs
-// them too, and the step of a node with a single task is a multiple of its b_t anyway.
+// No row leaves its node. Besides the messages of the algorithm, the nodes exchange their names, hashes of columns and settings, and sums over
+// all nodes along a tree of the graph, of which everybody learns the total alone: docs/privacy.md lists them all. Totals
+// tell too, if there are many. So the evidence is evaluated at most 20 times, its sums are dithered, and [Report.Told] says how much
+// of the tasks of others is determined by what was told.
 package fit

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
@@ -63,7 +62,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	q := &question{
 		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
 	}
-	first, err := q.choose(ctx, rows, &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto})
+	first, err := q.chooseNone(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -71,33 +70,30 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
-	f := &findings{dependent: dependent}
-	outliers, number, err := d.outliers(ctx, rows, first.none)
-	if err != nil {
-		return nil, err
-	}
-	f.outliers = number
+	f := &findings{dependent: dependent, outliers: d.left}
 	chosen, err := q.weighted(ctx, first)
 	if err != nil {
 		return nil, err
 	}
-	best := chosen.best
-	if number > 0 && best != chosen.levels && q.rank <= 0 {
-		if best, f.dropped, err = q.confirmed(ctx, chosen, d.without(outliers, number)); err != nil {
-			return nil, err
-		}
-	}
-	r.Tried = chosen.tried
-	tried := slices.MaxFunc(r.Tried, func(a, b Candidate) int { return a.Rank - b.Rank })
-	if r.Exposed, err = d.exposed(ctx, true, tried.Rank); err != nil {
+	if err := q.chooseRank(ctx, chosen); err != nil {
 		return nil, err
 	}
-	top, res, err := q.finish(ctx, chosen, best)
+	if err := q.weightedAgain(ctx, chosen); err != nil {
+		return nil, err
+	}
+	for _, k := range chosen.tried {
+		r.Tried = append(r.Tried, k.report(chosen.none, d.TargetScale))
+	}
+	best := chosen.best
+	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
+	top, res, err := q.finish(ctx, chosen, best, a)
 	if err != nil {
 		return nil, err
 	}
-	r.Options, r.Result, r.Converged = chosen.algorithm.options, res, top.converged
-	return d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, top, others)
+	r.Options, r.Result, r.Converged = a.options, res, top.converged
+	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, top, others)
+	r.Told = d.told(chosen.rows, res, c.Owners, c.Options.Seed)
+	return m, err
 }
 
 // conclude makes the model of a candidate, and judges it.
@@ -107,11 +103,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 		return nil, err
 	}
 	if e.noise != nil {
-		least, most, err := e.noise.Range(ctx, d.Group)
-		if err != nil {
-			return nil, err
-		}
-		f.leastNoise, f.mostNoise = math.Sqrt(least)*d.TargetScale, math.Sqrt(most)*d.TargetScale
+		f.leastNoise, f.mostNoise = e.noise.Range(d.TargetScale)
 	}
 	if top.Noise <= 2*evidence.NoiseFloor {
 		f.exact = math.Sqrt(top.Noise)

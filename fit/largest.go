@@ -2,17 +2,19 @@ package fit
 
 import (
 	"github.com/difalt/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/fit/internal/nodes"
 )
 
 // LargestMessage bounds the numbers that a node sends at once in a Fit, over rounds of any
 // kind, by the features of the table and Config.Rank. A node refuses what is longer, so that nobody
 // can make it set memory aside.
 func LargestMessage(features, rank int) int {
-	return max(nodes.MaxNumbers, longestSum(features, rank)) + 1 // see nodes.Group.Sum
+	return max(leastLargest, longestSum(features, rank)) + 1 // see nodes.Group.Sum
 }
 
-// longestSum bounds what a fit sends at once but for what nodes gather.
+// leastLargest is enough for names, settings and tables of counts.
+const leastLargest = 1 << 16
+
+// longestSum bounds what a fit adds up at once but for names.
 func longestSum(features, rank int) int {
 	k := features + 1
 	w, r := k, max(rank, 0)
@@ -26,6 +28,6 @@ func longestSum(features, rank int) int {
 		8*k*(r+1),              // bases, and moments of the columns
 		features*maxDirections, // see reduce
 		packed(w),              // a Gram matrix
-		evidence.MaxSum(w, r),
+		evidence.MaxSum(w),
 	)
 }

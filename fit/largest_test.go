@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
@@ -45,7 +46,7 @@ func TestLargestMessage(t *testing.T) {
 				longest = max(longest, len(f))
 			}
 		}
-		if most := wire.HeaderLen + 8*(2+longestSum(c.features, c.rank)); longest > most {
+		if most := wire.HeaderLen + collective.LongestMessage(LargestMessage(c.features, c.rank), 3); longest > most {
 			t.Errorf("%+v: a frame of %d bytes, at most %d were announced", c, longest, most)
 		}
 	}
@@ -53,7 +54,7 @@ func TestLargestMessage(t *testing.T) {
 
 // What nodes gather is announced for any table, and more than that for features and ranks whose sums are longer.
 func TestLargestMessageIsThatOfSums(t *testing.T) {
-	for _, c := range []struct{ features, rank, want int }{{3, 0, 1 << 16}, {205, 2, 1 << 16}, {56, 7, longestSum(56, 7)}, {1000, 0, longestSum(1000, 0)}, {1200, 0, 120000}} {
+	for _, c := range []struct{ features, rank, want int }{{3, 0, 1 << 16}, {205, 2, 1 << 16}, {56, 7, 1 << 16}, {1000, 0, longestSum(1000, 0)}, {1200, 0, 120000}} {
 		if got := LargestMessage(c.features, c.rank); got != c.want+1 {
 			t.Errorf("%d features, rank %d: %d numbers, want %d", c.features, c.rank, got, c.want+1)
 		}

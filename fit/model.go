@@ -2,8 +2,6 @@ package fit
 
 import (
 	"context"
-	"errors"
-	"math"
 	"slices"
 
 	"github.com/difalt/difalt/difalt"
@@ -17,18 +15,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// finish runs the algorithm at the rank of a candidate until it converges, observed, and climbs to the top
+// finish runs the algorithm at the rank of a candidate until it converges, observed, from the loadings of the candidate, and climbs to the top
 // of the evidence. The result is nil at rank 0.
-func (q *question) finish(ctx context.Context, c *choice, k *candidate) (*candidate, *difalt.Result, error) {
+func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algorithm) (*candidate, *difalt.Result, error) {
 	top := *k
 	var err error
 	if k.Rank == 0 {
-		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), closely, maxSteps)
+		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), enough, c.steps(lastSteps, 1))
 		return &top, nil, err
 	}
-	p := *c.problem
-	p.U0 = k.bases
-	res, err := c.algorithm.final(ctx, &p, k.Rank, ridgeOf(c.none, k.Rank))
+	p, err := problem(ctx, c.rows, c.none)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.agree(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	p.U0 = spanned(k.Prior, len(c.rows.Tasks))
+	res, err := a.final(ctx, p, k.Rank, ridgeOf(c.none, k.Rank))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,20 +40,16 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate) (*candid
 		top.converged = false
 		return &top, res, nil
 	}
-	pt, converged, err := c.rows.Maximize(ctx, k.Point, k.LoadingVariances, q.given, closely, maxSteps)
-	if err != nil {
-		return nil, nil, err
-	}
 	// The lengths of the loadings are those of the largest likelihood: their prior has as many entries to a length as
 	// there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
 	// that the directions stay.
-	pt.Rotate()
-	long, _, err := c.rows.Maximize(ctx, pt, nil, q.given, closely, maxSteps)
+	k.Rotate()
+	long, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.given, enough, c.steps(lastSteps, 1))
 	if err != nil {
 		return nil, nil, err
 	}
-	long.LoadingVariances = pt.LoadingVariances
-	top.Point, top.converged = long, converged && res.Status == difalt.Converged
+	long.LoadingVariances = k.LoadingVariances
+	top.Point, top.converged = long, k.converged && converged && res.Status == difalt.Converged
 	return &top, res, nil
 }
 
@@ -68,14 +68,12 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	if err != nil {
 		return nil, err
 	}
-	if math.IsInf(pt.Value, 0) {
-		return nil, errors.New("the strengths are out of range")
+	alike, ok := pt.Alike()
+	if !ok {
+		return nil, errOutOfRange
 	}
+	info := alike.Information(pt.Prior)
 	pt.LoadingVariances = c.LoadingVariances
-	info, err := rows.Information(ctx, pt)
-	if err != nil {
-		return nil, err
-	}
 	noise, err := rows.TaskNoise(ctx, pt)
 	if err != nil {
 		return nil, err

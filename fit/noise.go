@@ -7,63 +7,79 @@ import (
 	"github.com/difalt/difalt/fit/internal/evidence"
 )
 
-const (
-	// Weights stay when they change by less than this, as logarithms.
-	smallChange = 0.05
-	// The most times that weights are chosen for a candidate.
-	maxReweights = 8
-)
+// Weights stay when they change by less than this, as logarithms, in the root of the mean square.
+const smallChange = 0.05
 
-// weighted returns what is chosen with the noise of every task, if the evidence says that tasks differ by their noise; else
-// the choice that it is given. Tasks are weighted by their noise and the prior of the coefficients is
-// chosen again, until both stay.
+// weighted returns what is chosen of rank 0 with the noise of every task, if the evidence says that tasks differ by their noise; else the
+// choice that it is given.
 func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
 	if err != nil || !noise.Unlike || c.none.Noise <= 2*evidence.NoiseFloor {
 		return c, err
 	}
-	rows, _, _, err := q.reweight(ctx, c.rows, c.best)
-	if err != nil {
+	next := &choice{shrunken: c.shrunken}
+	if err = q.reweight(ctx, next, c.rows, c.best, noise, keptRank); err != nil {
 		return nil, err
 	}
-	again := *q
-	again.shrunken, again.none = c.shrunken, c.none
-	next, err := again.choose(ctx, rows, c.algorithm.again())
-	if err != nil {
-		return nil, err
-	}
-	next.rows, next.best, noise, err = q.reweight(ctx, next.rows, next.best)
-	if err != nil {
+	if noise, err = next.rows.TaskNoise(ctx, next.best.Point); err != nil {
 		return nil, err
 	}
 	if next.best.evidence+noise.Correction > c.best.evidence-math.Log(c.rows.Count) {
 		return c, nil
 	}
-	next.shrunken = c.shrunken
+	next.tried, next.none = []*candidate{next.best}, next.best.Point
+	if c.best == c.levels { // with weights there may be more than levels
+		none, converged, err := next.rows.Maximize(ctx, c.none, nil, q.given, enough, 1)
+		if err != nil {
+			return nil, err
+		}
+		next.none, next.levels = none, next.best
+		next.tried = append(next.tried, &candidate{none, none.Value, converged})
+		if none.Value < next.best.evidence {
+			next.best = next.tried[1]
+		}
+	}
 	return next, nil
 }
 
-// reweight weights tasks by their noise and climbs from a candidate until weights stay.
-func (q *question) reweight(ctx context.Context, rows *evidence.Rows, c *candidate) (*evidence.Rows, *candidate, *evidence.TaskNoise, error) {
-	given := q.strengthsFor(c)
-	for k := 0; ; k++ {
-		noise, err := rows.TaskNoise(ctx, c.Point)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		far, err := rows.FarthestWeight(ctx, noise)
-		if err != nil || k > 0 && far < smallChange || k == maxReweights {
-			return rows, c, noise, err
-		}
-		if rows, err = rows.Weighted(ctx, noise.Weight); err != nil {
-			return nil, nil, nil, err
-		}
-		pt, converged, err := rows.Maximize(ctx, c.Point, c.LoadingVariances, given, roughly, maxSteps)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		c = &candidate{Point: pt, evidence: c.evidence + (pt.Penalized() - c.Penalized()), bases: c.bases, converged: converged}
+// weightedAgain weights rows by the noise of their tasks at the best of a choice, if they have been weighted before.
+func (q *question) weightedAgain(ctx context.Context, c *choice) error {
+	if c.rows.Weights == nil || c.best.Rank == 0 {
+		return nil
 	}
+	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
+	if err != nil {
+		return err
+	}
+	return q.reweight(ctx, c, c.rows, c.best, noise, 0)
+}
+
+// reweight sets the rows and the best of a choice: rows are weighted by the noise of their tasks, at a candidate of some rows, and the candidate
+// climbs from where it is while every node chooses its weights anew.
+func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows, k *candidate, noise *evidence.TaskNoise, kept int) error {
+	to.rows, to.best = rows, k
+	far, err := rows.ChangeOfWeights(ctx, noise)
+	if err != nil || far < smallChange {
+		return err
+	}
+	given, pt, p := q.strengthsFor(k), k.Point, k.Prior
+	for range max(to.steps(weightSteps, keptLast+kept), 1) {
+		if to.rows, err = to.rows.Weighted(ctx, noise.Weight); err != nil {
+			return err
+		}
+		if pt, err = to.rows.At(ctx, p, pt); err != nil {
+			return err
+		}
+		pt.LoadingVariances = k.LoadingVariances
+		alike, ok := pt.Alike()
+		if !ok {
+			return errOutOfRange
+		}
+		p = alike.Top(pt.Prior, pt.LoadingVariances, given)
+		noise.Reweigh(pt)
+	}
+	to.best = &candidate{Point: pt, evidence: k.evidence + (pt.Penalized() - k.Penalized()), converged: k.converged}
+	return nil
 }
 
 // strengthsFor are those that do not change from a candidate on: where it has no spread, that stays so.

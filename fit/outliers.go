@@ -6,114 +6,145 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
 
-// farOut is how many standard deviations off a row counts as an outlier: normal noise has none,
-// and noise of Student's t with three degrees of freedom two in a thousand rows.
-const farOut = 10
+const (
+	// farOut is how many standard deviations off a row counts as an outlier: normal noise has none,
+	// and noise of Student's t with three degrees of freedom two in a thousand rows.
+	farOut = 10
+	// Where more than this part of the rows of a node is that far off, or so few are all, it is how its targets are.
+	mostOutliers, fewestRows = 0.05, 20
+)
 
-// outliers returns the training rows of this process that lie far from what a point of rank 0
-// expects of them, in standard deviations by the median of all rows or, if that is more, of those of
-// their task, and how many they are at all nodes. Nodes add up how many of their rows have a residual of which size, and nothing else.
-func (d *design) outliers(ctx context.Context, rows *evidence.Rows, none *evidence.Point) (far []int, total int, err error) {
-	theta, err := d.coefficients(rows, none.Posterior())
-	if err := d.Check(ctx, err); err != nil {
-		return nil, 0, err
-	}
-	// Bins of sizes against the deviation of the noise, an eighth of a power of two wide.
-	const lo, bins = -5, 8 * (3 + 5)
-	unit := math.Sqrt(none.Noise)
-	residual := make([]float64, len(d.train))
-	counts, z := d.Zeros(bins), make([]float64, d.width())
-	d.eachRow(func(g, i int) {
-		if d.train[i] {
-			y := d.row(z, i)
-			residual[i] = math.Abs(y-floats.Dot(z, theta[d.t.Task(i)])) / unit * math.Sqrt(d.weightOf(i))
-			bin := math.Floor(8 * (math.Log2(residual[i]) - lo))
-			counts[g][int(min(max(bin, 0), bins-1))]++
-		}
-	})
-	sum, err := d.Sum(ctx, counts)
-	if err != nil {
-		return nil, 0, err
-	}
-	median, below := 0, 0.0
-	for below += sum[0]; below < float64(d.total)/2; below += sum[median] {
-		median++
-	}
-	usual := math.Exp2(lo + float64(median+1)/8)
-	n := d.Zeros(1)
+// leaveOutliers leaves training rows out that lie far from what is expected of them: with normal noise a few of these look like
+// directions in which tasks differ. Every node finds its own by itself, before it says anything of any row: what others are
+// told is never made of them. The nodes add up how many they are.
+func (d *design) leaveOutliers(ctx context.Context, c *Config, workers int) (total int, err error) {
+	train, n := slices.Clone(d.train), d.Zeros(1)
 	for g, tasks := range d.layout {
-		for _, k := range tasks {
-			own := d.medianOf(k, residual)
-			d.eachTraining([]int{k}, func(i int) {
-				// Half of a normal distribution lies within 0.6745 deviations.
-				if residual[i] > farOut/0.6745*max(usual, own) {
-					far = append(far, i)
-					n[g][0]++
-				}
-			})
+		own := &design{Group: nodes.Alone(), t: d.t, layout: [][]int{tasks}, rows: d.rows, train: d.train, weight: d.weight}
+		far, err := own.outliers(ctx, c, workers)
+		if err != nil && ctx.Err() == nil {
+			continue // others say what is wrong with the data
 		}
+		for _, i := range far {
+			train[i] = false
+		}
+		n[g][0] = float64(len(far))
 	}
-	if sum, err = d.Sum(ctx, n); err != nil {
-		return nil, 0, err
-	}
-	return far, int(sum[0]), nil
-}
-
-// medianOf returns the median of the residuals of a task, so that what is usual in a task of much noise
-// is no outlier; 0 of fewer than three.
-func (d *design) medianOf(k int, residual []float64) float64 {
-	var own []float64
-	d.eachTraining([]int{k}, func(i int) { own = append(own, residual[i]) })
-	if len(own) < 3 {
-		return 0
-	}
-	slices.Sort(own)
-	return own[(len(own)-1)/2]
-}
-
-// without returns the design without some training rows, of which all nodes have so many.
-func (d *design) without(rows []int, total int) *design {
-	fewer := *d
-	fewer.train = slices.Clone(d.train)
-	for _, i := range rows {
-		fewer.train[i] = false
-	}
-	fewer.total -= total
-	return &fewer
-}
-
-// confirmed returns the best candidate of a rank that the evidence also chooses without outliers, and the best one if that is
-// another; fewer is the design without them. With
-// normal noise a few rows far off look like directions in which tasks differ, and predictions would
-// follow them.
-func (q *question) confirmed(ctx context.Context, c *choice, fewer *design) (kept, dropped *candidate, err error) {
-	rows, err := fewer.sufficientRows(ctx, c.rows.Workers)
+	sum, err := d.Sum(ctx, n)
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
-	if w := c.rows.Weights; w != nil {
-		if rows, err = rows.Weighted(ctx, w); err != nil {
-			return nil, nil, err
+	for k, list := range d.rows { // they are not held out either
+		d.rows[k] = slices.DeleteFunc(list, func(i int) bool { return d.train[i] && !train[i] })
+	}
+	d.train = train
+	return int(sum[0]), nil
+}
+
+// outliers returns the training rows of the only node that lie far from what a model without directions expects of them, in standard
+// deviations by the median of all rows or, if that is more, of those of their task.
+func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []int, err error) {
+	if err := d.scaleBy(ctx, c); err != nil || d.total < fewestRows || d.equalTarget {
+		return nil, err
+	}
+	if err := d.reduce(ctx, c.Options.Seed); err != nil {
+		return nil, err
+	}
+	rows, err := d.sufficientRows(ctx, workers)
+	if err != nil {
+		return nil, err
+	}
+	start := &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}}
+	pt, _, err := rows.Maximize(ctx, start, nil, evidence.Unknown(), enough, nextSteps)
+	if err != nil || pt.Noise <= 2*evidence.NoiseFloor {
+		return nil, err
+	}
+	theta, err := d.coefficients(rows, pt.Posterior())
+	if err != nil {
+		return nil, err
+	}
+	var all []float64
+	for _, k := range d.layout[0] {
+		all = append(all, d.residuals(k, theta[k], nil)...)
+	}
+	limit := farOut / halfWithin * medianOf(all)
+	for _, k := range d.layout[0] {
+		off := d.residuals(k, theta[k], nil)
+		if !slices.ContainsFunc(off, func(v float64) bool { return v > limit }) {
+			continue
+		}
+		// What the others of the task expect of them, and what is usual there: in a task of much noise that is no outlier.
+		without := func(i int) bool { return off[i] <= limit }
+		t := d.taskOf(k, without)
+		own, _, ok := pt.Posterior().Coefficients(&t, false)
+		if !ok {
+			continue
+		}
+		usual := 0.0
+		if rest := d.residuals(k, own, without); len(rest) > 2 {
+			usual = medianOf(rest)
+		}
+		for at, v := range d.residuals(k, own, nil) {
+			if off[at] > limit && v > max(limit, farOut/halfWithin*usual) {
+				far = append(far, d.trainingRow(k, at))
+			}
 		}
 	}
-	again := *q
-	again.continued, again.shrunken, again.none = nil, c.shrunken, c.none
-	next, err := again.choose(ctx, rows, c.algorithm.again())
-	if err != nil || next.best.Rank > c.best.Rank {
-		return c.best, nil, err
+	if float64(len(far)) > max(mostOutliers*float64(d.total), 1) {
+		return nil, nil
 	}
-	kept = c.best
-	if next.best.Rank < c.best.Rank {
-		kept = c.byRank[next.best.Rank]
-	}
-	if c.levels != nil && next.best == next.levels {
-		kept = c.levels
-	}
-	if kept != c.best {
-		dropped = c.best
-	}
-	return kept, dropped, nil
+	return far, nil
+}
+
+// halfWithin is how many deviations from its mean half of a normal distribution lies within.
+const halfWithin = 0.6745
+
+// residuals returns how far the training rows of a task, or those that use says of the first, second and so on, are from what coefficients expect.
+func (d *design) residuals(k int, theta []float64, use func(at int) bool) (out []float64) {
+	z, at := make([]float64, d.width()), 0
+	d.eachTraining([]int{k}, func(i int) {
+		if use == nil || use(at) {
+			y := d.row(z, i)
+			out = append(out, math.Abs(y-floats.Dot(z, theta))*math.Sqrt(d.weightOf(i)))
+		}
+		at++
+	})
+	return out
+}
+
+// taskOf returns a task of those of its training rows that use says.
+func (d *design) taskOf(k int, use func(at int) bool) mixedmodel.Task {
+	w, at := d.width(), 0
+	c := mixedmodel.NewCompressor(w)
+	d.eachTraining([]int{k}, func(i int) {
+		if use(at) {
+			row := c.Next()
+			row[w] = d.row(row[:w], i)
+			floats.Scale(math.Sqrt(d.weightOf(i)), row)
+		}
+		at++
+	})
+	return c.Task()
+}
+
+// trainingRow returns the row of the table that is the given training row of a task.
+func (d *design) trainingRow(k, at int) (row int) {
+	d.eachTraining([]int{k}, func(i int) {
+		if at == 0 {
+			row = i
+		}
+		at--
+	})
+	return row
+}
+
+// medianOf returns the lower median, and sorts the values.
+func medianOf(v []float64) float64 {
+	slices.Sort(v)
+	return v[(len(v)-1)/2]
 }

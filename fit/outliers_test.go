@@ -3,6 +3,7 @@ package fit
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,5 +45,33 @@ func TestOutliersMakeNoRank(t *testing.T) {
 	_, r = fit(t, k.table(t, 60, 24, 40, 4), testConfig(t, 4, 0))
 	if notes := strings.Join(r.Notes, "\n"); r.Chosen.Rank != 2 || strings.Contains(notes, "expected of them") {
 		t.Errorf("%+v, notes %q", r.Chosen, notes)
+	}
+}
+
+// What nodes tell of a row that lies far from all others is that there is one: with it, or without it, a fit of three owners has the same
+// bits, but for that number. Of a row that is not so far off they tell.
+func TestNothingIsToldOfOutliers(t *testing.T) {
+	for off, same := range map[float64]bool{60: true, 2: false} {
+		k := newTruth(3, 5, 1)
+		tab := k.table(t, 36, 24, 30, 3)
+		const row = 40
+		with := changed(t, tab, func(i int, _ []float64, y float64) float64 {
+			if i == row {
+				y += off
+			}
+			return y
+		})
+		without := testConfig(t, 3, 0)
+		without.Train = slices.Repeat([]bool{true}, tab.Rows())
+		without.Train[row] = false
+		a, ra := fit(t, with, testConfig(t, 3, 0))
+		b, rb := fit(t, with, without)
+		p, q := a.Parameters(), b.Parameters()
+		if got := slices.Equal(p.Theta, q.Theta) && slices.Equal(p.Prior.Loadings, q.Prior.Loadings) && ra.Scores[0].Train == rb.Scores[0].Train; got != same {
+			t.Errorf("%v deviations off: same %v, want %v", off, got, same)
+		}
+		if notes := strings.Join(ra.Notes, "\n"); strings.Contains(notes, "expected of them: 1.") != same {
+			t.Errorf("%v deviations off: notes %q", off, notes)
+		}
 	}
 }

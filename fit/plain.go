@@ -18,14 +18,6 @@ import (
 // fitPlain runs the algorithm on the rows as they are: theta_t = U b_t of the given rank, and
 // nothing else.
 func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
-	rank := 0
-	if c.Options.SendsCoefficientGrams() || c.Starts > 1 { // all of which stop by such sums
-		rank = c.Rank
-	}
-	var err error
-	if r.Exposed, err = d.exposed(ctx, false, rank); err != nil {
-		return nil, err
-	}
 	ridge := 0.0
 	if c.Ridge != nil {
 		ridge = *c.Ridge

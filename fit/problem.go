@@ -20,23 +20,17 @@ const maxMoments = 500
 
 // problem returns what the algorithm finds a basis for: the rows of all tasks less the mean of a
 // point, seen through its random intercepts.
-func problem(ctx context.Context, group *nodes.Group, rows *evidence.Rows, pt *evidence.Point) (*difalt.Problem, error) {
+func problem(ctx context.Context, rows *evidence.Rows, pt *evidence.Point) (*difalt.Problem, error) {
 	w := rows.Width
-	var l nodes.Layout
-	gram, number := l.Span(w*(w+1)/2), l.Span(1) // of the rows that are seen
-	p, row, z := &difalt.Problem{}, make([]float64, w), group.Zeros(l.Len)
-	for g, tasks := range rows.Tasks {
+	p, row := &difalt.Problem{}, make([]float64, w)
+	for _, tasks := range rows.Tasks {
 		samples := make([]int, len(tasks))
 		for i := range tasks {
 			samples[i] = len(tasks[i].Y)
 		}
 		b := kernel.NewBuilder(w, samples, kernel.Float64)
 		for i := range tasks {
-			eachDemeaned(&tasks[i], pt, row, func(s int, y float64) {
-				b.SetRow(i, s, row, y)
-				addTriangle(gram.Of(z[g]), row)
-				number.Add(z[g], 1)
-			})
+			eachDemeaned(&tasks[i], pt, row, func(s int, y float64) { b.SetRow(i, s, row, y) })
 		}
 		p.Nodes = append(p.Nodes, b.Tasks())
 	}
@@ -45,7 +39,15 @@ func problem(ctx context.Context, group *nodes.Group, rows *evidence.Rows, pt *e
 	}
 	// How features vary together: as collinear columns do, plain steps would take thousands of
 	// iterations.
-	sum, err := group.Sum(ctx, z)
+	var l nodes.Layout
+	gram, number := l.Span(w*(w+1)/2), l.Span(1) // of the rows that are seen
+	sum, err := rows.Sum(ctx, l.Len, func(g, i int, out []float64) {
+		row := make([]float64, w)
+		eachDemeaned(&rows.Tasks[g][i], pt, row, func(int, float64) {
+			evidence.AddTriangle(gram.Of(out), row)
+			number.Add(out, 1)
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +58,9 @@ func problem(ctx context.Context, group *nodes.Group, rows *evidence.Rows, pt *e
 			p.Moments.SetSym(i, i+j, v/number.First(sum))
 		}
 		triangle = triangle[w-i:]
+	}
+	if !rows.Alone() {
+		evidence.Raise(p.Moments.RawSymmetric().Data, w)
 	}
 	return p, nil
 }
@@ -83,14 +88,5 @@ func eachDemeaned(t *mixedmodel.Task, pt *evidence.Point, row []float64, visit f
 		z := t.Z[s*w:][:w]
 		floats.AddScaledTo(row, z, -c*z[w-1], sumZ)
 		visit(s, y[s]-c*z[w-1]*sumY)
-	}
-}
-
-// addTriangle adds the upper triangle of row row', by rows.
-func addTriangle(sum, row []float64) {
-	for i, v := range row {
-		n := len(row) - i
-		floats.AddScaled(sum[:n], v, row[i:])
-		sum = sum[n:]
 	}
 }

@@ -34,7 +34,7 @@ func (d *design) reduce(ctx context.Context, seed uint64) error {
 	if k <= d.total && k <= maxFeatures {
 		return nil
 	}
-	p := min(d.total, k, maxDirections, max(maxSums/(k*d.Net.Len()), 16))
+	p := min(d.total, k, maxDirections, max(maxSums/(k*d.Group.Len()), 16))
 	var r *rand.Rand
 	task := -1
 	q, err := d.sumRows(ctx, k, p, func(i int, _, c []float64) {

@@ -86,8 +86,8 @@ type Report struct {
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm. A plain fit has them.
 	FewRows, Singular []string
-	// Exposed are the nodes about which more can be told than sums over many rows.
-	Exposed Exposed
+	// Told is about what the first node of this process could learn of the tasks of others.
+	Told Told
 	// Folds of the cross-validation of the baselines.
 	Folds int
 	// Traffic is all that Fit sent between the nodes.

@@ -35,7 +35,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 			d.Scale[j] = v
 		}
 	}
-	if d.ids, err = d.findIDs(ctx); err != nil {
+	if d.ids, err = d.findIDs(ctx, deviation); err != nil {
 		return err
 	}
 	d.Target = mean[k]
@@ -152,21 +152,14 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 			}
 			s[k] = max(s[k], math.Abs(d.t.Y(i)))
 		})
-		for j, v := range s {
-			s[j] = powerOfTwo(v)
+	}
+	units, err := d.Largest(ctx, z)
+	for j, v := range units {
+		if v == 0 {
+			units[j] = 1
 		}
 	}
-	return d.Max(ctx, z)
-}
-
-// powerOfTwo returns the largest power of two that is not above v, and for 0 the smallest
-// number, which is in the way of no other node's.
-func powerOfTwo(v float64) float64 {
-	if v == 0 {
-		return 0x1p-1074
-	}
-	_, e := math.Frexp(v)
-	return math.Ldexp(1, e-1)
+	return units, err
 }
 
 // unscaled sets x to the features and the target of a row in their units.

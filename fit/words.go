@@ -104,11 +104,10 @@ func percent(v float64) string {
 
 // Findings are what notes are about beside what is in a report.
 type findings struct {
-	outliers              int        // training rows far off
-	dropped               *candidate // that the evidence chooses only because of them; nil if there is none
-	leastNoise, mostNoise float64    // standard deviations of tasks; 0 if all have the same
-	exact                 float64    // the deviation of the noise by that of the target, where rows are fitted exactly; else 0
-	dependent             []int      // features that are combinations of others
+	outliers              int     // training rows far off
+	leastNoise, mostNoise float64 // standard deviations of most tasks; 0 if all have the same
+	exact                 float64 // the deviation of the noise by that of the target, where rows are fitted exactly; else 0
+	dependent             []int   // features that are combinations of others
 }
 
 // notes are what a user should know about a fit, its strengths and its columns.
@@ -130,17 +129,10 @@ func fitNotes(c *Config, r *Report, f *findings) (list []string) {
 		add("The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", r.Result.Iterations, r.Result.Step)
 	}
 	if f.outliers > 0 {
-		add("Training rows more than %d standard deviations from what is expected of them: %d. Are their targets right?", farOut, f.outliers)
+		add("Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
 	}
 	if f.mostNoise > 0 {
-		add("Tasks differ by their noise: its standard deviation is between %.3g and %.3g. Each has its own, shrunken towards what is usual, and rows count accordingly.", f.leastNoise, f.mostNoise)
-	}
-	switch dropped := f.dropped; {
-	case dropped == nil:
-	case dropped.Rank > r.Chosen.Rank:
-		add("Only these rows speak for rank %d: without them the evidence chooses rank %d, which was taken.", dropped.Rank, r.Chosen.Rank)
-	default:
-		add("Only these rows speak for other differences between tasks than of their level, which were left out.")
+		add("Tasks differ by their noise: in 95 %% of them its standard deviation is between %.3g and %.3g. Each has its own, shrunken towards what is usual, and rows count accordingly.", f.leastNoise, f.mostNoise)
 	}
 	if r.Chosen.Rank == maxRank && c.Rank == 0 {
 		add("The largest rank that is tried, %d, was chosen: a larger one may be better (--rank).", maxRank)

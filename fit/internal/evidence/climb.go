@@ -8,6 +8,8 @@ import (
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
 )
 
 // Strengths are the variances of a prior but for its loadings; NaN where the evidence decides.
@@ -44,232 +46,296 @@ const MinStrength, MaxStrength = 1e-10, 1e10
 
 func limitStrength(v float64) float64 { return math.Min(math.Max(v, MinStrength), MaxStrength) }
 
-// deviations are the roots of the strengths.
-func deviations(p *mixedmodel.Prior) (out [3]float64) {
-	for k, v := range strengthsOf(p) {
-		out[k] = math.Sqrt(limitStrength(*v))
-	}
-	return out
-}
+// near is how little a step may promise where a climb has to end, so that it has arrived for all that the data can tell.
+const near = 1
 
-// A climb looks for the prior of the largest evidence. Its variables are the loadings, or logarithms
-// of their lengths over those of the start, and the roots of the strengths that are not given: the value is about a
-// parabola in the root of a strength that ends at zero. All nodes take the same steps, by the same sums.
-type climb struct {
-	*Rows
-	start     *mixedmodel.Prior
-	given     Strengths
-	variances []float64 // Point.LoadingVariances
-	best      *Point
-	x         []float64 // the variables at the best point
-	slope     []float64 // of the penalized value by them
-	changes   []change  // by the last steps, the newest last
-	gains     []float64 // of the steps
-}
+// MostTold is how many evaluations a fit between nodes has, of which a climb leaves some to what comes after it.
+const MostTold, keptLast = 20, 3
 
-// A change of the variables in a step has changed the slope.
-type change struct{ x, slope []float64 }
-
-const (
-	maxChanges = 15
-	// A step that gains less than this part of what its slope promises is cut.
-	leastPart = 1e-4
-	// The most cuts, to a fifth or more each, before a climb has arrived: to rounding, nothing is higher.
-	maxCuts = 20
-	// A climb is level when so many steps gained less than its tolerance.
-	levelSteps = 3
-	// The most that a step goes, in standard deviations.
-	longestStep = 10
-)
+// maxCuts is how often a step that leads down is cut.
+const maxCuts = 3
 
 // Maximize returns the point of the largest evidence that is found from a start, of which only the
 // prior counts if it is about other rows, and whether the climb has ended there. variances[a] is that
 // of the entries of column a of the loadings: a prior of them in its turn, which keeps columns from following
-// noise; nil leaves their directions as they are, and climbs by their lengths alone, without a prior. The climb ends
-// where the last step gained less than tolerance in -2 log likelihood and the next one promises less than a tenth of that, when
-// three steps gained less than tolerance, or after so many steps.
+// noise; nil leaves their directions as they are, and climbs by their lengths alone, without a prior. Every step goes to
+// the top that the evidence would have if all tasks were alike. The climb ends where that promises less than the tolerance
+// in -2 log likelihood, or after so many steps.
 func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, given Strengths, tolerance float64, steps int) (*Point, bool, error) {
-	c := &climb{Rows: r, start: start.Prior, variances: variances, given: given}
 	pt, err := r.Evaluate(ctx, start)
 	if err != nil {
 		return nil, false, err
 	}
+	tolerance += r.Slack()
 	own := *pt // which gets variances of its own
-	c.best, c.x = &own, c.variables()
-	if c.best.LoadingVariances = variances; len(c.x) == 0 {
-		return c.best, true, nil
-	}
+	best := &own
+	best.LoadingVariances = variances
 	if math.IsInf(pt.Value, 0) {
 		return nil, false, errors.New("no strengths give a likelihood: are features or targets far out of range?")
 	}
-	if c.slope, err = c.derivatives(ctx, c.best); err != nil {
-		return nil, false, err
-	}
-	for range steps {
-		direction, promise := c.direction()
-		if c.hasArrived(promise, tolerance) {
-			return c.best, true, nil
+	stride, before := r.NewStride(), 0.0
+	for step := 0; ; step++ {
+		a, ok := best.Alike()
+		if !ok {
+			return best, true, nil
 		}
-		higher, err := c.step(ctx, direction)
-		if err != nil || !higher {
-			return c.best, true, err
+		top := a.Top(best.Prior, variances, given)
+		promise := best.Penalized() - a.Point(top, variances).Penalized()
+		if step == steps || promise < tolerance {
+			return best, promise < near+2*r.Slack(), nil
 		}
+		if step > 0 {
+			stride.Adapt(before, promise)
+		}
+		before = promise
+		next, err := r.toward(ctx, best, top, stride, tolerance)
+		if err != nil || next == nil { // nothing on the way was higher
+			return best, promise < near+2*r.Slack(), err
+		}
+		best = next
 	}
-	return c.best, false, nil
 }
 
-// hasArrived reports whether a climb has ended, before a step that promises so much.
-func (c *climb) hasArrived(promise, tolerance float64) bool {
-	n := len(c.gains)
-	level := 0
-	for level < n && c.gains[n-1-level] < tolerance {
-		level++
-	}
-	return level >= levelSteps || promise < tolerance/10 && (n == 0 || level > 0)
-}
-
-// direction returns the step of L-BFGS with the inverse of the expected second derivatives at the best point in place of a
-// multiple of the unit matrix (Nocedal and Wright 2006, section 7.2), and what it gains if they are right.
-func (c *climb) direction() (d []float64, promise float64) {
-	d = slices.Clone(c.slope)
-	floats.Scale(-1, d)
-	part := make([]float64, len(c.changes))
-	for k := len(c.changes) - 1; k >= 0; k-- {
-		t := &c.changes[k]
-		part[k] = floats.Dot(t.x, d) / floats.Dot(t.x, t.slope)
-		floats.AddScaled(d, -part[k], t.slope)
-	}
-	m := c.metric()
-	m.solve(d)
-	if n := len(c.changes); n > 0 { // in the unit of the last step
-		t := &c.changes[n-1]
-		v := slices.Clone(t.slope)
-		m.solve(v)
-		floats.Scale(math.Min(floats.Dot(t.x, t.slope)/floats.Dot(t.slope, v), 1), d)
-	}
-	for k, t := range c.changes {
-		floats.AddScaled(d, part[k]-floats.Dot(t.slope, d)/floats.Dot(t.x, t.slope), t.x)
-	}
-	promise = -floats.Dot(c.slope, d) / 2
-	if promise > longestStep*longestStep {
-		floats.Scale(longestStep/math.Sqrt(promise), d)
-	}
-	return d, promise
-}
-
-// step goes along a direction as far as that is higher, and reports whether there was anything.
-func (c *climb) step(ctx context.Context, d []float64) (higher bool, err error) {
-	x, value, along := slices.Clone(c.x), c.best.Penalized(), floats.Dot(c.slope, d)
-	length := 1.0
+// toward evaluates a prior on the way from a point to another, as far as that is no lower; nil if there is none.
+func (r *Rows) toward(ctx context.Context, from *Point, to *mixedmodel.Prior, stride *Stride, tolerance float64) (*Point, error) {
 	for range maxCuts {
-		floats.AddScaledTo(x, c.x, length, d)
-		c.limit(x)
-		pt, err := c.at(ctx, c.priorOf(x))
+		pt, err := r.at(ctx, stride.Go(from.Prior, to), from.Mean)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		pt.LoadingVariances = c.variances
-		gain := value - pt.Penalized()
-		if gain > 0 && gain >= -leastPart*length*along {
-			return true, c.accept(ctx, pt, x, gain)
+		pt.LoadingVariances = from.LoadingVariances
+		if pt.Penalized() < from.Penalized()+tolerance {
+			return pt, nil
 		}
-		cut := 0.2
-		if !math.IsInf(gain, 0) { // the top of the parabola
-			cut = math.Max(cut, math.Min(-along*length/(2*(-gain-along*length)), 0.5))
+		if stride.Cut(); !r.Alone() && r.Evaluations() >= MostTold-keptLast {
+			break
 		}
-		length *= cut
 	}
-	return false, nil
+	return nil, nil
 }
 
-// limit keeps the root of a strength from falling to less than an eighth in a step: from zero none comes back.
-func (c *climb) limit(x []float64) {
-	for k := c.loadingVariables(); k < len(x); k++ {
-		x[k] = max(x[k], c.x[k]/8, math.Sqrt(MinStrength))
+// Slack is by how much the dither of sums may make a value larger.
+func (r *Rows) Slack() float64 {
+	if r.group.Dithers() {
+		return 1
 	}
+	return 0
+}
+
+// A Stride is how much farther a climb goes than to the top that it would find if all tasks were alike: where that is always
+// too near, or too far, promises say so.
+type Stride struct{ length, closeBy float64 }
+
+const longestStride = 8
+
+// NewStride returns that of a first step. Between nodes, who should not need many steps, it stays one until a step promises so
+// little that the value is near to a parabola.
+func (r *Rows) NewStride() *Stride {
+	if r.Alone() {
+		return &Stride{1, math.Inf(1)}
+	}
+	return &Stride{1, 30}
+}
+
+// Adapt sets it by the promises before and after a step: along a parabola, the root of their ratio is the part of the way that is left.
+func (s *Stride) Adapt(before, after float64) {
+	if left := math.Sqrt(max(after, 0) / before); before < s.closeBy && left > 0.5 && left < 1 {
+		s.length = min(s.length/(1-left), longestStride)
+	}
+}
+
+// Cut makes it shorter, after a step that has led down.
+func (s *Stride) Cut() { s.length = min(s.length, 2) / 2 }
+
+// Go returns where a step leads from a prior toward another of its rank, by roots of strengths.
+func (s *Stride) Go(from, to *mixedmodel.Prior) *mixedmodel.Prior {
+	p := to.Clone()
+	floats.Scale(s.length, p.Loadings)
+	floats.AddScaled(p.Loadings, 1-s.length, from.Loadings)
+	own := strengthsOf(from)
+	for k, v := range strengthsOf(p) {
+		a, b := math.Sqrt(*own[k]), math.Sqrt(*v)
+		root := max(a+s.length*(b-a), b/8)
+		if *v = root * root; root > 0 {
+			*v = limitStrength(*v)
+		}
+	}
+	return p
+}
+
+// Top returns the prior of the largest evidence from a start, as if all tasks were alike: variances and given are as in
+// Rows.Maximize.
+func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strengths) *mixedmodel.Prior {
+	c := &ascent{Alike: a, start: start.Clone(), variances: variances, given: given, noise: 1}
+	given.Apply(c.start)
+	c.chooseMean()
+	x := c.variables()
+	if len(x) == 0 {
+		return c.start
+	}
+	from, _ := c.evaluate(c.priorOf(x))
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 { v, _ := c.evaluate(c.priorOf(x)); return v },
+		Grad: func(grad, x []float64) { copy(grad, c.slope(x)) },
+	}
+	settings := &optimize.Settings{MajorIterations: 300, GradientThreshold: 1e-4, Converger: &optimize.FunctionConverge{Absolute: 1e-4, Iterations: 5}}
+	// Where it ends early, by rounding, it has come as far as it could.
+	res, _ := optimize.Minimize(problem, x, settings, &optimize.LBFGS{Store: 20})
+	if res == nil || !(res.F <= from) {
+		return c.start
+	}
+	top := c.priorOf(res.X)
+	if at, ok := a.at(top, c.noise); ok && given.free(2) { // it is in units of the noise
+		top.MeanVariance = limitStrength(top.MeanVariance / at.noise)
+	}
+	return top
+}
+
+// Point returns a prior with the evidence that it would have if all tasks were alike.
+func (a *Alike) Point(p *mixedmodel.Prior, variances []float64) *Point {
+	c := &ascent{Alike: a, start: p.Clone(), given: Strengths{MeanVariance: p.MeanVariance}, noise: 1}
+	gain := c.chooseMean()
+	out := &Point{Prior: p, LoadingVariances: variances, Mean: a.pt.Mean, Value: math.Inf(1)}
+	from, _ := a.at(a.pt.Prior, 1)
+	if to, ok := a.at(p, c.noise); ok {
+		out.Value, out.Noise = a.pt.Value-gain+to.value-from.value-a.freedom*math.Log(c.noise), a.pt.Noise*to.noise
+	}
+	return out
+}
+
+// An ascent looks for the top of an Alike. Its variables are the loadings along the axes, in units of what is known of them, or logarithms
+// of their lengths over those of the start, and the roots of the strengths that are not given: the value is about a
+// parabola in the root of a strength that ends at zero.
+type ascent struct {
+	*Alike
+	start     *mixedmodel.Prior
+	variances []float64
+	given     Strengths
+	noise     float64 // by the mean's variance, over that of the point
+}
+
+// chooseMean sets the variance of the mean, unless it is given, to that of the largest evidence with all else as it is at the point, and
+// returns what it gains. The slope by its logarithm says on which side of the top it is.
+func (c *ascent) chooseMean() float64 {
+	pt, p := *c.pt, *c.pt.Prior
+	pt.Prior = &p
+	if !pt.solve() {
+		return 0
+	}
+	first, last, v, step, side := pt.Value, pt.Value, p.MeanVariance, 8.0, 0.0
+	for range 20 {
+		next := c.start.MeanVariance
+		if c.given.free(2) {
+			_, logs := pt.gradient()
+			if to := -logs[2]; to*side <= 0 {
+				step, side = step/4, math.Copysign(1, to)
+			}
+			next = limitStrength(p.MeanVariance * math.Exp(side*step))
+		}
+		if p.MeanVariance = next; !pt.solve() {
+			break
+		}
+		if last, v = pt.Value, next; step < 0.01 || !c.given.free(2) {
+			break
+		}
+	}
+	c.start.MeanVariance, c.noise = v, pt.Noise/c.pt.Noise
+	return first - last
+}
+
+// unitOf is the unit of a loading along an axis.
+func (c *ascent) unitOf(axis, column int) float64 {
+	return 1 / math.Sqrt(c.tasks/(c.errors[axis]+c.start.Spread)+1/c.variances[column])
 }
 
 // loadingVariables is how many of the variables are about loadings. They are the first.
-func (c *climb) loadingVariables() int {
+func (c *ascent) loadingVariables() int {
 	if c.variances == nil {
 		return c.start.Rank
 	}
 	return len(c.start.Loadings)
 }
 
-// accept takes a step.
-func (c *climb) accept(ctx context.Context, pt *Point, x []float64, gain float64) error {
-	slope, err := c.derivatives(ctx, pt)
-	if err != nil {
-		return err
-	}
-	t := change{slices.Clone(x), slices.Clone(slope)}
-	floats.Sub(t.x, c.x)
-	floats.Sub(t.slope, c.slope)
-	if floats.Dot(t.x, t.slope) > 0 { // else not as if there were a top
-		if c.changes = append(c.changes, t); len(c.changes) > maxChanges {
-			c.changes = c.changes[1:]
+// variables of the start.
+func (c *ascent) variables() []float64 {
+	x := make([]float64, c.loadingVariables())
+	if w := c.start.W; c.variances != nil {
+		for a := range c.start.Rank {
+			along := mat.NewVecDense(w, x[a*w:][:w])
+			along.MulVec(c.axes.T(), mat.NewVecDense(w, c.start.Column(a)))
+			for i := range w {
+				x[a*w+i] /= c.unitOf(i, a)
+			}
 		}
 	}
-	c.best, c.x, c.slope = pt, x, slope
-	c.gains = append(c.gains, gain)
-	return nil
-}
-
-// variables of the start.
-func (c *climb) variables() []float64 {
-	x := make([]float64, c.loadingVariables())
-	if c.variances != nil {
-		copy(x, c.start.Loadings)
-	}
-	for k, v := range deviations(c.start) {
+	own := strengthsOf(c.start)
+	for k, v := range own[:2] {
 		if c.given.free(k) {
-			x = append(x, v)
+			x = append(x, math.Sqrt(limitStrength(*v)))
 		}
 	}
 	return x
 }
 
 // priorOf returns the prior of variables.
-func (c *climb) priorOf(x []float64) *mixedmodel.Prior {
+func (c *ascent) priorOf(x []float64) *mixedmodel.Prior {
 	p, n := c.start.Clone(), c.loadingVariables()
-	if c.variances != nil {
-		copy(p.Loadings, x)
-	} else {
-		for a := range p.Rank {
+	for a := range p.Rank {
+		if c.variances == nil {
 			floats.Scale(math.Exp(math.Min(math.Max(x[a], -5), 5)), p.Column(a))
+			continue
 		}
+		w := p.W
+		along := mat.NewVecDense(w, slices.Clone(x[a*w:][:w]))
+		for i := range w {
+			along.SetVec(i, along.AtVec(i)*c.unitOf(i, a))
+		}
+		mat.NewVecDense(w, p.Column(a)).MulVec(c.axes, along)
 	}
-	for k, v := range strengthsOf(p) {
+	own := strengthsOf(p)
+	for k, v := range own[:2] {
 		if c.given.free(k) {
-			*v = limitStrength(x[n] * x[n])
+			*v = limitStrength(x[n]*x[n] + MinStrength)
 			n++
 		}
 	}
 	return p
 }
 
-// derivatives returns those of the penalized value at a point by the variables.
-func (c *climb) derivatives(ctx context.Context, pt *Point) ([]float64, error) {
-	loadings, logs, err := c.gradient(ctx, pt)
-	if err != nil {
-		return nil, err
+// evaluate returns the penalized value of a prior.
+func (c *ascent) evaluate(p *mixedmodel.Prior) (float64, alikePoint) {
+	at, ok := c.at(p, c.noise)
+	if !ok || math.IsNaN(at.value) {
+		return math.Inf(1), at
 	}
-	out := make([]float64, pt.Rank, len(c.x))
-	if c.variances != nil {
-		out = slices.Clone(loadings)
-		for a, s := range c.variances {
-			floats.AddScaled(out[a*c.Width:][:c.Width], 2/s, pt.Column(a))
+	return at.value + penaltyOf(p, c.variances), at
+}
+
+// slope returns the derivatives of the penalized value by the variables.
+func (c *ascent) slope(x []float64) []float64 {
+	p := c.priorOf(x)
+	out, w := make([]float64, 0, len(x)), p.W
+	value, at := c.evaluate(p)
+	if math.IsInf(value, 0) {
+		return make([]float64, len(x))
+	}
+	for a := range p.Rank {
+		column := mat.Col(nil, a, at.loadings)
+		along := mat.NewVecDense(w, nil)
+		along.MulVec(c.axes.T(), mat.NewVecDense(w, p.Column(a)))
+		if c.variances == nil {
+			out = append(out, floats.Dot(column, along.RawVector().Data))
+			continue
 		}
-	} else {
-		for a := range out {
-			out[a] = floats.Dot(loadings[a*c.Width:][:c.Width], pt.Column(a))
+		floats.AddScaled(column, 2/c.variances[a], along.RawVector().Data)
+		for i := range w {
+			out = append(out, column[i]*c.unitOf(i, a))
 		}
 	}
-	for k, v := range deviations(pt.Prior) {
+	for k, by := range []float64{at.intercept, at.spread} {
 		if c.given.free(k) {
-			out = append(out, 2/v*logs[k])
+			out = append(out, 2*x[len(out)]*by)
 		}
 	}
-	return out, nil
+	return out
 }

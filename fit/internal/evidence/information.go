@@ -1,8 +1,6 @@
 package evidence
 
 import (
-	"context"
-
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
@@ -36,11 +34,6 @@ func newInformationSums(w, rank int) (l informationSums) {
 	return l
 }
 
-// MaxSum bounds the numbers that the nodes sum at once, by the coefficients and the rank.
-func MaxSum(w, rank int) int {
-	return max(newPointSums(w).Len, newSlopeSums(w, rank).Len, newInformationSums(w, rank).Len, 3*len(freedoms))
-}
-
 // eachRow calls visit for the rows of the blocks of two columns p and q of the loadings, as they stand in sums: of row i its
 // entries from the given one on, since of a symmetric block only the upper triangle is summed.
 func eachRow(w, rank int, sums []float64, visit func(p, q, i, from int, row []float64)) {
@@ -70,23 +63,6 @@ func setLoadings(m *mat.SymDense, w, rank int, sums []float64) {
 	})
 }
 
-// Information returns the Fisher information of the evidence (half the expected second
-// derivatives of the value) about the loadings, by columns, and the logarithms of
-// intercept and spread, of order w rank + 2. With A = Z'(V^-1 - V^-1 Z C Z'V^-1)Z of a task, that
-// of two directions D and E of the covariance of deviations is tr(A D A E) / 2.
-func (r *Rows) Information(ctx context.Context, pt *Point) (*mat.SymDense, error) {
-	w, l := r.Width, newInformationSums(r.Width, pt.Rank)
-	sum, err := r.sum(ctx, l.Len, func(g, i int, out []float64) {
-		if k := &pt.whitened[g][i]; len(k.Y) > 0 {
-			pt.addInformation(pt.curvature(k.Gram(w)), out, &l)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return l.matrix(sum, w, pt.Rank, w*pt.Rank+2), nil
-}
-
 // matrix returns the information of sums, in a matrix of at least its order.
 func (l *informationSums) matrix(sum []float64, w, rank, order int) *mat.SymDense {
 	info, n := mat.NewSymDense(order, nil), w*rank
@@ -101,8 +77,8 @@ func (l *informationSums) matrix(sum []float64, w, rank, order int) *mat.SymDens
 	return info
 }
 
-// addInformation adds the information of one task, by its A.
-func (pt *Point) addInformation(a, out []float64, l *informationSums) {
+// addInformation adds the information of one task about a prior, by its A.
+func addInformation(pt *mixedmodel.Prior, a, out []float64, l *informationSums) {
 	w, r := pt.W, pt.Rank
 	al := mixedmodel.Matrix(make([]float64, r*w), r, w)   // (A L)'
 	adal := mixedmodel.Matrix(make([]float64, r*w), r, w) // (A D A L)', D = I without the constant

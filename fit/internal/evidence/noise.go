@@ -8,6 +8,8 @@ import (
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // freedoms are what the degrees of freedom of the prior of the noise of tasks are chosen from; 0 is infinite. Rows are
@@ -16,6 +18,8 @@ import (
 var freedoms = []float64{0, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1.5, 1}
 
 const minFreedom = 4
+
+const noiseNumbers = 48
 
 // A TaskNoise says how the noise differs between tasks. That of task t has a variance v_t of its own, of prior
 // Scale / v_t ~ chi^2(f) / f, whose scale and f are those of the largest likelihood of what the rows of every task say
@@ -32,17 +36,14 @@ type TaskNoise struct {
 	// Correction is how much more -2 log likelihood is with variances that are estimated than if they were known to be those by
 	// which rows are weighted.
 	Correction float64
+
+	limited mixedmodel.NoisePrior // of weights
 }
 
 // TaskNoise estimates the noise of all tasks near a point of these rows.
 func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
-	scatter := perTask[mixedmodel.Scatter](r)
-	s := pt.Covariance()
-	r.hostedSums(ctx, 0, func(g, i int, _ []float64) {
-		out := r.Tasks[g][i].Scatter(&pt.whitened[g][i], pt.Mean, s)
-		out.Square /= r.weight(g, i)
-		scatter[g][i] = out
-	})
+	*r.told++
+	scatter := r.scatter(pt)
 	priors := make([]mixedmodel.NoisePrior, len(freedoms))
 	for k, f := range freedoms {
 		priors[k] = mixedmodel.NoisePrior{Scale: pt.Noise, Freedom: f}
@@ -54,7 +55,7 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 	// With the variances that are in use, and degrees of freedom.
 	var l nodes.Layout
 	value, freedom := l.Span(1), l.Span(1)
-	sum, err := r.sum(ctx, l.Len, func(g, i int, out []float64) {
+	sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
 		inUse := mixedmodel.NoisePrior{Scale: pt.Noise / r.weight(g, i)}
 		v, _, _ := inUse.Likelihood(scatter[g][i])
 		value.Add(out, v)
@@ -68,50 +69,88 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 		NoisePrior: priors[best], Total: freedom.First(sum), Correction: 2 * (value.First(sum) - values[best]),
 		// A parameter more costs the logarithm of the number of tasks.
 		Unlike:   2*(values[best]-values[0]) > math.Log(r.Count),
-		Variance: perTask[float64](r), Freedoms: perTask[float64](r), Weight: perTask[float64](r),
+		Variance: perTask[float64](r), Freedoms: perTask[float64](r),
+		limited: priors[min(best, slices.Index(freedoms, minFreedom))],
 	}
-	limited := priors[min(best, slices.Index(freedoms, minFreedom))]
 	for g, list := range scatter {
 		for i, s := range list {
 			v, freedom := n.Posterior(s)
 			n.Variance[g][i], n.Freedoms[g][i] = v, min(freedom, n.Total)
-			v, _ = limited.Posterior(s)
-			n.Weight[g][i] = pt.Noise / v // in the unit of the prior, so that it stays where it is
 		}
 	}
+	n.Weight = n.weights(pt, scatter)
 	return n, nil
 }
 
-// Range returns the least and the largest variance of all nodes.
-func (n *TaskNoise) Range(ctx context.Context, group *nodes.Group) (least, most float64, err error) {
-	z := group.Zeros(2)
-	for g, list := range n.Variance {
-		z[g][0] = -math.MaxFloat64
-		for _, v := range list {
-			z[g][0], z[g][1] = max(z[g][0], -v), max(z[g][1], v)
-		}
-	}
-	ends, err := group.Max(ctx, z)
-	if err != nil {
-		return 0, 0, err
-	}
-	return -ends[0], ends[1], nil
+// scatter returns what the rows of every hosted task say about their noise, near a point of these rows.
+func (r *Rows) scatter(pt *Point) [][]mixedmodel.Scatter {
+	scatter, s := perTask[mixedmodel.Scatter](r), pt.Covariance()
+	r.hostedSums(context.Background(), 0, func(g, i int, _ []float64) {
+		out := r.Tasks[g][i].Scatter(&pt.whitened[g][i], pt.Mean, s)
+		out.Square /= r.weight(g, i)
+		scatter[g][i] = out
+	})
+	return scatter
 }
 
-// FarthestWeight returns by how much the logarithm of a weight is from that in use, at most, over all nodes.
-func (r *Rows) FarthestWeight(ctx context.Context, n *TaskNoise) (float64, error) {
-	z := r.group.Zeros(1)
-	for g, list := range n.Weight {
-		for i, w := range list {
-			z[g][0] = max(z[g][0], math.Abs(math.Log(w/r.weight(g, i))))
+// weights returns those of the rows of every hosted task.
+func (n *TaskNoise) weights(pt *Point, scatter [][]mixedmodel.Scatter) [][]float64 {
+	out := make([][]float64, len(scatter))
+	for g, list := range scatter {
+		for _, s := range list {
+			v, _ := n.limited.Posterior(s)
+			out[g] = append(out[g], pt.Noise/v) // in the unit of the prior, so that it stays where it is
 		}
 	}
-	far, err := r.group.Max(ctx, z)
+	return out
+}
+
+// Reweigh chooses the weights of rows anew at a point, of the same prior. Every node does so by itself.
+func (n *TaskNoise) Reweigh(pt *Point) { n.Weight = n.weights(pt, pt.rows.scatter(pt)) }
+
+// Range returns the standard deviations between which 95 % of tasks are expected, in a unit.
+func (n *TaskNoise) Range(unit float64) (least, most float64) {
+	chi := distuv.ChiSquared{K: n.Freedom}
+	end := func(p float64) float64 { return math.Sqrt(n.Scale*n.Freedom/chi.Quantile(p)) * unit }
+	return end(0.975), end(0.025)
+}
+
+// ChangeOfWeights returns by how much the logarithms of the weights of rows are from those in use: the root of the mean square.
+func (r *Rows) ChangeOfWeights(ctx context.Context, n *TaskNoise) (float64, error) {
+	sum, err := r.Sum(ctx, 1, func(g, i int, out []float64) {
+		by := math.Log(n.Weight[g][i] / r.weight(g, i))
+		out[0] += float64(r.Tasks[g][i].Rows) * by * by
+	})
 	if err != nil {
 		return 0, err
 	}
-	return far[0], nil
+	return math.Sqrt(max(sum[0], 0) / r.Total), nil
 }
+
+// startScales sets every Scale to that of its Freedom by the mean logarithm of what tasks say about their noise (Smyth 2004).
+func (r *Rows) startScales(ctx context.Context, scatter [][]mixedmodel.Scatter, priors []mixedmodel.NoisePrior) error {
+	var l nodes.Layout
+	logarithm, weight := l.Span(1), l.Span(1)
+	floor := 1e-6 * priors[0].Scale
+	sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
+		if s := scatter[g][i]; s.Freedom > 0.5 {
+			logarithm.Add(out, s.Freedom*(math.Log(max(s.Square, floor))-logChi(s.Freedom)))
+			weight.Add(out, s.Freedom)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for k := range priors {
+		if f := priors[k].Freedom; f > 0 {
+			priors[k].Scale = math.Exp(logarithm.First(sum)/max(weight.First(sum), 1e-300) + logChi(f))
+		}
+	}
+	return nil
+}
+
+// logChi is the mean of the logarithm of chi^2(f) / f.
+func logChi(f float64) float64 { return mathext.Digamma(f/2) - math.Log(f/2) }
 
 // climbScales sets every Scale to that of the largest likelihood with its Freedom, by Newton's method: the logarithm of
 // the likelihood is concave in that of the scale. It returns these likelihoods.
@@ -119,8 +158,11 @@ func (r *Rows) climbScales(ctx context.Context, scatter [][]mixedmodel.Scatter, 
 	var l nodes.Layout
 	value, slope, curvature := l.Span(len(priors)), l.Span(len(priors)), l.Span(len(priors))
 	values := make([]float64, len(priors))
-	for range 12 {
-		sum, err := r.sum(ctx, l.Len, func(g, i int, out []float64) {
+	if err := r.startScales(ctx, scatter, priors); err != nil {
+		return nil, err
+	}
+	for range 2 {
+		sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
 			for k, n := range priors {
 				v, s, c := n.Likelihood(scatter[g][i])
 				value.Of(out)[k] += v
@@ -131,15 +173,16 @@ func (r *Rows) climbScales(ctx context.Context, scatter [][]mixedmodel.Scatter, 
 		if err != nil {
 			return nil, err
 		}
-		copy(values, value.Of(sum))
 		far := 0.0
 		for k := range priors {
 			step := -slope.Of(sum)[k] / (curvature.Of(sum)[k] - 1e-300)
 			step = math.Min(math.Max(step, -1), 1)
+			// What the step gains, if the likelihood is a parabola.
+			values[k] = value.Of(sum)[k] + slope.Of(sum)[k]*step/2
 			priors[k].Scale *= math.Exp(step)
 			far = max(far, math.Abs(step))
 		}
-		if far < 1e-4 {
+		if far < 0.02 {
 			break
 		}
 	}

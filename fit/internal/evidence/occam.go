@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"context"
 	"math"
 
 	"github.com/difalt/difalt/internal/mixedmodel"
@@ -13,48 +12,30 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Observed returns half of the second derivatives of the value by the loadings, by columns, of order w rank. What is
-// expected of them, as Information has it, is right where the loadings are as long as the data have them. Their prior shortens them,
-// and where coefficients outnumber tasks by much: there the value is steeper around
-// loadings that follow noise than expected, and the expected volume would pass noise for a rank.
-func (r *Rows) Observed(ctx context.Context, pt *Point) (*mat.SymDense, error) {
-	w, l := r.Width, newInformationSums(r.Width, pt.Rank)
-	n := len(l.loadings.Of(make([]float64, l.Len)))
-	sum, err := r.sum(ctx, n, func(g, i int, out []float64) {
-		if k := &pt.whitened[g][i]; len(k.Y) > 0 {
-			pt.addObserved(pt.curvature(k.Gram(w)), k.Gradient(pt.Mean), out)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	info := mat.NewSymDense(w*pt.Rank, nil)
-	setLoadings(info, w, pt.Rank, sum)
-	return info, nil
-}
-
-// addObserved adds the second derivatives of one task, by its A and g = Z'V^-1 (y - Z mean). With f = L'g / noise^(1/2) and
-// C = I - L'A L, mean and covariance of the factors of its deviation, they are for columns p and q
+// addObserved adds the second derivatives of tasks that are alike about a prior, by their A = B^-1 and the sum G of g g' over the
+// noise, g = Z'V^-1 (y - Z mean). With f = L'g / noise^(1/2) and C = I - L'A L, mean and covariance of the factors of a task's
+// deviation, they are for columns p and q
 //
 //	A (f f' + C)_pq - g g' C_pq / noise + (A L)_q (L'g)_p g' / noise + g (L'g)_q (A L)_p' / noise - (A L)_q (A L)_p'
 //
 // as information about loadings by known factors, less what is missing about these (Louis 1982).
-func (pt *Point) addObserved(a, g, out []float64) {
-	w, r := pt.W, pt.Rank
-	al := mixedmodel.Matrix(make([]float64, r*w), r, w) // (A L)'
-	c := mixedmodel.Square(make([]float64, r*r), r)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, pt.Transposed(), mixedmodel.Square(a, w), 0, al)
-	blas64.Gemm(blas.NoTrans, blas.Trans, -1, al, pt.Transposed(), 0, c)
-	lg := make([]float64, r)
+func addObserved(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64, out []float64) {
+	w, r := prior.W, prior.Rank
+	al, gl := mixedmodel.Matrix(make([]float64, r*w), r, w), mixedmodel.Matrix(make([]float64, r*w), r, w) // (A L)' and (G L)'
+	c, f := mixedmodel.Square(make([]float64, r*r), r), mixedmodel.Square(make([]float64, r*r), r)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, prior.Transposed(), mixedmodel.Square(a, w), 0, al)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1/noise, prior.Transposed(), mixedmodel.Square(gg, w), 0, gl)
+	blas64.Gemm(blas.NoTrans, blas.Trans, -1, al, prior.Transposed(), 0, c)
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, gl, prior.Transposed(), 0, f)
 	for p := range r {
 		c.Data[p*r+p]++
-		lg[p] = floats.Dot(pt.Column(p), g)
 	}
 	eachRow(w, r, out, func(p, q, i, from int, row []float64) {
-		lp, lqi, cov := al.Data[p*w:][:w], al.Data[q*w+i], c.Data[p*r+q]
-		floats.AddScaled(row, cov+lg[p]*lg[q]/pt.Noise, a[i*w+from:][:w-from])
-		floats.AddScaled(row, (lqi*lg[p]-g[i]*cov)/pt.Noise, g[from:])
-		floats.AddScaled(row, g[i]*lg[q]/pt.Noise-lqi, lp[from:])
+		lp, gp, cov := al.Data[p*w:][:w], gl.Data[p*w:][:w], c.Data[p*r+q]
+		floats.AddScaled(row, tasks*cov+f.Data[p*r+q], a[i*w+from:][:w-from])
+		floats.AddScaled(row, -cov/noise, gg[i*w+from:][:w-from])
+		floats.AddScaled(row, al.Data[q*w+i], gp[from:])
+		floats.AddScaled(row, gl.Data[q*w+i]-tasks*al.Data[q*w+i], lp[from:])
 	})
 }
 

@@ -32,7 +32,10 @@ func TestObservedIsTheSecondDerivative(t *testing.T) {
 		k, _ := task.Whiten(p.Covariance(), w)
 		l := newInformationSums(w, p.Rank)
 		sum := make([]float64, l.Len)
-		pt.addObserved(pt.curvature(k.Gram(w)), k.Gradient(pt.Mean), l.loadings.Of(sum))
+		g := mat.NewVecDense(w, k.Gradient(pt.Mean))
+		gg := mat.NewDense(w, w, nil)
+		gg.Outer(1/pt.Noise, g, g)
+		addObserved(p, pt.curvature(k.Gram(w)), gg.RawMatrix().Data, 1, 1, l.loadings.Of(sum))
 		got := l.matrix(sum, w, p.Rank, n+2)
 		for a := range n {
 			for b := range n {

@@ -3,6 +3,7 @@ package evidence
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
@@ -10,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
 )
 
 // NoiseFloor is the least variance of the noise, as a part of that of the target: an exact
@@ -29,22 +31,20 @@ type Point struct {
 	MeanCovariance   []float64 // its covariance over Noise, w x w
 
 	rows     *Rows                   // for which the evidence is; nil of a mere prior
-	gram     []float64               // sum of Z' V^-1 Z, w x w
+	about    []float64               // coefficients whose predictions targets are less, in the sums
+	gram, zy []float64               // sums of Z'V^-1 Z, w x w, and Z'V^-1 y
+	yy       float64                 // sum of y'V^-1 y
+	slope    []float64               // of the value by the covariance of deviations, w x w; see addSlope
 	whitened [][]mixedmodel.Whitened // of every hosted node and task
-	slopes   []float64               // see slopeSums; nil until they are needed
-}
-
-// Rotate turns the loadings to their principal axes. The evidence stays as it is.
-func (pt *Point) Rotate() {
-	pt.Prior.Rotate()
-	pt.slopes = nil
 }
 
 // Penalized is the value with that of the loadings by their own prior.
-func (pt *Point) Penalized() float64 {
-	v := pt.Value
-	for a, s := range pt.LoadingVariances {
-		v += floats.Dot(pt.Column(a), pt.Column(a)) / s
+func (pt *Point) Penalized() float64 { return pt.Value + penaltyOf(pt.Prior, pt.LoadingVariances) }
+
+// penaltyOf returns -2 log density of loadings by their own prior, but for a constant.
+func penaltyOf(p *mixedmodel.Prior, variances []float64) (v float64) {
+	for a, s := range variances {
+		v += floats.Dot(p.Column(a), p.Column(a)) / s
 	}
 	return v
 }
@@ -59,7 +59,7 @@ func (r *Rows) Evaluate(ctx context.Context, pt *Point) (*Point, error) {
 	if pt.rows == r {
 		return pt, nil
 	}
-	return r.at(ctx, pt.Prior)
+	return r.at(ctx, pt.Prior, pt.Mean)
 }
 
 // pointSums are the sums over tasks that the evidence for a prior is made of.
@@ -76,11 +76,24 @@ func newPointSums(w int) (l pointSums) {
 	return l
 }
 
-// at evaluates a prior.
-func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior) (*Point, error) {
+// MaxSum bounds the numbers that the nodes sum at once, by the coefficients.
+func MaxSum(w int) int { return max(newPointSums(w).Len, noiseNumbers) }
+
+// At evaluates a prior near a point.
+func (r *Rows) At(ctx context.Context, p *mixedmodel.Prior, near *Point) (*Point, error) {
+	return r.at(ctx, p, near.Mean)
+}
+
+// at evaluates a prior. Targets are less what coefficients predict that are near the mean, nil for zero: so what sums lose
+// of their digits is a part of the residuals.
+func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*Point, error) {
 	w, s, l := r.Width, p.Covariance(), newPointSums(r.Width)
-	pt := &Point{Prior: p, rows: r, whitened: perTask[mixedmodel.Whitened](r)}
-	sum, err := r.sum(ctx, l.Len, func(g, i int, out []float64) {
+	*r.told++
+	if about == nil {
+		about = make([]float64, w)
+	}
+	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, about: about, whitened: perTask[mixedmodel.Whitened](r)}
+	sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
 		t := &r.Tasks[g][i]
 		k, ok := t.Whiten(s, w)
 		if !ok {
@@ -88,60 +101,99 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior) (*Point, error) {
 		}
 		pt.whitened[g][i] = k
 		l.logDet.Add(out, k.LogDet)
-		l.yy.Add(out, floats.Dot(k.Y, k.Y)+t.Rest)
+		l.yy.Add(out, t.Rest)
 		gram, zy := l.gram.Of(out), l.zy.Of(out)
-		for a := range w {
-			for i, y := range k.Y {
-				row := k.Z[i*w : (i+1)*w]
-				if v := row[a]; v != 0 {
-					floats.AddScaled(gram[:w-a], v, row[a:])
-					zy[a] += v * y
-				}
-			}
-			gram = gram[w-a:]
+		for i, y := range k.Y {
+			row := k.Z[i*w : (i+1)*w]
+			y -= floats.Dot(row, about)
+			l.yy.Add(out, y*y)
+			floats.AddScaled(zy, y, row)
+			AddTriangle(gram, row)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	pt.solve(sum, &l)
-	pt.Value -= r.logWeights
-	return pt, nil
+	pt.gram, pt.zy, pt.yy = make([]float64, w*w), l.zy.Of(sum), l.yy.First(sum)
+	unpackTriangle(mixedmodel.Square(pt.gram, w), l.gram.Of(sum))
+	if l.failed.First(sum) > 0.5 || !pt.solve() {
+		return pt, nil
+	}
+	pt.Value += l.logDet.First(sum) - r.logWeights
+	*r.sayings = append(*r.sayings, newSaying(pt))
+	return pt, pt.setSlope(ctx)
 }
 
-// solve sets mean, noise and value by the sums over tasks.
-func (pt *Point) solve(sum []float64, l *pointSums) {
-	w, total := pt.W, pt.rows.Total
-	pt.gram = make([]float64, w*w)
-	unpackTriangle(mixedmodel.Square(pt.gram, w), l.gram.Of(sum))
-	zy, logDet := l.zy.Of(sum), l.logDet.First(sum)
-	cover := append([]float64(nil), pt.gram...)
-	pt.MeanCovariance, pt.Value = cover, math.Inf(1)
-	for j := range w - 1 {
-		cover[j*w+j] += 1 / pt.MeanVariance
+// AddTriangle adds the upper triangle of row row', by rows.
+func AddTriangle(sum, row []float64) {
+	for i, v := range row {
+		n := len(row) - i
+		floats.AddScaled(sum[:n], v, row[i:])
+		sum = sum[n:]
 	}
-	if l.failed.First(sum) > 0 {
-		return
+}
+
+// solve sets mean and noise by the sums over tasks, and the value but for log det V; false if rounding leaves none.
+func (pt *Point) solve() bool {
+	w := pt.W
+	cover, right, square := slices.Clone(pt.gram), slices.Clone(pt.zy), pt.yy
+	for j, m := range pt.about[:w-1] {
+		cover[j*w+j] += 1 / pt.MeanVariance
+		right[j] -= m / pt.MeanVariance
+		square += m * m / pt.MeanVariance
 	}
 	chol, ok := lapack64.Potrf(blas64.Symmetric{N: w, Stride: w, Data: cover, Uplo: blas.Upper})
 	if !ok {
-		return
+		// Where rows say nothing of a direction, what nodes add to their sums may have made it less than that.
+		return pt.rows.group.Dithers() && pt.raise() && pt.solve()
 	}
+	logDet := 0.0
 	for j := range w {
 		logDet += 2 * math.Log(cover[j*w+j])
 	}
-	pt.Mean = append([]float64(nil), zy...)
+	pt.Mean = slices.Clone(right)
 	lapack64.Potrs(chol, mixedmodel.Matrix(pt.Mean, w, 1))
+	square -= floats.Dot(right, pt.Mean)
+	floats.Add(pt.Mean, pt.about)
 	lapack64.Potri(chol)
 	for i := range w {
 		for j := range i {
 			cover[i*w+j] = cover[j*w+i]
 		}
 	}
-	freedom := max(total-1, 1)
-	pt.Noise = (max(l.yy.First(sum)-floats.Dot(zy, pt.Mean), 0) + NoiseFloor*total) / freedom
+	freedom := pt.rows.freedom()
+	pt.MeanCovariance = cover
+	pt.Noise = (max(square, 0) + NoiseFloor*pt.rows.Total) / freedom
 	pt.Value = freedom*math.Log(pt.Noise) + logDet + float64(w-1)*math.Log(pt.MeanVariance)
+	return true
 }
+
+// raise raises the eigenvalues of the Gram matrix to what a dither is at most; false if they are there already.
+func (pt *Point) raise() bool { return Raise(pt.gram, pt.W) }
+
+// Raise raises the eigenvalues of a dithered sum of w x w matrices to what a dither is at most; false if they are there already.
+func Raise(gram []float64, w int) bool {
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(w, gram), true) {
+		return false
+	}
+	values, q := e.Values(nil), new(mat.Dense)
+	e.VectorsTo(q)
+	least, raised := noDigits*values[w-1], new(mat.Dense)
+	if !(least > 0) || values[0] >= 0.9*least {
+		return false
+	}
+	raised.Apply(func(_, j int, v float64) float64 { return v * math.Max(values[j], least) }, q)
+	raised.Mul(raised, q.T())
+	copy(gram, raised.RawMatrix().Data)
+	return true
+}
+
+// noDigits is how small an eigenvalue of a sum of matrices is that has no digit beside the dither.
+const noDigits = 3e-3
+
+// freedom is that of the noise, with a constant that is free.
+func (r *Rows) freedom() float64 { return max(r.Total-1, 1) }
 
 // unpackTriangle sets a symmetric matrix to what has its upper triangle by rows.
 func unpackTriangle(m blas64.General, packed []float64) {
@@ -153,47 +205,31 @@ func unpackTriangle(m blas64.General, packed []float64) {
 	}
 }
 
-// slopeSums are the sums over tasks of the derivatives of the value: by the loadings, and by the variances of intercept
-// and spread.
-type slopeSums struct {
-	nodes.Layout
-	loadings, intercept, spread nodes.Span
-}
-
-func newSlopeSums(w, rank int) (l slopeSums) {
-	l.loadings, l.intercept, l.spread = l.Span(w*rank), l.Span(1), l.Span(1)
-	return l
-}
-
-// gradient returns the derivatives of the value: by the loadings, w x rank by columns, and
-// by the logarithms of intercept, spread and mean.
-func (r *Rows) gradient(ctx context.Context, pt *Point) (loadings []float64, logs [3]float64, err error) {
-	l := newSlopeSums(r.Width, pt.Rank)
-	if pt.slopes == nil {
-		pt.slopes, err = r.sum(ctx, l.Len, func(g, i int, out []float64) { pt.addSlopes(&pt.whitened[g][i], out, &l) })
-		if err != nil {
-			return nil, logs, err
-		}
+// setSlope sets the slope of the value by all entries of the covariance of deviations: from it follow those by loadings of any
+// rank, and by strengths.
+func (pt *Point) setSlope(ctx context.Context) error {
+	w := pt.W
+	sum, err := pt.rows.Sum(ctx, w*(w+1)/2, func(g, i int, out []float64) { pt.addSlope(&pt.whitened[g][i], out) })
+	if err != nil {
+		return err
 	}
-	logs[0], logs[1] = pt.Intercept*l.intercept.First(pt.slopes), pt.Spread*l.spread.First(pt.slopes)
-	for j := range r.Width - 1 {
-		logs[2] += 1 - (pt.MeanCovariance[j*r.Width+j]+pt.Mean[j]*pt.Mean[j]/pt.Noise)/pt.MeanVariance
-	}
-	return l.loadings.Of(pt.slopes), logs, nil
+	pt.slope = make([]float64, w*w)
+	unpackTriangle(mixedmodel.Square(pt.slope, w), sum)
+	return nil
 }
 
-// addSlopes adds the derivatives of one task. That by S is, with Z and y of the whitened task, A = Z'Z, g = Z'(y - Z mean)
-// and the covariance C of the mean,
+// addSlope adds the slope of one task, by the rows of its upper triangle. It is, with Z and y of the whitened task, A = Z'Z,
+// g = Z'(y - Z mean) and the covariance C of the mean,
 //
 //	M = A - A C A - g g' / noise
-func (pt *Point) addSlopes(k *mixedmodel.Whitened, out []float64, l *slopeSums) {
-	m, r, w := len(k.Y), pt.Rank, pt.W
+func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
+	m, w := len(k.Y), pt.W
 	if m == 0 {
 		return
 	}
 	z := mixedmodel.Matrix(k.Z, m, w)
 	g := k.Gradient(pt.Mean)
-	// H = Z C Z', m x m, so that A C A = Z' H Z.
+	// H = I - Z C Z', m x m, so that A - A C A = Z' H Z.
 	zc := mixedmodel.Matrix(make([]float64, m*w), m, w)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, mixedmodel.Square(pt.MeanCovariance, w), 0, zc)
 	h := mixedmodel.Square(make([]float64, m*m), m)
@@ -201,24 +237,29 @@ func (pt *Point) addSlopes(k *mixedmodel.Whitened, out []float64, l *slopeSums) 
 	for i := range m {
 		h.Data[i*m+i]++
 	}
-	// Rows of (I - H) Z: M + g g' / noise = Z' (I - H) Z.
 	hz := zc
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, z, 0, hz)
-	for i := range m {
-		a, b := k.Z[i*w:][:w], hz.Data[i*w:][:w]
-		l.intercept.Add(out, a[w-1]*b[w-1])
-		l.spread.Add(out, floats.Dot(a[:w-1], b[:w-1]))
+	for a := range w {
+		row := out[:w-a]
+		for i := range m {
+			floats.AddScaled(row, k.Z[i*w+a], hz.Data[i*w:][a:w])
+		}
+		floats.AddScaled(row, -g[a]/pt.Noise, g[a:])
+		out = out[w-a:]
 	}
-	l.intercept.Add(out, -(g[w-1] * g[w-1] / pt.Noise))
-	l.spread.Add(out, -(floats.Dot(g[:w-1], g[:w-1]) / pt.Noise))
-	if r == 0 {
-		return
+}
+
+// gradient returns the derivatives of the value: by the loadings, w x rank by columns, and
+// by the logarithms of intercept, spread and mean.
+func (pt *Point) gradient() (loadings []float64, logs [3]float64) {
+	w := pt.W
+	if loadings = make([]float64, w*pt.Rank); pt.Rank > 0 {
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 2, pt.Transposed(), mixedmodel.Square(pt.slope, w), 0, mixedmodel.Matrix(loadings, pt.Rank, w))
 	}
-	loadings := l.loadings.Of(out)
-	lz := mixedmodel.Matrix(make([]float64, r*m), r, m) // (Z L)'
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, pt.Transposed(), z, 0, lz)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 2, lz, hz, 1, mixedmodel.Matrix(loadings, r, w))
-	for a := range r {
-		floats.AddScaled(loadings[a*w:][:w], -2*floats.Dot(g, pt.Column(a))/pt.Noise, g)
+	logs[0] = pt.Intercept * pt.slope[w*w-1]
+	for j := range w - 1 {
+		logs[1] += pt.Spread * pt.slope[j*w+j]
+		logs[2] += 1 - (pt.MeanCovariance[j*w+j]+pt.Mean[j]*pt.Mean[j]/pt.Noise)/pt.MeanVariance
 	}
+	return loadings, logs
 }

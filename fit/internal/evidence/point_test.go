@@ -80,7 +80,7 @@ func TestEvidenceIsTheDensity(t *testing.T) {
 	q.Loadings[3] = 1.1
 	var got, want [2]float64
 	for k, prior := range []*mixedmodel.Prior{p, q} {
-		pt, err := rows.at(t.Context(), prior)
+		pt, err := rows.at(t.Context(), prior, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,11 +128,11 @@ func (r *sample) density(p *mixedmodel.Prior, noise float64) float64 {
 // The derivatives are those of finite differences.
 func TestEvidenceGradient(t *testing.T) {
 	rows, _, p := testRows(t)
-	pt, err := rows.at(t.Context(), p)
+	pt, err := rows.at(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loadings, logs, err := rows.gradient(t.Context(), pt)
+	loadings, logs := pt.gradient()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestEvidenceGradient(t *testing.T) {
 		for k, step := range []float64{-h, h} {
 			q := p.Clone()
 			change(q, step)
-			pt, err := rows.at(t.Context(), q)
+			pt, err := rows.at(t.Context(), q, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,9 @@ type Rows struct {
 	Workers int
 
 	group *nodes.Group
+	told  *int // see Evaluations
+	// Points at which all rows were told, with whatever weights.
+	sayings *[]saying
 	// The sum over all rows of the logarithms of the weights of their tasks.
 	logWeights float64
 }
@@ -39,8 +42,15 @@ func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task,
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{Tasks: tasks, Width: width, Count: sum[0], Total: float64(total), Workers: workers, group: group}, nil
+	return &Rows{Tasks: tasks, Width: width, Count: sum[0], Total: float64(total), Workers: workers, group: group, told: new(int), sayings: new([]saying)}, nil
 }
+
+// Evaluations is how often the nodes have summed up what all rows say at some prior, or about the noise of tasks there, with whatever
+// weights: how often others were told a little of these rows.
+func (r *Rows) Evaluations() int { return *r.told }
+
+// Alone reports whether all rows are of a single node.
+func (r *Rows) Alone() bool { return r.group.Len() == 1 }
 
 // weight is that of the rows of a task.
 func (r *Rows) weight(g, i int) float64 {
@@ -54,7 +64,7 @@ func (r *Rows) weight(g, i int) float64 {
 func (r *Rows) Weighted(ctx context.Context, weights [][]float64) (*Rows, error) {
 	out := *r
 	out.Tasks, out.Weights = perTask[mixedmodel.Task](r), weights
-	sum, err := r.sum(ctx, 1, func(g, i int, sum []float64) {
+	sum, err := r.Sum(ctx, 1, func(g, i int, sum []float64) {
 		t, w := &r.Tasks[g][i], weights[g][i]
 		out.Tasks[g][i] = t.Weighted(w / r.weight(g, i))
 		sum[0] += float64(t.Rows) * math.Log(w)
@@ -75,33 +85,49 @@ func perTask[T any](r *Rows) [][]T {
 	return all
 }
 
-// sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g.
-func (r *Rows) sum(ctx context.Context, n int, add func(g, i int, out []float64)) ([]float64, error) {
-	return r.group.Sum(ctx, r.hostedSums(ctx, n, add))
+// Sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g. Between nodes
+// it is dithered.
+func (r *Rows) Sum(ctx context.Context, n int, add func(g, i int, out []float64)) ([]float64, error) {
+	z, squares := r.hostedSums(ctx, n, add)
+	if r.group.Dithers() {
+		for g, tasks := range r.Tasks {
+			r.group.Dither(g, z[g], squares[g], len(tasks))
+		}
+	}
+	return r.group.Sum(ctx, z)
 }
 
-// hostedSums returns the same for every hosted node. Tasks are cut into fixed chunks, whose sums are added in order:
+// hostedSums returns the sums of every hosted node, and those of squares. Tasks are cut into fixed chunks, whose sums are added in order:
 // the bits do not depend on the workers.
-func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []float64)) [][]float64 {
+func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []float64)) (z, squares [][]float64) {
 	const parts = 8 // of a node, at most
-	type chunk struct{ g, lo, hi int }
+	type chunk struct {
+		g, lo, hi    int
+		sum, squares []float64
+	}
 	var chunks []chunk
 	for g, tasks := range r.Tasks {
 		size := max((len(tasks)+parts-1)/parts, 8)
 		for lo := 0; lo < len(tasks); lo += size {
-			chunks = append(chunks, chunk{g, lo, min(lo+size, len(tasks))})
+			chunks = append(chunks, chunk{g: g, lo: lo, hi: min(lo+size, len(tasks))})
 		}
 	}
-	sums := make([][]float64, len(chunks))
-	parallel.For(r.Workers, len(chunks), func(_, c int) {
-		sums[c] = make([]float64, n)
-		for i := chunks[c].lo; i < chunks[c].hi && ctx.Err() == nil; i++ { // the next sum says who leaves
-			add(chunks[c].g, i, sums[c])
+	parallel.For(r.Workers, len(chunks), func(_, k int) {
+		c, task := &chunks[k], make([]float64, n)
+		c.sum, c.squares = make([]float64, n), make([]float64, n)
+		for i := c.lo; i < c.hi && ctx.Err() == nil; i++ { // the next sum says who leaves
+			clear(task)
+			add(c.g, i, task)
+			for j, v := range task {
+				c.sum[j] += v
+				c.squares[j] += v * v
+			}
 		}
 	})
-	z := r.group.Zeros(n)
-	for c, s := range sums {
-		floats.Add(z[chunks[c].g], s)
+	z, squares = r.group.Zeros(n), r.group.Zeros(n)
+	for _, c := range chunks {
+		floats.Add(z[c.g], c.sum)
+		floats.Add(squares[c.g], c.squares)
 	}
-	return z
+	return z, squares
 }

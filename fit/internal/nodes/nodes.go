@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,11 +22,31 @@ import (
 type Group struct {
 	Net   *consensus.Network
 	Names []string // of all nodes; nil until they are known
+	// Secrets of the hosted nodes, by which sums are dithered; nil if there are none.
+	Secrets []Secret
+}
+
+// Alone returns the group of a node that works by itself: what it sums or compares is its own, and nothing is sent.
+func Alone() *Group { return new(Group) }
+
+// Len is the number of nodes, and hosted which of them live here.
+func (group *Group) Len() int {
+	if group.Net == nil {
+		return 1
+	}
+	return group.Net.Len()
+}
+
+func (group *Group) hosted() []int {
+	if group.Net == nil {
+		return []int{0}
+	}
+	return group.Net.Hosted()
 }
 
 // Zeros returns n zeros for every hosted node.
 func (group *Group) Zeros(n int) [][]float64 {
-	z := make([][]float64, len(group.Net.Hosted()))
+	z := make([][]float64, len(group.hosted()))
 	for i := range z {
 		z[i] = make([]float64, n, n+1) // and what collect adds
 	}
@@ -36,12 +57,23 @@ func (group *Group) Zeros(n int) [][]float64 {
 // at all nodes. It overwrites z. A context that has ended at one node ends the sum at all of them, after the
 // sum: that node returns the error of its context, and the others ErrLeft.
 func (group *Group) Sum(ctx context.Context, z [][]float64) ([]float64, error) {
+	if group.Net == nil {
+		return z[0], ctx.Err()
+	}
 	return group.collect(ctx, z, group.Net.Sum)
 }
 
-// Max is as Sum, with the largest in place of the sum.
-func (group *Group) Max(ctx context.Context, z [][]float64) ([]float64, error) {
-	return group.collect(ctx, z, group.Net.Max)
+// Largest is as Sum, with the power of two at or below the largest magnitude in place of the sum, and 0 where all have 0.
+func (group *Group) Largest(ctx context.Context, z [][]float64) ([]float64, error) {
+	if group.Net == nil {
+		for k, v := range z[0] {
+			if v != 0 {
+				z[0][k] = math.Ldexp(1, math.Ilogb(v))
+			}
+		}
+		return z[0], ctx.Err()
+	}
+	return group.collect(ctx, z, group.Net.Largest)
 }
 
 // collect calls a collective with one number more, which says whether the context of a node has ended. The rounds
@@ -71,64 +103,15 @@ func (group *Group) collect(ctx context.Context, z [][]float64, collective func(
 // ErrLeft says that the context of another node has ended.
 var ErrLeft = errors.New("another node has ended the fit")
 
-const (
-	// MaxNumbers is how many numbers Gather sends at once.
-	MaxNumbers = 1 << 16
-	word       = 6       // bytes in a number: an integer below 2^48
-	maxBytes   = 1 << 28 // of all nodes
-)
-
 // Gather returns the bytes of every node of the network; own[i] are those of hosted
-// node i. They are sent as sums of integers to which all other nodes add zeros.
+// node i. Everybody sees them: names and settings, nothing that is made of rows.
 func (group *Group) Gather(ctx context.Context, own [][]byte) ([][]byte, error) {
-	l, hosted := group.Net.Len(), group.Net.Hosted()
-	z := group.Zeros(l)
-	for i, g := range hosted {
-		z[i][g] = float64(len(own[i]))
-	}
-	sizes, err := group.Sum(ctx, z)
-	if err != nil {
+	if _, err := group.Sum(ctx, group.Zeros(0)); err != nil {
 		return nil, err
 	}
-	all, total := make([][]byte, l), 0.0
-	for g, n := range sizes {
-		if total += n; !(n >= 0 && total <= maxBytes) || n != math.Trunc(n) {
-			return nil, fmt.Errorf("node %d says that it sends %v bytes, at most %d may be", g, n, maxBytes)
-		}
-	}
-	stream := make([]byte, 0, int(total)+word*l) // every node begins a new number
-	at := make([]int, l)
-	for g, n := range sizes {
-		at[g] = len(stream)
-		stream = stream[:len(stream)+(int(n)+word-1)/word*word]
-	}
-	for lo := 0; lo < len(stream); lo += word * MaxNumbers {
-		hi := min(lo+word*MaxNumbers, len(stream))
-		z := group.Zeros((hi - lo) / word)
-		for i, g := range hosted {
-			for k, b := range own[i] {
-				if p := at[g] + k; p >= lo && p < hi {
-					z[i][(p-lo)/word] += float64(uint64(b) << (8 * ((p - lo) % word)))
-				}
-			}
-		}
-		sum, err := group.Sum(ctx, z)
-		if err != nil {
-			return nil, err
-		}
-		for k, v := range sum {
-			if !(v >= 0 && v < 1<<(8*word)) || v != math.Trunc(v) {
-				return nil, fmt.Errorf("a node has sent %v where bytes were due", v)
-			}
-			for j := range word {
-				stream[lo+word*k+j] = byte(uint64(v) >> (8 * j))
-			}
-		}
-	}
-	for g, n := range sizes {
-		all[g] = stream[at[g]:][:int(n)]
-	}
-	return all, nil
+	all, err := group.Net.Gather(context.WithoutCancel(ctx), own)
+	group.Net.Commit()
+	return all, err
 }
 
 // gatherSame is Gather of the same bytes for every hosted node.
@@ -139,23 +122,26 @@ func (group *Group) gatherSame(ctx context.Context, b []byte) ([][]byte, error) 
 // Check returns an error at all nodes if one of them has one. A node that has one
 // returns its own.
 func (group *Group) Check(ctx context.Context, err error) error {
-	var text []byte
+	z := group.Zeros(1)
 	if err != nil {
-		text = []byte(err.Error())
+		z[0][0] = 1
 	}
-	all, failed := group.gatherSame(ctx, text)
+	sum, failed := group.Sum(ctx, z)
+	if failed == nil && sum[0] > 0 {
+		var text []byte
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		var all [][]byte
+		if all, failed = group.gatherSame(ctx, text); failed == nil {
+			g := slices.IndexFunc(all, func(text []byte) bool { return len(text) > 0 })
+			failed = group.trouble(g, string(all[max(g, 0)]))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if failed != nil {
-		return failed
-	}
-	for g, text := range all {
-		if len(text) > 0 {
-			return fmt.Errorf("%s: %s", group.Name(g), text)
-		}
-	}
-	return nil
+	return failed
 }
 
 // Name names a node in an error.
@@ -174,7 +160,7 @@ func (group *Group) CheckAlike(ctx context.Context, settings []wire.Setting) err
 		return err
 	}
 	hash := sha256.Sum256(text)
-	all, err := group.gatherSame(ctx, hash[:2*word])
+	all, err := group.gatherSame(ctx, hash[:12])
 	if err != nil {
 		return err
 	}
@@ -188,54 +174,105 @@ func (group *Group) CheckAlike(ctx context.Context, settings []wire.Setting) err
 	}
 	var first, differs []wire.Setting
 	if json.Unmarshal(all[0], &first) != nil || json.Unmarshal(all[other], &differs) != nil {
-		return fmt.Errorf("%s and %s have sent settings that cannot be read", group.Name(0), group.Name(other))
+		return group.clash(0, other, fmt.Errorf("%s and %s have sent settings that cannot be read", group.Name(0), group.Name(other)))
 	}
 	if d := wire.Difference(differs, "at "+group.Name(other), first, "at "+group.Name(0)); d != "" {
-		return errors.New(d)
+		return group.clash(0, other, errors.New(d))
 	}
-	return fmt.Errorf("%s has the settings of %s in another order", group.Name(other), group.Name(0))
+	return group.clash(0, other, fmt.Errorf("%s has the settings of %s in another order", group.Name(other), group.Name(0)))
 }
 
-// CheckDistinct returns an error at all nodes if two of them have a task of the same name:
-// tasks[i] are those of hosted node i. Names are compared by their hashes.
+const (
+	// The buckets of a table: four for every name or more, if there may be so many, and two at least.
+	leastBuckets, mostBuckets = 1 << 8, 1 << 14
+	// Names that shared their bucket so often are the same.
+	maxTables = 12
+)
+
+// CheckDistinct returns an error at all nodes if two of them have a task of the same name: tasks[i] are those of hosted node i. The
+// nodes count how many of them have a name that falls into which bucket of a table, by a hash, and go on with names alone whose bucket
+// another node has, too, with other tables, until there are none. So a name that nobody else has is never said.
 func (group *Group) CheckDistinct(ctx context.Context, tasks [][]string) error {
-	type hash [2 * word]byte
-	name := map[hash]string{}
+	count := group.Zeros(1)
+	for i, list := range tasks {
+		count[i][0] = float64(len(list))
+	}
+	sum, err := group.Sum(ctx, count)
+	if err != nil {
+		return err
+	}
+	buckets := leastBuckets
+	for buckets < mostBuckets && float64(buckets) < 4*sum[0] {
+		buckets *= 2
+	}
+	parts := int(sum[0])/(mostBuckets/2) + 1
+	for part := range parts {
+		own := make([][]string, len(tasks))
+		for i, list := range tasks {
+			own[i] = slices.DeleteFunc(slices.Clone(list), func(name string) bool { return bucket(-1, name, parts) != part })
+		}
+		if err := group.checkPart(ctx, own, buckets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPart is CheckDistinct of some names, which it changes.
+func (group *Group) checkPart(ctx context.Context, left [][]string, buckets int) error {
+	for table := range maxTables {
+		z := group.Zeros(buckets)
+		for i, list := range left {
+			for _, name := range list {
+				z[i][bucket(table, name, buckets)] = 1
+			}
+		}
+		sum, err := group.collect(ctx, z, group.Net.Count)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(sum, func(n float64) bool { return n > 1 }) {
+			return nil
+		}
+		for i, list := range left {
+			left[i] = slices.DeleteFunc(list, func(name string) bool { return sum[bucket(table, name, buckets)] < 2 })
+		}
+	}
+	return group.sayTwice(ctx, left)
+}
+
+// bucket is that of a name in a table.
+func bucket(table int, name string, of int) int {
+	hash := sha256.Sum256(fmt.Appendf(nil, "%d %s", table, name))
+	return int(binary.LittleEndian.Uint32(hash[:]) % uint32(of))
+}
+
+// sayTwice returns an error about the first name that two nodes have, of those that each has with another.
+func (group *Group) sayTwice(ctx context.Context, tasks [][]string) error {
 	own := make([][]byte, len(tasks))
 	for i, list := range tasks {
-		for _, s := range list {
-			full := sha256.Sum256([]byte(s))
-			h := hash(full[:2*word])
-			name[h] = s
-			own[i] = append(own[i], h[:]...)
+		text, err := json.Marshal(list)
+		if err != nil {
+			return err
 		}
+		own[i] = text
 	}
 	all, err := group.Gather(ctx, own)
 	if err != nil {
 		return err
 	}
-	first := map[hash]int{}
-	for g, list := range all {
-		for ; len(list) >= len(hash{}); list = list[len(hash{}):] {
-			h := hash(list)
-			other, twice := first[h]
-			if !twice {
-				first[h] = g
-				continue
+	first := map[string]int{}
+	for g, text := range all {
+		var list []string
+		if err := json.Unmarshal(text, &list); err != nil {
+			return &wire.PeerError{Peer: g, Kind: wire.Protocol, Err: errors.New("the names of its tasks, as they have come by way of others, cannot be read")}
+		}
+		for _, name := range list {
+			if other, twice := first[name]; twice {
+				return group.clash(other, g, fmt.Errorf("task %q is at %s and at %s: a task lives on one node", name, group.Name(other), group.Name(g)))
 			}
-			// One of the two says the name; the others do not know it.
-			for i, node := range group.Net.Hosted() {
-				own[i] = nil
-				if node == g {
-					own[i] = []byte(name[h])
-				}
-			}
-			said, err := group.Gather(ctx, own)
-			if err != nil {
-				return err
-			}
-			return fmt.Errorf("task %q is at %s and at %s: a task lives on one node", said[g], group.Name(other), group.Name(g))
+			first[name] = g
 		}
 	}
-	return nil
+	return errors.New("the names of tasks at different nodes cannot be told apart")
 }

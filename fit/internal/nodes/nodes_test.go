@@ -1,41 +1,15 @@
 package nodes
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/topology"
 )
-
-// Gather must give back the bytes of every node, of any lengths, also beyond one sum.
-func TestGather(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, sizes := range [][]int{{0, 0, 0}, {1, 0, 7}, {5, 6, 13}, {word*MaxNumbers - 1, word*MaxNumbers + 3, 2 * word * MaxNumbers}} {
-		a := &Group{Net: path(t, 3)}
-		own := make([][]byte, len(sizes))
-		for g, n := range sizes {
-			own[g] = make([]byte, n)
-			for i := range own[g] {
-				own[g][i] = byte(r.Uint32())
-			}
-		}
-		got, err := a.Gather(t.Context(), own)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for g := range own {
-			if !bytes.Equal(got[g], own[g]) {
-				t.Errorf("sizes %v: node %d comes back differently", sizes, g)
-			}
-		}
-	}
-}
 
 // A context that has ended is an error, and nothing is lost by it.
 func TestSumCancelled(t *testing.T) {

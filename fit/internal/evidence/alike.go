@@ -1,0 +1,309 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// An Alike is the evidence near a point as it would be if all tasks said the same about their coefficients: each as much as
+// they do in the mean, and together what the slope at the point is. So it has the value and the slope of the evidence there,
+// needs no sum over the nodes, and is exact for tasks of the same features. With B = E + S, where E is the error of a task's own regression
+// and S the covariance of deviations, it is
+//
+//	freedom log(1 + (tr B^-1 C - tr B0^-1 C) / freedom) + tasks log det B
+//
+// for a scatter C of these regressions, all over the noise (a factor analysis of the coefficients, as in Tipping and Bishop 1999).
+type Alike struct {
+	pt             *Point
+	tasks, freedom float64
+	axes           *mat.Dense // eigenvectors of E, by columns; all else is seen along them
+	errors         []float64  // its eigenvalues
+	scatter        *mat.Dense // C
+	constant       []float64  // what the constant is
+	base           float64    // tr B0^-1 C
+}
+
+// Alike returns that of a point; false if rounding leaves none.
+func (pt *Point) Alike() (*Alike, bool) {
+	if math.IsInf(pt.Value, 0) {
+		return nil, false
+	}
+	w, tasks := pt.W, pt.rows.Count
+	a := &Alike{pt: pt, tasks: tasks, freedom: pt.rows.freedom(), axes: new(mat.Dense), errors: make([]float64, w)}
+	gram := slices.Clone(pt.gram)
+	floats.Scale(1/tasks, gram)
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(w, pt.curvature(gram)), true) {
+		return nil, false
+	}
+	values, q := e.Values(nil), new(mat.Dense)
+	e.VectorsTo(q)
+	if !(values[w-1] > 0) {
+		return nil, false
+	}
+	// E = A^-1 - S has what rows say at most as its least eigenvalue: features have a deviation of 1.
+	least := tasks / (pt.rows.Total * float64(w))
+	// Directions of which rows say nothing: beside the dither of the sums, if there is one.
+	nothing := 1e-9 * values[w-1]
+	if pt.rows.group.Dithers() {
+		nothing = noDigits * values[w-1]
+	}
+	inverse := mat.NewDense(w, w, nil)
+	inverse.Apply(func(i, j int, v float64) float64 { return v / math.Max(values[j], nothing) }, q)
+	inverse.Mul(inverse, q.T())
+	error := mat.NewSymDense(w, nil)
+	s := pt.Covariance()
+	for i := range w {
+		for j := i; j < w; j++ {
+			error.SetSym(i, j, inverse.At(i, j)-s[i*w+j])
+		}
+	}
+	if !e.Factorize(error, true) {
+		return nil, false
+	}
+	for i, v := range e.Values(nil) {
+		a.errors[i] = math.Max(v, least)
+	}
+	e.VectorsTo(a.axes)
+	a.constant = mat.Row(nil, w-1, a.axes)
+	b := a.along(mat.NewDense(w, w, s))
+	for i, v := range a.errors {
+		b.Set(i, i, b.At(i, i)+v)
+	}
+	a.scatter = new(mat.Dense)
+	a.scatter.Mul(b, a.along(mat.NewDense(w, w, slices.Clone(pt.slope))))
+	a.scatter.Mul(a.scatter, b)
+	a.scatter.Apply(func(i, j int, v float64) float64 { return tasks*b.At(i, j) - v }, a.scatter)
+	at, _ := a.at(pt.Prior, 1)
+	// Tasks of few rows explain less than their alikes would: never all that there is.
+	a.base, a.freedom = at.trace, max(a.freedom, 1.25*at.trace)
+	_, ok := a.at(pt.Prior, 1)
+	return a, ok
+}
+
+// along returns a symmetric matrix as it is along the axes.
+func (a *Alike) along(m *mat.Dense) *mat.Dense {
+	out := new(mat.Dense)
+	out.Product(a.axes.T(), m, a.axes)
+	return out
+}
+
+// An alikePoint is a prior as an Alike sees it.
+type alikePoint struct {
+	value, noise, trace float64    // but for what depends on the mean's variance; noise over that of the base
+	loadings            *mat.Dense // slope by the loadings along the axes, w x rank
+	intercept, spread   float64    // slope by these variances
+}
+
+// at evaluates a prior, with a noise that the mean's variance makes so much larger; false where there is no evidence. It takes
+// products of w x w and w x rank only: B is a diagonal matrix and one of rank + 1.
+func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool) {
+	w, n := p.W, p.Rank+1
+	d := slices.Clone(a.errors)
+	floats.AddConst(p.Spread, d)
+	f := mat.NewDense(w, n, nil) // loadings and the constant, along the axes
+	if p.Rank > 0 {
+		f.Slice(0, w, 0, p.Rank).(*mat.Dense).Mul(a.axes.T(), mat.NewDense(p.Rank, w, p.Loadings).T())
+	}
+	f.SetCol(p.Rank, a.constant)
+	x, k := scaleRows(f, d), new(mat.Dense)
+	k.Mul(f.T(), x)
+	m := mat.NewDense(n, n, nil) // I + J F'D^-1 F
+	inner := mat.NewDense(n, n, nil)
+	for i := range n {
+		j := 1.0
+		if i == p.Rank {
+			j = p.Intercept - p.Spread
+		}
+		inner.Set(i, i, j)
+		for c := range n {
+			m.Set(i, c, j*k.At(i, c))
+		}
+		m.Set(i, i, m.At(i, i)+1)
+	}
+	var lu mat.LU
+	lu.Factorize(m)
+	logDet, sign := lu.LogDet()
+	if !(sign > 0) || lu.SolveTo(inner, false, inner) != nil {
+		return out, false
+	}
+	for _, v := range d {
+		logDet += math.Log(v)
+	}
+	y, xx, xy, dxy := new(mat.Dense), new(mat.Dense), new(mat.Dense), new(mat.Dense)
+	y.Mul(a.scatter, x)
+	xx.Mul(x.T(), x)
+	xy.Mul(x.T(), y)
+	dxy.Mul(scaleRows(x, d).T(), y)
+	out.trace = -traceOf(inner, xy)
+	traceB, square := -traceOf(inner, xx), -2*traceOf(inner, dxy)
+	for i, v := range d {
+		out.trace += a.scatter.At(i, i) / v
+		traceB += 1 / v
+		square += a.scatter.At(i, i) / (v * v)
+	}
+	var nx, ny mat.Dense
+	nx.Mul(inner, xx)
+	ny.Mul(inner, xy)
+	square += traceOf(&nx, &ny)
+	if out.noise = noise + (out.trace-a.base)/a.freedom; !(out.noise > 0) {
+		return out, false
+	}
+	out.value = a.freedom*math.Log(out.noise) + a.tasks*logDet
+	// B^-1 F, and the slope of the value times F.
+	var rest, z, sz mat.Dense
+	rest.Mul(inner, k)
+	rest.Apply(func(i, j int, v float64) float64 { return unit(i, j) - v }, &rest)
+	z.Mul(x, &rest)
+	sz.Mul(y, &rest)
+	bsz, low, part := scaleRows(&sz, d), new(mat.Dense), new(mat.Dense)
+	low.Mul(x.T(), &sz)
+	low.Mul(inner, low)
+	part.Mul(x, low)
+	bsz.Sub(bsz, part)
+	z.Scale(a.tasks, &z)
+	bsz.Scale(1/out.noise, bsz)
+	z.Sub(&z, bsz)
+	out.loadings = mat.DenseCopyOf(z.Slice(0, w, 0, max(p.Rank, 1)))
+	out.loadings.Scale(2, out.loadings)
+	out.intercept = floats.Dot(a.constant, mat.Col(nil, p.Rank, &z))
+	out.spread = a.tasks*traceB - square/out.noise - out.intercept
+	return out, true
+}
+
+// scaleRows returns a matrix with its rows over d.
+func scaleRows(m *mat.Dense, d []float64) *mat.Dense {
+	out := new(mat.Dense)
+	out.Apply(func(i, _ int, v float64) float64 { return v / d[i] }, m)
+	return out
+}
+
+// traceOf returns tr a b.
+func traceOf(a, b *mat.Dense) (sum float64) {
+	n, _ := a.Dims()
+	for i := range n {
+		sum += mat.Dot(a.RowView(i), b.ColView(i))
+	}
+	return sum
+}
+
+func unit(i, j int) float64 {
+	if i == j {
+		return 1
+	}
+	return 0
+}
+
+// Start returns a prior of a rank to climb from: the loadings of the point, less its shortest or more the axes along which tasks differ by most
+// of what else is expected; its intercepts, and a quarter of the spread, since what loadings explain is no longer spread over all
+// directions.
+func (a *Alike) Start(rank int) *mixedmodel.Prior {
+	w := a.pt.W
+	p := a.pt.Prior.Clone()
+	p.Rotate()
+	p.Spread /= 4
+	kept := min(rank, p.Rank)
+	p.Rank, p.Loadings = kept, p.Loadings[:w*kept]
+	b := a.covariance(p)
+	p.Rank, p.Loadings = rank, append(p.Loadings, make([]float64, w*(rank-kept))...)
+	var chol mat.Cholesky
+	var e mat.EigenSym
+	if !chol.Factorize(b) {
+		return p
+	}
+	r := chol.RawU().(*mat.TriDense)
+	seen := a.scattered()
+	for range 2 { // (U')^-1 times it, from both sides
+		blas64.Trsm(blas.Left, blas.Trans, 1, r.RawTriangular(), seen.RawMatrix())
+		seen = mat.DenseCopyOf(seen.T())
+	}
+	sym := mat.NewSymDense(w, nil)
+	for i := range w {
+		for j := i; j < w; j++ {
+			sym.SetSym(i, j, (seen.At(i, j)+seen.At(j, i))/(2*a.tasks))
+		}
+	}
+	if !e.Factorize(sym, true) {
+		return p
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	values := e.Values(nil)
+	for k := kept; k < rank; k++ {
+		at := w - 1 - (k - kept)
+		axis := mat.NewVecDense(w, p.Column(k))
+		axis.MulVec(r.T(), v.ColView(at))
+		axis.ScaleVec(math.Sqrt(math.Max(values[at]-1, 0.1)), axis)
+	}
+	return p
+}
+
+// covariance returns B of a prior.
+func (a *Alike) covariance(p *mixedmodel.Prior) *mat.SymDense {
+	w, e := p.W, new(mat.Dense)
+	e.Apply(func(_, j int, v float64) float64 { return v * a.errors[j] }, a.axes)
+	e.Mul(e, a.axes.T())
+	b := mat.NewSymDense(w, p.Covariance())
+	for i := range w {
+		for j := i; j < w; j++ {
+			b.SetSym(i, j, b.At(i, j)+e.At(i, j))
+		}
+	}
+	return b
+}
+
+// scattered returns C, not along the axes.
+func (a *Alike) scattered() *mat.Dense {
+	c := new(mat.Dense)
+	c.Product(a.axes, a.scatter, a.axes.T())
+	return c
+}
+
+// Observed returns half of the second derivatives of the value by the loadings, by columns, of order w rank. What is expected of
+// them is right where the loadings are as long as the data have them; their prior shortens them, and where coefficients
+// outnumber tasks by much the value is steeper there: the expected volume would pass noise for a rank (Louis 1982). The rank
+// is at least 1.
+func (a *Alike) Observed(p *mixedmodel.Prior) *mat.SymDense {
+	w := p.W
+	inverse, scatter, noise := a.seen(p)
+	l := newInformationSums(w, p.Rank)
+	sums := l.loadings.Of(make([]float64, l.Len))
+	addObserved(p, inverse, scatter, a.tasks, noise, sums)
+	info := mat.NewSymDense(w*p.Rank, nil)
+	setLoadings(info, w, p.Rank, sums)
+	return info
+}
+
+// Information returns the Fisher information of the evidence (half the expected second derivatives of the value) about
+// the loadings of a prior, by columns, and the logarithms of intercept and spread, of order w rank + 2. That of two directions D and E
+// of the covariance of deviations is tasks tr(B^-1 D B^-1 E) / 2.
+func (a *Alike) Information(p *mixedmodel.Prior) *mat.SymDense {
+	w, l := p.W, newInformationSums(p.W, p.Rank)
+	inverse, _, _ := a.seen(p)
+	sums := make([]float64, l.Len)
+	addInformation(p, inverse, sums, &l)
+	floats.Scale(a.tasks, sums)
+	return l.matrix(sums, w, p.Rank, w*p.Rank+2)
+}
+
+// seen returns B^-1 and B^-1 C B^-1 of a prior, and its noise.
+func (a *Alike) seen(p *mixedmodel.Prior) (inverse, scatter []float64, noise float64) {
+	inv, c := new(mat.Dense), new(mat.Dense)
+	if inv.Inverse(a.covariance(p)) != nil { // to rounding, as far as it goes
+		inv.Apply(func(_, _ int, v float64) float64 {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return 0
+			}
+			return v
+		}, inv)
+	}
+	c.Product(inv, a.scattered(), inv)
+	at, _ := a.at(p, 1)
+	return inv.RawMatrix().Data, c.RawMatrix().Data, max(at.noise, 1e-300)
+}

@@ -1,0 +1,41 @@
+package fit
+
+import (
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/evidence"
+)
+
+// Told says how much the totals of a fit determine of the tasks of other nodes, if somebody knows all but that and looks for it from near
+// enough. No attack is known that gets so far from nothing. It is zero for a plain fit, with a single node, and without Config.Owners.
+type Told struct {
+	// Statistics is how many numbers the estimator needs of the tasks of the other nodes, Z'Z, Z'y and y'y of each, and Determined how
+	// many of them, or of their combinations, are determined to a tenth of what tasks differ by. The node's own tasks
+	// stand in for those of others. Both are zero if the table has so many features (30 or more) that counting would take long.
+	Statistics, Determined int
+	// Evaluations is how often the evidence was evaluated, the noise of tasks included.
+	Evaluations int
+}
+
+// Much reports whether more than half is determined.
+func (t Told) Much() bool { return 2*t.Determined > t.Statistics }
+
+// told returns what totals tell the first hosted node: all at which the evidence was evaluated, and each iteration of the
+// algorithm, whose sums are not dithered.
+func (d *design) told(rows *evidence.Rows, res *difalt.Result, owners bool, seed uint64) (t Told) {
+	others := int(rows.Count) - len(d.layout[0])
+	if !owners || d.Group.Len() == 1 || others < 1 {
+		return t
+	}
+	t.Evaluations = rows.Evaluations()
+	if !evidence.Countable(rows.Width) {
+		return t
+	}
+	t.Statistics = others * evidence.Statistics(rows.Width)
+	t.Determined = rows.Determined(0, others, seed)
+	if res != nil {
+		w, r := res.U[0].Dims()
+		t.Determined += (res.Iterations + 1) * (w*r + r*(r+1)/2)
+	}
+	t.Determined = min(t.Determined, t.Statistics)
+	return t
+}
