@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"unsafe"
 
+	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/scratch"
 )
 
@@ -13,6 +15,9 @@ const (
 	chunkBytes = 4 << 20
 	diskBytes  = 64 << 20
 )
+
+// checkEvery is for how many chunks ahead it is made sure that there is memory.
+const checkEvery = 8
 
 // chunks holds rows of a fixed width in pieces: growing never copies what is there,
 // and packing can give it back piece by piece.
@@ -55,11 +60,29 @@ func (c *chunks[T]) room(rows int) ([]T, error) {
 	return any(f.Float64s()).([]T), nil
 }
 
+// check returns an error if there is no memory for so many rows more.
+func (c *chunks[T]) check(rows int) error {
+	if c.folder != "" {
+		return nil
+	}
+	var v T
+	what := fmt.Sprintf("%d rows of %d columns", rows, c.width)
+	if c.rows > 0 {
+		what = fmt.Sprintf("%d rows of %d columns after %d", rows, c.width, c.rows)
+	}
+	return memory.Check(float64(rows)*float64(c.width)*float64(unsafe.Sizeof(v)), what)
+}
+
 // add appends a row.
 func (c *chunks[T]) add(x []float64) error {
 	if c.rows&(1<<c.shift-1) == 0 {
 		var chunk []T
 		if c.rows > 0 || c.folder != "" { // small tables stay small
+			if len(c.data)%checkEvery == 1 {
+				if err := c.check(checkEvery << c.shift); err != nil {
+					return err
+				}
+			}
 			var err error
 			if chunk, err = c.room(1 << c.shift); err != nil {
 				return err
@@ -80,7 +103,11 @@ func (c *chunks[T]) add(x []float64) error {
 
 // resize makes room for the given number of rows of zeros.
 func (c *chunks[T]) resize(rows int) error {
-	c.data, c.files, c.rows = nil, nil, rows
+	c.data, c.files, c.rows = nil, nil, 0
+	if err := c.check(rows); err != nil {
+		return err
+	}
+	c.rows = rows
 	for at := 0; at < rows; at += 1 << c.shift {
 		chunk, err := c.room(min(1<<c.shift, rows-at))
 		if err != nil {

@@ -1,5 +1,5 @@
 // Package checkpoint keeps the state of a run in a folder: a file an iteration, of which
-// each is complete and undamaged or does not count.
+// each is complete and undamaged or does not count, and says of which run it is.
 package checkpoint
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,12 +24,21 @@ import (
 type State struct {
 	// Settings must be the same when a run is taken up again.
 	Settings []wire.Setting `cbor:"Terms"`
+	// Run is the random number of the training that it is of.
+	Run      uint64
 	Snapshot *difalt.Snapshot
+}
+
+// A Point is where a training can be taken up: an iteration of a run. Checkpoints of one
+// run that nodes have of one iteration belong together; those of two runs do not.
+type Point struct {
+	Run       uint64
+	Iteration int
 }
 
 // A file has a State as CBOR, which unlike gob tells a number that is zero from none.
 const (
-	magic  = "difalt checkpoint 1\n"
+	magic  = "difalt checkpoint 2\n"
 	suffix = ".ckpt"
 	digits = 9 // of an iteration in the name of a file
 )
@@ -67,57 +77,82 @@ func Decode(p []byte) (*State, error) {
 	return s, err
 }
 
-// A Folder holds the checkpoints of a run, those of one name among others.
+// A Folder holds the checkpoints of one name among others, at most those of a run and of the
+// one before that has not come to a checkpoint yet.
 type Folder struct {
 	path, name string
 	keep       int
 	settings   []wire.Setting
+	points     []Point // that can be taken up, in ascending order of iterations
+	known      []int   // iterations of files, those that cannot be used too
+	run        uint64  // that is under way
+	begun      bool    // it has no checkpoint yet, and those that are there are of other runs
 }
 
-// Open returns the checkpoints of that name in the folder path, which is made if need be,
-// with the iterations of those that can be used. Every file that cannot, because it is
-// damaged, is told to report. It is an error, which names what differs, if there is one of
-// other settings. Of what is written later keep files are kept.
-func Open(path, name string, settings []wire.Setting, keep int, report func(text string)) (*Folder, []int, error) {
-	f := &Folder{path: path, name: name, keep: keep, settings: settings}
+// Open returns the checkpoints of that name in the folder path, which is made if need be.
+// Every file that cannot be used, because it is damaged, is told to report. It is an error,
+// which names what differs, if there is one of other settings. Of what is written later keep
+// files are kept.
+func Open(path, name string, settings []wire.Setting, keep int, report func(text string)) (f *Folder, err error) {
+	f = &Folder{path: path, name: name, keep: keep, settings: settings}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, which := range []string{"-" + strings.Repeat("[0-9]", digits) + suffix, doneSuffix} {
-		begun, err := filepath.Glob(filepath.Join(path, "."+name+which+".*")) // by a process that was killed
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, path := range begun {
-			if err := os.Remove(path); err != nil {
-				return nil, nil, err
-			}
-		}
+	if err := atomicfile.Tidy(path, f.owns); err != nil {
+		return nil, err
 	}
-	all, err := f.list()
-	if err != nil {
-		return nil, nil, err
+	if f.known, err = f.list(); err != nil {
+		return nil, err
 	}
-	var usable []int
-	for _, i := range all {
+	for _, i := range f.known {
 		s, err := f.load(i)
 		var other *otherError
 		switch {
 		case errors.As(err, &other):
-			return nil, nil, err
+			return nil, err
 		case err != nil:
 			report(err.Error())
 		case s.Snapshot.Iteration() != i:
 			report(fmt.Sprintf("%s: of iteration %d", f.file(i), s.Snapshot.Iteration()))
 		default:
-			usable = append(usable, i)
+			f.points = append(f.points, Point{s.Run, i})
 		}
 	}
-	return f, usable, nil
+	return f, nil
+}
+
+// Points returns where a training can be taken up, in ascending order of iterations.
+func (f *Folder) Points() []Point { return f.points }
+
+// Begin says where the training goes on that Save will keep. What is of other runs, or above
+// that iteration, is in nobody's way but belongs to nothing any more: it is removed, except
+// that a run that begins anew leaves all as it is until it has a checkpoint of its own. So who
+// has started it by mistake, without the folder of one node, has lost nothing yet.
+func (f *Folder) Begin(p Point) error {
+	f.run, f.begun = p.Run, p.Iteration == 0
+	if f.begun {
+		return nil
+	}
+	f.points = slices.DeleteFunc(f.points, func(q Point) bool { return q.Run != p.Run || q.Iteration > p.Iteration })
+	return f.tidy()
 }
 
 func (f *Folder) file(iteration int) string {
 	return filepath.Join(f.path, fmt.Sprintf("%s-%0*d%s", f.name, digits, iteration, suffix))
+}
+
+// iterationOf returns the iteration that the name of a file says, and whether it is one of f.
+func (f *Folder) iterationOf(name string) (iteration int, own bool) {
+	rest, found := strings.CutPrefix(name, f.name+"-")
+	number, is := strings.CutSuffix(rest, suffix)
+	i, err := strconv.Atoi(number)
+	return i, found && is && err == nil && i > 0 && name == filepath.Base(f.file(i))
+}
+
+// owns reports whether a file of that name is one of f.
+func (f *Folder) owns(name string) bool {
+	_, own := f.iterationOf(name)
+	return own || name == filepath.Base(f.outcome())
 }
 
 // list returns the iterations of which there is a file, in ascending order.
@@ -127,9 +162,7 @@ func (f *Folder) list() (iterations []int, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		name, found := strings.CutPrefix(e.Name(), f.name+"-")
-		number, is := strings.CutSuffix(name, suffix)
-		if i, err := strconv.Atoi(number); found && is && err == nil && i > 0 && e.Name() == filepath.Base(f.file(i)) {
+		if i, own := f.iterationOf(e.Name()); own {
 			iterations = append(iterations, i)
 		}
 	}
@@ -171,21 +204,40 @@ func (f *Folder) same(path string, were []wire.Setting) error {
 	return nil
 }
 
-// Save writes a checkpoint, and removes those that are too old. What is there under a
-// complete name is complete and on the disk, whatever happens meanwhile.
+// Save writes a checkpoint, and removes those that are too old, or of a run before this one.
+// What is there under a complete name is complete and on the disk, whatever happens meanwhile.
 func (f *Folder) Save(s *difalt.Snapshot) error {
-	if err := f.write(f.file(s.Iteration()), magic, &State{f.settings, s}); err != nil {
+	if err := f.write(f.file(s.Iteration()), magic, &State{f.settings, f.run, s}); err != nil {
 		return err
 	}
-	all, err := f.list()
-	if err != nil {
-		return err
-	}
-	for len(all) > f.keep {
-		if err := os.Remove(f.file(all[0])); err != nil {
+	if f.begun {
+		f.begun, f.points = false, nil
+		if err := os.Remove(f.outcome()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		all = all[1:]
+	}
+	here := Point{f.run, s.Iteration()}
+	f.points = append(slices.DeleteFunc(f.points, func(p Point) bool { return p == here }), here)
+	f.points = f.points[max(len(f.points)-f.keep, 0):]
+	f.known = append(f.known, s.Iteration())
+	return f.tidy()
+}
+
+// tidy removes the files of checkpoints that are no points any more. Of those that another process
+// has written since it knows nothing: one that was stopped, and goes on after another has taken
+// its place, takes nothing from it.
+func (f *Folder) tidy() error {
+	for _, i := range f.known {
+		if slices.ContainsFunc(f.points, func(p Point) bool { return p.Iteration == i }) {
+			continue
+		}
+		if err := os.Remove(f.file(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	f.known = f.known[:0]
+	for _, p := range f.points {
+		f.known = append(f.known, p.Iteration)
 	}
 	return nil
 }
@@ -196,7 +248,7 @@ func (f *Folder) write(path, magic string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(path, sealed(magic, body)); err != nil {
+	if err := atomicfile.WriteSecret(path, sealed(magic, body)); err != nil {
 		return err
 	}
 	folder, err := os.Open(f.path)

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,7 @@ func state(t testing.TB, iterations int) *difalt.Snapshot {
 // TestRoundTrip: what comes back is what was written, to the bit.
 func TestRoundTrip(t *testing.T) {
 	snap := state(t, 8)
-	p, err := encode(&State{[]wire.Setting{{Name: "--rank", Value: "2"}}, snap})
+	p, err := encode(&State{[]wire.Setting{{Name: "--rank", Value: "2"}}, 5, snap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +84,15 @@ func TestRoundTrip(t *testing.T) {
 func TestFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "deep", "state")
 	var told []string
-	open := func(name string, settings ...wire.Setting) (*Folder, []int, error) {
+	open := func(name string, settings ...wire.Setting) (f *Folder, list []int, err error) {
 		told = nil
-		return Open(folder, name, settings, 3, func(s string) { told = append(told, s) })
+		if f, err = Open(folder, name, settings, 3, func(s string) { told = append(told, s) }); err != nil {
+			return nil, nil, err
+		}
+		for _, p := range f.Points() {
+			list = append(list, p.Iteration)
+		}
+		return f, list, nil
 	}
 	rank := wire.Setting{Name: "--rank", Value: "2"}
 	var snaps []*difalt.Snapshot
@@ -103,21 +110,9 @@ func TestFolder(t *testing.T) {
 			}
 		}
 	}
-	begun, other := filepath.Join(folder, ".a-000000060.ckpt.77"), filepath.Join(folder, ".a-b-000000060.ckpt.77")
-	for _, path := range []string{begun, other} {
-		if err := os.WriteFile(path, []byte("difalt"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	f, list, err := open("a", rank)
 	if err != nil || !slices.Equal(list, []int{30, 40, 50}) {
 		t.Fatalf("%v, %v", list, err)
-	}
-	if _, err := os.Stat(begun); err == nil {
-		t.Error("what was begun is still there")
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error("what another node has begun is gone")
 	}
 	if s, err := f.Load(40); err != nil || s.Iteration() != 40 {
 		t.Errorf("%v, %v", s, err)
@@ -144,11 +139,106 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// TestBegun: what was begun when the process was killed goes, and what another node has begun stays.
+func TestBegun(t *testing.T) {
+	folder := t.TempDir()
+	begun, other := filepath.Join(folder, ".a-000000060.ckpt.0123456789abc.part"), filepath.Join(folder, ".a-b-000000060.ckpt.0123456789abc.part")
+	err := errors.Join(os.WriteFile(begun, []byte("difalt"), 0o600), os.WriteFile(other, []byte("difalt"), 0o600))
+	if _, failed := Open(folder, "a", nil, 3, func(s string) { t.Error(s) }); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	if _, err := os.Stat(begun); err == nil {
+		t.Error("what was begun is still there")
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error("what another node has begun is gone")
+	}
+}
+
+// TestBegin: a run that goes on keeps what is below; one that begins anew leaves everything as
+// it is until it has a checkpoint, and then nothing of the run before, its outcome included.
+func TestBegin(t *testing.T) {
+	f, err := Open(t.TempDir(), "a", nil, 3, func(s string) { t.Error(s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(p Point, want ...int) {
+		t.Helper()
+		err := f.Begin(p)
+		if list, _ := f.list(); err != nil || !slices.Equal(list, want) {
+			t.Errorf("%v: %v, %v, want %v", p, list, err, want)
+		}
+	}
+	save := func(iteration int, want ...int) {
+		t.Helper()
+		err := f.Save(state(t, iteration))
+		if list, _ := f.list(); err != nil || !slices.Equal(list, want) {
+			t.Errorf("after %d: %v, %v, want %v", iteration, list, err, want)
+		}
+	}
+	kept := func() bool {
+		o, err := f.Outcome(func(s string) { t.Error(s) })
+		return err == nil && o != nil
+	}
+	begin(Point{1, 0})
+	save(10, 10)
+	save(20, 10, 20)
+	save(30, 10, 20, 30)
+	save(40, 20, 30, 40)
+	save(40, 20, 30, 40) // told to leave in the iteration that it has just kept
+	begin(Point{1, 40}, 20, 30, 40)
+	begin(Point{1, 30}, 20, 30)
+	if err := f.Finish(&Outcome{}); err != nil {
+		t.Fatal(err)
+	}
+	save(40, 20, 30, 40)
+	begin(Point{2, 0}, 20, 30, 40)
+	if !kept() {
+		t.Error("the outcome is gone before another run has a checkpoint")
+	}
+	save(10, 10)
+	if kept() {
+		t.Error("the outcome of another run is still there")
+	}
+	begin(Point{2, 10}, 10)
+	again, err := Open(f.path, "a", nil, 3, func(s string) { t.Error(s) })
+	if err != nil || !slices.Equal(again.Points(), []Point{{2, 10}}) {
+		t.Errorf("%v, %v", again.Points(), err)
+	}
+}
+
+// TestTwoProcesses: one that was stopped and goes on, when another has taken its place, takes no
+// checkpoint from that.
+func TestTwoProcesses(t *testing.T) {
+	folder := t.TempDir()
+	var both [2]*Folder
+	for i := range both {
+		var err error
+		if both[i], err = Open(folder, "a", nil, 2, func(s string) { t.Error(s) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := both[i].Begin(Point{1, 10 * i}); err != nil {
+			t.Fatal(err)
+		}
+		for k := range 2 {
+			if err := both[i].Save(state(t, 10*(i+k+1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := both[0].Save(state(t, 25)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := both[1].list(); err != nil || !slices.Contains(list, 30) {
+		t.Errorf("left are %v, %v", list, err)
+	}
+}
+
 // FuzzDecode: no file makes Decode panic, and what it accepts is written again as it was
 // read.
 func FuzzDecode(f *testing.F) {
 	small := state(f, 1)
-	p, err := encode(&State{[]wire.Setting{{Name: "--rank", Value: "2"}}, small})
+	p, err := encode(&State{[]wire.Setting{{Name: "--rank", Value: "2"}}, 5, small})
 	if err != nil {
 		f.Fatal(err)
 	}

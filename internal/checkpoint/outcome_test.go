@@ -18,7 +18,7 @@ func TestOutcome(t *testing.T) {
 	var told []string
 	open := func(settings ...wire.Setting) (*Folder, *Outcome, error) {
 		t.Helper()
-		f, _, err := Open(folder, "a", settings, 3, func(s string) { told = append(told, s) })
+		f, err := Open(folder, "a", settings, 3, func(s string) { told = append(told, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestOutcome(t *testing.T) {
 		t.Fatalf("an empty folder has %v, %v", o, err)
 	}
 	want := &Outcome{Settings: []wire.Setting{rank}, Everybody: true, Heading: []byte("h"), Report: []byte("r"), Model: []byte("m"), Trace: []byte{}}
-	begun := filepath.Join(folder, ".a.done.77")
+	begun := filepath.Join(folder, ".a.done.0123456789abc.part")
 	if err := os.WriteFile(begun, []byte("difalt"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
@@ -32,10 +33,10 @@ func (r *run) attempt(ctx context.Context) error {
 		return r.deliver(r.keeper.outcome)
 	}
 	transport, err := r.Connect(engine.Options{
-		Settings: r.Settings, MaxFrame: longestFrame(len(t.Features()), c.Rank), Report: func(s string) { r.Log.Info(s) },
+		Settings: r.Settings, MaxFrame: longestFrame(len(t.Features()), c.Rank, len(r.Cluster.Nodes)), Report: func(s string) { r.Log.Info(s) },
 	})
 	if err != nil {
-		return err
+		return r.Excuse(err)
 	}
 	r.status.begin(transport)
 	err = r.join(ctx, transport, t, c)
@@ -65,8 +66,9 @@ func (r *run) farewell(ctx context.Context, err error) error {
 }
 
 // longestFrame bounds the memory that a neighbour can make this node set aside.
-func longestFrame(features, rank int) int {
-	return wire.HeaderLen + 8*(1+fit.LargestMessage(features, rank)) // and how they are coded
+func longestFrame(features, rank, nodes int) int {
+	const reduction = 1 << 10 // in the header
+	return wire.HeaderLen + reduction + collective.LongestMessage(fit.LargestMessage(features, rank), nodes)
 }
 
 // prepare reads what this node has.
@@ -144,6 +146,7 @@ func (r *run) fit(ctx context.Context, t *dataset.Table, c *fit.Config) (*difalt
 	if r.keeper != nil {
 		r.keeper.net = c.Network
 	}
+	c.Owners = true
 	m, report, err := fit.Fit(ctx, t, *c)
 	if errors.Is(err, context.Canceled) {
 		return nil, &interrupted{"interrupted before the iterations of the model began: nothing was written"}

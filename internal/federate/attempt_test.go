@@ -165,7 +165,7 @@ func trainTwo(t *testing.T, folder string, gone uint64, log io.Writer) (list []*
 // delivers what it has kept, and connects to nobody.
 func TestAttempts(t *testing.T) {
 	want, _ := trainTwo(t, "", 0, io.Discard)
-	for _, gone := range []uint64{0, 1, 60, 200} {
+	for _, gone := range []uint64{0, 1, 60, 100} {
 		var log lockedBuffer
 		folder := t.TempDir()
 		got, attempts := trainTwo(t, folder, gone, &log)

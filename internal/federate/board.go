@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -45,11 +46,15 @@ type line struct {
 	state logLine
 	event string // of the connections
 	error string
+	broke bool // it ended as Go programs do whose runtime gives up, with a trace
 	ended bool
+	// warnings that it has logged.
+	warnings []string
 }
 
 // A logLine is a line of the log of a node that status has written.
 type logLine struct {
+	Level    string  `json:"level"`
 	Message  string  `json:"msg"`
 	Stage    string  `json:"stage"`
 	Done     int     `json:"done"`
@@ -58,6 +63,10 @@ type logLine struct {
 	Seconds  float64 `json:"seconds"`
 	Why      string  `json:"why"`
 }
+
+// lastWords begin the last line before the trace of a Go program that breaks off: without memory,
+// or by a mistake of ours.
+var lastWords = []string{"runtime: ", "runtime/cgo: ", "fatal error: ", "panic: ", "unexpected fault "}
 
 // follow reads the log of a process until it ends.
 func (l *line) follow(log io.Reader) {
@@ -68,12 +77,17 @@ func (l *line) follow(log io.Reader) {
 		isLog := json.Unmarshal(r.Bytes(), &s) == nil
 		l.mu.Lock()
 		switch {
+		case !isLog && l.broke: // the trace
+		case !isLog && slices.ContainsFunc(lastWords, func(w string) bool { return strings.HasPrefix(r.Text(), w) }):
+			l.broke, l.error = true, "the program broke off: "+r.Text()
 		case !isLog:
 			l.error = strings.TrimPrefix(r.Text(), "difalt: ")
 		case s.Message == FailureMessage:
 			l.error = s.Why
 		case s.Message == statusMessage:
 			l.state = s
+		case s.Level == slog.LevelWarn.String():
+			l.warnings = append(l.warnings, s.Message)
 		default:
 			l.event = s.Message
 		}
@@ -82,10 +96,15 @@ func (l *line) follow(log io.Reader) {
 	_, _ = io.Copy(io.Discard, log) // the process must not wait for us
 }
 
-func (l *line) lastError() string {
+// becameOf returns what has become of the process of a line. The runtime of Go ends with the code of a
+// mistake in the command line, which it is not.
+func (l *line) becameOf(code int, stdout []byte) End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.error
+	if l.broke {
+		code = 1
+	}
+	return End{l.name, code, l.error, stdout, l.warnings}
 }
 
 func (l *line) get() (s logLine, text string) {

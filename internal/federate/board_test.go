@@ -35,7 +35,22 @@ func TestBoardForgets(t *testing.T) {
 		t.Errorf("the board says %q", text)
 	}
 	b.lines[0].follow(strings.NewReader(`{"msg":"failed","why":"--rank is 2"}` + "\n"))
-	if text := strings.Join(b.text(), "\n"); strings.Contains(text, "wait") || b.lines[0].lastError() != "--rank is 2" {
+	if text := strings.Join(b.text(), "\n"); strings.Contains(text, "wait") || b.lines[0].becameOf(2, nil).Why != "--rank is 2" {
 		t.Errorf("the board says %q", text)
+	}
+}
+
+// TestBrokeOff: of a process that had no memory it is said in one line why it ended, and not with
+// the code of a mistake in the command line.
+func TestBrokeOff(t *testing.T) {
+	for text, want := range map[string]End{
+		"runtime: out of memory: cannot allocate 4194304-byte block (0 in use)\nfatal error: out of memory\n\nruntime stack:\nruntime.throw({0x12})\n\truntime/panic.go:1229 +0x48\n": {"a", 1, "the program broke off: runtime: out of memory: cannot allocate 4194304-byte block (0 in use)", nil, nil},
+		"difalt: --rank is -1: want more\n": {"a", 2, "--rank is -1: want more", nil, nil},
+	} {
+		b := NewBoard(new(bytes.Buffer), []string{"a"})
+		b.lines[0].follow(strings.NewReader(text))
+		if got := b.lines[0].becameOf(2, nil); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
 	}
 }

@@ -2,12 +2,13 @@ package federate
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,14 +32,14 @@ type Checkpoints struct {
 
 // A keeper keeps the state of a node during the final run of a fit.
 type keeper struct {
-	folder     *checkpoint.Folder
-	iterations []int // that can be restored
-	every      int
-	net        *consensus.Network
-	log        *slog.Logger
-	once       bool                // no process can join again
-	saved      int                 // checkpoints, by all attempts of this process
-	outcome    *checkpoint.Outcome // nil before the training is complete
+	folder  *checkpoint.Folder
+	keep    int // files
+	every   int // iterations between two
+	net     *consensus.Network
+	log     *slog.Logger
+	once    bool                // no process can join again
+	saved   int                 // checkpoints, by all attempts of this process
+	outcome *checkpoint.Outcome // nil before the training is complete
 }
 
 // open opens the checkpoints of a node. They are of the same options, data, nodes and
@@ -57,9 +58,13 @@ func (k *keeper) open(n *Node) error {
 	// Nodes are never further apart in rounds than in hops, and an iteration has a round or
 	// more. One file more is for the iteration at which all were interrupted, and one for
 	// the node that was killed while it wrote.
-	keep := (w.Graph().Diameter()+k.every-1)/k.every + 3
+	hops, _ := w.Graph().Diameter()
+	k.keep = (hops+k.every-1)/k.every + 3
+	if k.folder == nil {
+		k.warnOfOthers(n.Checkpoints.Folder)
+	}
 	unusable := func(s string) { k.log.Warn("a checkpoint cannot be used", "why", s) }
-	k.folder, k.iterations, err = checkpoint.Open(n.Checkpoints.Folder, n.name(), settings, keep, unusable)
+	k.folder, err = checkpoint.Open(n.Checkpoints.Folder, n.name(), settings, k.keep, unusable)
 	if err == nil && !k.once {
 		k.outcome, err = k.folder.Outcome(unusable)
 	}
@@ -67,6 +72,15 @@ func (k *keeper) open(n *Node) error {
 		return fmt.Errorf("--checkpoint: %w", err)
 	}
 	return nil
+}
+
+// warnOfOthers says that others may write to a folder that is there already. They may have good
+// reasons, such as a volume of a group, so it is no error; but a checkpoint is believed.
+func (k *keeper) warnOfOthers(folder string) {
+	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o022 != 0 {
+		k.log.Warn("others may write to the folder of the checkpoints, and so decide with what the training goes on; chmod go-w forbids it",
+			"folder", folder, "mode", info.Mode().Perm().String())
+	}
 }
 
 // digest returns the SHA-256 of the files that match a pattern, one after the other.
@@ -89,45 +103,64 @@ func digest(pattern string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// agree returns the largest iteration that all nodes can restore, 0 if there is none.
-func (k *keeper) agree(ctx context.Context) (int, error) {
-	for limit := math.MaxInt32; ; {
-		own := 0
-		for _, i := range k.iterations {
-			if i <= limit {
-				own = max(own, i)
-			}
-		}
-		z := [][]float64{{float64(own), -float64(own)}}
-		if err := k.net.Max(ctx, z); err != nil {
-			return 0, err
-		}
-		k.net.Commit()
-		most, least := int(z[0][0]), int(-z[0][1])
-		if most == least || least <= 0 {
-			return least, nil
-		}
-		limit = least
+// agree returns where all nodes go on: at the largest iteration of which all have a checkpoint
+// of one run, or at the beginning of a new one. Node 0 draws the number of that, and says which
+// checkpoints it has: those that all have are among them.
+func (k *keeper) agree(ctx context.Context) (at checkpoint.Point, err error) {
+	own := k.folder.Points()
+	// A process may have been killed before it could remove a file too many, and another one that
+	// began anew when it had written one of its own.
+	room := k.keep + 2
+	list, have := make([]float64, 2*(1+room)), make([]float64, 1+room)
+	list[0] = float64(newRun())
+	for i, p := range own[max(len(own)-room, 0):] {
+		list[2*i+2], list[2*i+3] = float64(p.Run), float64(p.Iteration)
 	}
+	if err := k.net.Broadcast(ctx, 0, [][]float64{list}); err != nil {
+		return at, err
+	}
+	point := func(i int) checkpoint.Point {
+		return checkpoint.Point{Run: uint64(list[2*i]), Iteration: int(list[2*i+1])}
+	}
+	for i := range have {
+		if slices.Contains(own, point(i)) {
+			have[i] = 1
+		}
+	}
+	if err := k.net.Sum(ctx, [][]float64{have}); err != nil {
+		return at, err
+	}
+	k.net.Commit()
+	at = checkpoint.Point{Run: point(0).Run}
+	for i, nodes := range have {
+		if p := point(i); p.Iteration > at.Iteration && nodes > float64(k.net.Len())-0.5 {
+			at = p
+		}
+	}
+	if at.Iteration > 0 && !slices.Contains(own, at) {
+		return at, fmt.Errorf("all are said to have a checkpoint of iteration %d, and this one has not: %w", at.Iteration, ErrUntrue)
+	}
+	return at, nil
+}
+
+// ErrUntrue is what a node finds that has done nothing wrong itself: its exit code is that of the
+// failure of another one.
+var ErrUntrue = errors.New("what a node says cannot be, and masks hide which")
+
+// newRun draws the number of a run, of as many bits as a float64 carries.
+func newRun() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:]) >> 12
 }
 
 // drive runs the final run from where all nodes can take it up, and keeps its state. If a
 // context has ended, here or at another node, it saves the state, which is of the same
 // iteration at all nodes, and returns an error that wraps engine.ErrGone.
 func (k *keeper) drive(ctx context.Context, s *difalt.Solver) (*difalt.Result, error) {
-	at, err := k.agree(ctx)
+	at, err := k.takeUp(ctx, s)
 	if err != nil {
 		return nil, err
-	}
-	if at > 0 {
-		snap, err := k.folder.Load(at)
-		if err == nil {
-			err = s.Restore(snap)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--checkpoint: iteration %d: %w", at, err)
-		}
-		k.log.Info("goes on from a checkpoint", "iteration", at)
 	}
 	for {
 		status, err := s.Step(ctx)
@@ -144,6 +177,31 @@ func (k *keeper) drive(ctx context.Context, s *difalt.Solver) (*difalt.Result, e
 			}
 		}
 	}
+}
+
+// takeUp brings the solver to where all nodes go on, and returns the iteration.
+func (k *keeper) takeUp(ctx context.Context, s *difalt.Solver) (iteration int, err error) {
+	at, err := k.agree(ctx)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case at.Iteration > 0:
+		snap, err := k.folder.Load(at.Iteration)
+		if err == nil {
+			err = s.Restore(snap)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("--checkpoint: iteration %d: %w", at.Iteration, err)
+		}
+		k.log.Info("goes on from a checkpoint", "iteration", at.Iteration)
+	case len(k.folder.Points()) > 0:
+		k.log.Warn("begins anew, since some node has no checkpoint of the same run; those that are here are kept until the first new one")
+	}
+	if err := k.folder.Begin(at); err != nil {
+		return 0, fmt.Errorf("--checkpoint: %w", err)
+	}
+	return at.Iteration, nil
 }
 
 func (k *keeper) end(ctx context.Context, s *difalt.Solver) (*difalt.Result, error) {
@@ -181,7 +239,7 @@ func (k *keeper) finish(ctx context.Context, o *checkpoint.Outcome) error {
 	if err := k.folder.Finish(o); err != nil {
 		return fmt.Errorf("--checkpoint: %w", err)
 	}
-	if err := k.net.Max(context.WithoutCancel(ctx), [][]float64{{1}}); err != nil {
+	if err := k.net.Sum(context.WithoutCancel(ctx), [][]float64{{1}}); err != nil {
 		return err
 	}
 	k.net.Commit()

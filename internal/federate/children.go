@@ -26,6 +26,8 @@ type End struct {
 	Code   int    // of exit; -1 after a signal
 	Why    string // the last error that it has logged
 	Stdout []byte
+	// Warnings are the messages that it has logged as such.
+	Warnings []string
 }
 
 // A childProcess is the process of a child, or one that has taken its place.
@@ -69,7 +71,7 @@ func RunChildren(ctx context.Context, children []*Child, b *Board) ([]End, error
 	}
 	var ends []End
 	for _, p := range started {
-		ends = append(ends, End{p.Name, p.cmd.ProcessState.ExitCode(), p.line.lastError(), p.stdout.Bytes()})
+		ends = append(ends, p.line.becameOf(p.cmd.ProcessState.ExitCode(), p.stdout.Bytes()))
 	}
 	return ends, nil
 }

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -51,7 +53,7 @@ func TestChildThatCannotStart(t *testing.T) {
 // has ended is started again as often as it may be; and all leave when they are asked to.
 func TestChildren(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "starts")
-	killed := shell("killed", fmt.Sprintf("echo x >>%[1]s; [ $(wc -l <%[1]s) -ge 3 ] || kill -9 $$; echo well", file))
+	killed := shell("killed", fmt.Sprintf("echo x >>%[1]s; [ $(wc -l <%[1]s) -ge 3 ] || kill -9 $$; echo '{\"level\":\"WARN\",\"msg\":\"w\"}' >&2; echo well", file))
 	killed.Restarts = 2
 	children := []*Child{
 		killed,
@@ -62,8 +64,8 @@ func TestChildren(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []End{{"killed", 0, "", []byte("well\n")}, {"fails", 4, "no rows", nil}, {"dies", -1, "signal: killed", nil}} {
-		if e := ends[i]; e.Name != want.Name || e.Code != want.Code || !strings.Contains(e.Why, want.Why) || string(e.Stdout) != string(want.Stdout) {
+	for i, want := range []End{{"killed", 0, "", []byte("well\n"), []string{"w"}}, {"fails", 4, "no rows", nil, nil}, {"dies", -1, "signal: killed", nil, nil}} {
+		if e := ends[i]; e.Name != want.Name || e.Code != want.Code || !strings.Contains(e.Why, want.Why) || string(e.Stdout) != string(want.Stdout) || !slices.Equal(e.Warnings, want.Warnings) {
 			t.Errorf("%+v, want %+v", e, want)
 		}
 	}
@@ -90,4 +92,53 @@ func TestLocal(t *testing.T) {
 	if list, _ := os.ReadDir(os.Getenv("TMPDIR")); len(list) > 0 {
 		t.Errorf("leaves %v", list)
 	}
+}
+
+// TestAbandoned: what a process has left that was killed, keys too, goes with the next one; what
+// is in use stays, and so does what is called otherwise.
+func TestAbandoned(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	alive, err := NewLocal(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	left, other := filepath.Join(folder, localPrefix+"1"), filepath.Join(folder, "nodes")
+	if err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, "a.key"), nil, 0o600), os.Mkdir(other, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	next, err := NewLocal(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	for path, want := range map[string]bool{alive.folder: true, next.folder: true, left: false, other: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v, should be there: %v", path, err, want)
+		}
+	}
+}
+
+// TestLocalsAtOnce: of many that begin at the same time none takes another one's folder for one that
+// was left behind.
+func TestLocalsAtOnce(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 30 {
+				l, err := NewLocal(0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(l.folder); err != nil {
+					t.Error(err)
+				}
+				l.Close()
+			}
+		})
+	}
+	all.Wait()
 }

@@ -2,12 +2,14 @@ package federate
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/atomicfile"
 )
 
 // A Local is what processes on this machine need to be the nodes of a network: a temporary
@@ -15,16 +17,22 @@ import (
 type Local struct {
 	Addresses []string
 	folder    string
+	lock      *os.File   // of the folder: who is killed loses it
 	listeners []*os.File // they stay open, so that nobody else gets the ports
 }
 
-// NewLocal returns a place for so many nodes, which Close removes.
+// localPrefix is how the names of the folders begin.
+const localPrefix = "difalt-nodes-"
+
+// NewLocal returns a place for so many nodes, which Close removes. It removes those, with the keys
+// in them, whose processes were killed.
 func NewLocal(nodes int) (*Local, error) {
-	folder, err := os.MkdirTemp("", "difalt-nodes-")
-	if err != nil {
+	removeAbandoned()
+	l := &Local{}
+	var err error
+	if l.folder, l.lock, err = lockedFolder(); err != nil {
 		return nil, err
 	}
-	l := &Local{folder: folder}
 	for range nodes {
 		if err := l.listen(); err != nil {
 			l.Close()
@@ -67,10 +75,44 @@ func (l *Local) Command(ctx context.Context, node int, name, command string, arg
 	return cmd, nil
 }
 
+// lockedFolder makes a folder of which this process has the lock. Another one may have taken it
+// for one that was left behind, before there was a lock.
+func lockedFolder() (path string, lock *os.File, err error) {
+	for range 100 {
+		if path, err = os.MkdirTemp("", localPrefix); err != nil {
+			return "", nil, err
+		}
+		if lock, err = os.Open(path); err != nil {
+			continue
+		}
+		if atomicfile.Stays(lock) {
+			return path, lock, nil
+		}
+		lock.Close()
+		err = fmt.Errorf("%s: somebody else removes it", path)
+	}
+	return "", nil, err
+}
+
+// removeAbandoned removes the folders of processes that were killed, and never one that may be in
+// use or that it may not: then it stays where it is.
+func removeAbandoned() {
+	paths, _ := filepath.Glob(filepath.Join(os.TempDir(), localPrefix+"*"))
+	for _, path := range paths {
+		if f, err := os.Open(path); err == nil {
+			if taken, _ := atomicfile.Lock(f); taken {
+				_ = os.RemoveAll(path)
+			}
+			f.Close()
+		}
+	}
+}
+
 // Close removes the folder, and closes the listeners. No process may need them any more.
 func (l *Local) Close() {
 	for _, f := range l.listeners {
 		f.Close()
 	}
 	os.RemoveAll(l.folder)
+	l.lock.Close() // it may not be there
 }

@@ -9,9 +9,16 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/engine"
+	"github.com/difalt/difalt/internal/crowd"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const (
+	// Anybody may connect to the figures, so a request is short, and few are answered at once.
+	requestTimeout = 10 * time.Second
+	mostMonitors   = 16
 )
 
 // serveMetrics serves the figures of a node until stop is called.
@@ -30,7 +37,11 @@ func serveMetrics(address string, s *status) (stop func(), err error) {
 			http.Error(w, "not all neighbours are connected", http.StatusServiceUnavailable)
 		}
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{
+		Handler: mux, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, MaxHeaderBytes: 8 << 10,
+	}
+	server.SetKeepAlivesEnabled(false) // who asks again connects again: a connection is at work, or it ends
+	l = crowd.Limit(l, mostMonitors, func(string) {})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -75,6 +77,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := r.logged(ctx); err != nil || !n.Stay {
 		return err
 	}
+	debug.FreeOSMemory() // what the fit took; it may be long until the end
 	n.Log.Info("done, waits to be ended")
 	<-ctx.Done()
 	return nil
@@ -145,24 +148,44 @@ func Explain(c *cluster.Cluster, err error) error {
 	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(c.Nodes) {
 		return err
 	}
-	return &peerFailure{c.Nodes[peer.Peer].Name, peer}
+	return &peerFailure{c, peer}
 }
 
-// A peerFailure says which node has failed, by its name.
+// A peerFailure says which node has failed, by its name, and who says so.
 type peerFailure struct {
-	name string
+	cluster *cluster.Cluster
 	*wire.PeerError
 }
 
 func (e *peerFailure) Unwrap() error { return e.PeerError }
 
 func (e *peerFailure) Error() string {
-	s := fmt.Sprintf("node %q has failed (%v, round %d)", e.name, e.Kind, e.Round)
-	if e.Kind == wire.Refused {
-		s = fmt.Sprintf("node %q and this one refuse each other", e.name)
+	name := func(i int) string { return strconv.Quote(e.cluster.Nodes[i].Name) }
+	s := e.hearsay(name)
+	switch {
+	case e.Kind != wire.Refused:
+		s += fmt.Sprintf("node %s has failed (%v, round %d)", name(e.Peer), e.Kind, e.Round)
+	case s == "":
+		s = fmt.Sprintf("node %s and this one refuse each other", name(e.Peer))
+	default:
+		s += fmt.Sprintf("it and node %s refuse each other", name(e.Peer))
 	}
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// hearsay says who says what follows, and who says that; of many the nearest and the last.
+func (e *peerFailure) hearsay(name func(int) string) (s string) {
+	const near = 2
+	for k, i := range e.Via {
+		switch between := len(e.Via) - near - 1; {
+		case between <= 1 || k < near-1 || k == len(e.Via)-1:
+			s += fmt.Sprintf("node %s says that ", name(i))
+		case k == near-1:
+			s += fmt.Sprintf("node %s says (and so on, %d more) that ", name(i), between)
+		}
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestFinishFullDisk(t *testing.T) {
 		if k.net, err = consensus.New(w, ends[i]); err != nil {
 			return err
 		}
-		if k.folder, _, err = checkpoint.Open(folder, []string{"a", "b"}[i], nil, 3, func(string) {}); err != nil {
+		if k.folder, err = checkpoint.Open(folder, []string{"a", "b"}[i], nil, 3, func(string) {}); err != nil {
 			return err
 		}
 		before()
@@ -81,5 +82,80 @@ func TestFinishFullDisk(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "cannot note") {
 		t.Errorf("the log says %q", log.String())
+	}
+}
+
+// TestLiarAboutCheckpoints: a node that is told that all have a checkpoint, itself too, which it has
+// not, does not take that for a mistake of its own.
+func TestLiarAboutCheckpoints(t *testing.T) {
+	g := path(t)
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends, err := testnet.Connect(g, [][]int{{0}, {1}}, testnet.Options{RoundTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	liar, err := consensus.New(w, ends[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{keep: 3, log: slog.New(slog.DiscardHandler)}
+	if k.net, err = consensus.New(w, ends[1]); err != nil {
+		t.Fatal(err)
+	}
+	if k.folder, err = checkpoint.Open(t.TempDir(), "b", nil, 3, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	lied := make(chan error)
+	go func() {
+		list := make([]float64, 12)
+		copy(list, []float64{7, 0, 7, 50})
+		err := liar.Broadcast(t.Context(), 0, [][]float64{list})
+		lied <- errors.Join(err, liar.Sum(t.Context(), [][]float64{{1, 2, 0, 0, 0, 0}}))
+	}()
+	_, err = k.agree(t.Context())
+	if !errors.Is(err, ErrUntrue) || !strings.Contains(err.Error(), "iteration 50") {
+		t.Errorf("error %v", err)
+	}
+	if err := <-lied; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFolderOfOthers: files are for their owner only, whatever the folder is, and a folder into
+// which others may write is warned of, once.
+func TestFolderOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped: no such permissions here")
+	}
+	for _, c := range []struct {
+		mode os.FileMode
+		warn bool
+	}{{0, false}, {0o700, false}, {0o755, false}, {0o775, true}, {0o777, true}} {
+		folder := filepath.Join(t.TempDir(), "state")
+		if c.mode != 0 {
+			if err := errors.Join(os.Mkdir(folder, 0o700), os.Chmod(folder, c.mode)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var log lockedBuffer
+		trainTwo(t, folder, 60, &log)
+		if n := strings.Count(log.String(), "others may write"); (n == 2) != c.warn || n != 0 && n != 2 { // two nodes
+			t.Errorf("folder of mode %v: warned %d times", c.mode, n)
+		}
+		if info, err := os.Stat(folder); err != nil || c.mode == 0 && info.Mode().Perm() != 0o700 {
+			t.Errorf("the folder has the mode %v, %v", info.Mode(), err)
+		}
+		files, err := os.ReadDir(folder)
+		if err != nil || len(files) < 4 {
+			t.Fatalf("%d files, %v", len(files), err)
+		}
+		for _, f := range files {
+			if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has the mode %v, %v", f.Name(), info.Mode(), err)
+			}
+		}
 	}
 }

@@ -143,13 +143,13 @@ func (a *Array) parse(text string) error {
 			continue
 		}
 		n, err := strconv.Atoi(s)
-		if err != nil || n > 0 && a.len > math.MaxInt64/16/n {
+		if err != nil || n > 0 && a.len > math.MaxInt/16/n {
 			return fmt.Errorf("its shape (%s) is too large", shape[1])
 		}
 		a.Shape = append(a.Shape, n)
 		a.len *= n
 	}
-	if a.dtype.size > 0 && a.len > math.MaxInt64/2/a.dtype.size {
+	if a.dtype.size > 0 && a.len > math.MaxInt/2/a.dtype.size {
 		return fmt.Errorf("its shape (%s) is too large", shape[1])
 	}
 	return nil
