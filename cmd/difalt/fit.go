@@ -126,7 +126,7 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 			return nil
 		}
 	}
-	c.Progress = bar.Show
+	c.Progress, c.Owners = bar.Show, !f.isMadeUp
 	m, fitted, err := fit.Fit(ctx, t, *c)
 	bar.Close()
 	switch {
@@ -134,8 +134,6 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 		return nil, nil, &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", f.Files.Data, err)
-	case f.isMadeUp:
-		fitted.Exposed = fit.Exposed{} // there is nobody
 	}
 	return m, fitted, nil
 }
@@ -190,14 +188,10 @@ func (f *fitRun) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 
 // how says by which method the nodes agree, and how.
 func how(c *fit.Config) string {
-	switch o := &c.Options; {
-	case c.Auto:
+	if c.Auto {
 		return "method left to the program"
-	case o.Agreement.Polynomial == consensus.Tree:
-		return fmt.Sprintf("method %v, sums along a tree", o.Method)
-	default:
-		return fmt.Sprintf("method %v, %d rounds of %v an iteration", o.Method, o.Rounds, o.Agreement)
 	}
+	return report.How(&c.Options)
 }
 
 // read reads the data and puts the tasks on nodes.
@@ -235,14 +229,15 @@ func (f *fitRun) read(ctx context.Context, stderr io.Writer) (*problemfile.File,
 // network returns the network of the flags or of the file.
 func (f *fitRun) network(in *problemfile.File) (*consensus.Network, error) {
 	given := f.Changed
-	if err := memory.CheckWeights(len(in.Table.Nodes())); err != nil {
+	nodes := len(in.Table.Nodes())
+	if err := memory.CheckGraph(nodes, topology.Degree(f.Graph, nodes)); err != nil {
 		return nil, err
 	}
 	var graph *topology.Graph
 	var err error
 	switch {
 	case given("graph") || in.Weights == nil && in.Adjacency == nil:
-		graph, err = topology.Parse(f.Graph, len(in.Table.Nodes()), f.Config.Options.Seed)
+		graph, err = topology.Parse(f.Graph, nodes, f.Config.Options.Seed)
 		if err != nil {
 			return nil, options.Usagef("--graph: %w", err)
 		}

@@ -22,7 +22,7 @@ func (f *federation) kept(more ...string) []string {
 	return append([]string{"--checkpoint", f.path("state"), "--every", "23"}, append(slices.Clone(trainedLong), more...)...)
 }
 
-var trainedLong = []string{"--iterations", "1000", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--compress", "int8"}
+var trainedLong = []string{"--iterations", "1000", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--agree", "plain", "--compress", "int8"}
 
 // checkpoints returns the files of a node, old ones first.
 func (f *federation) checkpoints(t *testing.T, name string) []string {
@@ -142,7 +142,7 @@ func (f *federation) damageLast(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	p[len(p)/2] ^= 8
-	if os.WriteFile(last, p, 0o600) != nil || os.WriteFile(f.path("state/."+name+"-000000700.ckpt.123"), p[:9], 0o600) != nil {
+	if os.WriteFile(last, p, 0o600) != nil || os.WriteFile(f.path("state/."+name+"-000000700.ckpt.0123456789abc.part"), p[:9], 0o600) != nil {
 		t.Fatal("cannot damage a checkpoint")
 	}
 }

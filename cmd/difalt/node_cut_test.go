@@ -62,7 +62,7 @@ func TestConnectionsCut(t *testing.T) {
 		seed++
 		return cutting(t, address, seed, &cuts)
 	})
-	flags := []string{"--iterations", "150", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--compress", "int8"}
+	flags := []string{"--iterations", "150", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--agree", "plain", "--compress", "int8"}
 	for i, p := range f.launch(t, flags...) {
 		if code := p.code(t, 40*time.Second); code != 0 {
 			t.Fatalf("node %d: exit code %d: %s", i, code, tail(p))

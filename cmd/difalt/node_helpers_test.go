@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/model"
@@ -188,7 +187,7 @@ func (f *federation) launch(t *testing.T, more ...string) []*process {
 	return list
 }
 
-// whole fits all files in this process, as difalt fit does but round by round.
+// whole fits all files in this process, as difalt fit does.
 func (f *federation) whole(t *testing.T, graph string, more ...string) *model.Model {
 	t.Helper()
 	flags := &fitRun{Flags: options.New(options.Fit)}
@@ -199,8 +198,6 @@ func (f *federation) whole(t *testing.T, graph string, more ...string) *model.Mo
 		err = flags.Resolve()
 	}
 	if err == nil {
-		// Along a tree there is nothing to ask for: these are the bits of difalt fit.
-		flags.Config.Options.Agreement.RoundByRound = flags.Config.Options.Agreement.Polynomial != consensus.Tree
 		err = flags.run(t.Context(), new(bytes.Buffer), new(bytes.Buffer))
 	}
 	if err != nil {

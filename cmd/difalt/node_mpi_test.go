@@ -75,7 +75,7 @@ func TestMPISameBits(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1", "--rank", "2"},
-		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
+		{"--method", "dif", "--agree", "plain", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
 		{"--method", "dec", "--agree", "chebyshev", "--compress", "int4"},
 		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf"},
 		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
@@ -104,7 +104,7 @@ func TestMPIRefused(t *testing.T) {
 	}{
 		"other options": {nil, map[int][]string{2: {"--seed", "7"}}, exitPeer,
 			[]string{`node "site-2" and this one refuse each other: --seed is 7 at node 2, but 1 here`, `node "site-0" and this one refuse each other: --seed is 1 at node 0, but 7 here`}},
-		"other graph": {nil, map[int][]string{3: {"--graph", "ring"}}, exitPeer, []string{"--graph is ring at node 3, but er:0.5 here"}},
+		"other graph": {nil, map[int][]string{3: {"--graph", "ring"}}, exitPeer, []string{"--graph is ring at node 3, but exponential here"}},
 		"no table": {nil, map[int][]string{1: {"--data", "nowhere/site-%d.csv"}}, 0,
 			[]string{"nowhere/site-1.csv: no such file", `node "site-1" has failed (closed, round 0): nowhere/site-1.csv: no such file`}},
 		"graph of nine":  {[]string{"--graph", "grid:3x3"}, nil, exitUsage, []string{"--graph: ", "grid"}},
@@ -146,7 +146,7 @@ func TestMPIFaults(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("finds processes in /proc")
 	}
-	long := []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--round-timeout", "2s", "--compress", "int8"}
+	long := []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--rank", "2", "--step", "1e-5", "--ridge", "2", "--tolerance", "-1", "--round-timeout", "2s", "--agree", "plain", "--compress", "int8"}
 	for what, x := range map[string]struct {
 		signal syscall.Signal
 		wants  []string
@@ -226,7 +226,7 @@ func TestMPICheckpoints(t *testing.T) {
 		t.Skip("finds processes in /proc")
 	}
 	f := ranks(t, 4)
-	flags := []string{"--iterations", "1500", "--method", "dif", "--compress", "int8", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1"}
+	flags := []string{"--iterations", "1500", "--method", "dif", "--agree", "plain", "--compress", "int8", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1"}
 	more := []string{"--checkpoint", f.path("state"), "--every", "23"}
 	p := f.mpirun(t, append(flags, append(more, "--graph", "path")...), nil)
 	for i := range 4 {

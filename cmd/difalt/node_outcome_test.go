@@ -55,7 +55,7 @@ func TestStartedAgainWhenDone(t *testing.T) {
 		t.Error("all have kept their results, and it does not know")
 	}
 	o.Everybody = false
-	kept, _, err := checkpoint.Open(f.path("state"), "site-c", o.Settings, 5, func(string) {})
+	kept, err := checkpoint.Open(f.path("state"), "site-c", o.Settings, 5, func(string) {})
 	if err == nil {
 		err = kept.Finish(o)
 	}

@@ -24,7 +24,7 @@ func TestNodesSameBits(t *testing.T) {
 	for _, flags := range firstOf([][]string{
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1", "--rank", "2"},
-		{"--method", "dif", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
+		{"--method", "dif", "--agree", "plain", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
 		{"--method", "dec", "--agree", "chebyshev", "--test-last", "visits"},
 		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf", "--folds-by", "patient"},
 		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
@@ -106,7 +106,7 @@ func TestUpEnds(t *testing.T) {
 }
 
 // long are flags of a training that does not end by itself.
-var long = []string{"--iterations", "10000000", "--method", "dif", "--starts", "1", "--ridge", "2", "--rank", "2", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
+var long = []string{"--iterations", "10000000", "--method", "dif", "--agree", "plain", "--starts", "1", "--ridge", "2", "--rank", "2", "--step", "1e-5", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
 
 // training waits until all nodes are in the iterations.
 func training(t *testing.T, list []*process) {
@@ -161,7 +161,7 @@ func TestStopped(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
-	trained := []string{"--iterations", "400", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2"}
+	trained := []string{"--iterations", "400", "--method", "dif", "--agree", "plain", "--starts", "1", "--rank", "2", "--ridge", "2"}
 	flags := append(slices.Clone(trained), "--round-timeout", "20s")
 	list := f.launch(t, flags...)
 	training(t, list)

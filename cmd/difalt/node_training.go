@@ -53,8 +53,8 @@ func (r *nodeTraining) Introduce(t *dataset.Table, c *fit.Config, w *topology.We
 	for _, words := range report.HeldOut(&r.Table, t, c.Train) {
 		terminal.Sayf(&b, "%s", words)
 	}
-	fmt.Fprintf(&b, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n\n",
-		r.Files.Data, len(t.Tasks()), len(t.Features()), t.Rows(), r.node, w.Len(), w)
+	fmt.Fprintf(&b, "%s: %d tasks, %d features, %d rows\nnode %q of %d, graph %v\n%s\n\n",
+		r.Files.Data, len(t.Tasks()), len(t.Features()), t.Rows(), r.node, w.Len(), w, how(c))
 	_, err = r.stdout.Write(b.Bytes())
 	return b.Bytes(), err
 }
@@ -63,7 +63,7 @@ func (r *nodeTraining) Outcome(t *dataset.Table, c *fit.Config, m *model.Model, 
 	r.done = true
 	o := &checkpoint.Outcome{}
 	var b bytes.Buffer
-	about := report.New(&report.Inputs{Data: r.Files.Data, Version: version(), Columns: &r.Table, Table: t, Config: c, Model: m, Fit: fitted})
+	about := report.New(&report.Inputs{Data: r.Files.Data, Version: version(), Columns: &r.Table, Table: t, Config: c, Model: m, Fit: fitted, Owners: true})
 	if err := about.Write(&b, r.Files.JSON); err != nil {
 		return nil, err
 	}

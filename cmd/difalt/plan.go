@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/internal/theory"
+	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )
 
@@ -122,7 +123,7 @@ func (f *planFlags) network() (string, error) {
 	if in.Nodes < 1 {
 		return "", options.Usagef("--nodes is %d: need at least 1", in.Nodes)
 	}
-	if err := memory.CheckWeights(in.Nodes); err != nil {
+	if err := memory.CheckGraph(in.Nodes, topology.Degree(f.graph, in.Nodes)); err != nil {
 		return "", fmt.Errorf("%w; --gamma takes the place of a graph", err)
 	}
 	setting := simulation.Setting{Nodes: in.Nodes, Graph: f.graph, Weights: f.weights, Seed: f.seed}

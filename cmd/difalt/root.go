@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
@@ -42,7 +43,13 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Com
 		panic(err) // a command without a text: no test passes
 	}
 	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: run}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: func(cmd *cobra.Command, args []string) error {
+		if err := memory.CheckProgram(); err != nil {
+			return err
+		}
+		memory.Bound()
+		return run(cmd, args)
+	}}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(flags)
 	return cmd

@@ -18,7 +18,7 @@ import (
 // smallSetting is what simulate does without flags.
 var smallSetting = simulation.Setting{
 	Nodes: 20, Features: 120, Tasks: 120, Samples: 30, Rank: 4,
-	Graph: options.DefaultGraph, Weights: "metropolis", Methods: names(difalt.PaperMethods()),
+	Graph: "er:0.5", Weights: "metropolis", Methods: names(difalt.PaperMethods()),
 	Rounds: 10, Iterations: 500,
 	Seed: 1, Time: simulation.PaperTime,
 }
@@ -192,7 +192,7 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 	if s.setting.Time, err = f.time.model(f.Group); err != nil {
 		return nil, err
 	}
-	lanes, _ := simulation.Lanes(s.workers, s.trials)
+	lanes, _ := simulation.Lanes(s.workers, s.trials, s.setting.Nodes)
 	if err := s.setting.CheckMemory(s.trials, lanes); err != nil {
 		return nil, err
 	}

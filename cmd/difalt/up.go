@@ -15,6 +15,8 @@ import (
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
@@ -81,6 +83,13 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := local.Write(c, keys); err != nil {
 		return err
 	}
+	var said []string
+	if !f.Config.Auto {
+		said = report.Seen(&f.Config.Options, len(names))
+	}
+	for _, sentence := range said {
+		terminal.Sayf(stderr, "%s", sentence)
+	}
 	var children []*federate.Child
 	for i, name := range names {
 		args := f.arguments(name, paths[i], len(names))
@@ -96,6 +105,13 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ends, err := federate.RunChildren(ctx, children, federate.NewBoard(stderr, names))
 	if err != nil {
 		return err
+	}
+	for _, e := range ends {
+		for _, warning := range e.Warnings {
+			if !slices.Contains(said, warning) {
+				terminal.Sayf(stderr, "%s: %s", e.Name, warning)
+			}
+		}
 	}
 	return f.outcome(stdout, ends)
 }

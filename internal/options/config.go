@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/model"
 )
 
@@ -30,6 +31,12 @@ func (f *Flags) ConfigOf(t *dataset.Table) (*fit.Config, error) {
 	}
 	if c.Train, err = t.Split(f.Split); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Files.Data, err)
+	}
+	if f.Table.Folder == "" { // or most of it lies there
+		what := fmt.Sprintf("%s: %d tasks of %d rows with %d features", f.Files.Data, len(t.Tasks()), t.Rows(), len(t.Features()))
+		if err := memory.Check(fit.Memory(t, &c), what); err != nil {
+			return nil, err
+		}
 	}
 	return &c, nil
 }

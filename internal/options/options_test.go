@@ -52,6 +52,7 @@ var notOptions = map[string]string{
 	"Config.Weights":             "the column that --sample-weights names",
 	"Config.Continue":            "the model that --continue names",
 	"Config.Plain":               "what a problem file is for",
+	"Config.Owners":              "what more than one file of data, or node, is for",
 	"Config.U0":                  "in a problem file",
 	"Config.Start":               "in a problem file",
 	"Config.Truth":               "in a problem file",
@@ -72,7 +73,7 @@ var notOptions = map[string]string{
 	"Options.EveryIteration":     "what a negative --tolerance and --trace do",
 	"Options.Observer":           "what --trace does",
 	"Options.Logger":             "silent",
-	"Agreement.RoundByRound":     "what nodes do",
+	"Agreement.RoundByRound":     "what nodes do, and so fit on tables",
 	"Agreement.Trigger":          "a study's: simulate has it",
 	"Table.Features":             "all but those of --drop",
 	"Table.Schema":               "that of the model, in predict and adapt",
@@ -194,6 +195,9 @@ func resolved(t *testing.T, c Command, o *Option, value float64) error {
 	if o.Name == "every" {
 		args = append(args, "--checkpoint", "dir")
 	}
+	if strings.HasSuffix(o.Name, "rounds") {
+		args = append(args, "--agree", "plain")
+	}
 	f := with(t, c, args...)
 	if err := f.Resolve(); err != nil {
 		return err
@@ -250,5 +254,36 @@ func TestArguments(t *testing.T) {
 	}
 	if strings.Contains(strings.Join(args, " "), "processes") {
 		t.Errorf("%q has an option of up", args)
+	}
+}
+
+// TestDefaultAgreement: how nodes agree is said by --agree alone; nothing else that is said about
+// the method or the codes changes it, and the codes and the method that go with gossip come
+// with it only.
+func TestDefaultAgreement(t *testing.T) {
+	for args, want := range map[string][3]string{
+		"":                                  {"accelerated", "tree", ""},
+		"--compress int8":                   {"accelerated", "tree", "int8"},
+		"--method tracking":                 {"tracking", "tree", ""},
+		"--method dif --compress int4":      {"dif", "tree", "int4"},
+		"--agree plain":                     {"accelerated-tracking", "plain", "int8"},
+		"--agree chebyshev --compress none": {"accelerated-tracking", "chebyshev", "none"},
+		"--agree plain --method dif":        {"dif", "plain", ""},
+		"--data p.npz":                      {"dif", "plain", ""},
+		"--data p.npz --compress int8":      {"dif", "plain", "int8"},
+		"--data p.npz --method accelerated": {"accelerated", "tree", ""},
+	} {
+		f := New(Fit)
+		given := []string{"--data", "t.csv", "--task", "t", "--target", "y"}
+		if strings.Contains(args, "npz") {
+			given = nil
+		}
+		err := f.Set.Parse(append(given, strings.Fields(args)...))
+		if err == nil {
+			err = f.Resolve()
+		}
+		if got := [3]string{f.text("method"), f.text("agree"), f.text("compress")}; err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", args, got, err, want)
+		}
 	}
 }

@@ -73,10 +73,13 @@ func (f *Flags) split() error {
 	return nil
 }
 
-// method chooses the method and how nodes agree, as far as that was not said.
+// method chooses the method and how nodes agree, as far as that was not said: owners of tables
+// agree along a tree, in codes if there are some, and gossip only if they ask for it. A problem
+// file is for trials of the methods of the paper, which gossip.
 func (f *Flags) method() error {
-	o := &f.Config.Options
-	o.Agreement = consensus.Agreement{RoundByRound: f.command != Fit}
+	o, problem := &f.Config.Options, IsProblem(f.Files.Data)
+	// One process could do several rounds at once, with other bits than several processes.
+	o.Agreement = consensus.Agreement{RoundByRound: !problem}
 	if o.EveryIteration = o.Tolerance < 0 || f.Files.Trace != "" && !f.Changed("tolerance"); o.EveryIteration {
 		o.Tolerance = 0
 	}
@@ -88,16 +91,21 @@ func (f *Flags) method() error {
 		}
 		return f.set("method", "")
 	}
+	tree := consensus.Tree.String()
 	method, agree, compress := f.text("method"), f.text("agree"), f.text("compress")
-	gossip := agree != "" && agree != consensus.Tree.String() || f.Changed("compress")
-	if method == "" && gossip {
+	if agree == "" && (!problem || method == difalt.Accelerated.String()) {
+		agree = tree
+	}
+	agree = cmp.Or(agree, consensus.Plain.String())
+	if method == "" && agree != tree {
 		method, compress = difalt.AcceleratedTracking.String(), cmp.Or(compress, "int8")
 	}
-	method = cmp.Or(method, difalt.Accelerated.String())
-	if agree == "" && method == difalt.Accelerated.String() && !gossip {
-		agree = consensus.Tree.String()
+	for _, name := range []string{"rounds", "init-rounds"} {
+		if agree == tree && f.Changed(name) {
+			return Usagef("--%s is for gossip, but nodes agree along a tree: drop it, or add --agree plain or chebyshev", name)
+		}
 	}
-	return errors.Join(f.set("method", method), f.set("agree", cmp.Or(agree, consensus.Plain.String())), f.set("compress", compress))
+	return errors.Join(f.set("method", cmp.Or(method, difalt.Accelerated.String())), f.set("agree", agree), f.set("compress", compress))
 }
 
 // reading checks what only all options about it say together.

@@ -20,9 +20,10 @@ const (
 	maxStarts = 10_000        // no table has use for more
 )
 
-// DefaultGraph is the one default of all commands: the order in which sums are added, and so
-// the bits of models, depend on the graph.
-const DefaultGraph = "er:0.5"
+// DefaultGraph is the one default of fit, node, up and cluster new, so that all of them send the
+// same and, where nodes gossip, come to the same bits. Its diameter grows with the logarithm of the
+// nodes, and so do the rounds of a sum along its tree.
+const DefaultGraph = "exponential"
 
 // Training is what the options say.
 type Training struct {
@@ -92,7 +93,7 @@ func (t *Training) ofNode() []Option {
 		{Name: "listen", Value: Text(&m.Listen, ""), Of: members, Same: Nobody, Engine: "grpc", Usage: "`ADDRESS` to listen on (default: that of the node in cluster.json)"},
 		{Name: "listen-fd", Value: Count(&m.ListenFD, 0, 3, 1<<20), Of: Node | SimulateNode, Same: Nobody, Hidden: true, Engine: "grpc", Usage: "use the listening socket that is open as this file"},
 		{Name: "join-timeout", Value: Span(&m.JoinTimeout, 10*time.Minute, 1), Of: members | Up, Same: Nobody, Usage: "how long to wait for the neighbours at the start, `TIME`"},
-		{Name: "round-timeout", Value: Span(&m.RoundTimeout, 2*time.Minute, 1), Of: Node | Up | SimulateNode, Same: Nobody, Usage: "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in"},
+		{Name: "round-timeout", Value: Span(&m.RoundTimeout, 2*time.Minute, 1), Of: Node | Up | SimulateNode, Same: Nobody, Usage: "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in; five times that if it says that it waits itself"},
 		{Name: "rejoin-timeout", Value: Span(&m.RejoinTimeout, 30*time.Second, 1), Of: Node | Up | SimulateNode, Same: Nobody, Engine: "grpc", Usage: "how long a neighbour may be out of reach before it has failed, `TIME`"},
 		{Name: "checkpoint", Value: Text(&c.Folder, ""), Of: Node | Up, Same: Nobody, Usage: "keep the state of the training in the folder `DIR`, and go on from there"},
 		{Name: "every", Value: Count(&c.Every, 10, 1, many), Of: Node | Up, Same: AllNodes, Says: c.says, Usage: "iterations between two checkpoints, `K`"},
@@ -176,12 +177,12 @@ func (t *Training) ofAlgorithm() []Option {
 	c, o := &t.Config, &t.Config.Options
 	return []Option{
 		{Name: "folds", Value: Count(&c.Folds, 5, 2, many), Of: training, Same: AllNodes, Usage: "folds for the ridges of the simpler methods"},
-		{Name: "method", Value: Word(&o.Method, "", difalt.ParseMethod), Of: training, Same: AllNodes, Problem: "dif", Usage: "`NAME` of the algorithm (default accelerated)"},
+		{Name: "method", Value: Word(&o.Method, "", difalt.ParseMethod), Of: training, Same: AllNodes, Problem: "dif", Usage: "`NAME` of the algorithm (default accelerated; accelerated-tracking with --agree plain or chebyshev)"},
 		{Name: "auto", Value: Yes(&c.Auto), Of: training, Same: AllNodes, Usage: "leave method and agreement to the program"},
-		{Name: "agree", Value: Word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "tree, plain or chebyshev, `KIND`"},
-		{Name: "compress", Value: Word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "none, float32, int16, int8 or int4, `KIND`"},
-		{Name: "starts", Value: Count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "starts of the algorithm to choose from"},
-		{Name: "rounds", Value: Count(&o.Rounds, 10, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of averaging in an iteration"},
+		{Name: "agree", Value: Word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "how nodes agree, `KIND`: tree, where others learn totals over all nodes; or gossip, plain or chebyshev, where neighbours see this node's estimates (default tree; for a problem file plain, but tree if --method is accelerated)"},
+		{Name: "compress", Value: Word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "codes in which nodes agree, `KIND`: none, float32, int16, int8 or int4 (default none; int8 with --agree plain or chebyshev and no --method)"},
+		{Name: "starts", Value: Count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "starts of the algorithm to choose from, in a plain fit"},
+		{Name: "rounds", Value: Count(&o.Rounds, 10, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of gossip in an iteration"},
 		{Name: "init-rounds", Value: Count(&o.Initialization.Rounds, 0, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "the same in the initialisation"},
 		{Name: "power-iterations", Value: Count(&o.Initialization.PowerIterations, o.Initialization.PowerIterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Problem: "30", Usage: "power iterations of the initialisation"},
 		{Name: "iterations", Value: Count(&o.Iterations, o.Iterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Usage: "iterations, at most"},

@@ -29,6 +29,9 @@ type Inputs struct {
 	Model   *model.Model
 	Fit     *fit.Report
 	Trace   *Trace
+	// Owners says that nodes are in processes of their own: what they show one another is
+	// among the notes.
+	Owners bool
 }
 
 // A Report is what is said about a fit. Its exported fields are those of the JSON, where
@@ -70,6 +73,9 @@ type Report struct {
 	Bytes    int64    `json:"bytes"` // sent between nodes
 	Messages int64    `json:"messages"`
 	Notes    []string `json:"notes"`
+	// Of the statistics of the tasks of other nodes, so many are determined by totals; 0 where there are no other nodes.
+	OtherStatistics int `json:"statistics_of_others"`
+	Determined      int `json:"statistics_determined"`
 
 	isPlain       bool   // there is no verdict, and nothing was compared
 	atLimit       bool   // the iterations ended since there were so many
@@ -136,6 +142,7 @@ func New(in *Inputs) *Report {
 		Notes: append([]string{}, notes(f)...), isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks,
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
+	r.OtherStatistics, r.Determined = f.Told.Statistics, f.Told.Determined
 	if in.Trace != nil {
 		r.trace = in.Trace.curve.Rows
 	}
@@ -148,9 +155,11 @@ func New(in *Inputs) *Report {
 	for _, c := range f.Tried {
 		r.Candidates = append(r.Candidates, newCandidate(c))
 	}
+	if in.Owners {
+		r.Notes = append(r.Notes, Seen(&f.Options, in.Config.Network.Len())...)
+	}
 	if in.Config.Auto {
-		o := &f.Options
-		r.automatic = fmt.Sprintf("Chosen: method %v, %d rounds of %v an iteration.", o.Method, o.Rounds, o.Agreement)
+		r.automatic = fmt.Sprintf("Chosen: %s.", How(&f.Options))
 	}
 	r.addAlgorithm(f)
 	return r
@@ -160,15 +169,16 @@ func New(in *Inputs) *Report {
 func (r *Report) addAlgorithm(f *fit.Report) {
 	nan := number(math.NaN())
 	r.Step, r.Distance, r.Residual, r.StatisticalError = nan, nan, nan, nan
+	o := &f.Options
+	r.Method, r.Agreement = o.Method.String(), o.Agreement.String()
+	if o.Agreement.Polynomial != consensus.Tree {
+		r.Rounds = o.Rounds
+	}
 	res := f.Result
 	if res == nil {
 		return
 	}
-	o := &f.Options
-	r.Status, r.Method, r.Agreement = res.Status.String(), o.Method.String(), o.Agreement.String()
-	if o.Agreement.Polynomial != consensus.Tree {
-		r.Rounds = o.Rounds
-	}
+	r.Status = res.Status.String()
 	r.Iterations, r.Step, r.IterationBytes = res.Iterations, number(res.Step), res.Last.Traffic.Plus(res.InitTraffic).Bytes
 	r.Distance, r.Residual, r.StatisticalError = number(res.Last.SDMax), number(res.Residual), number(res.StatisticalError)
 	r.atLimit, r.distanceFirst = res.Status == difalt.IterationLimit, res.Last.SDFirst
@@ -189,15 +199,21 @@ func notes(r *fit.Report) (list []string) {
 		what  string
 		names []string
 	}{
-		{"Sums of these nodes are a row, a value or a held-out target, since they have a single one in all or in a fold", r.Exposed.Rows},
-		{"These nodes have fewer rows in a fold than there are features, so that its Gram matrix tells them up to a rotation", r.Exposed.Grams},
-		{"These nodes have a single task, or fewer than the rank, so that coefficients can be read off what they send", r.Exposed.Coefficients},
 		{fmt.Sprintf("Fewer training rows than the rank %d", r.Chosen.Rank), r.FewRows},
 		{"No unique least squares, so b of minimum norm (a --ridge avoids that)", r.Singular},
 	} {
 		if len(n.names) > 0 {
 			list = append(list, fmt.Sprintf("%s: %s.", n.what, text.List(n.names)))
 		}
+	}
+	if told := r.Told; told.Evaluations > 0 && told.Statistics == 0 {
+		list = append(list, "How much the totals of this fit determine of the tasks of other nodes was not counted: the table has too many features for that.")
+	} else if told.Statistics > 0 {
+		words := fmt.Sprintf("Of %d statistics of the tasks of other nodes, the totals of this fit determine about %d to a tenth of what tasks differ by.", told.Statistics, told.Determined)
+		if told.Much() {
+			words += " That is more than half: who knows nearly all of them could find out the rest. More tasks a node would help."
+		}
+		list = append(list, words)
 	}
 	return list
 }

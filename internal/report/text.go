@@ -56,8 +56,12 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 		fmt.Fprintf(w, "The nodes sent %s in all.\n", humanize.Bytes(uint64(r.Bytes)))
 		return
 	}
-	fmt.Fprintf(w, "%s: %d iterations, step %s\nThe nodes sent %s in the iterations, %s in all.\n",
-		r.Status, r.Iterations, text.Short(float64(r.Step)), humanize.Bytes(uint64(r.IterationBytes)), humanize.Bytes(uint64(r.Bytes)))
+	step := ""
+	if r.Step > 0 { // which some methods need none of
+		step = ", step " + text.Short(float64(r.Step))
+	}
+	fmt.Fprintf(w, "%s: %d iterations%s\nThe nodes sent %s in the iterations, %s in all.\n",
+		r.Status, r.Iterations, step, humanize.Bytes(uint64(r.IterationBytes)), humanize.Bytes(uint64(r.Bytes)))
 	if !math.IsNaN(r.distanceFirst) {
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.distanceFirst, r.Distance)
 	}

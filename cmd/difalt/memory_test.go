@@ -1,0 +1,38 @@
+//go:build linux && !race
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/internal/memory"
+)
+
+// TestNoMemory: what cannot fit is told before it is computed, in a line and with exit code 1,
+// by fit and by the node of up that it concerns; and so is a limit with which Go programs break off.
+func TestNoMemory(t *testing.T) {
+	folder := sites(t)
+	fit := append([]string{"fit", "--data", filepath.Join(folder, "site-*.csv")}, clinicFlags...)
+	up := append([]string{"up", "--data", filepath.Join(folder, "site-*.csv")}, clinicFlags...)
+	const want = "features need at least"
+	t.Setenv(memory.Variable, "10kB")
+	if _, stderr, code := difaltCommand(t, fit...); code != exitFailure || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") > 1 {
+		t.Errorf("fit: exit code %d: %s", code, stderr)
+	}
+	p := launch(t, up...)
+	if code := p.code(t, 20*time.Second); code != exitFailure || !strings.Contains(p.err.String(), want) {
+		t.Errorf("up: exit code %d: %s", code, p.err.String())
+	}
+	t.Setenv(memory.Variable, "")
+	cmd := exec.Command("sh", append([]string{"-c", `ulimit -v 1500000; exec "$0" "$@"`, os.Args[0]}, fit...)...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitFailure || !strings.HasPrefix(string(text), "difalt: ulimit -v leaves 1.5 GB of addresses") || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("a limit of addresses: %v: %s", err, text)
+	}
+}

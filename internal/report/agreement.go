@@ -1,0 +1,36 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+)
+
+// How says by which method nodes train, and how they agree.
+func How(o *difalt.Options) string {
+	agreement := fmt.Sprintf("%d rounds of %v an iteration", o.Rounds, o.Agreement)
+	switch {
+	case o.Method == difalt.DGD:
+		agreement = "means over neighbours"
+	case !o.Method.Agrees():
+		agreement = "one sum along a tree an iteration"
+	case o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec != nil:
+		agreement = fmt.Sprintf("sums along a tree in codes of %v", o.Agreement.Codec)
+	case o.Agreement.Polynomial == consensus.Tree:
+		agreement = "sums along a tree"
+	}
+	return fmt.Sprintf("method %v, %s", o.Method, agreement)
+}
+
+// Seen says, in a sentence each, what the owners of so many nodes should know of how they agree
+// before they begin: what it shows to neighbours beyond sums over all nodes.
+func Seen(o *difalt.Options, nodes int) (sentences []string) {
+	if o.Agreement.Polynomial != consensus.Tree || o.Method == difalt.DGD {
+		sentences = append(sentences, "Neighbours see this node's own estimates of the basis in every round, and what can be computed from them of its data, which no mask hides: --agree tree does without.")
+	}
+	if nodes == 2 {
+		sentences = append(sentences, "There are two nodes: each learns the other's part of every sum, since it knows its own.")
+	}
+	return sentences
+}
