@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/memory"
+	"github.com/difalt/difalt/topology"
 )
 
 // CheckMemory returns an error if so many trials of the setting, some of them at the same
@@ -12,7 +13,7 @@ import (
 // only the copies in 16 bits and what goes with them.
 func (s *Setting) CheckMemory(trials, lanes int) error {
 	l, d, r, t, n := float64(s.Nodes), float64(s.Features), float64(s.Rank), float64(s.Tasks), float64(s.Samples)
-	if err := memory.CheckWeights(s.Nodes); err != nil {
+	if err := memory.CheckGraph(s.Nodes, topology.Degree(s.Graph, s.Nodes)); err != nil {
 		return err
 	}
 	at := float64(lanes)

@@ -21,7 +21,7 @@ type Run struct {
 
 	// Workers is the number of threads; 0 stands for GOMAXPROCS. Whole trials run in
 	// parallel while there are enough of them, since they never wait for one another;
-	// otherwise the nodes of a trial do. Results do not depend on it, but for the
+	// otherwise, and where nodes are many, the nodes of a trial do. Results do not depend on it, but for the
 	// measured seconds of computation: trials that run side by side share caches and
 	// memory bandwidth, which makes them longer where a node's data outgrow its cache.
 	// The communication that is modelled on top outweighs them by far.
@@ -52,7 +52,7 @@ func (r *Run) Do(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	lanes, threads := Lanes(r.Workers, r.Last-r.First+1)
+	lanes, threads := Lanes(r.Workers, r.Last-r.First+1, r.Setting.Nodes)
 	var next atomic.Int64
 	for range lanes {
 		wg.Go(func() {
@@ -77,13 +77,19 @@ func (r *Run) Do(ctx context.Context) error {
 	return nil
 }
 
+// manyNodes are enough to keep the threads of a trial busy, and take so much memory that
+// trials run one after the other.
+const manyNodes = 1000
+
 // Lanes returns how many of the trials run at once with so many threads (0 stands for
 // GOMAXPROCS), and the threads of each.
-func Lanes(workers, trials int) (lanes, threads int) {
+func Lanes(workers, trials, nodes int) (lanes, threads int) {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	lanes = max(1, min(workers, trials))
+	if lanes = max(1, min(workers, trials)); nodes > manyNodes {
+		lanes = 1
+	}
 	return lanes, workers / lanes
 }
 

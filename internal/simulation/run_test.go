@@ -96,10 +96,10 @@ func TestRun(t *testing.T) {
 		if last.Rounds-start.Rounds != 60*want.rounds || last.Messages-start.Messages != 60*want.messages || last.Bytes-start.Bytes != 60*want.messages*8*20*2 {
 			t.Errorf("%s: from %+v to %+v after 60 iterations", c.Method, start, last)
 		}
-		// Before them, a maximum and sum of 6 and 4 numbers together, and 20 power iterations with 6 rounds
+		// Before them, a sum of 16 numbers, of 3 words each on the way up, with votes, and 20 power iterations with 6 rounds
 		// and a broadcast of a basis and 2 singular values.
 		if start.Rounds != sum.Rounds+20*(6+broadcast.Rounds) || start.Messages != 2*5+20*(6*2*edges+5) ||
-			start.Bytes != 8*(2*5*(6+4)+20*(6*2*edges*40+5*42)) {
+			start.Bytes != 5*(16*24+2+16*8+1)+8*20*(6*2*edges*40+5*42) {
 			t.Errorf("%s: the initialisation took %+v", c.Method, start)
 		}
 		// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.
