@@ -17,6 +17,7 @@ type gauge struct {
 	measuring       bool        // the present iteration measures; so it does when it is tried again
 	next            int         // the first iteration in which to measure again
 	residual, noise float64     // of the last measurement, NaN before the first
+	floor           float64     // and what rounding leaves of any residual
 }
 
 // A sumLayout says where the nodes put what they add up to measure.
@@ -60,7 +61,7 @@ func newGauge(at *iterate, sameBasis bool) gauge {
 }
 
 func (g *gauge) reset() {
-	g.measuring, g.next, g.residual, g.noise = false, 1, math.NaN(), math.NaN()
+	g.measuring, g.next, g.residual, g.noise, g.floor = false, 1, math.NaN(), math.NaN(), 0
 }
 
 const (
@@ -70,6 +71,10 @@ const (
 	// most of the objective where the distance is less than this times the one that
 	// would explain all of it.
 	mostlyNoise = 0.3
+	// Where a residual is rounding it is up to this, times how much the smallest singular value
+	// of the b_t hides behind the largest; and a move of U below shortest is rounding.
+	lastDigits = 4 * 0x1p-52
+	shortest   = 1e-14
 )
 
 // due reports whether it is time to measure how far the minimiser is.
@@ -85,14 +90,15 @@ func (m *monitor) due(method method) bool {
 		copy(g.p.p, p)
 		g.p.invert()
 		signal, noise := m.at.data.signal(g.p.values[0], m.course.latest)
-		return length/(m.at.data.slowest()*signal) <= max(m.tolerance(), m.share()*noise)
+		return length/(m.at.data.slowest()*signal) <= max(m.tolerance(), m.share()*noise, m.floor())
 	}
-	return !m.o.EveryIteration && m.course.move <= m.o.Tolerance || m.o.StopAtNoise && k >= atMost
+	return !m.o.EveryIteration && m.course.move <= max(m.o.Tolerance, shortest) || m.o.StopAtNoise && k >= atMost
 }
 
-// tolerance is the distance at which a run has converged whatever the noise.
+// tolerance is the distance at which a run has converged whatever the noise. One that does
+// all iterations is not asked before the last.
 func (m *monitor) tolerance() float64 {
-	if m.o.EveryIteration {
+	if m.o.EveryIteration && m.at.iteration < m.o.Iterations {
 		return 0
 	}
 	return m.o.Tolerance
@@ -107,7 +113,24 @@ func (m *monitor) share() float64 {
 }
 
 // enough is the distance at which a run has converged.
-func (m *monitor) enough() float64 { return max(m.tolerance(), m.share()*m.gauge.noise) }
+func (m *monitor) enough() float64 {
+	return max(m.tolerance(), m.share()*m.gauge.noise, m.gauge.floor)
+}
+
+// floor is what rounding leaves of a residual, by the P of the gauge. A tracked gradient keeps
+// the rounding of all since the first.
+func (m *monitor) floor() float64 {
+	values := m.gauge.p.values
+	largest, tracked := values[len(values)-1], 0.0
+	least := max(values[0], largest/condition)
+	if !(least > 0) {
+		return 0
+	}
+	if m.o.tracks() {
+		tracked = largest / least
+	}
+	return lastDigits * max(math.Sqrt(m.at.data.squares()/(m.at.data.curvature()*least)), tracked)
+}
 
 // measure lets the nodes add up their gradients, and estimates the distance.
 func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
@@ -133,7 +156,7 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 		floats.Scale(1/m.exchange.nodes(), mean)
 	}
 	signal, noise := d.signal(g.p.values[0], v.objective)
-	g.noise = noise
+	g.noise, g.floor = noise, m.floor()
 	length, curvature := m.newtonStep(l.gradient.of(z), mean)
 	g.residual = length / (curvature * d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))

@@ -155,6 +155,11 @@ func (o *Options) sharesBasis() bool {
 	return o.traits().accelerated && o.Agreement.Polynomial == consensus.Tree
 }
 
+// tracks reports whether gradients may be tracked.
+func (o *Options) tracks() bool {
+	return (o.Method == GradientTracking || o.Method == AcceleratedTracking) && o.Agreement.Polynomial != consensus.Tree
+}
+
 // judges reports whether the distance to a minimiser is estimated.
 func (o *Options) judges() bool {
 	return (!o.EveryIteration || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
