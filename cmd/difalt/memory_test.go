@@ -29,10 +29,10 @@ func TestNoMemory(t *testing.T) {
 		t.Errorf("up: exit code %d: %s", code, p.err.String())
 	}
 	t.Setenv(memory.Variable, "")
-	cmd := exec.Command("sh", append([]string{"-c", `ulimit -v 1500000; exec "$0" "$@"`, os.Args[0]}, fit...)...)
+	cmd := exec.Command("sh", append([]string{"-c", `ulimit -v 1900000; exec "$0" "$@"`, os.Args[0]}, fit...)...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
 	text, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitFailure || !strings.HasPrefix(string(text), "difalt: ulimit -v leaves 1.5 GB of addresses") || strings.Count(string(text), "\n") != 1 {
+	if cmd.ProcessState.ExitCode() != exitFailure || !strings.HasPrefix(string(text), "difalt: ulimit -v leaves 1.9 GB of addresses") || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("a limit of addresses: %v: %s", err, text)
 	}
 }
