@@ -106,7 +106,7 @@ func TestAuthority(t *testing.T) {
 		if !errors.As(err, &peer) || peer.Peer != 1 {
 			t.Errorf("%s: %v", x.text, err)
 		}
-		if !strings.Contains(heard.String(), x.text) {
+		if !heard.hears(x.text) {
 			t.Errorf("nobody reports %q: %s", x.text, &heard)
 		}
 		c.Leave(err)

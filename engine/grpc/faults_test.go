@@ -243,7 +243,7 @@ func TestImpostors(t *testing.T) {
 			c.Nodes[0].Address = "127.0.0.1:9"
 		}
 		peerError(t, x.what, try(c, x.key), x.peer, x.kind, x.text)
-		if !strings.Contains(heard.String(), x.report) {
+		if !heard.hears(x.report) {
 			t.Errorf("%s: nobody reports %q in\n%s", x.what, x.report, heard.String())
 		}
 	}

@@ -88,6 +88,18 @@ func (g *gossip) String() string {
 	return strings.Join(g.text, "\n")
 }
 
+// hears waits until a report has the text, which comes a moment after the reported has its own
+// answer.
+func (g *gossip) hears(text string) bool {
+	for range 100 {
+		if strings.Contains(g.String(), text) {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
+}
+
 // quick are options with which a test need not wait.
 func quick() engine.Options {
 	return engine.Options{JoinTimeout: 10 * time.Second, RoundTimeout: 10 * time.Second, RejoinTimeout: 5 * time.Second, Linger: 5 * time.Second}

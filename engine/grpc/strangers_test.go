@@ -68,7 +68,7 @@ func TestStrangers(t *testing.T) {
 	more()
 	becomes(t, "strangers", idle, mostStrangers(mostFiles(), 1))
 	sameBits(t, p.c, []*Transport{a, b}, 100)
-	if !strings.Contains(heard.String(), "refused: 127.0.0.1: more than") {
+	if !heard.hears("refused: 127.0.0.1: more than") {
 		t.Errorf("nobody reports it: %s", &heard)
 	}
 	if d := time.Since(began); d > helloTimeout {
@@ -244,7 +244,7 @@ func TestTurnedAway(t *testing.T) {
 		try(newParty(t, "path", 2).id(0).Certificate)
 	}
 	for _, want := range []string{"refused: 127.0.0.1: tls: client didn't provide a certificate", "refused: 127.0.0.1: tls: first record does not look like a TLS handshake"} {
-		if !strings.Contains(heard.String(), want) {
+		if !heard.hears(want) {
 			t.Errorf("nobody reports %q", want)
 		}
 	}
