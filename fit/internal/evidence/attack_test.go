@@ -3,12 +3,13 @@ package evidence
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/mixedmodel"
-	"gonum.org/v1/gonum/blas/blas64"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -53,40 +54,24 @@ func attacked(t *testing.T) (*Rows, []*statistics) {
 	return r, list
 }
 
-// told returns the totals at points, over their dither, and their Jacobian by the statistics in units of their size.
-func told(points []saying, tasks []*statistics, size []float64, noise [][]float64) ([]float64, *mat.Dense) {
-	var totals []float64
-	var all *mat.Dense
+// totals returns what is told at points, over its dither.
+func totals(points []saying, tasks []*statistics, noise [][]float64) (out []float64) {
 	for k, s := range points {
-		one := make([]float64, len(noise[k]))
-		sum := make([]float64, len(one))
+		sum, one := make([]float64, len(noise[k])), make([]float64, len(noise[k]))
 		for _, task := range tasks {
 			s.sums(task, one)
 			floats.Add(sum, one)
 		}
 		floats.Div(sum, noise[k])
-		totals = append(totals, sum...)
-		j := s.jacobian(tasks, size, 1)
-		own := make([]float64, len(one))
-		spreads(tasks, s.sums, own)
-		j.Apply(func(i, _ int, v float64) float64 { return v * own[i] / noise[k][i] }, j)
-		if all == nil {
-			all = j
-		} else {
-			next := new(mat.Dense)
-			next.Stack(all, j)
-			all = next
-		}
+		out = append(out, sum...)
 	}
-	return totals, all
+	return out
 }
 
 // Gauss-Newton by all totals of climbs finds the statistics of all tasks from 20 % off, if totals are those of many evaluations to their last
 // digit; with the dither, and as many evaluations as a fit has, it does from none of 20 starts.
 func TestGaussNewtonFindsTasks(t *testing.T) {
 	r, tasks := attacked(t)
-	size := make([]float64, Statistics(r.Width))
-	spreads(tasks, func(s *statistics, out []float64) { s.pack(out) }, size)
 	r.group = &nodes.Group{Net: r.group.Net, Secrets: make([]nodes.Secret, 3)}
 	starts := 4
 	if longtest.Enabled() {
@@ -100,7 +85,7 @@ func TestGaussNewtonFindsTasks(t *testing.T) {
 		points := (*r.sayings)[:min(c.points, len(*r.sayings))]
 		found, rng := 0, rand.New(rand.NewPCG(1, 2))
 		for range starts {
-			if attack(points, tasks, size, c.dither, rng) < 0.1 {
+			if attack(points, tasks, c.dither, rng) < 0.1 {
 				found++
 			}
 		}
@@ -111,90 +96,125 @@ func TestGaussNewtonFindsTasks(t *testing.T) {
 }
 
 // attack returns the largest error of a task's Z'Z, over its size, that a Gauss-Newton method from a start 20 % off comes to.
-func attack(points []saying, tasks []*statistics, size []float64, dither float64, rng *rand.Rand) float64 {
+func attack(points []saying, tasks []*statistics, dither float64, rng *rand.Rand) float64 {
 	w := tasks[0].b.Len()
-	noise := make([][]float64, len(points))
-	for k, s := range points {
-		noise[k] = make([]float64, w*(w+1)+w+2)
-		spreads(tasks, s.sums, noise[k])
-		floats.Scale(dither, noise[k])
+	size, noise := scales(points, tasks, dither)
+	told := totals(points, tasks, noise)
+	for k := range told {
+		told[k] += rng.NormFloat64()
 	}
-	want, _ := told(points, tasks, size, noise)
-	for k := range want {
-		want[k] += rng.NormFloat64()
-	}
-	at := make([][]float64, len(tasks))
-	truth := make([][]float64, len(tasks))
+	n := len(size) * len(tasks)
+	truth, at := make([]float64, n), make([]float64, n)
 	for t, task := range tasks {
-		truth[t] = make([]float64, len(size))
-		task.pack(truth[t])
-		for _, v := range truth[t] {
-			at[t] = append(at[t], v*(1+0.2*(2*rng.Float64()-1)))
-		}
+		task.pack(truth[t*len(size):][:len(size)])
+	}
+	for k, v := range truth {
+		at[k] = v * (1 + 0.2*(2*rng.Float64()-1))
 	}
 	damping, last := 1.0, math.Inf(1)
-	best := at
+	best, h, g := at, blas.ColumnMajor{}, mat.NewVecDense(n, nil)
 	for range 15 {
-		now := make([]*statistics, len(at))
-		for t := range at {
-			now[t] = unpacked(at[t], w)
-		}
-		got, j := told(points, now, size, noise)
-		floats.Sub(got, want)
-		if value := floats.Norm(got, 2); value < last {
+		now := statisticsOf(at, w)
+		off := totals(points, now, noise)
+		floats.Sub(off, told)
+		if value := floats.Norm(off, 2); value < last {
 			last, best, damping = value, at, damping/5
-		} else {
-			at, damping = best, damping*20
-			for t := range at {
-				now[t] = unpacked(at[t], w)
+			j := jacobian(points, now, size, noise)
+			h = newDerivatives(n, n).ColumnMajor
+			blas.Gram(h, j.ColumnMajor)
+			for k := range n {
+				g.SetVec(k, floats.Dot(j.column(k), off))
 			}
-			got, j = told(points, now, size, noise)
-			floats.Sub(got, want)
+		} else {
+			damping *= 20
 		}
-		_, n := j.Dims()
-		h, g := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
-		h.SymOuterK(1, j.T())
+		damped := mat.NewSymDense(n, nil) // of the upper triangle, by rows
 		for k := range n {
-			h.SetSym(k, k, h.At(k, k)*(1+damping)+1e-12)
+			for i := range k {
+				damped.SetSym(i, k, h.Data[k*h.Stride+i])
+			}
+			damped.SetSym(k, k, h.Data[k*h.Stride+k]*(1+damping)+1e-12)
 		}
-		g.MulVec(j.T(), mat.NewVecDense(len(got), got))
 		var chol mat.Cholesky
 		step := mat.NewVecDense(n, nil)
-		if !chol.Factorize(h) || chol.SolveVecTo(step, g) != nil {
+		if !chol.Factorize(damped) || chol.SolveVecTo(step, g) != nil {
 			damping *= 20
 			continue
 		}
-		next := make([][]float64, len(at))
-		for t := range at {
-			next[t] = append([]float64(nil), at[t]...)
-			for k := range size {
-				next[t][k] -= step.AtVec(t*len(size)+k) * size[k]
-			}
+		at = slices.Clone(best)
+		for k := range at {
+			at[k] -= step.AtVec(k) * size[k%len(size)]
 		}
-		at = next
 	}
 	worst := 0.0
-	for t := range best {
-		for k := range w * (w + 1) / 2 {
-			worst = math.Max(worst, math.Abs(best[t][k]-truth[t][k])/size[k])
+	for k := range best {
+		if k := k % len(size); k < w*(w+1)/2 {
+			worst = max(worst, math.Abs(best[k]-truth[k])/size[k])
 		}
 	}
 	return worst
 }
 
-// The number of positive eigenvalues is that of positive pivots.
-func TestPositive(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	const n = 30
-	j := mat.NewDense(11, n, nil)
-	j.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, j)
-	a := mat.NewSymDense(n, nil)
-	a.SymOuterK(1, j.T())
-	for k := range n {
-		a.SetSym(k, k, a.At(k, k)-0.01)
+// statisticsOf returns the statistics of tasks that are packed one after the other.
+func statisticsOf(v []float64, w int) (out []*statistics) {
+	for p := Statistics(w); len(v) > 0; v = v[p:] {
+		t := &statistics{a: mat.NewDense(w, w, nil), b: mat.NewVecDense(w, v[w*(w+1)/2:][:w]), yy: v[p-1]}
+		unpackTriangle(t.a.RawMatrix(), v)
+		out = append(out, t)
 	}
-	var sym blas64.Symmetric = a.RawSymmetric()
-	if got := positive(sym); got != 11 {
-		t.Errorf("%d positive eigenvalues, want 11", got)
+	return out
+}
+
+// The derivatives of sums are those of finite differences.
+func TestDerivatives(t *testing.T) {
+	r, tasks := attacked(t)
+	for n, s := range (*r.sayings)[:5] {
+		task, w := tasks[n%len(tasks)], r.Width
+		p := Statistics(w)
+		v, low, high := make([]float64, p), make([]float64, sumsOf(w)), make([]float64, sumsOf(w))
+		task.pack(v)
+		j := newDerivatives(sumsOf(w), p)
+		s.differentiate(task, j.column)
+		for k, was := range v {
+			const step = 1e-5
+			v[k] = was + step
+			s.sums(statisticsOf(v, w)[0], high)
+			v[k] = was - step
+			s.sums(statisticsOf(v, w)[0], low)
+			v[k] = was
+			floats.Sub(high, low)
+			floats.Scale(1/(2*step), high)
+			if !floats.EqualApprox(j.column(k), high, 1e-6) {
+				t.Errorf("point %d, statistic %d: derivatives %v, want %v", n, k, j.column(k), high)
+			}
+		}
+	}
+}
+
+// The singular values above a bound are those of a decomposition, of more rows than columns and of fewer, and of more than a block.
+func TestAbove(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, shape := range [][2]int{{3, 2}, {1, 7}, {48, 48}, {130, 101}, {101, 200}} {
+		j := newDerivatives(shape[0], shape[1])
+		dense := mat.NewDense(shape[0], shape[1], nil)
+		for k := range j.Cols {
+			for i := range j.column(k) {
+				j.column(k)[i] = rng.NormFloat64() * math.Pow(1.1, -float64(i))
+				dense.Set(i, k, j.column(k)[i])
+			}
+		}
+		var svd mat.SVD
+		svd.Factorize(dense, mat.SVDNone)
+		for _, bound := range []float64{1e-3, 0.1, 1, 5, 100} {
+			want := 0
+			for _, v := range svd.Values(nil) {
+				if v > bound {
+					want++
+				}
+			}
+			if got := j.above(bound); got != want {
+				t.Errorf("%d x %d: %d singular values above %v, want %d", shape[0], shape[1], got, bound, want)
+			}
+		}
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -16,12 +15,23 @@ type saying struct {
 	noise                            float64
 }
 
+func newSaying(pt *Point) saying {
+	w := pt.W
+	return saying{
+		covariance: mat.NewDense(w, w, pt.Covariance()), mean: mat.NewDense(w, 1, append([]float64(nil), pt.Mean...)),
+		meanCovariance: mat.NewDense(w, w, append([]float64(nil), pt.MeanCovariance...)), noise: pt.Noise,
+	}
+}
+
 // Statistics is the number of the statistics of a task: entries of Z'Z, Z'y, and y'y.
 func Statistics(w int) int { return w*(w+1)/2 + w + 1 }
 
+// sumsOf is the number of the sums of a saying: those of a point, and its slope.
+func sumsOf(w int) int { return w*(w+1) + w + 2 }
+
 // mostStatistics is how many of them are looked at; of more a part, and the same part of the sums: that finds rather more
 // than all would.
-const mostStatistics = 1000
+const mostStatistics = 2000
 
 // Countable reports whether Determined can count the statistics of tasks of w numbers a row: those of two tasks at least.
 func Countable(w int) bool { return 2*Statistics(w) <= mostStatistics }
@@ -31,61 +41,101 @@ func Countable(w int) bool { return 2*Statistics(w) <= mostStatistics }
 // dither. The tasks of hosted node g stand in for those of others: rows drawn from them.
 // The statistics must be Countable.
 func (r *Rows) Determined(g, tasks int, seed uint64) int {
-	w := r.Width
-	most := mostStatistics / Statistics(w)
-	part := min(float64(most)/float64(tasks), 1)
+	p := Statistics(r.Width)
 	draw := rand.New(rand.NewPCG(seed, 77))
-	others := r.standIns(g, min(tasks, most), draw)
+	others := r.standIns(g, min(tasks, mostStatistics/p), draw)
 	if others == nil {
 		return 0
 	}
-	size := make([]float64, Statistics(w))
-	spreads(others, func(t *statistics, out []float64) { t.pack(out) }, size)
-	n := len(others) * len(size)
-	// All moments, as they are.
-	moments := mat.NewDense(len(size), n, nil)
-	for k := range n {
-		moments.Set(k%len(size), k, 1e6)
-	}
-	seen := mat.NewSymDense(n, nil) // J'J, less 100 of the unit matrix: what is positive is known to a tenth
-	for k := range n {
-		seen.SetSym(k, k, -100)
-	}
-	add := func(j *mat.Dense) {
-		all, _ := j.Dims()
-		kept := 0
-		for i := range all {
-			if draw.Float64() < part {
-				j.SetRow(kept, j.RawRowView(i))
-				kept++
-			}
-		}
-		if kept > 0 {
-			blas64.Syrk(blas.Trans, 1, j.Slice(0, kept, 0, n).(*mat.Dense).RawMatrix(), 1, seen.RawSymmetric())
-		}
-	}
-	add(moments)
-	for _, s := range *r.sayings {
-		add(s.jacobian(others, size, r.group.DitherOfOthers()))
-	}
-	return positive(seen.RawSymmetric()) * tasks / len(others)
+	size, noise := scales(*r.sayings, others, r.group.DitherOfOthers())
+	j, part := jacobian(*r.sayings, others, size, noise), float64(len(others))/float64(tasks)
+	j.subtractMeans(p)
+	j.keep(part, draw)
+	return int(float64(p+j.above(10))/part + 0.5)
 }
 
-// positive returns how many eigenvalues of a symmetric matrix are positive: as many as pivots (Sylvester). It overwrites the matrix.
-func positive(a blas64.Symmetric) (count int) {
-	for k := range a.N {
-		row := a.Data[k*a.Stride:][k:a.N]
-		pivot := row[0]
-		if pivot > 0 {
-			count++
+// A derivatives is a Jacobian by columns, one a statistic of a task: how sums change over their dither when it changes by its size.
+type derivatives struct{ blas.ColumnMajor }
+
+func newDerivatives(rows, columns int) derivatives {
+	stride := blas.Stride(rows)
+	return derivatives{blas.ColumnMajor{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, stride*columns)}}
+}
+
+func (j derivatives) column(k int) []float64 { return j.Data[k*j.Stride:][:j.Rows:j.Rows] }
+
+// subtractMeans leaves of every statistic what tasks differ by: the sums of all p are told as they are.
+func (j derivatives) subtractMeans(p int) {
+	mean := make([]float64, j.Rows)
+	for first := range p {
+		clear(mean)
+		for k := first; k < j.Cols; k += p {
+			floats.AddScaled(mean, float64(p)/float64(j.Cols), j.column(k))
 		}
-		if pivot == 0 {
-			continue
+		for k := first; k < j.Cols; k += p {
+			floats.Sub(j.column(k), mean)
 		}
-		for i, v := range row[1:] {
-			if v != 0 {
-				floats.AddScaled(a.Data[(k+1+i)*a.Stride:][k+1+i:a.N], -v/pivot, row[1+i:])
+	}
+}
+
+// keep sets all but a part of the sums to zero.
+func (j derivatives) keep(part float64, draw *rand.Rand) {
+	for i := range j.Rows {
+		if draw.Float64() >= part {
+			for k := range j.Cols {
+				j.column(k)[i] = 0
 			}
+		}
+	}
+}
+
+// above returns how many singular values are larger than a bound, by the signs of the pivots of a Gram matrix less its square (Sylvester).
+func (j derivatives) above(bound float64) (count int) {
+	if j.Rows < j.Cols {
+		t := newDerivatives(j.Cols, j.Rows)
+		for k := range j.Cols {
+			for i, v := range j.column(k) {
+				t.Data[i*t.Stride+k] = v
+			}
+		}
+		j = t
+	}
+	a := newDerivatives(j.Cols, j.Cols)
+	blas.Gram(a.ColumnMajor, j.ColumnMajor)
+	for k := range a.Cols {
+		a.column(k)[k] -= bound * bound
+	}
+	return a.positive()
+}
+
+// positive returns how many eigenvalues of a symmetric matrix are positive: as many as pivots. It overwrites the matrix, of which it reads the upper
+// triangle. Pivots are taken from the last on; what those of a block change in columns before it are products of matrices.
+func (a derivatives) positive() (count int) {
+	const block = 48
+	over := newDerivatives(a.Rows, block)
+	for hi := a.Cols; hi > 0; hi -= block {
+		lo := max(hi-block, 0)
+		for k := hi - 1; k >= lo; k-- {
+			column := a.column(k)[:k+1]
+			pivot := column[k]
+			if pivot > 0 {
+				count++
+			}
+			clear(over.column(k - lo))
+			if pivot == 0 {
+				continue
+			}
+			floats.AddScaled(over.column(k - lo)[:k], -1/pivot, column[:k])
+			for i := lo; i < k; i++ {
+				floats.AddScaled(a.column(i)[:i+1], over.column(k - lo)[i], column[:i+1])
+			}
+		}
+		for from := 0; from < lo; from += block {
+			to := min(from+block, lo)
+			part := func(m derivatives, first, row, rows, cols int) blas.ColumnMajor {
+				return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: m.Stride, Data: m.Data[first*m.Stride+row:]}
+			}
+			blas.AddMulNT(part(a, from, 0, to, to-from), part(a, lo, 0, to, hi-lo), part(over, 0, from, to-from, hi-lo))
 		}
 	}
 	return count
@@ -207,51 +257,84 @@ func (s *saying) slope(gram *mat.Dense, g *mat.VecDense) *mat.Dense {
 	return out
 }
 
-// jacobian returns the derivatives of the sums by the statistics of tasks, over the dither of the former and in units of the size
-// of the latter.
-func (s *saying) jacobian(tasks []*statistics, size []float64, dither float64) *mat.Dense {
+// scales returns the sizes of statistics, and the dither of the sums of every saying.
+func scales(sayings []saying, tasks []*statistics, dither float64) (size []float64, noise [][]float64) {
 	w := tasks[0].b.Len()
-	rows := w*(w+1) + w + 2
-	noise := make([]float64, rows)
-	spreads(tasks, s.sums, noise)
-	floats.Scale(dither, noise)
-	out := mat.NewDense(rows, len(tasks)*len(size), nil)
-	here, there, v := make([]float64, rows), make([]float64, rows), make([]float64, len(size))
+	size = make([]float64, Statistics(w))
+	spreads(tasks, func(t *statistics, out []float64) { t.pack(out) }, size)
+	for _, s := range sayings {
+		one := make([]float64, sumsOf(w))
+		spreads(tasks, s.sums, one)
+		floats.Scale(dither, one)
+		noise = append(noise, one)
+	}
+	return size, noise
+}
+
+// jacobian returns the derivatives of the sums of sayings by the statistics of tasks, over the dither of the former and in units of the
+// size of the latter.
+func jacobian(sayings []saying, tasks []*statistics, size []float64, noise [][]float64) derivatives {
+	p, rows := len(size), len(noise[0])
+	j := newDerivatives(rows*len(sayings), p*len(tasks))
 	for at, t := range tasks {
-		s.sums(t, here)
-		t.pack(v)
-		for k := range size {
-			const step = 1e-5 // of a size: four or five digits of a derivative are plenty
-			at, was := at*len(size)+k, v[k]
-			v[k] += step * size[k]
-			s.sums(unpacked(v, w), there)
-			v[k] = was
-			for i := range rows {
-				out.Set(i, at, (there[i]-here[i])/(step*noise[i]))
+		for n, s := range sayings {
+			column := func(k int) []float64 { return j.column(at*p + k)[n*rows:][:rows] }
+			s.differentiate(t, column)
+			for k, v := range size {
+				floats.Div(column(k), noise[n])
+				floats.Scale(v, column(k))
 			}
 		}
 	}
-	return out
+	return j
 }
 
-func unpacked(v []float64, w int) *statistics {
-	t := &statistics{a: mat.NewDense(w, w, nil), b: mat.NewVecDense(w, nil)}
+// differentiate sets column(k), of zeros, to the derivatives of the sums of a task by its statistic k. With K = (I + S A)^-1 a
+// change of A makes one of K' dA K in Z'V^-1 Z: where it is one of A_ij, products of rows i and j of K.
+func (s *saying) differentiate(t *statistics, column func(k int) []float64) {
+	w := t.b.Len()
+	inverse, gram, zy := s.seen(t)
+	g := s.gradient(gram, zy)
+	u, h, logDet, c := new(mat.VecDense), new(mat.VecDense), new(mat.Dense), new(mat.Dense)
+	u.MulVec(s.covariance, zy)
+	h.MulVec(inverse, s.mean.ColView(0))
+	h.AddVec(h, u)
+	logDet.Mul(inverse, s.covariance)
+	c.Product(inverse, s.meanCovariance, gram) // rows K_i / 2 - K_i C G + h_i g' / noise
+	c.Apply(func(i, j int, v float64) float64 { return inverse.At(i, j)/2 - v + h.AtVec(i)*g.AtVec(j)/s.noise }, c)
+	triangle := w * (w + 1) / 2
+	n := 0
 	for i := range w {
 		for j := i; j < w; j++ {
-			t.a.Set(i, j, v[0])
-			t.a.Set(j, i, v[0])
-			v = v[1:]
+			out, times := column(n), 1.0
+			if n++; i == j { // one entry, not two
+				times = 0.5
+			}
+			ki, kj := inverse.RawRowView(i), inverse.RawRowView(j)
+			addProducts(out, times, ki, kj)
+			zy, rest := out[triangle:][:w], out[triangle+w:]
+			floats.AddScaled(zy, -times*u.AtVec(j), ki)
+			floats.AddScaled(zy, -times*u.AtVec(i), kj)
+			rest[0], rest[1] = times*2*u.AtVec(i)*u.AtVec(j), times*2*logDet.At(i, j)
+			addProducts(rest[2:], times, ki, c.RawRowView(j))
+			addProducts(rest[2:], times, kj, c.RawRowView(i))
 		}
 	}
-	copy(t.b.RawVector().Data, v[:w])
-	t.yy = v[w]
-	return t
+	for i := range w {
+		out := column(n + i)
+		copy(out[triangle:], inverse.RawRowView(i))
+		out[triangle+w] = -2 * u.AtVec(i)
+		addProducts(out[triangle+w+2:], -1/s.noise, inverse.RawRowView(i), g.RawVector().Data)
+	}
+	column(n + w)[triangle+w] = 1
 }
 
-func newSaying(pt *Point) saying {
-	w := pt.W
-	return saying{
-		covariance: mat.NewDense(w, w, pt.Covariance()), mean: mat.NewDense(w, 1, append([]float64(nil), pt.Mean...)),
-		meanCovariance: mat.NewDense(w, w, append([]float64(nil), pt.MeanCovariance...)), noise: pt.Noise,
+// addProducts adds the upper triangle of x y' + y x', by rows.
+func addProducts(sum []float64, times float64, x, y []float64) {
+	for i := range x {
+		n := len(x) - i
+		floats.AddScaled(sum[:n], times*x[i], y[i:])
+		floats.AddScaled(sum[:n], times*y[i], x[i:])
+		sum = sum[n:]
 	}
 }
