@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -296,5 +297,23 @@ func TestSumOfAnySize(t *testing.T) {
 				t.Errorf("size %v: number %d is %v, want %v", size, k, v, want[k])
 			}
 		}
+	}
+}
+
+// Whole numbers that do not fit are an error at all nodes, and nothing more is told of any: no counts of their sizes follow.
+func TestSumIntegers(t *testing.T) {
+	w := must[*topology.Weights](t)(topology.NewWeights(must[*topology.Graph](t)(topology.Parse("path", 4, 1)), topology.Metropolis))
+	n := must[*consensus.Network](t)(consensus.New(w, nil))
+	z := [][]float64{{1, -3}, {1 << 53, 0}, {0, 0}, {5, 1}}
+	if err := n.SumIntegers(t.Context(), z); err != nil || z[0][0] != 6+1<<53 || z[3][1] != -2 {
+		t.Errorf("%v: %v", z, err)
+	}
+	one := n.Traffic()
+	err := n.SumIntegers(t.Context(), [][]float64{{1, 2}, {1, 2}, {1, math.Ldexp(1, 57)}, {1, 2}})
+	if err == nil || !strings.Contains(err.Error(), "below 2^53") {
+		t.Errorf("2^57: %v", err)
+	}
+	if after := n.Traffic(); after.Messages != 2*one.Messages || after.Bytes != 2*one.Bytes {
+		t.Errorf("a sum that does not fit sends %d messages, and one that does %d", after.Messages-one.Messages, one.Messages)
 	}
 }

@@ -157,6 +157,25 @@ func ExampleSolver_Iterations() {
 	// Output: enough after 14 iterations
 }
 
+// Five sites find their representation, of which nobody can tell what a single task adds to it.
+func ExampleRunPrivate() {
+	problem, network := onARing(fiveSites(.1)) // features of about one size, by what is publicly known
+	result, err := difalt.RunPrivate(context.Background(), problem, network, difalt.Privacy{Rank: 2, Epsilon: 8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	d, r := result.U.Dims()
+	fmt.Printf("a %d x %d representation, epsilon %.0f at delta %.3f\n", d, r, result.Account.Epsilon(), result.Account.Delta())
+	for _, s := range result.Account.Spent() {
+		fmt.Printf("%s: %d numbers, rho %.2f\n", s.What, s.Numbers, s.Rho)
+	}
+	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", result.Account.Against(1, network.Len()))
+	// Output:
+	// a 20 x 2 representation, epsilon 8 at delta 0.017
+	// the directions of tasks, c c': 210 numbers, rho 2.13
+	// against another site, which knows its own noise: epsilon 9.2
+}
+
 // Auto chooses how nodes agree by the graph and by how many samples and tasks each has.
 func ExampleAuto() {
 	ctx := context.Background()

@@ -93,7 +93,7 @@ func (s *process) compare(ctx context.Context) error {
 		return err
 	}
 	if !alike(rows[0][:len(settings)], s.net.Len()) {
-		return s.nameDifference(ctx)
+		return nameDifference(ctx, s.net, s.settings())
 	}
 	size := rows[0][len(settings):]
 	for i := range rows {

@@ -82,20 +82,20 @@ func alike(sums []float64, nodes int) bool {
 }
 
 // nameDifference returns an error that names a setting which is not here as at node 0.
-func (s *process) nameDifference(ctx context.Context) error {
+func nameDifference(ctx context.Context, net *consensus.Network, settings []wire.Setting) error {
 	const longest = 8192 // bytes of a list
-	own, err := json.Marshal(s.settings())
+	own, err := json.Marshal(settings)
 	if err != nil {
 		return err
 	}
-	rows := make([][]float64, len(s.hosted))
+	rows := make([][]float64, len(net.Hosted()))
 	for i := range rows {
 		rows[i] = make([]float64, longest)
 		for k, c := range own[:min(len(own), longest)] {
 			rows[i][k] = float64(c)
 		}
 	}
-	if err := s.net.Broadcast(ctx, 0, rows); err != nil {
+	if err := net.Broadcast(ctx, 0, rows); err != nil {
 		return err
 	}
 	there := make([]byte, longest)
@@ -104,6 +104,6 @@ func (s *process) nameDifference(ctx context.Context) error {
 	}
 	var list []wire.Setting
 	_ = json.Unmarshal(bytes.TrimRight(there, "\x00"), &list) // what cannot be read is unknown
-	differ := wire.Difference(list, "at node 0", s.settings(), "here")
+	differ := wire.Difference(list, "at node 0", settings, "here")
 	return fmt.Errorf("difalt: the nodes do not run with the same Options and mixing weights: %s", or(differ, "some node has others than node 0 and this one"))
 }

@@ -13,6 +13,7 @@ package collective
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -79,6 +80,16 @@ func (c *Collectives) SumWith(ctx context.Context, channel wire.Channel, h *Head
 	ok, err = c.sum(ctx, channel, nil, traffic, z, shift)
 	if !ok && err == nil {
 		err = fmt.Errorf("consensus: the nodes add up other numbers than those of which they have told the size")
+	}
+	return err
+}
+
+// SumIntegers is Sum of whole numbers of at most 2^53, which fit into the first window. Nothing but their total is told of
+// them: if a node votes that its own do not fit, that is an error, and the nodes do not say more of theirs.
+func (c *Collectives) SumIntegers(ctx context.Context, z [][]float64) error {
+	ok, err := c.sum(ctx, wire.Sum, nil, c.traffic, z, 0)
+	if !ok && err == nil {
+		err = errors.New("consensus: a node adds numbers that are no integers below 2^53")
 	}
 	return err
 }

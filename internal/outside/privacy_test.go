@@ -15,7 +15,7 @@ func TestPrivacyNamesTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var source strings.Builder
-	for _, folder := range []string{"difalt", "fit", "fit/internal/evidence", "fit/internal/nodes", "consensus", "consensus/collective", "engine/grpc", "internal/pads", "internal/testnet", "cmd/difalt"} {
+	for _, folder := range []string{"difalt", "fit", "fit/internal/evidence", "fit/internal/nodes", "consensus", "consensus/collective", "consensus/private", "engine/grpc", "internal/pads", "internal/noise", "internal/testnet", "cmd/difalt"} {
 		files, err := os.ReadDir("../../" + folder)
 		if err != nil {
 			t.Fatal(err)

@@ -90,7 +90,7 @@ func TestDependencies(t *testing.T) {
 		never    []string
 	}{
 		{"./kernel/... ./topology ./consensus/... ./difalt", []string{
-			module + "/kernel", module + "/cgo", module + "/topology", module + "/consensus", module + "/difalt", module + "/internal/scratch", module + "/internal/pads",
+			module + "/kernel", module + "/cgo", module + "/topology", module + "/consensus", module + "/difalt", module + "/internal/scratch", module + "/internal/pads", module + "/internal/noise",
 			"gonum.org/v1/gonum", "gonum.org/v1/netlib", "github.com/klauspost/cpuid", "golang.org/x/sys",
 		}, nil},
 		{"./difalt ./model", nil, []string{"google.golang.org/grpc", "github.com/parquet-go", "gonum.org/v1/plot", "github.com/spf13"}},

@@ -1,0 +1,112 @@
+// Package private adds up over the tasks of all nodes with differential privacy, and keeps the account.
+//
+// What is protected is a task, with all of its rows: two data sets are neighbours if one of them lacks the rows of one task, which
+// is still counted. A task adds a vector of length at most 1 to a sum, or nothing, so that the sums of neighbours
+// differ by a vector of length at most 1. A total has Gaussian noise of standard deviation sigma in every number, and is
+// rho-zero-concentrated private with
+//
+//	rho = 1 / (2 sigma^2)
+//
+// (Bun and Steinke, Concentrated differential privacy: simplifications, extensions, and lower bounds, 2016). The rho of several totals add up, and
+// anything may be computed from totals. Number and names of tasks are public.
+//
+// Nobody has the total without noise: every node adds its share of the noise, of variance sigma^2/L, to its own part
+// before that is masked. Vectors are rounded towards zero to multiples of a grid, and shares are integers of a discrete Gaussian
+// distribution of 2^20 grid units, so that no bit of a total depends on how a computer rounds. The sum of L of them is less than e^-10^12 away
+// from one discrete Gaussian (Kairouz, Liu and Steinke, The distributed discrete Gaussian mechanism for federated learning with secure
+// aggregation, 2021, theorem 1).
+package private
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/noise"
+)
+
+// A Total is a sum over all tasks of all nodes, with its noise.
+type Total struct {
+	Values []float64 // the same bits at all nodes
+	// Deviation is the standard deviation of the noise in each of them.
+	Deviation float64
+	// Clipped is how many tasks of this process would have added a longer vector. Nobody else knows.
+	Clipped int
+}
+
+// shorter leaves room for what is rounded when a vector is cut to length 1, of up to 2^20 numbers.
+const shorter = 1 - 0x1p-30
+
+// Sum spends rho on the sum of n numbers over all tasks. Hosted node i has tasks[i] of them, and vector sets v to what task t of it
+// adds: by the rows of that task, what is public and earlier totals alone. A vector that is longer than 1 is cut to that length; one
+// that is not finite counts as zero. All nodes must call Sum alike. After an error the budget is spent nevertheless.
+func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, rho float64, tasks []int, n int, vector func(i, t int, v []float64)) (*Total, error) {
+	honest := net.Len() - a.colluding
+	if honest < 1 {
+		return nil, fmt.Errorf("%d of %d nodes are to collude: nobody is left to be protected", a.colluding, net.Len())
+	}
+	grid := 1 / (noise.Deviation * math.Sqrt(2*rho*float64(honest)))
+	total := &Total{Deviation: noise.Deviation * grid * math.Sqrt(float64(net.Len()))}
+	for _, k := range tasks {
+		if float64(k)/grid > 0x1p52 {
+			return nil, fmt.Errorf("%d tasks of a node are too many for an epsilon as large as %v", k, a.epsilon)
+		}
+	}
+	if err := a.spend(Spending{what, rho, n}); err != nil {
+		return nil, err
+	}
+	source, v := noise.New(ctx), make([]float64, n)
+	z := make([][]float64, len(tasks))
+	for i, k := range tasks {
+		// A number that is 1 at all nodes keeps what the sum says of its numbers' size the same whatever these are.
+		z[i] = append(make([]float64, n, n+1), 1)
+		for t := range k {
+			clear(v)
+			vector(i, t, v)
+			if addTask(z[i], v, grid) {
+				total.Clipped++
+			}
+		}
+		for j := range n {
+			z[i][j] += float64(source.Gaussian())
+		}
+	}
+	if err := net.SumIntegers(ctx, z); err != nil {
+		return nil, err
+	}
+	if z[0][n] != float64(net.Len()) {
+		return nil, fmt.Errorf("a private sum has the parts of %v nodes, want %d", z[0][n], net.Len())
+	}
+	total.Values = z[0][:n:n]
+	for j := range total.Values {
+		total.Values[j] *= grid
+	}
+	return total, nil
+}
+
+// addTask adds v in grid units to sum, cut to length 1 and rounded towards zero. It reports whether v was longer.
+func addTask(sum, v []float64, grid float64) bool {
+	largest := 0.0
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+		largest = max(largest, math.Abs(x))
+	}
+	if largest == 0 {
+		return false
+	}
+	squares := 0.0
+	for _, x := range v {
+		squares += x / largest * (x / largest)
+	}
+	length := largest * math.Sqrt(squares)
+	for j, x := range v {
+		if length > 1 { // which may be infinite
+			x = x / largest / math.Sqrt(squares)
+		}
+		sum[j] += math.Trunc(x * shorter / grid)
+	}
+	return length > 1+1e-9
+}

@@ -1,0 +1,105 @@
+package testnet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/topology"
+)
+
+// A Change is a message of a sum of so many whole numbers that is not the same in two runs: by how long a vector these differ.
+type Change struct {
+	Numbers int
+	Length  float64
+}
+
+// Neighbours runs the network twice with one process a node and without masks: run is told when to take the second one of two data
+// sets. It returns what differs of the numbers of sums, on all links, and an error about anything else that does: another byte, another number of
+// frames, another length.
+func Neighbours(g *topology.Graph, run func(node int, t wire.Transport, second bool) error) (changes []Change, err error) {
+	before, err := transcripts(g, nil, func(node int, t wire.Transport) error { return run(node, t, false) })
+	if err != nil {
+		return nil, err
+	}
+	after, err := transcripts(g, nil, func(node int, t wire.Transport) error { return run(node, t, true) })
+	if err != nil {
+		return nil, err
+	}
+	for n, a := range before {
+		b := after[n]
+		if len(a.rounds) != len(b.rounds) {
+			return nil, fmt.Errorf("testnet: node %d takes %d rounds, and then %d", a.node, len(a.rounds), len(b.rounds))
+		}
+		for k := range a.rounds {
+			for link, p := range a.rounds[k] {
+				q := b.rounds[k][link]
+				if bytes.Equal(p, q) {
+					continue
+				}
+				change, err := changed(p, q, g.Len())
+				if err != nil {
+					return nil, fmt.Errorf("testnet: node %d, frame %d on link %d: %w", a.node, k, link, err)
+				}
+				changes = append(changes, change)
+			}
+		}
+	}
+	return changes, nil
+}
+
+// changed returns by what two frames of a sum over so many nodes differ.
+func changed(p, q []byte, nodes int) (Change, error) {
+	if len(p) != len(q) || !bytes.Equal(p[:checksumAt], q[:checksumAt]) || !bytes.Equal(p[checksumAt+4:wire.HeaderLen], q[checksumAt+4:wire.HeaderLen]) {
+		return Change{}, fmt.Errorf("the headers, or %d and %d bytes, differ", len(p), len(q))
+	}
+	if c := wire.Channel(p[channelAt]); c != wire.Sum {
+		return Change{}, fmt.Errorf("%v differs", c)
+	}
+	// Numbers of 192 bits and three votes go up, and of 64 bits and a byte come down.
+	p, q = p[wire.HeaderLen:], q[wire.HeaderLen:]
+	votes := (3*(bits.Len(uint(nodes))+1) + 7) / 8
+	squares := 0.0
+	switch up := len(p) - votes; {
+	case up%24 == 0:
+		for k := 0; k < up; k += 24 {
+			d := new(big.Float).SetInt(new(big.Int).Sub(integer(p[k:][:24]), integer(q[k:][:24])))
+			x, _ := d.SetMantExp(d, 57+bits.Len(uint(nodes-1))-192).Float64()
+			if x != math.Trunc(x) {
+				return Change{}, fmt.Errorf("number %d is %v units off", k/24, x)
+			}
+			squares += x * x
+		}
+		if !bytes.Equal(p[up:], q[up:]) {
+			return Change{}, fmt.Errorf("votes differ: %x and %x", p[up:], q[up:])
+		}
+		return Change{up / 24, math.Sqrt(squares)}, nil
+	case len(p)%8 == 1:
+		for k := 0; k+8 < len(p); k += 8 {
+			x := math.Float64frombits(binary.LittleEndian.Uint64(p[k:])) - math.Float64frombits(binary.LittleEndian.Uint64(q[k:]))
+			squares += x * x
+		}
+		if p[len(p)-1] != q[len(q)-1] {
+			return Change{}, fmt.Errorf("whether the sum fits differs")
+		}
+		return Change{len(p) / 8, math.Sqrt(squares)}, nil
+	}
+	return Change{}, fmt.Errorf("a sum of %d bytes is of another form", len(p))
+}
+
+// integer reads a number in two's complement, the lowest byte first.
+func integer(p []byte) *big.Int {
+	reversed := make([]byte, len(p))
+	for k, c := range p {
+		reversed[len(p)-1-k] = c
+	}
+	x := new(big.Int).SetBytes(reversed)
+	if p[len(p)-1] >= 0x80 {
+		x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(p))))
+	}
+	return x
+}
