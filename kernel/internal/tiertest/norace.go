@@ -1,0 +1,5 @@
+//go:build !race
+
+package tiertest
+
+const racing = false
