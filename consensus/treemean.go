@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"context"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 )
@@ -23,9 +24,7 @@ func (n *Network) newTreeMean(server bool) *treeMean {
 func (f *treeMean) mix(ctx context.Context, m *Mixer, z []Message, _ int) error {
 	l := layoutOf(dimensionsOf(z[0]))
 	for i := range f.rows {
-		if len(f.rows[i]) != l.n {
-			f.rows[i] = make([]float64, l.n)
-		}
+		f.rows[i] = slices.Grow(f.rows[i][:0], l.n)[:l.n]
 		l.gather(f.rows[i], z[i])
 	}
 	traffic, other := &f.net.traffic, wire.Traffic{}

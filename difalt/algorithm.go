@@ -20,6 +20,10 @@ type iterate struct {
 	eta       float64         // the paper's step, in the units of the data
 	data      *data
 	moments   *momentPreconditioner // nil: 1/(n m)
+	executor  *kernel.Executor      // nil until the data have been built
+	// fitted says that the groups have made a step at some U_g, and rests that this is U_g still,
+	// since the method has needed no other in its last iteration.
+	fitted, rests bool
 }
 
 // iterate is lines 7 to 14 of Alg. 3: minimise, adapt, agree and project.
@@ -40,7 +44,7 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 		s.method.noiseShows(verdict.objective)
 	}
 	s.exchange.time = 0
-	if err = s.method.combine(ctx); err == nil {
+	if err = s.method.combine(ctx); err == nil && !s.at.rests {
 		err = s.project()
 	}
 	if errors.Is(err, errNotFinite) || errors.Is(err, consensus.ErrNotFinite) {
@@ -55,11 +59,17 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 // minimize is lines 7 to 11: the coefficients b_t that fit U_g best, and the gradient
 // there, at every node.
 func (s *Solver) minimize() {
+	measured := s.anchors != nil && s.stop.due(s.method)
+	rests := s.at.rests && !measured
+	if rests && s.at.fitted {
+		return
+	}
 	s.selectSamples()
 	if s.anchors != nil {
-		s.anchors.choose(s.stop.due(s.method))
+		s.anchors.choose(measured, rests)
 	}
-	s.executor.Step(s.at.u, s.ridge())
+	s.at.executor.Step(s.at.u, s.ridge())
+	s.at.fitted = true
 	if s.at.moments != nil && s.o.Ridge > 0 && s.at.iteration < s.o.Iterations {
 		s.pool.Run(s.at.moments.addRidge)
 	}
@@ -154,7 +164,9 @@ func (s *Solver) project() error {
 // commit takes over what an iteration has computed at all nodes.
 func (s *Solver) commit() (Status, error) {
 	word, sums, complete := s.exchange.mixer.Reduced()
-	s.at.u, s.at.z = s.at.z, s.at.u
+	if !s.at.rests {
+		s.at.u, s.at.z = s.at.z, s.at.u
+	}
 	s.method.commit()
 	if s.stop.report.about(s.at.iteration) {
 		s.method.reported()
@@ -162,7 +174,7 @@ func (s *Solver) commit() (Status, error) {
 	s.net.Commit()
 	s.at.iteration++
 	status, objective, isNew := s.stop.take(Status(word), sums, complete)
-	if s.o.MixedPrecision || s.stop.report.mayStart(s.at.iteration) {
+	if !s.at.rests && (s.o.MixedPrecision || s.stop.report.mayStart(s.at.iteration)) {
 		s.pool.Run(s.measureMove)
 	}
 	s.compute += s.slowestNode() + s.exchange.time/time.Duration(len(s.hosted))

@@ -38,7 +38,7 @@ const (
 // or Chebyshev's polynomial. Along consensus.Tree x is 0 in as many rounds as
 // Network.SumRounds says, and bytes were a third to a thirtieth before they were masked (up to 1.7 times more), by far fewer messages and
 // since nothing has to be tracked. So the tree is taken where it needs at most half more
-// rounds than gossip, the six sums of either counted, in eight bits, and gossip otherwise: in eight bits with a single
+// rounds than gossip, the six sums of either counted, by Newton in eight bits, and gossip otherwise: in eight bits with a single
 // round, or else in four bits or eight as P asks for in the first iteration, with gradients
 // that are tracked when noise shows. All this needs no look at the data but for their
 // numbers, which the nodes add up, and no spectrum; the iterations hardly depend on the
@@ -76,7 +76,7 @@ func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (O
 	}
 	tree := net.SumRounds()
 	if sums := float64(tree) * autoSums; float64(tree)*iterations(0)+sums <= autoTree*(best+sums) {
-		o.Method, o.Rounds = Accelerated, max(tree, 1)
+		o.Method, o.Rounds = Newton, max(tree, 1)
 		o.Agreement.Codec, o.Agreement.Polynomial = consensus.Int8, consensus.Tree
 	}
 	return o, nil

@@ -185,33 +185,41 @@ func TestRetriedIteration(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := difalt.Options{Rank: 2, Method: method, Iterations: 6, Rounds: 2, Initialization: difalt.InitializationOptions{PowerIterations: 1}, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
-			net, err := consensus.New(w, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := run(t, s.Problem, net, o)
-			for seq := uint64(0); seq < 45; seq += 1 + seq%3 {
-				groups := together(nodes, nodes)
-				pipes, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, errs := make([]*difalt.Result, nodes), make([]error, nodes)
-				var wg sync.WaitGroup
-				for k := range pipes {
-					wg.Go(func() {
-						defer pipes[k].Close()
-						var tr wire.Transport = pipes[k]
-						if k == 1 {
-							tr = testnet.FailOnce(tr, seq, seq%2 == 0)
-						}
-						got[k], errs[k] = insist(t.Context(), part(s.Problem, groups[k]), w, tr, o)
-					})
-				}
-				wg.Wait()
-				sameRun(t, fmt.Sprintf("%v, %s, failing at %d", method, code, seq), want, groups, got, errs)
-			}
+			retried(t, s, w, o, 0, 45)
 		}
+	}
+}
+
+// retried runs a problem on nodes that are a process each, one of which fails once, at an
+// exchange from first to last.
+func retried(t *testing.T, s *synthetic, w *topology.Weights, o difalt.Options, first, last uint64) {
+	t.Helper()
+	nodes := w.Len()
+	net, err := consensus.New(w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := run(t, s.Problem, net, o)
+	for seq := first; seq < last; seq += 1 + seq%3 {
+		groups := together(nodes, nodes)
+		pipes, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, errs := make([]*difalt.Result, nodes), make([]error, nodes)
+		var wg sync.WaitGroup
+		for k := range pipes {
+			wg.Go(func() {
+				defer pipes[k].Close()
+				var tr wire.Transport = pipes[k]
+				if k == 1 {
+					tr = testnet.FailOnce(tr, seq, seq%2 == 0)
+				}
+				got[k], errs[k] = insist(t.Context(), part(s.Problem, groups[k]), w, tr, o)
+			})
+		}
+		wg.Wait()
+		sameRun(t, fmt.Sprintf("%v, %v, failing at %d", o.Method, o.Agreement, seq), want, groups, got, errs)
 	}
 }
 

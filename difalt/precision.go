@@ -39,7 +39,7 @@ func newAnchors(s *Solver) *anchors {
 				g.Anchor()
 			}
 		}),
-		remake: func(u []*kernel.Basis) { s.executor.Step(u, s.ridge()) },
+		remake: func(u []*kernel.Basis) { s.at.executor.Step(u, s.ridge()) },
 	}
 }
 
@@ -54,12 +54,13 @@ func (s *Solver) reduceSamples() {
 // choose decides which nodes make an anchor in the iteration to come: all of them if what
 // follows is measured, since that should be exact. At the anchor a step by the copy gives
 // the same bits as one on the samples, so that an iteration that is tried again may decide
-// otherwise.
-func (a *anchors) choose(measured bool) {
+// otherwise. Where U_g rests nothing is decided anew.
+func (a *anchors) choose(measured, rests bool) {
 	if a.restored != nil {
 		a.resume()
 	}
 	switch k := a.at.iteration; {
+	case rests:
 	case k == a.last, measured, k > 0 && k%renewEvery == 0:
 		for _, g := range a.at.groups {
 			g.Anchor()

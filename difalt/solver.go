@@ -21,7 +21,6 @@ import (
 type Solver struct {
 	*process
 	at          *iterate
-	executor    *kernel.Executor // nil until the data have been built
 	method      method
 	exchange    *exchange // of the method's nodes
 	projection  projection
@@ -214,7 +213,7 @@ func (s *Solver) prepare(ctx context.Context) (Status, error) {
 }
 
 // ready reports whether there is an estimate, and data on which to compute with it.
-func (s *Solver) ready() bool { return s.executor != nil && s.initial != nil }
+func (s *Solver) ready() bool { return s.at.executor != nil && s.initial != nil }
 
 // begin runs the initialisation once (Alg. 3, line 5). If that fails the nodes compare
 // their data and options again.
@@ -285,7 +284,7 @@ func (s *Solver) build() (err error) {
 	if s.anchors != nil {
 		s.reduceSamples()
 	}
-	s.executor = kernel.NewExecutor(s.pool, at.groups)
+	at.executor, at.fitted = kernel.NewExecutor(s.pool, at.groups), false
 	return nil
 }
 

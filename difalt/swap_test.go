@@ -31,7 +31,7 @@ func swapped(t *testing.T, p *difalt.Problem, w *topology.Weights, i, j int, o d
 			if o, err = difalt.Auto(t.Context(), own, net, o); err != nil {
 				return err
 			}
-			o.Agreement.Polynomial, o.Method = consensus.Tree, difalt.Accelerated
+			o.Agreement.Polynomial, o.Method = consensus.Tree, difalt.Newton
 		}
 		if _, err := difalt.Run(t.Context(), own, net, o); err != nil && !errors.Is(err, difalt.ErrDiverged) {
 			return err

@@ -201,7 +201,7 @@ func (v *spied) run(ctx context.Context, p *difalt.Problem, tr wire.Transport) e
 // the U that all had after each.
 func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 	t.Helper()
-	if v.o.Method == difalt.Accelerated || v.o.Method == difalt.AcceleratedTracking {
+	if v.o.Method >= difalt.Accelerated {
 		return v.products(t)
 	}
 	for _, call := range v.mixes(t, wire.StreamExact, v.o.Initialization.Rounds, 0) {
@@ -326,7 +326,7 @@ func (v *spied) scalars() (n int) {
 	switch v.o.Method {
 	case difalt.ScaledDiffusion, difalt.GradientTracking:
 		return v.packedSize()
-	case difalt.Accelerated, difalt.AcceleratedTracking:
+	case difalt.Accelerated, difalt.AcceleratedTracking, difalt.Newton:
 		if n = 2*v.o.Accelerated.Memory + 1; v.o.Accelerated.Preconditioner == difalt.PreconditionerScaled {
 			n += v.packedSize()
 		}

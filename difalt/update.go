@@ -105,7 +105,7 @@ func (s *Solver) restart() {
 		p.U0 = clone(s.at.u)
 		s.problem = &p
 	}
-	s.initial, s.executor = nil, nil
+	s.initial, s.at.executor, s.at.fitted = nil, nil, false
 	if s.anchors != nil {
 		s.anchors.restored = nil
 	}

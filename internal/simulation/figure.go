@@ -29,6 +29,7 @@ var looks = map[string]Look{
 
 	"accelerated":          {"Accelerated", chart.Line(chart.Purple, 2.2)},
 	"accelerated-tracking": {"Accelerated tracking", chart.Line(chart.Brown, 1.7, 6, 3)},
+	"newton":               {"Newton", chart.Line(chart.Black, 1.7, 5, 2, 1, 2)},
 }
 
 // LookOf returns the look of a method.

@@ -1,0 +1,203 @@
+package difalt
+
+import (
+	"context"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
+)
+
+// newton is Newton: Accelerated until P shows a large condition number, and from then on
+// Gauss-Newton steps on the objective of which the b_t have been eliminated (Golub and Pereyra,
+// "The Differentiation of Pseudo-Inverses and Nonlinear Least Squares Problems Whose Variables
+// Separate", 1973), with the derivative in Kaufman's form (kernel.Products):
+//
+//	H x = -G,   G = (I - U U') sum_t X_t' e_t b_t',   U <- QR(U + x),
+//
+// by conjugate gradients, preconditioned by the scaled step, (I - U U') K^-1 G P^-1, until the
+// residual is a part of G (Eisenstat and Walker, "Choosing the Forcing Terms in an Inexact Newton
+// Method", 1996). A sum of d r numbers is an iteration: that of G, with P and the objective, which
+// says whether the last step is taken, or is tried again shorter; and that of every product H p,
+// while U rests.
+//
+// It needs the sums themselves, and P. So in gossip, without P and with SampleSplit it is
+// Accelerated.
+type newton struct {
+	*accelerated
+	systems   []*newtonSystem
+	send      []*kernel.Basis // gradients or products
+	direction []*kernel.Basis
+	scalars   [][]float64 // P and the objective of every hosted node
+	phase     newtonPhase
+	products  *kernel.Products
+	of        *kernel.Executor // whose they are
+
+	prepare, differentiate, multiply func(worker int) // stored, so that calling them does not allocate
+}
+
+// newtonFrom is the condition number of P from which Gauss-Newton steps are taken: below,
+// Accelerated is as fast. patience is how many of them that gain little come before Accelerated
+// goes on.
+const newtonFrom, patience = 2500, 4
+
+type newtonPhase uint8
+
+const (
+	newtonWaits newtonPhase = iota // for a large condition number
+	newtonSteps
+	newtonLeft // since its steps gained little
+)
+
+func newNewton(s *setup) method {
+	m := &newton{accelerated: newAccelerated(s).(*accelerated)}
+	if !m.exact || m.entries == 0 || s.o.SampleSplit {
+		return m.accelerated
+	}
+	m.send, m.direction = newBases(s.at.u), newBases(s.at.u)
+	for _, u := range s.at.u {
+		m.systems = append(m.systems, newNewtonSystem(u, s.o.Rank))
+		m.scalars = append(m.scalars, make([]float64, m.entries+1))
+	}
+	m.prepare, m.differentiate, m.multiply = s.each(m.prepareNode), s.each(m.differentiateNode), s.each(m.multiplyNode)
+	m.reset()
+	return m
+}
+
+func (m *newton) combine(ctx context.Context) error {
+	if m.phase != newtonSteps {
+		err := m.accelerated.combine(ctx)
+		m.at.rests = m.at.rests && err != nil
+		return err
+	}
+	scalars, advance := m.scalars, m.differentiate
+	if m.systems[0].now.multiplies {
+		scalars, advance = nil, m.multiply
+		m.multiplyOwn()
+	}
+	m.pool.Run(m.prepare)
+	if err := m.exchange.agree(ctx, consensus.Exact, m.send, scalars, m.exchange.rounds); err != nil {
+		return err
+	}
+	m.pool.Run(advance)
+	m.at.rests = m.systems[0].next.multiplies
+	return nil
+}
+
+// multiplyOwn multiplies the direction by the hosted nodes' own parts of H.
+func (m *newton) multiplyOwn() {
+	if m.of != m.at.executor {
+		m.products, m.of = kernel.NewProducts(m.at.executor), m.at.executor
+	}
+	for i, n := range m.systems {
+		m.direction[i] = n.now.p
+	}
+	m.products.Multiply(m.send, m.at.u, m.direction, m.ridge())
+}
+
+// ridge is the strength of the ridge in the units of the data.
+func (m *newton) ridge() float64 { return m.o.Ridge * m.at.data.unit.x * m.at.data.unit.x }
+
+// prepareNode makes what one node sends stand for all.
+func (m *newton) prepareNode(i int) {
+	nodes, g := m.exchange.nodes(), m.at.groups[i]
+	if m.systems[i].now.multiplies {
+		floats.Scale(nodes, m.send[i].Data())
+		return
+	}
+	floats.ScaleTo(m.send[i].Data(), nodes, g.Grad.Data())
+	gather(m.scalars[i][:m.entries], g.B, m.o.Rank, nodes)
+	m.scalars[i][m.entries] = nodes * (g.Objective + m.ridge()*floats.Dot(g.B, g.B))
+}
+
+// differentiateNode takes over the gradient at U: the last step is accepted, and the conjugate
+// gradients begin, or a shorter one is tried.
+func (m *newton) differentiateNode(i int) {
+	n, now, objective := m.systems[i], &m.systems[i].now, m.scalars[i][m.entries]
+	margin := rise * (objective + m.at.data.squares())
+	if m.o.MixedPrecision {
+		margin += mixedRise * objective
+	}
+	if now.tries && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {
+		n.shorten()
+		n.next.lands(m.at.z[i])
+		return
+	}
+	n.begin(m.at.u[i], m.send[i], m.scalars[i][:m.entries], objective, m.curvature(i))
+}
+
+// multiplyNode takes over a product.
+func (m *newton) multiplyNode(i int) {
+	if n := m.systems[i]; n.advance(m.send[i], m.curvature(i)) {
+		n.next.lands(m.at.z[i])
+	}
+}
+
+func (m *newton) curvature(i int) curvature {
+	return curvature{m.at.moments, i, m.at.data.curvature()}
+}
+
+func (m *newton) commit() {
+	if m.phase != newtonSteps {
+		m.accelerated.commit()
+		c := m.scaled.nodes[0]
+		c.invert()
+		if large := c.values[len(c.values)-1] >= newtonFrom*c.values[0]; m.phase == newtonWaits && large && m.at.iteration+1 >= plainFirst {
+			m.phase = newtonSteps
+		}
+		return
+	}
+	for i, n := range m.systems {
+		n.now, n.next = n.next, n.now
+		copy(m.scaled.nodes[i].p, n.now.matrix)
+	}
+	if m.systems[0].now.slow == patience {
+		m.phase = newtonLeft
+		m.accelerated.startAgain()
+	}
+}
+
+func (m *newton) reported() {
+	if m.phase != newtonSteps {
+		m.accelerated.reported()
+	}
+}
+
+// objective leaves the guard to the sums of gradients, in which the objective is.
+func (m *newton) objective(objective float64) {
+	if m.phase != newtonSteps {
+		m.accelerated.objective(objective)
+	}
+}
+
+// newtonStep is the scaled step at U, or what the conjugate gradients should have left of it.
+func (m *newton) newtonStep() (length float64, p []float64, ok bool) {
+	if m.phase != newtonSteps {
+		return m.accelerated.newtonStep()
+	}
+	return m.systems[0].now.length, m.scaled.nodes[0].p, true
+}
+
+func (m *newton) reset() {
+	m.accelerated.reset()
+	m.phase, m.at.rests, m.at.fitted = newtonWaits, false, false
+	for _, n := range m.systems {
+		n.reset()
+	}
+}
+
+func (m *newton) state(a *archive) {
+	m.accelerated.state(a)
+	carry(a, &m.at.rests)
+	phase := carry(a, &m.phase)
+	if phase > newtonLeft {
+		a.fail("phase %d of Newton", phase)
+	}
+	if phase != newtonSteps {
+		return
+	}
+	for i, n := range m.systems {
+		a.node(i)
+		n.now.state(a)
+	}
+}

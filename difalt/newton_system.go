@@ -1,0 +1,182 @@
+package difalt
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/floats"
+)
+
+// A newtonSystem is the linear system of a Gauss-Newton step at one node, which all have alike,
+// and how far the conjugate gradients are. An iteration makes next of now.
+type newtonSystem struct {
+	now, next newtonState
+	scaling   *scaling
+	y, work   *kernel.Basis
+	inner     []float64 // r x r
+}
+
+// A newtonState is what an iteration leaves to the next. Gradients have the length
+// sqrt(<G, M G>), with the preconditioner M.
+type newtonState struct {
+	multiplies  bool          // the next iteration sums a product, or else a gradient
+	tries       bool          // U is base + share x, and not accepted yet
+	base, x     *kernel.Basis // where G is, and the step from there
+	residual, p *kernel.Basis // of H x = -G, and the direction of the next product
+	matrix      []float64     // P at base
+	products    int           // of this system
+	slow        int           // how many steps in a row have gained little
+	objective   float64       // at base
+	gradient    float64       // the length of G
+	rest        float64       // the square of that of the residual
+	forcing     float64       // the part of the former at which the latter is short enough
+	decrease    float64       // of the objective by x, as the model has it
+	share       float64       // of x
+	length      float64       // |M G|_F, and with tries what the residual leaves of it
+}
+
+const (
+	// The forcing term is least .. most, by (|G| / previous |G|)^1.5.
+	mostForcing, leastForcing = 0.5, 1e-3
+	mostProducts              = 30
+	// A step is taken if the objective falls by this part of what the model says.
+	sufficient = 1e-4
+	shortening = 0.25 // of a step that is not
+	// A step gains little if it leaves more than these parts of the objective and the gradient.
+	slowObjective, slowGradient = 0.9, 0.5
+)
+
+func newNewtonSystem(like *kernel.Basis, r int) *newtonSystem {
+	d, _ := like.Dims()
+	b := func() *kernel.Basis { return kernel.NewBasis(d, r) }
+	state := func() newtonState {
+		return newtonState{base: b(), x: b(), residual: b(), p: b(), matrix: make([]float64, r*(r+1)/2)}
+	}
+	return &newtonSystem{now: state(), next: state(), scaling: newScaling(r), y: b(), work: b(), inner: make([]float64, r*r)}
+}
+
+// copyFrom copies v, in memory of its own.
+func (s *newtonState) copyFrom(v *newtonState) {
+	base, x, residual, p, matrix := s.base, s.x, s.residual, s.p, s.matrix
+	*s = *v
+	s.base, s.x, s.residual, s.p, s.matrix = base, x, residual, p, matrix
+	s.base.CopyFrom(v.base)
+	s.x.CopyFrom(v.x)
+	s.residual.CopyFrom(v.residual)
+	s.p.CopyFrom(v.p)
+	copy(s.matrix, v.matrix)
+}
+
+// A curvature multiplies by K^-1, which is 1/(n m) without moments.
+type curvature struct {
+	moments *momentPreconditioner
+	node    int
+	value   float64 // n m
+}
+
+// begin starts the system of the gradient at u, of which P and the objective are known.
+func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective float64, k curvature) {
+	before, s := &n.now, &n.next
+	s.base.CopyFrom(u)
+	copy(s.matrix, p)
+	clear(s.x.Data())
+	n.project(gradient, u)
+	floats.ScaleTo(s.residual.Data(), -1, gradient.Data())
+	n.precondition(s, k)
+	s.p.CopyFrom(n.y)
+	s.rest = floats.Dot(s.residual.Data(), n.y.Data())
+	s.length = floats.Norm(n.y.Data(), 2)
+	s.multiplies, s.tries, s.objective, s.gradient = true, false, objective, math.Sqrt(max(s.rest, 0))
+	s.products, s.decrease, s.share, s.forcing = 0, 0, 1, mostForcing
+	if s.slow = 0; before.gradient > 0 {
+		s.forcing = max(min(math.Pow(s.gradient/before.gradient, 1.5), mostForcing), leastForcing)
+		if objective > slowObjective*before.objective && s.gradient > slowGradient*before.gradient {
+			s.slow = before.slow + 1
+		}
+	}
+}
+
+// advance takes H p, and one step of conjugate gradients. It reports whether they end with it.
+func (n *newtonSystem) advance(product *kernel.Basis, k curvature) (ends bool) {
+	s := &n.next
+	s.copyFrom(&n.now)
+	n.project(product, s.base)
+	along := floats.Dot(s.p.Data(), product.Data())
+	if !(along > 0) { // to rounding there is no curvature, and no gradient, along p
+		if s.products == 0 {
+			s.x.CopyFrom(s.p)
+		}
+		s.multiplies, s.tries = false, true
+		return true
+	}
+	alpha := s.rest / along
+	floats.AddScaled(s.x.Data(), alpha, s.p.Data())
+	floats.AddScaled(s.residual.Data(), -alpha, product.Data())
+	n.precondition(s, k)
+	rest := floats.Dot(s.residual.Data(), n.y.Data())
+	s.decrease += alpha * s.rest
+	beta := rest / s.rest
+	s.rest = rest
+	s.products++
+	if !(rest > 0) || math.Sqrt(rest) <= s.forcing*s.gradient || s.products >= mostProducts {
+		s.multiplies, s.tries = false, true
+		s.length *= math.Sqrt(max(rest, 0)) / s.gradient
+		return true
+	}
+	floats.AddScaledTo(s.p.Data(), n.y.Data(), beta, s.p.Data())
+	return false
+}
+
+// shorten tries a shorter part of the step.
+func (n *newtonSystem) shorten() {
+	n.next.copyFrom(&n.now)
+	n.next.share *= shortening
+}
+
+// lands sets z to base + share x.
+func (s *newtonState) lands(z *kernel.Basis) {
+	floats.AddScaledTo(z.Data(), s.base.Data(), s.share, s.x.Data())
+}
+
+// precondition sets y = (I - U U') K^-1 residual P^-1.
+func (n *newtonSystem) precondition(s *newtonState, k curvature) {
+	copy(n.scaling.p, s.matrix)
+	n.scaling.invert()
+	from := s.residual
+	if k.moments != nil {
+		from = k.moments.apply(k.node, from.Matrix())
+	} else {
+		floats.Scale(1/k.value, n.scaling.inverse)
+	}
+	clear(n.y.Data())
+	r := len(n.scaling.values)
+	blas.AddMulNT(n.y.Matrix(), from.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.scaling.inverse})
+	n.project(n.y, s.base)
+}
+
+// project computes v = (I - u u') v.
+func (n *newtonSystem) project(v, u *kernel.Basis) {
+	_, r := u.Dims()
+	blas.MulTN(blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner}, v.Matrix(), u.Matrix())
+	floats.Scale(-1, n.inner)
+	blas.AddMulNT(v.Matrix(), u.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner})
+}
+
+func (n *newtonSystem) reset() {
+	n.now.multiplies, n.now.tries, n.now.gradient, n.now.length, n.now.slow = false, false, 0, math.Inf(1), 0
+}
+
+func (s *newtonState) state(a *archive) {
+	carry(a, &s.multiplies)
+	carry(a, &s.tries)
+	a.int("the products", &s.products, 0, mostProducts)
+	a.int("the slow steps", &s.slow, 0, patience)
+	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.decrease, &s.share, &s.length} {
+		carry(a, v)
+	}
+	a.floats("P", s.matrix)
+	for _, v := range []*kernel.Basis{s.base, s.x, s.residual, s.p} {
+		a.basis("the Gauss-Newton step", v)
+	}
+}
