@@ -172,7 +172,7 @@ func ExampleRunPrivate() {
 	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", result.Account.Against(1, network.Len()))
 	// Output:
 	// a 20 x 2 representation, epsilon 8 at delta 0.017
-	// the directions of tasks, c c': 210 numbers, rho 2.13
+	// the directions of the coefficients: 210 numbers, rho 2.13
 	// against another site, which knows its own noise: epsilon 9.2
 }
 

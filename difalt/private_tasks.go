@@ -114,24 +114,52 @@ func largest(k *kernel.Tasks, from, to int) units {
 	return u
 }
 
-// direction returns the direction of the coefficients of task t by its own rows, or nil if they have none.
-func direction(k *kernel.Tasks, t int) []float64 {
-	r, ok := newRidged(k, t, nil, largest(k, t, t+1))
+// estimate returns the coefficients of task t by its own rows, or nil if these say nothing.
+func estimate(k *kernel.Tasks, t int) []float64 {
+	unit := largest(k, t, t+1)
+	r, ok := newRidged(k, t, nil, unit)
 	if !ok {
 		return nil
 	}
-	c := r.solve(bestRidge([]*ridged{r}))
-	length := floats.Norm(c, 2)
-	if !(length > 0) || math.IsInf(length, 1) {
+	theta := r.solve(bestRidge([]*ridged{r}))
+	for j := range theta {
+		theta[j] *= unit.y / unit.x
+	}
+	return theta
+}
+
+// direction returns the direction of these coefficients, or nil if they have none.
+func direction(k *kernel.Tasks, t int) []float64 {
+	c := estimate(k, t)
+	size := 0.0
+	for _, x := range c {
+		size = max(size, math.Abs(x))
+	}
+	if !(size > 0) || math.IsInf(size, 1) {
 		return nil
 	}
-	floats.Scale(1/length, c)
+	for j := range c { // whose squares may be out of range
+		c[j] /= size
+	}
+	floats.Scale(1/floats.Norm(c, 2), c)
 	return c
 }
 
-// loadings returns U with columns as long as the spread of coefficients in them is, by what was told: the eigenvalues less the mean of the others,
+// without returns tasks with the responses y - X mean.
+func without(k *kernel.Tasks, mean []float64) *kernel.Tasks {
+	y := make([]float64, 0, k.TotalSamples())
+	row := make([]float64, k.Features())
+	for t := range k.Len() {
+		for i, v := range k.Y(t) {
+			y = append(y, v-floats.Dot(k.Row(row, t, i), mean))
+		}
+	}
+	return k.WithResponses(y)
+}
+
+// Loadings returns U with columns as long as the spread of coefficients in them is, by what was told: the eigenvalues less the mean of the others,
 // which is made of errors. The length of the first is 1, and none is below a tenth of it.
-func (res *PrivateResult) loadings() *kernel.Basis {
+func (res *PrivateResult) Loadings() *kernel.Basis {
 	const least = 0.1
 	w := res.U.Clone()
 	d, r := w.Dims()

@@ -54,9 +54,10 @@ func NewAccount(epsilon, delta float64, colluding int) (*Account, error) {
 	return &Account{epsilon: epsilon, delta: delta, colluding: colluding}, nil
 }
 
-// Delta returns that of the budget, and Budget its rho.
+// Delta returns that of the budget, Budget its rho, and Left what was not spent of that.
 func (a *Account) Delta() float64  { return a.delta }
 func (a *Account) Budget() float64 { return Rho(a.epsilon, a.delta) }
+func (a *Account) Left() float64   { return a.Budget() - a.Rho() }
 
 // Spent returns what was spent, in order.
 func (a *Account) Spent() []Spending { return append([]Spending(nil), a.spent...) }

@@ -82,6 +82,7 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 	for j := range total.Values {
 		total.Values[j] *= grid
 	}
+	noise.Play(ctx, total.Values)
 	return total, nil
 }
 

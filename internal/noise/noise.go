@@ -38,6 +38,32 @@ func Fixed(ctx context.Context, seed [32]byte) context.Context {
 	return context.WithValue(ctx, key{}, seed)
 }
 
+// A Tape keeps what comes of noise. Tests let a second run go on with what came of a first, since what is told later depends on what was told
+// before: so they see what a later step tells of data by itself.
+type Tape struct {
+	kept [][]float64
+	next int
+	Play bool // and do not record
+}
+
+type tapeKey struct{}
+
+// Taped returns a context in which Play uses a tape, for tests.
+func Taped(ctx context.Context, t *Tape) context.Context { return context.WithValue(ctx, tapeKey{}, t) }
+
+// Play overwrites v by what is on the tape of a test, or records it there; without a tape it does nothing.
+func Play(ctx context.Context, v []float64) {
+	t, ok := ctx.Value(tapeKey{}).(*Tape)
+	switch {
+	case !ok:
+	case t.Play:
+		copy(v, t.kept[t.next])
+		t.next++
+	default:
+		t.kept = append(t.kept, append([]float64(nil), v...))
+	}
+}
+
 // Gaussian draws a number: one of a discrete Laplace distribution of scale S that is accepted with probability
 // exp(-(|k| - S)^2 / (2 S^2)).
 func (s *Source) Gaussian() int64 {
