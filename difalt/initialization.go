@@ -13,6 +13,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Initial is the outcome of the spectral initialisation.
@@ -68,10 +69,12 @@ func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Optio
 // initialize is Initialize for nodes that have compared their options; it leaves Traffic and
 // Compute to the caller.
 func (s *process) initialize(ctx context.Context) (*Initial, error) {
-	// alpha of Alg. 2, line 3; the mean of y^2 is one of the things that the nodes know.
-	alpha := 9 * s.o.Initialization.Kappa * s.o.Initialization.Kappa * s.o.Initialization.Mu * s.o.Initialization.Mu * s.data.yy
+	alpha, err := s.thresholds(ctx)
+	if err != nil {
+		return nil, err
+	}
 	theta := make([]*kernel.Tasks, len(s.hosted))
-	s.timed(func(i, _ int) { theta[i] = s.backProjections(i, alpha) })
+	s.timed(func(i, _ int) { theta[i] = s.backProjections(i, alpha[i][0]) })
 	u, iterations := s.start(), s.o.Initialization.PowerIterations
 	if s.problem.U0 != nil {
 		iterations = 1
@@ -114,6 +117,26 @@ func (i *Initial) Rank() int {
 		}
 	}
 	return max(rank, 1)
+}
+
+// thresholds returns the alpha_g of the hosted nodes (Alg. 2, lines 3 and 4): the mean of y^2 is
+// one of the things that the nodes know, and AsPrinted they agree on it by AGREE.
+func (s *process) thresholds(ctx context.Context) ([][]float64, error) {
+	o, alpha := &s.o.Initialization, make([][]float64, len(s.hosted))
+	factor := 9 * o.Kappa * o.Kappa * o.Mu * o.Mu
+	for i := range alpha {
+		alpha[i] = []float64{factor * s.data.yy}
+		if !o.AsPrinted {
+			continue
+		}
+		tasks := s.data.set(i, 0)
+		_, yy := tasks.SquareSums()
+		alpha[i][0] = factor * float64(s.net.Len()*s.data.parts) / float64(s.data.samples) * yy
+	}
+	if !o.AsPrinted {
+		return alpha, nil
+	}
+	return alpha, s.agreement.agree(ctx, consensus.Exact, make([]*kernel.Basis, len(alpha)), alpha, o.Rounds)
 }
 
 // backProjections returns Theta_g^(0) of hosted node i as samples, one row a task:
@@ -202,7 +225,16 @@ func (s *process) powerIterations(ctx context.Context, theta []*kernel.Tasks, u 
 		}
 	}
 	s.o.Logger.Debug("power iterations", "done", done)
-	return sent[0][d*r:], nil
+	spectrum := sent
+	for i := range spectrum {
+		spectrum[i] = sent[i][d*r:]
+	}
+	if s.o.Initialization.AsPrinted { // for the step, which the paper leaves to whoever knows sigma
+		if err := s.net.Broadcast(ctx, 0, spectrum); err != nil {
+			return nil, err
+		}
+	}
+	return spectrum[0], nil
 }
 
 // foundAll reports whether the accelerated methods begin after so many power iterations:
@@ -235,13 +267,44 @@ func (s *process) share(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]
 		pack(sent[i], z[i])
 		estimates(sent[i], rr[i], float64(s.net.Len()))
 	}
-	if s.sums == nil {
+	switch {
+	case s.o.Initialization.AsPrinted:
+		return s.spread(ctx, z, u, sent)
+	case s.sums == nil:
 		if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
 			return err
 		}
 	}
 	for i := range u {
 		unpack(u[i], sent[i])
+	}
+	return nil
+}
+
+// spread is line 15 as it is printed: AGREE on the U of the paper's node 1 and zeros, which leaves
+// c_g times that U at node g, with a c_g that the weights decide. The number 1 travels along, and
+// arrives as c_g: the nodes divide by it, since in line 11 the tasks of node 1 would otherwise
+// count for more than others, and factor what they get.
+func (s *process) spread(ctx context.Context, z, u []*kernel.Basis, sent [][]float64) error {
+	c := make([][]float64, len(z))
+	for i, g := range s.hosted {
+		u[i].CopyFrom(z[i])
+		if c[i] = []float64{1}; g != 0 {
+			clear(z[i].Data())
+			c[i][0] = 0
+		}
+	}
+	if err := s.agreement.agree(ctx, consensus.Exact, z, c, s.o.Initialization.Rounds); err != nil {
+		return err
+	}
+	for i, g := range s.hosted {
+		if c[i][0] == 0 {
+			return fmt.Errorf("difalt: node 0's estimate does not reach node %d in %d rounds of the initialisation", g, s.o.Initialization.Rounds)
+		}
+		if g != 0 {
+			floats.ScaleTo(u[i].Data(), 1/c[i][0], z[i].Data())
+			u[i].Orthonormalize(nil, nil)
+		}
 	}
 	return nil
 }

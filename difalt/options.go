@@ -64,7 +64,7 @@ type Options struct {
 	// MixedPrecision iterates on a copy of the samples in 16 bits, which takes a quarter of
 	// their memory again, and streams in a quarter of the time. Where U_g hardly moves any
 	// more, an iteration reads the samples themselves and the next ones start from what it
-	// has found, five or six times in a run of Accelerated: the result has the digits of
+	// has found, five or six times in a run of Accelerated (products of Newton always read them): the result has the digits of
 	// float64, after as many iterations. Only these read the samples, which may be on disk
 	// (kernel.NewBuilderOnDisk). It is faster where the kernel is avx2 or avx512,
 	// and slower than float64 where it is generic.
@@ -99,8 +99,14 @@ type InitializationOptions struct {
 	// rounds as they spare.
 	PowerIterations int
 	// Kappa and Mu are the condition number and incoherence that the truncation
-	// threshold assumes (Alg. 2, line 3); 1 by default.
+	// threshold 9 Kappa^2 Mu^2 mean(y^2) assumes (Alg. 2, line 3); 1 by default. The mean is
+	// that of all nodes, which have added it up before, and not what AGREE makes of it (line 4).
 	Kappa, Mu float64
+	// AsPrinted runs lines 4 and 15 of Alg. 2 by AGREE as well, with Rounds each: every node
+	// truncates by a threshold of its own, and an iteration takes twice as many rounds. By
+	// default the threshold is exact and node 0 broadcasts along a tree. Not for the accelerated
+	// methods, which sum.
+	AsPrinted bool
 }
 
 // ScaledOptions are those of the methods that multiply gradients by P^-1.
@@ -141,6 +147,9 @@ func (o *Options) Validate() error {
 	}
 	if int(o.Accelerated.Preconditioner) >= len(preconditionerNames) {
 		return &ParameterError{"Accelerated.Preconditioner", uint8(o.Accelerated.Preconditioner), "not a preconditioner"}
+	}
+	if init.AsPrinted && o.traits().accelerated {
+		return &ParameterError{"Initialization.AsPrinted", true, fmt.Sprintf("%v begins with sums", o.Method)}
 	}
 	if o.MixedPrecision && o.SampleSplit {
 		return errors.New("difalt: MixedPrecision and SampleSplit do not go together")

@@ -67,6 +67,7 @@ func (f *simulateFlags) algorithm() []options.Option {
 		{Name: "rounds", Value: options.Count(&s.Rounds, s.Rounds, 1, difalt.MaxRounds), Usage: "rounds of averaging in an iteration, T_con"},
 		{Name: "init-rounds", Value: options.Count(&s.InitRounds, 0, 1, difalt.MaxRounds), Usage: "rounds of averaging in the initialisation (default as --rounds, at least 10)"},
 		{Name: "power-iterations", Value: options.Count(&s.PowerIterations, s.PowerIterations, 0, difalt.MaxIterations), Usage: "power iterations of the initialisation, T_pm (default 30, of the accelerated methods fewer)"},
+		{Name: "as-printed", Value: options.Yes(&s.AsPrinted), Usage: "run all of the paper's initialisation by AGREE, also lines 4 and 15 of Alg. 2: thresholds differ from node to node, and rounds are twice as many (default: an exact threshold, and a broadcast along a tree)"},
 		{Name: "iterations", Value: options.Count(&s.Iterations, s.Iterations, 1, difalt.MaxIterations), Usage: "iterations, T_GD"},
 		{Name: "scaled-step", Value: options.Number(&s.ScaledStep, 0, 0, difalt.MaxStep, "must be positive, or 0 for the default"), Usage: "step of the methods that scale the gradient, 1 is that of Newton's method (default 0.7)"},
 		{Name: "memory", Value: options.Count(&s.Memory, 0, 0, difalt.MaxMemory), Usage: "changes that the accelerated methods remember (default 10)"},

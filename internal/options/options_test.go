@@ -66,6 +66,7 @@ var notOptions = map[string]string{
 	"Accelerated.Memory":         "a study's: simulate has it",
 	"Accelerated.Preconditioner": "a study's: simulate has it",
 	"Initialization.Kappa":       "a study's: its default suits data of any condition number",
+	"Initialization.AsPrinted":   "a study's: simulate has it",
 	"Initialization.Mu":          "a study's: its default suits data of any incoherence",
 	"Options.StopAtNoise":        "what fit does by itself",
 	"Options.MixedPrecision":     "what --samples-on-disk does for a problem file",

@@ -42,6 +42,8 @@ type Setting struct {
 	PowerIterations int `json:"power_iterations"` // T_pm; 0 is each method's default
 	Iterations      int `json:"iterations"`       // T_GD
 
+	AsPrinted bool `json:"as_printed"` // InitializationOptions.AsPrinted, for the methods without sums
+
 	ScaledStep     float64 `json:"scaled_step"`     // as in difalt.Options; 0 is its default
 	Memory         int     `json:"memory"`          // likewise
 	Preconditioner string  `json:"preconditioner"`  // as difalt.ParsePreconditioner reads it, or "" for scaled
@@ -260,7 +262,7 @@ func (s *Setting) Options(workers int) difalt.Options {
 	p, _ := s.preconditioner()
 	return difalt.Options{
 		Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
-		Initialization: difalt.InitializationOptions{Rounds: s.InitRounds, PowerIterations: s.PowerIterations},
+		Initialization: difalt.InitializationOptions{Rounds: s.InitRounds, PowerIterations: s.PowerIterations, AsPrinted: s.AsPrinted},
 		Scaled:         difalt.ScaledOptions{Step: s.ScaledStep},
 		Accelerated:    difalt.AcceleratedOptions{Memory: s.Memory, Preconditioner: p},
 		MixedPrecision: s.MixedPrecision,
