@@ -198,7 +198,7 @@ func TestCheckpointsRefused(t *testing.T) {
 func TestUpTakenUp(t *testing.T) {
 	inFull(t)
 	f := &federation{folder: sites(t)}
-	more := []string{"--iterations", "1000"}
+	more := []string{"--iterations", "3000"}
 	whole := f.whole(t, "ring", append(slices.Clone(trainedLong), more...)...)
 	t.Setenv("TMPDIR", t.TempDir())
 	args := append(append([]string{"up", "--graph", "ring", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), f.kept(more...)...)
