@@ -17,12 +17,14 @@ type data struct {
 	parts          int // disjoint sample sets that a run needs (Alg. 3, line 4): two for the initialisation and two an iteration; 1: none
 
 	unit  units
+	by    coordinates // of the features; nil: as they are
 	nodes []*kernel.Tasks
 	rms   [][]float64       // of every task, by which NormalizeTasks divides; nil: 1
 	sets  [][]*kernel.Tasks // sets[i][l] are the samples of set l at hosted node i
 
-	tasks, samples int     // of the whole network
-	xx, yy         float64 // mean square of an entry of X, and of a response
+	tasks, samples int             // of the whole network
+	xx, yy         float64         // mean square of an entry of X, and of a response
+	moments        *featureMoments // nil: they do not matter
 }
 
 // units are what X and y are multiplied by so that their squares, and the squares of
@@ -59,10 +61,10 @@ func farFrom(sums []float64) bool { return sums[0] > 0 || sums[1] == 0 }
 // coefficient returns what a coefficient is multiplied by to be in the user's units.
 func (u units) coefficient() float64 { return u.x / u.y }
 
-// build brings the data of the hosted nodes into a unit.
+// build brings the data of the hosted nodes into a unit, and into the coordinates.
 func (k *data) build(s *process, unit units) error {
 	k.unit, k.nodes, k.rms = unit, slices.Clone(s.problem.Nodes), nil
-	if unit == (units{1, 1}) && !s.o.NormalizeTasks {
+	if unit == (units{1, 1}) && !s.o.NormalizeTasks && k.by == nil {
 		return nil
 	}
 	k.rms = make([][]float64, len(k.nodes))
@@ -82,19 +84,19 @@ func (k *data) build(s *process, unit units) error {
 			}
 		}
 		k.nodes[i] = tasks.WithResponses(all)
-		if unit.x == 1 {
+		if unit.x == 1 && k.by == nil {
 			continue
 		}
-		var err error // X is immutable and shared, so that other units need a copy
-		if k.nodes[i], err = repack(k.nodes[i], unit.x); err != nil {
+		var err error // X is immutable and shared, so that other units and coordinates need a copy
+		if k.nodes[i], err = repack(k.nodes[i], unit.x, k.by); err != nil {
 			return &DataError{s.hosted[i], -1, -1, err.Error()}
 		}
 	}
 	return nil
 }
 
-// repack returns tasks with X times a unit, on disk if those of k are.
-func repack(k *kernel.Tasks, unit float64) (*kernel.Tasks, error) {
+// repack returns tasks with X times a unit, and in coordinates, on disk if those of k are.
+func repack(k *kernel.Tasks, unit float64, by coordinates) (*kernel.Tasks, error) {
 	rows := make([]int, k.Len())
 	for t := range rows {
 		rows[t] = k.Samples(t)
@@ -106,7 +108,9 @@ func repack(k *kernel.Tasks, unit float64) (*kernel.Tasks, error) {
 	x := make([]float64, k.Features())
 	for t, n := range rows {
 		for i := range n {
-			floats.Scale(unit, k.Row(x, t, i))
+			if floats.Scale(unit, k.Row(x, t, i)); by != nil {
+				floats.Div(x, by)
+			}
 			b.SetRow(t, i, x, k.Y(t)[i])
 		}
 	}
@@ -115,15 +119,20 @@ func repack(k *kernel.Tasks, unit float64) (*kernel.Tasks, error) {
 
 // counts returns the numbers of tasks and samples of hosted node i, and the sums of the
 // squares of its data; 0 where these are too large for their units, so that other numbers in the
-// same message keep their digits.
-func (k *data) counts(i int) []float64 {
+// same message keep their digits. Last comes whether the moments of its features may matter,
+// if that is asked.
+func (k *data) counts(i int, ask bool) []float64 {
 	tasks := k.nodes[i]
 	xx, yy := tasks.SquareSums()
 	most := math.Ldexp(float64(tasks.TotalSamples()*k.features), 2*(farFrom1+1))
-	if !(xx <= most) || !(yy <= most) {
+	if k.by == nil && !(xx <= most) || !(yy <= most) { // offsets may be larger than what coordinates go by
 		xx, yy = 0, 0
 	}
-	return []float64{float64(tasks.Len()), float64(tasks.TotalSamples()), xx, yy}
+	vote := 0.0
+	if ask && mayMatter(tasks) {
+		vote = 1
+	}
+	return []float64{float64(tasks.Len()), float64(tasks.TotalSamples()), xx, yy, vote}
 }
 
 // count takes over the sum of the counts of all nodes.
@@ -142,6 +151,18 @@ func (k *data) count(sum []float64) error {
 // curvature is n m: the mean number of samples a task has in one set, times the mean
 // square of a feature. The Hessian of a task in the direction of its b_t is about that.
 func (k *data) curvature() float64 { return k.meanSamples() * k.xx }
+
+// variance is the part of m that tells tasks apart: without what all samples have in common,
+// where that matters.
+func (k *data) variance() float64 {
+	if k.moments == nil {
+		return k.xx
+	}
+	return floats.Sum(k.moments.variance) / float64(k.features)
+}
+
+// information is curvature by the variance.
+func (k *data) information() float64 { return k.meanSamples() * k.variance() }
 
 func (k *data) meanSamples() float64 {
 	return float64(k.samples) / float64(k.tasks) / float64(k.parts)
@@ -216,7 +237,7 @@ func (k *data) signal(lambda, objective float64) (signal, noise float64) {
 	if !(lambda > 0) || k.free() <= 0 {
 		return 1, 0
 	}
-	v := objective / k.free() / k.curvature()
+	v := objective / k.free() / k.information()
 	signal = max(leastSignal, 1-float64(k.tasks)*v/lambda)
 	return signal, math.Sqrt(v * float64(k.features) / (lambda * signal))
 }

@@ -62,6 +62,11 @@ func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Optio
 		return nil, err
 	}
 	net.Commit()
+	if by := s.data.by; by != nil {
+		for i, u := range initial.U {
+			initial.U[i], _ = by.leave(u)
+		}
+	}
 	initial.Traffic, initial.Compute = net.Traffic().Minus(before), s.elapsed
 	return initial, nil
 }
@@ -84,8 +89,8 @@ func (s *process) initialize(ctx context.Context) (*Initial, error) {
 		return nil, err
 	}
 	sigma := slices.Max(spectrum)
-	if s.problem.U0 != nil {
-		u = clone(s.problem.U0)
+	if u0 := s.start0(); u0 != nil {
+		u = u0
 	}
 	s.o.Logger.Debug("spectral initialisation", "sigma_squared", sigma)
 	if !(sigma > 0) || !finite(sigma) {
@@ -155,8 +160,11 @@ func (s *process) backProjections(i int, alpha float64) *kernel.Tasks {
 		for i, v := range k.Y(t) {
 			kept[i] = 0
 			if v*v <= alpha {
-				kept[i] = v / (float64(n) * s.data.xx)
+				kept[i] = v / (float64(n) * s.data.variance())
 			}
+		}
+		if s.data.moments != nil && n > 1 { // offsets are not what tasks have in common
+			floats.AddConst(-floats.Sum(kept[:n])/float64(n), kept[:n])
 		}
 		k.MulTransposed(theta, t, kept[:n])
 		b.SetRow(0, t, theta[:k.Features()], 0)
@@ -164,11 +172,25 @@ func (s *process) backProjections(i int, alpha float64) *kernel.Tasks {
 	return b.Tasks()
 }
 
+// start0 returns U0 in the coordinates of the data, for the caller to keep; nil if there is none.
+func (s *process) start0() []*kernel.Basis {
+	u := clone(s.problem.U0)
+	if s.problem.U0 == nil {
+		return nil
+	}
+	if s.data.by != nil {
+		for i := range u {
+			u[i] = s.data.by.enter(u[i])
+		}
+	}
+	return u
+}
+
 // start returns where the power iteration of every node starts: U0, Start, or the
 // same Gaussian matrix at all nodes, orthonormalised (Alg. 2, lines 8 and 9).
 func (s *process) start() []*kernel.Basis {
-	if s.problem.U0 != nil {
-		return clone(s.problem.U0)
+	if u0 := s.start0(); u0 != nil {
+		return u0
 	}
 	r := s.o.Rank
 	u := s.problem.Start

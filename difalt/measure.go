@@ -72,7 +72,8 @@ const (
 	// would explain all of it.
 	mostlyNoise = 0.3
 	// Where a residual is rounding it is up to this, times how much the smallest singular value
-	// of the b_t hides behind the largest; and a move of U below shortest is rounding.
+	// of the b_t hides behind the largest; and a move of U below shortest is rounding: more
+	// where features are mostly offset.
 	lastDigits = 4 * 0x1p-52
 	shortest   = 1e-14
 )
@@ -92,7 +93,7 @@ func (m *monitor) due(method method) bool {
 		signal, noise := m.at.data.signal(g.p.values[0], m.course.latest)
 		return length/(m.at.data.slowest()*signal) <= max(m.tolerance(), m.share()*noise, m.floor())
 	}
-	return !m.o.EveryIteration && m.course.move <= max(m.o.Tolerance, shortest) || m.o.StopAtNoise && k >= atMost
+	return !m.o.EveryIteration && m.course.move <= max(m.o.Tolerance, shortest*math.Sqrt(m.at.data.xx/m.at.data.variance())) || m.o.StopAtNoise && k >= atMost
 }
 
 // tolerance is the distance at which a run has converged whatever the noise. One that does
@@ -129,7 +130,7 @@ func (m *monitor) floor() float64 {
 	if m.o.tracks() {
 		tracked = largest / least
 	}
-	return lastDigits * max(math.Sqrt(m.at.data.squares()/(m.at.data.curvature()*least)), tracked)
+	return lastDigits * max(math.Sqrt(m.at.data.squares()/(m.at.data.information()*least)), tracked)
 }
 
 // measure lets the nodes add up their gradients, and estimates the distance.
@@ -169,22 +170,23 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 
 // newtonStep returns |(I - U U') G P^-1|_F for the sum G of the gradients, which it
 // overwrites, and the mean U, and n m, by which that is to be divided; or with K^-1 G in the
-// place of G, and 1.
+// place of G, and 1. What offsets leave of rounding in G is in the direction that K^-1 makes
+// short, so that comes first.
 func (m *monitor) newtonStep(grad, mean []float64) (length, curvature float64) {
 	r, d := m.at.data.rank, m.at.data.features
 	stride := len(mean) / r
 	column := func(m []float64, j int) []float64 { return m[j*stride:][:stride] }
+	curvature = m.at.data.curvature()
+	if m.at.moments != nil { // G <- K^-1 G
+		grad = m.at.moments.apply(0, blas.ColumnMajor{Rows: d, Cols: r, Stride: stride, Data: grad}).Data()
+		curvature = 1
+	}
 	for j := range r { // G <- (I - U U') G
 		g := column(grad, j)
 		for k := range r {
 			u := column(mean, k)
 			floats.AddScaled(g, -floats.Dot(u, g), u)
 		}
-	}
-	curvature = m.at.data.curvature()
-	if m.at.moments != nil { // G <- K^-1 G
-		grad = m.at.moments.apply(0, blas.ColumnMajor{Rows: d, Cols: r, Stride: stride, Data: grad}).Data()
-		curvature = 1
 	}
 	inverse, squared := m.gauge.p.inverse, 0.0
 	for i := range stride {

@@ -14,14 +14,15 @@ import (
 const flattest = 1e-6
 
 // A momentPreconditioner is what the scaled steps multiply gradients by from the left, in
-// place of 1/(n m), where Problem.Moments M is known:
+// place of 1/(n m), where the moments M of the features are known:
 //
 //	K^-1,   K = n M + ridge I,
 //
 // about the Hessian of a task with a b_t of length one. It takes the correlations of the
 // features out of the iteration count, as P^-1 does the condition number of the b_t.
 type momentPreconditioner struct {
-	inverse  *kernel.Basis    // K^-1, d x d
+	inverse  *kernel.Basis    // K^-1, d x d; nil: mean
+	mean     *meanInverse     // K^-1 of moments that were found
 	product  []*kernel.Basis  // K^-1 grad of every hosted node
 	addRidge func(worker int) // stored, so that calling it does not allocate
 }
@@ -41,13 +42,31 @@ func (p *Problem) checkMoments(d int) error {
 	return nil
 }
 
-// newMomentPreconditioner returns nil without moments, and for methods that do not use P
-// either.
-func (s *Solver) newMomentPreconditioner() (*momentPreconditioner, error) {
-	if s.problem.Moments == nil || !s.o.traits().scaled || s.o.Accelerated.Preconditioner == PreconditionerNone {
+// newMomentPreconditioner returns nil without moments, and with those of the problem for
+// methods that do not use P either. Others measure by those that were found.
+func (s *Solver) newMomentPreconditioner() (p *momentPreconditioner, err error) {
+	p = &momentPreconditioner{product: newBases(s.at.u)}
+	switch m := s.data.moments; {
+	case m != nil:
+		p.mean = m.inverse(s.data.meanSamples(), s.ridge())
+	case s.problem.Moments == nil || !s.o.sumsCoefficients():
 		return nil, nil
+	default:
+		if p.inverse, err = s.invertMoments(); err != nil {
+			return nil, err
+		}
 	}
-	d, r := s.data.features, s.o.Rank
+	r, bb, at, ridge := s.o.Rank, make([][]float64, len(s.hosted)), s.at, s.ridge()
+	for i := range bb {
+		bb[i] = make([]float64, r*(r+1)/2)
+	}
+	p.addRidge = s.each(func(i int) { addRidge(at.grads[i], at.u[i], bb[i], at.groups[i].B, ridge) })
+	return p, nil
+}
+
+// invertMoments returns K^-1 for the moments of the problem.
+func (s *Solver) invertMoments() (*kernel.Basis, error) {
+	d := s.data.features
 	n := s.data.meanSamples() * s.data.unit.x * s.data.unit.x
 	k := mat.NewSymDense(d, nil)
 	k.ScaleSym(n, s.problem.Moments)
@@ -59,19 +78,20 @@ func (s *Solver) newMomentPreconditioner() (*momentPreconditioner, error) {
 	if !c.Factorize(k) || c.InverseTo(inverse) != nil {
 		return nil, fmt.Errorf("difalt: Moments are not those of any features: they have a negative eigenvalue")
 	}
-	p := &momentPreconditioner{inverse: kernel.BasisOf(inverse), product: newBases(s.at.u)}
-	bb, at, ridge := make([][]float64, len(s.hosted)), s.at, s.ridge()
-	for i := range bb {
-		bb[i] = make([]float64, r*(r+1)/2)
-	}
-	p.addRidge = s.each(func(i int) { addRidge(at.grads[i], at.u[i], bb[i], at.groups[i].B, ridge) })
-	return p, nil
+	return kernel.BasisOf(inverse), nil
 }
 
 // apply returns K^-1 grad for hosted node i, valid until the next call for that node.
 func (p *momentPreconditioner) apply(i int, grad blas.ColumnMajor) *kernel.Basis {
-	blas.MulTN(p.product[i].Matrix(), p.inverse.Matrix(), grad)
-	return p.product[i]
+	h := p.product[i]
+	if p.mean == nil {
+		blas.MulTN(h.Matrix(), p.inverse.Matrix(), grad)
+		return h
+	}
+	for j := range grad.Cols {
+		p.mean.apply(h.Col(j), grad.Data[j*grad.Stride:][:grad.Rows])
+	}
+	return h
 }
 
 // addRidge adds to grad the gradient of ridge |u b_t|^2, which is that of ridge |b_t|^2 but

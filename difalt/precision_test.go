@@ -173,11 +173,19 @@ func TestMixedPrecisionOfAnyFeatures(t *testing.T) {
 					for _, w := range want[max(i-4-i/8, 0):min(i+5+i/8, len(want))] {
 						low, high = min(low, w.SDMax), max(high, w.SDMax)
 					}
-					if g := rec.SDMax; g > 1.2*high+2e-15 || low > 1.2*g+2e-15 {
+					// In units of 1e-6 to 1e6 a distance is that of few features; an offset of 1e6 leaves ten digits.
+					alike, rounding := 1.2, 2e-15
+					switch name {
+					case "units":
+						alike = 3
+					case "large offset":
+						rounding = 1e-9
+					}
+					if g := rec.SDMax; g > alike*high+rounding || low > alike*g+rounding {
 						t.Fatalf("SD after %d iterations is %g, with float64 %g", i, g, want[i].SDMax)
 					}
 				}
-				if g, w := final(got), final(want); g > 2*w+1e-15 {
+				if g, w := final(got), final(want); g > 4*w+1e-15 {
 					t.Errorf("ends at %g, with float64 at %g", g, w)
 				}
 			})

@@ -25,7 +25,11 @@ type Problem struct {
 	U0 []*kernel.Basis
 	// Moments, d x d, is the mean of x x' over the samples of all nodes, if they have agreed
 	// on it: the scaled and accelerated methods then take steps that do not mind if
-	// features are correlated. The same at all nodes; nil is a multiple of I.
+	// features are correlated. The same at all nodes. If it is nil, nodes find out whether
+	// features have offsets or sizes that matter, and if so take their means and
+	// variances for it; those of about the same size and a mean near 0 are taken as they
+	// are. Without a ridge they compute on a copy of the samples with columns divided by powers
+	// of two.
 	Moments *mat.SymDense
 	// Truth is an orthonormal U*, for measuring the subspace distance; nil if it is
 	// not known.

@@ -80,6 +80,8 @@ func (s *process) close() {
 // compare lets the nodes find out whether they want the same, and about one another's data
 // what all have to know.
 func (s *process) compare(ctx context.Context) error {
+	s.data.by, s.data.moments = nil, nil
+	ask := s.problem.Moments == nil
 	if err := s.data.build(s, units{1, 1}); err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (s *process) compare(ctx context.Context) error {
 	s.timed(func(i, _ int) {
 		x, y := s.problem.Nodes[i].MaxAbs()
 		largest[i] = []float64{x, y}
-		rows[i] = slices.Concat(settings, sizes(x), sizes(y), s.data.counts(i))
+		rows[i] = slices.Concat(settings, sizes(x), sizes(y), s.data.counts(i, ask))
 	})
 	if err := s.net.Sum(ctx, rows); err != nil {
 		return err
@@ -106,10 +108,12 @@ func (s *process) compare(ctx context.Context) error {
 		if err := s.data.build(s, units{unitOf(largest[0][0]), unitOf(largest[0][1])}); err != nil {
 			return err
 		}
-		for i := range rows {
-			rows[i] = s.data.counts(i)
+		if err := s.sumCounts(ctx, rows, ask); err != nil {
+			return err
 		}
-		if err := s.net.Sum(ctx, rows); err != nil {
+	}
+	if votes := rows[0][4]; votes > 0 {
+		if err := s.lookCloser(ctx, rows); err != nil {
 			return err
 		}
 	}
@@ -123,6 +127,32 @@ func (s *process) compare(ctx context.Context) error {
 		return &ParameterError{"Ridge", s.o.Ridge, "too large for features as small as these"}
 	}
 	return s.data.split(s)
+}
+
+// sumCounts lets the nodes add up what they count.
+func (s *process) sumCounts(ctx context.Context, rows [][]float64, ask bool) error {
+	for i := range rows {
+		rows[i] = s.data.counts(i, ask)
+	}
+	return s.net.Sum(ctx, rows)
+}
+
+// lookCloser finds the moments of features that matter, and coordinates with new counts. A
+// ridge is a number in the coordinates of the caller, which then stay.
+func (s *process) lookCloser(ctx context.Context, rows [][]float64) (err error) {
+	k := s.data
+	if k.moments, err = k.findMoments(ctx, s, rows[0][1]); k.moments == nil || err != nil {
+		return err
+	}
+	s.o.Logger.Debug("offsets or sizes of features matter")
+	if s.o.Ridge > 0 {
+		return nil
+	}
+	k.by = k.moments.coordinates()
+	if err := k.build(s, k.unit); err != nil {
+		return err
+	}
+	return s.sumCounts(ctx, rows, false)
 }
 
 // each returns a function for the pool that calls f for every hosted node.

@@ -29,7 +29,7 @@ func (s *Solver) observe(rec *Record) error {
 // record describes the current U, to which the groups have fitted their b_t.
 func (s *Solver) record(groups []*kernel.Group) Record {
 	rec := Record{Iteration: s.at.iteration, Compute: s.compute, Traffic: s.traffic()}
-	rec.SDFirst, rec.SDMax, rec.SDMean, rec.Disagreement = s.records.metrics.subspaces(s.at.u)
+	rec.SDFirst, rec.SDMax, rec.SDMean, rec.Disagreement = s.records.metrics.subspaces(s.estimates())
 	for _, g := range groups {
 		rec.Objective += g.Objective / (s.data.unit.y * s.data.unit.y)
 		for _, st := range g.Status {

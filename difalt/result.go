@@ -118,7 +118,9 @@ type Result struct {
 	// with U the mean of the nodes', q = dr over the samples, at most .6, and s the part of
 	// P's smallest eigenvalue that is not noise; and at least the largest distance of a
 	// node from that mean, where that decides. It does not depend on the
-	// condition number, as the length of a gradient step does. NaN where nothing asked
+	// condition number, as the length of a gradient step does. Where the moments of the
+	// features matter (Problem.Moments) it goes by these, and is a distance between features
+	// of about the same size. NaN where nothing asked
 	// for it: with Options.EveryIteration, with SampleSplit, and between steps.
 	Residual float64
 	// StatisticalError estimates the subspace distance that noise leaves in U anyway;
@@ -150,7 +152,20 @@ func (s *Solver) U() []*kernel.Basis {
 	if s.initial == nil {
 		return nil
 	}
-	return s.at.u
+	return s.estimates()
+}
+
+// estimates returns the current U_g in the coordinates of the caller.
+func (s *Solver) estimates() []*kernel.Basis {
+	by := s.data.by
+	if by == nil {
+		return s.at.u
+	}
+	list := make([]*kernel.Basis, len(s.at.u))
+	for i, u := range s.at.u {
+		list[i], _ = by.leave(u)
+	}
+	return list
 }
 
 // Record describes the current state; it takes the time of a minimisation over the b_t.
@@ -178,12 +193,16 @@ func (s *Solver) Result() (*Result, error) {
 	}
 	groups := s.minimized()
 	res := &Result{
-		Status: s.status, Iterations: s.at.iteration, U: clone(s.at.u),
+		Status: s.status, Iterations: s.at.iteration, U: clone(s.estimates()),
 		Step: s.step, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
 		Residual: s.stop.gauge.residual, StatisticalError: s.stop.gauge.noise,
 	}
 	for i, g := range groups {
 		b := append([]float64(nil), g.B...)
+		if by := s.data.by; by != nil {
+			_, rr := by.leave(s.at.u[i])
+			multiplyUpper(rr, b, s.o.Rank)
+		}
 		for k := range b {
 			b[k] *= s.data.unit.coefficient()
 			if s.data.rms != nil {
@@ -194,6 +213,19 @@ func (s *Solver) Result() (*Result, error) {
 		res.Tasks = append(res.Tasks, append([]lsq.Status(nil), g.Status...))
 	}
 	return res, nil
+}
+
+// multiplyUpper replaces the vectors b of r numbers by R b, R(i,j) = rr[j*r+i] above the diagonal.
+func multiplyUpper(rr, b []float64, r int) {
+	for ; len(b) > 0; b = b[r:] {
+		for i := range r {
+			sum := 0.0
+			for j := i; j < r; j++ {
+				sum += rr[j*r+i] * b[j]
+			}
+			b[i] = sum
+		}
+	}
 }
 
 // undetermined is the statistical error above which a direction is hardly better than

@@ -252,8 +252,8 @@ func (s *Solver) begin(ctx context.Context) error {
 // newInitial returns where the iterations start: from Problem.U0, or by the spectral
 // initialisation.
 func (s *Solver) newInitial(ctx context.Context) (initial *Initial, err error) {
-	u0 := s.problem.U0
-	initial = &Initial{U: clone(u0), Step: s.o.Step}
+	u0 := s.start0()
+	initial = &Initial{U: u0, Step: s.o.Step}
 	if u0 == nil || s.o.Step == 0 && s.o.usesStep() {
 		if initial, err = s.initialize(ctx); err != nil {
 			return nil, err

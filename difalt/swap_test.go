@@ -89,7 +89,7 @@ func TestSwap(t *testing.T) {
 func TestSwapOptions(t *testing.T) {
 	w := network(t, "er:0.5", 6, topology.Metropolis, 2).Weights()
 	s := dealt(2, 3, 7, 1, 4, 5)
-	for name, change := range map[string]func(o *difalt.Options, p *difalt.Problem){
+	for name, set := range map[string]func(o *difalt.Options, p *difalt.Problem){
 		"noise":     func(o *difalt.Options, _ *difalt.Problem) { o.StopAtNoise = true },
 		"mixed":     func(o *difalt.Options, _ *difalt.Problem) { o.MixedPrecision = true },
 		"normalize": func(o *difalt.Options, _ *difalt.Problem) { o.NormalizeTasks, o.Ridge = true, 0.1 },
@@ -98,11 +98,16 @@ func TestSwapOptions(t *testing.T) {
 		"diverges":  func(o *difalt.Options, _ *difalt.Problem) { o.Step, o.Scaled.Step, o.Iterations = 1e3, 100, 60 },
 		"small":     func(_ *difalt.Options, p *difalt.Problem) { rescale(p, 0x1p-90, 0x1p-140) },
 		"large":     func(_ *difalt.Options, p *difalt.Problem) { rescale(p, 0x1p80, 0x1p15) },
+		"offset":    func(_ *difalt.Options, p *difalt.Problem) { change(p, 1, 1, 40) },
+		"offset and ridge": func(o *difalt.Options, p *difalt.Problem) {
+			o.Ridge = 0.5
+			change(p, 3, 1, 40)
+		},
 	} {
 		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated} {
 			p := &difalt.Problem{Nodes: append([]*kernel.Tasks(nil), s.Nodes...)}
 			o := alongTree(t, method, "none")
-			change(&o, p)
+			set(&o, p)
 			if err := swapped(t, p, w, 1, 3, o, noLeak); err != nil {
 				t.Errorf("%v, %s: %v", method, name, err)
 			}
@@ -111,7 +116,10 @@ func TestSwapOptions(t *testing.T) {
 }
 
 // rescale multiplies features and responses.
-func rescale(p *difalt.Problem, x, y float64) {
+func rescale(p *difalt.Problem, x, y float64) { change(p, x, y, 0) }
+
+// change does so after it has added an offset to features.
+func change(p *difalt.Problem, x, y, offset float64) {
 	for g, k := range p.Nodes {
 		rows := make([]int, k.Len())
 		for t := range rows {
@@ -123,7 +131,7 @@ func rescale(p *difalt.Problem, x, y float64) {
 			for i := range n {
 				k.Row(row, t, i)
 				for c := range row {
-					row[c] *= x
+					row[c] = (row[c] + offset) * x
 				}
 				b.SetRow(t, i, row, k.Y(t)[i]*y)
 			}

@@ -71,7 +71,7 @@ const (
 	headerDigits        = 5
 	headerLow, countLen = 100 + 3 - 5*64, 4
 
-	met = 16 // numbers that the nodes add up first, the last four of them counts of their data
+	met = 17 // numbers that the nodes add up first, the last five of them counts of their data
 )
 
 // decode returns the numbers that integers of so many words stand for.
@@ -253,7 +253,7 @@ func (v *spied) collectives(numbers int) (out, in [][]float64) {
 // has sent, and those of all.
 func (v *spied) totals() (own, all []float64) {
 	out, in := v.collectives(met)
-	return out[0][met-4:], in[0][met-4:]
+	return out[0][met-5:], in[0][met-5:]
 }
 
 // A mixed is what the attacker knows of one call of Mix: the message of the victim before

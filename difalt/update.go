@@ -102,7 +102,7 @@ func (s *Solver) SetResponses(y [][][]float64) error {
 func (s *Solver) restart() {
 	if s.initial != nil {
 		p := *s.problem
-		p.U0 = clone(s.at.u)
+		p.U0 = clone(s.estimates())
 		s.problem = &p
 	}
 	s.initial, s.at.executor, s.at.fitted = nil, nil, false
