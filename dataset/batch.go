@@ -62,17 +62,19 @@ func (b *batch) setName(row, which int, name []byte) {
 func (r *reader) store(b *batch, row, col int, v float64) error {
 	to := r.cols.roles[col]
 	missing := math.IsNaN(v)
+	why := ""
+	if !missing {
+		why = refusal(v, r.single() && r.cols.isFeature(col))
+	}
 	switch {
 	case to.kind == noRole || to.kind == nameRole && missing:
 		return nil
-	case math.IsInf(v, 0):
-		return fmt.Errorf("row %d, column %q: the value is %v", b.line[row], r.cols.header[col], v)
+	case why != "" && (to.kind != nameRole || math.IsInf(v, 0)):
+		return fmt.Errorf("row %d, column %q: "+why, b.line[row], r.cols.header[col], v)
 	case to.kind == nameRole:
 		var digits [32]byte
 		b.setName(row, to.at, strconv.AppendFloat(digits[:0], v, 'f', -1, 64))
 		return nil
-	case r.single() && r.cols.isFeature(col) && !missing && !fits(v):
-		return fmt.Errorf("row %d, column %q: %v is too large for float32", b.line[row], r.cols.header[col], v)
 	}
 	b.x[row*b.width+to.at] = v
 	b.missing = b.missing || missing

@@ -32,13 +32,14 @@ const (
 // columns maps the columns of a file to the numbers and names of a row.
 type columns struct {
 	header     []string
-	index      map[string]int // of the names in the header
-	unnamed    []string       // columns without a name, in words
-	roles      []role         // of every column
-	numbers    []string       // columns of the numbers of a row: those of features come first
-	features   int            // how many of the numbers are features
-	categories []category     // features that are categorical
-	names      int            // of a row
+	index      map[string]int   // of the names in the header
+	twice      map[string]error // about names that several columns have
+	unnamed    []string         // columns without a name, in words
+	roles      []role           // of every column
+	numbers    []string         // columns of the numbers of a row: those of features come first
+	features   int              // how many of the numbers are features
+	categories []category       // features that are categorical
+	names      int              // of a row
 
 	weight, mark, time, target int // which of the numbers these are, -1 for none
 }
@@ -56,9 +57,9 @@ func (c *columns) isFeature(col int) bool {
 }
 
 // findColumns finds the columns that the options name in a file with the given ones.
-// It fails if there are others of the same name.
+// It fails if one of those that are used has the name of another.
 func findColumns(header []string, o *TableOptions) (*columns, error) {
-	c := &columns{roles: make([]role, len(header)), index: map[string]int{}}
+	c := &columns{roles: make([]role, len(header)), index: map[string]int{}, twice: map[string]error{}}
 	if err := c.readHeader(header); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (c *columns) readHeader(header []string) error {
 			return fmt.Errorf("line 1: column %d: %w", i+1, err)
 		}
 		if j, twice := c.index[name]; twice {
-			return fmt.Errorf("line 1: columns %d and %d are both named %q", j+1, i+1, clip(name))
+			c.twice[name] = fmt.Errorf("line 1: columns %d and %d are both named %q", j+1, i+1, clip(name))
 		}
 		c.index[name] = i
 	}
@@ -122,7 +123,8 @@ func (c *columns) reserve(o *TableOptions) (reserved map[int]string, err error) 
 		c.roles[i], reserved[i] = want.role, want.what
 	}
 	for _, column := range o.Drop {
-		if _, err := c.find("columns to drop", column); err != nil {
+		if _, there := c.index[column]; !there { // it may be there twice
+			_, err := c.find("columns to drop", column)
 			return nil, err
 		}
 	}
@@ -217,5 +219,5 @@ func (c *columns) find(what, name string) (int, error) {
 	if !ok {
 		return -1, fmt.Errorf("there is no column %q for the %s%s: the columns are %s", name, what, suggestion(name, c.header), quoted(c.header))
 	}
-	return i, nil
+	return i, c.twice[name]
 }

@@ -84,7 +84,11 @@ func TestReadCSVErrors(t *testing.T) {
 		{"NaN", "t,a,y\nx,1,2\nx,NaN,2\n", columnsTY, []string{`1 in column "a" (first on line 3)`, "missing"}},
 		{"Inf target", "t,a,y\nx,1,-Inf\n", columnsTY, []string{"line 2", `column "y"`, "the value is -Inf"}},
 		{"huge", "t,a,y\nx,1e400,2\n", columnsTY, []string{"line 2", `column "a"`, "1e400 is too large"}},
-		{"huge for float32", "t,a,y\nx,1e300,2\n", TableOptions{Task: "t", Target: "y", Storage: kernel.Float32}, []string{"line 2", `column "a"`, "too large for float32"}},
+		{"too large to be squared", "t,a,y\nx,-1e151,2\n", columnsTY, []string{"line 2", `column "a"`, "-1e151 is too large: the largest is 1e150"}},
+		{"target too large to be squared", "t,a,y\nx,1,1e200\n", columnsTY, []string{"line 2", `column "y"`, "1e200 is too large"}},
+		{"underscore", "t,a,y\nx,1,2\nx,1_000,2\n", columnsTY, []string{"line 3", `column "a"`, `"1_000" is not a number`}},
+		{"underscore in an exponent", "t,a,y\nx,1,2\nx,1e1_0,2\n", columnsTY, []string{"line 3", `"1e1_0" is not a number`}},
+		{"huge for float32", "t,a,y\nx,1e40,2\n", TableOptions{Task: "t", Target: "y", Storage: kernel.Float32}, []string{"line 2", `column "a"`, "too large for float32"}},
 		{"empty cell", "t,a,y\nx,,2\n", columnsTY, []string{`1 in column "a" (first on line 2)`, "missing"}},
 		{"empty task", "t,a,y\n,1,2\n", columnsTY, []string{`1 in column "t" (first on line 2)`, "missing"}},
 		{"ragged", "t,a,y\nx,1,2\nx,1\n", columnsTY, []string{"line 3 has 2 cells", "3 columns"}},
@@ -94,6 +98,26 @@ func TestReadCSVErrors(t *testing.T) {
 	} {
 		_, err := ReadCSV(strings.NewReader(c.text), c.o)
 		checkMessage(t, c.name, err, c.want)
+	}
+}
+
+// TestUnusedTwice: columns of one name are refused only where one of them is used.
+func TestUnusedTwice(t *testing.T) {
+	const text = "t,a,note,note,y\nx,1,p,q,2\n"
+	for _, o := range []TableOptions{
+		{Task: "t", Target: "y", Features: []string{"a"}},
+		{Task: "t", Target: "y", Drop: []string{"note"}},
+	} {
+		table, err := ReadCSV(strings.NewReader(text), o)
+		if err != nil {
+			t.Error(err)
+		} else if got := table.Features(); len(got) != 1 || got[0] != "a" {
+			t.Errorf("features %q", got)
+		}
+	}
+	for _, o := range []TableOptions{columnsTY, {Task: "note", Target: "y"}, {Task: "t", Target: "note"}, {Task: "t", Target: "y", Features: []string{"a", "note"}}} {
+		_, err := ReadCSV(strings.NewReader(text), o)
+		checkMessage(t, "used", err, []string{`columns 3 and 4 are both named "note"`})
 	}
 }
 

@@ -61,7 +61,7 @@ func (p *recordParser) record(block []byte, at, line int, out *batch) (end, line
 		if col < len(roles) && roles[col].kind == numberRole {
 			// The common case: a number right up to the delimiter.
 			v, n := number.Prefix(block[at:], p.decimal)
-			if next := at + n; n > 0 && next < len(block) && (block[next] == p.delimiter || block[next] == '\n') && !(p.single && !fits(v)) {
+			if next := at + n; n > 0 && next < len(block) && (block[next] == p.delimiter || block[next] == '\n') && fits(v) {
 				x[roles[col].at] = v
 				at = next + 1
 				if block[next] == p.delimiter {
@@ -172,7 +172,8 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 		return fmt.Errorf("line %d, column %q: "+format, append([]any{line, p.cols.header[col]}, args...)...)
 	}
 	v, err := p.value(col, cell)
-	if err == nil && finite(v) && !(p.single && p.cols.isFeature(col) && !fits(v)) {
+	why := refusal(v, p.single && p.cols.isFeature(col))
+	if err == nil && why == "" {
 		return v, nil
 	}
 	text := clip(string(cell))
@@ -183,10 +184,8 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 		return 0, complain("%q is not a date like those before", text)
 	case err != nil:
 		return 0, p.notNumber(col, cell, complain("%q is not a number%s", text, aboutSign(cell)))
-	case !finite(v):
-		return 0, complain("the value is %s", text)
 	}
-	return 0, complain("%s is too large for float32", text)
+	return 0, complain(why, text)
 }
 
 // value returns the number, or the date, that a trimmed cell stands for.

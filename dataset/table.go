@@ -84,15 +84,12 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 		return fmt.Errorf("row %d has %d features, the table %d", row, len(x), len(t.features))
 	}
 	for j, v := range x {
-		if !finite(v) {
-			return fmt.Errorf("row %d, column %q: the value is %v", row, t.features[j], v)
-		}
-		if t.storage == kernel.Float32 && !fits(v) {
-			return fmt.Errorf("row %d, column %q: %v is too large for float32", row, t.features[j], v)
+		if why := refusal(v, t.storage == kernel.Float32); why != "" {
+			return fmt.Errorf("row %d, column %q: "+why, row, t.features[j], v)
 		}
 	}
-	if t.target && !finite(y) {
-		return fmt.Errorf("row %d: the target is %v", row, y)
+	if why := refusal(y, false); t.target && why != "" {
+		return fmt.Errorf("row %d, target: "+why, row, y)
 	}
 	if err := t.begin(row, 0, []byte(task), node); err != nil {
 		return err
@@ -227,6 +224,24 @@ func (t *Table) Samples(rows []bool) []int {
 		}
 	}
 	return n
+}
+
+// largest is how large the absolute value of a number may be: the squares of 10^8 of them add up
+// to a float64.
+const largest = 1e150
+
+// refusal says why a number of a table is refused, with %v for how it is written: it is not finite
+// or too large, also for float32 if it is to be kept as one. It is empty for any other.
+func refusal(v float64, single bool) string {
+	switch {
+	case !finite(v):
+		return "the value is %v"
+	case math.Abs(v) > largest:
+		return "%v is too large: the largest is 1e150"
+	case single && !fits(v):
+		return "%v is too large for float32"
+	}
+	return ""
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

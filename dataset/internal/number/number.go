@@ -98,8 +98,12 @@ func exponentOf(s []byte) (n, exponent int) {
 	return i, exponent
 }
 
-// Parse is strconv.ParseFloat for bytes, which it does not keep unless it fails.
+// Parse is strconv.ParseFloat for bytes, which it does not keep unless it fails, without the
+// underscores of Go's literals: in a table they are a slip.
 func Parse(s []byte) (float64, error) {
+	if bytes.IndexByte(s, '_') >= 0 {
+		return 0, strconv.ErrSyntax
+	}
 	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(s), len(s)), 64)
 	if err != nil {
 		return strconv.ParseFloat(string(s), 64)
