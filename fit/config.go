@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 )
@@ -115,6 +117,10 @@ func (c *Config) check(t *dataset.Table) error {
 	}
 	if c.Plain && c.Weights != nil {
 		return errors.New("a plain fit has no weights")
+	}
+	if c.Continue != nil && !slices.Equal(c.Continue.Features(), t.Features()) {
+		return fmt.Errorf("the model to continue has %d features, %s, and the table %d, %s: they must be the same",
+			len(c.Continue.Features()), text.Names(c.Continue.Features()), len(t.Features()), text.Names(t.Features()))
 	}
 	o := c.algorithmOptions()
 	return o.Validate()

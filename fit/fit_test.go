@@ -219,6 +219,15 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// The model that a fit continues is of the same features.
+func TestContinueOtherFeatures(t *testing.T) {
+	c := testConfig(t, 1, 0)
+	c.Rank = 1
+	c.Continue, _ = fit(t, newTruth(1, 3, 1).table(t, 8, 10, 12, 1), c)
+	_, _, err := Fit(t.Context(), newTruth(1, 4, 1).table(t, 8, 10, 12, 1), c)
+	check(t, err, "the model to continue has 3 features")
+}
+
 // More features than rows: the reduced fit is the one with all features. A ridge of all coefficients
 // is their posterior mean by the dense formula with rows in place of features.
 func TestWideIsTheDualRidge(t *testing.T) {

@@ -94,6 +94,7 @@ func TestLoadErrors(t *testing.T) {
 		{func(p *Parameters) { p.NodeOf = append([]int{7}, p.NodeOf[1:]...) }, `array "node": entry 0 is 7: want -1 to 2`},
 		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `array "task" names task "1" twice`},
 		{func(p *Parameters) { p.Samples = p.Samples[1:] }, `array "samples" is (14,) int64: want the shape [15]`},
+		{func(p *Parameters) { p.Samples = append([]int{-5}, p.Samples[1:]...) }, `array "samples": entry 0 is -5: want 0 or more`},
 		{func(p *Parameters) { p.Prior.Noise = -1 }, "a variance of the model is -1"},
 	} {
 		bad := *m
@@ -132,6 +133,7 @@ func TestNewErrors(t *testing.T) {
 		`array "mean" has 5 entries: want 4`:    func(p *Parameters) { p.Scaling.Constant = false },
 		`array "theta" has 74 entries: want 75`: func(p *Parameters) { p.Theta = p.Theta[1:] },
 		`array "doubt" is of order 11: want 12`: func(p *Parameters) { p.Prior.Uncertainty = mat.NewSymDense(11, nil) },
+		"which is there twice":                  func(p *Parameters) { p.Schema.Columns = []string{"a", "b", "a", "c"}; p.Schema.Categories = nil },
 		"the unit of the target is 0":           func(p *Parameters) { p.Scaling.TargetScale = 0 },
 		`array "mean" has 4 entries: want 5`:    func(p *Parameters) { p.Mean = p.Mean[1:] },
 		`array "fill" has 4 entries: want 2`:    func(p *Parameters) { p.Schema.Columns = p.Schema.Columns[:2] },

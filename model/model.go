@@ -127,6 +127,18 @@ func (m *Model) check() error {
 			return fmt.Errorf("array %q: entry %d is %v: want more than 0", "scale", i, s)
 		}
 	}
+	for i, n := range p.Samples {
+		if n < 0 {
+			return fmt.Errorf("array %q: entry %d is %d: want 0 or more", "samples", i, n)
+		}
+	}
+	seen := make(map[string]bool, len(m.features))
+	for i, name := range m.features {
+		if seen[name] {
+			return fmt.Errorf("array %q: entry %d is %q, which is there twice", "feature", i, name)
+		}
+		seen[name] = true
+	}
 	for i, g := range p.NodeOf {
 		if g < -1 || g >= len(p.Nodes) {
 			return fmt.Errorf("array %q: entry %d is %d: want -1 to %d", "node", i, g, len(p.Nodes)-1)

@@ -221,6 +221,20 @@ func TestInterruptedWhileReading(t *testing.T) {
 	}
 }
 
+// TestContinuedModelStays: what a fit starts from is an input.
+func TestContinuedModelStays(t *testing.T) {
+	inFull(t)
+	m := clinicModel(t)
+	before := folder(t, filepath.Dir(m))
+	_, stderr, code := difaltCommand(t, "fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient", "--iterations", "20", "--continue", m, "--model", m)
+	if code != exitUsage || !strings.Contains(stderr, "--model would overwrite "+m+", which --continue reads") {
+		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+	if after := folder(t, filepath.Dir(m)); len(after) != len(before) || !bytes.Equal(after[m], before[m]) {
+		t.Error("the model is another one")
+	}
+}
+
 // A page that cannot be written leaves model and trace as they were, too.
 func TestFailedReportKeepsModel(t *testing.T) {
 	inFull(t)

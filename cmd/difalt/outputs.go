@@ -19,7 +19,11 @@ type outputs struct {
 // openOutputs opens the files before the work begins.
 func openOutputs(f *options.Files) (out *outputs, err error) {
 	out = &outputs{}
-	if err = out.reads("data", f.Data); err == nil && f.Trace != "" {
+	err = out.reads("data", f.Data)
+	if err == nil && f.Continue != "" {
+		err = out.reads("continue", f.Continue)
+	}
+	if err == nil && f.Trace != "" {
 		out.trace, err = out.create("trace", f.Trace)
 	}
 	if err == nil && f.Model != "" {

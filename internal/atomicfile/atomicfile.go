@@ -56,6 +56,7 @@ func create(path string, mode fs.FileMode) (*File, error) {
 		}
 	}
 	info, err := os.Stat(path)
+	isSecret := mode == secret
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
@@ -68,12 +69,13 @@ func create(path string, mode fs.FileMode) (*File, error) {
 			return &File{File: f, path: path, direct: true}, nil
 		}
 		f.Close()
+		mode &= info.Mode().Perm() // nobody reads sooner what he may not read in the end
 	}
 	f, err := temporary(path, mode)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
 	}
-	return &File{File: f, path: path, secret: mode == secret}, nil
+	return &File{File: f, path: path, secret: isSecret}, nil
 }
 
 // A temporary file is called .NAME.RANDOM.part, where RANDOM has so many characters.

@@ -39,6 +39,24 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// Whoever may not read a file may not read what takes its place, either, while it is written.
+func TestModeWhileWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	checkMode(t, f.Name(), 0o600)
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	checkMode(t, path, 0o600)
+}
+
 func checkMode(t *testing.T, path string, want os.FileMode) {
 	t.Helper()
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {

@@ -124,11 +124,17 @@ func readHeader(r io.Reader, a *Array) (int64, error) {
 	return int64(8 + field + n), a.parse(string(text))
 }
 
+// once returns the submatches of the only match, and nil if there is none or another.
+func once(key *regexp.Regexp, text string) []string {
+	if all := key.FindAllStringSubmatch(text, 2); len(all) == 1 {
+		return all[0]
+	}
+	return nil
+}
+
 // parse reads the header's dictionary.
 func (a *Array) parse(text string) error {
-	descr := descrKey.FindStringSubmatch(text)
-	fortran := fortranKey.FindStringSubmatch(text)
-	shape := shapeKey.FindStringSubmatch(text)
+	descr, fortran, shape := once(descrKey, text), once(fortranKey, text), once(shapeKey, text)
 	if descr == nil || fortran == nil || shape == nil {
 		return fmt.Errorf("its header %.100q cannot be read: want one array of numbers or strings", strings.TrimSpace(text))
 	}

@@ -139,6 +139,7 @@ func TestReadErrors(t *testing.T) {
 		{"huge header", append([]byte(magic), 2, 0, 0xff, 0xff, 0xff, 0xff), "header claims more than"},
 		{"not a dictionary", array("hello\n", 1, 2), `header "hello" cannot be read`},
 		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"), "cannot be read"},
+		{"two shapes", array("{'descr': '|u1', 'fortran_order': False, 'shape': (2,), 'shape': (1,), }\n", 1, 2), "cannot be read"},
 		{"objects", array("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n"), `type "|O" is not supported`},
 		{"half precision", array("{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }\n", 1, 2), `type "<f2" is not supported`},
 		{"complex", array("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }\n", 1, 2), `type "<c8" is not supported`},
