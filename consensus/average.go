@@ -85,6 +85,9 @@ func (m *average) Prepare() {
 	}
 }
 
+// Sends implements wire.Operation: all send to all neighbours.
+func (m *average) Sends(int, int) bool { return true }
+
 // AppendTo appends the vector of a node, if it is finite.
 func (m *average) AppendTo(dst []byte, k int) []byte {
 	x := m.layout.row(m.in, m.net.Index[m.net.Links[k].Node])

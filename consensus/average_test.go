@@ -199,6 +199,9 @@ func TestAverageKeepsMean(t *testing.T) {
 	}
 }
 
+// header is by how many bytes a frame is longer than its code.
+const header = 6
+
 func TestAverageTraffic(t *testing.T) {
 	g := must[*topology.Graph](t)(topology.Ring(6))
 	m := newMixer(t, must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis)), nil, Agreement{})
@@ -206,7 +209,7 @@ func TestAverageTraffic(t *testing.T) {
 	mixed(t, m, [3]int{0, 0, 1}, 10)
 	mixed(t, m, [3]int{13, 3, 2}, 0)
 	// 12 directed links; 13*3+2 numbers without padding, then 1.
-	want := wire.Traffic{Rounds: 14, Messages: 14 * 12, Bytes: 8 * 12 * (4*41 + 10*1)}
+	want := wire.Traffic{Rounds: 14, Messages: 14 * 12, Bytes: 12 * (8*(4*41+10*1) + 14*header)}
 	if got := m.net.Traffic(); got != want {
 		t.Errorf("traffic %+v, want %+v", got, want)
 	}
@@ -293,7 +296,7 @@ func TestNeighborMean(t *testing.T) {
 			}
 		}
 	}
-	if want := (wire.Traffic{Rounds: 1, Messages: 8, Bytes: 8 * 8 * 41}); m.net.Traffic() != want {
+	if want := (wire.Traffic{Rounds: 1, Messages: 8, Bytes: 8 * (8*41 + header)}); m.net.Traffic() != want {
 		t.Errorf("traffic %+v, want %+v", m.net.Traffic(), want)
 	}
 	alone := mixed(t, network(t, weightsOf(t, "ring", 1)).NewNeighborMean(nil), shapes[0], 1)

@@ -253,6 +253,9 @@ func (m *codedTree) close(z []Message) {
 	}
 }
 
+// Sends implements wire.Operation.
+func (m *codedTree) Sends(from, to int) bool { return m.sum.Sends(from, to) }
+
 // AppendTo implements wire.Operation.
 func (m *codedTree) AppendTo(dst []byte, k int) []byte { return m.sum.AppendTo(dst, k) }
 

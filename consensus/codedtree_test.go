@@ -50,6 +50,7 @@ func TestCodedTreeSettle(t *testing.T) {
 			edges := int64(g.Len() - 1)
 			want := wire.Traffic{Rounds: (25 + counted) * int64(m.net.SumRounds()), Messages: (25 + counted) * 2 * edges, Bytes: 25 * edges * (up + down)}
 			want.Bytes += counted * 2 * edges * bytesOf(2*groups, bits.Len(uint(g.Len()))+1)
+			want.Bytes += header * want.Messages
 			if got := m.net.Traffic(); got != want {
 				t.Errorf("%v, %v: sent %+v, want %+v", g, a, got, want)
 			}
@@ -144,7 +145,7 @@ func TestRefine(t *testing.T) {
 			before := m.net.Traffic()
 			mixTimes(t, m, streamOf(randomMessages(3, 100, 1, 0, 5), StreamBasis), 1, 2)
 			sent := m.net.Traffic().Minus(before)
-			if got := sent.Bytes / sent.Messages; got != want {
+			if got := sent.Bytes/sent.Messages - header; got != want {
 				t.Errorf("%v: a code of %d bytes, want %d", p, got, want)
 			}
 			m.Refine(Int16)
@@ -153,7 +154,7 @@ func TestRefine(t *testing.T) {
 	m := newMixer(t, weightsOf(t, "path", 3), nil, Agreement{})
 	m.Refine(Int8)
 	mixTimes(t, m, streamOf(randomMessages(3, 100, 1, 0, 5), StreamBasis), 1, 1)
-	if got := m.net.Traffic().Bytes; got != 4*800 {
+	if got := m.net.Traffic().Bytes; got != 4*(800+header) {
 		t.Errorf("a mixer without a codec sent %d bytes", got)
 	}
 }

@@ -90,6 +90,9 @@ func (m *differences) Prepare() {
 	m.encode(m.encodeAll)
 }
 
+// Sends implements wire.Operation: all send to all neighbours, those that are silent a header.
+func (m *differences) Sends(int, int) bool { return true }
+
 func (m *differences) AppendTo(dst []byte, k int) []byte {
 	return append(dst, m.codes[m.net.Index[m.net.Links[k].Node]]...)
 }

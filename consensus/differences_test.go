@@ -299,7 +299,7 @@ func TestSteadyMovement(t *testing.T) {
 		if share := float64(traffic.Silent) / (600 * 2 * float64(g.Edges())); share < s-.4 {
 			t.Errorf("%v: only %.2f silent", s, share)
 		}
-		if bytes := traffic.Messages * (2 + 1 + 4 + 40); traffic.Bytes != bytes {
+		if bytes := traffic.Messages*(2+1+4+40) + header*(traffic.Messages+traffic.Silent); traffic.Bytes != bytes {
 			t.Errorf("%v: %d bytes, want %d", s, traffic.Bytes, bytes)
 		}
 	}

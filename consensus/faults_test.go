@@ -59,14 +59,14 @@ type leaving struct {
 
 var errLeft = errors.New("left")
 
-func (l leaving) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (l leaving) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if seq == l.at {
 		l.leave()
 		if ctx.Err() == nil {
 			return errLeft
 		}
 	}
-	return l.Transport.Exchange(ctx, seq, out, in)
+	return l.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 // A schedule is one of the ways in which a run can go wrong.
@@ -132,7 +132,7 @@ func TestSchedules(t *testing.T) {
 		s := schedule{event: rng.IntN(events), node: rng.IntN(w.Len())}
 		// Late enough in a run, some are done before they can know.
 		hops, _ := w.Graph().Diameter()
-		s.at = rng.Uint64N(last[key] - uint64(hops))
+		s.at = rng.Uint64N(last[key] - uint64(3*hops)) // the end is gossip and a broadcast
 		s.links = faults.Links{Loss: .2 * rng.Float64(), Delay: .2 * rng.Float64()}
 		s.direct = rng.IntN(3) == 0
 		what := fmt.Sprintf("seed %d, %v on %v, nodes %v, %+v", seed, a, w, groups, s)

@@ -58,6 +58,7 @@ func TestGather(t *testing.T) {
 			want.Rounds = max(want.Rounds, int64(times*2*up))
 			want.Bytes += int64(sent(part(node), l, times) * (up + l - 1))
 		}
+		want.Bytes += headerLen * want.Messages
 		for _, groups := range splits(l) {
 			what := fmt.Sprintf("%v, nodes %v", w.Graph(), groups)
 			spent := make([]wire.Traffic, len(groups))

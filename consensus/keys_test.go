@@ -15,17 +15,20 @@ import (
 
 // twoKeys is a transport whose process tells the hash of one key and then gives out another,
 // as who has heard all others' first and looks for one that suits.
-type twoKeys struct{ wire.Transport }
+type twoKeys struct {
+	wire.Transport
+	origin wire.Origin
+}
 
-func (x twoKeys) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (x twoKeys) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if seq == 2 { // on a star: hashes go up and down, and then keys
 		for k, p := range out {
 			p = slices.Clone(p)
-			p[len(p)-1] ^= 1 // of the key
-			out[k] = reseal(p)
+			p[len(p)-5] ^= 1 // of the key
+			out[k] = testnet.Seal(p, x.origin, 1)
 		}
 	}
-	return x.Transport.Exchange(ctx, seq, out, in)
+	return x.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 // TestKeysAreToldByHashFirst: in a network whose partners follow from the keys, a key that is
@@ -44,7 +47,7 @@ func TestKeysAreToldByHashFirst(t *testing.T) {
 		_, errs, _ := run(t, w, [][]int{others, {liar}}, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 			ts, err := testnet.Connect(g, groups, testnet.Options{})
 			if lies {
-				ts[1] = twoKeys{ts[1]}
+				ts[1] = twoKeys{ts[1], wire.Origin{Run: w.Fingerprint(), Node: liar}}
 			}
 			return ts, err
 		}, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {

@@ -27,6 +27,9 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
+// headerLen is by how many bytes a frame is longer than its code.
+const headerLen = 6
+
 // networks are graphs with weights: a ring, and random graphs with weights that are and
 // are not symmetric.
 func networks(t testing.TB) []*topology.Weights {

@@ -154,9 +154,9 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, e
 func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
 	t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.rounds.Ends}
 	t.Bytes = 8 * int64(l.n) * t.Messages
-	t, err := m.net.rounds.Metered(ctx, t)
+	t, err := m.net.rounds.Metered(ctx, wire.Headers(t))
+	t.Bytes += m.reduction.Skip(rounds)
 	m.net.traffic = m.net.traffic.Plus(t)
-	m.reduction.Skip(rounds)
 	return err
 }
 
@@ -166,7 +166,11 @@ func (m *Mixer) mixByRounds(ctx context.Context, p operation, z []Message, round
 		m.reduction.Mask()
 	}
 	n, alongTree := p.length(rounds)
-	if err := m.net.rounds.Run(ctx, p, m.reduction, n, alongTree, &m.net.traffic); err != nil {
+	err := m.net.rounds.Run(ctx, p, m.reduction, n, !alongTree, &m.net.traffic)
+	if err == nil && alongTree {
+		err = m.net.rounds.Settle()
+	}
+	if err != nil {
 		return err
 	}
 	p.close(z)

@@ -2,42 +2,39 @@ package consensus_test
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 )
 
-// The format of frames, once more: the lengths of the two parts are at 44 and 48, and
-// the CRC-32C of all but itself at 52.
+// A tamperer changes a frame that comes along a link. It knows what the node at the other end knows.
+type tamperer func(p []byte, o wire.Origin, n uint64) []byte
 
-// reseal gives a frame that was changed its right checksum.
-func reseal(p []byte) []byte {
-	table := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Update(crc32.Checksum(p[:52], table), table, p[wire.HeaderLen:])
-	binary.LittleEndian.PutUint32(p[52:], sum)
-	return p
+// resealed gives a frame that was changed its right checksum.
+func resealed(change func(p []byte) []byte) tamperer {
+	return func(p []byte, o wire.Origin, n uint64) []byte { return testnet.Seal(change(p), o, n) }
 }
 
-// resealed changes a byte of the header.
-func resealed(at int, by byte) func([]byte) []byte {
-	return func(p []byte) []byte {
-		p[at] += by
-		if at == 6 { // of a round that has not been yet
-			binary.LittleEndian.PutUint64(p[36:], 1<<40)
+// insert puts bytes at some place of a frame.
+func insert(p []byte, at int, more ...byte) []byte {
+	return append(append(append([]byte(nil), p[:at]...), more...), p[at:]...)
+}
+
+// forged makes a frame without flags say that a node had a number that is not finite in a round.
+func forged(node int, seq, time uint64) tamperer {
+	return resealed(func(p []byte) []byte {
+		word := []byte{1, byte(wire.Sum)} // flags
+		for _, v := range []uint64{uint64(node), seq, time} {
+			word = binary.AppendUvarint(word, v)
 		}
-		return reseal(p)
-	}
+		p[0] |= 0x80
+		return insert(p, 2, word...)
+	})
 }
 
 // appendNaN makes the last number of the code NaN.
 func appendNaN(p []byte) []byte {
-	binary.LittleEndian.PutUint64(p[len(p)-8:], math.Float64bits(math.NaN()))
-	return reseal(p)
-}
-
-// lengthen appends a number to the code.
-func lengthen(p []byte) []byte {
-	binary.LittleEndian.PutUint32(p[48:], binary.LittleEndian.Uint32(p[48:])+8)
-	return append(p, make([]byte, 8)...)
+	binary.LittleEndian.PutUint64(p[len(p)-4-8:], math.Float64bits(math.NaN()))
+	return p
 }

@@ -29,9 +29,9 @@ type counting struct {
 	n *atomic.Uint64
 }
 
-func (c counting) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (c counting) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	c.n.Store(seq + 1)
-	return c.Transport.Exchange(ctx, seq, out, in)
+	return c.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 // exchanges returns how many exchanges a program takes.

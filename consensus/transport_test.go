@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/faults"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -28,18 +29,29 @@ func wantError(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// tampering changes what comes along a link in a round.
+// tampering changes the first frame that comes along a link from a round on.
 type tampering struct {
 	wire.Transport
 	at     uint64
 	link   int
-	change func(frame []byte) []byte
+	origin wire.Origin // of the frames along that link
+	change tamperer
+	come   *uint64 // frames along it so far
 }
 
-func (x tampering) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
-	err := x.Transport.Exchange(ctx, seq, out, in)
-	if err == nil && seq == x.at {
-		in[x.link] = x.change(slices.Clone(in[x.link]))
+// tamper returns t with a link on which a frame is changed, of the processes of nodes of w.
+func tamper(w *topology.Weights, t wire.Transport, at uint64, link int, change tamperer) wire.Transport {
+	peer := wire.Links(w.Graph(), t.Hosted())[link].Peer
+	return tampering{t, at, link, wire.Origin{Run: w.Fingerprint(), Node: peer}, change, new(uint64)}
+}
+
+func (x tampering) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	err := x.Transport.Exchange(ctx, seq, out, in, due)
+	if err == nil && due[x.link] {
+		if n := *x.come; seq >= x.at && x.change != nil {
+			in[x.link] = x.change(slices.Clone(in[x.link]), x.origin, n)
+		}
+		*x.come++
 	}
 	return err
 }
@@ -49,33 +61,39 @@ func (x tampering) Exchange(ctx context.Context, seq uint64, out, in [][]byte) e
 func TestTampering(t *testing.T) {
 	w := networks(t)[0]
 	groups := splits(6)[3]
-	other := appendNaN
+	damaged := func(change func(p []byte) []byte) tamperer {
+		return func(p []byte, _ wire.Origin, _ uint64) []byte { return change(p) }
+	}
 	for name, x := range map[string]struct {
-		change func([]byte) []byte
+		change tamperer
 		kind   wire.Kind
 	}{
-		"a bit":        {func(p []byte) []byte { p[len(p)-1] ^= 4; return p }, wire.Corrupt},
-		"cut off":      {func(p []byte) []byte { return p[:len(p)-1] }, wire.Corrupt},
-		"nothing":      {func([]byte) []byte { return nil }, wire.Corrupt},
-		"sender":       {resealed(20, 1), wire.Protocol},
-		"run":          {resealed(8, 1), wire.Protocol},
-		"epoch":        {resealed(16, 1), wire.Protocol},
-		"round":        {resealed(24, 1), wire.Protocol},
-		"channel":      {resealed(7, 1), wire.Protocol},
-		"failure":      {resealed(6, 1), wire.Protocol}, // of a later round
-		"not a number": {other, wire.Protocol},
-		"too long":     {func(p []byte) []byte { return reseal(lengthen(p)) }, wire.Protocol},
+		"a bit":        {damaged(func(p []byte) []byte { p[len(p)-1] ^= 4; return p }), wire.Corrupt},
+		"cut off":      {damaged(func(p []byte) []byte { return p[:len(p)-1] }), wire.Corrupt},
+		"nothing":      {damaged(func([]byte) []byte { return nil }), wire.Corrupt},
+		"sender":       {func(p []byte, o wire.Origin, n uint64) []byte { o.Node++; return testnet.Seal(p, o, n) }, wire.Corrupt},
+		"run":          {func(p []byte, o wire.Origin, n uint64) []byte { o.Run++; return testnet.Seal(p, o, n) }, wire.Corrupt},
+		"epoch":        {func(p []byte, o wire.Origin, n uint64) []byte { o.Epoch++; return testnet.Seal(p, o, n) }, wire.Corrupt},
+		"number":       {func(p []byte, o wire.Origin, n uint64) []byte { p[1]++; return testnet.Seal(p, o, n+1) }, wire.Corrupt},
+		"old":          {func(p []byte, o wire.Origin, n uint64) []byte { return testnet.Seal(p, o, n+256) }, wire.Corrupt},
+		"channel":      {resealed(func(p []byte) []byte { p[0]++; return p }), wire.Protocol},
+		"failure":      {forged(0, 1<<40, 0), wire.Protocol}, // of a later round
+		"flags":        {resealed(func(p []byte) []byte { p[0] |= 0x80; return insert(p, 2, 4) }), wire.Corrupt},
+		"no flags":     {resealed(func(p []byte) []byte { p[0] |= 0x80; return insert(p, 2, 0) }), wire.Corrupt},
+		"a part":       {resealed(func(p []byte) []byte { p[0] |= 0x80; return insert(p, 2, 2, 1, 0) }), wire.Protocol},
+		"half a part":  {resealed(func(p []byte) []byte { p[0] |= 0x80; return insert(p[:len(p)-4], 2, 2, 255, 255, 255, 15) }), wire.Corrupt},
+		"not a number": {resealed(appendNaN), wire.Protocol},
+		"too long":     {resealed(func(p []byte) []byte { return insert(p, len(p)-4, make([]byte, 8)...) }), wire.Protocol},
+		"too short":    {resealed(func(p []byte) []byte { return append(p[:len(p)-12], 0, 0, 0, 0) }), wire.Protocol},
 	} {
-		const at = 7 // after the exchange of keys
-		var process int
+		const process, at = 3, 7 // after the exchange of keys
 		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 			ts, err := direct(g, groups)
-			process = 3
-			ts[process] = tampering{ts[process], at, 0, x.change}
+			ts[process] = tamper(w, ts[process], at, 0, x.change)
 			return ts, err
 		}, everything(consensus.Agreement{}))
 		var peer *wire.PeerError
-		if !errors.As(errs[process], &peer) || peer.Kind != x.kind || peer.Round != at {
+		if !errors.As(errs[process], &peer) || peer.Kind != x.kind || peer.Round < at {
 			t.Errorf("%s: %v, want %v in round %d", name, errs[process], x.kind, at)
 		} else if first := w.Graph().Neighbors(groups[process][0])[0]; peer.Peer != first {
 			t.Errorf("%s: %v, want node %d", name, peer, first)
@@ -109,10 +127,10 @@ func TestOthers(t *testing.T) {
 		other *topology.Weights
 		do    func(n *consensus.Network, z [][]float64) error
 	}{
-		"run 6, epoch 0": {[2]uint64{5, 6}, 0, w, sum},
-		"run 5, epoch 1": {[2]uint64{5, 5}, 1, w, sum},
-		"want run ":      {[2]uint64{}, 0, lazy, sum},
-		"want run 5, epoch 0, a sum over the nodes": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, z [][]float64) error {
+		"of another run":     {[2]uint64{5, 6}, 0, w, sum},
+		"another checksum":   {[2]uint64{5, 5}, 1, w, sum},
+		"another run or not": {[2]uint64{}, 0, lazy, sum},
+		"a frame of a": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, z [][]float64) error {
 			return n.Largest(t.Context(), z)
 		}},
 		"are due": {[2]uint64{5, 5}, 0, w, func(n *consensus.Network, _ [][]float64) error {
@@ -136,7 +154,7 @@ func TestOthers(t *testing.T) {
 		both := []error{err, <-done}
 		for _, err := range both {
 			var peer *wire.PeerError
-			if !errors.As(err, &peer) || peer.Kind != wire.Protocol && peer.Kind != wire.Closed {
+			if !errors.As(err, &peer) || peer.Kind != wire.Protocol && peer.Kind != wire.Corrupt && peer.Kind != wire.Closed {
 				t.Errorf("%s: %v", want, err)
 			}
 		}

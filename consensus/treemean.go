@@ -36,7 +36,7 @@ func (f *treeMean) mix(ctx context.Context, m *Mixer, z []Message, _ int) error 
 	}
 	if f.server { // each node exchanges messages with it
 		messages := 2 * int64(len(f.rows))
-		f.net.traffic = f.net.traffic.Plus(wire.Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(l.n) * messages})
+		f.net.traffic = f.net.traffic.Plus(wire.Headers(wire.Traffic{Rounds: 2, Messages: messages, Bytes: 8 * int64(l.n) * messages}))
 	}
 	for i, row := range f.rows {
 		for k := range row {

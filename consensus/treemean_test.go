@@ -38,7 +38,7 @@ func TestServerTraffic(t *testing.T) {
 	mixed(t, s, [3]int{13, 3, 2}, 1)
 	mixed(t, s, [3]int{0, 0, 4}, 1)
 	// Every call gathers 5 messages and broadcasts 5.
-	want := wire.Traffic{Rounds: 4, Messages: 20, Bytes: 8 * 10 * (41 + 4)}
+	want := wire.Traffic{Rounds: 4, Messages: 20, Bytes: 10 * (8*(41+4) + 2*header)}
 	if got := s.net.Traffic(); got != want {
 		t.Errorf("traffic %+v, want %+v", got, want)
 	}

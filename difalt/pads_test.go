@@ -45,7 +45,7 @@ type guard struct {
 	result  *difalt.Result
 }
 
-func (g *guard) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (g *guard) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if before, ok := g.sent[seq]; ok && !slices.Equal(before, out[0]) {
 		g.t.Errorf("exchange %d has another content when it is tried again", seq)
 	}
@@ -57,7 +57,7 @@ func (g *guard) Exchange(ctx context.Context, seq uint64, out, in [][]byte) erro
 	if _, up := f.collective(); up {
 		g.check(f.channel.String(), f.code[:len(f.code)-voteLen])
 	}
-	return g.Transport.Exchange(ctx, seq, out, in)
+	return g.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 func (g *guard) check(what string, words []byte) {

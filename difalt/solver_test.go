@@ -165,6 +165,12 @@ func TestTraffic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		want.Bytes += 6 * want.Messages // headers
+		if method != difalt.AltGDmin {
+			// One header reduction: two bytes, and then counts of eight words in four bits each
+			// and two numbers, of five words on their way up.
+			want.Bytes += 4*(2+4+2*5*8) + 4*(2+4+2*8)
+		}
 		if res.Last.Traffic != want {
 			t.Errorf("%v: traffic %+v, want %+v", method, res.Last.Traffic, want)
 		}

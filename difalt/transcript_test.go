@@ -37,20 +37,25 @@ type wireFrame struct {
 	riding, code []byte
 }
 
-func (t *tap) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
-	if err := t.Transport.Exchange(ctx, seq, out, in); err != nil {
+func (t *tap) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	if err := t.Transport.Exchange(ctx, seq, out, in, due); err != nil {
 		return err
 	}
 	t.rounds = append(t.rounds, exchanged{parseWire(out), parseWire(in)})
 	return nil
 }
 
-// parseWire reads frames with the offsets of consensus/wire/frame.go.
+const noFrame = wire.Channel(255)
+
+// parseWire reads frames, by the format of frames once more. Where none has gone there is an empty
+// one.
 func parseWire(frames [][]byte) (parsed []wireFrame) {
 	for _, p := range frames {
-		p = slices.Clone(p)
-		split := wire.HeaderLen + int(binary.LittleEndian.Uint32(p[44:]))
-		parsed = append(parsed, wireFrame{p, wire.Channel(p[7]), p[wire.HeaderLen:split], p[split:]})
+		f := wireFrame{raw: slices.Clone(p), channel: noFrame}
+		if len(p) > 0 {
+			f.channel, f.riding, f.code = testnet.Open(f.raw)
+		}
+		parsed = append(parsed, f)
 	}
 	return parsed
 }

@@ -46,7 +46,7 @@ func TestLargestMessage(t *testing.T) {
 				longest = max(longest, len(f))
 			}
 		}
-		if most := wire.HeaderLen + collective.LongestMessage(LargestMessage(c.features, c.rank), 3); longest > most {
+		if most := wire.MaxHeader + collective.LongestMessage(LargestMessage(c.features, c.rank), 3); longest > most {
 			t.Errorf("%+v: a frame of %d bytes, at most %d were announced", c, longest, most)
 		}
 	}

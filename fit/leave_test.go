@@ -20,12 +20,12 @@ type mortal struct {
 
 var errDead = errors.New("dead")
 
-func (m mortal) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (m mortal) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if m.left.Add(-1) < 0 {
 		m.Close()
 		return errDead
 	}
-	return m.Transport.Exchange(ctx, seq, out, in)
+	return m.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 // leaving fits with one process a node, in a configuration that takes all steps.

@@ -95,7 +95,7 @@ func (c *Collectives) SumIntegers(ctx context.Context, z [][]float64) error {
 }
 
 // SumBytes returns how many bytes a sum of so many numbers, over so many nodes, sends up and down
-// every edge of the tree.
+// every edge of the tree, without headers.
 func SumBytes(numbers, nodes int) (up, down int) {
 	return Form{{numbers, digits * wordBits}, countOf(voteKinds, nodes)}.Len(), Form{{numbers, wordBits}, {1, 2}}.Len()
 }
@@ -190,8 +190,7 @@ func zeroRows(rows, n int) [][]float64 {
 }
 
 // Broadcast overwrites z[i] by what node root has, in as many rounds as the farthest
-// node is hops away, by L-1 messages. If what root has is not finite, nodes that are
-// far from it return the error from a later operation. Everybody on the way sees it.
+// node is hops away, by L-1 messages, each answered by a header. Everybody on the way sees it.
 func (c *Collectives) Broadcast(ctx context.Context, root int, z [][]float64) error {
 	if root < 0 || root >= c.rounds.Graph.Len() {
 		return fmt.Errorf("consensus: a broadcast from node %d: the network has %d", root, c.rounds.Graph.Len())
@@ -260,7 +259,11 @@ func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h
 		op.Start(op.channel, rows)
 		h.Mask()
 	}
-	if err := c.rounds.Run(ctx, op, h.part(), op.Rounds(), !op.downOnly, traffic); err != nil {
+	err = c.rounds.Run(ctx, op, h.part(), op.Rounds(), false, traffic)
+	if err == nil && (!op.downOnly || slices.Contains(op.Silent, true)) { // the failure of a root is known to all
+		err = c.rounds.Settle()
+	}
+	if err != nil {
 		return err
 	}
 	c.rounds.End()
@@ -311,6 +314,6 @@ func (o *Operation) Prepare() {}
 
 // Step implements wire.Operation.
 func (o *Operation) Step() wire.Traffic {
-	messages, bytes := o.step(o.rounds.Code)
-	return wire.Traffic{Rounds: 1, Messages: messages, Bytes: bytes}
+	messages, length, answers := o.step(o.rounds.Code)
+	return wire.Traffic{Rounds: 1, Messages: messages + answers, Bytes: messages * length}
 }

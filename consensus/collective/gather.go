@@ -48,7 +48,10 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 		g.begin()
 	}
 	for g.more {
-		if err := c.rounds.Run(ctx, g, nil, (g.passes+1)*g.way().Rounds(), true, traffic); err != nil {
+		if err := c.rounds.Run(ctx, g, nil, (g.passes+1)*g.way().Rounds(), false, traffic); err != nil {
+			return nil, err
+		}
+		if err := c.rounds.Settle(); err != nil {
 			return nil, err
 		}
 		if err := g.take(); err != nil {
@@ -131,13 +134,12 @@ func (g *gathering) Channel() wire.Channel { return g.channel }
 // Prepare implements wire.Operation: everything has been prepared.
 func (g *gathering) Prepare() {}
 
+// Sends implements wire.Operation.
+func (g *gathering) Sends(from, to int) bool { return g.way().Sends(from, to) }
+
 // AppendTo implements wire.Operation.
 func (g *gathering) AppendTo(dst []byte, k int) []byte {
-	link := g.rounds.Links[k]
-	if !g.way().Sends(link.Node, link.Peer) {
-		return dst
-	}
-	return appendParts(dst, g.tree.subtree(g.top(link.Node)), g.pieces)
+	return appendParts(dst, g.tree.subtree(g.top(g.rounds.Links[k].Node)), g.pieces)
 }
 
 // top returns the node of which all that are below it are in what a node sends in this round.
@@ -159,11 +161,7 @@ func appendParts(dst []byte, nodes []int, parts [][]byte) []byte {
 
 // Check implements wire.Operation.
 func (g *gathering) Check(k int, code []byte) error {
-	link := g.rounds.Links[k]
-	if !g.way().Sends(link.Peer, link.Node) {
-		return wire.NothingDue(code)
-	}
-	return readParts(code, g.tree.subtree(g.top(link.Peer)), g.check)
+	return readParts(code, g.tree.subtree(g.top(g.rounds.Links[k].Peer)), g.check)
 }
 
 // readParts calls f with the parts of some nodes, which must be all that there is.

@@ -96,18 +96,21 @@ func (h *HeaderReduction) Check(k int, p []byte) error {
 }
 
 // Step implements wire.HeaderPart.
-func (h *HeaderReduction) Step() {
-	if h.Phase == Active {
-		h.step(h.rounds.HeaderCode)
-		h.endIfComplete()
+func (h *HeaderReduction) Step() (bytes int64) {
+	if h.Phase != Active {
+		return 0
 	}
+	messages, length, _ := h.step(h.rounds.HeaderCode)
+	h.endIfComplete()
+	return messages * wire.PartBytes(int(length))
 }
 
 // Skip does as many steps as n rounds have, with all nodes in this process.
-func (h *HeaderReduction) Skip(n int) {
+func (h *HeaderReduction) Skip(n int) (bytes int64) {
 	for ; n > 0 && h.Phase == Active; n-- {
-		h.Step()
+		bytes += h.Step()
 	}
+	return bytes
 }
 
 // Take returns the results of a reduction, once, when it is complete, and otherwise

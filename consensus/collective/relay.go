@@ -129,6 +129,12 @@ func (r *relay) row(i int) []uint64 {
 // way says how far the messages have come.
 func (r *relay) way() Way { return Way{r.tree, r.downOnly, r.Round} }
 
+// Sends reports whether a node sends to a neighbour in the next round. What goes only down is
+// answered by a header, so that a root cannot run away from nodes that are slow.
+func (r *relay) Sends(from, to int) bool {
+	return r.way().Sends(from, to) || r.downOnly && r.way().Sends(to, from)
+}
+
 // AppendTo appends what goes along link k in the next round.
 func (r *relay) AppendTo(dst []byte, k int) []byte {
 	link := r.rounds.Links[k]
@@ -158,9 +164,10 @@ func (r *relay) Check(k int, p []byte) error {
 	return nil
 }
 
-// step takes over what the nodes have sent in this round, and returns how many links
-// the hosted ones have used, and for how many bytes. code returns what has come along a link.
-func (r *relay) step(code func(k int) []byte) (messages, bytes int64) {
+// step takes over what the nodes have sent in this round, and returns how many messages the hosted
+// ones have sent, each of how many bytes, and how many answers. code returns what has come along
+// a link.
+func (r *relay) step(code func(k int) []byte) (messages, bytes, answers int64) {
 	depth, up := r.way().Level()
 	level, form := depth, r.up
 	if !up {
@@ -175,26 +182,32 @@ func (r *relay) step(code func(k int) []byte) (messages, bytes int64) {
 		if sender >= 0 {
 			messages++
 		}
+		if receiver >= 0 && r.downOnly {
+			answers++
+		}
 		switch {
 		case receiver < 0:
-		case sender >= 0 && up && r.rows() > 1:
-			r.up.add(r.row(receiver), r.row(sender))
-		case sender >= 0: // what it has is here
-		default:
+		case sender < 0:
 			r.receive(receiver, code(r.rounds.Number(to, from)), up)
+		default: // what it has is here
+			r.Silent[receiver] = r.Silent[receiver] || r.Silent[sender]
+			if up && r.rows() > 1 {
+				r.up.add(r.row(receiver), r.row(sender))
+			}
 		}
 	}
 	r.Round++
 	if root := r.rounds.Index[r.tree.Root]; r.Round == r.tree.Height && up && root >= 0 {
 		r.finish(root)
 	}
-	return messages, messages * int64(form.Len())
+	return messages, int64(form.Len()), answers
 }
 
 // receive takes over what has come to hosted node i.
 func (r *relay) receive(i int, p []byte, up bool) {
 	switch {
-	case len(p) == 0: // the sender knows of a failure
+	case len(p) == 0: // somebody there has a number that cannot be sent
+		r.Silent[i] = true
 	case up:
 		words := r.decoded[:r.up.words()]
 		r.up.read(words, p)

@@ -1,18 +1,50 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // A failure says which node had a number that is not finite, and when. It is part of
-// every header from then on, so that all know of it after as many rounds as the graph
-// has hops across, and then all fail, in the same round.
+// every frame from then on. Time passes by how far it spreads: by a hop in a round of gossip, in
+// which frames cross all links, and by as many as the graph has across when an operation has
+// gone up a tree and down again. So all know of it after that many, and then all fail, in the
+// same round.
 type failure struct {
 	set     bool
 	channel Channel
 	node    int
 	seq     uint64
+	time    uint64
+}
+
+// append appends the bytes of f to dst.
+func (f failure) append(dst []byte) []byte {
+	dst = append(dst, byte(f.channel))
+	for _, v := range [...]uint64{uint64(f.node), f.seq, f.time} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	return dst
+}
+
+// parse overwrites f by what p begins with, and returns the rest of p; nil if there is no failure.
+func (f *failure) parse(p []byte) []byte {
+	if len(p) == 0 {
+		return nil
+	}
+	f.set, f.channel, p = true, Channel(p[0]), p[1:]
+	var v [3]uint64
+	for k := range v {
+		n := 0
+		if v[k], n = binary.Uvarint(p); n <= 0 {
+			return nil
+		}
+		p = p[n:]
+	}
+	f.node, f.seq, f.time = int(min(v[0], math.MaxInt32)), v[1], v[2]
+	return p
 }
 
 // A rumour is what this process knows of the failure in its headers.
@@ -28,15 +60,15 @@ func (f failure) before(g failure) bool {
 
 // Fail notes that a hosted node, by its index, has a number that is not finite.
 func (r *Rounds) Fail(c Channel, index int) {
-	r.merge(failure{set: true, channel: c, node: r.Hosted[index], seq: r.header.seq})
+	r.merge(failure{set: true, channel: c, node: r.Hosted[index], seq: r.seq, time: r.time})
 }
 
 // merge keeps the earlier of f and the failure that is known, and reports whether that is f.
 func (r *Rounds) merge(f failure) bool {
-	if !f.before(r.header.failure) {
+	if !f.before(r.failure) {
 		return false
 	}
-	r.header.failure = f
+	r.failure = f
 	return true
 }
 
@@ -54,27 +86,33 @@ func (r *Rounds) doubt(peer int, f failure) error {
 	switch {
 	case !f.set:
 		return nil
-	case f.node >= r.Graph.Len() || f.seq > r.header.seq || r.header.seq >= f.seq+r.diameter:
-		return &PeerError{Peer: peer, Round: r.header.seq, Kind: Protocol, Err: fmt.Errorf("it says that node %d failed in round %d", f.node, f.seq)}
+	case f.node >= r.Graph.Len() || f.seq > r.seq || f.time > r.time || r.time >= f.time+r.diameter:
+		return &PeerError{Peer: peer, Round: r.seq, Kind: Protocol, Err: fmt.Errorf("it says that node %d failed in round %d", f.node, f.seq)}
 	case r.Index[f.node] >= 0 && f != r.rumour.told:
 		return &PeerError{Peer: f.node, Via: []int{peer}, Round: f.seq, Kind: NotFinite, Err: errors.New("this node knows that it has not")}
 	}
 	return nil
 }
 
-// outcome returns the error with which all nodes end in this round, if any. spread says
-// that what any of them knows of failures, all know.
-func (r *Rounds) outcome(spread bool) error {
-	f := r.header.failure
+// Settle says that an operation is over that has gone up a tree and down again, so that all
+// nodes know of every failure that was before it. It returns the error with which they end.
+func (r *Rounds) Settle() error {
+	r.time += r.diameter
+	return r.outcome()
+}
+
+// outcome returns the error with which all nodes end in this round, if any.
+func (r *Rounds) outcome() error {
+	f := r.failure
 	if !f.set {
 		return nil
 	}
 	err := r.blame(f)
 	if r.transport == nil {
-		r.header.failure = failure{} // nobody else waits: the caller may rewind
+		r.failure = failure{} // nobody else waits: the caller may rewind
 		return err
 	}
-	if !spread && r.header.seq < f.seq+r.diameter {
+	if r.time < f.time+r.diameter {
 		return nil
 	}
 	r.ended = err

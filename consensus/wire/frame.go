@@ -8,144 +8,144 @@ import (
 	"math"
 )
 
-// HeaderLen is the number of bytes with which every frame begins.
-const HeaderLen = 56
-
+// A frame is, in this order:
+//
+//	1 byte   channel, and 128 if there are flags
+//	1 byte   number of the frame along its link, modulo 256
+//	1 byte   flags, if any: there is a failure; there is a header part
+//	         the failure: channel, node, round and time, see failure
+//	         the length of the header part, a varint, and the header part
+//	         the code
+//	4 bytes  CRC-32C, little-endian
+//
+// The checksum is also of what both ends know: the version of this format, the Origin, and 32 bits
+// of the number of the frame.
 const (
-	frameMagic   = "dfLT"
-	frameVersion = 2
-	flagSilent   = 1 // no code follows
-)
+	// FrameOverhead is by how many bytes a frame is longer than its code, if it has no flags.
+	FrameOverhead = 1 + 1 + checksumLen
+	// MaxHeader bounds by how many bytes a frame is longer than its header part and its code.
+	MaxHeader = FrameOverhead + 1 + 1 + 4*binary.MaxVarintLen64
 
-// Offsets in a header, little-endian: the magic, one byte each of version, flags,
-// control word and channel, then run (8 bytes), epoch, sender (4 each), sequence number
-// (8), the control word's node (4) and sequence number (8), the lengths of the parts
-// (4 each) and the CRC-32C of all but itself.
-const (
-	atRun        = 8
-	atEpoch      = 16
-	atSender     = 20
-	atSeq        = 24
-	atNode       = 32
-	atSince      = 36
-	atHeaderPart = 44
-	atCode       = 48
-	atChecksum   = 52
+	frameVersion = 3
+	checksumLen  = 4
+	moreFlag     = 0x80 // of the first byte
+	flagFailure  = 1
+	flagPart     = 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A header is what a node says in every round, even if it is silent.
-type header struct {
-	channel Channel
-	run     uint64
-	epoch   uint32
-	sender  int
-	seq     uint64
-	failure failure
+// An Origin is what never changes of the frames of a node. It is not sent: a frame of another
+// one has another checksum.
+type Origin struct {
+	Run   uint64
+	Epoch uint32
+	Node  int
 }
 
-// A frame is what crosses a link in one round.
+// A seed is the checksum of what both ends know.
+type seed uint32
+
+// seed returns that of an origin.
+func (o Origin) seed() seed {
+	p := []byte{frameVersion}
+	p = binary.LittleEndian.AppendUint64(p, o.Run)
+	p = binary.LittleEndian.AppendUint32(p, o.Epoch)
+	p = binary.LittleEndian.AppendUint32(p, uint32(o.Node))
+	return seed(crc32.Checksum(p, castagnoli))
+}
+
+// checksum returns that of frame number n, but for its last bytes, which hold it.
+func (s seed) checksum(p []byte, n uint64) uint32 {
+	return crc32.Update(uint32(s)^uint32(n), castagnoli, p)
+}
+
+// A frame is what crosses a link in a round.
 type frame struct {
-	header
+	channel    Channel
+	failure    failure
 	headerPart []byte // part of what a HeaderPart has to send
 	code       []byte // of the message; empty if the sender is silent
 }
 
-// appendFrame appends f to dst.
-func appendFrame(dst []byte, f *frame) []byte {
-	start := len(dst)
-	flags, control := byte(0), byte(0)
-	if len(f.code) == 0 {
-		flags = flagSilent
+// append appends f, as frame number n of an origin, to dst.
+func (f *frame) append(dst []byte, s seed, n uint64) []byte {
+	start, flags := len(dst), byte(0)
+	if f.failure.set {
+		flags |= flagFailure
+	}
+	if len(f.headerPart) > 0 {
+		flags |= flagPart
+	}
+	dst = append(dst, byte(f.channel), byte(n))
+	if flags != 0 {
+		dst[start] |= moreFlag
+		dst = append(dst, flags)
 	}
 	if f.failure.set {
-		control = 1 + byte(f.failure.channel)
+		dst = f.failure.append(dst)
 	}
-	dst = append(dst, frameMagic...)
-	dst = append(dst, frameVersion, flags, control, byte(f.channel))
-	dst = binary.LittleEndian.AppendUint64(dst, f.run)
-	dst = binary.LittleEndian.AppendUint32(dst, f.epoch)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.sender))
-	dst = binary.LittleEndian.AppendUint64(dst, f.seq)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.failure.node))
-	dst = binary.LittleEndian.AppendUint64(dst, f.failure.seq)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(f.headerPart)))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(f.code)))
-	dst = append(dst, 0, 0, 0, 0)
-	dst = append(append(dst, f.headerPart...), f.code...)
-	binary.LittleEndian.PutUint32(dst[start+atChecksum:], checksum(dst[start:]))
-	return dst
+	if len(f.headerPart) > 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(f.headerPart)))
+		dst = append(dst, f.headerPart...)
+	}
+	dst = append(dst, f.code...)
+	return binary.LittleEndian.AppendUint32(dst, s.checksum(dst[start:], n))
 }
 
-// checksum returns the CRC-32C of a frame but for the four bytes that hold it.
-func checksum(p []byte) uint32 {
-	return crc32.Update(crc32.Checksum(p[:atChecksum], castagnoli), castagnoli, p[HeaderLen:])
+// FrameNumber returns the number of the frame p along its link modulo 256, and false if p is
+// too short for a frame.
+func FrameNumber(p []byte) (uint8, bool) {
+	if len(p) < FrameOverhead {
+		return 0, false
+	}
+	return p[1], true
 }
 
-// FrameLen returns the length of the frame that begins with the header p, of which it
-// reads HeaderLen bytes. It returns an error if p is not the beginning of a frame of
-// this version; without its end it cannot be checked further, see CheckFrame. A
-// transport must not set aside as much memory as a header claims before it has come.
-func FrameLen(p []byte) (int, error) {
-	if len(p) < HeaderLen {
-		return 0, fmt.Errorf("consensus: a frame is cut off in its header: %d bytes of %d", len(p), HeaderLen)
-	}
-	if string(p[:4]) != frameMagic {
-		return 0, fmt.Errorf("consensus: a frame begins with %q", p[:4])
-	}
-	if p[4] != frameVersion {
-		return 0, fmt.Errorf("consensus: a frame of version %d, want %d", p[4], frameVersion)
-	}
-	headerPart, code := binary.LittleEndian.Uint32(p[atHeaderPart:]), binary.LittleEndian.Uint32(p[atCode:])
-	if total := HeaderLen + uint64(headerPart) + uint64(code); total <= math.MaxInt32 {
-		return int(total), nil
-	}
-	return 0, fmt.Errorf("consensus: a frame claims %d and %d bytes", headerPart, code)
-}
+// CheckFrame returns an error unless p is frame number n of o along a link, as it was sent. The
+// network does so with every frame that it is given.
+func CheckFrame(p []byte, o Origin, n uint64) error { return o.seed().check(p, n) }
 
-// CheckFrame returns an error unless p is a whole frame as it was sent. The network does
-// so with every frame that it is given.
-func CheckFrame(p []byte) error {
-	n, err := FrameLen(p)
+func (s seed) check(p []byte, n uint64) error {
+	end := len(p) - checksumLen
 	switch {
-	case err != nil:
-		return err
-	case n != len(p):
-		return fmt.Errorf("consensus: a frame has %d bytes, want %d", len(p), n)
-	case binary.LittleEndian.Uint32(p[atChecksum:]) != checksum(p):
-		return errors.New("consensus: a frame has another checksum")
+	case len(p) < FrameOverhead:
+		return fmt.Errorf("consensus: a frame is cut off in its header: %d bytes", len(p))
+	case p[1] != byte(n) || binary.LittleEndian.Uint32(p[end:]) != s.checksum(p[:end], n):
+		return errors.New("consensus: a frame has another checksum: it is damaged, of another run or not the one that is due")
 	}
 	return nil
 }
 
-// FrameSeq returns the sequence number in a header.
-func FrameSeq(p []byte) uint64 { return binary.LittleEndian.Uint64(p[atSeq:]) }
-
-// parseFrame returns the frame p; its parts alias p.
-func parseFrame(p []byte) (frame, error) {
-	if err := CheckFrame(p); err != nil {
-		return frame{}, err
+// parse overwrites f by frame number n of an origin; its parts alias p.
+func (f *frame) parse(p []byte, s seed, n uint64) error {
+	if err := s.check(p, n); err != nil {
+		return err
 	}
-	var f frame
-	flags, control := p[5], p[6]
-	f.channel = Channel(p[7])
-	f.run = binary.LittleEndian.Uint64(p[atRun:])
-	f.epoch = binary.LittleEndian.Uint32(p[atEpoch:])
-	f.sender = int(binary.LittleEndian.Uint32(p[atSender:]))
-	f.seq = FrameSeq(p)
-	if control > 0 {
-		f.failure = failure{
-			set: true, channel: Channel(control - 1),
-			node: int(binary.LittleEndian.Uint32(p[atNode:])), seq: binary.LittleEndian.Uint64(p[atSince:]),
+	more, flags := p[0]&moreFlag != 0, byte(0)
+	*f = frame{channel: Channel(p[0] &^ moreFlag)}
+	p = p[2 : len(p)-checksumLen]
+	if more && len(p) > 0 {
+		flags, p = p[0], p[1:]
+	}
+	if more != (flags != 0) || flags&^(flagFailure|flagPart) != 0 {
+		return fmt.Errorf("consensus: a frame with flags %#x", flags)
+	}
+	if flags&flagFailure != 0 {
+		if p = f.failure.parse(p); p == nil {
+			return errors.New("consensus: a frame is cut off in its word of a failure")
 		}
 	}
-	split := HeaderLen + int(binary.LittleEndian.Uint32(p[atHeaderPart:]))
-	f.headerPart, f.code = p[HeaderLen:split:split], p[split:]
-	if (flags&flagSilent != 0) != (len(f.code) == 0) || flags&^flagSilent != 0 {
-		return frame{}, fmt.Errorf("consensus: a frame with flags %#x has a code of %d bytes", flags, len(f.code))
+	if flags&flagPart != 0 {
+		length, size := binary.Uvarint(p)
+		if size <= 0 || length == 0 || length > uint64(len(p)-size) {
+			return errors.New("consensus: a frame is cut off in its header part")
+		}
+		p = p[size:]
+		f.headerPart, p = p[:length:length], p[length:]
 	}
-	return f, nil
+	f.code = p
+	return nil
 }
 
 // AppendFloats appends the entries of v as float64.

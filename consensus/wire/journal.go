@@ -141,6 +141,6 @@ func (r *Rounds) Rewind() (again bool) {
 		return false
 	}
 	r.open = false
-	r.header.failure = failure{}
+	r.failure = failure{}
 	return true
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"math/bits"
 
 	"github.com/difalt/difalt/topology"
 )
@@ -15,22 +16,37 @@ type Operation interface {
 	// Prepare computes what the hosted nodes send. A round that fails later is taken up
 	// again after it.
 	Prepare()
-	// AppendTo appends what goes along link k to dst: nothing for a header alone.
+	// Sends reports whether a frame goes from a node to a neighbour.
+	Sends(from, to int) bool
+	// AppendTo appends what goes along link k, if the node there sends, to dst: nothing for a
+	// header alone.
 	AppendTo(dst []byte, k int) []byte
 	// Check returns an error if code, which has come along link k, is not what is due. It
-	// must not change what the result depends on. It is not called where nothing has come
-	// from a peer that knows of a failure.
+	// must not change what the result depends on. It is not called where the peer does not
+	// send, or sends nothing since it knows of a failure.
 	Check(k int, code []byte) error
-	// Step does the arithmetic of the round and returns what the hosted nodes have sent.
+	// Step does the arithmetic of the round and returns what the hosted nodes have sent, without
+	// headers.
 	Step() Traffic
 }
 
-// A HeaderPart is carried in the headers of the rounds of an operation. Its methods are
-// those of Operation.
+// A HeaderPart is carried in the headers of the rounds of an operation, and has something to
+// send only where that sends: along the same tree in the same rounds, or in rounds of gossip. Its
+// methods are those of Operation, but that Step returns how many bytes the hosted nodes have
+// sent; see PartBytes.
 type HeaderPart interface {
 	AppendTo(dst []byte, k int) []byte
 	Check(k int, code []byte) error
-	Step()
+	Step() (bytes int64)
+}
+
+// PartBytes returns by how many bytes a header part of n makes a frame longer.
+func PartBytes(n int) int64 { return int64(1 + (bits.Len(uint(n))+6)/7 + n) }
+
+// Headers returns t with the headers of its messages, also of those that are silent.
+func Headers(t Traffic) Traffic {
+	t.Bytes += FrameOverhead * (t.Messages + t.Silent)
+	return t
 }
 
 // Rounds carries out the rounds of operations between the hosted nodes and those that
@@ -42,11 +58,29 @@ type Rounds struct {
 	meter     Meter     // or nil
 	diameter  uint64    // of the graph, or a bound on it
 
-	header   header // of the round under way
-	rumour   rumour
-	out, in  [][]byte
-	received []frame // in, parsed
-	room     []byte
+	origin  Origin // of all frames, but for the node
+	seq     uint64 // of the round under way
+	time    uint64 // see failure
+	failure failure
+	rumour  rumour
+	frames  frames
+	links   []linkState // in the order of Links
+}
+
+// frames are what Transport.Exchange is given, and room to make them.
+type frames struct {
+	out, in    [][]byte
+	due        []bool
+	code, part []byte
+}
+
+// A linkState is what is known of a link.
+type linkState struct {
+	sent, come uint64 // number of frames
+	node, peer seed
+	sends      bool   // the node sends in this round
+	spare      []byte // memory of its next frame
+	received   frame  // of this round
 }
 
 // NewRounds returns the rounds of the nodes of g that t hosts; without a transport these
@@ -73,32 +107,38 @@ func NewRounds(g *topology.Graph, t Transport, run uint64) (*Rounds, error) {
 	r.transport, r.keeps = t, true
 	hops, _ := g.Diameter()
 	r.diameter = uint64(hops)
-	r.header.run = run
+	r.origin.Run = run
 	if id, ok := t.(Identified); ok {
-		r.header.run, r.header.epoch = id.Run()
+		r.origin.Run, r.origin.Epoch = id.Run()
 	}
-	r.out, r.in = make([][]byte, len(p.Links)), make([][]byte, len(p.Links))
-	r.received = make([]frame, len(p.Links))
+	n := len(p.Links)
+	r.frames.out, r.frames.in, r.frames.due = make([][]byte, n), make([][]byte, n), make([]bool, n)
+	for _, link := range p.Links {
+		own, their := r.origin, r.origin
+		own.Node, their.Node = link.Node, link.Peer
+		r.links = append(r.links, linkState{node: own.seed(), peer: their.seed()})
+	}
 	return r, nil
 }
 
 // Transport returns the transport, nil if nothing is carried.
 func (r *Rounds) Transport() Transport { return r.transport }
 
-// Identity returns the run and the epoch that are in all frames.
-func (r *Rounds) Identity() (run uint64, epoch uint32) { return r.header.run, r.header.epoch }
+// Identity returns the run and the epoch of all frames.
+func (r *Rounds) Identity() (run uint64, epoch uint32) { return r.origin.Run, r.origin.Epoch }
 
 // Run carries out the remaining rounds, of n in all, of the call that Journal.Begin has
-// begun, and adds what is sent to traffic; p may be nil. spreads says that after n rounds
-// all nodes know of all failures; otherwise they spread in later rounds.
+// begun, and adds what is sent to traffic, with headers; p may be nil. gossip says that in every
+// round all nodes send along all links. What goes along a tree only, and not just down, ends with
+// Settle.
 //
 // After an error the call may be begun again, and goes on with the round that failed. It
 // returns ctx.Err() if the caller gives up, a *PeerError if another node fails, and an
 // error that wraps ErrNotFinite if any node has a number that cannot be sent: at all nodes
 // in the same round, and then there is no more to be done.
-func (r *Rounds) Run(ctx context.Context, op Operation, p HeaderPart, n int, spreads bool, traffic *Traffic) error {
+func (r *Rounds) Run(ctx context.Context, op Operation, p HeaderPart, n int, gossip bool, traffic *Traffic) error {
 	for ; r.done < n; r.done++ {
-		t, err := r.round(ctx, op, p)
+		t, err := r.round(ctx, op, p, gossip)
 		t, lost := r.Metered(ctx, t)
 		*traffic = traffic.Plus(t)
 		if err == nil {
@@ -108,7 +148,7 @@ func (r *Rounds) Run(ctx context.Context, op Operation, p HeaderPart, n int, spr
 			return err
 		}
 	}
-	return r.outcome(spreads)
+	return nil
 }
 
 // Metered returns t, of t.Rounds equal rounds, with what faults add to it.
@@ -128,7 +168,7 @@ func (r *Rounds) Metered(ctx context.Context, t Traffic) (Traffic, error) {
 
 // round does the next round of op. After an error it may be called again, and goes on
 // where it failed.
-func (r *Rounds) round(ctx context.Context, op Operation, p HeaderPart) (Traffic, error) {
+func (r *Rounds) round(ctx context.Context, op Operation, p HeaderPart, gossip bool) (Traffic, error) {
 	if r.transport == nil {
 		if err := ctx.Err(); err != nil {
 			return Traffic{}, err
@@ -136,70 +176,88 @@ func (r *Rounds) round(ctx context.Context, op Operation, p HeaderPart) (Traffic
 	}
 	if !r.prepared {
 		op.Prepare()
-		if r.transport == nil && r.header.failure.set {
-			return Traffic{}, r.outcome(false)
+		if r.transport == nil && r.failure.set {
+			return Traffic{}, r.outcome()
 		}
 		r.write(op, p)
 		r.prepared = true
 	}
 	if r.transport != nil {
-		if err := r.transport.Exchange(ctx, r.header.seq, r.out, r.in); err != nil {
+		if err := r.transport.Exchange(ctx, r.seq, r.frames.out, r.frames.in, r.frames.due); err != nil {
 			return Traffic{}, err
 		}
 		if err := r.read(op, p); err != nil {
 			return Traffic{}, err
 		}
 	}
-	for k := range r.received {
-		r.hear(r.Links[k].Peer, r.received[k].failure)
+	for k := range r.links {
+		l := &r.links[k]
+		if l.sends {
+			l.sent, l.spare = l.sent+1, nil
+		}
+		if p := r.frames.out[k]; p != nil {
+			l.spare = p
+		}
+		if r.frames.due[k] {
+			l.come++
+			r.hear(r.Links[k].Peer, l.received.failure)
+		}
 	}
-	r.header.seq++
+	r.seq++
+	if gossip {
+		r.time++
+	}
 	r.prepared = false
-	t := op.Step()
+	t := Headers(op.Step())
 	if p != nil {
-		p.Step()
+		t.Bytes += p.Step()
 	}
-	return t, r.outcome(false)
+	return t, r.outcome()
 }
 
 // write makes the frames of the round.
 func (r *Rounds) write(op Operation, p HeaderPart) {
-	if f := r.header.failure; f.set && r.Index[f.node] >= 0 {
+	if f := r.failure; f.set && r.Index[f.node] >= 0 {
 		r.rumour.told = f
 	}
-	f := frame{header: r.header}
-	f.channel = op.Channel()
+	f := frame{channel: op.Channel(), failure: r.failure}
+	w := &r.frames
 	for k, link := range r.Links {
-		f.sender = link.Node
-		r.room = op.AppendTo(r.room[:0], k)
-		split := len(r.room)
-		if p != nil {
-			r.room = p.AppendTo(r.room, k)
+		l := &r.links[k]
+		w.out[k], w.due[k] = nil, op.Sends(link.Peer, link.Node)
+		if l.sends = op.Sends(link.Node, link.Peer); !l.sends {
+			continue
 		}
-		f.code, f.headerPart = r.room[:split], r.room[split:]
-		r.out[k] = appendFrame(r.out[k][:0], &f)
+		w.code, w.part = op.AppendTo(w.code[:0], k), w.part[:0]
+		if p != nil {
+			w.part = p.AppendTo(w.part, k)
+		}
+		f.code, f.headerPart = w.code, w.part
+		w.out[k] = f.append(l.spare[:0], l.node, l.sent)
 	}
 }
 
 // read parses and checks the frames that have come.
 func (r *Rounds) read(op Operation, p HeaderPart) error {
 	for k, link := range r.Links {
-		refuse := func(kind Kind, err error) error {
-			return &PeerError{Peer: link.Peer, Round: r.header.seq, Kind: kind, Err: err}
+		l := &r.links[k]
+		f := &l.received
+		if *f = (frame{}); !r.frames.due[k] {
+			continue
 		}
-		f, err := parseFrame(r.in[k])
+		refuse := func(kind Kind, err error) error {
+			return &PeerError{Peer: link.Peer, Round: r.seq, Kind: kind, Err: err}
+		}
+		err := f.parse(r.frames.in[k], l.peer, l.come)
 		if err != nil {
 			return refuse(Corrupt, err)
 		}
-		due := header{channel: op.Channel(), run: r.header.run, epoch: r.header.epoch, sender: link.Peer, seq: r.header.seq, failure: f.failure}
-		if f.header != due {
-			return refuse(Protocol, fmt.Errorf("a frame of run %x, epoch %d, node %d, round %d, %v: want run %x, epoch %d, %v",
-				f.run, f.epoch, f.sender, f.seq, f.channel, due.run, due.epoch, due.channel))
+		if f.channel != op.Channel() {
+			return refuse(Protocol, fmt.Errorf("a frame of %v, want %v", f.channel, op.Channel()))
 		}
 		if err := r.doubt(link.Peer, f.failure); err != nil {
 			return err
 		}
-		r.received[k] = f
 		if len(f.code) > 0 || !f.failure.set {
 			err = op.Check(k, f.code)
 		}
@@ -224,7 +282,7 @@ func NothingDue(p []byte) error {
 }
 
 // Code returns what has come of the operation along link k in this round.
-func (r *Rounds) Code(k int) []byte { return r.received[k].code }
+func (r *Rounds) Code(k int) []byte { return r.links[k].received.code }
 
 // HeaderCode returns what has come of the header part along link k in this round.
-func (r *Rounds) HeaderCode(k int) []byte { return r.received[k].headerPart }
+func (r *Rounds) HeaderCode(k int) []byte { return r.links[k].received.headerPart }

@@ -4,8 +4,8 @@ package wire
 type Traffic struct {
 	Rounds   int64 // exchanges that had to wait for one another
 	Messages int64 // directed: one node to one neighbour
-	Bytes    int64 // payload of the messages
-	Silent   int64 // messages not sent, since there was too little news
+	Bytes    int64 // of all frames, with their headers, also of Silent
+	Silent   int64 // messages of a header only, since there was too little news
 	Lost     int64 // of Messages, those that had to be sent again; see Meter
 }
 

@@ -10,13 +10,15 @@ import (
 type Transport interface {
 	// Hosted returns the nodes that live in this process, in ascending order.
 	Hosted() []int
-	// Exchange carries one frame over every link between a hosted node and a node
-	// elsewhere, in the order of Links(graph, Hosted()): out[k] goes along link k, and
-	// in[k] is set to what came the other way with the same sequence number seq. seq
-	// begins with 0 and grows by one. What in holds is valid until the next call. What out
-	// held belongs to the transport from the call on; after success out[k] is memory, or
-	// nil, in which the caller may make its next frame. The caller checks the checksums of
-	// frames, the transport no more than their length.
+	// Exchange carries frames over the links between hosted nodes and nodes elsewhere, in the
+	// order of Links(graph, Hosted()): out[k] goes along link k, if it is not empty, and in[k] is
+	// set to the next frame that comes the other way if due[k], and otherwise to nil; if due is
+	// nil, all are due. What is due at one end is sent at the other, in its exchange with the same
+	// seq, which begins with 0 and grows by one. A node sends at most one frame beyond the last
+	// that it cannot know to have been used: two are under way along a link at most. What in
+	// holds is valid until the next call. What out held belongs to the transport from the call on;
+	// after success out[k] is memory, or nil, in which the caller may make its next frame. The
+	// caller checks the checksums of frames, and what they are.
 	//
 	// All or nothing: after an error it may be called again with the same arguments, and
 	// what has been sent need not be sent again. After success it may be called again with
@@ -24,12 +26,12 @@ type Transport interface {
 	//
 	// It returns ctx.Err() if the caller gives up, and a *PeerError if a peer fails, also
 	// by saying nothing for longer than a round may take.
-	Exchange(ctx context.Context, seq uint64, out, in [][]byte) error
+	Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error
 	// Close ends the links, after what is left to be sent; the peers see that as Closed.
 	Close() error
 }
 
-// An Identified transport knows which run it serves. Frames of others are refused.
+// An Identified transport knows which run it serves. Frames of others are refused; see Origin.
 type Identified interface {
 	Run() (id uint64, epoch uint32)
 }

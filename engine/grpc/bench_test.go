@@ -47,7 +47,7 @@ func benchmarkGRPC(b *testing.B, nodes, size int) {
 				binary.LittleEndian.PutUint64(p[24:], seq)
 				frames[tr.node][k] = p
 			}
-			if err := tr.Exchange(context.Background(), seq, frames[tr.node], in); err != nil {
+			if err := tr.Exchange(context.Background(), seq, frames[tr.node], in, nil); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func exchangeTLS(b *testing.B, ends map[wire.Link]net.Conn, node int, peers []in
 			}
 		})
 	}
-	frame := make([]byte, 4+wire.HeaderLen+size)
+	frame := make([]byte, 4+wire.FrameOverhead+size)
 	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
 	for range b.N {
 		for k := range peers {

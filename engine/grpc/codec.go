@@ -3,7 +3,6 @@ package grpc
 import (
 	"fmt"
 
-	"github.com/difalt/difalt/consensus/wire"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 )
@@ -18,12 +17,11 @@ const codecName = "difalt"
 func init() { encoding.RegisterCodecV2(rawCodec{}) }
 
 // bytesMessage is a message of rawCodec: it is sent as it is, and what is received is
-// appended to it, or to what room returns, which is given as much of its beginning as a
-// frame's header has: so a frame is copied once, to where it stays.
+// appended to it, or to what room returns, which is given its first byte: so a frame is copied
+// once, to where it stays.
 type bytesMessage struct {
 	p    []byte
-	room func(head []byte) []byte
-	head [wire.HeaderLen]byte
+	room func(first byte) []byte
 }
 
 // A rawCodec adds nothing to a message. gRPC sends after SendMsg has returned, and no copy
@@ -46,7 +44,9 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 		return fmt.Errorf("grpc: a message of type %T", v)
 	}
 	if m.room != nil {
-		m.p = m.room(m.head[:data.CopyTo(m.head[:])])
+		var first [1]byte
+		data.CopyTo(first[:])
+		m.p = m.room(first[0])
 	}
 	for _, b := range data {
 		m.p = append(m.p, b.ReadOnlyData()...)

@@ -38,18 +38,60 @@ type waits struct {
 	behind int   // how many nodes wait one for the other behind it, as it says
 }
 
-// outgoing are the frames that were handed over, frame seq at seq%2, as long as they may have
-// to be sent again: the last one, and the one before until the neighbour has sent as many.
+// outgoing are the frames that were handed over, frame n at n%2, as long as they may have to be
+// sent again: those that are not known to have come, two at most.
 type outgoing struct {
 	kept   [2][]byte
 	handed uint64 // number of frames handed over
+	now    bool   // the last of them is of the round under way
+	known  uint64 // so many of them have come, as what the neighbour has sent shows
+	spare  [][]byte
+	lent   bool // the caller has memory for the next frame
 }
 
-// incoming are the last two frames that have come, frame seq at seq%2.
+// hand takes over the next frame, if there is one in this round.
+func (o *outgoing) hand(p []byte) {
+	if o.now = len(p) > 0; o.now {
+		o.kept[o.handed%2] = p
+		o.handed++
+		o.lent = false
+	}
+}
+
+// acknowledge takes it that a frame has come which the neighbour sent in the round under way: it
+// has used all frames of rounds before.
+func (o *outgoing) acknowledge() {
+	known := o.handed
+	if o.now {
+		known--
+	}
+	for ; o.known < known; o.known++ {
+		o.spare = append(o.spare, o.kept[o.known%2])
+		o.kept[o.known%2] = nil
+	}
+}
+
+// lend sets p to memory of a frame that is no longer needed, or nil, unless the caller has some.
+func (o *outgoing) lend(p *[]byte) {
+	if o.lent {
+		return
+	}
+	*p = nil
+	if last := len(o.spare) - 1; last >= 0 {
+		*p, o.spare, o.lent = o.spare[last], o.spare[:last], true
+	}
+}
+
+// incoming are the last two frames that have come, frame n at n%2.
 type incoming struct {
 	got  [2][]byte
-	next uint64 // sequence number of the frame that is due
+	next uint64 // number of the frame that comes next
+	used uint64 // number of the first that was not used in rounds before
+	due  bool   // in the round under way frame number used is
 }
+
+// lacks reports whether a frame is due and has not come.
+func (i *incoming) lacks() bool { return i.due && i.next <= i.used }
 
 // overdue is how long a frame has been waited for.
 type overdue struct {
@@ -105,7 +147,7 @@ func (t *Transport) noteTrouble(e *edge, kind wire.Kind, err error) {
 func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 	t.mu.Lock()
 	if e.trouble.final == nil {
-		e.trouble.final = e.failed(e.in.next, kind, err)
+		e.trouble.final = e.failed(t.round.seq, kind, err)
 	}
 	t.mu.Unlock()
 	t.notify()
@@ -122,9 +164,9 @@ func (t *Transport) refuse(e *edge, err error) {
 	}
 }
 
-// canSend reports whether frame seq can be sent.
-func (e *edge) canSend(seq uint64) bool {
-	return seq < e.out.handed && seq+2 >= e.out.handed && e.out.kept[seq%2] != nil
+// canSend reports whether frame n can be sent.
+func (o *outgoing) canSend(n uint64) bool {
+	return n >= o.known && n < o.handed && n+2 >= o.handed
 }
 
 // absence returns why the edge is not connected.
@@ -138,48 +180,43 @@ func (e *edge) absence() error {
 	return errors.New("it has not called")
 }
 
-// room returns memory for frame seq, of which the beginning has come: where the last but
-// one was, which nobody reads any more if this one is due. Otherwise it returns nil.
-func (t *Transport) room(e *edge, seq uint64) []byte {
+// room returns memory for the next frame: where the last but one was, which nobody reads any more
+// if this one may come. Otherwise it returns nil.
+func (t *Transport) room(e *edge) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if seq != e.in.next || seq > t.ahead() {
+	if e.in.next >= e.in.used+2 {
 		return nil
 	}
-	p := e.in.got[seq%2]
-	e.in.got[seq%2] = nil
+	p := e.in.got[e.in.next%2]
+	e.in.got[e.in.next%2] = nil
 	return p[:0]
-}
-
-// ahead is the last frame that may come: one round ahead, without which the caller's
-// frames are safe. t.mu is held.
-func (t *Transport) ahead() uint64 {
-	if t.round.started {
-		return t.round.seq + 1
-	}
-	return 0
 }
 
 // deliver takes a frame that has come whole. The network looks at its checksum, so here
 // only that of one which is left out counts: its number may be what is damaged.
 func (t *Transport) deliver(e *edge, p []byte) error {
-	seq := wire.FrameSeq(p)
+	number, ok := wire.FrameNumber(p)
+	if !ok {
+		return &violation{wire.Corrupt, fmt.Errorf("a frame of %d bytes", len(p))}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case seq < e.in.next: // sent again, but not lost
-		if err := wire.CheckFrame(p); err != nil {
+	if back := uint64(byte(e.in.next) - number); back > 0 && back <= min(e.in.next, 127) { // sent again, but not lost
+		run, epoch := t.Run()
+		if err := wire.CheckFrame(p, wire.Origin{Run: run, Epoch: epoch, Node: e.peer}, e.in.next-back); err != nil {
 			return &violation{wire.Corrupt, err}
 		}
 		return nil
-	case seq > e.in.next || seq > t.ahead():
-		return &violation{wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", seq, e.in.next, t.round.seq)}
+	}
+	if number != byte(e.in.next) || e.in.next >= e.in.used+2 {
+		return &violation{wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq)}
 	}
 	e.stats.Received += int64(len(p))
-	e.in.got[seq%2] = p
+	e.in.got[e.in.next%2] = p
 	e.in.next++
 	e.waits.on, e.waits.behind = nil, 0
-	if seq == t.round.seq && !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.next <= seq }) {
+	if !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.lacks() }) {
 		t.notify() // not of every frame: who waits for it, waits for all
 	}
 	return nil
@@ -231,17 +268,17 @@ func (t *Transport) handleNote(e *edge, n *note) {
 // itself, or what it says of another node, which may be this one.
 func (t *Transport) farewellOf(e *edge, r *reason) error {
 	if r == nil {
-		return e.failed(e.in.next, wire.Closed, errors.New("it has ended"))
+		return e.failed(t.round.seq, wire.Closed, errors.New("it has ended"))
 	}
 	stranger := func(i int) bool { return i < 0 || i >= len(t.cluster.Nodes) }
 	if stranger(r.Node) || len(r.Via) >= len(t.cluster.Nodes) || slices.ContainsFunc(r.Via, stranger) {
-		return e.failed(e.in.next, wire.Protocol, fmt.Errorf("it says that nodes %d say that node %d has failed", r.Via, r.Node))
+		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it says that nodes %d say that node %d has failed", r.Via, r.Node))
 	}
 	text := errors.New(r.Text)
 	if r.Gone {
 		text = gone("%w", text)
 	}
-	err := e.failed(e.in.next, r.Kind, text)
+	err := e.failed(t.round.seq, r.Kind, text)
 	if r.Node != e.peer || len(r.Via) > 0 {
 		err.Peer, err.Via = r.Node, append([]int{e.peer}, r.Via...)
 	}

@@ -115,14 +115,14 @@ func TestGone(t *testing.T) {
 		list := p.all(t, o)
 		if err := errors.Join(each(list, func(tr *Transport) error {
 			in := make([][]byte, 1)
-			return errors.Join(tr.Join(t.Context()), tr.Exchange(t.Context(), 0, [][]byte{good}, in))
+			return errors.Join(tr.Join(t.Context()), tr.Exchange(t.Context(), 0, [][]byte{good}, in, nil))
 		})...); err != nil {
 			t.Fatal(err)
 		}
 		// As if it was killed: without a farewell.
 		list[victim].kill()
 		began := time.Now()
-		err := list[1-victim].Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1))
+		err := list[1-victim].Exchange(t.Context(), 1, [][]byte{frame(t, 1, 80)}, make([][]byte, 1), nil)
 		peerError(t, "gone", err, victim, wire.Closed, "out of reach for 500ms")
 		if d := time.Since(began); d < 400*time.Millisecond || d > 5*time.Second {
 			t.Errorf("noticed after %v", d)
@@ -171,7 +171,7 @@ func TestRestartUnheard(t *testing.T) {
 			t.Fatal(err)
 		}
 		exchange := func(tr *Transport, seq uint64) error {
-			return tr.Exchange(t.Context(), seq, [][]byte{frame(t, seq, 8)}, make([][]byte, 1))
+			return tr.Exchange(t.Context(), seq, [][]byte{frame(t, seq, 8)}, make([][]byte, 1), nil)
 		}
 		ended := make(chan error)
 		go func() { ended <- exchange(stays, 0) }()
@@ -210,7 +210,7 @@ func TestImpostors(t *testing.T) {
 	good := frame(t, 0, 8)
 	if err := errors.Join(each(list, func(tr *Transport) error {
 		out := [][]byte{good, good}[:len(tr.edges)]
-		return tr.Exchange(t.Context(), 0, out, make([][]byte, len(out)))
+		return tr.Exchange(t.Context(), 0, out, make([][]byte, len(out)), nil)
 	})...); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestImpostors(t *testing.T) {
 	}
 	errs := each(list, func(tr *Transport) error {
 		out := [][]byte{frame(t, 1, 8), frame(t, 1, 8)}[:len(tr.edges)]
-		err := tr.Exchange(t.Context(), 1, out, make([][]byte, len(out)))
+		err := tr.Exchange(t.Context(), 1, out, make([][]byte, len(out)), nil)
 		tr.Leave(err)
 		return err
 	})
@@ -319,23 +319,50 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestHas: of the frames that were handed over only those that are kept can be sent.
+// TestCanSend: of the frames that were handed over those can be sent that the other end may not have,
+// and the memory of all others can be used again.
 func TestCanSend(t *testing.T) {
 	for _, x := range []struct {
-		handed uint64
-		kept   [2][]byte
+		rounds string // s: a frame is sent; r: one has come; b: both
 		can    []uint64
+		lent   int // frames of which the memory can be used
 	}{
-		{0, [2][]byte{}, nil},
-		{1, [2][]byte{{1}, nil}, []uint64{0}},
-		{2, [2][]byte{{1}, {2}}, []uint64{0, 1}},
-		{6, [2][]byte{{1}, {2}}, []uint64{4, 5}},
-		{6, [2][]byte{nil, {2}}, []uint64{5}}, // the neighbour has sent frame 5, so it had 4
+		{"", nil, 0},
+		{"s", []uint64{0}, 0},
+		{"bs", []uint64{0, 1}, 0}, // the other end may not have used frame 0 before it sent its own
+		{"bb", []uint64{1}, 1},
+		{"sr", nil, 1},
+		{"srsr", nil, 2},
+		{"bsr", nil, 2},
+		{"bsrb", []uint64{2}, 2},
+		{"bbbbb", []uint64{4}, 4},
 	} {
-		e := &edge{out: outgoing{x.kept, x.handed}}
-		for seq := range uint64(9) {
-			if can := slices.Contains(x.can, seq); e.canSend(seq) != can {
-				t.Errorf("%d handed over, %v kept: frame %d: %v", x.handed, x.kept, seq, !can)
+		var o outgoing
+		lent := 0
+		for k, do := range x.rounds {
+			p := []byte{byte(k)}
+			if do == 'r' {
+				p = nil
+			}
+			o.hand(p)
+			if do != 's' {
+				o.acknowledge()
+			}
+			for range 2 {
+				if p = nil; !o.lent {
+					if o.lend(&p); p != nil {
+						lent++
+					}
+				}
+				o.lent = false
+			}
+		}
+		if lent != x.lent {
+			t.Errorf("%q: memory of %d frames, want %d", x.rounds, lent, x.lent)
+		}
+		for n := range uint64(9) {
+			if can := slices.Contains(x.can, n); o.canSend(n) != can {
+				t.Errorf("%q: frame %d can be sent: %v", x.rounds, n, !can)
 			}
 		}
 	}

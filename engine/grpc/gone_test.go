@@ -30,7 +30,7 @@ func begin(t *testing.T, list []*Transport) {
 	good := frame(t, 0, 8)
 	if err := errors.Join(each(list, func(tr *Transport) error {
 		out := [][]byte{good, good, good}[:len(tr.edges)]
-		return errors.Join(tr.Join(t.Context()), tr.Exchange(t.Context(), 0, out, make([][]byte, len(out))))
+		return errors.Join(tr.Join(t.Context()), tr.Exchange(t.Context(), 0, out, make([][]byte, len(out)), nil))
 	})...); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func exchange(t *testing.T, tr *Transport, seq uint64) error {
 	for ; ; seq++ {
 		f := frame(t, seq, 8)
 		out := [][]byte{f, f, f}[:len(tr.edges)]
-		if err := tr.Exchange(t.Context(), seq, out, make([][]byte, len(out))); err != nil {
+		if err := tr.Exchange(t.Context(), seq, out, make([][]byte, len(out)), nil); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func TestFailedBefore(t *testing.T) {
 	second.Leave(o.Failed)
 	good := frame(t, 1, 8)
 	for _, err := range each(list, func(tr *Transport) error {
-		return tr.Exchange(t.Context(), 1, [][]byte{good}, make([][]byte, 1))
+		return tr.Exchange(t.Context(), 1, [][]byte{good}, make([][]byte, 1), nil)
 	}) {
 		if err != nil {
 			t.Errorf("disturbed: %v", err)

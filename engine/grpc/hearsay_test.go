@@ -34,7 +34,7 @@ func TestHearsay(t *testing.T) {
 		via   [][]int // by node
 	}{
 		{"seq", func([]byte) []byte { return frame(t, 9, 8) }, nil, nil, 1, wire.Protocol, [][]int{nil, {0}, {1, 0}, {2, 1, 0}}},
-		{"short", func(p []byte) []byte { return p[:20] }, nil, nil, 1, wire.Corrupt, [][]int{nil, {0}, {1, 0}, {2, 1, 0}}},
+		{"short", func(p []byte) []byte { return p[:4] }, nil, nil, 1, wire.Corrupt, [][]int{nil, {0}, {1, 0}, {2, 1, 0}}},
 		{"nan", nil, nil, &wire.PeerError{Peer: 1, Kind: wire.Protocol, Err: errors.New("number 3 is NaN")}, 1, wire.Protocol, [][]int{nil, {0}, {1, 0}, {2, 1, 0}}},
 		{"a lie", nil, asleep, nil, 0, wire.Timeout, [][]int{{1}, nil, {1}, {2, 1}}},
 		{"a lie of far away", nil, &wire.PeerError{Peer: 3, Via: []int{2}, Kind: wire.Timeout, Err: errors.New("asleep")}, nil, 3, wire.Timeout, [][]int{{1, 2}, nil, {1, 2}, {2, 1, 2}}},
@@ -50,7 +50,7 @@ func TestHearsay(t *testing.T) {
 				err = x.found
 			case tr.node == 1 && x.spoil != nil:
 				f := frame(t, 1, 8)
-				err = tr.Exchange(t.Context(), 1, [][]byte{x.spoil(slices.Clone(f)), f}, make([][]byte, 2))
+				err = tr.Exchange(t.Context(), 1, [][]byte{x.spoil(slices.Clone(f)), f}, make([][]byte, 2), nil)
 				if err == nil {
 					err = exchange(t, tr, 2)
 				}

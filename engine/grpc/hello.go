@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	protocolVersion = 2
+	protocolVersion = 3
 	maxHello        = chunk
 	maxText         = 400 // of a reason that is passed on
 )

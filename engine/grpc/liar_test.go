@@ -88,7 +88,7 @@ func TestWaitsForever(t *testing.T) {
 			for seq := uint64(0); err == nil; seq++ {
 				f := frame(t, seq, 8)
 				out := [][]byte{f, f}[:len(tr.edges)]
-				err = tr.Exchange(ctx, seq, out, make([][]byte, len(out)))
+				err = tr.Exchange(ctx, seq, out, make([][]byte, len(out)), nil)
 			}
 		}
 		tr.Leave(err)
@@ -117,7 +117,7 @@ func TestWaitsForNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.say(map[string][]int{"waits_for": on})
-		says(t, "waits for nobody", a.Exchange(t.Context(), 0, [][]byte{frame(t, 0, 8), frame(t, 0, 8)}, make([][]byte, 2)), 1, wire.Protocol)
+		says(t, "waits for nobody", a.Exchange(t.Context(), 0, [][]byte{frame(t, 0, 8), frame(t, 0, 8)}, make([][]byte, 2), nil), 1, wire.Protocol)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/testnet"
 )
 
@@ -31,8 +32,8 @@ func TestMemory(t *testing.T) {
 			if out[0] == nil {
 				out[0] = slices.Clone(f)
 			}
-			testnet.Renumber(out[0], seq)
-			if err := tr.Exchange(t.Context(), seq, out, in); err != nil {
+			testnet.Seal(out[0], wire.Origin{}, seq)[1] = byte(seq)
+			if err := tr.Exchange(t.Context(), seq, out, in, nil); err != nil {
 				return err
 			}
 		}

@@ -87,7 +87,7 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 		t.mu.Unlock()
 		return err
 	}
-	if their.Next != e.out.handed && !e.canSend(their.Next) {
+	if their.Next != e.out.handed && !e.out.canSend(their.Next) {
 		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.out.handed)
 		t.mu.Unlock()
 		t.fail(e, wire.Protocol, err)
@@ -165,7 +165,7 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	case e.parting.ackDue:
 		e.parting.ackDue = false
 		return &note{Ack: true}, nil
-	case e.canSend(pos):
+	case e.out.canSend(pos):
 		return nil, e.out.kept[pos%2]
 	case t.leaving.started && !*left:
 		*left = true
@@ -179,17 +179,16 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	return nil, nil
 }
 
-// sendFrame sends p in chunks. p may change once the other end has all of it, and not
-// before: no round can end without.
+// sendFrame sends p in chunks, of which the last is a shorter one. p may change once the other
+// end has all of it, and not before.
 func sendFrame(s stream, p []byte) error {
-	for len(p) > 0 {
+	for {
 		n := min(len(p), chunk)
-		if err := s.SendMsg(&bytesMessage{p: p[:n]}); err != nil {
+		if err := s.SendMsg(&bytesMessage{p: p[:n]}); err != nil || n < chunk {
 			return err
 		}
 		p = p[n:]
 	}
-	return nil
 }
 
 // receive takes what comes until the stream ends. After what an honest neighbour does not do
@@ -215,21 +214,20 @@ func (t *Transport) receive(e *edge, s stream) error {
 
 // receiveFrames takes frames and notes until the stream ends, or a violation.
 func (t *Transport) receiveFrames(e *edge, s stream) error {
-	var frame bytesMessage
 	var words []byte // memory of notes
-	m := bytesMessage{room: func(head []byte) []byte {
-		if len(head) < wire.HeaderLen || head[0] == '{' {
+	first := bytesMessage{room: func(first byte) []byte {
+		if first == '{' {
 			return words[:0]
 		}
-		return t.room(e, wire.FrameSeq(head))
+		return t.room(e)
 	}}
 	for {
-		if err := s.RecvMsg(&m); err != nil {
+		if err := s.RecvMsg(&first); err != nil {
 			return ended(err)
 		}
-		if len(m.p) > 0 && m.p[0] == '{' {
-			words = m.p
-			n, err := parseNote(m.p)
+		if len(first.p) > 0 && first.p[0] == '{' {
+			words = first.p
+			n, err := parseNote(first.p)
 			if err != nil {
 				return &violation{wire.Protocol, err}
 			}
@@ -240,26 +238,16 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 			}
 			continue
 		}
-		due, err := wire.FrameLen(m.p)
-		if err == nil && due > t.o.MaxFrame {
-			err = fmt.Errorf("a frame of %d bytes, more than %d", due, t.o.MaxFrame)
-		}
-		if err != nil {
-			return &violation{wire.Corrupt, err}
-		}
-		frame.p = m.p
-		for len(frame.p) < due {
-			if cap(frame.p) < due && 2*len(frame.p) >= due { // never much more than has come
-				p := make([]byte, len(frame.p), due)
-				copy(p, frame.p)
-				frame.p = p
-			}
+		frame, last := bytesMessage{p: first.p}, len(first.p)
+		for last == chunk && len(frame.p) <= t.o.MaxFrame {
+			before := len(frame.p)
 			if err := s.RecvMsg(&frame); err != nil {
 				return ended(err)
 			}
+			last = len(frame.p) - before
 		}
-		if len(frame.p) > due {
-			return &violation{wire.Corrupt, fmt.Errorf("a frame has %d bytes, want %d", len(frame.p), due)}
+		if len(frame.p) > t.o.MaxFrame {
+			return &violation{wire.Corrupt, fmt.Errorf("a frame of more than %d bytes", t.o.MaxFrame)}
 		}
 		if err := t.deliver(e, frame.p); err != nil {
 			return err

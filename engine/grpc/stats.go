@@ -33,7 +33,7 @@ func (t *Transport) Waiting() (peers []int, since time.Time) {
 
 func (t *Transport) awaited() (peers []int) {
 	for _, e := range t.edges {
-		if !t.round.waiting.IsZero() && (!t.round.started && !t.isThere(e) || t.round.started && e.in.next <= t.round.seq) {
+		if !t.round.waiting.IsZero() && (!t.round.started && !t.isThere(e) || e.in.lacks()) {
 			peers = append(peers, e.peer)
 		}
 	}
@@ -52,7 +52,7 @@ func (e *edge) chain() int {
 // behind is how long the chain is behind this node. t.mu is held.
 func (t *Transport) behind() (n int) {
 	for _, e := range t.edges {
-		if t.round.started && e.in.next <= t.round.seq {
+		if e.in.lacks() {
 			n = max(n, e.chain())
 		}
 	}

@@ -101,7 +101,7 @@ func TestOneMember(t *testing.T) {
 	becomes(t, "no neighbour", p.members(t, p.keys[3], 1, 20), 1)
 	sameErrors(t, each(list, func(tr *Transport) error {
 		out := [][]byte{frame(t, 1, 8), frame(t, 1, 8)}[:len(tr.edges)]
-		return tr.Exchange(t.Context(), 1, out, make([][]byte, len(out)))
+		return tr.Exchange(t.Context(), 1, out, make([][]byte, len(out)), nil)
 	}))
 }
 

@@ -134,25 +134,19 @@ func (t *Transport) Join(ctx context.Context) error {
 func (t *Transport) isThere(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
 
 // Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
-// *wire.PeerError if a neighbour sends nothing in the time of a round, is out of
-// reach for too long, has left, or sends what is no frame. If it has left because
+// *wire.PeerError if a neighbour from which a frame is due sends nothing in the time of a round,
+// is out of reach for too long, has left, or sends what is no frame. If it has left because
 // another node failed, the error is about that node, and says who says so.
-func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	if !t.round.started || seq != t.round.seq {
-		t.round.started, t.round.seq = true, seq
-		for k, e := range t.edges {
-			e.out.kept[seq%2] = out[k]
-			e.out.handed = seq + 1
-			e.overdue.silent = 0
-			e.wakeSender()
-		}
+		t.begin(seq, out, due)
 	}
 	t.mu.Unlock()
-	err := t.await(ctx, func(e *edge) bool { return e.in.next > seq }, func(e *edge, waited time.Duration) *wire.PeerError {
+	err := t.await(ctx, func(e *edge) bool { return !e.in.lacks() }, func(e *edge, waited time.Duration) *wire.PeerError {
 		return t.overdue(e, seq, waited)
 	})
 	if err != nil {
@@ -161,11 +155,27 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, e := range t.edges {
-		in[k] = e.in.got[seq%2]
-		// The neighbour has the frame before: it would not have begun this round without.
-		out[k], e.out.kept[(seq+1)%2] = e.out.kept[(seq+1)%2], nil
+		if in[k] = nil; e.in.due {
+			in[k] = e.in.got[e.in.used%2]
+			e.out.acknowledge()
+		}
+		e.out.lend(&out[k])
 	}
 	return nil
+}
+
+// begin hands over the frames of a round. t.mu is held.
+func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
+	t.round.started, t.round.seq = true, seq
+	for k, e := range t.edges {
+		e.out.hand(out[k])
+		if e.in.due {
+			e.in.used++
+		}
+		e.in.due = due == nil || due[k]
+		e.overdue.silent = 0
+		e.wakeSender()
+	}
 }
 
 // overdue returns an error if a neighbour has kept this node waiting for frame seq for too

@@ -81,13 +81,13 @@ func init() {
 		if err != nil {
 			return err
 		}
-		p := frame(size - wire.HeaderLen)
+		p := frame(size - wire.FrameOverhead)
 		out, in := [][]byte{p, p}, make([][]byte, 2)
 		seq := uint64(0)
 		for range 20 {
 			began := time.Now()
 			for range rounds {
-				if err := tr.Exchange(context.Background(), seq, out, in); err != nil {
+				if err := tr.Exchange(context.Background(), seq, out, in, nil); err != nil {
 					return err
 				}
 				seq++

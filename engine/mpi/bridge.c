@@ -67,7 +67,8 @@ static int begin(difalt_links *l) {
 	for (int k = 0; k < l->n && err == MPI_SUCCESS; k++) {
 		difalt_link *link = l->link + k;
 		l->open = k;
-		err = MPI_Isend(link->out, link->size, MPI_BYTE, link->peer, 0, l->graph, l->requests + l->n + k);
+		if (link->size > 0)
+			err = MPI_Isend(link->out, link->size, MPI_BYTE, link->peer, 0, l->graph, l->requests + l->n + k);
 	}
 	return err;
 }

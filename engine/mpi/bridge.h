@@ -15,11 +15,11 @@ void difalt_abort(int code);
 /* A link of a node, and the frame that comes along it. */
 typedef struct {
 	int peer;
-	int length; /* negative until it has begun to come */
+	int length; /* negative until it has begun to come; 0 if none is due */
 	int room;   /* bytes at in */
 	void *in;
 	const void *out; /* the frame that goes along it */
-	int size;
+	int size; /* 0: none goes */
 } difalt_link;
 
 typedef struct {

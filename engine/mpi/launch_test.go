@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
@@ -118,7 +119,7 @@ func frame(code int, numbers ...uint64) []byte {
 	for k := range p {
 		p[k] = byte(rng.Uint32())
 	}
-	return testnet.Frame(0, p)
+	return testnet.Frame(wire.Origin{}, 0, p)
 }
 
 // mentions reports what a text lacks.

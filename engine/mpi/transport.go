@@ -119,12 +119,12 @@ func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 // *wire.PeerError if a neighbour sends nothing in the time of a round, if MPI
 // reports a failure, or if what comes is no frame. What out holds must stay as it is
 // until an exchange has succeeded.
-func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if t.err == nil && (t.state == notBegun || seq != t.seq) {
-		t.err = t.begin(seq, out)
+		t.err = t.begin(seq, out, due)
 	}
 	if t.err != nil {
 		return t.err
@@ -136,38 +136,34 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		t.finish(out)
 	}
 	for k, l := range t.links {
-		in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
-		n, err := wire.FrameLen(in[k])
-		if err == nil && n != len(in[k]) {
-			err = fmt.Errorf("a frame of %d bytes, want %d", len(in[k]), n)
-		}
-		if err != nil {
-			t.err = t.failed(k, wire.Corrupt, err)
-			return t.err
+		if in[k] = nil; l.length > 0 {
+			in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
 		}
 	}
 	return nil
 }
 
 // begin starts an exchange.
-func (t *Transport) begin(seq uint64, out [][]byte) error {
+func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
 	if t.state == underWay {
 		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
 	}
 	for k, p := range out {
-		if len(p) < wire.HeaderLen || len(p) > t.o.MaxFrame {
-			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be %d to %d", len(p), t.links[k].peer, wire.HeaderLen, t.o.MaxFrame)
+		if len(p) > t.o.MaxFrame {
+			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be at most %d", len(p), t.links[k].peer, t.o.MaxFrame)
 		}
 	}
 	t.seq, t.state, t.world.pending = seq, underWay, true
 	for k, p := range out {
 		l := &t.links[k]
-		if l.length = -1; l.out != unsafe.Pointer(&p[0]) {
+		if l.length = 0; due == nil || due[k] {
+			l.length = -1
+		}
+		if l.size = C.int(len(p)); len(p) > 0 && l.out != unsafe.Pointer(&p[0]) {
 			t.pins[k].Unpin()
 			t.pins[k].Pin(&p[0])
 			l.out = unsafe.Pointer(&p[0])
 		}
-		l.size = C.int(len(p))
 	}
 	t.c.fresh = 1
 	return nil

@@ -47,7 +47,7 @@ func init() {
 			if err := tr.Close(); err != nil {
 				return err
 			}
-			if err := tr.Exchange(context.Background(), 0, nil, nil); !errors.Is(err, engine.ErrClosed) {
+			if err := tr.Exchange(context.Background(), 0, nil, nil, nil); !errors.Is(err, engine.ErrClosed) {
 				return fmt.Errorf("after Close: %v", err)
 			}
 		}
@@ -142,7 +142,7 @@ func init() {
 			}
 			for {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(4000))*time.Microsecond)
-				err := tr.Exchange(ctx, seq, out, in)
+				err := tr.Exchange(ctx, seq, out, in, nil)
 				cancel()
 				if err == nil {
 					break
@@ -158,7 +158,7 @@ func init() {
 					}
 					in[k] = nil
 				}
-				if err := tr.Exchange(context.Background(), seq, out, in); err != nil {
+				if err := tr.Exchange(context.Background(), seq, out, in, nil); err != nil {
 					return err
 				}
 			}
@@ -270,7 +270,7 @@ func init() {
 		}
 		late := 0
 		for {
-			err := tr.Exchange(context.Background(), 0, out, in)
+			err := tr.Exchange(context.Background(), 0, out, in, nil)
 			if err == nil {
 				break
 			}

@@ -128,7 +128,7 @@ type hello struct {
 	Settings []wire.Setting `json:"terms"`
 }
 
-const protocolVersion = 1
+const protocolVersion = 2
 
 // agree returns an error unless all processes say the same. All return at the same time.
 func (w *World) agree(ctx context.Context, own hello, timeout time.Duration) error {

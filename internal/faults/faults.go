@@ -69,8 +69,8 @@ func (m *meter) Hosted() []int {
 	return all
 }
 
-func (m *meter) Exchange(context.Context, uint64, [][]byte, [][]byte) error { return nil }
-func (m *meter) Close() error                                               { return nil }
+func (m *meter) Exchange(context.Context, uint64, [][]byte, [][]byte, []bool) error { return nil }
+func (m *meter) Close() error                                                       { return nil }
 
 // Round implements wire.Meter.
 func (m *meter) Round(messages, bytes int64) wire.Traffic {

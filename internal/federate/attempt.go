@@ -68,7 +68,7 @@ func (r *run) farewell(ctx context.Context, err error) error {
 // longestFrame bounds the memory that a neighbour can make this node set aside.
 func longestFrame(features, rank, nodes int) int {
 	const reduction = 1 << 10 // in the header
-	return wire.HeaderLen + reduction + collective.LongestMessage(fit.LargestMessage(features, rank), nodes)
+	return wire.MaxHeader + reduction + collective.LongestMessage(fit.LargestMessage(features, rank), nodes)
 }
 
 // prepare reads what this node has.

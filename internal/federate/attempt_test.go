@@ -67,11 +67,11 @@ func (e *fakeEngine) connect(t *testing.T, node, attempt int) *fakeTransport {
 	return f
 }
 
-func (f *fakeTransport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (f *fakeTransport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if f.gone > 0 && seq >= f.gone {
 		return &wire.PeerError{Peer: 1 - f.Hosted()[0], Round: seq, Err: engine.ErrGone}
 	}
-	return f.Transport.Exchange(ctx, seq, out, in)
+	return f.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 func (f *fakeTransport) Join(context.Context) error          { return nil }

@@ -71,13 +71,13 @@ type mortal struct {
 
 var errKilled = errors.New("killed")
 
-func (m *mortal) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (m *mortal) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if m.dying {
 		if m.left--; m.left < 0 {
 			return errKilled
 		}
 	}
-	return m.Transport.Exchange(ctx, seq, out, in)
+	return m.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 func newLives(t *testing.T, seed uint64) *lives {

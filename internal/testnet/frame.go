@@ -7,23 +7,41 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// Frame returns a frame of a sum with a sequence number and a code, by the format of frames
-// once more.
-func Frame(seq uint64, code []byte) []byte {
-	p := make([]byte, wire.HeaderLen, wire.HeaderLen+len(code))
-	copy(p, "dfLT")
-	p[4], p[7] = 2, byte(wire.Sum)
-	if len(code) == 0 {
-		p[5] = 1
-	}
-	binary.LittleEndian.PutUint32(p[48:], uint32(len(code)))
-	return Renumber(append(p, code...), seq)
+// Frame returns frame number n of o, of a sum, with a code, by the format of frames once more.
+func Frame(o wire.Origin, n uint64, code []byte) []byte {
+	p := append([]byte{byte(wire.Sum), byte(n)}, code...)
+	return Seal(append(p, 0, 0, 0, 0), o, n)
 }
 
-// Renumber gives a frame another sequence number, and the checksum that it has then.
-func Renumber(p []byte, seq uint64) []byte {
-	binary.LittleEndian.PutUint64(p[24:], seq)
-	table := crc32.MakeTable(crc32.Castagnoli)
-	binary.LittleEndian.PutUint32(p[52:], crc32.Update(crc32.Checksum(p[:52], table), table, p[wire.HeaderLen:]))
+// Seal gives a frame the checksum of frame number n of o.
+func Seal(p []byte, o wire.Origin, n uint64) []byte {
+	known := []byte{3} // the version
+	known = binary.LittleEndian.AppendUint64(known, o.Run)
+	known = binary.LittleEndian.AppendUint32(known, o.Epoch)
+	known = binary.LittleEndian.AppendUint32(known, uint32(o.Node))
+	table, end := crc32.MakeTable(crc32.Castagnoli), len(p)-4
+	sum := crc32.Update(crc32.Checksum(known, table)^uint32(n), table, p[:end])
+	binary.LittleEndian.PutUint32(p[end:], sum)
 	return p
+}
+
+// Open returns the parts of a frame, which must be one: its channel, the part of a header
+// reduction and the code.
+func Open(p []byte) (channel wire.Channel, part, code []byte) {
+	channel, rest, flags := wire.Channel(p[0]&^0x80), p[2:len(p)-4], byte(0)
+	if p[0] >= 0x80 {
+		flags, rest = rest[0], rest[1:]
+	}
+	if flags&1 != 0 { // a failure
+		rest = rest[1:]
+		for range 3 {
+			_, n := binary.Uvarint(rest)
+			rest = rest[n:]
+		}
+	}
+	if flags&2 != 0 {
+		length, n := binary.Uvarint(rest)
+		part, rest = rest[n:][:length], rest[n:][length:]
+	}
+	return channel, part, rest
 }

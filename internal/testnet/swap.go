@@ -3,7 +3,6 @@ package testnet
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -129,8 +128,8 @@ type record struct {
 	rounds [][][]byte // frames sent, then frames received
 }
 
-func (r *record) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
-	if err := r.Transport.Exchange(ctx, seq, out, in); err != nil {
+func (r *record) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	if err := r.Transport.Exchange(ctx, seq, out, in, due); err != nil {
 		return err
 	}
 	var frames [][]byte
@@ -187,12 +186,17 @@ func compare(before, after []*record) error {
 				if bytes.Equal(p, q) {
 					continue
 				}
+				if len(p) == 0 || len(q) == 0 {
+					return fmt.Errorf("testnet: node %d can tell: in round %d frames of %d and %d bytes cross link %d", a.node, k, len(p), len(q), link)
+				}
 				at := 0
-				for at < min(len(p), len(q)) && (p[at] == q[at] || at/4 == checksumAt/4) {
+				for at < min(len(p), len(q)) && p[at] == q[at] {
 					at++
 				}
-				return fmt.Errorf("testnet: node %d can tell: frame %d on link %d, of node %d, of %d and %d bytes, is %v and %v and differs from byte %d on",
-					a.node, k, link, binary.LittleEndian.Uint32(p[senderAt:]), len(p), len(q), wire.Channel(p[channelAt]), wire.Channel(q[channelAt]), at)
+				one, _, _ := Open(p)
+				other, _, _ := Open(q)
+				return fmt.Errorf("testnet: node %d can tell: in round %d frames on link %d, of %d and %d bytes, are %v and %v and differ from byte %d on",
+					a.node, k, link, len(p), len(q), one, other, at)
 			}
 		}
 		if len(a.rounds) != len(b.rounds) {
@@ -201,6 +205,3 @@ func compare(before, after []*record) error {
 	}
 	return nil
 }
-
-// Offsets in the header of a frame.
-const channelAt, senderAt, checksumAt = 7, 20, 52

@@ -131,7 +131,7 @@ func (t *transport) Hosted() []int { return t.hosted }
 // Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
 // *wire.PeerError if a frame does not come in the time of a round, or if a peer has closed
 // its end without sending one.
-func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -151,12 +151,15 @@ func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte) 
 		late = timer.C
 	}
 	for k, l := range t.links {
-		if !l.sent {
+		if !l.sent && len(out[k]) > 0 {
 			l.out.send(out[k], t.o.Faults)
-			l.sent = true
 		}
+		l.sent = true
 	}
 	for k, l := range t.links {
+		if in[k] = nil; due != nil && !due[k] {
+			continue
+		}
 		if err := t.receive(ctx, l, seq, late); err != nil {
 			return err
 		}
@@ -254,12 +257,12 @@ type once struct {
 	failed bool
 }
 
-func (o *once) Exchange(ctx context.Context, seq uint64, out, in [][]byte) error {
+func (o *once) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if seq != o.seq || o.failed {
-		return o.Transport.Exchange(ctx, seq, out, in)
+		return o.Transport.Exchange(ctx, seq, out, in, due)
 	}
 	if o.after {
-		if err := o.Transport.Exchange(ctx, seq, out, in); err != nil {
+		if err := o.Transport.Exchange(ctx, seq, out, in, due); err != nil {
 			return err
 		}
 	}

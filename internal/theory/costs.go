@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus/collective"
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // A Plan is what Theorem 1 and the complexities after it say about a problem on a
@@ -136,7 +137,10 @@ func (in *Input) addCosts(m *MethodPlan) {
 	up, down := collective.SumBytes(16, in.Nodes)
 	m.Init = in.collective(in.SumRounds, 2, 1, float64(up+down)/16)
 	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries))
-	m.Init.add(in.collective(in.BroadcastRounds, 1, m.PowerIterations, entries+float64(in.Rank)))
+	broadcast := in.collective(in.BroadcastRounds, 1, m.PowerIterations, entries+float64(in.Rank))
+	broadcast.Bytes += wire.FrameOverhead * broadcast.Messages // every message is answered by a header
+	broadcast.Messages *= 2
+	m.Init.add(broadcast)
 	m.Init.Computation = m.PowerIterations * heaviest
 	m.Descent = in.phase(m.Rounds, m.Iterations, entries) // Alg. 3, line 13
 	m.Descent.Computation = m.Iterations * heaviest
@@ -161,7 +165,7 @@ func (in *Input) collective(rounds int, passes, times, entries float64) Cost {
 }
 
 func (in *Input) cost(rounds, messages, entries float64) Cost {
-	c := Cost{Rounds: rounds, Messages: messages, Bytes: 8 * entries * messages}
+	c := Cost{Rounds: rounds, Messages: messages, Bytes: (8*entries + wire.FrameOverhead) * messages}
 	if rounds > 0 {
 		// Of n jitters, uniform between 0 and 1, the largest is n/(n+1) on average.
 		n := messages / rounds
