@@ -98,10 +98,10 @@ func TestRun(t *testing.T) {
 		if last.Rounds-start.Rounds != 60*want.rounds || last.Messages-start.Messages != 60*want.messages || others < 0 || others > 60*540 || others%540 != 0 {
 			t.Errorf("%s: from %+v to %+v after 60 iterations", c.Method, start, last)
 		}
-		// Before them, a sum of 16 numbers, of 3 words each on the way up, with votes, and 20 power iterations with 6 rounds
+		// Before them, a sum of 17 numbers, of 3 words each on the way up, with votes, and 20 power iterations with 6 rounds
 		// and a broadcast of a basis and 2 singular values.
 		if start.Rounds != sum.Rounds+20*(6+broadcast.Rounds) || start.Messages != 2*5+20*(6*2*edges+2*5) ||
-			start.Bytes != 5*(16*24+2+16*8+1)+8*20*(6*2*edges*40+5*42)+6*start.Messages {
+			start.Bytes != 5*(17*24+2+17*8+1)+8*20*(6*2*edges*40+5*42)+6*start.Messages {
 			t.Errorf("%s: the initialisation took %+v", c.Method, start)
 		}
 		// 1 ms and 2,560 bits at 1 Gbit/s a round; computation comes on top.

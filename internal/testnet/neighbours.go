@@ -54,14 +54,16 @@ func Neighbours(g *topology.Graph, run func(node int, t wire.Transport, second b
 
 // changed returns by what two frames of a sum over so many nodes differ.
 func changed(p, q []byte, nodes int) (Change, error) {
-	if len(p) != len(q) || !bytes.Equal(p[:checksumAt], q[:checksumAt]) || !bytes.Equal(p[checksumAt+4:wire.HeaderLen], q[checksumAt+4:wire.HeaderLen]) {
+	if len(p) != len(q) || len(p) == 0 || p[0] != q[0] || p[1] != q[1] {
 		return Change{}, fmt.Errorf("the headers, or %d and %d bytes, differ", len(p), len(q))
 	}
-	if c := wire.Channel(p[channelAt]); c != wire.Sum {
-		return Change{}, fmt.Errorf("%v differs", c)
+	channel, part, code := Open(p)
+	_, other, otherCode := Open(q)
+	if channel != wire.Sum || !bytes.Equal(part, other) {
+		return Change{}, fmt.Errorf("%v, or a header, differs", channel)
 	}
 	// Numbers of 192 bits and three votes go up, and of 64 bits and a byte come down.
-	p, q = p[wire.HeaderLen:], q[wire.HeaderLen:]
+	p, q = code, otherCode
 	votes := (3*(bits.Len(uint(nodes))+1) + 7) / 8
 	squares := 0.0
 	switch up := len(p) - votes; {

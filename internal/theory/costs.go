@@ -131,10 +131,10 @@ func (in *Input) addCosts(m *MethodPlan) {
 	m.Operations = nested * perTask * float64(in.Tasks)
 	m.Entries = nested * entries * float64(in.Nodes) * float64(in.MaxDegree)
 
-	// Alg. 2: one sum of 16 numbers, of which the threshold is part (lines 1 to 3), as so many
+	// Alg. 2: one sum of 17 numbers, of which the threshold is part (lines 1 to 3), as so many
 	// entries as half of what goes up and down has bytes for; then the product (line 12) and the
 	// broadcast of node 0 (line 15), with which go r singular values.
-	up, down := collective.SumBytes(16, in.Nodes)
+	up, down := collective.SumBytes(17, in.Nodes)
 	m.Init = in.collective(in.SumRounds, 2, 1, float64(up+down)/16)
 	m.Init.add(in.phase(m.InitRounds, m.PowerIterations, entries))
 	broadcast := in.collective(in.BroadcastRounds, 1, m.PowerIterations, entries+float64(in.Rank))
