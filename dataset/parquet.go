@@ -47,6 +47,9 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 			columns = append(columns, c)
 		}
 	}
+	if err := checkCodecs(file, columns); err != nil {
+		return err
+	}
 	row := 1
 	for g, group := range file.RowGroups() {
 		if err := r.readRowGroup(group, columns, row); err != nil {
@@ -70,6 +73,19 @@ func (r *reader) checkParquetSize(file *parquet.File, size int64) error {
 		for _, c := range group.Columns {
 			if n := c.MetaData.TotalUncompressedSize; n < 0 || n > limit {
 				return fmt.Errorf("row group %d claims to unpack to %d bytes, in a file of %d", g, n, size)
+			}
+		}
+	}
+	return nil
+}
+
+// checkCodecs refuses columns that are compressed by LZ4_RAW: its decoder takes any damage for a
+// lack of room, and doubles its memory until there is none.
+func checkCodecs(file *parquet.File, columns []*parquetColumn) error {
+	for _, group := range file.Metadata().RowGroups {
+		for _, c := range columns {
+			if c.leaf < len(group.Columns) && group.Columns[c.leaf].MetaData.Codec == format.Lz4Raw {
+				return fmt.Errorf("column %q is compressed by LZ4_RAW, which cannot be read safely: write the file with snappy or zstd", clip(c.name))
 			}
 		}
 	}
