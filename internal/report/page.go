@@ -127,7 +127,7 @@ func addImages(files map[string][]byte, name string, f *chart.Figure) (err error
 func (r *Report) page() *page {
 	m := r.model
 	p := &page{
-		Title:    "Predicting " + cmp.Or(m.Parameters().TargetColumn, "the target"),
+		Title:    "Predicting " + text.Visible(cmp.Or(m.Parameters().TargetColumn, "the target")),
 		Subtitle: fmt.Sprintf("%s: a representation that %d tasks share", r.data, len(m.Tasks())),
 		Version:  r.version,
 		Facts: []pageFact{
@@ -200,7 +200,7 @@ func (p *page) addLoadings(m *model.Model) {
 	}
 	p.MoreFeatures = max(0, len(order)-mostFeatures)
 	for _, i := range order[:min(len(order), mostFeatures)] {
-		l := loading{Feature: names[i], Cells: []cell{newCell(mean[i], longest[0])}}
+		l := loading{Feature: text.Visible(names[i]), Cells: []cell{newCell(mean[i], longest[0])}}
 		for j := range values {
 			l.Cells = append(l.Cells, newCell(loadings.At(i, j), longest[1+j]))
 		}

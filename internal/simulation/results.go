@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // A Result is what the folder of a run holds, without its trace.
@@ -54,6 +55,16 @@ func loadResult(dir string) (*Result, error) {
 	}
 	if err := json.Unmarshal(text, &r.Summary); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s := &r.Summary.Setting
+	shown := []string{s.Name, s.Graph, s.Weights}
+	for i := range r.Summary.Methods {
+		shown = append(shown, r.Summary.Methods[i].Method)
+	}
+	for _, name := range shown { // on a page, as they are
+		if strings.ContainsAny(name, "<>&|`[\n") {
+			return nil, fmt.Errorf("%s: %.60q is no name that this program writes", path, name)
+		}
 	}
 	path = filepath.Join(dir, BandsFile)
 	f, err := os.Open(path)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -29,6 +30,7 @@ const terminal = 80
 // wider than a terminal the last word of a name of several stands below the others, and if
 // that does not suffice a single space is between columns.
 func (t Table) Write(w io.Writer) {
+	t = t.visible()
 	width, sum := t.widths()
 	if sum+2*(len(width)-1) > terminal {
 		t = t.stacked()
@@ -45,6 +47,17 @@ func (t Table) Write(w io.Writer) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
+}
+
+// visible returns the table with every cell Visible.
+func (t Table) visible() Table {
+	shown := make(Table, len(t))
+	for i, row := range t {
+		for _, cell := range row {
+			shown[i] = append(shown[i], Visible(cell))
+		}
+	}
+	return shown
 }
 
 // widths returns those of the columns, and their sum.
@@ -89,6 +102,28 @@ func (t Table) Markdown() string {
 	return b.String()
 }
 
+// longest is how many characters of a name are shown.
+const longest = 100
+
+// Visible returns a name of a file as it can be shown: without the characters by which it could
+// write elsewhere on a terminal, or change the direction of a text, which become Go's escape
+// sequences, and not much longer than a line.
+func Visible(s string) string {
+	var b strings.Builder
+	count := 0
+	for _, r := range s {
+		if count++; count > longest {
+			return b.String() + "..."
+		}
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
 // most is how many entries of a list a message shows.
 const most = 5
 
@@ -104,6 +139,9 @@ func List(list []string) string {
 func Names(names []string) string {
 	quoted := make([]string, len(names))
 	for i, s := range names[:min(len(names), most)] {
+		if utf8.RuneCountInString(s) > longest {
+			s = string([]rune(s)[:longest]) + "..."
+		}
 		quoted[i] = fmt.Sprintf("%q", s)
 	}
 	return List(quoted)

@@ -72,3 +72,23 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// Names of a file cannot write elsewhere on a terminal, nor turn a line around, nor fill pages.
+func TestVisible(t *testing.T) {
+	for s, want := range map[string]string{
+		"größe (m²)": "größe (m²)", "": "", "a\x1b[31mb": `a\x1b[31mb`, "x\u202ey": `x\u202ey`, "l\nm\tn": `l\nm\tn`, "it's": "it's",
+		"\xff": "\ufffd", strings.Repeat("é", 101): strings.Repeat("é", 100) + "...", "日本": "日本",
+	} {
+		if got := Visible(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+	var b strings.Builder
+	Table{{"feature", "mean"}, {"x\x1b[2J", "1"}}.Write(&b)
+	if want := "feature   mean\nx\\x1b[2J     1\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	if got := Names([]string{strings.Repeat("n", 1e6)}); len(got) > 110 {
+		t.Errorf("a name of %d bytes", len(got))
+	}
+}
