@@ -64,7 +64,7 @@ func (a *algorithm) agree(ctx context.Context, p *difalt.Problem) error {
 func (a *algorithm) final(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*difalt.Result, error) {
 	o := a.optionsFor(p, rank, ridge)
 	// An iteration tells other nodes something of the rows, and beyond what noise leaves there is nothing to find.
-	o.StopAtNoise = o.StopAtNoise || !a.c.Plain && a.Group.Len() > 1
+	o.StopAtNoise = o.StopAtNoise || !a.c.Plain && a.Dithers()
 	if observe := o.Observer; a.c.Progress != nil {
 		o.Observer = func(r *difalt.Record) error {
 			a.c.progress("iterations", r.Iteration, max(o.Iterations, r.Iteration))

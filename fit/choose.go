@@ -103,9 +103,17 @@ func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choi
 	if p := q.continued; p != nil {
 		start.Intercept, start.MeanVariance = p.Intercept, p.MeanVariance
 	}
+	// Without variance of deviations the sums are moments, which are told anyway, and tell the next step.
+	moments, err := rows.Evaluate(ctx, &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, MeanVariance: start.MeanVariance}})
+	if err != nil {
+		return nil, err
+	}
+	if alike, ok := moments.Alike(); ok && q.continued == nil {
+		start = alike.Top(start, nil, q.given)
+	}
 	q.given.Apply(start)
 	var converged bool
-	c.none, converged, err = rows.Maximize(ctx, &evidence.Point{Prior: start}, nil, q.given, enough, c.steps(nextSteps, 0))
+	c.none, converged, err = rows.Maximize(ctx, &evidence.Point{Prior: start, Mean: moments.Mean}, nil, q.given, enough, c.steps(nextSteps, 0))
 	if err != nil {
 		return nil, err
 	}

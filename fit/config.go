@@ -45,7 +45,8 @@ type Config struct {
 	// Plain runs the algorithm on the rows as they are, with Rank and Ridge on b_t as given, or
 	// 0: no scaling, mean, or intercepts, and nothing to compare it with.
 	Plain bool
-	// Owners says that nodes are those of the data, so that the report says what others are told.
+	// Owners says that nodes are those of the data, and not made up: what they tell one another is dithered, in few evaluations of
+	// the evidence, and the report says what it determines. Results are not the same with and without it.
 	Owners bool
 	// Auto leaves method, rounds and agreement to difalt.Auto.
 	Auto bool
@@ -179,7 +180,7 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
 		{"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the choice of weights", c.Weights != nil}, {"the rank", c.Rank},
 		{"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)}, {"the ridge on the mean", value(c.MeanRidge)},
-		{"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto},
+		{"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
 		{"the number of starts", c.Starts}, {"the number of folds", c.Folds},
 	} {
 		add(s.name, s.value)

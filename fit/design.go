@@ -24,6 +24,7 @@ type design struct {
 	layout dataset.Layout // tasks of the hosted nodes
 	rows   [][]int        // of every task
 	train  []bool
+	owners bool  // nodes are those of the data
 	fold   []int // of every training row; -1 for the others
 	folds  int
 	total  int       // training rows of all nodes
@@ -31,15 +32,20 @@ type design struct {
 	weight []float64 // of every row, 1 in the mean over training rows; nil is 1 for all
 	// directions, p x features row by row, are orthonormal: what the fit works on in place
 	// of more features than it can; nil keeps them all. See reduce.
-	directions  []float64
-	equalTarget bool // of all training rows
-	// Features that do not vary, and that look like numbers of rows.
+	directions []float64
+	degenerate
+}
+
+// A degenerate is what is unusual about the columns of training rows: a target that is equal in all of them, features that do not vary,
+// and features that look like numbers of rows.
+type degenerate struct {
+	equalTarget   bool
 	constant, ids []int
 }
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
 func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: c.Folds}
+	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: c.Folds, owners: c.Owners}
 	layout, err := t.Layout()
 	if err == nil {
 		err = c.check(t)
@@ -170,7 +176,9 @@ func (d *design) width() int {
 // sufficientRows returns the tasks of every node as the estimator needs them: weighted, and of no more rows than
 // coefficients.
 func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Rows, error) {
-	d.Secrets = d.secrets()
+	if d.owners { // who have something to hide from one another
+		d.Secrets = d.secrets()
+	}
 	out := make([][]mixedmodel.Task, len(d.layout))
 	w := d.width()
 	compressors := make([]*mixedmodel.Compressor, workers)

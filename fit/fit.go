@@ -92,7 +92,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	r.Options, r.Result, r.Converged = a.options, res, top.converged
 	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, top, others)
-	r.Told = d.told(chosen.rows, res, c.Owners, c.Options.Seed)
+	r.Told = d.told(chosen.rows, res, c.Options.Seed)
 	return m, err
 }
 

@@ -24,10 +24,7 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), enough, c.steps(lastSteps, 1))
 		return &top, nil, err
 	}
-	p, err := problem(ctx, c.rows, c.none)
-	if err != nil {
-		return nil, nil, err
-	}
+	p := problem(c.none)
 	if err := a.agree(ctx, p); err != nil {
 		return nil, nil, err
 	}

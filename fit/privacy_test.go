@@ -147,7 +147,6 @@ func TestFewEvaluations(t *testing.T) {
 		uneven, _ := w.uneven(t, "t", 30, 12, 0.8, noise)
 		for name, tab := range map[string]*dataset.Table{"directions": k.table(t, 30, 8, 20, 3), "few rows": k.table(t, 39, 4, 6, 3), "uneven": assigned(t, uneven, 3)} {
 			c := testConfig(t, 3, 0)
-			c.Owners = true
 			if _, r := fit(t, tab, c); r.Told.Evaluations > 20 || r.Told.Evaluations < 5 {
 				t.Errorf("%s, seed %d: %d evaluations", name, seed, r.Told.Evaluations)
 			}

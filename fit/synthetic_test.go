@@ -89,7 +89,7 @@ func names(features int) []string {
 	return all
 }
 
-// testConfig is what the command uses for a table, with fewer iterations and one worker.
+// testConfig is what the command uses for a table of owners, with fewer iterations and one worker.
 func testConfig(t testing.TB, nodes, rank int) Config {
 	t.Helper()
 	g, err := topology.Ring(nodes)
@@ -102,7 +102,7 @@ func testConfig(t testing.TB, nodes, rank int) Config {
 	}
 	o := DefaultOptions(rank)
 	o.Iterations, o.Seed, o.Workers = 200, 1, 1
-	return Config{Network: network(t, w), Options: o, Starts: 3, Rank: rank}
+	return Config{Network: network(t, w), Options: o, Starts: 3, Rank: rank, Owners: true}
 }
 
 func fit(t testing.TB, tab *dataset.Table, c Config) (*model.Model, *Report) {

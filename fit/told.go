@@ -21,9 +21,9 @@ func (t Told) Much() bool { return 2*t.Determined > t.Statistics }
 
 // told returns what totals tell the first hosted node: all at which the evidence was evaluated, and each iteration of the
 // algorithm, whose sums are not dithered.
-func (d *design) told(rows *evidence.Rows, res *difalt.Result, owners bool, seed uint64) (t Told) {
+func (d *design) told(rows *evidence.Rows, res *difalt.Result, seed uint64) (t Told) {
 	others := int(rows.Count) - len(d.layout[0])
-	if !owners || d.Group.Len() == 1 || others < 1 {
+	if rows.Alone() || others < 1 {
 		return t
 	}
 	t.Evaluations = rows.Evaluations()

@@ -31,8 +31,8 @@ type Alike struct {
 
 // Alike returns that of a point; false if rounding leaves none.
 func (pt *Point) Alike() (*Alike, bool) {
-	if math.IsInf(pt.Value, 0) {
-		return nil, false
+	if pt.alike != nil || math.IsInf(pt.Value, 0) {
+		return pt.alike, pt.alike != nil
 	}
 	w, tasks := pt.W, pt.rows.Count
 	a := &Alike{pt: pt, tasks: tasks, freedom: pt.rows.freedom(), axes: new(mat.Dense), errors: make([]float64, w)}
@@ -49,11 +49,7 @@ func (pt *Point) Alike() (*Alike, bool) {
 	}
 	// E = A^-1 - S has what rows say at most as its least eigenvalue: features have a deviation of 1.
 	least := tasks / (pt.rows.Total * float64(w))
-	// Directions of which rows say nothing: beside the dither of the sums, if there is one.
-	nothing := 1e-9 * values[w-1]
-	if pt.rows.group.Dithers() {
-		nothing = noDigits * values[w-1]
-	}
+	nothing := 1e-9 * values[w-1] // of which rows say nothing
 	inverse := mat.NewDense(w, w, nil)
 	inverse.Apply(func(i, j int, v float64) float64 { return v / math.Max(values[j], nothing) }, q)
 	inverse.Mul(inverse, q.T())
@@ -84,6 +80,9 @@ func (pt *Point) Alike() (*Alike, bool) {
 	// Tasks of few rows explain less than their alikes would: never all that there is.
 	a.base, a.freedom = at.trace, max(a.freedom, 1.25*at.trace)
 	_, ok := a.at(pt.Prior, 1)
+	if ok {
+		pt.alike = a
+	}
 	return a, ok
 }
 
@@ -104,37 +103,10 @@ type alikePoint struct {
 // at evaluates a prior, with a noise that the mean's variance makes so much larger; false where there is no evidence. It takes
 // products of w x w and w x rank only: B is a diagonal matrix and one of rank + 1.
 func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool) {
-	w, n := p.W, p.Rank+1
-	d := slices.Clone(a.errors)
-	floats.AddConst(p.Spread, d)
-	f := mat.NewDense(w, n, nil) // loadings and the constant, along the axes
-	if p.Rank > 0 {
-		f.Slice(0, w, 0, p.Rank).(*mat.Dense).Mul(a.axes.T(), mat.NewDense(p.Rank, w, p.Loadings).T())
-	}
-	f.SetCol(p.Rank, a.constant)
-	x, k := scaleRows(f, d), new(mat.Dense)
-	k.Mul(f.T(), x)
-	m := mat.NewDense(n, n, nil) // I + J F'D^-1 F
-	inner := mat.NewDense(n, n, nil)
-	for i := range n {
-		j := 1.0
-		if i == p.Rank {
-			j = p.Intercept - p.Spread
-		}
-		inner.Set(i, i, j)
-		for c := range n {
-			m.Set(i, c, j*k.At(i, c))
-		}
-		m.Set(i, i, m.At(i, i)+1)
-	}
-	var lu mat.LU
-	lu.Factorize(m)
-	logDet, sign := lu.LogDet()
-	if !(sign > 0) || lu.SolveTo(inner, false, inner) != nil {
+	w := p.W
+	d, x, k, inner, logDet, ok := a.factor(p)
+	if !ok {
 		return out, false
-	}
-	for _, v := range d {
-		logDet += math.Log(v)
 	}
 	y, xx, xy, dxy := new(mat.Dense), new(mat.Dense), new(mat.Dense), new(mat.Dense)
 	y.Mul(a.scatter, x)
@@ -175,6 +147,44 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	out.intercept = floats.Dot(a.constant, mat.Col(nil, p.Rank, &z))
 	out.spread = a.tasks*traceB - square/out.noise - out.intercept
 	return out, true
+}
+
+// factor returns B of a prior as D + F J F', D diagonal, F the loadings and the constant along the axes: D, X = D^-1 F, K = F'X, N with
+// B^-1 = D^-1 - X N X', and log det B; false where rounding leaves none.
+func (a *Alike) factor(p *mixedmodel.Prior) (d []float64, x, k, inner *mat.Dense, logDet float64, ok bool) {
+	w, n := p.W, p.Rank+1
+	d = slices.Clone(a.errors)
+	floats.AddConst(p.Spread, d)
+	f := mat.NewDense(w, n, nil)
+	if p.Rank > 0 {
+		f.Slice(0, w, 0, p.Rank).(*mat.Dense).Mul(a.axes.T(), mat.NewDense(p.Rank, w, p.Loadings).T())
+	}
+	f.SetCol(p.Rank, a.constant)
+	x, k = scaleRows(f, d), new(mat.Dense)
+	k.Mul(f.T(), x)
+	m := mat.NewDense(n, n, nil) // I + J K
+	inner = mat.NewDense(n, n, nil)
+	for i := range n {
+		j := 1.0
+		if i == p.Rank {
+			j = p.Intercept - p.Spread
+		}
+		inner.Set(i, i, j)
+		for c := range n {
+			m.Set(i, c, j*k.At(i, c))
+		}
+		m.Set(i, i, m.At(i, i)+1)
+	}
+	var lu mat.LU
+	lu.Factorize(m)
+	logDet, sign := lu.LogDet()
+	if !(sign > 0) || lu.SolveTo(inner, false, inner) != nil {
+		return d, x, k, inner, 0, false
+	}
+	for _, v := range d {
+		logDet += math.Log(v)
+	}
+	return d, x, k, inner, logDet, true
 }
 
 // scaleRows returns a matrix with its rows over d.

@@ -27,7 +27,7 @@ func TestAlikeHasTheSlope(t *testing.T) {
 			for k, step := range []float64{-h, h} {
 				y := append([]float64(nil), x...)
 				y[i] += step
-				v[k], _ = c.evaluate(c.priorOf(y))
+				v[k] = c.near(y).value
 				if pass == 0 { // at the point it is that of the evidence itself
 					q := c.priorOf(y)
 					at, err := rows.at(t.Context(), q, nil)

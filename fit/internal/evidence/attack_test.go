@@ -72,33 +72,34 @@ func totals(points []saying, tasks []*statistics, noise [][]float64) (out []floa
 // digit; with the dither, and as many evaluations as a fit has, it does from none of 20 starts.
 func TestGaussNewtonFindsTasks(t *testing.T) {
 	r, tasks := attacked(t)
-	r.group = &nodes.Group{Net: r.group.Net, Secrets: make([]nodes.Secret, 3)}
 	starts := 4
 	if longtest.Enabled() {
 		starts = 20
 	}
+	dithered := &nodes.Group{Net: r.group.Net, Secrets: make([]nodes.Secret, 3)}
 	for _, c := range []struct {
 		points      int
-		dither      float64
+		group       *nodes.Group
 		least, most int
-	}{{len(*r.sayings), 1e-12, starts * 3 / 4, starts}, {20, r.group.DitherOfOthers(), 0, 0}} {
-		points := (*r.sayings)[:min(c.points, len(*r.sayings))]
+	}{{len(r.heard.sayings), r.group, starts * 3 / 4, starts}, {20, dithered, 0, 0}} {
+		r.group = c.group
+		points := r.heard.sayings[:min(c.points, len(r.heard.sayings))]
 		found, rng := 0, rand.New(rand.NewPCG(1, 2))
 		for range starts {
-			if attack(points, tasks, c.dither, rng) < 0.1 {
+			if attack(r, points, tasks, rng) < 0.1 {
 				found++
 			}
 		}
 		if found < c.least || found > c.most {
-			t.Errorf("%d points, dither %v: found from %d of %d starts, want %d to %d", len(points), c.dither, found, starts, c.least, c.most)
+			t.Errorf("%d points, dithered %v: found from %d of %d starts, want %d to %d", len(points), r.group.Dithers(), found, starts, c.least, c.most)
 		}
 	}
 }
 
 // attack returns the largest error of a task's Z'Z, over its size, that a Gauss-Newton method from a start 20 % off comes to.
-func attack(points []saying, tasks []*statistics, dither float64, rng *rand.Rand) float64 {
+func attack(r *Rows, points []saying, tasks []*statistics, rng *rand.Rand) float64 {
 	w := tasks[0].b.Len()
-	size, noise := scales(points, tasks, dither)
+	size, noise := r.scales(points, tasks)
 	told := totals(points, tasks, noise)
 	for k := range told {
 		told[k] += rng.NormFloat64()
@@ -168,7 +169,7 @@ func statisticsOf(v []float64, w int) (out []*statistics) {
 // The derivatives of sums are those of finite differences.
 func TestDerivatives(t *testing.T) {
 	r, tasks := attacked(t)
-	for n, s := range (*r.sayings)[:5] {
+	for n, s := range (r.heard.sayings)[:5] {
 		task, w := tasks[n%len(tasks)], r.Width
 		p := Statistics(w)
 		v, low, high := make([]float64, p), make([]float64, sumsOf(w)), make([]float64, sumsOf(w))

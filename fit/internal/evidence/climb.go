@@ -116,10 +116,10 @@ func (r *Rows) toward(ctx context.Context, from *Point, to *mixedmodel.Prior, st
 
 // Slack is by how much the dither of sums may make a value larger.
 func (r *Rows) Slack() float64 {
-	if r.group.Dithers() {
-		return 1
+	if r.Alone() {
+		return 0
 	}
-	return 0
+	return 1
 }
 
 // A Stride is how much farther a climb goes than to the top that it would find if all tasks were alike: where that is always
@@ -173,9 +173,9 @@ func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strength
 	if len(x) == 0 {
 		return c.start
 	}
-	from, _ := c.evaluate(c.priorOf(x))
+	from := c.near(x).value
 	problem := optimize.Problem{
-		Func: func(x []float64) float64 { v, _ := c.evaluate(c.priorOf(x)); return v },
+		Func: func(x []float64) float64 { return c.near(x).value },
 		Grad: func(grad, x []float64) { copy(grad, c.slope(x)) },
 	}
 	settings := &optimize.Settings{MajorIterations: 300, GradientThreshold: 1e-4, Converger: &optimize.FunctionConverge{Absolute: 1e-4, Iterations: 5}}
@@ -212,6 +212,15 @@ type ascent struct {
 	variances []float64
 	given     Strengths
 	noise     float64 // by the mean's variance, over that of the point
+	last      visited
+}
+
+// A visited is a point of an ascent, with its penalized value: the slope is wanted where the value was.
+type visited struct {
+	x     []float64
+	prior *mixedmodel.Prior
+	value float64
+	alikePoint
 }
 
 // chooseMean sets the variance of the mean, unless it is given, to that of the largest evidence with all else as it is at the point, and
@@ -302,21 +311,25 @@ func (c *ascent) priorOf(x []float64) *mixedmodel.Prior {
 	return p
 }
 
-// evaluate returns the penalized value of a prior.
-func (c *ascent) evaluate(p *mixedmodel.Prior) (float64, alikePoint) {
-	at, ok := c.at(p, c.noise)
-	if !ok || math.IsNaN(at.value) {
-		return math.Inf(1), at
+// near returns the point of variables.
+func (c *ascent) near(x []float64) *visited {
+	if !slices.Equal(x, c.last.x) {
+		p := c.priorOf(x)
+		at, ok := c.at(p, c.noise)
+		c.last = visited{slices.Clone(x), p, at.value + penaltyOf(p, c.variances), at}
+		if !ok || math.IsNaN(at.value) {
+			c.last.value = math.Inf(1)
+		}
 	}
-	return at.value + penaltyOf(p, c.variances), at
+	return &c.last
 }
 
 // slope returns the derivatives of the penalized value by the variables.
 func (c *ascent) slope(x []float64) []float64 {
-	p := c.priorOf(x)
+	at := c.near(x)
+	p := at.prior
 	out, w := make([]float64, 0, len(x)), p.W
-	value, at := c.evaluate(p)
-	if math.IsInf(value, 0) {
+	if math.IsInf(at.value, 0) {
 		return make([]float64, len(x))
 	}
 	for a := range p.Rank {

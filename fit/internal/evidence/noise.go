@@ -42,7 +42,7 @@ type TaskNoise struct {
 
 // TaskNoise estimates the noise of all tasks near a point of these rows.
 func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
-	*r.told++
+	r.heard.evaluations++
 	scatter := r.scatter(pt)
 	priors := make([]mixedmodel.NoisePrior, len(freedoms))
 	for k, f := range freedoms {
@@ -55,7 +55,7 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 	// With the variances that are in use, and degrees of freedom.
 	var l nodes.Layout
 	value, freedom := l.Span(1), l.Span(1)
-	sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
+	sum, err := r.sum(ctx, l.Len, r.dither(0), func(g, i int, out []float64) {
 		inUse := mixedmodel.NoisePrior{Scale: pt.Noise / r.weight(g, i)}
 		v, _, _ := inUse.Likelihood(scatter[g][i])
 		value.Add(out, v)
@@ -117,7 +117,7 @@ func (n *TaskNoise) Range(unit float64) (least, most float64) {
 
 // ChangeOfWeights returns by how much the logarithms of the weights of rows are from those in use: the root of the mean square.
 func (r *Rows) ChangeOfWeights(ctx context.Context, n *TaskNoise) (float64, error) {
-	sum, err := r.Sum(ctx, 1, func(g, i int, out []float64) {
+	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, out []float64) {
 		by := math.Log(n.Weight[g][i] / r.weight(g, i))
 		out[0] += float64(r.Tasks[g][i].Rows) * by * by
 	})
@@ -132,7 +132,7 @@ func (r *Rows) startScales(ctx context.Context, scatter [][]mixedmodel.Scatter, 
 	var l nodes.Layout
 	logarithm, weight := l.Span(1), l.Span(1)
 	floor := 1e-6 * priors[0].Scale
-	sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
+	sum, err := r.sum(ctx, l.Len, r.dither(0), func(g, i int, out []float64) {
 		if s := scatter[g][i]; s.Freedom > 0.5 {
 			logarithm.Add(out, s.Freedom*(math.Log(max(s.Square, floor))-logChi(s.Freedom)))
 			weight.Add(out, s.Freedom)
@@ -162,7 +162,7 @@ func (r *Rows) climbScales(ctx context.Context, scatter [][]mixedmodel.Scatter, 
 		return nil, err
 	}
 	for range 2 {
-		sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
+		sum, err := r.sum(ctx, l.Len, r.dither(0), func(g, i int, out []float64) {
 			for k, n := range priors {
 				v, s, c := n.Likelihood(scatter[g][i])
 				value.Of(out)[k] += v

@@ -7,6 +7,7 @@ import (
 
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -30,12 +31,19 @@ type Point struct {
 	Mean             []float64 // of the coefficients, w
 	MeanCovariance   []float64 // its covariance over Noise, w x w
 
-	rows     *Rows                   // for which the evidence is; nil of a mere prior
-	about    []float64               // coefficients whose predictions targets are less, in the sums
-	gram, zy []float64               // sums of Z'V^-1 Z, w x w, and Z'V^-1 y
-	yy       float64                 // sum of y'V^-1 y
+	rows *Rows // for which the evidence is; nil of a mere prior
+	pointTotals
+	axes     *axes                   // along which sums were told
 	slope    []float64               // of the value by the covariance of deviations, w x w; see addSlope
 	whitened [][]mixedmodel.Whitened // of every hosted node and task
+	alike    *Alike                  // once it is known
+}
+
+// pointTotals are the sums over all tasks of which the evidence for a prior is made.
+type pointTotals struct {
+	about    []float64 // coefficients whose predictions targets are less
+	gram, zy []float64 // Z'V^-1 Z, w x w, and Z'V^-1 y
+	yy       float64   // y'V^-1 y
 }
 
 // Penalized is the value with that of the loadings by their own prior.
@@ -76,6 +84,9 @@ func newPointSums(w int) (l pointSums) {
 	return l
 }
 
+// coarse is how many of them are dithered coarsely.
+func (l *pointSums) coarse() int { return l.Len - 3 }
+
 // MaxSum bounds the numbers that the nodes sum at once, by the coefficients.
 func MaxSum(w int) int { return max(newPointSums(w).Len, noiseNumbers) }
 
@@ -88,12 +99,16 @@ func (r *Rows) At(ctx context.Context, p *mixedmodel.Prior, near *Point) (*Point
 // of their digits is a part of the residuals.
 func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*Point, error) {
 	w, s, l := r.Width, p.Covariance(), newPointSums(r.Width)
-	*r.told++
+	r.heard.evaluations++
 	if about == nil {
 		about = make([]float64, w)
 	}
-	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, about: about, whitened: perTask[mixedmodel.Whitened](r)}
-	sum, err := r.Sum(ctx, l.Len, func(g, i int, out []float64) {
+	by := r.dither(l.coarse())
+	if r.Weights == nil && !slices.ContainsFunc(s, func(v float64) bool { return v != 0 }) {
+		by = nil // moments of all rows are told as they are
+	}
+	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, pointTotals: pointTotals{about: about}, axes: r.axesFor(p), whitened: perTask[mixedmodel.Whitened](r)}
+	sum, err := r.sum(ctx, l.Len, by, func(g, i int, out []float64) {
 		t := &r.Tasks[g][i]
 		k, ok := t.Whiten(s, w)
 		if !ok {
@@ -103,12 +118,13 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 		l.logDet.Add(out, k.LogDet)
 		l.yy.Add(out, t.Rest)
 		gram, zy := l.gram.Of(out), l.zy.Of(out)
+		along := pt.axes.rows(k.Z, w)
 		for i, y := range k.Y {
-			row := k.Z[i*w : (i+1)*w]
-			y -= floats.Dot(row, about)
+			y -= floats.Dot(k.Z[i*w:(i+1)*w], about)
+			row := along[i*w : (i+1)*w]
 			l.yy.Add(out, y*y)
 			floats.AddScaled(zy, y, row)
-			AddTriangle(gram, row)
+			addTriangle(gram, row)
 		}
 	})
 	if err != nil {
@@ -116,16 +132,44 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	}
 	pt.gram, pt.zy, pt.yy = make([]float64, w*w), l.zy.Of(sum), l.yy.First(sum)
 	unpackTriangle(mixedmodel.Square(pt.gram, w), l.gram.Of(sum))
+	if by != nil {
+		raise(pt.gram, w)
+	}
+	pt.axes.leave(pt.gram, w)
+	pt.axes.leaveVector(pt.zy)
 	if l.failed.First(sum) > 0.5 || !pt.solve() {
 		return pt, nil
 	}
 	pt.Value += l.logDet.First(sum) - r.logWeights
-	*r.sayings = append(*r.sayings, newSaying(pt))
+	r.heard.sayings, r.heard.last = append(r.heard.sayings, newSaying(pt)), pt
 	return pt, pt.setSlope(ctx)
 }
 
-// AddTriangle adds the upper triangle of row row', by rows.
-func AddTriangle(sum, row []float64) {
+// Seen returns the rows of the tasks of every hosted node as they are seen through V^-1/2, less their mean, and the mean of z z' over those of all
+// nodes.
+func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
+	w := pt.W
+	for _, tasks := range pt.whitened {
+		samples := make([]int, len(tasks))
+		for i := range tasks {
+			samples[i] = len(tasks[i].Y)
+		}
+		b := kernel.NewBuilder(w, samples, kernel.Float64)
+		for i, k := range tasks {
+			for s, y := range k.Y {
+				row := k.Z[s*w:][:w]
+				b.SetRow(i, s, row, y-floats.Dot(row, pt.Mean))
+			}
+		}
+		nodes = append(nodes, b.Tasks())
+	}
+	moments = mat.NewSymDense(w, slices.Clone(pt.gram))
+	moments.ScaleSym(1/max(pt.rows.kept, 1), moments)
+	return nodes, moments
+}
+
+// addTriangle adds the upper triangle of row row', by rows.
+func addTriangle(sum, row []float64) {
 	for i, v := range row {
 		n := len(row) - i
 		floats.AddScaled(sum[:n], v, row[i:])
@@ -144,8 +188,7 @@ func (pt *Point) solve() bool {
 	}
 	chol, ok := lapack64.Potrf(blas64.Symmetric{N: w, Stride: w, Data: cover, Uplo: blas.Upper})
 	if !ok {
-		// Where rows say nothing of a direction, what nodes add to their sums may have made it less than that.
-		return pt.rows.group.Dithers() && pt.raise() && pt.solve()
+		return false
 	}
 	logDet := 0.0
 	for j := range w {
@@ -168,30 +211,6 @@ func (pt *Point) solve() bool {
 	return true
 }
 
-// raise raises the eigenvalues of the Gram matrix to what a dither is at most; false if they are there already.
-func (pt *Point) raise() bool { return Raise(pt.gram, pt.W) }
-
-// Raise raises the eigenvalues of a dithered sum of w x w matrices to what a dither is at most; false if they are there already.
-func Raise(gram []float64, w int) bool {
-	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(w, gram), true) {
-		return false
-	}
-	values, q := e.Values(nil), new(mat.Dense)
-	e.VectorsTo(q)
-	least, raised := noDigits*values[w-1], new(mat.Dense)
-	if !(least > 0) || values[0] >= 0.9*least {
-		return false
-	}
-	raised.Apply(func(_, j int, v float64) float64 { return v * math.Max(values[j], least) }, q)
-	raised.Mul(raised, q.T())
-	copy(gram, raised.RawMatrix().Data)
-	return true
-}
-
-// noDigits is how small an eigenvalue of a sum of matrices is that has no digit beside the dither.
-const noDigits = 3e-3
-
 // freedom is that of the noise, with a constant that is free.
 func (r *Rows) freedom() float64 { return max(r.Total-1, 1) }
 
@@ -209,12 +228,14 @@ func unpackTriangle(m blas64.General, packed []float64) {
 // rank, and by strengths.
 func (pt *Point) setSlope(ctx context.Context) error {
 	w := pt.W
-	sum, err := pt.rows.Sum(ctx, w*(w+1)/2, func(g, i int, out []float64) { pt.addSlope(&pt.whitened[g][i], out) })
+	n := w * (w + 1) / 2
+	sum, err := pt.rows.sum(ctx, n, pt.rows.dither(n), func(g, i int, out []float64) { pt.addSlope(&pt.whitened[g][i], out) })
 	if err != nil {
 		return err
 	}
 	pt.slope = make([]float64, w*w)
 	unpackTriangle(mixedmodel.Square(pt.slope, w), sum)
+	pt.axes.leave(pt.slope, w)
 	return nil
 }
 
@@ -237,12 +258,13 @@ func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
 	for i := range m {
 		h.Data[i*m+i]++
 	}
-	hz := zc
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, z, 0, hz)
+	along, hz := pt.axes.rows(k.Z, w), zc
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, mixedmodel.Matrix(along, m, w), 0, hz)
+	pt.axes.vector(g)
 	for a := range w {
 		row := out[:w-a]
 		for i := range m {
-			floats.AddScaled(row, k.Z[i*w+a], hz.Data[i*w:][a:w])
+			floats.AddScaled(row, along[i*w+a], hz.Data[i*w:][a:w])
 		}
 		floats.AddScaled(row, -g[a]/pt.Noise, g[a:])
 		out = out[w-a:]

@@ -23,34 +23,45 @@ type Rows struct {
 	Weights [][]float64         // of the rows of every task of the hosted nodes; nil are 1
 	Workers int
 
+	kept  float64 // rows of all nodes, as few as say the same
 	group *nodes.Group
-	told  *int // see Evaluations
-	// Points at which all rows were told, with whatever weights.
-	sayings *[]saying
+	heard *heard
 	// The sum over all rows of the logarithms of the weights of their tasks.
 	logWeights float64
 }
 
+// heard is what the nodes have told one another of all rows, with whatever weights.
+type heard struct {
+	evaluations int
+	sayings     []saying
+	last        *Point // of the last evaluation; nil before it
+}
+
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
-// of all nodes that they were made of. The nodes add up how many tasks they have.
+// of all nodes that they were made of. The nodes add up how many tasks they have, and how many rows these are now.
 func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task, width, total, workers int) (*Rows, error) {
-	z := group.Zeros(1)
+	var l nodes.Layout
+	count, kept := l.Span(1), l.Span(1)
+	z := group.Zeros(l.Len)
 	for g, list := range tasks {
-		z[g][0] = float64(len(list))
+		for i := range list {
+			count.Add(z[g], 1)
+			kept.Add(z[g], float64(len(list[i].Y)))
+		}
 	}
 	sum, err := group.Sum(ctx, z)
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{Tasks: tasks, Width: width, Count: sum[0], Total: float64(total), Workers: workers, group: group, told: new(int), sayings: new([]saying)}, nil
+	return &Rows{Tasks: tasks, Width: width, Count: count.First(sum), kept: kept.First(sum), Total: float64(total), Workers: workers, group: group, heard: new(heard)}, nil
 }
 
 // Evaluations is how often the nodes have summed up what all rows say at some prior, or about the noise of tasks there, with whatever
 // weights: how often others were told a little of these rows.
-func (r *Rows) Evaluations() int { return *r.told }
+func (r *Rows) Evaluations() int { return r.heard.evaluations }
 
-// Alone reports whether all rows are of a single node.
-func (r *Rows) Alone() bool { return r.group.Len() == 1 }
+// Alone reports whether all rows are of a single owner: nobody else hears the sums.
+func (r *Rows) Alone() bool { return !r.group.Dithers() }
 
 // weight is that of the rows of a task.
 func (r *Rows) weight(g, i int) float64 {
@@ -64,7 +75,7 @@ func (r *Rows) weight(g, i int) float64 {
 func (r *Rows) Weighted(ctx context.Context, weights [][]float64) (*Rows, error) {
 	out := *r
 	out.Tasks, out.Weights = perTask[mixedmodel.Task](r), weights
-	sum, err := r.Sum(ctx, 1, func(g, i int, sum []float64) {
+	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) {
 		t, w := &r.Tasks[g][i], weights[g][i]
 		out.Tasks[g][i] = t.Weighted(w / r.weight(g, i))
 		sum[0] += float64(t.Rows) * math.Log(w)
@@ -85,13 +96,38 @@ func perTask[T any](r *Rows) [][]T {
 	return all
 }
 
-// Sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g. Between nodes
-// it is dithered.
-func (r *Rows) Sum(ctx context.Context, n int, add func(g, i int, out []float64)) ([]float64, error) {
+// fine is the dither of a number that says little of a task, over what tasks differ by.
+const fine = 0.1
+
+// coarse is the dither of entries of matrices: a part of the error that the sum of so many tasks has in any case, so that each alone tells nothing of any
+// task. Where coefficients outnumber what rows say of them, that would leave no matrix.
+func (r *Rows) coarse() float64 {
+	const ofError = 0.15
+	return max(fine, ofError*math.Sqrt(r.Count)*min(1, math.Sqrt(r.Total)/float64(2*r.Width)))
+}
+
+// A dither is that of every number of a sum, over what tasks differ by; nil is none.
+type dither func(j int) float64
+
+// dither returns the one of a sum of which the first numbers are dithered coarsely, and the others finely. Where nobody else hears it there is none.
+func (r *Rows) dither(coarsely int) dither {
+	if r.Alone() {
+		return nil
+	}
+	return func(j int) float64 {
+		if j < coarsely {
+			return r.coarse()
+		}
+		return fine
+	}
+}
+
+// sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g.
+func (r *Rows) sum(ctx context.Context, n int, by dither, add func(g, i int, out []float64)) ([]float64, error) {
 	z, squares := r.hostedSums(ctx, n, add)
-	if r.group.Dithers() {
+	if by != nil {
 		for g, tasks := range r.Tasks {
-			r.group.Dither(g, z[g], squares[g], len(tasks))
+			r.group.Dither(g, z[g], squares[g], len(tasks), by)
 		}
 	}
 	return r.group.Sum(ctx, z)

@@ -13,13 +13,14 @@ import (
 type saying struct {
 	covariance, mean, meanCovariance *mat.Dense
 	noise                            float64
+	axes                             *axes
 }
 
 func newSaying(pt *Point) saying {
 	w := pt.W
 	return saying{
 		covariance: mat.NewDense(w, w, pt.Covariance()), mean: mat.NewDense(w, 1, append([]float64(nil), pt.Mean...)),
-		meanCovariance: mat.NewDense(w, w, append([]float64(nil), pt.MeanCovariance...)), noise: pt.Noise,
+		meanCovariance: mat.NewDense(w, w, append([]float64(nil), pt.MeanCovariance...)), noise: pt.Noise, axes: pt.axes,
 	}
 }
 
@@ -47,8 +48,9 @@ func (r *Rows) Determined(g, tasks int, seed uint64) int {
 	if others == nil {
 		return 0
 	}
-	size, noise := scales(*r.sayings, others, r.group.DitherOfOthers())
-	j, part := jacobian(*r.sayings, others, size, noise), float64(len(others))/float64(tasks)
+	sayings := r.heard.sayings
+	size, noise := r.scales(sayings, others)
+	j, part := jacobian(sayings, others, size, noise), float64(len(others))/float64(tasks)
 	j.subtractMeans(p)
 	j.keep(part, draw)
 	return int(float64(p+j.above(10))/part + 0.5)
@@ -150,11 +152,7 @@ type statistics struct {
 
 // pack sets out to the numbers.
 func (t *statistics) pack(out []float64) {
-	w := t.b.Len()
-	n := 0
-	for i := range w {
-		n += copy(out[n:], t.a.RawRowView(i)[i:])
-	}
+	n := copyTriangle(out, t.a)
 	n += copy(out[n:], t.b.RawVector().Data)
 	out[n] = t.yy
 }
@@ -206,23 +204,27 @@ func spreads(tasks []*statistics, of func(t *statistics, out []float64), out []f
 
 // sums sets out to what a task adds to the sums at a point, in the order of pointSums and the slope.
 func (s *saying) sums(t *statistics, out []float64) {
-	w := t.b.Len()
 	k, gram, zy := s.seen(t)
-	n := 0
-	for i := range w {
-		n += copy(out[n:], gram.RawRowView(i)[i:])
-	}
-	n += copy(out[n:], zy.RawVector().Data)
-	sz := new(mat.VecDense)
+	slope, sz := s.slope(gram, s.gradient(gram, zy)), new(mat.VecDense)
 	sz.MulVec(s.covariance, t.b)
-	out[n] = t.yy - mat.Dot(sz, zy)
+	rest := t.yy - mat.Dot(sz, zy)
 	det, _ := mat.LogDet(k)
-	out[n+1] = -det
-	n += 2
-	slope := s.slope(gram, s.gradient(gram, zy))
+	s.axes.enter(gram)
+	s.axes.enter(slope)
+	s.axes.vector(zy.RawVector().Data)
+	n := copyTriangle(out, gram)
+	n += copy(out[n:], zy.RawVector().Data)
+	out[n], out[n+1] = rest, -det
+	copyTriangle(out[n+2:], slope)
+}
+
+// copyTriangle sets out to the upper triangle of a matrix, by rows, and returns its length.
+func copyTriangle(out []float64, m *mat.Dense) (n int) {
+	w, _ := m.Dims()
 	for i := range w {
-		n += copy(out[n:], slope.RawRowView(i)[i:])
+		n += copy(out[n:], m.RawRowView(i)[i:])
 	}
+	return n
 }
 
 // seen returns (I + S A)^-1, and Z'V^-1 Z and Z'V^-1 y of a task.
@@ -257,15 +259,26 @@ func (s *saying) slope(gram *mat.Dense, g *mat.VecDense) *mat.Dense {
 	return out
 }
 
-// scales returns the sizes of statistics, and the dither of the sums of every saying.
-func scales(sayings []saying, tasks []*statistics, dither float64) (size []float64, noise [][]float64) {
+// scales returns the sizes of statistics, and the dither of the sums of every saying that a node does not make itself.
+func (r *Rows) scales(sayings []saying, tasks []*statistics) (size []float64, noise [][]float64) {
 	w := tasks[0].b.Len()
+	l, share := newPointSums(w), math.Sqrt(1-1/float64(r.group.Len()))
+	by := r.dither(l.coarse())
 	size = make([]float64, Statistics(w))
 	spreads(tasks, func(t *statistics, out []float64) { t.pack(out) }, size)
 	for _, s := range sayings {
 		one := make([]float64, sumsOf(w))
 		spreads(tasks, s.sums, one)
-		floats.Scale(dither, one)
+		for j := range one {
+			switch {
+			case by == nil:
+				one[j] *= 1e-15 // of float64
+			case j < l.Len-1: // but for failures
+				one[j] *= share * by(j)
+			default: // the slope
+				one[j] *= share * by(0)
+			}
+		}
 		noise = append(noise, one)
 	}
 	return size, noise
@@ -302,6 +315,9 @@ func (s *saying) differentiate(t *statistics, column func(k int) []float64) {
 	logDet.Mul(inverse, s.covariance)
 	c.Product(inverse, s.meanCovariance, gram) // rows K_i / 2 - K_i C G + h_i g' / noise
 	c.Apply(func(i, j int, v float64) float64 { return inverse.At(i, j)/2 - v + h.AtVec(i)*g.AtVec(j)/s.noise }, c)
+	s.axes.vector(g.RawVector().Data)
+	copy(inverse.RawMatrix().Data, s.axes.rows(inverse.RawMatrix().Data, w))
+	copy(c.RawMatrix().Data, s.axes.rows(c.RawMatrix().Data, w))
 	triangle := w * (w + 1) / 2
 	n := 0
 	for i := range w {

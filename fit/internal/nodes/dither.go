@@ -7,33 +7,21 @@ import (
 	"math/rand/v2"
 )
 
-// ditherPart is how large the dither of a sum is that all nodes make together, over what tasks differ by. The sum of T tasks is a
-// draw with an error of sqrt T times that.
-const ditherPart = 0.1
-
 // A Secret is what nobody can know but a node: a hash of its rows.
 type Secret [sha256.Size]byte
 
 // Dithers reports whether sums are dithered: they are where others see them.
 func (group *Group) Dithers() bool { return group.Secrets != nil && group.Len() > 1 }
 
-// DitherOfOthers returns how large the dither of a sum is that a node has not made itself, over the spread.
-func (group *Group) DitherOfOthers() float64 {
-	if !group.Dithers() {
-		return 1e-15 // of float64
-	}
-	return ditherPart * math.Sqrt(1-1/float64(group.Len()))
-}
-
-// Dither adds to every sum over the tasks of hosted node i normal noise of a hundredth of what such a number differs by between tasks,
-// given the sums of squares over tasks. What tasks are like is known to a tenth of that at best, while who solves for the
-// statistics of single tasks has no digits left to do it with. The noise is what a stream of ChaCha8 makes of the secret of the node and of
+// Dither adds to every sum over the tasks of hosted node i normal noise, given the sums of squares over tasks: that of all nodes together is the
+// given part of what such a number differs by between tasks, of sum j part(j). The sum of T tasks is a draw with an error of sqrt T times
+// that. The noise is what a stream of ChaCha8 makes of the secret of the node and of
 // the sums themselves: the same wherever the node lives, another for any other sums, and unknown to who does not know the rows.
-func (group *Group) Dither(i int, sum, squares []float64, tasks int) {
+func (group *Group) Dither(i int, sum, squares []float64, tasks int, part func(j int) float64) {
 	if tasks == 0 {
 		return
 	}
-	share := ditherPart / math.Sqrt(float64(group.Len()))
+	share := 1 / math.Sqrt(float64(group.Len()))
 	hash, word := sha256.New(), make([]byte, 8)
 	hash.Write(group.Secrets[i][:])
 	for _, v := range sum {
@@ -42,7 +30,7 @@ func (group *Group) Dither(i int, sum, squares []float64, tasks int) {
 	}
 	noise := rand.New(rand.NewChaCha8([32]byte(hash.Sum(nil))))
 	for j, v := range sum {
-		sum[j] += share * spread(v, squares[j], float64(tasks)) * noise.NormFloat64()
+		sum[j] += share * part(j) * spread(v, squares[j], float64(tasks)) * noise.NormFloat64()
 	}
 }
 

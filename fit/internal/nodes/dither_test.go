@@ -7,7 +7,7 @@ import (
 )
 
 // The dither of a node is the same for the same sums of the same rows, and another for any others; all nodes together make
-// one of a tenth of what tasks differ by.
+// one of the given part of what tasks differ by.
 func TestDither(t *testing.T) {
 	const n = 20000
 	a := &Group{Net: path(t, 3), Secrets: []Secret{{1}, {2}, {3}}}
@@ -15,7 +15,7 @@ func TestDither(t *testing.T) {
 	dithered := func(node int, change float64) []float64 {
 		v := slices.Clone(sum)
 		v[7] += change
-		a.Dither(node, v, squares, 10)
+		a.Dither(node, v, squares, 10, func(int) float64 { return 0.1 })
 		return v
 	}
 	first := dithered(0, 0)
