@@ -130,7 +130,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}{
 		"moved":  {1, func(v float64) float64 { return 1024*v + 512 }},
 		"far":    {1, func(v float64) float64 { return 0x1p40 + math.Round(v*0x1p12)/0x1p12 }},
-		"huge":   {0x1p300, func(v float64) float64 { return 0x1p900 * v }},
+		"huge":   {0x1p300, func(v float64) float64 { return 0x1p490 * v }},
 		"tiny":   {0x1p-400, func(v float64) float64 { return 0x1p-900 * v }},
 		"target": {0x1p332, func(v float64) float64 { return v }},
 	} {

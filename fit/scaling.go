@@ -13,7 +13,7 @@ import (
 
 // scaleBy chooses the scaling from the moments that the nodes agree on.
 func (d *design) scaleBy(ctx context.Context, c *Config) error {
-	mean, deviation, err := d.moments(ctx, c.TargetColumn)
+	mean, deviation, err := d.moments(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,16 +53,11 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 // means are made of; and of what differs from these means, and of its squares. The
 // last keep the digits that the sum of squares less the square of the sum loses,
 // and mend the means themselves. Then the weights of rows are scaled to 1 in the mean.
-func (d *design) moments(ctx context.Context, target string) (mean, deviation []float64, err error) {
+func (d *design) moments(ctx context.Context) (mean, deviation []float64, err error) {
 	k := len(d.t.Features())
 	unit, err := d.units(ctx)
 	if err != nil {
 		return nil, nil, err
-	}
-	for j, v := range unit {
-		if v >= 0x1p1023 { // a difference of two of them is out of range
-			return nil, nil, fmt.Errorf("column %q has values beyond %.3g: divide it by a power of ten", append(d.t.Features()[:k:k], target)[j], v)
-		}
 	}
 	// With the weights as they were given.
 	var l nodes.Layout
