@@ -30,7 +30,7 @@ func TestLimits(t *testing.T) {
 	}
 	for name, beyond := range map[string][]func(*difalt.Options){
 		"Rank":                           {func(o *difalt.Options) { o.Rank = 0 }, func(o *difalt.Options) { o.Rank = 13 }, func(o *difalt.Options) { o.Rank = math.MaxInt }},
-		"Method":                         {func(o *difalt.Options) { o.Method = difalt.Method(len(difalt.Methods())) }},
+		"Method":                         {func(o *difalt.Options) { o.Method = difalt.Method(len(difalt.Methods()) + len(difalt.Baselines())) }},
 		"Iterations":                     count(difalt.MaxIterations, func(o *difalt.Options) *int { return &o.Iterations }),
 		"Rounds":                         count(difalt.MaxRounds, func(o *difalt.Options) *int { return &o.Rounds }),
 		"Initialization.Rounds":          count(difalt.MaxRounds, func(o *difalt.Options) *int { return &o.Initialization.Rounds }),

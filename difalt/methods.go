@@ -49,6 +49,15 @@ const (
 	// an iteration: half of those of Accelerated from a condition number of 100 on. It needs
 	// sums: in gossip, with PreconditionerNone and with SampleSplit it is Accelerated.
 	Newton
+
+	// EXTRA, ExactDiffusion and DIGing are baselines of decentralised optimisation, which correct
+	// the bias of diffusion; see peers.go. They do without the projection.
+	EXTRA
+	ExactDiffusion
+	// ScaledExactDiffusion is ExactDiffusion with gradients multiplied by P^-1. Under noise it is
+	// biased, since the P of the nodes differ after few rounds.
+	ScaledExactDiffusion
+	DIGing
 )
 
 // traits are what the solver knows of a method.
@@ -62,6 +71,7 @@ type traits struct {
 	central     bool // there is one U, which a server keeps
 	scaled      bool // steps are as long as the curvature allows
 	accelerated bool // under Anderson acceleration
+	peer        bool // somebody else's, to compare with
 }
 
 // methods is the table of methods. A method that is new takes a constant above, a line
@@ -76,12 +86,18 @@ var methods = [...]traits{
 	Accelerated:         {name: "accelerated", new: newAccelerated, scaled: true, accelerated: true},
 	AcceleratedTracking: {name: "accelerated-tracking", new: newAcceleratedTracking, scaled: true, accelerated: true},
 	Newton:              {name: "newton", new: newNewton, scaled: true, accelerated: true},
+
+	EXTRA:                {name: "extra", new: newPeer, peer: true},
+	ExactDiffusion:       {name: "exact", new: newPeer, peer: true},
+	ScaledExactDiffusion: {name: "scaled-exact", new: newPeer, scaled: true, peer: true},
+	DIGing:               {name: "diging", new: newPeer, peer: true},
 }
 
 func server(n *consensus.Network, _ *kernel.Pool) *consensus.Mixer { return n.NewServer() }
 
 // String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
-// scaled, tracking, accelerated, accelerated-tracking or newton.
+// scaled, tracking, accelerated, accelerated-tracking or newton, and of baselines extra, exact,
+// scaled-exact or diging.
 func (m Method) String() string {
 	if int(m) < len(methods) {
 		return methods[m].name
@@ -93,8 +109,11 @@ func (m Method) String() string {
 // over neighbours instead, and AltGDmin sums.
 func (m Method) Agrees() bool { return methods[m].mixer == nil }
 
-// Methods returns all methods.
-func Methods() []Method { return methodsThat(func(*traits) bool { return true }) }
+// Methods returns all methods but the Baselines.
+func Methods() []Method { return methodsThat(func(t *traits) bool { return !t.peer }) }
+
+// Baselines returns the methods that are there to compare with only.
+func Baselines() []Method { return methodsThat(func(t *traits) bool { return t.peer }) }
 
 // PaperMethods returns the methods that the paper compares.
 func PaperMethods() []Method { return methodsThat(func(t *traits) bool { return t.paper }) }
@@ -108,8 +127,11 @@ func methodsThat(are func(*traits) bool) (those []Method) {
 	return those
 }
 
-// ParseMethod returns the method of a short name.
+// ParseMethod returns the method of a short name, of Methods; ParseBaseline that of Baselines.
 func ParseMethod(name string) (Method, error) { return parse("method", name, Methods()) }
+
+// ParseBaseline returns the baseline of a short name.
+func ParseBaseline(name string) (Method, error) { return parse("baseline", name, Baselines()) }
 
 // parse returns the value of a short name.
 func parse[T fmt.Stringer](what, name string, all []T) (none T, err error) {

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/federate"
@@ -53,7 +52,7 @@ func (f *engineFlags) check(given func(string) bool, s *simulation.Setting) erro
 		s.Nodes = f.processes
 	}
 	for _, m := range s.Methods {
-		if _, err := difalt.ParseMethod(m); err != nil {
+		if _, err := simulation.ParseMethod(m); err != nil {
 			return options.Usagef("--engine runs methods over a network, not %s", m)
 		}
 	}

@@ -48,7 +48,7 @@ const huge = 1e150
 func (f *simulateFlags) problem() []options.Option {
 	s := &f.setting
 	return []options.Option{
-		{Name: "preset", Value: options.Text(&f.preset, ""), Usage: "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; one-round, frontier, noise, kappa beyond them; other flags override their values"},
+		{Name: "preset", Value: options.Text(&f.preset, ""), Usage: "settings with a `NAME`: fig1a, fig1b, fig1c, fig2a, fig2b, fig2c of the paper or all of these; one-round, frontier, noise, kappa, baselines beyond them; other flags override their values"},
 		{Name: "nodes", Value: options.Count(&s.Nodes, s.Nodes, 1, many), Usage: "number of nodes L"},
 		{Name: "features", Value: options.Count(&s.Features, s.Features, 1, many), Usage: "number of features d"},
 		{Name: "tasks", Value: options.Count(&s.Tasks, s.Tasks, 1, many), Usage: "number of tasks T, dealt evenly to the nodes"},
@@ -203,7 +203,7 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 	return &s, nil
 }
 
-func methodNames() []string { return names(difalt.Methods()) }
+func methodNames() []string { return names(simulation.Methods()) }
 
 func names(methods []difalt.Method) []string {
 	var all []string

@@ -23,7 +23,7 @@ func Presets() []Preset {
 	for _, s := range paperSettings() {
 		all = append(all, Preset{s.Name, 100, []simulation.Setting{s}})
 	}
-	return append(all, oneRound(), frontier(), noise(), conditionNumbers())
+	return append(all, oneRound(), frontier(), noise(), conditionNumbers(), baselines())
 }
 
 // PresetByName returns the preset of a name; "all" groups the paper's figures.

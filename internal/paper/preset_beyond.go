@@ -117,6 +117,23 @@ func conditionNumbers() Preset {
 	return p
 }
 
+// baselineKappas are the condition numbers of the preset baselines.
+var baselineKappas = []float64{1.5, 10}
+
+// baselines compares with other people's algorithms of decentralised optimisation.
+func baselines() Preset {
+	p := Preset{Name: "baselines", Trials: beyondTrials}
+	for _, kappa := range baselineKappas {
+		base := smallSetting
+		base.Kappa, base.Iterations = kappa, 600
+		for _, method := range []string{"accelerated", "tracking", "scaled-exact", "dif", "exact", "diging", "extra"} {
+			v := variant{method: method, rounds: 3}
+			p.Settings = append(p.Settings, v.of(base, fmt.Sprintf("%s/%g", p.Name, kappa)))
+		}
+	}
+	return p
+}
+
 // oneRound is the paper's method with a single round of averaging an iteration.
 func oneRound() Preset {
 	p := Preset{Name: "one-round", Trials: beyondTrials}

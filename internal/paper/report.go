@@ -78,6 +78,9 @@ func WriteReport(folder string, all []*simulation.Result) error {
 	if page["Noise"], err = r.noise(); err != nil {
 		return err
 	}
+	if page["Baselines"], err = r.baselines(); err != nil {
+		return err
+	}
 	var b strings.Builder
 	if err := t.Execute(&b, page); err != nil {
 		return err

@@ -29,6 +29,10 @@ var looks = map[string]Look{
 
 	"accelerated":          {"Accelerated", chart.Line(chart.Purple, 2.2)},
 	"accelerated-tracking": {"Accelerated tracking", chart.Line(chart.Brown, 1.7, 6, 3)},
+	"extra":                {"EXTRA", chart.Line(chart.Green, 1.7, 2, 2)},
+	"exact":                {"Exact diffusion", chart.Line(chart.Orange, 2)},
+	"scaled-exact":         {"Scaled exact diffusion", chart.Line(chart.Red, 1.5, 5, 3)},
+	"diging":               {"DIGing", chart.Line(chart.Pink, 1.7, 7, 2.5, 1.5, 2.5)},
 	"newton":               {"Newton", chart.Line(chart.Black, 1.7, 5, 2, 1, 2)},
 }
 

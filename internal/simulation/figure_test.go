@@ -9,14 +9,12 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/difalt/difalt/difalt"
 )
 
 func TestFigure(t *testing.T) {
 	s := small()
 	s.Name, s.Methods = "small", []string{Auto, Pooled}
-	for _, m := range difalt.Methods() {
+	for _, m := range Methods() {
 		s.Methods = append(s.Methods, m.String())
 	}
 	trials := runTrials(t, s, 1, 3, 0)

@@ -31,7 +31,7 @@ type Setting struct {
 
 	Graph   string   `json:"graph"`   // as topology.Parse reads it
 	Weights string   `json:"weights"` // as topology.ParseRule reads it
-	Methods []string `json:"methods"` // as difalt.ParseMethod reads them, Auto and Pooled
+	Methods []string `json:"methods"` // as ParseMethod reads them, Auto and Pooled
 
 	// Reference is where distances are measured from: "truth" or "" for U*, or "pooled"
 	// for the minimiser of the data of all nodes, which noise keeps away from U*.
@@ -73,6 +73,17 @@ const (
 	Pooled = "pooled"
 )
 
+// Methods returns the methods and the baselines of package difalt.
+func Methods() []difalt.Method { return append(difalt.Methods(), difalt.Baselines()...) }
+
+// ParseMethod returns the method or baseline of a short name.
+func ParseMethod(name string) (difalt.Method, error) {
+	if m, err := difalt.ParseBaseline(name); err == nil {
+		return m, nil
+	}
+	return difalt.ParseMethod(name)
+}
+
 // Data returns the part that describes the data.
 func (s *Setting) Data() synth.Data {
 	return synth.Data{
@@ -113,10 +124,10 @@ func (s *Setting) validateNumbers() error {
 
 func (s *Setting) validateMethods() error {
 	if len(s.Methods) == 0 {
-		return fmt.Errorf("method: none is listed; want some of %v", difalt.Methods())
+		return fmt.Errorf("method: none is listed; want some of %v", Methods())
 	}
 	for i, m := range s.Methods {
-		if _, err := difalt.ParseMethod(m); err != nil && m != Auto && m != Pooled {
+		if _, err := ParseMethod(m); err != nil && m != Auto && m != Pooled {
 			return fmt.Errorf("method: %w; or %s or %s", err, Auto, Pooled)
 		}
 		if slices.Contains(s.Methods[:i], m) {
@@ -151,7 +162,7 @@ func (s *Setting) validateNetwork() error {
 		return fmt.Errorf("agree: %w", err)
 	}
 	for _, m := range s.Methods {
-		if o.Method, err = difalt.ParseMethod(m); err == nil {
+		if o.Method, err = ParseMethod(m); err == nil {
 			if err := o.Validate(); err != nil {
 				return fmt.Errorf("method: %w", err)
 			}
@@ -273,7 +284,7 @@ func (s *Setting) Options(workers int) difalt.Options {
 // methodOptions returns the options of a trial with a method and the agreement.
 func (s *Setting) methodOptions(method string, workers int) (o difalt.Options, err error) {
 	o = s.Options(workers)
-	if o.Method, err = difalt.ParseMethod(method); err != nil {
+	if o.Method, err = ParseMethod(method); err != nil {
 		return o, err
 	}
 	o.Agreement, err = s.Agreement()

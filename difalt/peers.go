@@ -1,0 +1,275 @@
+package difalt
+
+import (
+	"context"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/floats"
+)
+
+// A peer is one of the baselines: an algorithm of decentralised optimisation that corrects the
+// bias of diffusion, on the objective of which the b_t are eliminated. They telescope over their
+// iterates, which QR would break, so X_g need not be orthonormal: U_g is the factor Q of
+// X_g = U_g R_g, and the gradient at X_g that at U_g times R_g^-T. With D, the gradient at X_g
+// times L and, if scaled, P^-1 at X_g, an iteration is
+//
+//	EXTRA (Shi, Ling, Wu and Yin, 2015):
+//	    X_k+1 = X_k + Agree(X_k) - (X_k-1 + Agree(X_k-1))/2 - a (D_k - D_k-1),   X_1 = Agree(X_0) - a D_0
+//	exact diffusion (Yuan, Ying, Zhao and Sayed, 2018):
+//	    Y_k+1 = X_k - a D_k,   F = Y_k+1 + X_k - Y_k,   X_k+1 = (F + Agree(F))/2,   Y_0 = X_0
+//	DIGing, adapting before it combines (Nedic, Olshevsky, Shi and Uribe, 2017):
+//	    S_k = Agree(S_k-1 + D_k - D_k-1),   X_k+1 = Agree(X_k - a S_k),   S_0 = Agree(D_0).
+type peer struct {
+	unguarded
+	*setup
+	peerRule
+	nodes   []*peerNode
+	sums    []*kernel.Basis // S of the nodes, to be averaged
+	p       [][]float64     // L B_g B_g' at X_g
+	started bool
+
+	direct, send, take func(worker int) // stored, so that calling them does not allocate
+}
+
+// A peerRule is what tells peers apart.
+type peerRule struct {
+	step           float64 // a, relative to eta or, if scaled, to Scaled.Step
+	scaled, tracks bool
+	// before sets what a node sends, and after makes the next state of its average.
+	before, after func(n *peerNode, a float64, first bool)
+}
+
+var peerRules = map[Method]peerRule{
+	EXTRA:                {step: 0.55, before: func(n *peerNode, _ float64, _ bool) { copy(n.sent, n.x) }, after: (*peerNode).extra},
+	ExactDiffusion:       {step: 0.8, before: (*peerNode).correct, after: (*peerNode).combineOwn},
+	ScaledExactDiffusion: {step: 0.5, scaled: true, before: (*peerNode).correct, after: (*peerNode).combineOwn},
+	DIGing:               {step: 1.7, tracks: true, before: (*peerNode).descend, after: func(n *peerNode, _ float64, _ bool) { copy(n.next.x, n.average) }},
+}
+
+// A peerState is what a node keeps: X, (X + Agree(X))/2 or Y or S, and D.
+type peerState struct{ x, memory, grad []float64 }
+
+type peerNode struct {
+	peerState
+	next     peerState     // which an iteration writes
+	r, nextR []float64     // R of X = U R
+	d        *kernel.Basis // the gradient at X times L
+	scaled   *kernel.Basis // the same times P^-1
+	sent     []float64
+	average  []float64 // what Agree has made of it; Z_g
+	scaling  *scaling  // P
+	work     []float64
+}
+
+// extra is the line of EXTRA.
+func (n *peerNode) extra(a float64, first bool) {
+	for k, x := range n.x {
+		n.next.memory[k] = (x + n.average[k]) / 2
+		if n.next.x[k] = x + n.average[k] - n.memory[k] - a*(n.next.grad[k]-n.grad[k]); first {
+			n.next.x[k] = n.average[k] - a*n.next.grad[k]
+		}
+	}
+}
+
+// correct and combineOwn are the line of exact diffusion.
+func (n *peerNode) correct(a float64, first bool) {
+	floats.AddScaledTo(n.next.memory, n.x, -a, n.next.grad)
+	copy(n.sent, n.next.memory)
+	if !first {
+		floats.Add(n.sent, n.x)
+		floats.Sub(n.sent, n.memory)
+	}
+}
+
+func (n *peerNode) combineOwn(float64, bool) {
+	floats.AddTo(n.next.x, n.sent, n.average)
+	floats.Scale(0.5, n.next.x)
+}
+
+// descend is what DIGing sends.
+func (n *peerNode) descend(a float64, _ bool) {
+	floats.AddScaledTo(n.sent, n.x, -a, n.next.memory)
+}
+
+func newPeer(s *setup) method {
+	m := &peer{setup: s, peerRule: peerRules[s.o.Method], sums: newBases(s.at.u)}
+	for i, u := range s.at.u {
+		d, r := u.Dims()
+		state := func() peerState {
+			size := len(u.Data())
+			return peerState{make([]float64, size), make([]float64, size), make([]float64, size)}
+		}
+		n := &peerNode{
+			peerState: state(), next: state(), r: make([]float64, r*r), nextR: make([]float64, r*r),
+			d: kernel.NewBasis(d, r), scaled: kernel.NewBasis(d, r), sent: make([]float64, len(u.Data())),
+			average: s.at.z[i].Data(), scaling: newScaling(r), work: make([]float64, qr.WorkLen(r)),
+		}
+		m.nodes = append(m.nodes, n)
+		m.p = append(m.p, make([]float64, len(n.scaling.p)))
+	}
+	m.direct, m.send, m.take = s.each(m.directNode), s.each(m.sendNode), s.each(m.takeNode)
+	return m
+}
+
+func (m *peer) combine(ctx context.Context) error {
+	var scalars [][]float64
+	if m.scaled {
+		scalars = m.p
+		if !m.started { // the first P is the sum itself
+			for i, g := range m.at.groups {
+				gather(m.p[i], g.B, m.o.Rank, 1)
+			}
+			if err := m.exchange.net.Sum(ctx, m.p); err != nil {
+				return err
+			}
+			for i, n := range m.nodes {
+				copy(n.scaling.p, m.p[i])
+			}
+		}
+	}
+	m.pool.Run(m.direct)
+	if m.tracks {
+		if err := m.exchange.agree(ctx, consensus.StreamTracker, m.sums, nil, m.exchange.rounds); err != nil {
+			return err
+		}
+	}
+	m.pool.Run(m.send)
+	if err := m.exchange.agree(ctx, consensus.StreamBasis, m.at.z, scalars, m.exchange.rounds); err != nil {
+		return err
+	}
+	m.pool.Run(m.take)
+	return nil
+}
+
+// directNode sets D at one node.
+func (m *peer) directNode(i int) {
+	n, u, r := m.nodes[i], m.at.u[i], m.o.Rank
+	if !m.started {
+		copy(n.x, u.Data())
+		clear(n.r)
+		for k := range r {
+			n.r[k*r+k] = 1
+		}
+	}
+	floats.ScaleTo(n.d.Data(), m.exchange.nodes(), m.at.grads[i].Data())
+	timesInverse(n.d, n.r)
+	grad := n.d
+	if m.peerRule.scaled {
+		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
+		coordinates(m.p[i], n.r, r)
+		n.scaling.invert()
+		clear(n.scaled.Data())
+		blas.AddMulNT(n.scaled.Matrix(), n.d.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.scaling.inverse})
+		grad = n.scaled
+	}
+	copy(n.next.grad, grad.Data())
+	if m.tracks {
+		floats.SubTo(m.sums[i].Data(), n.next.grad, n.grad)
+		floats.Add(m.sums[i].Data(), n.memory)
+	}
+}
+
+// sendNode sets what one node sends.
+func (m *peer) sendNode(i int) {
+	n := m.nodes[i]
+	if m.tracks {
+		copy(n.next.memory, m.sums[i].Data())
+	}
+	n.average = m.at.z[i].Data()
+	m.before(n, m.length(), !m.started)
+	copy(n.average, n.sent)
+}
+
+// takeNode makes the next X, and U and R of it.
+func (m *peer) takeNode(i int) {
+	n := m.nodes[i]
+	m.after(n, m.length(), !m.started)
+	copy(n.average, n.next.x)
+	m.at.z[i].Orthonormalize(n.nextR, n.work)
+}
+
+// length returns a.
+func (m *peer) length() float64 {
+	if m.peerRule.scaled {
+		return m.step * m.o.Scaled.Step / m.at.data.curvature()
+	}
+	return m.step * m.at.eta
+}
+
+// timesInverse overwrites g by g R^-T for an upper triangular R, R(i,j) = rr[j*r+i].
+func timesInverse(g *kernel.Basis, rr []float64) {
+	_, r := g.Dims()
+	for j := r - 1; j >= 0; j-- {
+		for k := j + 1; k < r; k++ {
+			floats.AddScaled(g.Col(j), -rr[k*r+j], g.Col(k))
+		}
+		floats.Scale(1/rr[j*r+j], g.Col(j))
+	}
+}
+
+// coordinates overwrites the upper triangle p of B B', by rows, by that of R^-1 B B' R^-T.
+func coordinates(p, rr []float64, r int) {
+	at := func(i, j int) *float64 { // i <= j
+		return &p[i*r-i*(i-1)/2+j-i]
+	}
+	// With the rows and columns behind j done, those of j follow from (R P' R')_ij = p_ij.
+	for j := r - 1; j >= 0; j-- {
+		for i := j; i >= 0; i-- {
+			sum := *at(i, j)
+			for k := i; k < r; k++ {
+				for l := j; l < r; l++ {
+					if k == i && l == j {
+						continue
+					}
+					sum -= rr[k*r+i] * rr[l*r+j] * *at(min(k, l), max(k, l))
+				}
+			}
+			*at(i, j) = sum / (rr[i*r+i] * rr[j*r+j])
+		}
+	}
+}
+
+func (m *peer) commit() {
+	for i, n := range m.nodes {
+		n.peerState, n.next = n.next, n.peerState
+		n.r, n.nextR = n.nextR, n.r
+		if m.scaled {
+			n.scaling.p, m.p[i] = m.p[i], n.scaling.p
+		}
+	}
+	m.started = true
+}
+
+func (m *peer) reset() {
+	m.started = false
+	for _, n := range m.nodes {
+		clear(n.memory)
+		clear(n.grad)
+	}
+}
+
+func (m *peer) state(a *archive) {
+	if !carry(a, &m.started) {
+		return
+	}
+	for i, n := range m.nodes {
+		a.node(i)
+		a.floats("X", n.x)
+		a.floats("the memory", n.memory)
+		a.floats("the last gradient", n.grad)
+		a.floats("R", n.r)
+		a.floats("P", n.scaling.p)
+	}
+}
+
+func (m *peer) shortened() (damped, regularized int) {
+	for _, n := range m.nodes {
+		if n.scaling.raised {
+			regularized++
+		}
+	}
+	return 0, regularized
+}
