@@ -159,7 +159,7 @@ func (m *peer) directNode(i int) {
 	grad := n.d
 	if m.peerRule.scaled {
 		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
-		coordinates(m.p[i], n.r, r)
+		congruent(m.p[i], n.r, r)
 		n.scaling.invert()
 		clear(n.scaled.Data())
 		blas.AddMulNT(n.scaled.Matrix(), n.d.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.scaling.inverse})
@@ -210,8 +210,8 @@ func timesInverse(g *kernel.Basis, rr []float64) {
 	}
 }
 
-// coordinates overwrites the upper triangle p of B B', by rows, by that of R^-1 B B' R^-T.
-func coordinates(p, rr []float64, r int) {
+// congruent overwrites the upper triangle p of B B', by rows, by that of R^-1 B B' R^-T.
+func congruent(p, rr []float64, r int) {
 	at := func(i, j int) *float64 { // i <= j
 		return &p[i*r-i*(i-1)/2+j-i]
 	}
