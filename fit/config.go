@@ -42,6 +42,9 @@ type Config struct {
 	// Continue is a model from which strengths and loadings start, when rows were added. What is
 	// found is the same, sooner.
 	Continue *model.Model
+	// Privacy, if it is not zero, is a budget of differential privacy for all that others learn of the rows of a task. The rank must be given, and
+	// there are no iterations: see docs/privacy.md. Strengths, and all that the report says about errors, are by the tasks of this process.
+	Privacy Privacy
 	// Plain runs the algorithm on the rows as they are, with Rank and Ridge on b_t as given, or
 	// 0: no scaling, mean, or intercepts, and nothing to compare it with.
 	Plain bool
@@ -119,6 +122,9 @@ func (c *Config) check(t *dataset.Table) error {
 	if c.Plain && c.Weights != nil {
 		return errors.New("a plain fit has no weights")
 	}
+	if err := c.checkPrivate(t); err != nil {
+		return err
+	}
 	if c.Continue != nil && !slices.Equal(c.Continue.Features(), t.Features()) {
 		return fmt.Errorf("the model to continue has %d features, %s, and the table %d, %s: they must be the same",
 			len(c.Continue.Features()), text.Names(c.Continue.Features()), len(t.Features()), text.Names(t.Features()))
@@ -181,7 +187,7 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 		{"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the choice of weights", c.Weights != nil}, {"the rank", c.Rank},
 		{"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)}, {"the ridge on the mean", value(c.MeanRidge)},
 		{"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
-		{"the number of starts", c.Starts}, {"the number of folds", c.Folds},
+		{"the number of starts", c.Starts}, {"the number of folds", c.Folds}, {"the privacy budget", c.Privacy},
 	} {
 		add(s.name, s.value)
 	}

@@ -60,12 +60,7 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 	if d.folds == 0 {
 		d.folds = defaultFolds
 	}
-	if d.train == nil {
-		d.train = make([]bool, t.Rows())
-		for i := range d.train {
-			d.train[i] = true
-		}
-	}
+	d.trainOnAll()
 	d.groupRows()
 	if !c.Plain {
 		if d.left, err = d.leaveOutliers(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
@@ -80,6 +75,17 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 	}
 	d.fold = t.Folds(d.train, d.folds, c.Options.Seed)
 	return d, nil
+}
+
+// trainOnAll makes all rows training rows if nobody has said which are.
+func (d *design) trainOnAll() {
+	if d.train != nil {
+		return
+	}
+	d.train = make([]bool, d.t.Rows())
+	for i := range d.train {
+		d.train[i] = true
+	}
 }
 
 // introduce exchanges the names of the nodes, and refuses to go on unless all have the

@@ -29,6 +29,9 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	if c.Network == nil {
 		return nil, nil, errors.New("fit needs a network")
 	}
+	if c.Privacy != (Privacy{}) {
+		return fitPrivate(ctx, t, &c)
+	}
 	before := c.Network.Traffic()
 	d, err := newDesign(ctx, t, &c)
 	if err != nil {

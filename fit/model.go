@@ -147,8 +147,12 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 
 // parameters are those that do not depend on the kind of model.
 func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
+	by := o.Method.String()
+	if c.Privacy != (Privacy{}) {
+		by = "private"
+	}
 	p := model.Parameters{
-		Method: o.Method.String(), Schema: *d.t.Schema(),
+		Method: by, Schema: *d.t.Schema(),
 		TaskColumn: c.TaskColumn, TargetColumn: c.TargetColumn, Scaling: d.Scaling,
 		Nodes: slices.Clone(d.t.Nodes()), Tasks: slices.Clone(d.t.Tasks()),
 		NodeOf: make([]int, len(d.t.Tasks())), Samples: d.t.Samples(d.train),

@@ -84,13 +84,13 @@ func TestNothingPrivateLeavesANode(t *testing.T) {
 			return &outcome{m, r}, err
 		})
 		for g, o := range out {
-			look(t, taps[g], private(o.m, tables[g]))
+			look(t, taps[g], secretsOf(o.m, tables[g]))
 		}
 	}
 }
 
-// private are the numbers that must not leave a node, but for 0 and 1.
-func private(m *model.Model, tab *dataset.Table) map[uint64]string {
+// secretsOf returns the numbers that must not leave a node, but for 0 and 1.
+func secretsOf(m *model.Model, tab *dataset.Table) map[uint64]string {
 	secrets := map[uint64]string{}
 	keep := func(what string, v float64) {
 		if v != 0 && math.Abs(v) != 1 && !math.IsNaN(v) {

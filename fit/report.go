@@ -88,6 +88,8 @@ type Report struct {
 	FewRows, Singular []string
 	// Told is about what the first node of this process could learn of the tasks of others.
 	Told Told
+	// Private is the account of a fit with a privacy budget: Scores, Verdict and Traffic are then about this process alone. Else nil.
+	Private *Private
 	// Folds of the cross-validation of the baselines.
 	Folds int
 	// Traffic is all that Fit sent between the nodes.

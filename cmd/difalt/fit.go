@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,10 @@ func (f *fitRun) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 	terminal.Sayf(w, "%s: %s, %s, %s for training, %d held out", nameOf(f.Files.Data, "input"),
 		text.Plural(len(t.Tasks()), "task"), text.Plural(len(t.Features()), "feature"), text.Plural(train, "row"), t.Rows()-train)
 	rank := "rank by evidence"
-	if c.Rank > 0 {
+	switch {
+	case c.Rank < 0:
+		rank = "no representation"
+	case c.Rank > 0:
 		rank = fmt.Sprintf("rank %d", c.Rank)
 	}
 	graph := fmt.Sprintf(" on %s of %s", graphWords(f.Graph), text.Plural(c.Network.Weights().Graph().Edges(), "edge"))
@@ -191,7 +195,7 @@ func how(c *fit.Config) string {
 	if c.Auto {
 		return "method left to the program"
 	}
-	return report.How(&c.Options)
+	return cmp.Or(report.Private(c.Privacy), report.How(&c.Options))
 }
 
 // read reads the data and puts the tasks on nodes.

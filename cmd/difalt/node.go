@@ -82,7 +82,7 @@ func (n *nodeCommand) train(ctx context.Context, node *federate.Node, t *nodeTra
 	defer out.close()
 	t.Flags, t.node, t.out, t.stdout = n.Flags, node.Cluster.Nodes[node.Number].Name, out, out.textOutput(n.stdout, n.stderr)
 	if !n.Config.Auto { // then it is said when it is known
-		for _, sentence := range report.Seen(&n.Config.Options, len(node.Cluster.Nodes)) {
+		for _, sentence := range report.Seen(&n.Config.Options, n.Config.Privacy, len(node.Cluster.Nodes)) {
 			node.Log.Warn(sentence)
 		}
 	}

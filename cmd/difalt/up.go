@@ -85,7 +85,7 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	var said []string
 	if !f.Config.Auto {
-		said = report.Seen(&f.Config.Options, len(names))
+		said = report.Seen(&f.Config.Options, f.Config.Privacy, len(names))
 	}
 	for _, sentence := range said {
 		terminal.Sayf(stderr, "%s", sentence)

@@ -130,7 +130,7 @@ func (f *Flags) Resolve() error {
 		rules = append(rules, f.node)
 	}
 	if f.command&training != 0 {
-		rules = append(rules, f.data, f.split, f.method)
+		rules = append(rules, f.data, f.split, f.private, f.method)
 	}
 	rules = append(rules, f.parse)
 	if f.command&(readers|Describe) != 0 {

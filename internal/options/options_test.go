@@ -196,6 +196,12 @@ func resolved(t *testing.T, c Command, o *Option, value float64) error {
 	if o.Name == "every" {
 		args = append(args, "--checkpoint", "dir")
 	}
+	switch o.Name {
+	case "epsilon":
+		args = append(args, "--rank", "1")
+	case "delta", "colluding":
+		args = append(args, "--rank", "1", "--epsilon", "1")
+	}
 	if strings.HasSuffix(o.Name, "rounds") {
 		args = append(args, "--agree", "plain")
 	}

@@ -73,6 +73,36 @@ func (f *Flags) split() error {
 	return nil
 }
 
+// private says what goes with a privacy budget: what would tell more, or spend it again, does not.
+func (f *Flags) private() error {
+	for _, name := range []string{"delta", "colluding"} {
+		if f.Changed(name) && !f.Changed("epsilon") {
+			return Usagef("--%s is for --epsilon", name)
+		}
+	}
+	if !f.Changed("epsilon") {
+		return nil
+	}
+	if f.text("rank") == auto {
+		return Usagef("--epsilon needs --rank N: choosing the rank by the data would cost budget")
+	}
+	for _, o := range []struct{ name, why string }{
+		{"agree", "adds up along a tree: gossip would tell more"}, {"compress", "adds up along a tree, in full"},
+		{"method", "has a method of its own"}, {"auto", "has a method of its own"}, {"rounds", "adds up along a tree"}, {"init-rounds", "adds up along a tree"},
+		{"power-iterations", "has no iterations"}, {"iterations", "has no iterations"}, {"tolerance", "has no iterations"}, {"step", "has no iterations"},
+		{"starts", "has no iterations"}, {"trace", "has no iterations"}, {"normalize-tasks", "does not divide tasks by their size"},
+		{"checkpoint", "has no iterations to go on from, and a second run would spend the budget again"},
+		{"continue", "continues no model: that was made of the rows"}, {"intercept", "lets every process find the ridges of its own tasks"},
+		{"ridge", "lets every process find the ridges of its own tasks"}, {"mean-ridge", "lets every process find the ridges of its own tasks"},
+		{"sample-weights", "knows no weights of rows"}, {"folds-by", "keeps no groups together: what is held out would depend on other tasks"},
+	} {
+		if flag := f.Set.Lookup(o.name); flag != nil && flag.Changed && (o.name != "agree" || flag.Value.String() != consensus.Tree.String()) {
+			return Usagef("--epsilon %s: drop it or --%s", o.why, o.name)
+		}
+	}
+	return nil
+}
+
 // method chooses the method and how nodes agree, as far as that was not said: owners of tables
 // agree along a tree, in codes if there are some, and gossip only if they ask for it. A problem
 // file is for trials of the methods of the paper, which gossip.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/private"
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
@@ -139,6 +140,9 @@ func (t *Training) ofModel() []Option {
 		{Name: "intercept", Value: Word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
 		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
 		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
+		{Name: "epsilon", Value: Number(&c.Privacy.Epsilon, 0, math.SmallestNonzeroFloat64, private.MaxEpsilon, fmt.Sprintf("must be above 0 and at most %d", private.MaxEpsilon)), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "differential privacy of tasks with this budget, `NUMBER` (1 is strong, 8 weak); needs --rank N"},
+		{Name: "delta", Value: Number(&c.Privacy.Delta, 0, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be above 0 and below 1"), Of: training, Same: AllNodes, Tables: true, Usage: "how probable it is that --epsilon does not hold, `NUMBER` (default T^-1.1 of T tasks)"},
+		{Name: "colluding", Value: Count(&c.Privacy.Colluding, 0, 0, many), Of: training, Same: AllNodes, Tables: true, Usage: "let --epsilon hold against `N` nodes that put together what they know (default none, but those who take no part)"},
 		{Name: "continue", Value: Text(&t.Files.Continue, ""), Of: training, Same: Nobody, Common: true, Tables: true, Usage: "start from the model `FILE`.npz"},
 	}
 }

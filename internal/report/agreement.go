@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit"
 )
 
 // How says by which method nodes train, and how they agree.
@@ -23,9 +24,20 @@ func How(o *difalt.Options) string {
 	return fmt.Sprintf("method %v, %s", o.Method, agreement)
 }
 
+// Private says with which budget nodes add up; empty if there is none.
+func Private(p fit.Privacy) string {
+	if p == (fit.Privacy{}) {
+		return ""
+	}
+	return fmt.Sprintf("private sums along a tree, epsilon %v", p.Epsilon)
+}
+
 // Seen says, in a sentence each, what the owners of so many nodes should know of how they agree
 // before they begin: what it shows to neighbours beyond sums over all nodes.
-func Seen(o *difalt.Options, nodes int) (sentences []string) {
+func Seen(o *difalt.Options, p fit.Privacy, nodes int) (sentences []string) {
+	if p != (fit.Privacy{}) {
+		return nil // its report has the account, also against two nodes
+	}
 	if o.Agreement.Polynomial != consensus.Tree || o.Method == difalt.DGD {
 		sentences = append(sentences, "Neighbours see this node's own estimates of the basis in every round, and what can be computed from them of its data, which no mask hides: --agree tree does without.")
 	}

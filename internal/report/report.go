@@ -76,6 +76,8 @@ type Report struct {
 	// Of the statistics of the tasks of other nodes, so many are determined by totals; 0 where there are no other nodes.
 	OtherStatistics int `json:"statistics_of_others"`
 	Determined      int `json:"statistics_determined"`
+	// The account of a fit with a privacy budget.
+	Privacy *privacy `json:"privacy,omitempty"`
 
 	isPlain       bool   // there is no verdict, and nothing was compared
 	atLimit       bool   // the iterations ended since there were so many
@@ -86,6 +88,33 @@ type Report struct {
 	trace         []simulation.Row
 	data, version string
 	model         *model.Model
+}
+
+// A privacy is what a fit has spent of a budget, and what that is against one node that takes part.
+type privacy struct {
+	Epsilon    float64    `json:"epsilon"`
+	Delta      float64    `json:"delta"`
+	Rho        float64    `json:"rho"`
+	AgainstOne number     `json:"epsilon_against_a_node"`
+	Tasks      int        `json:"tasks"` // of all nodes
+	Spent      []spending `json:"spent"`
+}
+
+type spending struct {
+	What    string  `json:"what"`
+	Rho     float64 `json:"rho"`
+	Numbers int     `json:"numbers"`
+}
+
+func newPrivacy(p *fit.Private) *privacy {
+	if p == nil {
+		return nil
+	}
+	out := &privacy{Epsilon: p.Epsilon(), Delta: p.Delta(), Rho: p.Rho(), AgainstOne: number(p.Against(1, p.Nodes)), Tasks: p.Tasks}
+	for _, s := range p.Spent() {
+		out.Spent = append(out.Spent, spending{s.What, s.Rho, s.Numbers})
+	}
+	return out
 }
 
 // A method is the model or one that it is compared with.
@@ -142,6 +171,7 @@ func New(in *Inputs) *Report {
 		Notes: append([]string{}, notes(f)...), isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks,
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
+	r.Privacy = newPrivacy(f.Private)
 	r.OtherStatistics, r.Determined = f.Told.Statistics, f.Told.Determined
 	if in.Trace != nil {
 		r.trace = in.Trace.curve.Rows
@@ -156,7 +186,7 @@ func New(in *Inputs) *Report {
 		r.Candidates = append(r.Candidates, newCandidate(c))
 	}
 	if in.Owners {
-		r.Notes = append(r.Notes, Seen(&f.Options, in.Config.Network.Len())...)
+		r.Notes = append(r.Notes, Seen(&f.Options, in.Config.Privacy, in.Config.Network.Len())...)
 	}
 	if in.Config.Auto {
 		r.automatic = fmt.Sprintf("Chosen: %s.", How(&f.Options))
@@ -171,6 +201,9 @@ func (r *Report) addAlgorithm(f *fit.Report) {
 	r.Step, r.Distance, r.Residual, r.StatisticalError = nan, nan, nan, nan
 	o := &f.Options
 	r.Method, r.Agreement = o.Method.String(), o.Agreement.String()
+	if f.Private != nil {
+		r.Method = "private"
+	}
 	if o.Agreement.Polynomial != consensus.Tree {
 		r.Rounds = o.Rounds
 	}

@@ -120,7 +120,7 @@ func ridge(v float64) string {
 
 // writeCandidates prints the models that were compared.
 func (r *Report) writeCandidates(w io.Writer) {
-	if r.isPlain {
+	if r.isPlain || len(r.Candidates) == 0 {
 		return
 	}
 	t, _ := r.candidates()

@@ -3,6 +3,7 @@ package testnet
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -54,16 +55,19 @@ func Neighbours(g *topology.Graph, run func(node int, t wire.Transport, second b
 
 // changed returns by what two frames of a sum over so many nodes differ.
 func changed(p, q []byte, nodes int) (Change, error) {
-	if len(p) != len(q) || len(p) == 0 || p[0] != q[0] || p[1] != q[1] {
-		return Change{}, fmt.Errorf("the headers, or %d and %d bytes, differ", len(p), len(q))
+	if len(p) != len(q) || len(p) == 0 {
+		return Change{}, fmt.Errorf("%d and %d bytes differ", len(p), len(q))
 	}
-	channel, part, code := Open(p)
-	_, other, otherCode := Open(q)
-	if channel != wire.Sum || !bytes.Equal(part, other) {
-		return Change{}, fmt.Errorf("%v, or a header, differs", channel)
+	channel, _, code := Open(p)
+	_, _, next := Open(q)
+	if head := len(p) - len(code) - 4; len(code) != len(next) || !bytes.Equal(p[:head], q[:head]) {
+		return Change{}, errors.New("the headers differ")
+	}
+	if channel != wire.Sum {
+		return Change{}, fmt.Errorf("%v differs", channel)
 	}
 	// Numbers of 192 bits and three votes go up, and of 64 bits and a byte come down.
-	p, q = code, otherCode
+	p, q = code, next
 	votes := (3*(bits.Len(uint(nodes))+1) + 7) / 8
 	squares := 0.0
 	switch up := len(p) - votes; {

@@ -1,0 +1,288 @@
+package fit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/private"
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
+)
+
+// Privacy is a budget of differential privacy: see Config.
+type Privacy struct {
+	// Epsilon is above 0, or 0 for a fit without it; Delta is T^-1.1 of T tasks if it is 0.
+	Epsilon, Delta float64
+	// Colluding is how many nodes may put together what they know, with Epsilon still holding against them.
+	Colluding int
+}
+
+// Private is what a report says about a private fit.
+type Private struct {
+	*private.Account
+	Nodes, Tasks int
+	// Clipped counts the tasks of this process whose coefficients were cut to the length that counts, and Silent those without any.
+	// Nobody else knows.
+	Clipped, Silent int
+	// Unknown are the columns of which too few tasks have said how large they are for the noise: they are taken as they are.
+	Unknown []string
+}
+
+// notes say what was spent, and against whom that holds.
+func (p *Private) notes() (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	words := fmt.Sprintf("What others learn of the rows of a task has differential privacy: epsilon %.3g at delta %.2g", p.Epsilon(), p.Delta())
+	if p.Nodes > 1 {
+		words += fmt.Sprintf("; against one of the %d nodes, which knows its own noise, epsilon %.3g", p.Nodes, p.Against(1, p.Nodes))
+	}
+	if half := p.Nodes / 2; half > 1 {
+		words += fmt.Sprintf("; against %d of them together, %.3g", half, p.Against(half, p.Nodes))
+	}
+	add("%s. Another fit of the same rows spends as much again.", words)
+	var parts []string
+	for _, s := range p.Spent() {
+		parts = append(parts, fmt.Sprintf("%s %.0f %% (%s)", s.What, 100*s.Rho/p.Rho(), text.Plural(s.Numbers, "number")))
+	}
+	add("Spent of rho = %.3g: %s.", p.Rho(), strings.Join(parts, "; "))
+	if p.Nodes > 1 {
+		add("Errors, strengths and traffic are those of the tasks of this process; nobody was told of them.")
+	}
+	if p.Clipped+p.Silent > 0 {
+		add("Of the tasks of this process %d had coefficients beyond the length that counts, and %d none; nobody was told.", p.Clipped, p.Silent)
+	}
+	if p.Unknown != nil {
+		var names []string
+		for _, name := range p.Unknown {
+			names = append(names, fmt.Sprintf("%q", name))
+		}
+		add("How large the values of these columns are cannot be told from the noise: %s. They are taken as they are, which is right if their deviations are near 1.", text.List(names))
+	}
+	return list
+}
+
+// maxPrivateFeatures bounds the features of a private fit: the noise grows with them.
+const maxPrivateFeatures = 200
+
+// Parts of the budget for how columns are scaled; the mean takes a quarter of the rest, and the representation what is left.
+const partScales, partCenters = 0.1, 0.05
+
+// checkPrivate refuses what would tell more than the budget allows, or would cost some of it.
+func (c *Config) checkPrivate(t *dataset.Table) error {
+	p := &c.Privacy
+	if *p == (Privacy{}) {
+		return nil
+	}
+	delta := p.Delta
+	if delta == 0 {
+		delta = private.DefaultDelta(1)
+	}
+	if _, err := private.NewAccount(p.Epsilon, delta, p.Colluding); err != nil {
+		return err
+	}
+	for _, no := range []struct {
+		given bool
+		why   string
+	}{
+		{c.Rank == 0, "needs a rank: choosing one by the data would cost budget"},
+		{c.Plain, "is for tables with intercepts, not for a plain fit"},
+		{c.Auto, "has a method of its own: it leaves nothing to choose"},
+		{c.Options.Method != difalt.Accelerated || c.Options.Agreement.Polynomial != consensus.Tree || c.Options.Agreement.Codec != nil,
+			"adds up along a tree, in full: other methods, gossip and codes would tell more"},
+		{c.Options.NormalizeTasks, "does not divide tasks by their root mean square"},
+		{c.Weights != nil, "knows no weights of rows"},
+		{c.Continue != nil, "continues no model: that was made of the rows"},
+		{c.Intercept != nil || c.Ridge != nil || c.MeanRidge != nil, "takes no ridges: every process finds those of its own tasks"},
+		{t.GroupColumn() != "", "keeps no groups of rows together: which are held out would depend on those of other tasks"},
+		{len(t.Features()) > maxPrivateFeatures, fmt.Sprintf("takes at most %d features: there are %d", maxPrivateFeatures, len(t.Features()))},
+		{p.Colluding >= c.Network.Len(), fmt.Sprintf("protects nobody if %d of %d nodes collude", p.Colluding, c.Network.Len())},
+	} {
+		if no.given {
+			return errors.New("a fit with a privacy budget " + no.why)
+		}
+	}
+	return nil
+}
+
+// A privateFit is one of which others learn nothing but totals with noise, for a budget. It has a short path of its own, so that nothing else
+// can be told: what depends on rows goes through privateFit.sum and difalt.RunPrivate, or stays here.
+type privateFit struct {
+	*design
+	c       *Config
+	account *private.Account
+	about   *Private
+	// Of every feature, and last of the target: about the standard deviation within a task, and by how much a center may be off.
+	deviation, centerNoise []float64
+}
+
+// fitPrivate fits with differential privacy.
+func fitPrivate(ctx context.Context, t *dataset.Table, c *Config) (*model.Model, *Report, error) {
+	before := c.Network.Traffic()
+	s, err := newPrivateFit(ctx, t, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.progress("scales", 0, 1)
+	if err := s.scale(ctx); err != nil {
+		return nil, nil, err
+	}
+	c.progress("scales", 1, 1)
+	c.progress("representation", 0, 1)
+	res, err := s.slopes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.progress("representation", 1, 1)
+	r := &Report{Folds: s.folds, Converged: true, Options: c.Options, Private: s.about, Traffic: c.Network.Traffic().Minus(before)}
+	m, err := s.conclude(context.WithoutCancel(ctx), r, res)
+	return m, r, err
+}
+
+// newPrivateFit lets the nodes agree on what they are about to do. Nothing of it depends on rows.
+func newPrivateFit(ctx context.Context, t *dataset.Table, c *Config) (*privateFit, error) {
+	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, folds: c.Folds}
+	layout, err := t.Layout()
+	if err == nil {
+		err = c.check(t)
+	}
+	if err := d.Check(ctx, err); err != nil {
+		return nil, err
+	}
+	if err := d.introduce(ctx, layout, c); err != nil {
+		return nil, err
+	}
+	d.layout = layout
+	d.trainOnAll()
+	d.groupRows()
+	z := d.Zeros(1)
+	for g, list := range layout {
+		z[g][0] = float64(len(list))
+	}
+	tasks, err := d.Sum(ctx, z)
+	if err != nil {
+		return nil, err
+	}
+	delta := c.Privacy.Delta
+	if delta == 0 {
+		delta = private.DefaultDelta(int(tasks[0]))
+	}
+	account, err := private.NewAccount(c.Privacy.Epsilon, delta, c.Privacy.Colluding)
+	if err != nil {
+		return nil, err
+	}
+	return &privateFit{design: d, c: c, account: account, about: &Private{Account: account, Nodes: d.Len(), Tasks: int(tasks[0])}}, nil
+}
+
+// together ends the fit at all nodes if the context of one has ended.
+func (s *privateFit) together(ctx context.Context) error {
+	_, err := s.Sum(ctx, s.Zeros(0))
+	return err
+}
+
+// sum spends a part of the budget on the sum of n numbers over all tasks, to which add adds those of task k of the table, by its own rows.
+func (s *privateFit) sum(ctx context.Context, what string, part float64, n int, add func(k int, v []float64)) (*private.Total, error) {
+	if err := s.together(ctx); err != nil {
+		return nil, err
+	}
+	tasks := make([]int, len(s.layout))
+	for g, list := range s.layout {
+		tasks[g] = len(list)
+	}
+	total, err := s.account.Sum(context.WithoutCancel(ctx), s.Net, what, part*s.account.Budget(), tasks, n, func(g, i int, v []float64) { add(s.layout[g][i], v) })
+	if err == nil {
+		s.Net.Commit()
+	}
+	return total, err
+}
+
+// slopes finds the mean and the representation of the slopes: of rows less the means of their task, in which there are no intercepts.
+func (s *privateFit) slopes(ctx context.Context) (*difalt.PrivateResult, error) {
+	const most = 1e100 // of an entry that a scale from too much noise has made large
+	if err := s.together(ctx); err != nil {
+		return nil, err
+	}
+	k := len(s.Center)
+	means, z := make([][]float64, len(s.rows)), make([]float64, k+1)
+	for t := range means {
+		means[t] = make([]float64, k+1)
+		n := 0.0
+		s.eachTraining([]int{t}, func(i int) {
+			y := s.fullRow(z, i)
+			for j, v := range append(z[:k:k], y) {
+				means[t][j] += min(max(v, -most), most)
+			}
+			n++
+		})
+		for j := range means[t] {
+			means[t][j] /= max(n, 1)
+		}
+	}
+	full := make([]float64, k+1)
+	packed, err := s.t.Pack(s.layout, s.train, k, func(x []float64, i int) float64 {
+		y, mean := s.fullRow(full, i), means[s.t.Task(i)]
+		for j := range x {
+			x[j] = min(max(full[j], -most), most) - mean[j]
+		}
+		return min(max(y, -most), most) - mean[k]
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The target is scaled to a deviation of at most 1 within a task, which slopes of standardised features seldom exceed.
+	res, err := difalt.RunPrivate(context.WithoutCancel(ctx), &difalt.Problem{Nodes: packed}, s.Net,
+		difalt.Privacy{Rank: max(s.c.Rank, 0), Account: s.account, MeanBound: 1, Workers: s.c.Options.Workers})
+	if err != nil {
+		return nil, err
+	}
+	s.about.Clipped, s.about.Silent = res.Clipped, res.Silent
+	return res, nil
+}
+
+// conclude makes the model, and judges it by the tasks of this process.
+func (s *privateFit) conclude(ctx context.Context, r *Report, res *difalt.PrivateResult) (*model.Model, error) {
+	rows, e, err := s.estimatePrivate(ctx, res)
+	if err != nil {
+		return nil, err
+	}
+	r.Chosen = Candidate{Rank: e.Rank, Intercept: 1 / e.Intercept, Ridge: 1 / e.Spread, MeanRidge: math.Inf(1), Axes: s.axes(e)}
+	m, err := s.model(s.c, &s.c.Options, rows, e)
+	if err != nil {
+		return nil, err
+	}
+	own := s.own()
+	single, err := own.fitSingle(ctx, 1, parallel.Workers(s.c.Options.Workers))
+	if err != nil {
+		return nil, err
+	}
+	if err := own.score(ctx, r, []method{{Score{Method: Ours}, e.theta}, *single, own.taskMeans()}); err != nil {
+		return nil, err
+	}
+	r.Notes = s.about.notes()
+	if r.Verdict.Other != "" {
+		r.Verdict.Text = r.Verdict.words(&r.Chosen, nil)
+	} else {
+		r.Verdict.Text = "No rows were held out."
+	}
+	return m, nil
+}
+
+// own returns the design with the tasks of this process as those of a single node, which tells nobody anything.
+func (s *privateFit) own() *design {
+	d := *s.design
+	d.Group, d.layout = nodes.Alone(), dataset.Layout{nil}
+	for _, list := range s.layout {
+		d.layout[0] = append(d.layout[0], list...)
+	}
+	if d.folds == 0 {
+		d.folds = defaultFolds
+	}
+	d.fold = d.t.Folds(d.train, d.folds, s.c.Options.Seed)
+	return &d
+}

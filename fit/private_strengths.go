@@ -1,0 +1,137 @@
+package fit
+
+import (
+	"context"
+	"math"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/parallel"
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+// estimatePrivate fits the tasks of this process by what was told of all. How strong the loadings, the intercepts and the other deviations are, and the noise,
+// it finds by the likelihood of its own tasks, and tells nobody.
+func (s *privateFit) estimatePrivate(ctx context.Context, res *difalt.PrivateResult) (*evidence.Rows, *estimate, error) {
+	workers := parallel.Workers(s.c.Options.Workers)
+	w := s.width()
+	rows := &evidence.Rows{Width: w, Count: float64(s.about.Tasks), Total: float64(s.total), Workers: workers}
+	compressor := mixedmodel.NewCompressor(w)
+	for _, list := range s.layout {
+		var tasks []mixedmodel.Task
+		for _, k := range list {
+			s.eachTraining([]int{k}, func(i int) {
+				row := compressor.Next()
+				row[w] = s.row(row[:w], i)
+			})
+			tasks = append(tasks, compressor.Task())
+		}
+		rows.Tasks = append(rows.Tasks, tasks)
+	}
+	l := &ownLikelihood{tasks: rows.Tasks, mean: append(append([]float64(nil), res.Mean...), 0), workers: workers}
+	if res.U != nil {
+		from := res.Loadings()
+		for a := range s.c.Rank {
+			l.loadings = append(append(l.loadings, from.Col(a)[:w-1]...), 0)
+		}
+		l.rank = s.c.Rank
+	}
+	prior, noise := l.best()
+	e := &estimate{Posterior: &mixedmodel.Posterior{Prior: prior, Mean: l.mean, S: prior.Covariance(), Noise: noise, Freedom: max(float64(s.total), 1)}}
+	e.MeanCovariance = make([]float64, w*w)
+	for j := range w {
+		off := res.MeanDeviation
+		if j == w-1 {
+			off = s.centerNoise[w-1] / s.TargetScale
+		}
+		e.MeanCovariance[j*w+j] = off*off/noise + e.S[j*w+j]/rows.Count
+	}
+	var err error
+	e.theta, err = s.coefficients(rows, e.Posterior)
+	return rows, e, err
+}
+
+// axes returns the standard deviations along the loadings, in the unit of the target.
+func (s *privateFit) axes(e *estimate) (list []float64) {
+	for a := range e.Rank {
+		list = append(list, blas64.Nrm2(mixedmodel.Vector(e.Column(a)))*math.Sqrt(e.Noise)*s.TargetScale)
+	}
+	return list
+}
+
+// ownLikelihood is that of strengths, by the tasks of a process, for a mean and loadings that are known but for one length.
+type ownLikelihood struct {
+	tasks          [][]mixedmodel.Task
+	mean, loadings []float64
+	rank, workers  int
+}
+
+// best returns the prior of the largest likelihood, and the noise, by steps up and down in each strength that become shorter.
+func (l *ownLikelihood) best() (*mixedmodel.Prior, float64) {
+	at := []float64{0, 0, -6} // binary logarithms of the length squared of the first loading, of Intercept and of Spread
+	if l.rank == 0 {
+		at[2] = 0
+	}
+	const reach = 30
+	value, noise := l.value(at)
+	for step := 8.0; step >= .25; {
+		moved := false
+		for j := range at {
+			if j == 0 && l.rank == 0 {
+				continue
+			}
+			for _, by := range []float64{step, -step} {
+				next := append([]float64(nil), at...)
+				if next[j] += by; math.Abs(next[j]) > reach {
+					continue
+				}
+				if v, n := l.value(next); v < value {
+					value, noise, at, moved = v, n, next, true
+					break
+				}
+			}
+		}
+		if !moved {
+			step /= 2
+		}
+	}
+	return l.prior(at), noise
+}
+
+func (l *ownLikelihood) prior(at []float64) *mixedmodel.Prior {
+	p := &mixedmodel.Prior{W: len(l.mean), Rank: l.rank, Loadings: append([]float64(nil), l.loadings...), Intercept: math.Exp2(at[1]), Spread: math.Exp2(at[2])}
+	floats.Scale(math.Exp2(at[0]/2), p.Loadings)
+	return p
+}
+
+// value returns -2 log likelihood, N log(e'V^-1 e / N) + log det V of all N rows, and the variance of the noise e'V^-1 e / N.
+func (l *ownLikelihood) value(at []float64) (value, noise float64) {
+	const least = evidence.NoiseFloor
+	w, s := len(l.mean), l.prior(at).Covariance()
+	rest, rows := 0.0, 0.0
+	for _, tasks := range l.tasks {
+		parts := make([][2]float64, len(tasks))
+		parallel.For(l.workers, len(tasks), func(_, i int) {
+			k, ok := tasks[i].Whiten(s, w)
+			if !ok {
+				parts[i] = [2]float64{0, math.Inf(1)}
+				return
+			}
+			for r, y := range k.Y {
+				e := y - floats.Dot(k.Z[r*w:][:w], l.mean)
+				parts[i][0] += e * e
+			}
+			parts[i][0] += tasks[i].Rest
+			parts[i][1] = k.LogDet
+		})
+		for i, p := range parts {
+			rest += p[0]
+			value += p[1]
+			rows += float64(tasks[i].Rows)
+		}
+	}
+	noise = max(rest/max(rows, 1), least)
+	return value + rows*math.Log(noise), noise
+}
