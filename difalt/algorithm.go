@@ -36,9 +36,17 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Running, err
 	}
-	if verdict.status != Running {
+	if verdict.status == Converged {
+		status, err := s.settle(ctx, verdict.objective)
+		switch {
+		case err != nil:
+			return Running, err
+		case status == Running:
+			s.escape()
+			return Running, nil
+		}
 		s.net.Commit()
-		return s.end(verdict.status), nil
+		return s.end(status), nil
 	}
 	if verdict.mostlyNoise {
 		s.method.noiseShows(verdict.objective)

@@ -48,7 +48,7 @@ func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*
 // fiveSites returns five sites of eight tasks y = x'U b each, with U = [e_0 e_1], and with
 // noise in the responses.
 func fiveSites(noise float64) (nodes []*kernel.Tasks) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng, errs := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
 	for range 5 {
 		var s site
 		for range 8 {
@@ -64,7 +64,7 @@ func fiveSites(noise float64) (nodes []*kernel.Tasks) {
 			}
 			if noise > 0 {
 				for i := range ys {
-					ys[i] += noise * rng.NormFloat64()
+					ys[i] += noise * errs.NormFloat64()
 				}
 			}
 			s.samples, s.x, s.y = append(s.samples, 15), append(s.x, xs), append(s.y, ys)

@@ -115,7 +115,7 @@ func (m *monitor) share() float64 {
 
 // enough is the distance at which a run has converged.
 func (m *monitor) enough() float64 {
-	return max(m.tolerance(), m.share()*m.gauge.noise, m.gauge.floor)
+	return max(m.tolerance(), m.share()*min(m.gauge.noise, 1), m.gauge.floor)
 }
 
 // floor is what rounding leaves of a residual, by the P of the gauge. A tracked gradient keeps

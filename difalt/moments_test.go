@@ -56,7 +56,7 @@ func TestMoments(t *testing.T) {
 			run := func(p *difalt.Problem, o difalt.Options) *difalt.Result {
 				t.Helper()
 				res, err := difalt.Run(t.Context(), p, net, o)
-				if err != nil || res.Status != difalt.Converged {
+				if err != nil || !res.Status.Arrived() {
 					t.Fatalf("seed %d, ridge %v, %v: %v, %v after %d iterations, residual %g", seed, ridge, o.Method, err, res.Status, res.Iterations, res.Residual)
 				}
 				return res

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -28,9 +29,13 @@ const (
 	// Canceled: the context of one of the nodes ended. The state is that of the last
 	// whole iteration.
 	Canceled
+	// Undetermined: the stop rule was met, but noise alone could make the direction of U
+	// of which the tasks say least: data do not tell it from others. Result.Standing has
+	// what stands out. A smaller rank, or more samples, would help.
+	Undetermined
 )
 
-var statusNames = []string{"running", "iteration limit", "converged", "diverged", "canceled"}
+var statusNames = []string{"running", "iteration limit", "converged", "diverged", "canceled", "undetermined"}
 
 // String returns a short description.
 func (s Status) String() string {
@@ -42,6 +47,9 @@ func (s Status) String() string {
 
 // ErrDiverged is what the error of a diverged run wraps.
 var ErrDiverged = errors.New("difalt: the run diverged: the objective is above that of the start; take a shorter step or more rounds")
+
+// Arrived reports whether the stop rule was met: Converged, or Undetermined.
+func (s Status) Arrived() bool { return s == Converged || s == Undetermined }
 
 // Err returns ErrDiverged for Diverged, context.Canceled for Canceled, and nil for
 // the others.
@@ -124,14 +132,28 @@ type Result struct {
 	// for it: with Options.EveryIteration, with SampleSplit, and between steps.
 	Residual float64
 	// StatisticalError estimates the subspace distance that noise leaves in U anyway;
-	// known when Residual is.
+	// known when Residual is. 1 in a run that ends as Undetermined.
 	StatisticalError float64
+	// Standing is nil unless noise might be what a direction of U is made of.
+	Standing *Standing
 	// Last describes the final state.
 	Last Record
 	// InitTraffic is what the initialisation sent, and InitCompute its execution time, as
 	// Record.Compute; 0 in a run that was restored from a snapshot of an older version.
 	InitTraffic wire.Traffic
 	InitCompute time.Duration
+}
+
+// A Standing says how far the direction of U of which the tasks say least stands out of noise.
+type Standing struct {
+	SingularValues []float64 // of the coefficients b_t of all tasks, in ascending order
+	// Weakest is by how much the objective would rise without that direction, and Next by how
+	// much it would about fall with one more, both in units of what noise alone makes of
+	// the best direction for it. It is not known below 2.5.
+	Weakest, Next float64
+	// Share is how many numbers it has for a sample that it is made of: few tasks may have nearly all
+	// of it, and it is not known above 0.5.
+	Share float64
 }
 
 // Theta returns theta_t = U_g b_t for task t of hosted node i.
@@ -197,6 +219,13 @@ func (s *Solver) Result() (*Result, error) {
 		Step: s.step, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
 		Residual: s.stop.gauge.residual, StatisticalError: s.stop.gauge.noise,
 	}
+	if w := s.stop.standing; w != nil {
+		told := *w
+		res.Standing = &told
+		for _, v := range s.stop.gauge.p.values {
+			res.Standing.SingularValues = append(res.Standing.SingularValues, math.Sqrt(max(v, 0))*s.data.unit.coefficient())
+		}
+	}
 	for i, g := range groups {
 		b := append([]float64(nil), g.B...)
 		if by := s.data.by; by != nil {
@@ -244,7 +273,11 @@ func (s *Solver) report(res *Result) {
 		s.o.Logger.Warn("the run has not converged: take more iterations, more rounds, or a method that the condition number and the noise of the nodes do not stop (scaled, tracking)",
 			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.stop.enough())
 	}
-	if res.StatisticalError > undetermined {
+	switch w := res.Standing; {
+	case res.Status == Undetermined:
+		s.o.Logger.Warn("noise leaves at least one direction of U undetermined: take a smaller rank, or more samples", "rank", s.o.Rank,
+			"singular_values", w.SingularValues, "stands_out", w.Weakest, "share", w.Share)
+	case res.StatisticalError > undetermined:
 		s.o.Logger.Warn("noise leaves at least one direction of U undetermined: take a smaller rank", "rank", s.o.Rank, "statistical_error", res.StatisticalError)
 	}
 	s.o.Logger.Debug("finished", "status", res.Status, "iterations", s.at.iteration, "objective", res.Last.Objective)

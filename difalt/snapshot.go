@@ -11,7 +11,7 @@ import (
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
-const snapshotVersion = 5
+const snapshotVersion = 6
 
 // snapshotMagic is how the bytes of a snapshot begin.
 const snapshotMagic = "difalt snapshot"
@@ -117,7 +117,7 @@ func (s *Solver) state(a *archive) {
 	if status == Canceled {
 		status = Running
 	}
-	if status = carry(a, &status); status > Diverged {
+	if status = carry(a, &status); status > Diverged && status != Undetermined {
 		a.fail("status %d", status)
 	}
 	a.int("the iteration", &s.at.iteration, 0, s.o.Iterations)

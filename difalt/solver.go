@@ -297,7 +297,12 @@ func (s *Solver) finish(ctx context.Context) (Status, error) {
 	if err := s.observe(nil); err != nil {
 		return Running, err
 	}
-	status, err := s.stop.last(ctx)
+	status, objective, err := s.stop.last(ctx)
+	if err == nil && status == Converged {
+		if status, err = s.settle(ctx, objective); status == Running { // and no iteration is left
+			status = IterationLimit
+		}
+	}
 	if err != nil {
 		return Running, err
 	}
@@ -307,8 +312,11 @@ func (s *Solver) finish(ctx context.Context) (Status, error) {
 
 // end ends the run. A diverged one goes back to the best state that is known.
 func (s *Solver) end(status Status) Status {
-	if s.status = status; status == Diverged {
+	switch s.status = status; status {
+	case Diverged:
 		s.stop.best.copyTo(s.at.u)
+	case Undetermined: // what was estimated takes noise for a direction
+		s.stop.gauge.noise = 1
 	}
 	return status
 }

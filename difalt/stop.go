@@ -28,8 +28,10 @@ type monitor struct {
 	course    course
 	best      bestStates
 	gauge     gauge
-	words     []uint8 // the status with which each hosted node wants to end, or Running
-	announced bool    // a context has ended, and words say so
+	words     []uint8   // the status with which each hosted node wants to end, or Running
+	announced bool      // a context has ended, and words say so
+	escapes   int       // from saddle points
+	standing  *Standing // when the nodes have looked last
 }
 
 func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
@@ -46,7 +48,7 @@ func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
 
 func (m *monitor) reset() {
 	clear(m.words)
-	m.announced = false
+	m.announced, m.escapes, m.standing = false, 0, nil
 	m.report.state, m.report.next = reportIdle, 0
 	m.course.state, m.course.start, m.course.lowest, m.course.latest, m.course.move = courseFine, math.NaN(), math.Inf(1), math.Inf(1), math.Inf(1)
 	m.best.candidate.held, m.best.kept.held = false, false
@@ -84,23 +86,23 @@ func (m *monitor) judge(ctx context.Context, method method) (v verdict, err erro
 }
 
 // last judges the state after the last iteration.
-func (m *monitor) last(ctx context.Context) (Status, error) {
+func (m *monitor) last(ctx context.Context) (status Status, objective float64, err error) {
 	if !m.o.judges() {
 		if m.course.state == courseWorse {
-			return Diverged, nil
+			return Diverged, 0, nil
 		}
-		return IterationLimit, nil
+		return IterationLimit, 0, nil
 	}
 	v, err := m.measure(ctx)
 	switch {
 	case err != nil:
-		return Running, err
+		return Running, 0, err
 	case m.gauge.residual <= m.enough():
-		return Converged, nil
+		return Converged, v.objective, nil
 	case m.at.iteration > 0 && m.course.isWorse(v.objective, m.at.data.squares()):
-		return Diverged, nil
+		return Diverged, 0, nil
 	}
-	return IterationLimit, nil
+	return IterationLimit, 0, nil
 }
 
 // take takes over a report that is complete, with the largest word and the sums of all
@@ -279,7 +281,7 @@ func (b *bestStates) copyTo(u []*kernel.Basis) {
 func (m *monitor) state(a *archive) {
 	carry(a, &m.report.state)
 	carry(a, &m.course.state)
-	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next} {
+	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next, &m.escapes} {
 		a.int("an iteration", v, 0, math.MaxInt32)
 	}
 	for _, v := range []*float64{&m.course.start, &m.course.lowest, &m.course.latest, &m.course.move, &m.gauge.residual, &m.gauge.noise} {

@@ -46,7 +46,7 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 		return nil, nil, err
 	}
 	long.LoadingVariances = k.LoadingVariances
-	top.Point, top.converged = long, k.converged && converged && res.Status == difalt.Converged
+	top.Point, top.converged = long, k.converged && converged && res.Status.Arrived()
 	return &top, res, nil
 }
 

@@ -128,6 +128,14 @@ func fitNotes(c *Config, r *Report, f *findings) (list []string) {
 	if r.Result != nil && r.Result.Status == difalt.Diverged {
 		add("The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", r.Result.Iterations, r.Result.Step)
 	}
+	if r.Result != nil && c.Plain && r.Result.Status == difalt.Undetermined {
+		w, values := r.Result.Standing, []string{}
+		for _, v := range w.SingularValues {
+			values = append(values, text.Short(v))
+		}
+		add("The rows do not determine all directions of U: of the singular values of the coefficients, %s, the smallest explains %.2g times what noise alone would, and 2.5 is needed, from %.2g numbers a row, and 0.5 are too many. Take a smaller --rank.",
+			text.List(values), w.Weakest, w.Share)
+	}
 	if f.outliers > 0 {
 		add("Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
 	}

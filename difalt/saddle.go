@@ -1,0 +1,266 @@
+package difalt
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Where a run does not move any more it need not be at a minimum. With U q, q the eigenvector of
+// P of the smallest eigenvalue, the direction of U of which the tasks say least, and e_t the
+// residuals, it is at a saddle point if some direction v outside of U would explain more:
+//
+//	E(v) = sum_t (v'X_t'e_t)^2/n_t   above   E(U q) = sum_t (q'b_t)^2 / (q'(U'X_t'X_t U)^-1 q),
+//
+// what the objective would rise by without U q. Under noise that happens: U q is then fitted
+// noise, and all that follows from P as well, the statistical error for one. So before a run
+// ends as converged where E(U q) may be noise, the nodes look: power iterations on
+// sum_t X_t'e_t e_t'X_t find the best v, and the objective along the arc from U q to v tells.
+const (
+	// The nodes look where the smallest eigenvalue of P, in units of what noise alone makes
+	// the largest one, is below suspicious.
+	suspicious = 100
+	lookFor    = 3 // directions in a power iteration
+	lookTimes  = 4 // power iterations
+	// An objective is lower if it is by more than this part.
+	lower = 1e-7
+	// A direction is known where it explains more than this, in units of what noise can, and
+	// takes no more than this share of the samples that it is made of.
+	standsOut, mostShare = 2.5, 0.5
+	// A run leaves a saddle point at most so many times.
+	mostEscapes = 12
+)
+
+// arc is how far U q is turned towards v.
+var arc = [...]float64{-1.2, -0.8, -0.4, -0.15, 0.15, 0.4, 0.8, 1.2, math.Pi / 2}
+
+// A view is what the nodes know of the direction that the tasks say least of.
+type view struct {
+	weak, next float64 // E(U q) and E(v), in units of the edge of noise
+	share      float64 // of the samples that the d numbers of U q take, of the tasks that it is made of
+	at         int     // of the arc, where the objective is lowest; -1: at U itself
+}
+
+// noiseEnergy is the largest E that noise alone makes of a direction which is chosen for it:
+// v (sqrt(d) + sqrt(T))^2, with v its variance.
+func (k *data) noiseEnergy(objective float64) float64 {
+	width := math.Sqrt(float64(k.features)) + math.Sqrt(float64(k.tasks))
+	return objective / max(k.free(), 1) * width * width
+}
+
+// isSuspicious reports whether the direction that the tasks say least of may be noise.
+func (m *monitor) isSuspicious(objective float64) bool {
+	d := m.at.data
+	left := max(d.meanSamples()-float64(d.rank)-1, 1) * d.variance()
+	return m.gauge.p.values[0]*left < suspicious*d.noiseEnergy(objective)
+}
+
+// settle decides what a run that does not move any more has arrived at: Running says at a
+// saddle point, with bases of a lower objective in z.
+func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) {
+	m := s.stop
+	if !m.isSuspicious(objective) {
+		return Converged, nil
+	}
+	for _, v := range m.gauge.p.values {
+		objective += s.ridge() * v
+	}
+	w, err := s.look(ctx, objective)
+	if err != nil {
+		return Running, err
+	}
+	s.o.Logger.Debug("looked", "weakest", w.weak, "next", w.next, "lower", w.at, "share", w.share)
+	m.standing = &Standing{Weakest: w.weak, Next: w.next, Share: w.share}
+	switch {
+	case w.at >= 0 && m.escapes < mostEscapes:
+		return Running, nil
+	case w.at >= 0 || w.weak < standsOut || w.share > mostShare:
+		return Undetermined, nil
+	}
+	return Converged, nil
+}
+
+// escape goes to the bases that settle has left in z: an iteration in which nothing is sent.
+func (s *Solver) escape() {
+	s.at.u, s.at.z = s.at.z, s.at.u
+	s.pool.Run(s.measureMove)
+	s.method.reset()
+	s.net.Commit()
+	s.at.iteration++
+	s.stop.escapes++
+	s.stop.gauge.next = s.at.iteration + atMost
+}
+
+// look finds what is said above. The nodes have measured, and b_t are fitted. It leaves the
+// bases along the arc in z.
+func (s *Solver) look(ctx context.Context, objective float64) (w view, err error) {
+	nodes, q := len(s.hosted), make([]float64, s.o.Rank)
+	p := s.stop.gauge.p
+	for i := range q {
+		q[i] = p.vectors[i*s.o.Rank]
+	}
+	energy, left := make([][]float64, nodes), make([]*kernel.Tasks, nodes)
+	s.pool.Run(s.each(func(i int) {
+		e := make([]float64, 3)
+		left[i] = s.unexplained(i, func(a *mat.Dense, b []float64) {
+			c := floats.Dot(q, b)
+			e[0] += explained(a, b, q, s.ridge())
+			e[1] += c * c
+			e[2] += c * c * c * c
+		})
+		energy[i] = e
+	}))
+	if err := s.net.Sum(ctx, energy); err != nil {
+		return w, err
+	}
+	v, value, err := s.strongest(ctx, left)
+	if err != nil {
+		return w, err
+	}
+	edge := s.data.noiseEnergy(objective)
+	sum := energy[0]
+	w.share = float64(s.data.features) * sum[2] / (sum[1] * sum[1] * max(s.data.meanSamples()-float64(s.o.Rank), 1))
+	w.weak, w.next = sum[0]/edge, value/(s.data.meanSamples()*s.data.variance()*edge)
+	w.at, err = s.alongArc(ctx, objective, q, v)
+	return w, err
+}
+
+// unexplained returns X_t'e_t of the tasks of hosted node i as samples, and calls each with
+// X_t U and b_t.
+func (s *Solver) unexplained(i int, each func(a *mat.Dense, b []float64)) *kernel.Tasks {
+	k, u, b := s.data.nodes[i], s.at.u[i], s.at.groups[i].B
+	d, r := u.Dims()
+	out := kernel.NewBuilder(d, []int{k.Len()}, kernel.Float64)
+	row, e, g := make([]float64, d), make([]float64, k.MaxSamples()), make([]float64, blas.Pad(d))
+	for t := range k.Len() {
+		n, bt := k.Samples(t), b[t*r:][:r]
+		if n == 0 {
+			continue
+		}
+		a := mat.NewDense(n, r, nil)
+		for l, y := range k.Y(t) {
+			k.Row(row, t, l)
+			for j := range r {
+				a.Set(l, j, floats.Dot(row, u.Col(j)))
+			}
+			e[l] = y - floats.Dot(a.RawRowView(l), bt)
+		}
+		k.MulTransposed(g, t, e[:n])
+		out.SetRow(0, t, g[:d], 0)
+		each(a, bt)
+	}
+	return out.Tasks()
+}
+
+// explained is (q'b)^2 / (q'(a'a + ridge I)^-1 q), and 0 for a task without a unique solution.
+func explained(a *mat.Dense, b, q []float64, ridge float64) float64 {
+	gram := mat.NewSymDense(len(b), nil)
+	gram.SymOuterK(1, a.T())
+	for i := range b {
+		gram.SetSym(i, i, gram.At(i, i)+ridge)
+	}
+	var c mat.Cholesky
+	var x mat.VecDense
+	if !c.Factorize(gram) || c.SolveVecTo(&x, mat.NewVecDense(len(q), q)) != nil {
+		return 0
+	}
+	along := floats.Dot(q, b)
+	return along * along / floats.Dot(q, x.RawVector().Data)
+}
+
+// strongest returns the direction for which the sum of the squares of v'X_t'e_t is largest, and
+// that sum.
+func (s *Solver) strongest(ctx context.Context, left []*kernel.Tasks) (v []float64, value float64, err error) {
+	d := s.data.features
+	k := min(lookFor, d)
+	rng := rand.New(rand.NewPCG(s.o.Seed, 0x5add1e))
+	u := kernel.NewBasis(d, k)
+	for j := range k {
+		for i := range u.Col(j) {
+			u.Col(j)[i] = rng.NormFloat64()
+		}
+	}
+	sums := make([][]float64, len(left))
+	z := make([]*kernel.Basis, len(left))
+	for i := range left {
+		z[i] = kernel.NewBasis(d, k)
+		sums[i] = z[i].Data()
+	}
+	small := mat.NewSymDense(k, nil)
+	for range lookTimes {
+		u.Orthonormalize(nil, nil)
+		s.pool.Run(s.each(func(i int) { left[i].GramProduct(z[i], u, nil) }))
+		if err := s.net.Sum(ctx, sums); err != nil {
+			return nil, 0, err
+		}
+		for a := range k {
+			for b := range a + 1 {
+				small.SetSym(a, b, floats.Dot(u.Col(a), z[0].Col(b)))
+			}
+		}
+		u.CopyFrom(z[0])
+	}
+	var e mat.EigenSym
+	if !e.Factorize(small, true) {
+		return make([]float64, d), 0, nil
+	}
+	var w mat.Dense
+	e.VectorsTo(&w)
+	v = make([]float64, d)
+	for j := range k {
+		floats.AddScaled(v, w.At(j, k-1), u.Col(j))
+	}
+	return v, e.Values(nil)[k-1], nil
+}
+
+// alongArc looks where the objective is lowest if U q is turned to v, and leaves U there in z.
+func (s *Solver) alongArc(ctx context.Context, objective float64, q, v []float64) (best int, err error) {
+	groups := make([]*kernel.Group, len(s.data.nodes))
+	sums := make([][]float64, len(groups))
+	for i, tasks := range s.data.nodes {
+		groups[i], sums[i] = kernel.NewGroup(tasks, s.o.Rank), make([]float64, len(arc))
+	}
+	e := kernel.NewExecutor(s.pool, groups)
+	for k, angle := range arc {
+		s.turn(q, v, angle)
+		e.Minimize(s.at.z, s.ridge())
+		for i, g := range groups {
+			sums[i][k] = s.stop.penalized(g)
+		}
+	}
+	if err := s.net.Sum(ctx, sums); err != nil {
+		return 0, err
+	}
+	if best = floats.MinIdx(sums[0]); !(sums[0][best] < objective*(1-lower)) {
+		return -1, nil
+	}
+	s.turn(q, v, arc[best])
+	return best, nil
+}
+
+// turn sets z = u + (cos a U q + sin a v - U q) q', with v made orthogonal to u.
+func (s *Solver) turn(q, v []float64, angle float64) {
+	for i, u := range s.at.u {
+		weak, other := make([]float64, len(v)), append([]float64(nil), v...)
+		for j, c := range q {
+			floats.AddScaled(weak, c, u.Col(j))
+			floats.AddScaled(other, -floats.Dot(u.Col(j), v), u.Col(j))
+		}
+		sin, cos := math.Sincos(angle)
+		if length := floats.Norm(other, 2); length > 0 {
+			floats.Scale(sin/length, other)
+		}
+		floats.AddScaled(other, cos-1, weak)
+		z := s.at.z[i]
+		z.CopyFrom(u)
+		for j, c := range q {
+			floats.AddScaled(z.Col(j), c, other)
+		}
+		z.Orthonormalize(nil, nil)
+	}
+}
