@@ -4,6 +4,6 @@ set -eu
 for package in $(go list ./...); do
 	for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
 		echo "$package $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" "$package"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" -fuzzminimizetime 5x "$package"
 	done
 done

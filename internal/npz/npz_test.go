@@ -240,3 +240,35 @@ func TestDuplicateAndForeignEntries(t *testing.T) {
 		}
 	}
 }
+
+// FuzzHeader: an array of whatever header is read whole, or refused.
+func FuzzHeader(f *testing.F) {
+	f.Add("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1), }\n", make([]byte, 16))
+	f.Add("{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }\n", make([]byte, 16))
+	f.Fuzz(func(t *testing.T, header string, data []byte) {
+		if len(header) > math.MaxUint16 {
+			return
+		}
+		r, err := NewReader(bytes.NewReader(file(t, "a", array(header, data...))), int64(len(file(t, "a", array(header, data...)))))
+		if err != nil {
+			return
+		}
+		a, err := r.Array("a")
+		if err != nil {
+			return
+		}
+		n := 0
+		if a.Text() {
+			var s []string
+			s, err = a.Strings()
+			n = len(s)
+		} else {
+			var v []float64
+			v, err = a.Float64s()
+			n = len(v)
+		}
+		if err == nil && n != a.Len() {
+			t.Fatalf("%d entries of %v", n, a)
+		}
+	})
+}

@@ -51,17 +51,23 @@ func parseRow(cells []string, values []any) (err error) {
 	return nil
 }
 
+// longestLine is how many bytes a line may have, of a dozen numbers.
+const longestLine = 1 << 16
+
 // readCSV calls row with the cells of every line below the header. A last line
 // without its end, as a program that was killed leaves it, is ignored. Errors name
 // the line.
 func readCSV(r io.Reader, header string, row func(cells []string) error) error {
-	in := bufio.NewReaderSize(r, 1<<16)
+	in := bufio.NewReaderSize(r, longestLine)
 	for line := 1; ; line++ {
-		text, err := in.ReadString('\n')
+		b, err := in.ReadSlice('\n')
 		if errors.Is(err, io.EOF) && line > 1 {
 			return nil
 		}
-		text = strings.TrimRight(text, "\r\n")
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = fmt.Errorf("it is longer than %d bytes", longestLine)
+		}
+		text := strings.TrimRight(string(b), "\r\n")
 		cells := strings.Split(text, ",")
 		switch want := strings.Count(header, ",") + 1; {
 		case err != nil:

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/internal/memory"
 )
 
 // Names of the files in the folder of a run.
@@ -228,15 +229,10 @@ func (f *Folder) moveAway() error {
 // left, whichever has more, or is newer.
 func (f *Folder) load(s *Setting) error {
 	for _, name := range []string{TraceFile, partFile} {
-		file, err := os.Open(f.Path(name))
+		trials, err := readTraceFile(f.Path(name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		trials, err := ReadTrace(file)
-		file.Close()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path(name), err)
 		}
@@ -245,6 +241,26 @@ func (f *Folder) load(s *Setting) error {
 		}
 	}
 	return nil
+}
+
+// readTraceFile is ReadTrace of a file, which may be anything.
+func readTraceFile(path string) ([]Trial, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	if err := memory.Check(float64(info.Size()), "its curves"); err != nil { // a row takes less than its text
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadTrace(file)
 }
 
 // complete returns the trials 1, 2, ... up to the first that lacks something. A

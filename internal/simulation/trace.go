@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"io"
 	"strings"
 )
@@ -73,6 +74,9 @@ func ReadTrace(r io.Reader) ([]Trial, error) {
 			t.Curves = append(t.Curves, Curve{Method: strings.Clone(method)})
 		}
 		c := &t.Curves[len(t.Curves)-1]
+		if row.Iteration != len(c.Rows) {
+			return fmt.Errorf("iteration %d of %s where %d is due", row.Iteration, method, len(c.Rows))
+		}
 		c.Rows = append(c.Rows, row)
 		return nil
 	})

@@ -41,9 +41,31 @@ func TestReadTraceErrors(t *testing.T) {
 		TraceHeader + "\n1,2\n": "line 2",
 		TraceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,0,x,", 1): "line 3: column 4",
 		TraceHeader + "\n" + strings.Replace(row, "dif,1,", "dif,1.5,", 1):       "line 2: column 2",
+		TraceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,2,1,", 1): "line 3: iteration 2 of dif where 1 is due",
+		TraceHeader + "\n" + strings.Repeat("x", 1<<20):                          "line 2: it is longer than",
 	} {
 		if _, err := ReadTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v does not mention %q", text, err, want)
 		}
 	}
+}
+
+// FuzzReadTrace: whatever a file holds is curves without gaps, or an error.
+func FuzzReadTrace(f *testing.F) {
+	f.Add(TraceHeader + "\ndif,1,0,1,1,1,0,5,0,0,0,0\ndif,1,1,1,1,1,0,5,1,1,1,1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		trials, err := ReadTrace(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, trial := range trials {
+			for _, c := range trial.Curves {
+				for k, row := range c.Rows {
+					if row.Iteration != k {
+						t.Fatalf("iteration %d in row %d", row.Iteration, k)
+					}
+				}
+			}
+		}
+	})
 }
