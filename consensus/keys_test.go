@@ -1,8 +1,11 @@
 package consensus_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -66,6 +69,80 @@ func TestKeysAreToldByHashFirst(t *testing.T) {
 			noErrors(t, "honest", errs)
 		} else if !errors.As(errs[0], &peer) || peer.Peer != liar || peer.Kind != wire.Refused {
 			t.Errorf("%v", errs)
+		}
+	}
+}
+
+// signing is a transport whose nodes sign, by a hash that only the node and its verifier could have
+// made. It counts whose signatures it has verified, and may pass on another key in somebody's name.
+type signing struct {
+	wire.Transport
+	node     int
+	verified []int
+}
+
+func proofOf(node int, msg []byte) []byte {
+	hash := sha256.Sum256(append([]byte{byte(node)}, msg...))
+	return hash[:]
+}
+
+func (s *signing) Sign(msg []byte) ([]byte, error) { return proofOf(s.node, msg), nil }
+
+func (s *signing) Verify(node int, msg, proof []byte) error {
+	s.verified = append(s.verified, node)
+	if !bytes.Equal(proof, proofOf(node, msg)) {
+		return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: errors.New("not signed")}
+	}
+	return nil
+}
+
+// TestPartnersAreVerified: in a large network a node verifies the signatures of its partners and no
+// others; these refuse a key that a node has not signed, with its name, and then nobody comes to a
+// result.
+func TestPartnersAreVerified(t *testing.T) {
+	const nodes, forger = 4 * pads.AllPairs, 7
+	g := must[*topology.Graph](t)(topology.Star(nodes))
+	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
+	var groups [][]int
+	for i := range nodes {
+		groups = append(groups, []int{i})
+	}
+	for _, forges := range []bool{false, true} {
+		ends := make([]*signing, nodes)
+		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+			ts, err := testnet.Connect(g, groups, testnet.Options{})
+			for i := range ts {
+				ends[i] = &signing{Transport: ts[i], node: i}
+				if forges && i == forger {
+					ends[i].node = forger + 1
+				}
+				ts[i] = ends[i]
+			}
+			return ts, err
+		}, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+			return [][]float64{{0}}, n.Sum(ctx, [][]float64{{1}})
+		})
+		refused := 0
+		for i, err := range errs {
+			list, most := ends[i].verified, 3*bits.Len(nodes)+3
+			slices.Sort(list)
+			if len(list) > most || !forges && !slices.Contains(list, i) || len(slices.Compact(list)) != len(list) {
+				t.Errorf("node %d has verified %d, at most %d each once are its partners", i, list, most)
+			}
+			var peer *wire.PeerError
+			switch knows := slices.Contains(list, forger); {
+			case !forges && (err != nil || len(list) < 8):
+				t.Errorf("node %d: %v, after it has verified %d", i, err, list)
+			case forges && knows && (!errors.As(err, &peer) || peer.Peer != forger || peer.Kind != wire.Refused):
+				t.Errorf("node %d, a partner of the forger: %v", i, err)
+			case forges && err == nil:
+				t.Errorf("node %d has a sum", i)
+			case forges && knows:
+				refused++
+			}
+		}
+		if forges && refused < 3 {
+			t.Errorf("%d nodes have refused the key", refused)
 		}
 	}
 }

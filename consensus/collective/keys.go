@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/pads"
@@ -45,7 +46,8 @@ func (k *Keys) mask(words []uint64, form Form, i int) {
 // a network that is made anew, as after a node was lost, has other ones. A node makes a key for
 // this, and signs it if its transport is a wire.Signer; otherwise masks protect against
 // neighbours that look, but not against those that give out keys of their own for those of
-// others. It returns a *wire.PeerError with the node whose signature does not hold. It is not
+// others. It returns a *wire.PeerError with the node whose signature does not hold, where that
+// matters to a hosted node; see take. It is not
 // counted as traffic, which is the same if all nodes live in one process.
 func (c *Collectives) Join(ctx context.Context) error {
 	k := c.keys
@@ -115,42 +117,62 @@ func (c *Collectives) commitKeys(ctx context.Context) error {
 const keyLen = 32
 
 // take makes pads of what all nodes have said.
+//
+// It verifies the signatures of the partners of the hosted nodes, not of all. The pads of a node
+// depend on its own key and on those of its partners only; who its partners are follows from
+// all keys. Who passes on other keys of nodes that are none of them, of which he cannot know which
+// they will be, before this node has told its own key, which is one of all, wins nothing: their
+// hashes were told before, so he cannot choose keys to choose its partners. All that he can do is
+// that nodes have other seeds, whose masks do not cancel: the sums are wrong, as he can make them
+// anyway, and hide no less.
 func (k *Keys) take(all [][]byte, signer wire.Signer) error {
 	public := make([]*ecdh.PublicKey, len(all))
 	for node, said := range all {
-		refuse := func(err error) error {
-			return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("its key for masks, as other nodes have passed it on: %w", err)}
-		}
 		n := min(len(said), keyLen)
-		if hash := sha256.Sum256(said[:n]); k.hashes != nil && !bytes.Equal(hash[:], k.hashes[node]) {
-			return refuse(errors.New("is not the one whose hash it has told before"))
-		}
 		var err error
-		if public[node], err = ecdh.X25519().NewPublicKey(said[:n]); err != nil {
-			return refuse(err)
+		if hash := sha256.Sum256(said[:n]); k.hashes != nil && !bytes.Equal(hash[:], k.hashes[node]) {
+			err = errors.New("is not the one whose hash it has told before")
+		} else if public[node], err = ecdh.X25519().NewPublicKey(said[:n]); err == nil && signer == nil && len(said) > n {
+			err = fmt.Errorf("has %d bytes more", len(said)-n)
 		}
-		if signer == nil {
-			if len(said) > n {
-				return refuse(fmt.Errorf("has %d bytes more", len(said)-n))
-			}
-			continue
-		}
-		if err := signer.Verify(node, said[:n], said[n:]); err != nil {
-			return err
+		if err != nil {
+			return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("its key for masks, as other nodes have passed it on: %w", err)}
 		}
 	}
 	var about []byte
 	run, epoch := k.rounds.Identity()
 	about = binary.LittleEndian.AppendUint64(about, run)
 	about = binary.LittleEndian.AppendUint32(about, epoch)
+	seed := pads.Seed(public, about)
+	if signer != nil {
+		if err := k.verify(all, signer, seed); err != nil {
+			return err
+		}
+	}
 	var made []pads.Source
 	for i, node := range k.rounds.Hosted {
-		p, err := pads.New(node, k.own[i], public, about)
+		p, err := pads.New(node, k.own[i], public, seed)
 		if err != nil {
 			return fmt.Errorf("consensus: %w", err)
 		}
 		made = append(made, p)
 	}
 	k.pads, k.own, k.hashes = made, nil, nil
+	return nil
+}
+
+// verify returns a *wire.PeerError about a hosted node or a partner of one that has not signed the
+// key that has come in its name.
+func (k *Keys) verify(all [][]byte, signer wire.Signer, seed []byte) error {
+	var nodes []int
+	for _, node := range k.rounds.Hosted {
+		nodes = append(append(nodes, node), pads.Partners(node, len(all), seed)...)
+	}
+	slices.Sort(nodes)
+	for _, node := range slices.Compact(nodes) {
+		if err := signer.Verify(node, all[node][:keyLen], all[node][keyLen:]); err != nil {
+			return err
+		}
+	}
 	return nil
 }

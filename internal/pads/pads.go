@@ -60,16 +60,21 @@ type stream struct {
 	adds bool // the other end takes away
 }
 
-// New returns the pads of node i, whose key is own, where public has the keys of all nodes and
-// context what tells this network from all others. It returns an error if a key of a partner is
-// none.
-func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context []byte) (*Pads, error) {
-	salt := sha256.New() // other keys of anybody make other streams of all
+// Seed returns what the rings of partners and the streams of all nodes follow from, where public
+// has the keys of all and context what tells this network from all others: other keys of anybody
+// make other streams.
+func Seed(public []*ecdh.PublicKey, context []byte) []byte {
+	salt := sha256.New()
 	salt.Write(context)
 	for _, key := range public {
 		salt.Write(key.Bytes())
 	}
-	seed := salt.Sum(nil)
+	return salt.Sum(nil)
+}
+
+// New returns the pads of node i, whose key is own, where public has the keys of all nodes, of
+// which it uses those of its partners. It returns an error if one of these is none.
+func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, seed []byte) (*Pads, error) {
 	p := &Pads{room: make([]byte, roomLen), pad: make([]uint64, roomLen/8)}
 	for _, j := range Partners(i, len(public), seed) {
 		secret, err := own.ECDH(public[j])
