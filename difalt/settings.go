@@ -81,7 +81,8 @@ func alike(sums []float64, nodes int) bool {
 	return true
 }
 
-// nameDifference returns an error that names a setting which is not here as at node 0.
+// nameDifference returns an error that names a setting which is not here as at node 0: a
+// *wire.PeerError, since that one may be wrong, or wire.ErrUntrue.
 func nameDifference(ctx context.Context, net *consensus.Network, settings []wire.Setting) error {
 	const longest = 8192 // bytes of a list
 	own, err := json.Marshal(settings)
@@ -104,6 +105,9 @@ func nameDifference(ctx context.Context, net *consensus.Network, settings []wire
 	}
 	var list []wire.Setting
 	_ = json.Unmarshal(bytes.TrimRight(there, "\x00"), &list) // what cannot be read is unknown
-	differ := wire.Difference(list, "at node 0", settings, "here")
-	return fmt.Errorf("difalt: the nodes do not run with the same Options and mixing weights: %s", or(differ, "some node has others than node 0 and this one"))
+	const what = "difalt: the nodes do not run with the same Options and mixing weights"
+	if differ := wire.Difference(list, "at node 0", settings, "here"); differ != "" {
+		return &wire.PeerError{Peer: 0, Kind: wire.Refused, Err: fmt.Errorf("%s: %s", what, differ)}
+	}
+	return fmt.Errorf("%s: some node has others than node 0 and this one: %w", what, wire.ErrUntrue)
 }

@@ -1,12 +1,14 @@
 package difalt_test
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
@@ -60,7 +62,9 @@ func TestNodesThatDiffer(t *testing.T) {
 	_, errs := apart(t, s.Problem, w, groups, transports, func(k int) difalt.Options {
 		return difalt.Options{Rank: 2, Rounds: 3 + k}
 	})
-	if errs[1] == nil || !strings.Contains(errs[1].Error(), "Rounds is 3 at node 0, but 4 here") || errs[0] == nil || !strings.Contains(errs[0].Error(), "some node has others") {
+	var peer *wire.PeerError // no failure of its own
+	if errs[1] == nil || !strings.Contains(errs[1].Error(), "Rounds is 3 at node 0, but 4 here") || errs[0] == nil || !strings.Contains(errs[0].Error(), "some node has others") ||
+		!errors.As(errs[1], &peer) || peer.Peer != 0 || peer.Kind != wire.Refused || !errors.Is(errs[0], wire.ErrUntrue) {
 		t.Errorf("%v", errs)
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
@@ -114,7 +113,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitTerminated
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &peer), errors.Is(err, federate.ErrUntrue):
+	case errors.As(err, &peer), errors.Is(err, wire.ErrUntrue):
 		return exitPeer
 	case errors.Is(err, difalt.ErrDiverged):
 		return exitDiverged

@@ -9,6 +9,10 @@ import (
 // or beyond the range of float32: the computation that made it has diverged.
 var ErrNotFinite = errors.New("consensus: a message is not finite")
 
+// ErrUntrue is what a node finds that has done nothing wrong itself, when what all nodes say does
+// not go together: masks hide which of them is to blame.
+var ErrUntrue = errors.New("what a node says cannot be, and masks hide which")
+
 // A Kind says how a peer failed.
 type Kind uint8
 

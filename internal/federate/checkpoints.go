@@ -138,14 +138,10 @@ func (k *keeper) agree(ctx context.Context) (at checkpoint.Point, err error) {
 		}
 	}
 	if at.Iteration > 0 && !slices.Contains(own, at) {
-		return at, fmt.Errorf("all are said to have a checkpoint of iteration %d, and this one has not: %w", at.Iteration, ErrUntrue)
+		return at, fmt.Errorf("all are said to have a checkpoint of iteration %d, and this one has not: %w", at.Iteration, wire.ErrUntrue)
 	}
 	return at, nil
 }
-
-// ErrUntrue is what a node finds that has done nothing wrong itself: its exit code is that of the
-// failure of another one.
-var ErrUntrue = errors.New("what a node says cannot be, and masks hide which")
 
 // newRun draws the number of a run, of as many bits as a float64 carries.
 func newRun() uint64 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/internal/checkpoint"
 	"github.com/difalt/difalt/internal/testnet"
@@ -116,7 +117,7 @@ func TestLiarAboutCheckpoints(t *testing.T) {
 		lied <- errors.Join(err, liar.Sum(t.Context(), [][]float64{{1, 2, 0, 0, 0, 0}}))
 	}()
 	_, err = k.agree(t.Context())
-	if !errors.Is(err, ErrUntrue) || !strings.Contains(err.Error(), "iteration 50") {
+	if !errors.Is(err, wire.ErrUntrue) || !strings.Contains(err.Error(), "iteration 50") {
 		t.Errorf("error %v", err)
 	}
 	if err := <-lied; err != nil {

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,7 +13,7 @@ import (
 func (group *Group) trouble(g int, text string) error {
 	switch {
 	case g < 0:
-		return errors.New("a node says that it has an error, and does not say which")
+		return fmt.Errorf("a node says that it has an error, and does not say which: %w", wire.ErrUntrue)
 	case group.hosts(g):
 		return fmt.Errorf("%s: %s", group.Name(g), text)
 	}

@@ -90,5 +90,19 @@ func TestNobodySaysWhy(t *testing.T) {
 		if errs[i] == nil || !strings.Contains(errs[i].Error(), "does not say which") {
 			t.Errorf("node %d: %v", i, errs[i])
 		}
+		if !errors.Is(errs[i], wire.ErrUntrue) {
+			t.Errorf("node %d: %v, which is no failure of its own", i, errs[i])
+		}
+	}
+}
+
+// TestTwiceByNobody: that two nodes have a task, when none says so, is nobody's own failure.
+func TestTwiceByNobody(t *testing.T) {
+	for i, err := range apart(t, func(node int, group *Group) error {
+		return group.sayTwice(t.Context(), [][]string{{[]string{"a", "b", "c"}[node]}})
+	}) {
+		if !errors.Is(err, wire.ErrUntrue) || !strings.Contains(err.Error(), "cannot be told apart") {
+			t.Errorf("node %d: %v", i, err)
+		}
 	}
 }

@@ -274,5 +274,5 @@ func (group *Group) sayTwice(ctx context.Context, tasks [][]string) error {
 			first[name] = g
 		}
 	}
-	return errors.New("the names of tasks at different nodes cannot be told apart")
+	return fmt.Errorf("the names of tasks at different nodes cannot be told apart: %w", wire.ErrUntrue)
 }
