@@ -309,7 +309,7 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 	return best, nil
 }
 
-var errOutOfRange = errors.New("no loadings give a likelihood: are features or targets far out of range?")
+var errOutOfRange = errors.New("no loadings give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
 
 // ridgeOf is the ridge on the coefficients of a basis while it is looked for: as if the
 // spread of a point were in its directions alone.

@@ -101,3 +101,21 @@ func TestEndsOfRidges(t *testing.T) {
 		}
 	}
 }
+
+// TestHardlyARow: tables of a row or two are a model or an error.
+func TestHardlyARow(t *testing.T) {
+	for rows := 1; rows <= 3; rows++ {
+		for _, tasks := range []int{1, rows} {
+			tab := emptyTable(t, 2)
+			for i := range rows {
+				if err := tab.Append(taskName(i%tasks), "0", []float64{float64(1 + i), float64(2 - i)}, float64(3+i*i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _, err := Fit(t.Context(), tab, testConfig(t, 1, 0))
+			if err != nil && !strings.Contains(err.Error(), "are there too few rows") {
+				t.Errorf("%d rows of %d tasks: %v", rows, tasks, err)
+			}
+		}
+	}
+}

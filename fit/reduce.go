@@ -57,7 +57,9 @@ func (d *design) reduce(ctx context.Context, seed uint64) error {
 	}
 	for range powers {
 		basis := orthonormal(q, p)
-		p = len(basis) / k
+		if p = len(basis) / k; p == 0 {
+			return nil
+		}
 		q, err = d.sumRows(ctx, k, p, func(_ int, z, c []float64) {
 			blas64.Gemv(blas.NoTrans, 1, mixedmodel.Matrix(basis, len(c), k), mixedmodel.Vector(z), 0, mixedmodel.Vector(c))
 		})
@@ -65,7 +67,9 @@ func (d *design) reduce(ctx context.Context, seed uint64) error {
 			return err
 		}
 	}
-	d.directions = orthonormal(q, p)
+	if basis := orthonormal(q, p); len(basis) > 0 { // else features are the same in all rows
+		d.directions = basis
+	}
 	return nil
 }
 
@@ -87,6 +91,9 @@ func orthonormal(q []float64, p int) []float64 {
 	// The eigenvectors of q q' turn q into its principal directions.
 	gram := blas64.Symmetric{N: p, Stride: p, Data: make([]float64, p*p), Uplo: blas.Upper}
 	for pass := range 2 { // once more, for what rounding has left
+		if p == 0 {
+			break
+		}
 		rows := mixedmodel.Matrix(q, p, k)
 		gram.N, gram.Stride = p, p
 		blas64.Syrk(blas.NoTrans, 1, rows, 0, gram)

@@ -71,7 +71,7 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 	best := &own
 	best.LoadingVariances = variances
 	if math.IsInf(pt.Value, 0) {
-		return nil, false, errors.New("no strengths give a likelihood: are features or targets far out of range?")
+		return nil, false, errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
 	}
 	stride, before := r.NewStride(), 0.0
 	for step := 0; ; step++ {
