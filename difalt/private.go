@@ -36,7 +36,7 @@ type Privacy struct {
 // A PrivateResult is the outcome of RunPrivate. Mean, U, Spectrum and Account may be published: they have (epsilon, delta) privacy, whatever is
 // computed from them. B may not.
 type PrivateResult struct {
-	// Mean of the theta_t, d, and the standard deviation of the noise in each entry; nil if none was asked for.
+	// Mean of the theta_t, d, and about the standard deviation of the noise in each entry; nil if none was asked for.
 	Mean          []float64
 	MeanDeviation float64
 	// U is d x r and orthonormal, the same bits at all nodes; nil if r is 0.
@@ -162,27 +162,34 @@ func (s *privateRun) eachTask(f func(k *kernel.Tasks, t int) []float64) (out [][
 	return out, tasks
 }
 
+// meanPasses is how often the mean is looked for: each pass finds most of what the ridges of the one before have held back.
+const meanPasses = 2
+
 // findMean tells the mean of the coefficients, and takes it away.
 func (s *privateRun) findMean(ctx context.Context, o *Privacy) error {
 	d, account := s.nodes[0].Features(), s.res.Account
-	thetas, tasks := s.eachTask(estimate)
-	rho := account.Left()
+	rho := account.Left() / meanPasses
 	if o.Rank > 0 {
 		rho /= 4
 	}
-	total, err := account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, func(i, t int, v []float64) {
-		for j, x := range thetas[i][t] {
-			v[j] = x / o.MeanBound
+	s.res.Mean = make([]float64, d)
+	for range meanPasses {
+		thetas, tasks := s.eachTask(estimate)
+		total, err := account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, func(i, t int, v []float64) {
+			for j, x := range thetas[i][t] {
+				v[j] = x / o.MeanBound
+			}
+		})
+		if err != nil {
+			return err
 		}
-	})
-	if err != nil {
-		return err
-	}
-	unit := o.MeanBound / float64(s.res.Tasks)
-	floats.Scale(unit, total.Values)
-	s.res.Mean, s.res.MeanDeviation, s.res.Clipped = total.Values, unit*total.Deviation, total.Clipped
-	for i, k := range s.nodes {
-		s.nodes[i] = without(k, s.res.Mean)
+		unit := o.MeanBound / float64(s.res.Tasks)
+		floats.Scale(unit, total.Values)
+		floats.Add(s.res.Mean, total.Values)
+		s.res.MeanDeviation, s.res.Clipped = unit*total.Deviation, max(s.res.Clipped, total.Clipped)
+		for i, k := range s.nodes {
+			s.nodes[i] = without(k, total.Values)
+		}
 	}
 	return nil
 }

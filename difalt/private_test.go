@@ -260,7 +260,7 @@ func TestPrivateTellsNothingElse(t *testing.T) {
 		for _, c := range changes {
 			longest[c.Numbers-1] = max(longest[c.Numbers-1], c.Length)
 		}
-		for numbers, part := range map[int]float64{5: .25, 5 * 6 / 2: .75} {
+		for numbers, part := range map[int]float64{5: .125, 5 * 6 / 2: .75} {
 			bound := 2 * noise.Deviation * math.Sqrt(2*3*part*private.Rho(epsilon, delta))
 			if second.rows == 0 { // the task is not there; else it is another
 				bound /= 2
@@ -298,11 +298,11 @@ func TestPrivateMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of 1,000 tasks it has an error of sqrt(2 / 1000), and a ridge makes it shorter.
+	// Of 1,000 tasks it has an error of sqrt(2 / 1000), and what ridges hold back is found by a second pass.
 	if off := floats.Distance(res.Mean, mean, 2); off > .3 {
 		t.Errorf("the mean is %.2f, want %.2f, with noise of %.3f", res.Mean, mean, res.MeanDeviation)
 	}
-	if want := 5. / tasks / math.Sqrt(private.Rho(8, math.Pow(tasks, -1.1))/2); math.Abs(res.MeanDeviation-want) > 1e-9*want {
+	if want := 5. / tasks / math.Sqrt(private.Rho(8, math.Pow(tasks, -1.1))/4); math.Abs(res.MeanDeviation-want) > 1e-9*want {
 		t.Errorf("the noise of the mean is %v, want %v", res.MeanDeviation, want)
 	}
 	with := s.rmse(func(g, k int) mat.Vector {

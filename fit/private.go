@@ -48,7 +48,16 @@ func (p *Private) notes() (list []string) {
 	}
 	add("%s. Another fit of the same rows spends as much again.", words)
 	var parts []string
+	var all []private.Spending
 	for _, s := range p.Spent() {
+		if last := len(all) - 1; last >= 0 && all[last].What == s.What {
+			all[last].Rho += s.Rho
+			all[last].Numbers += s.Numbers
+			continue
+		}
+		all = append(all, s)
+	}
+	for _, s := range all {
 		parts = append(parts, fmt.Sprintf("%s %.0f %% (%s)", s.What, 100*s.Rho/p.Rho(), text.Plural(s.Numbers, "number")))
 	}
 	add("Spent of rho = %.3g: %s.", p.Rho(), strings.Join(parts, "; "))

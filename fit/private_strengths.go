@@ -61,27 +61,25 @@ func (s *privateFit) axes(e *estimate) (list []float64) {
 	return list
 }
 
-// ownLikelihood is that of strengths, by the tasks of a process, for a mean and loadings that are known but for one length.
+// ownLikelihood is that of strengths, by the tasks of a process, for a mean and directions of loadings that are known.
 type ownLikelihood struct {
 	tasks          [][]mixedmodel.Task
 	mean, loadings []float64
 	rank, workers  int
 }
 
-// best returns the prior of the largest likelihood, and the noise, by steps up and down in each strength that become shorter.
+// best returns the prior of the largest likelihood, and the noise, by steps up and down in each number that become shorter. These are binary
+// logarithms of Intercept, of Spread and of the length squared of each loading, and how far the level of a task goes along with it, in quarters.
 func (l *ownLikelihood) best() (*mixedmodel.Prior, float64) {
-	at := []float64{0, 0, -6} // binary logarithms of the length squared of the first loading, of Intercept and of Spread
-	if l.rank == 0 {
-		at[2] = 0
+	at := make([]float64, 2+2*l.rank)
+	if l.rank > 0 {
+		at[1] = -6
 	}
 	const reach = 30
 	value, noise := l.value(at)
-	for step := 8.0; step >= .25; {
+	for step := 8.0; step >= .5; {
 		moved := false
 		for j := range at {
-			if j == 0 && l.rank == 0 {
-				continue
-			}
 			for _, by := range []float64{step, -step} {
 				next := append([]float64(nil), at...)
 				if next[j] += by; math.Abs(next[j]) > reach {
@@ -101,8 +99,11 @@ func (l *ownLikelihood) best() (*mixedmodel.Prior, float64) {
 }
 
 func (l *ownLikelihood) prior(at []float64) *mixedmodel.Prior {
-	p := &mixedmodel.Prior{W: len(l.mean), Rank: l.rank, Loadings: append([]float64(nil), l.loadings...), Intercept: math.Exp2(at[1]), Spread: math.Exp2(at[2])}
-	floats.Scale(math.Exp2(at[0]/2), p.Loadings)
+	p := &mixedmodel.Prior{W: len(l.mean), Rank: l.rank, Loadings: append([]float64(nil), l.loadings...), Intercept: math.Exp2(at[0]), Spread: math.Exp2(at[1])}
+	for a, v := range at[2:][:l.rank] {
+		p.Column(a)[p.W-1] = at[2+l.rank+a] / 4
+		floats.Scale(math.Exp2(v/2), p.Column(a))
+	}
 	return p
 }
 
