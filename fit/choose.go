@@ -295,7 +295,7 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
 			break
 		}
-		if q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-decisive {
+		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-decisive {
 			break // there will be no rest at this rank
 		}
 		if before > 0 {
