@@ -12,7 +12,7 @@ import (
 )
 
 // Where a run does not move any more it need not be at a minimum. With U q, q the eigenvector of
-// P of the smallest eigenvalue, the direction of U of which the tasks say least, and e_t the
+// P for which E(U q) is least, the direction of U of which the tasks say least, and e_t the
 // residuals, it is at a saddle point if some direction v outside of U would explain more:
 //
 //	E(v) = sum_t (v'X_t'e_t)^2/n_t   above   E(U q) = sum_t (q'b_t)^2 / (q'(U'X_t'X_t U)^-1 q),
@@ -23,7 +23,7 @@ import (
 // sum_t X_t'e_t e_t'X_t find the best v, and the objective along the arc from U q to v tells.
 const (
 	// The nodes look where the smallest eigenvalue of P, in units of what noise alone makes
-	// the largest one, is below suspicious.
+	// the largest one, is below suspicious, and a share counts for no less.
 	suspicious = 100
 	lookFor    = 3 // directions in a power iteration
 	lookTimes  = 4 // power iterations
@@ -53,11 +53,18 @@ func (k *data) noiseEnergy(objective float64) float64 {
 	return objective / max(k.free(), 1) * width * width
 }
 
-// isSuspicious reports whether the direction that the tasks say least of may be noise.
+// isSuspicious reports whether the direction that the tasks say least of may be noise, or whether a
+// few tasks may have one for themselves: one that their samples hardly see, with a large b_t.
 func (m *monitor) isSuspicious(objective float64) bool {
 	d := m.at.data
 	left := max(d.meanSamples()-float64(d.rank)-1, 1) * d.variance()
-	return m.gauge.p.values[0]*left < suspicious*d.noiseEnergy(objective)
+	return m.gauge.p.values[0]*left < suspicious*d.noiseEnergy(objective) || d.share(m.gauge.few) > mostShare/2
+}
+
+// share is how many numbers a direction has for a sample of the tasks that it is made of, given
+// sum c^4 / (sum c^2)^2 of what these have in it.
+func (k *data) share(few float64) float64 {
+	return float64(k.features) * few / max(k.meanSamples()-float64(k.rank), 1)
 }
 
 // settle decides what a run that does not move any more has arrived at: Running says at a
@@ -79,7 +86,7 @@ func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) 
 	switch {
 	case w.at >= 0 && m.escapes < mostEscapes:
 		return Running, nil
-	case w.at >= 0 || w.weak < standsOut || w.share > mostShare:
+	case w.at >= 0 || w.weak < standsOut || w.share > mostShare && w.weak < suspicious:
 		return Undetermined, nil
 	}
 	return Converged, nil
@@ -96,37 +103,53 @@ func (s *Solver) escape() {
 	s.stop.gauge.next = s.at.iteration + atMost
 }
 
+// A turn is an eigenvector q of P, with what the nodes add up of U q: E(U q), and sums of
+// (q'b_t)^2 and (q'b_t)^4.
+type turn struct {
+	q    []float64
+	sums []float64
+}
+
+const ofTurn = 3
+
 // look finds what is said above. The nodes have measured, and b_t are fitted. It leaves the
 // bases along the arc in z.
 func (s *Solver) look(ctx context.Context, objective float64) (w view, err error) {
-	nodes, q := len(s.hosted), make([]float64, s.o.Rank)
-	p := s.stop.gauge.p
-	for i := range q {
-		q[i] = p.vectors[i*s.o.Rank]
+	r, p := s.o.Rank, s.stop.gauge.p
+	all := make([]turn, r)
+	for k := range all {
+		for i := range r {
+			all[k].q = append(all[k].q, p.vectors[i*r+k])
+		}
 	}
-	energy, left := make([][]float64, nodes), make([]*kernel.Tasks, nodes)
+	energy, left := make([][]float64, len(s.hosted)), make([]*kernel.Tasks, len(s.hosted))
 	s.pool.Run(s.each(func(i int) {
-		e := make([]float64, 3)
+		energy[i] = make([]float64, ofTurn*r)
 		left[i] = s.unexplained(i, func(a *mat.Dense, b []float64) {
-			c := floats.Dot(q, b)
-			e[0] += explained(a, b, q, s.ridge())
-			e[1] += c * c
-			e[2] += c * c * c * c
+			for k, of := range all {
+				addExplained(energy[i][ofTurn*k:][:ofTurn], a, b, of.q, s.ridge())
+			}
 		})
-		energy[i] = e
 	}))
 	if err := s.net.Sum(ctx, energy); err != nil {
 		return w, err
+	}
+	weakest := 0
+	for k := range all {
+		sums := energy[0][ofTurn*k:][:ofTurn]
+		all[k].sums = sums
+		if sums[0] < all[weakest].sums[0] {
+			weakest = k
+		}
+		w.share = max(w.share, s.data.share(sums[2]/(sums[1]*sums[1])))
 	}
 	v, value, err := s.strongest(ctx, left)
 	if err != nil {
 		return w, err
 	}
 	edge := s.data.noiseEnergy(objective)
-	sum := energy[0]
-	w.share = float64(s.data.features) * sum[2] / (sum[1] * sum[1] * max(s.data.meanSamples()-float64(s.o.Rank), 1))
-	w.weak, w.next = sum[0]/edge, value/(s.data.meanSamples()*s.data.variance()*edge)
-	w.at, err = s.alongArc(ctx, objective, q, v)
+	w.weak, w.next = all[weakest].sums[0]/edge, value/(s.data.meanSamples()*s.data.variance()*edge)
+	w.at, err = s.alongArc(ctx, objective, all[weakest].q, v)
 	return w, err
 }
 
@@ -157,8 +180,13 @@ func (s *Solver) unexplained(i int, each func(a *mat.Dense, b []float64)) *kerne
 	return out.Tasks()
 }
 
-// explained is (q'b)^2 / (q'(a'a + ridge I)^-1 q), and 0 for a task without a unique solution.
-func explained(a *mat.Dense, b, q []float64, ridge float64) float64 {
+// addExplained adds (q'b)^2 / (q'(a'a + ridge I)^-1 q), or 0 for a task without a unique solution,
+// (q'b)^2 and (q'b)^4 to sums.
+func addExplained(sums []float64, a *mat.Dense, b, q []float64, ridge float64) {
+	along := floats.Dot(q, b)
+	sums[1] += along * along
+	sums[2] += along * along * along * along
+
 	gram := mat.NewSymDense(len(b), nil)
 	gram.SymOuterK(1, a.T())
 	for i := range b {
@@ -166,11 +194,9 @@ func explained(a *mat.Dense, b, q []float64, ridge float64) float64 {
 	}
 	var c mat.Cholesky
 	var x mat.VecDense
-	if !c.Factorize(gram) || c.SolveVecTo(&x, mat.NewVecDense(len(q), q)) != nil {
-		return 0
+	if c.Factorize(gram) && c.SolveVecTo(&x, mat.NewVecDense(len(q), q)) == nil {
+		sums[0] += along * along / floats.Dot(q, x.RawVector().Data)
 	}
-	along := floats.Dot(q, b)
-	return along * along / floats.Dot(q, x.RawVector().Data)
 }
 
 // strongest returns the direction for which the sum of the squares of v'X_t'e_t is largest, and
