@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -96,7 +97,11 @@ func Example_service() {
 		}
 		m := current.Load()
 		y, standardError, err := m.PredictError(in.Task, in.Features)
-		if err != nil { // names the task, or the number of features
+		switch {
+		case errors.Is(err, model.ErrUnknownTask):
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		case err != nil: // names the feature, or the number of them
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 			return
 		}
@@ -124,7 +129,7 @@ func Example_service() {
 	}
 	// Output:
 	// 200: 20.0, sure to one digit: true
-	// 422: the model does not know task "mars": add it with adapt
+	// 404: the model does not know task "mars": add it with adapt
 }
 
 // A model travels as bytes, which are those of the file that Save writes. Those of

@@ -93,8 +93,11 @@ func (m *Model) Save(path string) error {
 	return f.Commit()
 }
 
-// Write writes the file that Save describes.
+// Write writes the file that Save describes. The zero Model is an error.
 func (m *Model) Write(to io.Writer) error {
+	if m.index == nil {
+		return errors.New("an empty model cannot be written")
+	}
 	p, prior := &m.p, &m.p.Prior
 	text, err := json.Marshal(header{
 		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method,

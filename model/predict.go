@@ -1,7 +1,9 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/difalt/difalt/internal/text"
@@ -23,8 +25,12 @@ type Table interface {
 	HasTarget() bool
 }
 
+// ErrUnknownTask is in the chain of errors about tasks that a model does not know.
+var ErrUnknownTask = errors.New("the model does not know")
+
 // Predict returns the prediction for features x of a task. It does not allocate
-// unless it fails. An unknown task is an error.
+// unless it fails. An unknown task is an error that is ErrUnknownTask; so are features that are
+// infinite, or so large that the prediction is.
 func (m *Model) Predict(task string, x []float64) (float64, error) {
 	t, ok := m.index[task]
 	if !ok {
@@ -33,12 +39,32 @@ func (m *Model) Predict(task string, x []float64) (float64, error) {
 	if len(x) != len(m.features) {
 		return 0, fmt.Errorf("x has %d features, the model %d", len(x), len(m.features))
 	}
-	return m.predict(t, x), nil
+	y := m.predict(t, x)
+	if why := refusal(y, x); why != nil {
+		return 0, fmt.Errorf("task %q: %w", task, why)
+	}
+	return y, nil
+}
+
+// refusal returns an error if the prediction for features x is not finite, unless one of these is NaN.
+func refusal(y float64, x []float64) error {
+	if !math.IsInf(y, 0) && !math.IsNaN(y) {
+		return nil
+	}
+	for i, v := range x {
+		switch {
+		case math.IsNaN(v):
+			return nil
+		case math.IsInf(v, 0):
+			return fmt.Errorf("feature %d is %v", i, v)
+		}
+	}
+	return errors.New("the features are so large that the prediction is not finite")
 }
 
 // PredictBatch sets dst[i] to the prediction for a row of features of task tasks[i],
 // x[i*k : (i+1)*k] for the k features of the model. It does not allocate unless it
-// fails. An unknown task or a wrong length is an error, and dst is then unspecified.
+// fails. What is an error of Predict, and a wrong length, are errors, and dst is then unspecified.
 func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 	k := len(m.features)
 	if len(dst) != len(tasks) || len(x) != len(tasks)*k {
@@ -50,7 +76,11 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 		if !ok {
 			return fmt.Errorf("row %d: %w", i, unknownTask(name))
 		}
-		dst[i] = m.predict(t, x[i*k:][:k])
+		row := x[i*k:][:k]
+		dst[i] = m.predict(t, row)
+		if why := refusal(dst[i], row); why != nil {
+			return fmt.Errorf("row %d: %w", i, why)
+		}
 	}
 	return nil
 }
@@ -66,9 +96,14 @@ func (m *Model) predict(t int, x []float64) float64 {
 
 // FillMissing puts, in place of every NaN among features x of one row, the mean of
 // that feature over the training rows, and returns the number of them. Predict takes
-// NaN as it is, and returns NaN. x must have as many entries as the model has
+// NaN as it is, and returns NaN. It panics unless x has as many entries as the model has
 // features.
-func (m *Model) FillMissing(x []float64) (filled int) { return m.p.Scaling.fillMissing(x) }
+func (m *Model) FillMissing(x []float64) (filled int) {
+	if len(x) != len(m.features) {
+		panic("model: x has another length than the features of the model")
+	}
+	return m.p.Scaling.fillMissing(x)
+}
 
 // PredictTable returns the prediction for every row of a table with the model's
 // features, with FillMissing for those that are missing. Tasks that the model does
@@ -94,6 +129,9 @@ func (m *Model) PredictTable(t Table) ([]float64, error) {
 	for i := range out {
 		m.FillMissing(t.X(x, i))
 		out[i] = m.predict(at[t.Task(i)], x)
+		if why := refusal(out[i], x); why != nil {
+			return nil, fmt.Errorf("row %d: %w", i, why)
+		}
 	}
 	return out, nil
 }
@@ -108,7 +146,7 @@ func (m *Model) checkFeatures(t Table) error {
 // unknownTask names tasks that the model does not know.
 func unknownTask(names ...string) error {
 	if len(names) == 1 {
-		return fmt.Errorf("the model does not know task %q: add it with adapt", names[0])
+		return fmt.Errorf("%w task %q: add it with adapt", ErrUnknownTask, names[0])
 	}
-	return fmt.Errorf("the model does not know tasks %s: add them with adapt", text.Names(names))
+	return fmt.Errorf("%w tasks %s: add them with adapt", ErrUnknownTask, text.Names(names))
 }

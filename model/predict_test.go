@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -51,6 +52,24 @@ func TestPredictErrors(t *testing.T) {
 	m := testModel(t)
 	_, err := m.Predict("99", make([]float64, 4))
 	check(t, err, `the model does not know task "99": add it with adapt`)
+	if !errors.Is(err, ErrUnknownTask) {
+		t.Errorf("%v is not ErrUnknownTask", err)
+	}
+	for want, x := range map[string][]float64{
+		"feature 2 is -Inf":            {0, 0, math.Inf(-1), 0},
+		"feature 1 is +Inf":            {0, math.Inf(1), math.Inf(-1), 0},
+		"the prediction is not finite": {1.7e308, -1.7e308, 1.7e308, -1.7e308},
+	} {
+		_, err = m.Predict("1", x)
+		check(t, err, want)
+		check(t, m.PredictBatch(make([]float64, 1), []string{"1"}, x), want)
+		if errors.Is(err, ErrUnknownTask) {
+			t.Errorf("%v is ErrUnknownTask", err)
+		}
+	}
+	if y, err := m.Predict("1", []float64{0, math.NaN(), math.Inf(1), 0}); err != nil || !math.IsNaN(y) {
+		t.Errorf("with NaN: %v, %v", y, err)
+	}
 	_, _, err = m.Coefficients("99")
 	check(t, err, `task "99"`)
 	_, err = m.Predict("1", make([]float64, 3))
