@@ -17,9 +17,8 @@ import (
 // the gradient of the objective without the b_t there.
 type peerReference struct {
 	reference
-	x, before, memory, grads []*mat.Dense
-	p                        *mat.Dense // the last agreed P of every node, one after the other; nil: not scaled
-	ps                       []*mat.Dense
+	x, memory, grads []*mat.Dense
+	ps               []*mat.Dense // the agreed P of every node; nil before the first
 }
 
 // slopes returns L times the gradients at X, and L B B'.

@@ -279,6 +279,7 @@ func TestDefaultAgreement(t *testing.T) {
 		"--data p.npz":                      {"dif", "plain", ""},
 		"--data p.npz --compress int8":      {"dif", "plain", "int8"},
 		"--data p.npz --method accelerated": {"accelerated", "tree", ""},
+		"--data p.npz --method newton":      {"newton", "tree", ""},
 	} {
 		f := New(Fit)
 		given := []string{"--data", "t.csv", "--task", "t", "--target", "y"}

@@ -123,7 +123,7 @@ func (f *Flags) method() error {
 	}
 	tree := consensus.Tree.String()
 	method, agree, compress := f.text("method"), f.text("agree"), f.text("compress")
-	if agree == "" && (!problem || method == difalt.Accelerated.String()) {
+	if agree == "" && (!problem || method == difalt.Accelerated.String() || method == difalt.Newton.String()) {
 		agree = tree
 	}
 	agree = cmp.Or(agree, consensus.Plain.String())
