@@ -18,6 +18,7 @@ type gauge struct {
 	next            int         // the first iteration in which to measure again
 	residual, noise float64     // of the last measurement, NaN before the first
 	floor           float64     // and what rounding leaves of any residual
+	overshoot       float64     // and the cosine of the last move of U and the gradient where it has led
 	few             float64     // and sum |b_t|^4 / (sum |b_t|^2)^2: one over how many tasks U is made of
 }
 
@@ -63,7 +64,7 @@ func newGauge(at *iterate, sameBasis bool) gauge {
 }
 
 func (g *gauge) reset() {
-	g.measuring, g.next, g.residual, g.noise, g.floor = false, 1, math.NaN(), math.NaN(), 0
+	g.measuring, g.next, g.residual, g.noise, g.floor, g.overshoot = false, 1, math.NaN(), math.NaN(), 0, 0
 }
 
 const (
@@ -159,6 +160,7 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 		mean = l.basis.of(z)
 		floats.Scale(1/m.exchange.nodes(), mean)
 	}
+	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), l.gradient.of(z))
 	signal, noise := d.signal(g.p.values[0], v.objective)
 	g.noise, g.floor = noise, m.floor()
 	trace := floats.Sum(g.p.values)
@@ -171,6 +173,21 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 		err = m.addSpread(ctx, mean)
 	}
 	return v, err
+}
+
+// cosine returns that of u - before and v; 0 if one of them is 0.
+func cosine(u, before, v []float64) float64 {
+	product, moved, length := 0.0, 0.0, 0.0
+	for k, x := range u {
+		x -= before[k]
+		product += x * v[k]
+		moved += x * x
+		length += v[k] * v[k]
+	}
+	if moved == 0 || length == 0 {
+		return 0
+	}
+	return product / math.Sqrt(moved*length)
 }
 
 // fourthPowers returns sum_t |b_t|^4.

@@ -261,6 +261,10 @@ func multiplyUpper(rr, b []float64, r int) {
 // any other.
 const undetermined = 0.3
 
+// tooFar is the cosine of a move and the gradient behind it above which the step is too long. It
+// was .92 and more where steps oscillated, and below .5 where they were slow.
+const tooFar = 0.7
+
 // report says what a user should know about a finished run.
 func (s *Solver) report(res *Result) {
 	if res.Last.Singular > 0 && s.o.Ridge == 0 {
@@ -270,6 +274,11 @@ func (s *Solver) report(res *Result) {
 	case res.Status == Diverged:
 		s.o.Logger.Warn("the run diverged", "iterations", res.Iterations, "step", res.Step)
 	case res.Status == IterationLimit && res.Residual > s.stop.enough():
+		if s.stop.gauge.overshoot > tooFar {
+			s.o.Logger.Warn("the run has not converged, and its last step led beyond where the objective is lowest: take a shorter step",
+				"iterations", res.Iterations, "step", res.Step, "distance", res.Residual, "tolerance", s.stop.enough())
+			break
+		}
 		s.o.Logger.Warn("the run has not converged: take more iterations, more rounds, or a method that the condition number and the noise of the nodes do not stop (scaled, tracking)",
 			"iterations", res.Iterations, "distance", res.Residual, "tolerance", s.stop.enough())
 	}

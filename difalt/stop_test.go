@@ -1,7 +1,10 @@
 package difalt_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -46,6 +49,32 @@ func TestConvergedCurve(t *testing.T) {
 		})
 		if res.Status != difalt.Converged || res.Iterations != iterations || res.Last.SDMax > 1e-10 {
 			t.Errorf("%v after %d of %d iterations, %.2g from the truth", res.Status, res.Iterations, iterations, res.Last.SDMax)
+		}
+	}
+}
+
+// TestShorterStep: a run whose steps are too long is told so, one that is slow is not.
+func TestShorterStep(t *testing.T) {
+	for _, noise := range []float64{0, 0.1} {
+		s := noisy(2, 5, 40, 80, 3, 25, 3, noise)
+		net := network(t, "ring", 5, topology.Metropolis, 1)
+		initial, err := difalt.Initialize(t.Context(), s.Problem, net, difalt.Options{Rank: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.U0 = initial.U
+		for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.DecAltGDmin} {
+			for _, c := range []struct {
+				times float64
+				long  bool
+			}{{0.2, false}, {0.5, false}, {3.5, true}, {4.5, true}} {
+				var log bytes.Buffer
+				o := difalt.Options{Rank: 3, Method: method, Step: c.times * initial.Step, Iterations: 150, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+				res := run(t, s.Problem, net, o)
+				if said := strings.Contains(log.String(), "shorter step"); res.Status != difalt.Diverged && said != c.long {
+					t.Errorf("noise %g, %v, %g times the step: %v after %d iterations, and the log says %s", noise, method, c.times, res.Status, res.Iterations, &log)
+				}
+			}
 		}
 	}
 }
