@@ -233,7 +233,7 @@ func (o *Privacy) compare(ctx context.Context, p *Problem, net *consensus.Networ
 		{Name: "the fingerprint of the mixing weights", Value: fmt.Sprintf("%016x", net.Weights().Fingerprint())},
 	}
 	if a := o.Account; a != nil {
-		settings = append(settings, wire.Setting{Name: "Account", Value: fmt.Sprint(a.Budget(), a.Delta(), a.Rho())})
+		settings = append(settings, wire.Setting{Name: "Account", Value: fmt.Sprintf("%.9g of %.9g spent, delta %.9g", a.Rho(), a.Budget(), a.Delta())})
 	}
 	own := digits(settings)
 	rows := make([][]float64, len(p.Nodes))
