@@ -29,15 +29,14 @@ func lossy(l faults.Links) transports {
 // TestLateFrames: frames that come late, since they were lost, change no bit.
 func TestLateFrames(t *testing.T) {
 	t.Parallel()
-	for _, links := range []faults.Links{
+	for li, links := range []faults.Links{
 		{Loss: .1, Delay: .1}, {Loss: .3, Delay: .4},
 	} {
-		for _, w := range networks(t) {
-			for _, a := range someAgreements(t) {
-				all := splits(w.Len())
-				want, errs, _ := run(t, w, all[0], nil, everything(a))
+		for wi, w := range networks(t) {
+			for ai, a := range someAgreements(t) {
+				want, errs, _ := run(t, w, splits(w.Len())[0], nil, everything(a))
 				noErrors(t, "one process", errs)
-				for _, groups := range all[1:] {
+				for _, groups := range inTurn(w.Len(), li+wi+ai) {
 					what := fmt.Sprintf("%v, %v on %v, nodes %v", links, a, w, groups)
 					synctest.Test(t, func(t *testing.T) {
 						got, errs, _ := run(t, w, groups, lossy(links), everything(a))
@@ -92,9 +91,12 @@ const (
 // every process has the error that it should have.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	schedules := 300
-	if longtest.Enabled() {
+	schedules := 200
+	switch {
+	case longtest.Enabled():
 		schedules = 2000
+	case testing.Short():
+		schedules = 100
 	}
 	w := networks(t)[:2]
 	agreement := someAgreements(t)

@@ -111,11 +111,11 @@ func TestGather(t *testing.T) {
 // TestGatherAgain: a gather of several passes that fails in any round goes on where it was, after
 // Rewind and without.
 func TestGatherAgain(t *testing.T) {
-	g := must[*topology.Graph](t)(topology.Parse("er:0.2", 20, 4))
+	g := must[*topology.Graph](t)(topology.Parse("grid:2x3", 6, 4))
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
-	groups := splits(20)[2]
+	groups := splits(6)[2]
 	rounds := uint64(2 * slices.Max(g.Distances(g.Center())))
-	for seq := range rounds * uint64(1+passes(part(2), 20)) {
+	for seq := range rounds * uint64(1+passes(part(2), 6)) {
 		failed := 0
 		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
 			ts, err := direct(g, groups)

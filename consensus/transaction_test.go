@@ -113,11 +113,8 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	for wi, w := range append(networks(t), longPath(t)) {
 		for ai, a := range someAgreements(t) {
-			if ai%2 != wi%2 && !longtest.Enabled() {
-				continue
-			}
 			a.RoundByRound = true
-			for _, groups := range splits(w.Len()) {
+			for _, groups := range inTurn(w.Len(), wi+ai) {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w, groups)
 				want, errs, _ := run(t, w, groups, direct, everything(a))
 				noErrors(t, what, errs)
