@@ -87,29 +87,32 @@ func TestAuthority(t *testing.T) {
 		{"c", a, time.Minute, "expired"}, {"c", other, 2 * time.Hour, "unknown authority"}, {"d", a, 2 * time.Hour, `["d"], which is the name of no node`},
 		{"b", a, 2 * time.Hour, `["b"], which is the name of no node without a key`},
 	} {
-		key, cert := x.from.issue(x.name, x.valid)
-		if _, err := cluster.ReadIdentity(p.c, key, cert); err == nil || !strings.Contains(err.Error(), x.text) {
-			t.Errorf("%s: read: %v", x.text, err)
-		}
-		// One that does not look at what it has.
-		odd := &cluster.Identity{Node: 2, Certificate: must[tls.Certificate](t)(tls.LoadX509KeyPair(cert, key))}
-		q := newParty(t, "path", 3)
-		q.c.Authority, q.c.Nodes[0].Pins, q.c.Nodes[2].Pins = a.pem, nil, nil
-		var heard gossip
-		o := quick()
-		o.Report, o.JoinTimeout, o.Linger = heard.report, 3*time.Second, 50*time.Millisecond
-		b := q.transport(t, 1, o)
-		c := must[*Transport](t)(New(q.c, odd, q.listeners[2], o))
-		err := c.Join(t.Context())
-		// Whether it hears why before the connection is closed is a matter of luck.
-		var peer *wire.PeerError
-		if !errors.As(err, &peer) || peer.Peer != 1 {
-			t.Errorf("%s: %v", x.text, err)
-		}
-		if !heard.hears(x.text) {
-			t.Errorf("nobody reports %q: %s", x.text, &heard)
-		}
-		c.Leave(err)
-		b.Leave(err)
+		t.Run(x.text, func(t *testing.T) {
+			t.Parallel()
+			key, cert := x.from.issue(x.name, x.valid)
+			if _, err := cluster.ReadIdentity(p.c, key, cert); err == nil || !strings.Contains(err.Error(), x.text) {
+				t.Errorf("%s: read: %v", x.text, err)
+			}
+			// One that does not look at what it has.
+			odd := &cluster.Identity{Node: 2, Certificate: must[tls.Certificate](t)(tls.LoadX509KeyPair(cert, key))}
+			q := newParty(t, "path", 3)
+			q.c.Authority, q.c.Nodes[0].Pins, q.c.Nodes[2].Pins = a.pem, nil, nil
+			var heard gossip
+			o := quick()
+			o.Report, o.JoinTimeout, o.Linger = heard.report, 3*time.Second, 50*time.Millisecond
+			b := q.transport(t, 1, o)
+			c := must[*Transport](t)(New(q.c, odd, q.listeners[2], o))
+			err := c.Join(t.Context())
+			// Whether it hears why before the connection is closed is a matter of luck.
+			var peer *wire.PeerError
+			if !errors.As(err, &peer) || peer.Peer != 1 {
+				t.Errorf("%s: %v", x.text, err)
+			}
+			if !heard.hears(x.text) {
+				t.Errorf("nobody reports %q: %s", x.text, &heard)
+			}
+			c.Leave(err)
+			b.Leave(err)
+		})
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +21,14 @@ import (
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
+
+// TestMain lets more tests run beside each other than there are processors: they wait more than
+// they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "6")
+	os.Exit(m.Run())
+}
 
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
