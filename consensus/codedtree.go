@@ -196,6 +196,16 @@ func (m *codedTree) step(k int) float64 {
 	return math.Ldexp(1, m.stream.work.rangeOf(k)-(width-1))
 }
 
+// headroom is how many powers of two the range of codes has in reserve: the messages of the
+// tracker's stream do not converge along a tree, where they are products with directions that
+// change (difalt.Newton), and what is cut off of one is no part of the next.
+func (m *codedTree) headroom() int {
+	if m.stream.Stream == StreamTracker {
+		return 2
+	}
+	return 0
+}
+
 // rangeOf returns the exponent of the power of two that codes go up to.
 func (s *streamState) rangeOf(k int) int {
 	if s.Exponent[k] == unknown { // all differences are zero
@@ -245,7 +255,7 @@ func (m *codedTree) close(z []Message) {
 		case classes - 1:
 			f.work.Exponent[k] = unknown
 		default:
-			f.work.Exponent[k] = f.work.rangeOf(k) + class - shrink
+			f.work.Exponent[k] = min(f.work.rangeOf(k)+class-shrink+m.headroom(), 1023)
 		}
 	}
 	for i := range z {

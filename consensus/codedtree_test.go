@@ -58,6 +58,36 @@ func TestCodedTreeSettle(t *testing.T) {
 	}
 }
 
+// TestCodedTreeReserve: on the tracker's stream messages that have nothing to do with the ones
+// before, and are up to 1.9 times their size, arrive up to a step of codes of 14 bits. On the
+// stream of bases they are cut off.
+func TestCodedTreeReserve(t *testing.T) {
+	g := must[*topology.Graph](t)(topology.Parse("ring", 6, 1))
+	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
+	cut := 0
+	for _, stream := range []Stream{StreamTracker, StreamBasis} {
+		m := newMixer(t, w, nil, Agreement{Polynomial: Tree, Codec: Int16})
+		for call := range uint64(40) {
+			given := streamOf(randomMessages(g.Len(), 13, 2, 0, 100+call), stream)
+			size, largest := 1+0.9*float64(call%2), 0.0
+			for _, z := range given {
+				floats.Scale(size, z.Basis.Data())
+				largest = max(largest, floats.Norm(z.Basis.Data(), math.Inf(1)))
+			}
+			z := copyOf(given)
+			mixTimes(t, m, z, 1, 1)
+			if d := farthest(matrixOf(given), z); d > 8*largest/(1<<13) {
+				if cut++; stream == StreamTracker {
+					t.Errorf("call %d: %v from the mean", call, d)
+				}
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("nothing was cut off without a reserve: the test sees nothing")
+	}
+}
+
 // TestGroups: an exponent is in the group whose largest is not below it, and that of the group
 // before is.
 func TestGroups(t *testing.T) {

@@ -70,13 +70,18 @@ func (m *newton) combine(ctx context.Context) error {
 		m.at.rests = m.at.rests && err != nil
 		return err
 	}
-	scalars, advance := m.scalars, m.differentiate
+	// A gradient is sent in full: it is what products correct.
+	stream, scalars, advance := consensus.Exact, m.scalars, m.differentiate
 	if m.systems[0].now.multiplies {
 		scalars, advance = nil, m.multiply
 		m.multiplyOwn()
+		if m.coded {
+			stream = consensus.StreamTracker
+			m.exchange.mixer.Refine(consensus.Int16)
+		}
 	}
 	m.pool.Run(m.prepare)
-	if err := m.exchange.agree(ctx, consensus.Exact, m.send, scalars, m.exchange.rounds); err != nil {
+	if err := m.exchange.agree(ctx, stream, m.send, scalars, m.exchange.rounds); err != nil {
 		return err
 	}
 	m.pool.Run(advance)
@@ -103,6 +108,9 @@ func (m *newton) prepareNode(i int) {
 	nodes, g := m.exchange.nodes(), m.at.groups[i]
 	if m.systems[i].now.multiplies {
 		floats.Scale(nodes, m.send[i].Data())
+		if m.coded {
+			m.systems[i].whiten(m.send[i], -1)
+		}
 		return
 	}
 	floats.ScaleTo(m.send[i].Data(), nodes, g.Grad.Data())
@@ -128,6 +136,9 @@ func (m *newton) differentiateNode(i int) {
 
 // multiplyNode takes over a product.
 func (m *newton) multiplyNode(i int) {
+	if m.coded {
+		m.systems[i].whiten(m.send[i], 1)
+	}
 	if n := m.systems[i]; n.advance(m.send[i], m.curvature(i)) {
 		n.next.lands(m.at.z[i])
 	}

@@ -128,6 +128,29 @@ func (n *newtonSystem) advance(product *kernel.Basis, k curvature) (ends bool) {
 	return false
 }
 
+// whiten multiplies a product by P^(1/2) to a power of 1 or -1, and by the length of the residual to
+// the same. After -1 columns and products are alike in size, and codes of all entries in one step
+// lose no small ones that the preconditioner would need.
+func (n *newtonSystem) whiten(product *kernel.Basis, power float64) {
+	s := &n.now
+	copy(n.scaling.p, s.matrix)
+	n.scaling.invert()
+	r := len(n.scaling.values)
+	largest := n.scaling.values[r-1]
+	clear(n.inner)
+	for k, v := range n.scaling.values {
+		v = math.Pow(math.Sqrt(max(v, largest/condition)*s.rest), power)
+		for i := range r {
+			for j := range r {
+				n.inner[i*r+j] += n.scaling.vectors[i*r+k] * n.scaling.vectors[j*r+k] * v
+			}
+		}
+	}
+	clear(n.work.Data())
+	blas.AddMulNT(n.work.Matrix(), product.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner})
+	product.CopyFrom(n.work)
+}
+
 // shorten tries a shorter part of the step.
 func (n *newtonSystem) shorten() {
 	n.next.copyFrom(&n.now)
