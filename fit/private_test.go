@@ -388,6 +388,58 @@ func TestPrivateModel(t *testing.T) {
 	}
 }
 
+// A process a node, each with strengths by its own few tasks, keeps most as well.
+func TestPrivateFitManyNodes(t *testing.T) {
+	tasks, sizes := 200, []int{20}
+	if longtest.Enabled() {
+		tasks, sizes = 1000, []int{20, 200}
+	}
+	for _, l := range sizes {
+		k := newTruth(31, 6, 1)
+		all := k.table(t, tasks, 5, 20, l)
+		public, _ := fit(t, all, testConfig(t, l, 2))
+		var groups [][]int
+		for g := range l {
+			groups = append(groups, []int{g})
+		}
+		models, errs := apart(t, weights(t, "star", l, topology.Metropolis), groups, func(net *consensus.Network) (*model.Model, error) {
+			tab, err := dataset.NewTable(names(6), true, 0)
+			x, node := make([]float64, 6), net.Hosted()[0]
+			for i := 0; err == nil && i < all.Rows(); i++ {
+				if all.Node(all.Task(i)) == node {
+					err = tab.Append(all.Tasks()[all.Task(i)], fmt.Sprint("n", node), all.X(x, i), all.Y(i))
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			c := testConfig(t, 1, 2)
+			c.Network, c.Privacy = net, Privacy{Epsilon: 8}
+			m, _, err := Fit(t.Context(), tab, c)
+			return m, err
+		})
+		squares := 0.0
+		for g, m := range models {
+			if errs[g] != nil {
+				t.Fatal(errs[g])
+			}
+			own := *k
+			own.theta = map[string][]float64{}
+			for _, name := range m.Tasks() {
+				own.theta[name] = k.theta[name]
+			}
+			e := own.heldOut(t, m)
+			squares += e * e * float64(len(m.Tasks())) / float64(tasks)
+		}
+		single, shared := k.heldOut(t, singleModel(t, all, public)), k.heldOut(t, public)
+		kept := (single - math.Sqrt(squares)) / (single - shared)
+		t.Logf("%d nodes of %d tasks keep %.2f", l, tasks/l, kept)
+		if !(kept > .5) {
+			t.Errorf("%d nodes of %d tasks keep %.2f of the gain over one ridge a task", l, tasks/l, kept)
+		}
+	}
+}
+
 // The table of docs/privacy.md for tables.
 func TestPrivateFitTable(t *testing.T) {
 	longtest.Only(t)
