@@ -130,7 +130,7 @@ func TestPartnersAreVerified(t *testing.T) {
 		case err == nil:
 			t.Errorf("node %d has a sum", i)
 		case !slices.Contains(list, forger): // it hears that others have left
-			if len(list) < 8 || !slices.Contains(list, i) {
+			if len(list) < 8 {
 				t.Errorf("node %d has verified %d", i, list)
 			}
 		case !errors.As(err, &peer) || peer.Peer != forger || peer.Kind != wire.Refused:

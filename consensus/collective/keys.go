@@ -119,12 +119,12 @@ const keyLen = 32
 // take makes pads of what all nodes have said.
 //
 // It verifies the signatures of the partners of the hosted nodes, not of all. The pads of a node
-// depend on its own key and on those of its partners only; who its partners are follows from
-// all keys. Who passes on other keys of nodes that are none of them, of which he cannot know which
-// they will be, before this node has told its own key, which is one of all, wins nothing: their
-// hashes were told before, so he cannot choose keys to choose its partners. All that he can do is
-// that nodes have other seeds, whose masks do not cancel: the sums are wrong, as he can make them
-// anyway, and hide no less.
+// depend on its own key and on those of its partners; and who its partners are, in a large
+// network, on the keys of all. Whoever passes on others in place of these must do so by their
+// hashes already, before this node has told its own key, which nobody can guess, and which it
+// takes from nobody else: so he cannot choose its partners, nor know whose keys will be
+// verified. At best some nodes have another seed than others, and masks that do not cancel: sums
+// are wrong, as any node can make them by its own numbers, and hide no less.
 func (k *Keys) take(all [][]byte, signer wire.Signer) error {
 	public := make([]*ecdh.PublicKey, len(all))
 	for node, said := range all {
@@ -161,12 +161,12 @@ func (k *Keys) take(all [][]byte, signer wire.Signer) error {
 	return nil
 }
 
-// verify returns a *wire.PeerError about a hosted node or a partner of one that has not signed the
+// verify returns a *wire.PeerError about a partner of a hosted node that has not signed the
 // key that has come in its name.
 func (k *Keys) verify(all [][]byte, signer wire.Signer, seed []byte) error {
 	var nodes []int
 	for _, node := range k.rounds.Hosted {
-		nodes = append(append(nodes, node), pads.Partners(node, len(all), seed)...)
+		nodes = append(nodes, pads.Partners(node, len(all), seed)...)
 	}
 	slices.Sort(nodes)
 	for _, node := range slices.Compact(nodes) {
