@@ -51,7 +51,7 @@ const (
 	Newton
 
 	// EXTRA, ExactDiffusion and DIGing are baselines of decentralised optimisation, which correct
-	// the bias of diffusion; see peers.go. They do without the projection.
+	// the bias of diffusion; see baselines.go. They do without the projection.
 	EXTRA
 	ExactDiffusion
 	// ScaledExactDiffusion is ExactDiffusion with gradients multiplied by P^-1. Under noise it is
@@ -71,7 +71,7 @@ type traits struct {
 	central     bool // there is one U, which a server keeps
 	scaled      bool // steps are as long as the curvature allows
 	accelerated bool // under Anderson acceleration
-	peer        bool // somebody else's, to compare with
+	baseline    bool // somebody else's, to compare with
 }
 
 // methods is the table of methods. A method that is new takes a constant above, a line
@@ -87,10 +87,10 @@ var methods = [...]traits{
 	AcceleratedTracking: {name: "accelerated-tracking", new: newAcceleratedTracking, scaled: true, accelerated: true},
 	Newton:              {name: "newton", new: newNewton, scaled: true, accelerated: true},
 
-	EXTRA:                {name: "extra", new: newPeer, peer: true},
-	ExactDiffusion:       {name: "exact", new: newPeer, peer: true},
-	ScaledExactDiffusion: {name: "scaled-exact", new: newPeer, scaled: true, peer: true},
-	DIGing:               {name: "diging", new: newPeer, peer: true},
+	EXTRA:                {name: "extra", new: newBaseline, baseline: true},
+	ExactDiffusion:       {name: "exact", new: newBaseline, baseline: true},
+	ScaledExactDiffusion: {name: "scaled-exact", new: newBaseline, scaled: true, baseline: true},
+	DIGing:               {name: "diging", new: newBaseline, baseline: true},
 }
 
 func server(n *consensus.Network, _ *kernel.Pool) *consensus.Mixer { return n.NewServer() }
@@ -110,10 +110,10 @@ func (m Method) String() string {
 func (m Method) Agrees() bool { return methods[m].mixer == nil }
 
 // Methods returns all methods but the Baselines.
-func Methods() []Method { return methodsThat(func(t *traits) bool { return !t.peer }) }
+func Methods() []Method { return methodsThat(func(t *traits) bool { return !t.baseline }) }
 
 // Baselines returns the methods that are there to compare with only.
-func Baselines() []Method { return methodsThat(func(t *traits) bool { return t.peer }) }
+func Baselines() []Method { return methodsThat(func(t *traits) bool { return t.baseline }) }
 
 // PaperMethods returns the methods that the paper compares.
 func PaperMethods() []Method { return methodsThat(func(t *traits) bool { return t.paper }) }

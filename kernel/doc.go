@@ -17,7 +17,8 @@
 //		u.Orthonormalize(rr, work)                     // u becomes Q of its QR
 //	}
 //
-// An Executor steps many groups on a Pool of workers. Only constructors and what returns
+// An Executor steps many groups on a Pool of workers, and Products multiplies by their Gauss-Newton
+// matrices. Only constructors and what returns
 // a new Basis or Tasks allocate. Scratch memory (a Workspace, work) may be nil: it is
 // allocated then. Subpackages lsq, qr and eigen offer the factorisations on their own,
 // and blas the products.

@@ -16,7 +16,7 @@ import (
 func falling(name, weights string, decades map[string]float64) *simulation.Result {
 	s := simulation.Setting{Name: name, Weights: weights, Rounds: 2, Nodes: 10, Kappa: 5, Time: simulation.PaperTime, Graph: "er:0.5"}
 	trial := simulation.Trial{Number: 1}
-	for _, method := range []string{"dif", "altgdmin", "dec", "dgd", "scaled", simulation.Auto} {
+	for _, method := range []string{"dif", "altgdmin", "dec", "dgd", "scaled", "extra", simulation.Auto} {
 		d, ok := decades[method]
 		if !ok {
 			continue
@@ -40,6 +40,8 @@ func TestReport(t *testing.T) {
 		falling("one-round/fig2a", "equal", map[string]float64{"dif": 0.01}),
 		falling("frontier/many/dif-10", "equal", map[string]float64{"dif": 1}),
 		falling("frontier/many/scaled-10", "equal", map[string]float64{"scaled": 2}),
+		falling("baselines/1.5/accelerated-3", "metropolis", map[string]float64{"dif": 2}),
+		falling("baselines/10/extra-3", "metropolis", map[string]float64{"extra": 0.1}),
 		falling("frontier/many/auto", "equal", map[string]float64{simulation.Auto: 0.1}),
 	}
 	out := filepath.Join(t.TempDir(), "docs")
@@ -52,6 +54,7 @@ func TestReport(t *testing.T) {
 			"| many tasks a node | Dif-AltGDmin, 2 × float64 | 1 of 1 | 100 | 3 + 200 | 0.01 + 10 | 1 | 1 | 11.0 |",
 			"| many tasks a node | Scaled diffusion, 2 × float64 | 1 of 1 | 50 | 3 + 100 | 0.01 + 5 | 1.97 | 2 | 6.0 |",
 			"| many tasks a node | Auto | 0 of 1 | - | - | - | - | - | - |",
+			"| 1.5 | Dif-AltGDmin | 1 of 1 | 50 | 3 + 100 | 0.01 + 5 |", "| 10 | EXTRA | 0 of 1 | - | - | - |", "(figures/baselines.svg)",
 			"![distance against bytes and against rounds](figures/frontier.svg)", "![Figure 2: connectivity of the graph, equal weights](figures/fig2-equal.svg)",
 			"| 0.5 | equal | Dif-AltGDmin | 9.9e-05 | 9.9e-05 to 9.9e-05 | 0 of 1 | - | - | - | - |",
 			"| **no**: 0 % / 0 %, 100 % / 0 %, 100 % / 0 % | - |", "| **no**: -, 1.00, 1.00 |", "| yes: 9.9e-01, 9.9e-01, 9.9e-01 |", "| **no**: 0 % / 3.9e-01 |",

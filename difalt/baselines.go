@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A peer is one of the baselines: an algorithm of decentralised optimisation that corrects the
+// A baseline is an algorithm of decentralised optimisation that corrects the
 // bias of diffusion, on the objective of which the b_t are eliminated. They telescope over their
 // iterates, which QR would break, so X_g need not be orthonormal: U_g is the factor Q of
 // X_g = U_g R_g, and the gradient at X_g that at U_g times R_g^-T. With D, the gradient at X_g
@@ -22,11 +22,11 @@ import (
 //	    Y_k+1 = X_k - a D_k,   F = Y_k+1 + X_k - Y_k,   X_k+1 = (F + Agree(F))/2,   Y_0 = X_0
 //	DIGing, adapting before it combines (Nedic, Olshevsky, Shi and Uribe, 2017):
 //	    S_k = Agree(S_k-1 + D_k - D_k-1),   X_k+1 = Agree(X_k - a S_k),   S_0 = Agree(D_0).
-type peer struct {
+type baseline struct {
 	unguarded
 	*setup
-	peerRule
-	nodes   []*peerNode
+	baselineRule
+	nodes   []*baselineNode
 	sums    []*kernel.Basis // S of the nodes, to be averaged
 	p       [][]float64     // L B_g B_g' at X_g
 	started bool
@@ -34,27 +34,27 @@ type peer struct {
 	direct, send, take func(worker int) // stored, so that calling them does not allocate
 }
 
-// A peerRule is what tells peers apart.
-type peerRule struct {
+// A baselineRule is what tells baselines apart.
+type baselineRule struct {
 	step           float64 // a, relative to eta or, if scaled, to Scaled.Step
 	scaled, tracks bool
 	// before sets what a node sends, and after makes the next state of its average.
-	before, after func(n *peerNode, a float64, first bool)
+	before, after func(n *baselineNode, a float64, first bool)
 }
 
-var peerRules = map[Method]peerRule{
-	EXTRA:                {step: 0.55, before: func(n *peerNode, _ float64, _ bool) { copy(n.sent, n.x) }, after: (*peerNode).extra},
-	ExactDiffusion:       {step: 0.8, before: (*peerNode).correct, after: (*peerNode).combineOwn},
-	ScaledExactDiffusion: {step: 0.5, scaled: true, before: (*peerNode).correct, after: (*peerNode).combineOwn},
-	DIGing:               {step: 1.7, tracks: true, before: (*peerNode).descend, after: func(n *peerNode, _ float64, _ bool) { copy(n.next.x, n.average) }},
+var baselineRules = map[Method]baselineRule{
+	EXTRA:                {step: 0.55, before: func(n *baselineNode, _ float64, _ bool) { copy(n.sent, n.x) }, after: (*baselineNode).extra},
+	ExactDiffusion:       {step: 0.8, before: (*baselineNode).correct, after: (*baselineNode).combineOwn},
+	ScaledExactDiffusion: {step: 0.5, scaled: true, before: (*baselineNode).correct, after: (*baselineNode).combineOwn},
+	DIGing:               {step: 1.7, tracks: true, before: (*baselineNode).descend, after: func(n *baselineNode, _ float64, _ bool) { copy(n.next.x, n.average) }},
 }
 
-// A peerState is what a node keeps: X, (X + Agree(X))/2 or Y or S, and D.
-type peerState struct{ x, memory, grad []float64 }
+// A baselineState is what a node keeps: X, (X + Agree(X))/2 or Y or S, and D.
+type baselineState struct{ x, memory, grad []float64 }
 
-type peerNode struct {
-	peerState
-	next     peerState     // which an iteration writes
+type baselineNode struct {
+	baselineState
+	next     baselineState // which an iteration writes
 	r, nextR []float64     // R of X = U R
 	d        *kernel.Basis // the gradient at X times L
 	scaled   *kernel.Basis // the same times P^-1
@@ -65,7 +65,7 @@ type peerNode struct {
 }
 
 // extra is the line of EXTRA.
-func (n *peerNode) extra(a float64, first bool) {
+func (n *baselineNode) extra(a float64, first bool) {
 	for k, x := range n.x {
 		n.next.memory[k] = (x + n.average[k]) / 2
 		if n.next.x[k] = x + n.average[k] - n.memory[k] - a*(n.next.grad[k]-n.grad[k]); first {
@@ -75,7 +75,7 @@ func (n *peerNode) extra(a float64, first bool) {
 }
 
 // correct and combineOwn are the line of exact diffusion.
-func (n *peerNode) correct(a float64, first bool) {
+func (n *baselineNode) correct(a float64, first bool) {
 	floats.AddScaledTo(n.next.memory, n.x, -a, n.next.grad)
 	copy(n.sent, n.next.memory)
 	if !first {
@@ -84,26 +84,26 @@ func (n *peerNode) correct(a float64, first bool) {
 	}
 }
 
-func (n *peerNode) combineOwn(float64, bool) {
+func (n *baselineNode) combineOwn(float64, bool) {
 	floats.AddTo(n.next.x, n.sent, n.average)
 	floats.Scale(0.5, n.next.x)
 }
 
 // descend is what DIGing sends.
-func (n *peerNode) descend(a float64, _ bool) {
+func (n *baselineNode) descend(a float64, _ bool) {
 	floats.AddScaledTo(n.sent, n.x, -a, n.next.memory)
 }
 
-func newPeer(s *setup) method {
-	m := &peer{setup: s, peerRule: peerRules[s.o.Method], sums: newBases(s.at.u)}
+func newBaseline(s *setup) method {
+	m := &baseline{setup: s, baselineRule: baselineRules[s.o.Method], sums: newBases(s.at.u)}
 	for i, u := range s.at.u {
 		d, r := u.Dims()
-		state := func() peerState {
+		state := func() baselineState {
 			size := len(u.Data())
-			return peerState{make([]float64, size), make([]float64, size), make([]float64, size)}
+			return baselineState{make([]float64, size), make([]float64, size), make([]float64, size)}
 		}
-		n := &peerNode{
-			peerState: state(), next: state(), r: make([]float64, r*r), nextR: make([]float64, r*r),
+		n := &baselineNode{
+			baselineState: state(), next: state(), r: make([]float64, r*r), nextR: make([]float64, r*r),
 			d: kernel.NewBasis(d, r), scaled: kernel.NewBasis(d, r), sent: make([]float64, len(u.Data())),
 			average: s.at.z[i].Data(), scaling: newScaling(r), work: make([]float64, qr.WorkLen(r)),
 		}
@@ -114,7 +114,7 @@ func newPeer(s *setup) method {
 	return m
 }
 
-func (m *peer) combine(ctx context.Context) error {
+func (m *baseline) combine(ctx context.Context) error {
 	var scalars [][]float64
 	if m.scaled {
 		scalars = m.p
@@ -145,7 +145,7 @@ func (m *peer) combine(ctx context.Context) error {
 }
 
 // directNode sets D at one node.
-func (m *peer) directNode(i int) {
+func (m *baseline) directNode(i int) {
 	n, u, r := m.nodes[i], m.at.u[i], m.o.Rank
 	if !m.started {
 		copy(n.x, u.Data())
@@ -157,7 +157,7 @@ func (m *peer) directNode(i int) {
 	floats.ScaleTo(n.d.Data(), m.exchange.nodes(), m.at.grads[i].Data())
 	timesInverse(n.d, n.r)
 	grad := n.d
-	if m.peerRule.scaled {
+	if m.baselineRule.scaled {
 		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
 		congruent(m.p[i], n.r, r)
 		n.scaling.invert()
@@ -173,7 +173,7 @@ func (m *peer) directNode(i int) {
 }
 
 // sendNode sets what one node sends.
-func (m *peer) sendNode(i int) {
+func (m *baseline) sendNode(i int) {
 	n := m.nodes[i]
 	if m.tracks {
 		copy(n.next.memory, m.sums[i].Data())
@@ -184,7 +184,7 @@ func (m *peer) sendNode(i int) {
 }
 
 // takeNode makes the next X, and U and R of it.
-func (m *peer) takeNode(i int) {
+func (m *baseline) takeNode(i int) {
 	n := m.nodes[i]
 	m.after(n, m.length(), !m.started)
 	copy(n.average, n.next.x)
@@ -192,8 +192,8 @@ func (m *peer) takeNode(i int) {
 }
 
 // length returns a.
-func (m *peer) length() float64 {
-	if m.peerRule.scaled {
+func (m *baseline) length() float64 {
+	if m.baselineRule.scaled {
 		return m.step * m.o.Scaled.Step / m.at.data.curvature()
 	}
 	return m.step * m.at.eta
@@ -232,9 +232,9 @@ func congruent(p, rr []float64, r int) {
 	}
 }
 
-func (m *peer) commit() {
+func (m *baseline) commit() {
 	for i, n := range m.nodes {
-		n.peerState, n.next = n.next, n.peerState
+		n.baselineState, n.next = n.next, n.baselineState
 		n.r, n.nextR = n.nextR, n.r
 		if m.scaled {
 			n.scaling.p, m.p[i] = m.p[i], n.scaling.p
@@ -243,7 +243,7 @@ func (m *peer) commit() {
 	m.started = true
 }
 
-func (m *peer) reset() {
+func (m *baseline) reset() {
 	m.started = false
 	for _, n := range m.nodes {
 		clear(n.memory)
@@ -251,7 +251,7 @@ func (m *peer) reset() {
 	}
 }
 
-func (m *peer) state(a *archive) {
+func (m *baseline) state(a *archive) {
 	if !carry(a, &m.started) {
 		return
 	}
@@ -265,7 +265,7 @@ func (m *peer) state(a *archive) {
 	}
 }
 
-func (m *peer) shortened() (damped, regularized int) {
+func (m *baseline) shortened() (damped, regularized int) {
 	for _, n := range m.nodes {
 		if n.scaling.raised {
 			regularized++

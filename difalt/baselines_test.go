@@ -13,16 +13,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// peerReference runs a baseline with dense matrices on X_g itself, which is not orthonormal, with
+// baselineReference runs a baseline with dense matrices on X_g itself, which is not orthonormal, with
 // the gradient of the objective without the b_t there.
-type peerReference struct {
+type baselineReference struct {
 	reference
 	x, memory, grads []*mat.Dense
 	ps               []*mat.Dense // the agreed P of every node; nil before the first
 }
 
 // slopes returns L times the gradients at X, and L B B'.
-func (r *peerReference) slopes() (d, p []*mat.Dense) {
+func (r *baselineReference) slopes() (d, p []*mat.Dense) {
 	for g := range r.x {
 		grad := r.gradient(g)
 		grad.Scale(float64(len(r.x)), grad)
@@ -53,7 +53,7 @@ func combination(a float64, x *mat.Dense, b float64, y *mat.Dense) *mat.Dense {
 }
 
 // step is one iteration with steps of length a.
-func (r *peerReference) stepPeer(method difalt.Method, a float64) {
+func (r *baselineReference) stepBaseline(method difalt.Method, a float64) {
 	copy(r.u, r.x)
 	d, p := r.slopes()
 	l, first := len(r.x), r.memory == nil
@@ -129,7 +129,7 @@ func TestBaselines(t *testing.T) {
 		}
 		s.U0 = initial.U
 		o.Method, o.Step, o.Iterations, o.EveryIteration, o.Scaled.Step = method, initial.Step/2, 50, true, 0.3
-		ref := &peerReference{reference: reference{synthetic: s, w: mat.NewDense(nodes, nodes, nil), tcon: tcon, u: make([]*mat.Dense, nodes)}}
+		ref := &baselineReference{reference: reference{synthetic: s, w: mat.NewDense(nodes, nodes, nil), tcon: tcon, u: make([]*mat.Dense, nodes)}}
 		squares, entries := 0.0, 0.0
 		for g := range nodes {
 			for j := range nodes {
@@ -151,7 +151,7 @@ func TestBaselines(t *testing.T) {
 		}
 		defer solver.Close()
 		for it := range 40 {
-			ref.stepPeer(method, a)
+			ref.stepBaseline(method, a)
 			if _, err := solver.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
