@@ -198,7 +198,7 @@ func TestCheckpointsRefused(t *testing.T) {
 func TestUpTakenUp(t *testing.T) {
 	inFull(t)
 	f := &federation{folder: sites(t)}
-	more := []string{"--iterations", "3000"}
+	more := []string{"--iterations", "1000"}
 	whole := f.whole(t, "ring", append(slices.Clone(trainedLong), more...)...)
 	t.Setenv("TMPDIR", t.TempDir())
 	args := append(append([]string{"up", "--graph", "ring", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), f.kept(more...)...)
@@ -235,6 +235,9 @@ func TestUpTakenUp(t *testing.T) {
 	_ = syscall.Kill(victims[0], syscall.SIGKILL)
 	if code := p.code(t, time.Minute); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
+	}
+	if out := p.out.String(); !strings.Contains(out, "iteration limit: 1000 iterations") {
+		t.Errorf("--tolerance -1 did not reach the nodes: %s", out)
 	}
 	f.sameBits(t, "up", whole)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/model"
@@ -12,11 +13,22 @@ import (
 // commonFolds is a number of folds that is no mistake on any table: the default is below it.
 const commonFolds = 100
 
+// algorithm returns the options of the algorithm. Those of the flags keep the tolerance as it was
+// typed, for children.
+func (f *Flags) algorithm() difalt.Options {
+	o := f.Config.Options
+	if o.EveryIteration {
+		o.Tolerance = 0
+	}
+	return o
+}
+
 // ConfigOf returns what fit.Fit wants of a table that was read by the options, after Resolve.
 // Its network is for the caller to set.
 func (f *Flags) ConfigOf(t *dataset.Table) (*fit.Config, error) {
 	c := f.Config
 	c.TaskColumn, c.TargetColumn, c.Weights = f.Table.Task, f.Table.Target, t.Weights()
+	c.Options = f.algorithm()
 	var err error
 	if path := f.Files.Continue; path != "" {
 		if c.Continue, err = model.Load(path); err != nil {

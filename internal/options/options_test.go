@@ -209,7 +209,7 @@ func resolved(t *testing.T, c Command, o *Option, value float64) error {
 	if err := f.Resolve(); err != nil {
 		return err
 	}
-	algorithm := f.Config.Options
+	algorithm := f.algorithm()
 	algorithm.Rank = 1
 	return algorithm.Validate()
 }

@@ -110,9 +110,7 @@ func (f *Flags) method() error {
 	o, problem := &f.Config.Options, IsProblem(f.Files.Data)
 	// One process could do several rounds at once, with other bits than several processes.
 	o.Agreement = consensus.Agreement{RoundByRound: !problem}
-	if o.EveryIteration = o.Tolerance < 0 || f.Files.Trace != "" && !f.Changed("tolerance"); o.EveryIteration {
-		o.Tolerance = 0
-	}
+	o.EveryIteration = o.Tolerance < 0 || f.Files.Trace != "" && !f.Changed("tolerance")
 	if f.Config.Auto {
 		for _, name := range []string{"method", "rounds", "agree", "compress"} {
 			if f.Changed(name) {
