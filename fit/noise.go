@@ -63,7 +63,8 @@ func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows
 		return err
 	}
 	given, pt, p := q.strengthsFor(k), k.Point, k.Prior
-	for range max(to.steps(weightSteps, keptLast+kept), 1) {
+	// Weights are not chosen by the evidence that is climbed: many steps may lead away from it.
+	for range max(min(to.steps(weightSteps, keptLast+kept), weightSteps), 1) {
 		if to.rows, err = to.rows.Weighted(ctx, noise.Weight); err != nil {
 			return err
 		}

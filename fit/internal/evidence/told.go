@@ -267,12 +267,15 @@ func (r *Rows) scales(sayings []saying, tasks []*statistics) (size []float64, no
 	size = make([]float64, Statistics(w))
 	spreads(tasks, func(t *statistics, out []float64) { t.pack(out) }, size)
 	for _, s := range sayings {
+		isMoment := mat.Norm(s.covariance, 1) == 0
 		one := make([]float64, sumsOf(w))
 		spreads(tasks, s.sums, one)
 		for j := range one {
 			switch {
 			case by == nil:
 				one[j] *= 1e-15 // of float64
+			case isMoment && j < l.Len-1:
+				one[j] *= 1e-6 // as it is, and no reason for larger numbers
 			case j < l.Len-1: // but for failures
 				one[j] *= share * by(j)
 			default: // the slope
