@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/dustin/go-humanize"
 )
@@ -142,7 +143,7 @@ func TestFitProblemFile(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, method := range methodNames() {
+	for _, method := range names(difalt.Methods()) {
 		stdout, stderr, code := difaltCommand(t, "fit", "--data", problem, "--method", method, "--iterations", "250", "--trace", trace)
 		if code != 0 {
 			t.Fatalf("%s: %s", method, stderr)

@@ -35,7 +35,7 @@ func cutting(t *testing.T, target string, seed uint64, done *atomic.Int64) strin
 			}
 			limit := int64(1 << 60)
 			if left > 0 {
-				limit = 5_000 + rng.Int64N(100_000)
+				limit = 4_000 + rng.Int64N(20_000)
 			}
 			for _, ends := range [][2]net.Conn{{out, in}, {in, out}} {
 				go func() {

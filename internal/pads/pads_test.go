@@ -30,7 +30,7 @@ func keys(t testing.TB, nodes int) (own []*ecdh.PrivateKey, public []*ecdh.Publi
 // made returns the first words of the pads of node i.
 func made(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context string, words int) []uint64 {
 	t.Helper()
-	p, err := New(i, own, public, []byte(context))
+	p, err := New(i, own, public, Seed(public, []byte(context)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestGoesOn(t *testing.T) {
 	own, public := keys(t, 4)
 	const n = roomLen/8*2 + 5
 	whole := made(t, 2, own[2], public, "", 3*n)
-	p, err := New(2, own[2], public, nil)
+	p, err := New(2, own[2], public, Seed(public, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestNoKey(t *testing.T) {
 	if public[1], err = ecdh.X25519().NewPublicKey(make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = New(0, own[0], public, nil); err == nil || !strings.Contains(err.Error(), "the key of node 1") {
+	if _, err = New(0, own[0], public, Seed(public, nil)); err == nil || !strings.Contains(err.Error(), "the key of node 1") {
 		t.Error(err)
 	}
 }
@@ -195,7 +195,7 @@ func TestNoKey(t *testing.T) {
 func BenchmarkAdd(b *testing.B) {
 	for _, nodes := range []int{3, AllPairs, 1000} {
 		own, public := keys(b, nodes)
-		p, err := New(0, own[0], public, nil)
+		p, err := New(0, own[0], public, Seed(public, nil))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func BenchmarkAdd(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	own, public := keys(b, 1000)
 	for b.Loop() {
-		if _, err := New(0, own[0], public, nil); err != nil {
+		if _, err := New(0, own[0], public, Seed(public, nil)); err != nil {
 			b.Fatal(err)
 		}
 	}
