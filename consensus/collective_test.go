@@ -180,13 +180,13 @@ func TestCollectiveErrors(t *testing.T) {
 // TestReduce: what goes along in the headers is the largest word and the sum of the
 // numbers, with the bits of Sum, at the same call at all nodes: after 2 x height rounds.
 func TestReduce(t *testing.T) {
-	for _, w := range graphs(t) {
+	for wi, w := range graphs(t) {
 		height := w.Len()
 		for i := range w.Len() {
 			height = min(height, eccentricity(w.Graph(), i))
 		}
-		for _, a := range append(someAgreements(t)[:4], consensus.Agreement{RoundByRound: true}) { // a Mix along the tree takes more rounds
-			for _, groups := range splits(w.Len()) {
+		for ai, a := range append(someAgreements(t)[:4], consensus.Agreement{RoundByRound: true}) { // a Mix along the tree takes more rounds
+			for _, groups := range append(inTurn(w.Len(), wi+ai), splits(w.Len())[0]) {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w.Graph(), groups)
 				_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 					want := rowsOf(n)
