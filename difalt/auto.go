@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	autoRounds = 500  // at most
-	autoSlow   = 0.77 // the most that plain rounds may leave of any disagreement
-	autoDegree = 8    // the least of a Chebyshev polynomial
-	autoGain   = 1.8  // the largest x; see Auto
-	autoTree   = 1.5  // times the rounds of gossip, along a tree, are worth the bytes
-	autoSums   = 6    // along the tree in any run: before the iterations, of P, and at the end
+	autoRounds = 500 // at most
+	autoSlow   = 0.6 // the most that plain rounds may leave of any disagreement
+	autoDegree = 8   // the least of a Chebyshev polynomial
+	autoGain   = 1.8 // the largest x; see Auto
+	autoTree   = 1.9 // times the rounds of gossip, along a tree, are worth the bytes
+	autoSums   = 6   // along the tree in any run: before the iterations, of P, and at the end
 )
 
 // Auto completes options that name a rank: accelerated iterations with coded differences,
@@ -37,8 +37,9 @@ const (
 //
 // or Chebyshev's polynomial. Along consensus.Tree x is 0 in as many rounds as
 // Network.SumRounds says, and bytes were a third to a thirtieth before they were masked (up to 1.7 times more), by far fewer messages and
-// since nothing has to be tracked. So the tree is taken where it needs at most half more
-// rounds than gossip, the six sums of either counted, by Newton in eight bits, and gossip otherwise: in eight bits with a single
+// since nothing has to be tracked; nor do uneven loads and condition numbers cost it much, as they do a
+// single round of gossip. So the tree is taken where it needs at most 1.9 times
+// the rounds of gossip, the six sums of either counted, by Newton in eight bits, and gossip otherwise: in sixteen bits with a single
 // round, or else in four bits or eight as P asks for in the first iteration, with gradients
 // that are tracked when noise shows. All this needs no look at the data but for their
 // numbers, which the nodes add up, and no spectrum; the iterations hardly depend on the
@@ -71,8 +72,8 @@ func Auto(ctx context.Context, p *Problem, net *consensus.Network, o Options) (O
 			}
 		}
 	}
-	if o.Rounds == 1 { // nothing but the code itself evens out its errors
-		o.Agreement.Codec = consensus.Int8
+	if o.Rounds == 1 { // nothing but the code itself evens out its errors, whatever the condition number is
+		o.Agreement.Codec = consensus.Int16
 	}
 	tree := net.SumRounds()
 	if sums := float64(tree) * autoSums; float64(tree)*iterations(0)+sums <= autoTree*(best+sums) {

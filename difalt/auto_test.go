@@ -48,7 +48,7 @@ var (
 
 // TestAuto compares Auto with the best gossip by hand in what is sent, initialisation
 // included: within 1.5 times its rounds and its bytes in all settings but one, within 2
-// in all. And no run, by hand or not, may claim to have converged that is farther than
+// in all, or within 2.5 times its rounds for less than a half of its bytes. And no run, by hand or not, may claim to have converged that is farther than
 // three times the tolerance, or three tenths of the statistical error, from the minimiser
 // for the data of all nodes.
 func TestAuto(t *testing.T) {
@@ -94,10 +94,11 @@ func TestAuto(t *testing.T) {
 			rounds, bytes := float64(sent.Rounds)/float64(least.Rounds), float64(sent.Bytes)/float64(least.Bytes)
 			t.Logf("%v, %v: %.2f times the rounds, %.2f times the bytes of gossip by hand, %.2f and %.2f of that or the tree",
 				o.Method, o.Agreement, rounds, bytes, float64(sent.Rounds)/float64(all.Rounds), float64(sent.Bytes)/float64(all.Bytes))
-			if ok && rounds <= 1.5 && bytes <= 1.5 {
+			spares := rounds <= 2.5 && bytes < 0.5
+			if ok && (rounds <= 1.5 && bytes <= 1.5 || spares) {
 				within++
 			}
-			if !ok || !*wholeGrid && (rounds > 2 || bytes > 2) {
+			if !ok || !*wholeGrid && (rounds > 2 || bytes > 2) && !spares {
 				t.Errorf("%v, %d rounds of %v: converged %v, sent %+v; by hand %+v", o.Method, o.Rounds, o.Agreement, ok, sent, least)
 			}
 		})
@@ -227,5 +228,24 @@ func TestCompressedDivergence(t *testing.T) {
 	}
 	if res.Status != difalt.Diverged {
 		t.Errorf("status %v, want diverged", res.Status)
+	}
+}
+
+// TestAutoArrives runs Auto where a single round looks as if it were enough: on dense graphs, with
+// large condition numbers and uneven loads. All runs arrive.
+func TestAutoArrives(t *testing.T) {
+	for k, c := range []autoSetting{
+		{"complete", 12, 100, 0, true}, {"complete", 12, 300, 0, false}, {"er:0.7", 12, 300, 0, true}, {"er:0.7", 20, 100, 0, true}, {"ring", 6, 5, 0, true},
+		{"complete", 40, 300, 0, true}, {"er:0.8", 40, 100, 0, true}, {"exponential", 16, 300, 0, false},
+	}[:draws(5, 8)] {
+		s := deal(noisy(uint64(k)+1, 1, 60, 160, 4, 30, c.kappa, c.noise), loads(c.nodes, 160, c.uneven))
+		net := network(t, c.graph, c.nodes, topology.Metropolis, uint64(k)+1)
+		o, err := difalt.Auto(t.Context(), s.Problem, net, difalt.Options{Rank: 4, Iterations: 150})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := run(t, s.Problem, net, o); res.Status != difalt.Converged || res.Last.SDMax > 1e-9 {
+			t.Errorf("%+v: %v, %d rounds, %v: %v after %d iterations, %.2g from the truth", c, o.Method, o.Rounds, o.Agreement, res.Status, res.Iterations, res.Last.SDMax)
+		}
 	}
 }

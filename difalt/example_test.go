@@ -183,7 +183,7 @@ func ExampleAuto() {
 	options := must(difalt.Auto(ctx, problem, network, difalt.Options{Rank: 2}))
 	result := must(difalt.Run(ctx, problem, network, options))
 	fmt.Printf("%v, %v, %d rounds: %v\n", options.Method, options.Agreement, options.Rounds, result.Status)
-	// Output: accelerated-tracking, int8, 1 rounds: converged
+	// Output: newton, tree int8, 4 rounds: converged
 }
 
 // The responses of all tasks are measured anew: the run starts from the U of before, with
