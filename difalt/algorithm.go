@@ -88,7 +88,8 @@ func (s *Solver) minimize() {
 // that an iteration that fails can be tried again.
 type method interface {
 	// combine computes Z_g of every node, of which the factor Q is the next U_g, from U_g and
-	// the gradients, which it may overwrite.
+	// the gradients, which it may overwrite; or it sets rests, at all nodes, and the next U_g is
+	// this one.
 	combine(ctx context.Context) error
 	// commit takes over what combine has prepared: U_g is the new one, and Z_g that before.
 	commit()

@@ -184,7 +184,7 @@ func add(a []*kernel.Basis, by float64, b []*kernel.Basis) {
 // is the mean growth of a random vector over as many iterations as it takes to be known to one in
 // a thousand, also where the largest eigenvalues are complex.
 func (l *Linearization) Radius() float64 {
-	const block, blocks = 200, 25
+	const block, blocks = 100, 50
 	e, radius := l.random(1), math.NaN()
 	for k := range blocks {
 		sum := 0.0

@@ -26,7 +26,7 @@ func tried() []int {
 	if *figures != "" {
 		return []int{1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30}
 	}
-	return []int{2, 6, 13}
+	return []int{2, 9}
 }
 
 const rateNodes, rateRank = 10, 3
@@ -131,7 +131,7 @@ func TestLocalRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		runs := map[string]difalt.Options{
-			"plain":       {Method: difalt.DifAltGDmin, Rounds: rounds, Step: init.Step, Iterations: 2500},
+			"plain":       {Method: difalt.DifAltGDmin, Rounds: rounds, Step: init.Step, Iterations: 800},
 			"scaled":      {Method: difalt.ScaledDiffusion, Rounds: rounds, Scaled: difalt.ScaledOptions{Step: 0.7}, Iterations: 600},
 			"accelerated": {Method: difalt.Accelerated, Rounds: rounds, Scaled: difalt.ScaledOptions{Step: 0.7}, Iterations: 200},
 		}
