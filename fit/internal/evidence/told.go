@@ -94,20 +94,39 @@ func (j derivatives) keep(part float64, draw *rand.Rand) {
 // above returns how many singular values are larger than a bound, by the signs of the pivots of a Gram matrix less its square (Sylvester).
 func (j derivatives) above(bound float64) (count int) {
 	if j.Rows < j.Cols {
-		t := newDerivatives(j.Cols, j.Rows)
-		for k := range j.Cols {
-			for i, v := range j.column(k) {
-				t.Data[i*t.Stride+k] = v
-			}
-		}
-		j = t
+		j = j.transposed()
 	}
 	a := newDerivatives(j.Cols, j.Cols)
-	blas.Gram(a.ColumnMajor, j.ColumnMajor)
+	const block = 64 // of columns that stay in the cache
+	for k := 0; k < j.Cols; k += block {
+		dst, left, right := a.ColumnMajor, j.ColumnMajor, j.ColumnMajor
+		right.Cols, right.Data = min(block, j.Cols-k), j.Data[k*j.Stride:]
+		left.Cols = k + right.Cols
+		dst.Rows, dst.Cols, dst.Data = left.Cols, right.Cols, a.Data[k*a.Stride:]
+		blas.MulTN(dst, left, right)
+	}
 	for k := range a.Cols {
 		a.column(k)[k] -= bound * bound
 	}
 	return a.positive()
+}
+
+// transposed returns the transpose, without columns of zeros.
+func (j derivatives) transposed() derivatives {
+	t := newDerivatives(j.Cols, j.Rows)
+	t.Cols = 0
+	for i := range j.Rows {
+		zero := true
+		for k := range j.Cols {
+			v := j.Data[k*j.Stride+i]
+			t.Data[t.Cols*t.Stride+k] = v
+			zero = zero && v == 0
+		}
+		if !zero {
+			t.Cols++
+		}
+	}
+	return t
 }
 
 // positive returns how many eigenvalues of a symmetric matrix are positive: as many as pivots. It overwrites the matrix, of which it reads the upper
