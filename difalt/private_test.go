@@ -144,6 +144,25 @@ func TestPrivateUnits(t *testing.T) {
 	}
 }
 
+// What a task adds depends on its own rows alone: with the noise the same, the same tasks tell the same, bit for bit, whichever node has which.
+func TestPrivateTasksAlone(t *testing.T) {
+	all := gaussian(8, 1, 6, 12, 2, func(t int) int { return 3 + t }, .5)
+	var want *difalt.PrivateResult
+	for _, counts := range [][]int{{4, 4, 4}, {1, 10, 1}, {7, 2, 3}} {
+		s := deal(all, counts)
+		res, err := difalt.RunPrivate(noise.Fixed(t.Context(), [32]byte{9}), s.bare(), network(t, "path", 3, topology.Metropolis, 1), difalt.Privacy{Rank: 2, Epsilon: 5, MeanBound: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = res
+		}
+		if !slices.Equal(res.Mean, want.Mean) || !slices.Equal(res.Spectrum, want.Spectrum) || !slices.Equal(res.U.Data(), want.U.Data()) {
+			t.Errorf("with %d tasks a node others are told other things", counts)
+		}
+	}
+}
+
 // All nodes end with the same U, however they live in processes, and another run with another one: nobody can foresee the noise.
 func TestPrivateSameU(t *testing.T) {
 	s := dealt(3, 1, 7, 4, 5)

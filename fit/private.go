@@ -106,6 +106,7 @@ func (c *Config) checkPrivate(t *dataset.Table) error {
 		{c.Options.Method != difalt.Accelerated || c.Options.Agreement.Polynomial != consensus.Tree || c.Options.Agreement.Codec != nil,
 			"adds up along a tree, in full: other methods, gossip and codes would tell more"},
 		{c.Options.NormalizeTasks, "does not divide tasks by their root mean square"},
+		{c.Drive != nil, "has no run of the algorithm that one could drive"},
 		{c.Weights != nil, "knows no weights of rows"},
 		{c.Continue != nil, "continues no model: that was made of the rows"},
 		{c.Intercept != nil || c.Ridge != nil || c.MeanRidge != nil, "takes no ridges: every process finds those of its own tasks"},

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/noise"
 	"github.com/difalt/difalt/internal/testnet"
@@ -232,6 +233,39 @@ func TestPrivateFitTellsNothingElse(t *testing.T) {
 	}
 }
 
+// What a task adds depends on its own rows alone: with the noise the same, the same tasks tell the same, bit for bit, whichever node has which.
+func TestPrivateFitTasksAlone(t *testing.T) {
+	k := newTruth(27, 3, 1)
+	var want model.Parameters
+	tab := k.table(t, 24, 2, 20, 4)
+	for n, place := range []func(task int) int{func(task int) int { return task % 4 }, func(task int) int { return min(task, 3) }, func(task int) int { return task / 6 }} {
+		dealt, err := dataset.NewTable(names(3), true, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float64, 3)
+		for i := range tab.Rows() {
+			if err := dealt.Append(tab.Tasks()[tab.Task(i)], fmt.Sprint("n", place(tab.Task(i))), tab.X(x, i), tab.Y(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := testConfig(t, 4, 2)
+		c.Privacy.Epsilon = 4
+		m, _, err := Fit(noise.Fixed(t.Context(), [32]byte{3}), dealt, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := m.Parameters()
+		if n == 0 {
+			want = p
+		}
+		if !slices.Equal(p.Mean, want.Mean) || !slices.Equal(p.Scaling.Center, want.Scaling.Center) || !slices.Equal(p.Scaling.Scale, want.Scaling.Scale) ||
+			math.Abs(p.Prior.Loadings[0]*want.Prior.Loadings[1]-p.Prior.Loadings[1]*want.Prior.Loadings[0]) > 1e-12 {
+			t.Errorf("places %d: others are told other things", n)
+		}
+	}
+}
+
 // All nodes have the same representation, mean and scaling, however they live in processes.
 func TestPrivateFitApart(t *testing.T) {
 	const l = 4
@@ -318,16 +352,19 @@ func TestPrivateFitErrors(t *testing.T) {
 	tab := k.table(t, 8, 6, 6, 2)
 	one := 1.0
 	for want, change := range map[string]func(c *Config){
-		"epsilon is -1":    func(c *Config) { c.Privacy.Epsilon = -1 },
-		"epsilon is NaN":   func(c *Config) { c.Privacy.Epsilon = math.NaN() },
-		"epsilon is 0":     func(c *Config) { c.Privacy = Privacy{Delta: .1} },
-		"delta is 2":       func(c *Config) { c.Privacy.Delta = 2 },
-		"2 of 2 nodes":     func(c *Config) { c.Privacy.Colluding = 2 },
-		"needs a rank":     func(c *Config) { c.Rank = 0 },
-		"not for a plain":  func(c *Config) { c.Plain = true },
-		"of its own":       func(c *Config) { c.Auto = true },
-		"along a tree":     func(c *Config) { c.Options.Agreement.Polynomial = consensus.Plain },
-		"in full":          func(c *Config) { c.Options.Agreement.Codec = consensus.Int8 },
+		"epsilon is -1":   func(c *Config) { c.Privacy.Epsilon = -1 },
+		"epsilon is NaN":  func(c *Config) { c.Privacy.Epsilon = math.NaN() },
+		"epsilon is 0":    func(c *Config) { c.Privacy = Privacy{Delta: .1} },
+		"delta is 2":      func(c *Config) { c.Privacy.Delta = 2 },
+		"2 of 2 nodes":    func(c *Config) { c.Privacy.Colluding = 2 },
+		"needs a rank":    func(c *Config) { c.Rank = 0 },
+		"not for a plain": func(c *Config) { c.Plain = true },
+		"of its own":      func(c *Config) { c.Auto = true },
+		"along a tree":    func(c *Config) { c.Options.Agreement.Polynomial = consensus.Plain },
+		"in full":         func(c *Config) { c.Options.Agreement.Codec = consensus.Int8 },
+		"could drive": func(c *Config) {
+			c.Drive = func(context.Context, *difalt.Solver) (*difalt.Result, error) { return nil, nil }
+		},
 		"no weights":       func(c *Config) { c.Weights = slices.Repeat([]float64{1}, tab.Rows()) },
 		"takes no ridges":  func(c *Config) { c.Ridge = &one },
 		"root mean square": func(c *Config) { c.Options.NormalizeTasks = true },
