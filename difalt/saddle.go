@@ -180,8 +180,9 @@ func (s *Solver) unexplained(i int, each func(a *mat.Dense, b []float64)) *kerne
 	return out.Tasks()
 }
 
-// addExplained adds (q'b)^2 / (q'(a'a + ridge I)^-1 q), or 0 for a task without a unique solution,
-// (q'b)^2 and (q'b)^4 to sums.
+// addExplained adds (q'b)^2 over the variance that noise of variance 1 gives q'b, or 0 for a task
+// without a unique solution, (q'b)^2 and (q'b)^4 to sums. Without a ridge that variance is
+// q'(a'a)^-1 q; a ridge shrinks it as it shrinks b.
 func addExplained(sums []float64, a *mat.Dense, b, q []float64, ridge float64) {
 	along := floats.Dot(q, b)
 	sums[1] += along * along
@@ -195,7 +196,8 @@ func addExplained(sums []float64, a *mat.Dense, b, q []float64, ridge float64) {
 	var c mat.Cholesky
 	var x mat.VecDense
 	if c.Factorize(gram) && c.SolveVecTo(&x, mat.NewVecDense(len(q), q)) == nil {
-		sums[0] += along * along / floats.Dot(q, x.RawVector().Data)
+		v := x.RawVector().Data
+		sums[0] += along * along / (floats.Dot(q, v) - ridge*floats.Dot(v, v))
 	}
 }
 
