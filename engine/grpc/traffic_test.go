@@ -55,6 +55,62 @@ func (m metered) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// A weighed party is one of which all that crosses the network is counted.
+type weighedParty struct {
+	list     []*Transport
+	networks []*consensus.Network
+	mixers   []*consensus.Mixer
+	crossed  atomic.Int64 // bytes
+}
+
+func newWeighedParty(t *testing.T, nodes int, a consensus.Agreement) *weighedParty {
+	p, w := newParty(t, "exponential", nodes), &weighedParty{networks: make([]*consensus.Network, nodes), mixers: make([]*consensus.Mixer, nodes)}
+	for i, l := range p.listeners {
+		p.listeners[i] = meter{l, &w.crossed}
+	}
+	w.list = p.all(t, quick())
+	for i, err := range each(w.list, func(tr *Transport) error { return tr.Join(t.Context()) }) {
+		if err == nil {
+			w.networks[i], err = consensus.New(must2(p.c.Weights()), w.list[i])
+		}
+		if err == nil {
+			w.mixers[i], err = w.networks[i].NewMixer(a, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// mix averages messages of so many numbers, with a header reduction, so many times.
+func (w *weighedParty) mix(t *testing.T, d, times int) {
+	t.Helper()
+	for _, err := range each(w.list, func(tr *Transport) (err error) {
+		m, z := w.mixers[tr.node], consensus.Message{Basis: kernel.NewBasis(d, 1), Stream: consensus.StreamBasis}
+		for k := range z.Basis.Col(0) {
+			z.Basis.Col(0)[k] = float64(tr.node + k%7)
+		}
+		for k := 0; k < times && err == nil; k++ {
+			m.Reduce([]uint8{1}, [][]float64{{1, 2}})
+			err = m.Mix(t.Context(), []consensus.Message{z}, 2)
+			m.Reduced()
+		}
+		return err
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w *weighedParty) traffic() (all wire.Traffic) {
+	for _, n := range w.networks {
+		all = all.Plus(n.Traffic())
+	}
+	return all
+}
+
 // TestTraffic: what is counted is what gRPC is given to send, to the byte. Along the tree, with
 // messages of 4 kB, all that crosses the network is at most 1.3 times what the nodes have to say.
 func TestTraffic(t *testing.T) {
@@ -62,7 +118,6 @@ func TestTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const nodes, times = 8, 40
 	for _, x := range []struct {
 		what  string
 		a     consensus.Agreement
@@ -74,62 +129,19 @@ func TestTraffic(t *testing.T) {
 		{"plain", consensus.Agreement{RoundByRound: true}, 512, 1 / 1.3},
 		{"events", consensus.Agreement{RoundByRound: true, Codec: codec, Trigger: .7}, 50, 0},
 	} {
-		p := newParty(t, "exponential", nodes)
-		var crossed atomic.Int64
-		for i, l := range p.listeners {
-			p.listeners[i] = meter{l, &crossed}
-		}
-		list, networks, mixers := p.all(t, quick()), make([]*consensus.Network, nodes), make([]*consensus.Mixer, nodes)
-		do := func(times int) {
-			t.Helper()
-			for _, err := range each(list, func(tr *Transport) (err error) {
-				m, z := mixers[tr.node], consensus.Message{Basis: kernel.NewBasis(x.d, 1), Stream: consensus.StreamBasis}
-				for k := range z.Basis.Col(0) {
-					z.Basis.Col(0)[k] = float64(tr.node + k%7)
-				}
-				for range times {
-					m.Reduce([]uint8{1}, [][]float64{{1, 2}})
-					if err == nil {
-						err = m.Mix(t.Context(), []consensus.Message{z}, 2)
-					}
-					m.Reduced()
-				}
-				return err
-			}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		for i, err := range each(list, func(tr *Transport) error { return tr.Join(t.Context()) }) {
-			if err == nil {
-				networks[i], err = consensus.New(must2(p.c.Weights()), list[i])
-			}
-			if err == nil {
-				mixers[i], err = networks[i].NewMixer(x.a, nil)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		sent := func() (all wire.Traffic) {
-			for _, n := range networks {
-				all = all.Plus(n.Traffic())
-			}
-			return all
-		}
-		do(1) // keys, which are not counted
-		before, given, over := sent(), weighed.Load(), crossed.Load()
-		do(times)
-		counted := sent().Minus(before)
-		if given = weighed.Load() - given; counted.Bytes != given {
+		w := newWeighedParty(t, 8, x.a)
+		w.mix(t, x.d, 1) // and keys, which are not counted
+		before, given, crossed := w.traffic(), weighed.Load(), w.crossed.Load()
+		w.mix(t, x.d, 40)
+		counted := w.traffic().Minus(before)
+		given, crossed = weighed.Load()-given, w.crossed.Load()-crossed
+		if counted.Bytes != given {
 			t.Errorf("%s: %d bytes are counted, gRPC has %d", x.what, counted.Bytes, given)
 		}
 		payload := float64(counted.Bytes - 6*(counted.Messages+counted.Silent))
-		over = crossed.Load() - over
-		t.Logf("%s: %d messages, %d silent, %.0f bytes of payload, %d with headers, %d on the wire: %.3f times", x.what, counted.Messages, counted.Silent, payload, given, over, float64(over)/payload)
-		if payload < x.least*float64(over) {
-			t.Errorf("%s: %d bytes cross the network for %.0f of payload", x.what, over, payload)
+		t.Logf("%s: %d messages, %d silent, %.0f bytes, %d with headers, %d on the wire: %.3f times", x.what, counted.Messages, counted.Silent, payload, given, crossed, float64(crossed)/payload)
+		if payload < x.least*float64(crossed) {
+			t.Errorf("%s: %d bytes cross the network for %.0f of payload", x.what, crossed, payload)
 		}
 	}
 }
