@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/dustin/go-humanize"
@@ -65,7 +66,11 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 	if !math.IsNaN(r.distanceFirst) {
 		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.distanceFirst, r.Distance)
 	}
-	if !math.IsNaN(float64(r.Residual)) {
+	switch {
+	case math.IsNaN(float64(r.Residual)):
+	case r.Status == difalt.Undetermined.String():
+		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g. Noise alone could make a direction as strong as its weakest one: that may point elsewhere.", r.Residual)
+	default:
 		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.", r.Residual, r.StatisticalError)
 	}
 }
