@@ -8,6 +8,7 @@
 // nodes are masked, and with them all messages along consensus.Tree: others learn totals
 // only. In gossip neighbours see the estimates of a node; docs/privacy.md says what can be
 // computed from them, which is a lot if a node has few tasks.
+// RunPrivate finds the representation with differential privacy.
 //
 // The algorithm is Dif-AltGDmin of Kang and Moothedath, "Diffusion-based
 // Decentralized Federated Multi-Task Representation Learning": each node

@@ -44,4 +44,8 @@
 // all nodes along a tree of the graph, of which everybody learns the total alone: docs/privacy.md lists them all. Totals
 // tell too, if there are many. So the evidence is evaluated at most 20 times, its sums are dithered, and [Report.Told] says how much
 // of the tasks of others is determined by what was told.
+//
+// With a budget of differential privacy ([Config.Privacy]) nodes take another path, without evidence or iterations: sizes and
+// means of columns, the mean of the slopes and their directions are private sums, by [difalt.RunPrivate], and all else
+// is found by the tasks of a process and told to nobody.
 package fit
