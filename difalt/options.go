@@ -40,7 +40,8 @@ type Options struct {
 	// Agreement says how the nodes agree; the zero value is the paper's AGREE in float64.
 	// The accelerated methods take Int4 as Int8 where P of the first iteration has a
 	// condition number above 30, and along a tree both as Int16 where P has one above 900:
-	// coarse codes would cost them more iterations than they save.
+	// coarse codes would cost them more iterations than they save. Products of Newton go as
+	// Int16, and its gradients in float64.
 	// The scaled and accelerated methods take a Trigger of at most 0.5, with 10 Rounds or
 	// more.
 	Agreement consensus.Agreement
@@ -64,10 +65,10 @@ type Options struct {
 	// MixedPrecision iterates on a copy of the samples in 16 bits, which takes a quarter of
 	// their memory again, and streams in a quarter of the time. Where U_g hardly moves any
 	// more, an iteration reads the samples themselves and the next ones start from what it
-	// has found, five or six times in a run of Accelerated (products of Newton always read them): the result has the digits of
-	// float64, after as many iterations. Only these read the samples, which may be on disk
-	// (kernel.NewBuilderOnDisk). It is faster where the kernel is avx2 or avx512,
-	// and slower than float64 where it is generic.
+	// has found, five or six times in a run of Accelerated: the result has the digits of
+	// float64, after as many iterations. Only these, and the products of Newton, read the
+	// samples, which may be on disk (kernel.NewBuilderOnDisk). It is faster where the kernel
+	// is avx2 or avx512, and slower than float64 where it is generic.
 	MixedPrecision bool
 	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
 	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then
