@@ -99,7 +99,7 @@ func TestMeasuredRecovered(t *testing.T) {
 			o.EveryIteration = false
 			v := spyThrough(t, masks, problemFor(1, 20, 12), victim, o)
 			stride := kernel.NewBasis(v.d, v.r).Stride()
-			sums, _ := v.collectives(v.packedSize() + 3 + 2*v.r*stride)
+			sums, _ := v.collectives(v.packedSize() + 2 + 2*v.r*stride)
 			if len(sums) == 0 {
 				t.Fatalf("%v measures nothing", method)
 			}
@@ -108,8 +108,8 @@ func TestMeasuredRecovered(t *testing.T) {
 			guess.ScaleVec(math.Sqrt(value), guess)
 			gradient, u := mat.NewDense(v.d, v.r, nil), mat.NewDense(v.d, v.r, nil)
 			for j := range v.r {
-				gradient.SetCol(j, own[v.packedSize()+3+j*stride:][:v.d])
-				u.SetCol(j, own[v.packedSize()+3+(v.r+j)*stride:][:v.d])
+				gradient.SetCol(j, own[v.packedSize()+2+j*stride:][:v.d])
+				u.SetCol(j, own[v.packedSize()+2+(v.r+j)*stride:][:v.d])
 			}
 			b, want := v.truth(v.result.U[0])
 			if name != "bare" {

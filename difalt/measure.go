@@ -19,7 +19,6 @@ type gauge struct {
 	residual, noise float64     // of the last measurement, NaN before the first
 	floor           float64     // and what rounding leaves of any residual
 	overshoot       float64     // and the cosine of the last move of U and the gradient where it has led
-	few             float64     // and sum |b_t|^4 / (sum |b_t|^2)^2: one over how many tasks U is made of
 }
 
 // A sumLayout says where the nodes put what they add up to measure.
@@ -27,7 +26,6 @@ type sumLayout struct {
 	p         span // sum_t b_t b_t', its upper triangle by rows
 	objective span
 	start     span // the objective at the start, with the ridge
-	fourth    span // sum_t |b_t|^4
 	gradient  span
 	basis     span // U_g, unless all nodes have the same
 	length    int
@@ -47,7 +45,7 @@ func (l *sumLayout) next(n int) span {
 }
 
 func newSumLayout(triangle, basis int, sameBasis bool) (l sumLayout) {
-	l.p, l.objective, l.start, l.fourth, l.gradient = l.next(triangle), l.next(1), l.next(1), l.next(1), l.next(basis)
+	l.p, l.objective, l.start, l.gradient = l.next(triangle), l.next(1), l.next(1), l.next(basis)
 	if !sameBasis {
 		l.basis = l.next(basis)
 	}
@@ -144,7 +142,6 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 		group := m.at.groups[i]
 		gather(l.p.of(z), group.B, d.rank, 1)
 		*l.objective.one(z), *l.start.one(z) = group.Objective, m.course.began[i]
-		*l.fourth.one(z) = fourthPowers(group.B, d.rank)
 		copy(l.gradient.of(z), group.Grad.Data())
 		copy(l.basis.of(z), m.at.u[i].Data())
 	}
@@ -163,8 +160,6 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), l.gradient.of(z))
 	signal, noise := d.signal(g.p.values[0], v.objective)
 	g.noise, g.floor = noise, m.floor()
-	trace := floats.Sum(g.p.values)
-	g.few = *l.fourth.one(z) / (trace * trace)
 	length, curvature := m.newtonStep(l.gradient.of(z), mean)
 	g.residual = length / (curvature * d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
@@ -188,15 +183,6 @@ func cosine(u, before, v []float64) float64 {
 		return 0
 	}
 	return product / math.Sqrt(moved*length)
-}
-
-// fourthPowers returns sum_t |b_t|^4.
-func fourthPowers(b []float64, r int) (sum float64) {
-	for ; len(b) > 0; b = b[r:] {
-		squared := floats.Dot(b[:r], b[:r])
-		sum += squared * squared
-	}
-	return sum
 }
 
 // newtonStep returns |(I - U U') G P^-1|_F for the sum G of the gradients, which it

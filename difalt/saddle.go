@@ -23,10 +23,13 @@ import (
 // sum_t X_t'e_t e_t'X_t find the best v, and the objective along the arc from U q to v tells.
 const (
 	// The nodes look where the smallest eigenvalue of P, in units of what noise alone makes
-	// the largest one, is below suspicious, and a share counts for no less.
+	// the largest one, is below suspicious. A share counts for no less, unless what is left
+	// is more than noise.
 	suspicious = 100
 	lookFor    = 3 // directions in a power iteration
 	lookTimes  = 4 // power iterations
+	// An objective of this part of the sum of y^2 is rounding.
+	exact = 1e-20
 	// An objective is lower if it is by more than this part.
 	lower = 1e-7
 	// A direction is known where it explains more than this, in units of what noise can, and
@@ -54,11 +57,32 @@ func (k *data) noiseEnergy(objective float64) float64 {
 }
 
 // isSuspicious reports whether the direction that the tasks say least of may be noise, or whether a
-// few tasks may have one for themselves: one that their samples hardly see, with a large b_t.
-func (m *monitor) isSuspicious(objective float64) bool {
-	d := m.at.data
-	left := max(d.meanSamples()-float64(d.rank)-1, 1) * d.variance()
-	return m.gauge.p.values[0]*left < suspicious*d.noiseEnergy(objective) || d.share(m.gauge.few) > mostShare/2
+// few tasks may have one for themselves: one that their samples hardly see, with large b_t. Then
+// b_t'P^-1 b_t, r in the sum over all tasks, are large for these. Where nothing is left to explain
+// there is nothing to suspect.
+func (s *Solver) isSuspicious(ctx context.Context, objective float64) (bool, error) {
+	d, p, r := s.data, s.stop.gauge.p, s.o.Rank
+	if objective <= exact*d.squares() {
+		return false, nil
+	}
+	left := max(d.meanSamples()-float64(r)-1, 1) * d.variance()
+	if p.values[0]*left < suspicious*d.noiseEnergy(objective) {
+		return true, nil
+	}
+	sums := make([][]float64, len(s.hosted))
+	for i, g := range s.at.groups {
+		sum := 0.0
+		for b := g.B; len(b) > 0; b = b[r:] {
+			h := 0.0
+			for k, v := range b[:r] {
+				h += v * floats.Dot(p.inverse[k*r:][:r], b[:r])
+			}
+			sum += h * h
+		}
+		sums[i] = []float64{sum}
+	}
+	err := s.net.Sum(ctx, sums)
+	return err == nil && d.share(sums[0][0]) > 1, err
 }
 
 // share is how many numbers a direction has for a sample of the tasks that it is made of, given
@@ -71,8 +95,8 @@ func (k *data) share(few float64) float64 {
 // saddle point, with bases of a lower objective in z.
 func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) {
 	m := s.stop
-	if !m.isSuspicious(objective) {
-		return Converged, nil
+	if suspicious, err := s.isSuspicious(ctx, objective); !suspicious || err != nil {
+		return Converged, err
 	}
 	for _, v := range m.gauge.p.values {
 		objective += s.ridge() * v
@@ -86,7 +110,7 @@ func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) 
 	switch {
 	case w.at >= 0 && m.escapes < mostEscapes:
 		return Running, nil
-	case w.at >= 0 || w.weak < standsOut || w.share > mostShare && w.weak < suspicious:
+	case w.at >= 0 || w.weak < standsOut || w.share > mostShare && (w.weak < suspicious || w.next > 1):
 		return Undetermined, nil
 	}
 	return Converged, nil

@@ -105,3 +105,32 @@ func TestConvergedIsAMinimum(t *testing.T) {
 		t.Errorf("%d converged, %d of them within a factor 2 of their error, %d undetermined", converged, near, undetermined)
 	}
 }
+
+// TestFewTasksOwnADirection: runs that come to rest where the samples of one task hardly reach
+// a direction, with a b_t without bound, do not say that they have converged.
+func TestFewTasksOwnADirection(t *testing.T) {
+	s := conditioned(1, 5, 20, 40, 2, 14, 3)
+	// A direction that task 0 does not see: in the null space of its samples.
+	var svd mat.SVD
+	if !svd.Factorize(s.x[0][0], mat.SVDFull) {
+		t.Fatal("no svd")
+	}
+	var v mat.Dense
+	svd.VTo(&v)
+	start := kernel.NewBasis(20, 2)
+	copy(start.Col(0), s.Truth.Col(0))
+	for i := range start.Col(1) {
+		start.Col(1)[i] = v.At(i, 19) + 1e-3*v.At(i, 0)
+	}
+	start.Orthonormalize(nil, nil)
+	p := *s.Problem
+	p.U0 = []*kernel.Basis{start, start, start, start, start}
+	for _, method := range []difalt.Method{difalt.ScaledDiffusion, difalt.GradientTracking, difalt.Accelerated, difalt.AcceleratedTracking} {
+		for _, noise := range []bool{false, true} {
+			res := run(t, &p, network(t, "complete", 5, topology.Metropolis, 1), difalt.Options{Rank: 2, Method: method, StopAtNoise: noise, Iterations: 400})
+			if res.Status == difalt.Converged && res.Last.SDMax > 1e-6 {
+				t.Errorf("%v, at the noise %v: converged after %d iterations, %.2g from the truth, residual %.2g, statistical error %.2g", method, noise, res.Iterations, res.Last.SDMax, res.Residual, res.StatisticalError)
+			}
+		}
+	}
+}
