@@ -123,7 +123,7 @@ func TestUpPrivate(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}
 	text := strings.Join(strings.Fields(p.out.String()), " ")
-	for _, want := range []string{"against one of the 3 nodes, which knows its own noise", "those of the tasks of this process"} {
+	for _, want := range []string{"This process sent", "against one of the 3 nodes, which knows its own noise", "those of the tasks of this process"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q: %s", want, text)
 		}

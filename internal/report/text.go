@@ -54,7 +54,11 @@ func (r *Report) writeUnconverged(w io.Writer) {
 // writeAlgorithm says how the iterations ended, and what was sent.
 func (r *Report) writeAlgorithm(w io.Writer) {
 	if r.Status == "" {
-		fmt.Fprintf(w, "The nodes sent %s in all.\n", humanize.Bytes(uint64(r.Bytes)))
+		who := "The nodes"
+		if r.Privacy != nil { // tells nobody of its own
+			who = "This process"
+		}
+		fmt.Fprintf(w, "%s sent %s in all.\n", who, humanize.Bytes(uint64(r.Bytes)))
 		return
 	}
 	step := ""
