@@ -174,7 +174,7 @@ func TestBaselinesCorrect(t *testing.T) {
 	alone := network(t, "complete", 1, topology.Metropolis, 1)
 	s.Truth = run(t, &difalt.Problem{Nodes: []*kernel.Tasks{pooled(s)}}, alone, difalt.Options{Rank: 2, Method: difalt.Accelerated, Tolerance: 1e-13}).U[0]
 	net := network(t, "er:0.6", 5, topology.Metropolis, 1)
-	o := difalt.Options{Rank: 2, Rounds: 3, Iterations: 1500, EveryIteration: true, Scaled: difalt.ScaledOptions{Step: 0.4}}
+	o := difalt.Options{Rank: 2, Rounds: 3, Iterations: 500, EveryIteration: true, Scaled: difalt.ScaledOptions{Step: 0.4}}
 	for _, method := range append(difalt.Baselines(), difalt.ScaledDiffusion) {
 		o.Method = method
 		far := run(t, s.Problem, net, o).Last.SDMax
