@@ -47,7 +47,7 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	r.Result, r.Converged = res, res.Status.Arrived()
+	r.Result, r.Converged, r.Notes = res, res.Status.Arrived(), standingNotes(res)
 	r.Chosen = Candidate{Rank: c.Rank, Ridge: ridge, Intercept: math.Inf(1), MeanRidge: math.Inf(1)}
 	ours := method{Score: Score{Method: Ours, Ridge: ridge}, theta: make([][]float64, len(d.rows))}
 	for g, tasks := range d.layout {

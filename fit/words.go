@@ -128,14 +128,6 @@ func fitNotes(c *Config, r *Report, f *findings) (list []string) {
 	if r.Result != nil && r.Result.Status == difalt.Diverged {
 		add("The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", r.Result.Iterations, r.Result.Step)
 	}
-	if r.Result != nil && c.Plain && r.Result.Status == difalt.Undetermined {
-		w, values := r.Result.Standing, []string{}
-		for _, v := range w.SingularValues {
-			values = append(values, text.Short(v))
-		}
-		add("The rows do not determine all directions of U: of the singular values of the coefficients, %s, the smallest explains %.2g times what noise alone would, and 2.5 is needed, from %.2g numbers a row, and 0.5 are too many. Take a smaller --rank.",
-			text.List(values), w.Weakest, w.Share)
-	}
 	if f.outliers > 0 {
 		add("Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
 	}
@@ -153,6 +145,20 @@ func fitNotes(c *Config, r *Report, f *findings) (list []string) {
 		}
 	}
 	return list
+}
+
+// standingNotes are about the directions of U that a run cannot tell from noise.
+func standingNotes(res *difalt.Result) []string {
+	w := res.Standing
+	if res.Status != difalt.Undetermined || w == nil {
+		return nil
+	}
+	var values []string
+	for _, v := range w.SingularValues {
+		values = append(values, text.Short(v))
+	}
+	return []string{fmt.Sprintf("The rows do not determine all directions of the representation. Singular values of the coefficients: %s. The weakest direction explains %.2g times what noise alone could (2.5 is needed), and the most crowded has %.2g numbers a row (0.5 at most). A smaller --rank, or more rows, would do.",
+		text.List(values), w.Weakest, w.Share)}
 }
 
 // columnNotes are about features, of which some are combinations of others.

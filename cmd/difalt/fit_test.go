@@ -366,3 +366,27 @@ func TestPredictionsAreCSV(t *testing.T) {
 		t.Errorf("%d records, %v", len(records), err)
 	}
 }
+
+// TestFitUndetermined: where noise hides a direction the report says so, with what stands out, and does not estimate how far
+// it is; a rank that the rows determine has none of that.
+func TestFitUndetermined(t *testing.T) {
+	dir := t.TempDir()
+	problem := filepath.Join(dir, "p.npz")
+	if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "60", "--samples", "12", "--rank", "3", "--noise", "2",
+		"--trials", "1", "--iterations", "1", "--method", "dif", "--out", dir, "--export", problem); code != 0 {
+		t.Fatal(stderr)
+	}
+	stdout, stderr, code := difaltCommand(t, "fit", "--data", problem, "--auto", "--json")
+	for _, want := range []string{`"status": "undetermined"`, "Singular values of the coefficients", "--rank", `"statistical_error": 1`} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d, %q is not in %s%s", code, want, stdout, stderr)
+		}
+	}
+	if stdout, stderr, code = difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "60", "--samples", "25", "--rank", "2", "--noise", "0.1",
+		"--trials", "1", "--iterations", "1", "--method", "dif", "--out", filepath.Join(dir, "2"), "--export", problem+"2.npz"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if stdout, stderr, code = difaltCommand(t, "fit", "--data", problem+"2.npz", "--auto"); code != 0 || !strings.Contains(stdout, "converged:") || strings.Contains(stdout, "Singular values") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
