@@ -153,3 +153,18 @@ func TestFewEvaluations(t *testing.T) {
 		}
 	}
 }
+
+// Nodes that are made up of the table of one owner have nothing to hide from one another: however many they are, the fit is that of one node.
+func TestMadeUpNodesAreNotDithered(t *testing.T) {
+	tab := newTruth(5, 4, 1).table(t, 24, 8, 14, 1)
+	_, one := fit(t, tab, testConfig(t, 1, 0))
+	for _, owners := range []bool{false, true} {
+		c := testConfig(t, 3, 0)
+		c.Owners = owners
+		_, r := fit(t, assigned(t, tab, 3), c)
+		off := math.Abs(r.Scores[0].Train.RMSE/one.Scores[0].Train.RMSE - 1)
+		if (off < 1e-4) == owners || (r.Told.Statistics > 0) != owners {
+			t.Errorf("owners %v: RMSE differs by %v, told %+v", owners, off, r.Told)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func limitStrength(v float64) float64 { return math.Min(math.Max(v, MinStrength)
 // near is how little a step may promise where a climb has to end, so that it has arrived for all that the data can tell.
 const near = 1
 
-// MostTold is how many evaluations a fit between owners has, or one more, of which a climb leaves some to what comes after it.
+// MostTold is how many evaluations a fit between owners has, or two more, of which a climb leaves some to what comes after it.
 const MostTold, keptLast = 19, 3
 
 // maxCuts is how often a step that leads down is cut.

@@ -99,8 +99,7 @@ func perTask[T any](r *Rows) [][]T {
 // fine is the dither of a number that says little of a task, over what tasks differ by.
 const fine = 0.1
 
-// coarse is the dither of entries of matrices: a part of the error that the sum of so many tasks has in any case, so that each alone tells nothing of any
-// task. Where coefficients outnumber what rows say of them, that would leave no matrix.
+// coarse is the dither of entries of matrices: a part of the error that the sum of so many tasks has in any case. Where coefficients outnumber what rows say of them, that would leave no matrix.
 func (r *Rows) coarse() float64 {
 	const ofError = 0.15
 	return max(fine, ofError*math.Sqrt(r.Count)*min(1, math.Sqrt(r.Total)/float64(2*r.Width)))
