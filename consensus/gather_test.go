@@ -149,3 +149,20 @@ func TestGatherAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestGatherTooMuch: who says more than all may together ends the run, by its own fault and nobody
+// else's.
+func TestGatherTooMuch(t *testing.T) {
+	w, groups := path(t, 2)
+	_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+		_, err := n.Gather(ctx, [][]byte{make([]byte, []int{10, 1<<25 + 1}[n.Hosted()[0]])})
+		return nil, err
+	})
+	var peer *wire.PeerError
+	if !errors.As(errs[0], &peer) || peer.Peer != 1 || peer.Kind != wire.Protocol {
+		t.Errorf("the other: %v", errs[0])
+	}
+	if errs[1] == nil || errors.As(errs[1], &peer) {
+		t.Errorf("who says too much: %v", errs[1])
+	}
+}

@@ -2,8 +2,10 @@ package consensus_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -100,4 +102,30 @@ func culprit(t *testing.T, what string, err error, hosted []int) (node int) {
 		t.Errorf("%s: nodes %d have %v", what, hosted, err)
 	}
 	return node
+}
+
+// TestNaNComesDown: a node to which a result comes that is no number, and which it has therefore not
+// made, says who has sent it.
+func TestNaNComesDown(t *testing.T) {
+	w, groups := path(t, 5) // node 2 is the root
+	for what, do := range map[string]func(n *consensus.Network, z [][]float64) error{
+		"sum":       func(n *consensus.Network, z [][]float64) error { return n.Sum(t.Context(), z) },
+		"broadcast": func(n *consensus.Network, z [][]float64) error { return n.Broadcast(t.Context(), 2, z) },
+	} {
+		_, errs, _ := run(t, w, groups, func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+			ts, err := direct(g, groups)
+			ts[3] = tamper(w, ts[3], 4, 0, resealed(func(p []byte) []byte { // the first number
+				binary.LittleEndian.PutUint64(p[2:], math.Float64bits(math.NaN()))
+				return p
+			}))
+			return ts, err
+		}, func(_ context.Context, n *consensus.Network) ([][]float64, error) {
+			z := slices.Repeat([][]float64{{1, 2}}, len(n.Hosted()))
+			return z, do(n, z)
+		})
+		var peer *wire.PeerError
+		if !errors.As(errs[3], &peer) || peer.Peer != 2 || peer.Kind != wire.Protocol || len(peer.Via) > 0 {
+			t.Errorf("%s: %v, want that node 2 has sent it", what, errs[3])
+		}
+	}
 }

@@ -13,7 +13,6 @@ package collective
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -79,7 +78,7 @@ func (c *Collectives) SumWith(ctx context.Context, channel wire.Channel, h *Head
 	shift := math.Ilogb(largest[0][0]) + 1 - c.numbers.window.top
 	ok, err = c.sum(ctx, channel, nil, traffic, z, shift)
 	if !ok && err == nil {
-		err = fmt.Errorf("consensus: the nodes add up other numbers than those of which they have told the size")
+		err = fmt.Errorf("consensus: the nodes add up other numbers than those of which they have told the size: %w", wire.ErrUntrue)
 	}
 	return err
 }
@@ -89,7 +88,7 @@ func (c *Collectives) SumWith(ctx context.Context, channel wire.Channel, h *Head
 func (c *Collectives) SumIntegers(ctx context.Context, z [][]float64) error {
 	ok, err := c.sum(ctx, wire.Sum, nil, c.traffic, z, 0)
 	if !ok && err == nil {
-		err = errors.New("consensus: a node adds numbers that are no integers below 2^53")
+		err = fmt.Errorf("consensus: a node adds numbers that are no integers below 2^53: %w", wire.ErrUntrue)
 	}
 	return err
 }
@@ -219,6 +218,12 @@ func (c *Collectives) sum(ctx context.Context, channel wire.Channel, h *HeaderRe
 	c.numbers.set(z, shift, c.rounds.Graph.Len())
 	c.op.open(c.rounds, c.keys, channel, c.tree, false)
 	err := c.run(ctx, shift, &c.numbers, h, traffic)
+	if err == nil && c.numbers.over {
+		err = fmt.Errorf("%w: %v", wire.ErrNotFinite, channel)
+		if !c.rounds.AllHosted() { // a sum of large numbers, or a lie
+			err = fmt.Errorf("%w: %w", err, wire.ErrUntrue)
+		}
+	}
 	return err == nil && c.numbers.fit, err
 }
 
@@ -272,9 +277,6 @@ func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h
 		c.values = values
 	}
 	rows.read(values, op.Down)
-	if !wire.Finite(values) {
-		return fmt.Errorf("%w: %v", wire.ErrNotFinite, op.channel)
-	}
 	rows.take(values)
 	return nil
 }

@@ -2,6 +2,8 @@ package collective
 
 import (
 	"encoding/binary"
+	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/difalt/difalt/internal/pads"
@@ -113,6 +115,20 @@ func (f Form) normalize(words []uint64) {
 			own[k] = uint64(int64(w<<shift) >> shift)
 		}
 	}
+}
+
+// finite returns an error if an integer of one whole word, as a float64, is not finite.
+func (f Form) finite(words []uint64) error {
+	for _, s := range f {
+		own := words[:s.words()]
+		words = words[len(own):]
+		for k := 0; s.Bits == wordBits && k < len(own); k++ {
+			if x := math.Float64frombits(own[k]); x-x != 0 {
+				return fmt.Errorf("number %d is %v", k, x)
+			}
+		}
+	}
+	return nil
 }
 
 // add adds the integers of v to those of sum.

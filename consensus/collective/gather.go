@@ -110,12 +110,27 @@ func (g *gathering) take() error {
 		total += len(g.parts[node])
 	}
 	if total > maxGathered {
-		return fmt.Errorf("consensus: nodes gather more than %d bytes", maxGathered)
+		return g.tooMuch()
 	}
 	if g.more {
 		g.begin()
 	}
 	return nil
+}
+
+// tooMuch returns an error about the node that has said most: of another one a *wire.PeerError.
+func (g *gathering) tooMuch() error {
+	longest := 0
+	for node, p := range g.parts {
+		if len(p) > len(g.parts[longest]) {
+			longest = node
+		}
+	}
+	err := fmt.Errorf("consensus: nodes gather more than %d bytes, most of all node %d", maxGathered, longest)
+	if g.rounds.Index[longest] < 0 {
+		return &wire.PeerError{Peer: longest, Kind: wire.Protocol, Err: err}
+	}
+	return err
 }
 
 // check returns an error unless a piece can have been sent.

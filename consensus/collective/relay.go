@@ -10,8 +10,8 @@ import (
 // A Content is what a relay adds up: how the numbers of a node become words, and how the sum
 // becomes what all nodes get.
 type Content interface {
-	// Up returns the form of what goes up, and Down that of what comes down. Neither changes
-	// between the start and the end of a relay.
+	// Up returns the form of what goes up, and Down that of what comes down, in which whole words
+	// are float64. Neither changes between the start and the end of a relay.
 	Up() Form
 	Down() Form
 	// Fill adds the words of hosted node i to words. It returns false if a number of the node
@@ -160,6 +160,10 @@ func (r *relay) Check(k int, p []byte) error {
 		return wire.NothingDue(p)
 	case len(p) != form.Len():
 		return fmt.Errorf("%d bytes of a collective operation where %d are due", len(p), form.Len())
+	}
+	if _, up := r.way().Level(); !up {
+		r.down.read(r.decoded, p)
+		return r.down.finite(r.decoded)
 	}
 	return nil
 }

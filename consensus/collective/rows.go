@@ -39,7 +39,15 @@ type numbers struct {
 	shift  int // numbers are multiplied by 2^-shift
 	alone  bool
 	fit    bool // the last sum has all the digits that it should have
+	over   bool // it is beyond the range of float64
 }
+
+// What goes down behind a sum.
+const (
+	doesNotFit = 0
+	doesFit    = 1
+	overflows  = -1
+)
 
 func (n *numbers) set(z [][]float64, shift, nodes int) {
 	if n.window.nodes != nodes {
@@ -66,18 +74,21 @@ func (n *numbers) Fill(words []uint64, i int) bool {
 }
 
 func (n *numbers) Finish(down, total []uint64) {
-	w, last := &n.window, len(down)-1
+	w, last, how := &n.window, len(down)-1, doesNotFit
+	if fits(total[len(total)-voteKinds:]) {
+		how = doesFit
+	}
 	for k := range down[:last] {
 		x := w.decode(total[k*w.digits:][:w.digits])
 		if n.shift != 0 {
 			x = math.Ldexp(x, n.shift)
 		}
+		if x-x != 0 {
+			x, how = 0, overflows
+		}
 		down[k] = math.Float64bits(x)
 	}
-	down[last] = 0
-	if fits(total[len(total)-voteKinds:]) {
-		down[last] = 1
-	}
+	down[last] = uint64(how)
 }
 
 func (n *numbers) kept() int { return len(n.z[0]) + 1 }
@@ -87,12 +98,13 @@ func (n *numbers) read(v []float64, down []uint64) {
 	for k, w := range down[:last] {
 		v[k] = math.Float64frombits(w)
 	}
-	v[last] = float64(down[last])
+	v[last] = float64(int64(down[last]))
 }
 
 func (n *numbers) take(v []float64) {
 	last := len(v) - 1
-	if n.fit = v[last] == 1; n.fit && !n.alone {
+	n.over = v[last] == overflows
+	if n.fit = v[last] == doesFit; n.fit && !n.alone {
 		n.rows.take(v[:last])
 	}
 }
