@@ -10,7 +10,8 @@ import (
 type Told struct {
 	// Statistics is how many numbers the estimator needs of the tasks of the other nodes, Z'Z, Z'y and y'y of each, and Determined how
 	// many of them, or of their combinations, are determined to a tenth of what tasks differ by. The node's own tasks
-	// stand in for those of others. Sums about the noise of tasks, and moments by fold, are not counted. Both are zero if the table has so many features (43 or more) that counting would take long.
+	// stand in for those of others. Sums about the noise of tasks, and moments by fold, are not counted. Both are zero if the table has so
+	// many features (43 or more) that counting would take long.
 	Statistics, Determined int
 	// Evaluations is how often the evidence was evaluated, the noise of tasks included.
 	Evaluations int
