@@ -309,8 +309,7 @@ func TestDefaults(t *testing.T) {
 
 // TestConvergedMeansIt looks at every run that ends as Converged over condition
 // numbers, noise, graphs, methods and tolerances: its distance from the minimiser of
-// the pooled data is the tolerance, within the spread of what a Newton-like step leaves, or
-// a fiftieth of what noise leaves open.
+// the pooled data is the tolerance, within the spread of what a Newton-like step leaves.
 // Runs that stall report a residual as large as their error.
 func TestConvergedMeansIt(t *testing.T) {
 	if testing.Short() {
@@ -320,7 +319,7 @@ func TestConvergedMeansIt(t *testing.T) {
 	kappas := []float64{1.5, 5, 20, 100}
 	for _, seed := range []int{0, 3, 1, 2}[:draws(2, 4)] {
 		kappa := kappas[seed]
-		for _, noise := range []float64{0, 0.05} {
+		for _, noise := range []float64{0, 0.2} {
 			s := noisy(uint64(seed)+1, 10, 60, 120, 3, 30, kappa, noise)
 			alone := network(t, "complete", 1, topology.Metropolis, 1)
 			together := &difalt.Problem{Nodes: []*kernel.Tasks{pooled(s)}, Truth: s.Truth}
@@ -347,7 +346,7 @@ func TestConvergedMeansIt(t *testing.T) {
 						switch {
 						case res.Status == difalt.Converged:
 							converged++
-							if far > 3*tolerance && far > 0.02*res.StatisticalError {
+							if far > 3*tolerance {
 								t.Errorf("%s: converged after %d iterations, %.2g from the minimiser, residual %.2g, noise %.2g", name, res.Iterations, far, res.Residual, res.StatisticalError)
 							}
 						case far > 0.1:

@@ -79,7 +79,7 @@ func (s *Solver) isSuspicious(ctx context.Context, objective float64) (bool, err
 			}
 			sum += h * h
 		}
-		sums[i] = []float64{sum}
+		sums[i] = finiteOr([]float64{sum}, 0)
 	}
 	err := s.net.Sum(ctx, sums)
 	return err == nil && d.share(sums[0][0]) > 1, err
@@ -124,7 +124,7 @@ func (s *Solver) escape() {
 	s.net.Commit()
 	s.at.iteration++
 	s.stop.escapes++
-	s.stop.gauge.next = s.at.iteration + atMost
+	s.stop.gauge.measuring, s.stop.gauge.next = false, s.at.iteration+atMost
 }
 
 // A turn is an eigenvector q of P, with what the nodes add up of U q: E(U q), and sums of
@@ -154,6 +154,7 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 				addExplained(energy[i][ofTurn*k:][:ofTurn], a, b, of.q, s.ridge())
 			}
 		})
+		finiteOr(energy[i], 0)
 	}))
 	if err := s.net.Sum(ctx, energy); err != nil {
 		return w, err
@@ -285,6 +286,9 @@ func (s *Solver) alongArc(ctx context.Context, objective float64, q, v []float64
 			sums[i][k] = s.stop.penalized(g)
 		}
 	}
+	for i := range sums {
+		finiteOr(sums[i], objective)
+	}
 	if err := s.net.Sum(ctx, sums); err != nil {
 		return 0, err
 	}
@@ -293,6 +297,17 @@ func (s *Solver) alongArc(ctx context.Context, objective float64, q, v []float64
 	}
 	s.turn(q, v, arc[best])
 	return best, nil
+}
+
+// finiteOr replaces numbers that are out of range, as a ridge near the largest number makes them:
+// these may be sent, and what they are about says nothing.
+func finiteOr(v []float64, other float64) []float64 {
+	for k, x := range v {
+		if !finite(x) {
+			v[k] = other
+		}
+	}
+	return v
 }
 
 // turn sets z = u + (cos a U q + sin a v - U q) q', with v made orthogonal to u.

@@ -5,18 +5,20 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestLeavesSaddle starts at an exact saddle point: tasks with the same orthogonal features and
-// b_t of two uncorrelated entries, and a U of which one column is right and the other says
-// nothing. The gradient is zero there. Every run that says that it has converged has found both.
-func TestLeavesSaddle(t *testing.T) {
+// atSaddle is a problem with a U0 at an exact saddle point: tasks with the same orthogonal
+// features and b_t of two uncorrelated entries, and a U of which one column is right and the
+// other says nothing.
+func atSaddle() *difalt.Problem {
 	const d, n, tasks, nodes = 8, 12, 24, 4
 	rng := rand.New(rand.NewPCG(1, 81))
 	x := kernel.BasisOf(normal(rng, n, d))
@@ -40,6 +42,13 @@ func TestLeavesSaddle(t *testing.T) {
 		}
 		p.Nodes, p.U0 = append(p.Nodes, kernel.NewTasks(xs, ys, kernel.Float64)), append(p.U0, start)
 	}
+	return p
+}
+
+// TestLeavesSaddle starts where the gradient is zero. Every run that says that it has converged
+// has found both columns.
+func TestLeavesSaddle(t *testing.T) {
+	p, nodes := atSaddle(), 4
 	net := network(t, "ring", nodes, topology.Metropolis, 1)
 	for _, method := range difalt.Methods() {
 		for _, noise := range []bool{false, true} {
@@ -131,6 +140,37 @@ func TestFewTasksOwnADirection(t *testing.T) {
 			if res.Status == difalt.Converged && res.Last.SDMax > 1e-6 {
 				t.Errorf("%v, at the noise %v: converged after %d iterations, %.2g from the truth, residual %.2g, statistical error %.2g", method, noise, res.Iterations, res.Last.SDMax, res.Residual, res.StatisticalError)
 			}
+		}
+	}
+}
+
+// TestSameBitsOfLooks: processes that leave a saddle point, cannot tell a direction, or see features
+// in other coordinates compute the bits of one process.
+func TestSameBitsOfLooks(t *testing.T) {
+	const nodes = 4
+	w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
+	shifted := moved(4, 50, 2, false, 0.05)
+	shifted = &synthetic{Problem: &difalt.Problem{Nodes: shifted.Nodes[:nodes], Truth: shifted.Truth}}
+	for name, p := range map[string]*difalt.Problem{"saddle": atSaddle(), "noise": noisy(2, nodes, 20, 60, 3, 12, 100, 0.3).Problem, "offset": shifted.Problem} {
+		for _, polynomial := range []consensus.Polynomial{consensus.Plain, consensus.Tree} {
+			rank := 2
+			if p.U0 == nil {
+				rank = 3
+			}
+			o := difalt.Options{Rank: rank, Method: difalt.Accelerated, StopAtNoise: true, Iterations: 200, Workers: 1, Agreement: consensus.Agreement{Polynomial: polynomial, RoundByRound: true}}
+			net, err := consensus.New(w, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := run(t, p, net, o)
+			groups := together(nodes, nodes)
+			transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, errs := apart(t, p, w, groups, transports, func(int) difalt.Options { return o })
+			sameRun(t, name, want, groups, got, errs)
+			t.Log(name, polynomial, want.Status, want.Iterations)
 		}
 	}
 }

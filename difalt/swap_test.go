@@ -91,6 +91,7 @@ func TestSwapOptions(t *testing.T) {
 	s := dealt(2, 3, 7, 1, 4, 5)
 	for name, set := range map[string]func(o *difalt.Options, p *difalt.Problem){
 		"noise":     func(o *difalt.Options, _ *difalt.Problem) { o.StopAtNoise = true },
+		"looks":     func(o *difalt.Options, _ *difalt.Problem) { o.StopAtNoise, o.Rank, o.Iterations = true, 3, 60 },
 		"mixed":     func(o *difalt.Options, _ *difalt.Problem) { o.MixedPrecision = true },
 		"normalize": func(o *difalt.Options, _ *difalt.Problem) { o.NormalizeTasks, o.Ridge = true, 0.1 },
 		"plain P":   func(o *difalt.Options, _ *difalt.Problem) { o.Accelerated.Preconditioner = difalt.PreconditionerNone },
