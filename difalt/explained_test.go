@@ -39,3 +39,35 @@ func TestExplainedByNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestTilt compares with the leading eigenvectors of random matrices with one direction in them.
+func TestTilt(t *testing.T) {
+	const draws = 30
+	rng := rand.New(rand.NewPCG(3, 4))
+	k := &data{features: 40, tasks: 400}
+	edge := math.Pow(math.Sqrt(40)+math.Sqrt(400), 2)
+	for _, theta := range []float64{.8, 1.5, 4} {
+		said, sine := 0.0, 0.0
+		for range draws {
+			m := mat.NewDense(k.tasks, k.features, nil)
+			for i := range k.tasks {
+				for j := range k.features {
+					m.Set(i, j, rng.NormFloat64())
+				}
+				m.Set(i, 0, m.At(i, 0)*math.Sqrt(1+theta)) // a signal of theta beside noise of 1
+			}
+			var gram mat.SymDense
+			gram.SymOuterK(1, m.T())
+			var e mat.EigenSym
+			e.Factorize(&gram, true)
+			var v mat.Dense
+			e.VectorsTo(&v)
+			said += k.tilt(e.Values(nil)[k.features-1]/edge) / draws
+			cos := v.At(0, k.features-1)
+			sine += math.Sqrt(1-cos*cos) / draws
+		}
+		if q := said / sine; q < .85 || q > 1.15 {
+			t.Errorf("theta %g: %.3f, want %.3f", theta, said, sine)
+		}
+	}
+}

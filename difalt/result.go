@@ -149,7 +149,7 @@ type Standing struct {
 	SingularValues []float64 // of the coefficients b_t of all tasks, in ascending order
 	// Weakest is by how much the objective would rise without that direction, and Next by how
 	// much it would about fall with one more, both in units of what noise alone makes of
-	// the best direction for it. It is not known below 2.5.
+	// the best direction for it. It is not known below 1.2.
 	Weakest, Next float64
 	// Share is how many numbers it has for a sample that it is made of: few tasks may have nearly all
 	// of it, and it is not known above 0.5.

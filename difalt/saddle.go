@@ -34,7 +34,7 @@ const (
 	lower = 1e-7
 	// A direction is known where it explains more than this, in units of what noise can, and
 	// takes no more than this share of the samples that it is made of.
-	standsOut, mostShare = 2.5, 0.5
+	standsOut, mostShare = 1.2, 0.5
 	// A run leaves a saddle point at most so many times.
 	mostEscapes = 12
 )
@@ -113,7 +113,26 @@ func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) 
 	case w.at >= 0 || w.weak < standsOut || w.share > mostShare && (w.weak < suspicious || w.next > 1):
 		return Undetermined, nil
 	}
+	m.gauge.noise = max(m.gauge.noise, s.data.tilt(w.weak))
 	return Converged, nil
+}
+
+// tilt is the sine of the angle to which noise leaves a direction that explains more than noise by
+// itself, by a factor weak above 1. Over T tasks a direction that explains theta times the
+// variance of the noise, of which there is some in all of d, makes an eigenvalue lambda =
+// (1 + theta)(1 + d/(T theta)), and the eigenvector's cosine is
+//
+//	cos^2 = (1 - d/(T theta^2)) / (1 + d/(T theta))
+//
+// (Baik, Ben Arous and Peche 2005; Paul 2007). Where P alone is asked, the part of it that noise
+// has made for itself is taken for signal.
+func (k *data) tilt(weak float64) float64 {
+	ratio := float64(k.features) / float64(k.tasks)
+	edge := 1 + math.Sqrt(ratio)
+	a := weak*edge*edge - 1 - ratio
+	theta := (a + math.Sqrt(max(a*a-4*ratio, 0))) / 2
+	cos2 := (1 - ratio/(theta*theta)) / (1 + ratio/theta)
+	return math.Sqrt(1 - min(max(cos2, 0), 1))
 }
 
 // escape goes to the bases that settle has left in z: an iteration in which nothing is sent.

@@ -82,7 +82,7 @@ func TestConvergedIsAMinimum(t *testing.T) {
 		switch res.Status {
 		case difalt.Undetermined:
 			undetermined++
-			if w := res.Standing; w == nil || len(w.SingularValues) != c.r || !(w.Weakest < 2.5 || w.Share > 0.5) || res.StatisticalError != 1 {
+			if w := res.Standing; w == nil || len(w.SingularValues) != c.r || !(w.Weakest < 1.2 || w.Share > 0.5) || res.StatisticalError != 1 {
 				t.Errorf("%s: undetermined with %+v, statistical error %g", name, w, res.StatisticalError)
 			}
 			if res.Last.SDMax < 0.15 {
@@ -110,7 +110,7 @@ func TestConvergedIsAMinimum(t *testing.T) {
 			t.Errorf("%s: converged at an objective of %.9g, plain descent from beside leads to %.9g", name, res.Last.Objective, low)
 		}
 	}
-	if converged < 4 || undetermined < 2 || near < converged-1 {
+	if converged < 4 || undetermined < 1 || near < converged-1 {
 		t.Errorf("%d converged, %d of them within a factor 2 of their error, %d undetermined", converged, near, undetermined)
 	}
 }
@@ -172,5 +172,30 @@ func TestSameBitsOfLooks(t *testing.T) {
 			sameRun(t, name, want, groups, got, errs)
 			t.Log(name, polynomial, want.Status, want.Iterations)
 		}
+	}
+}
+
+// TestErrorOfWeakDirections: where a direction stands out of noise, but not by much, the statistical
+// error is within a factor of 2 of the distance to the truth, and the run is at a minimum.
+func TestErrorOfWeakDirections(t *testing.T) {
+	weak, near := 0, 0
+	for k, c := range [][4]int{{20, 200, 2, 12}, {9, 40, 2, 15}, {40, 100, 3, 25}, {60, 100, 4, 25}} {
+		for _, noise := range []float64{.05, .1, .2} {
+			for _, kappa := range []float64{8, 15} {
+				s := noisy(uint64(k+1), 5, c[0], c[1], c[2], c[3], kappa, noise)
+				o := difalt.Options{Rank: c[2], Method: difalt.Accelerated, Iterations: 600, Agreement: consensus.Agreement{Polynomial: consensus.Tree}}
+				res := run(t, s.Problem, network(t, "ring", 5, topology.Metropolis, 1), o)
+				if w := res.Standing; res.Status != difalt.Converged || w == nil || w.Weakest > 4 {
+					continue
+				}
+				weak++
+				if q := res.Last.SDMax / res.StatisticalError; q < 2 && q > 0.5 {
+					near++
+				}
+			}
+		}
+	}
+	if weak < 8 || near < weak*9/10 {
+		t.Errorf("%d of %d errors are within a factor of 2", near, weak)
 	}
 }

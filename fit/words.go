@@ -157,7 +157,7 @@ func standingNotes(res *difalt.Result) []string {
 	for _, v := range w.SingularValues {
 		values = append(values, text.Short(v))
 	}
-	return []string{fmt.Sprintf("The rows do not determine all directions of the representation. Singular values of the coefficients: %s. The weakest direction explains %.2g times what noise alone could (2.5 is needed), and the most crowded has %.2g numbers a row (0.5 at most). A smaller --rank, or more rows, would do.",
+	return []string{fmt.Sprintf("The rows do not determine all directions of the representation. Singular values of the coefficients: %s. The weakest direction explains %.2g times what noise alone could (1.2 are needed), and the most crowded has %.2g numbers a row (0.5 at most). A smaller --rank, or more rows, would do.",
 		text.List(values), w.Weakest, w.Share)}
 }
 
