@@ -56,6 +56,10 @@ type Options struct {
 	// StopAtNoise also ends a run as Converged when that distance is a tenth of the
 	// statistical error that noise leaves in U anyway.
 	StopAtNoise bool
+	// AnyStationary ends a run as Converged wherever its gradient vanishes, without a look whether that is a
+	// minimum and what noise could have made: for callers who judge directions themselves, as
+	// package fit does by its evidence.
+	AnyStationary bool
 	// NormalizeTasks divides every y_t by its own root mean square, for tasks whose
 	// responses differ in size a hundredfold, where the large ones would hide the
 	// small. Then every task counts the same in the objective: under noise, a task

@@ -95,6 +95,9 @@ func (k *data) share(few float64) float64 {
 // saddle point, with bases of a lower objective in z.
 func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) {
 	m := s.stop
+	if s.o.AnyStationary {
+		return Converged, nil
+	}
 	if suspicious, err := s.isSuspicious(ctx, objective); !suspicious || err != nil {
 		return Converged, err
 	}

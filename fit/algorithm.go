@@ -104,7 +104,7 @@ func (a *algorithm) trial(ctx context.Context, p *difalt.Problem, rank int, ridg
 
 func (a *algorithm) optionsFor(p *difalt.Problem, rank int, ridge float64) difalt.Options {
 	o := a.options
-	o.Rank, o.Ridge = rank, ridge
+	o.Rank, o.Ridge, o.AnyStationary = rank, ridge, !a.c.Plain // of rows that a model has whitened, what stands out is not what is above noise
 	if p.U0 != nil && o.Step == 0 {
 		o.Step = a.step
 	}

@@ -69,6 +69,7 @@ var notOptions = map[string]string{
 	"Initialization.AsPrinted":   "a study's: simulate has it",
 	"Initialization.Mu":          "a study's: its default suits data of any incoherence",
 	"Options.StopAtNoise":        "what fit does by itself",
+	"Options.AnyStationary":      "what fit does by itself",
 	"Options.MixedPrecision":     "what --samples-on-disk does for a problem file",
 	"Options.SampleSplit":        "the theory's",
 	"Options.EveryIteration":     "what a negative --tolerance and --trace do",
