@@ -382,7 +382,7 @@ func TestFitUndetermined(t *testing.T) {
 			t.Errorf("exit code %d, %q is not in %s%s", code, want, stdout, stderr)
 		}
 	}
-	if stdout, stderr, code = difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "60", "--samples", "25", "--rank", "2", "--noise", "0.1",
+	if _, stderr, code = difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "60", "--samples", "25", "--rank", "2", "--noise", "0.1",
 		"--trials", "1", "--iterations", "1", "--method", "dif", "--out", filepath.Join(dir, "2"), "--export", problem+"2.npz"); code != 0 {
 		t.Fatal(stderr)
 	}
