@@ -96,7 +96,11 @@ func TestOffsetsAndScales(t *testing.T) {
 				if far := 1e-7 * math.Pow(10, c.decades/2); res.Last.SDMax > min(far, 1e-5) {
 					t.Errorf("%s: %.2g from the truth", name, res.Last.SDMax)
 				}
-				if e := misfit(s, res); e > 1e-6 {
+				far := 1e-6
+				if c.offset == 1e6 { // of whose sixteen digits ten are left
+					far = 1e-5
+				}
+				if e := misfit(s, res); e > far {
 					t.Errorf("%s: predictions are off by %.2g of the responses", name, e)
 				}
 			}
