@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestNodeMemory: when it has trained on the example, a node has at most 8 MB of its own.
+// TestNodeMemory: when it has trained on the example, a node has at most 12 MB of its own, mostly 6.
 // The matrices on its edges are of 11 rows there. The pages of the program, which are
 // shared and can be read again, are not its own; how many are in memory is for the system.
 func TestNodeMemory(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNodeMemory(t *testing.T) {
 			}
 		}
 		t.Logf("node %d: %d kB of its own, %d of the program", i, own["RssAnon:"], own["RssFile:"])
-		if own["RssAnon:"] == 0 || own["RssAnon:"] > 8000 {
+		if own["RssAnon:"] == 0 || own["RssAnon:"] > 12000 {
 			t.Errorf("node %d has %d kB of its own", i, own["RssAnon:"])
 		}
 	}
