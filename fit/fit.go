@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/dataset"
@@ -95,7 +96,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	r.Options, r.Result, r.Converged = a.options, res, top.converged
 	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, top, others)
-	r.Told = d.told(chosen.rows, res, c.Options.Seed)
+	r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
 	return m, err
 }
 

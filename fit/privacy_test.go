@@ -147,8 +147,8 @@ func TestFewEvaluations(t *testing.T) {
 		uneven, _ := w.uneven(t, "t", 30, 12, 0.8, noise)
 		for name, tab := range map[string]*dataset.Table{"directions": k.table(t, 30, 8, 20, 3), "few rows": k.table(t, 39, 4, 6, 3), "uneven": assigned(t, uneven, 3)} {
 			c := testConfig(t, 3, 0)
-			if _, r := fit(t, tab, c); r.Told.Evaluations > 20 || r.Told.Evaluations < 5 {
-				t.Errorf("%s, seed %d: %d evaluations", name, seed, r.Told.Evaluations)
+			if _, r := fit(t, tab, c); r.Told().Evaluations > 20 || r.Told().Evaluations < 5 {
+				t.Errorf("%s, seed %d: %d evaluations", name, seed, r.Told().Evaluations)
 			}
 		}
 	}
@@ -163,8 +163,8 @@ func TestMadeUpNodesAreNotDithered(t *testing.T) {
 		c.Owners = owners
 		_, r := fit(t, assigned(t, tab, 3), c)
 		off := math.Abs(r.Scores[0].Train.RMSE/one.Scores[0].Train.RMSE - 1)
-		if (off < 1e-4) == owners || (r.Told.Statistics > 0) != owners {
-			t.Errorf("owners %v: RMSE differs by %v, told %+v", owners, off, r.Told)
+		if (off < 1e-4) == owners || (r.Told().Statistics > 0) != owners {
+			t.Errorf("owners %v: RMSE differs by %v, told %+v", owners, off, r.Told())
 		}
 	}
 }

@@ -86,8 +86,8 @@ type Report struct {
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm. A plain fit has them.
 	FewRows, Singular []string
-	// Told is about what the first node of this process could learn of the tasks of others.
-	Told Told
+	// told counts what Told returns.
+	told func() Told
 	// Private is the account of a fit with a privacy budget: Scores, Verdict and Traffic are then about this process alone. Else nil.
 	Private *Private
 	// Folds of the cross-validation of the baselines.
@@ -125,4 +125,13 @@ func (t *tally) errors(spread, unit float64) Errors {
 		e.ExplainedVariance = 1 - t.squares/spread
 	}
 	return e
+}
+
+// Told is about what the first node of this process could learn of the tasks of others. The first call counts it, which
+// takes as long as the fit where there are many features.
+func (r *Report) Told() Told {
+	if r.told == nil {
+		return Told{}
+	}
+	return r.told()
 }

@@ -46,6 +46,9 @@ func (n *nodeCommand) run(ctx context.Context) error {
 		ctx, cancel = untilEOF(ctx)
 		defer cancel()
 	}
+	if n.NoReport {
+		n.stdout = io.Discard
+	}
 	if n.Engine == "mpi" {
 		return n.runMPI(ctx)
 	}

@@ -62,12 +62,14 @@ func (r *nodeTraining) Introduce(t *dataset.Table, c *fit.Config, w *topology.We
 func (r *nodeTraining) Outcome(t *dataset.Table, c *fit.Config, m *model.Model, fitted *fit.Report) (*checkpoint.Outcome, error) {
 	r.done = true
 	o := &checkpoint.Outcome{}
-	var b bytes.Buffer
-	about := report.New(&report.Inputs{Data: r.Files.Data, Version: version(), Columns: &r.Table, Table: t, Config: c, Model: m, Fit: fitted, Owners: true})
-	if err := about.Write(&b, r.Files.JSON); err != nil {
-		return nil, err
+	if r.stdout != io.Discard {
+		var b bytes.Buffer
+		about := report.New(&report.Inputs{Data: r.Files.Data, Version: version(), Columns: &r.Table, Table: t, Config: c, Model: m, Fit: fitted, Owners: true})
+		if err := about.Write(&b, r.Files.JSON); err != nil {
+			return nil, err
+		}
+		o.Report = b.Bytes()
 	}
-	o.Report = b.Bytes()
 	if r.out.trace != nil {
 		o.Trace = r.trace.CSV(m.Parameters().Method)
 	}

@@ -93,6 +93,9 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	var children []*federate.Child
 	for i, name := range names {
 		args := f.arguments(name, paths[i], len(names))
+		if i > 0 { // the report of the first is shown
+			args = append(args, "--no-report")
+		}
 		child := &federate.Child{Name: name, Command: func() (*exec.Cmd, error) {
 			// It is asked to leave, not killed, when ctx ends.
 			return local.Command(context.WithoutCancel(ctx), i, name, "node", args...)

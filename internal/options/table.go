@@ -43,8 +43,9 @@ type Training struct {
 	Log              Log
 	// Engine carries the messages of node: grpc or mpi.
 	Engine string
-	// Stay asks node to wait when all is done, and UntilEOF to leave when standard input ends.
-	Stay, UntilEOF bool
+	// Stay asks node to wait when all is done, UntilEOF to leave when standard input ends, and NoReport to
+	// make no report, which nobody would read.
+	Stay, UntilEOF, NoReport bool
 }
 
 // Files are what is read and written; empty where none is asked for. JSON asks for a report
@@ -211,6 +212,7 @@ func (t *Training) ofLog() []Option {
 		{Name: "log", Value: Word(&t.Log.Format, "text", OneOf("text or json", "text", "json")), Of: Node, Same: Nobody, Usage: "how to log, to standard error: text or json"},
 		{Name: "log-every", Value: Span(&t.Log.Every, 5*time.Second, 1), Of: Node, Same: Nobody, Usage: "how often to log how far the training is, `TIME`"},
 		{Name: "stay", Value: Yes(&t.Stay), Of: Node, Same: Nobody, Engine: "grpc", Usage: "when all is done, wait for SIGTERM: where a process that ends is started again"},
+		{Name: "no-report", Value: Yes(&t.NoReport), Of: Node, Same: Nobody, Hidden: true, Usage: "make no report"},
 		{Name: "until-eof", Value: Yes(&t.UntilEOF), Of: Node, Same: Nobody, Hidden: true, Usage: "leave when standard input ends"},
 	}
 }

@@ -172,7 +172,8 @@ func New(in *Inputs) *Report {
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
 	r.Privacy = newPrivacy(f.Private)
-	r.OtherStatistics, r.Determined = f.Told.Statistics, f.Told.Determined
+	told := f.Told()
+	r.OtherStatistics, r.Determined = told.Statistics, told.Determined
 	if in.Trace != nil {
 		r.trace = in.Trace.curve.Rows
 	}
@@ -239,7 +240,7 @@ func notes(r *fit.Report) (list []string) {
 			list = append(list, fmt.Sprintf("%s: %s.", n.what, text.List(n.names)))
 		}
 	}
-	if told := r.Told; told.Evaluations > 0 && told.Statistics == 0 {
+	if told := r.Told(); told.Evaluations > 0 && told.Statistics == 0 {
 		list = append(list, "How much the totals of this fit determine of the tasks of other nodes was not counted: the table has too many features for that.")
 	} else if told.Statistics > 0 {
 		words := fmt.Sprintf("Of %d statistics of the tasks of other nodes, the totals of this fit determine about %d to a tenth of what tasks differ by.", told.Statistics, told.Determined)
