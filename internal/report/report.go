@@ -57,7 +57,7 @@ type Report struct {
 	Candidates []candidate `json:"candidates"`
 
 	// Of the algorithm; none at rank 0. Residual is the estimated distance to the best U for
-	// the training rows, StatisticalError what noise leaves anyway.
+	// the training rows, StatisticalError what noise, and what tasks do each for itself, leave anyway.
 	Status           string `json:"status,omitempty"`
 	Method           string `json:"method,omitempty"`
 	Rounds           int    `json:"rounds,omitempty"`

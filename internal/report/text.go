@@ -75,7 +75,11 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 	case r.Status == difalt.Undetermined.String():
 		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g. Noise alone could make a direction as strong as its weakest one: that may point elsewhere.", r.Residual)
 	default:
-		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g; noise leaves %.2g anyway.", r.Residual, r.StatisticalError)
+		leaves := "noise leaves"
+		if !r.isPlain { // the rows are whitened by a model in which slopes spread alike
+			leaves = "noise and slopes of single tasks leave"
+		}
+		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g; %s %.2g anyway.", r.Residual, leaves, r.StatisticalError)
 	}
 }
 
