@@ -257,3 +257,18 @@ func TestAdaptEstimatesTheNoise(t *testing.T) {
 	_, err = a.TaskNoise("nobody")
 	check(t, err, `does not know task "nobody"`)
 }
+
+// FillMissing of another number of features is a mistake of the program, not of the data.
+func TestFillMissingPanics(t *testing.T) {
+	m := testModel(t)
+	for _, n := range []int{0, 3, 5} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d of 4 features are filled", n)
+				}
+			}()
+			m.FillMissing(make([]float64, n))
+		}()
+	}
+}
