@@ -61,6 +61,26 @@ func TestLeavesSaddle(t *testing.T) {
 	}
 }
 
+// TestAnyStationary: a caller who judges directions alone gets the saddle point, and nobody looks.
+func TestAnyStationary(t *testing.T) {
+	at := 0
+	for _, method := range difalt.Methods() {
+		for _, noise := range []bool{false, true} {
+			o := difalt.Options{Rank: 2, Method: method, Tolerance: 1e-5, StopAtNoise: noise, Iterations: 3000, AnyStationary: true}
+			res := run(t, atSaddle(), network(t, "ring", 4, topology.Metropolis, 1), o)
+			if res.Status == difalt.Converged && res.Last.SDMax > 0.5 {
+				at++
+			}
+			if res.Standing != nil {
+				t.Errorf("%v: somebody has looked: %+v", method, res.Standing)
+			}
+		}
+	}
+	if at == 0 {
+		t.Error("no run has ended at the saddle point")
+	}
+}
+
 // TestConvergedIsAMinimum looks at runs on noisy data, of which many cannot tell the last
 // direction. Of those that have converged plain descent from the side does not lead below, and
 // most know how far they are from the truth; those that are undetermined are far from it.
