@@ -74,7 +74,9 @@ type question struct {
 	given     evidence.Strengths // by the caller
 	continued *mixedmodel.Prior  // of a model that the fit continues, where its rank starts; nil if there is none
 	unit      float64            // of the target, for reports
-	progress  func(stage string, done, total int)
+	// commonNoise says that the noise of all tasks has one variance.
+	commonNoise bool
+	progress    func(stage string, done, total int)
 }
 
 // A choice is what the evidence of rows says about ranks.

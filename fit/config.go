@@ -39,6 +39,8 @@ type Config struct {
 	// Intercept, Ridge and MeanRidge are those of Candidate where they are given; nil leaves
 	// them to the evidence.
 	Intercept, Ridge, MeanRidge *float64
+	// CommonNoise gives the noise of all tasks one variance. Else each has its own if the evidence says so.
+	CommonNoise bool
 	// Continue is a model from which strengths and loadings start, when rows were added. What is
 	// found is the same, sooner.
 	Continue *model.Model
@@ -186,7 +188,7 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
 		{"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the choice of weights", c.Weights != nil}, {"the rank", c.Rank},
 		{"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)}, {"the ridge on the mean", value(c.MeanRidge)},
-		{"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
+		{"the choice of common noise", c.CommonNoise}, {"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
 		{"the number of starts", c.Starts}, {"the number of folds", c.Folds}, {"the privacy budget", c.Privacy},
 	} {
 		add(s.name, s.value)

@@ -65,6 +65,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	c.progress("reading rows", 1, 1)
 	q := &question{
 		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
+		commonNoise: c.CommonNoise,
 	}
 	first, err := q.chooseNone(ctx, rows)
 	if err != nil {

@@ -13,6 +13,9 @@ const smallChange = 0.05
 // weighted returns what is chosen of rank 0 with the noise of every task, if the evidence says that tasks differ by their noise; else the
 // choice that it is given.
 func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
+	if q.commonNoise {
+		return c, nil
+	}
 	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
 	if err != nil || !noise.Unlike || c.none.Noise <= 2*evidence.NoiseFloor {
 		return c, err

@@ -95,6 +95,34 @@ func TestNoiseOfTasks(t *testing.T) {
 	}
 }
 
+// With one noise for all, tasks that differ by it get none of their own, and where they do not differ the model is the same to the last bit.
+func TestCommonNoise(t *testing.T) {
+	w, noise := newWorld(2, 6), map[string]float64{}
+	uneven, _ := w.uneven(t, "t", 40, 24, 0.8, noise)
+	even, _ := newWorld(2, 6).uneven(t, "t", 40, 24, 0, noise)
+	c := testConfig(t, 2, -1)
+	c.CommonNoise = true
+	m, r := fit(t, uneven, c)
+	if p := m.Parameters(); p.Noise != nil || p.Prior.NoisePrior.Freedom != 0 || strings.Contains(strings.Join(r.Notes, "\n"), "noise") {
+		t.Errorf("tasks have noise of their own: %v, notes %q", p.Noise, r.Notes)
+	}
+	for _, task := range uneven.Tasks()[1:] {
+		first, _ := m.TaskNoise(uneven.Tasks()[0])
+		if s, err := m.TaskNoise(task); err != nil || s != first {
+			t.Errorf("task %s has the noise %v, another %v (%v)", task, s, first, err)
+		}
+	}
+	common, _ := fit(t, even, c)
+	c = testConfig(t, 2, -1)
+	if own, _ := fit(t, uneven, c); own.Parameters().Noise == nil {
+		t.Error("without the option tasks have no noise of their own: the test says nothing")
+	}
+	plain, _ := fit(t, even, testConfig(t, 2, -1))
+	if !reflect.DeepEqual(common.Parameters(), plain.Parameters()) {
+		t.Error("where tasks do not differ by their noise, the model with one noise is another")
+	}
+}
+
 // 95 % intervals of single targets hold them in quiet tasks and in noisy ones, and in new ones, in 91 to 98 of 100 cases: the
 // noise here is lognormal, and the prior is not.
 func TestNoiseCoverage(t *testing.T) {

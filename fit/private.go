@@ -110,6 +110,7 @@ func (c *Config) checkPrivate(t *dataset.Table) error {
 		{c.Weights != nil, "knows no weights of rows"},
 		{c.Continue != nil, "continues no model: that was made of the rows"},
 		{c.Intercept != nil || c.Ridge != nil || c.MeanRidge != nil, "takes no ridges: every process finds those of its own tasks"},
+		{c.CommonNoise, "knows one noise only, of the tasks of a process"},
 		{t.GroupColumn() != "", "keeps no groups of rows together: which are held out would depend on those of other tasks"},
 		{len(t.Features()) > maxPrivateFeatures, fmt.Sprintf("takes at most %d features: there are %d", maxPrivateFeatures, len(t.Features()))},
 		{p.Colluding >= c.Network.Len(), fmt.Sprintf("protects nobody if %d of %d nodes collude", p.Colluding, c.Network.Len())},
