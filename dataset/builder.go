@@ -65,7 +65,7 @@ func (l *builder) open(header []string, unit string) (c *columns, err error) {
 		if l.o.Schema != nil {
 			given, _ = l.o.Schema.Levels(k.column)
 		}
-		l.levels = append(l.levels, newLevels(k.column, given))
+		l.levels = append(l.levels, newLevels(k.column, given, l.o.NewLevels))
 	}
 	return c, nil
 }

@@ -35,7 +35,9 @@ func expand(x []float64, columns []coding) {
 			continue
 		}
 		clear(one)
-		one[rank[int(v)]] = 1
+		if v != newLevel {
+			one[rank[int(v)]] = 1
+		}
 	}
 }
 
@@ -44,10 +46,14 @@ type levels struct {
 	column string
 	names  names
 	fixed  bool // other levels are refused
+	others bool // or have the code newLevel
 }
 
-func newLevels(column string, given []string) *levels {
-	l := &levels{column: column, fixed: given != nil}
+// newLevel is the code of all levels that a schema does not have.
+const newLevel = -1
+
+func newLevels(column string, given []string, others bool) *levels {
+	l := &levels{column: column, fixed: given != nil, others: others}
 	for _, name := range given {
 		l.names.number(name)
 	}
@@ -58,6 +64,9 @@ func newLevels(column string, given []string) *levels {
 func (l *levels) of(name []byte) (int, error) {
 	if k, ok := l.names.find(name); ok {
 		return k, nil
+	}
+	if l.fixed && l.others {
+		return newLevel, nil
 	}
 	if l.fixed {
 		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(string(name)), quoted(l.names.list))

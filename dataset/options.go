@@ -34,8 +34,9 @@ type TableOptions struct {
 	Categorical []string
 	// Schema, if it is set, takes the place of Features and Categorical: the features
 	// of another table, with the levels that it has. A level that is not among them is
-	// an error.
-	Schema *schema.Schema
+	// an error, unless NewLevels: then all features of its column are 0.
+	Schema    *schema.Schema
+	NewLevels bool
 	// Missing says what to do about cells without a value.
 	Missing Missing
 	// Storage is how features are kept: float64, or float32 in half of the memory.

@@ -8,7 +8,7 @@
 // where all tasks share the mean and the covariance of the deviations, with loadings L of low
 // rank, and the deviation is the task's own ([Parameters.Prior]). A
 // [Model] is a file ([Load], [Model.Save]) that NumPy reads too; it predicts for the
-// tasks that it knows, says how sure it is ([Model.PredictError]), and learns new tasks
+// tasks that it knows, says how sure it is ([Model.PredictError]), also of others ([Model.PredictAny]), and learns new tasks
 // from few rows ([Model.Adapt]). Package fit trains models.
 //
 // The package is light enough for a service: it needs nothing that reads tables,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,18 +77,21 @@ func ExampleModel_PredictBatch() {
 	// Output: [20.0 11.0]
 }
 
-// A service answers with predictions and says how sure they are. A model is immutable: all
-// requests use the same one, and another takes its place at once.
+// A service answers with predictions and says how sure they are, also about tasks that the model does not know: a
+// request may ask to be refused these. A model is immutable: all requests use the same one, and another takes its place at once.
 func Example_service() {
 	var current atomic.Pointer[model.Model]
 	current.Store(trained())
 	type request struct {
-		Task     string    `json:"task"`
-		Features []float64 `json:"features"`
+		Task      string    `json:"task"`
+		Features  []float64 `json:"features"`
+		KnownOnly bool      `json:"known_only"`
 	}
 	type answer struct {
 		Prediction    float64 `json:"prediction"`
-		StandardError float64 `json:"standard_error"`
+		StandardError float64 `json:"stderr"`
+		SampleError   float64 `json:"sample_stderr"`
+		Known         bool    `json:"known"`
 	}
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in request
@@ -96,7 +100,10 @@ func Example_service() {
 			return
 		}
 		m := current.Load()
-		y, standardError, err := m.PredictError(in.Task, in.Features)
+		p, err := m.PredictAnyError(in.Task, in.Features)
+		if err == nil && in.KnownOnly {
+			_, err = m.Predict(in.Task, in.Features)
+		}
 		switch {
 		case errors.Is(err, model.ErrUnknownTask):
 			http.Error(w, err.Error(), http.StatusNotFound)
@@ -105,12 +112,14 @@ func Example_service() {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 			return
 		}
-		if err := json.NewEncoder(w).Encode(answer{y, standardError}); err != nil {
+		if err := json.NewEncoder(w).Encode(answer{p.Y, p.StandardError, p.SampleError, p.Known}); err != nil {
 			log.Print(err)
 		}
 	}))
 	defer service.Close()
-	for _, body := range []string{`{"task": "north", "features": [3, 40]}`, `{"task": "mars", "features": [3, 40]}`} {
+	for _, body := range []string{
+		`{"task": "north", "features": [3, 40]}`, `{"task": "mars", "features": [3, 40]}`, `{"task": "mars", "features": [3, 40], "known_only": true}`,
+	} {
 		response, err := http.Post(service.URL, "application/json", strings.NewReader(body))
 		if err != nil {
 			log.Fatal(err)
@@ -122,13 +131,14 @@ func Example_service() {
 		response.Body.Close()
 		var a answer
 		if json.Unmarshal(text, &a) == nil {
-			fmt.Printf("%d: %.1f, sure to one digit: %v\n", response.StatusCode, a.Prediction, a.StandardError < 0.5)
+			fmt.Printf("%d: about 20: %v, known: %v, sure to one digit: %v\n", response.StatusCode, math.Abs(a.Prediction-20) < 5, a.Known, a.StandardError < 0.5)
 		} else {
 			fmt.Printf("%d: %s", response.StatusCode, text)
 		}
 	}
 	// Output:
-	// 200: 20.0, sure to one digit: true
+	// 200: about 20: true, known: true, sure to one digit: true
+	// 200: about 20: true, known: false, sure to one digit: false
 	// 404: the model does not know task "mars": add it with adapt
 }
 

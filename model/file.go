@@ -133,8 +133,8 @@ func (m *Model) writeUnscaled(out *npz.Writer) {
 			}
 		}
 	})
-	for j, b := range m.bias {
-		constant[j] += b
+	for j := range constant {
+		constant[j] += m.bias[j]
 	}
 	out.Float64s("constant", []int{t}, constant)
 }

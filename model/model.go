@@ -74,12 +74,14 @@ type NoisePrior struct{ Scale, Freedom float64 }
 type Model struct {
 	p        Parameters
 	features []string // of the table, without an added constant
+	levels   []block  // which of them are levels
 	index    map[string]int
 	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
 	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k features
 	bias  []float64
-	noise []float64            // see TaskNoise
-	prior mixedmodel.Posterior // of coefficients along Directions, for Adapt
+	noise []float64             // see TaskNoise
+	prior mixedmodel.Posterior  // of coefficients along Directions, for Adapt
+	fresh *mixedmodel.Posterior // of a task without rows, which theta, bias and noise have last
 }
 
 // New returns the model of the given parameters. The model keeps their slices, which
@@ -97,6 +99,9 @@ func New(p Parameters) (*Model, error) {
 			return nil, fmt.Errorf("array %q names task %q twice", "task", name)
 		}
 		m.index[name] = t
+	}
+	for _, c := range categoricals(&m.p.Schema) {
+		m.levels = append(m.levels, block{c.First, c.Levels})
 	}
 	m.complete()
 	m.unscale()
@@ -168,11 +173,15 @@ func (m *Model) complete() {
 	if m.p.Directions != nil {
 		m.prior.Mean, _ = m.project(m.p.Mean)
 	}
-	m.noise = make([]float64, len(m.p.Tasks))
+	m.fresh = m.prior.ForNew()
+	m.noise = make([]float64, len(m.p.Tasks)+1)
 	for t := range m.noise {
 		v, freedom := p.Noise, p.Freedom
-		if m.p.Noise != nil {
+		switch {
+		case t < len(m.p.Noise):
 			v, freedom = m.p.Noise[t], m.p.Freedom[t]
+		case t == len(m.p.Tasks) && p.NoisePrior.Freedom > 0:
+			v, freedom = p.NoisePrior.Scale, p.NoisePrior.Freedom
 		}
 		m.noise[t] = math.Sqrt(v) * mixedmodel.Interval95(freedom) * m.p.Scaling.TargetScale
 	}
@@ -182,9 +191,12 @@ func (m *Model) complete() {
 func (m *Model) unscale() {
 	p, s, k := &m.p, &m.p.Scaling, len(m.features)
 	d := s.Width()
-	m.theta, m.bias = make([]float64, len(p.Tasks)*k), make([]float64, len(p.Tasks))
-	for t := range p.Tasks {
-		scaled := p.Theta[t*d:][:d]
+	m.theta, m.bias = make([]float64, len(m.noise)*k), make([]float64, len(m.noise))
+	for t := range m.bias {
+		scaled := p.Mean
+		if t < len(p.Tasks) {
+			scaled = p.Theta[t*d:][:d]
+		}
 		m.bias[t] = s.Target
 		if s.Constant {
 			m.bias[t] += scaled[k] * s.TargetScale

@@ -50,10 +50,7 @@ func (m *Model) PredictError(task string, x []float64) (y, standardError float64
 }
 
 func (m *Model) standardError(t int, x []float64) float64 {
-	if m.p.Covariance == nil {
-		return math.NaN()
-	}
-	w, s := m.p.Width(), &m.p.Scaling
+	s := &m.p.Scaling
 	var stack [stackWidth]float64
 	z := stack[:min(s.Width(), stackWidth)]
 	if s.Width() > stackWidth {
@@ -61,13 +58,24 @@ func (m *Model) standardError(t int, x []float64) float64 {
 	}
 	copy(z, x)
 	s.Apply(z)
-	packed := m.p.Covariance[t*w*(w+1)/2:][:w*(w+1)/2]
-	if m.p.Directions == nil {
-		return math.Sqrt(max(quadratic(packed, z), 0)) * s.TargetScale
+	return math.Sqrt(m.variance(t, z)) * s.TargetScale
+}
+
+// variance returns that of z' theta for scaled features z, of a task or, after the last, of one without rows; NaN if it is not known.
+func (m *Model) variance(t int, z []float64) float64 {
+	along, outside := z, 0.0
+	if m.p.Directions != nil {
+		along, outside = m.project(slices.Clone(z))
 	}
-	along, outside := m.project(slices.Clone(z))
-	prior := m.p.Prior.Noise * (m.p.Prior.Spread + m.p.Prior.MeanVariance)
-	return math.Sqrt(max(quadratic(packed, along), 0)+prior*outside) * s.TargetScale
+	v := outside * m.p.Prior.Noise * (m.p.Prior.Spread + m.p.Prior.MeanVariance)
+	w := m.p.Width()
+	switch {
+	case t == len(m.p.Tasks):
+		return v + m.freshVariance(slices.Clone(along))
+	case m.p.Covariance == nil:
+		return math.NaN()
+	}
+	return v + max(quadratic(m.p.Covariance[t*w*(w+1)/2:][:w*(w+1)/2], along), 0)
 }
 
 // quadratic returns z' C z for the upper triangle of C by rows. z stays on the stack, as it would

@@ -25,7 +25,7 @@ type Table interface {
 	HasTarget() bool
 }
 
-// ErrUnknownTask is in the chain of errors about tasks that a model does not know.
+// ErrUnknownTask is in the chain of errors about tasks that a model does not know. PredictAny predicts for these too.
 var ErrUnknownTask = errors.New("the model does not know")
 
 // Predict returns the prediction for features x of a task. It does not allocate
@@ -36,14 +36,21 @@ func (m *Model) Predict(task string, x []float64) (float64, error) {
 	if !ok {
 		return 0, unknownTask(task)
 	}
-	if len(x) != len(m.features) {
-		return 0, fmt.Errorf("x has %d features, the model %d", len(x), len(m.features))
+	if err := m.checkLength(x); err != nil {
+		return 0, err
 	}
 	y := m.predict(t, x)
 	if why := refusal(y, x); why != nil {
 		return 0, fmt.Errorf("task %q: %w", task, why)
 	}
 	return y, nil
+}
+
+func (m *Model) checkLength(x []float64) error {
+	if len(x) != len(m.features) {
+		return fmt.Errorf("x has %d features, the model %d", len(x), len(m.features))
+	}
+	return nil
 }
 
 // refusal returns an error if the prediction for features x is not finite, unless one of these is NaN.

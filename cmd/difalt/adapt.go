@@ -50,7 +50,7 @@ func (f *adaptFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.curve != "" {
 		return f.learningCurve(ctx, stdout, stderr, &paths)
 	}
-	out, err := paths.create("out", f.out)
+	out, err := paths.create("out", f.out, ".npz")
 	if err != nil {
 		return err
 	}

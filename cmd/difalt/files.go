@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/tablefile"
 	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/model"
 )
@@ -62,10 +63,13 @@ func (f *files) reads(flag, pattern string) error {
 	return nil
 }
 
-// create starts an output. It takes its name with Commit.
-func (f *files) create(flag, path string) (*atomicfile.File, error) {
+// create starts an output, of a name with one of the extensions or none. It takes its name with Commit.
+func (f *files) create(flag, path string, extensions ...string) (*atomicfile.File, error) {
 	if err := f.claim(flag, path); err != nil {
 		return nil, err
+	}
+	if err := tablefile.CheckExtension(path, extensions...); err != nil {
+		return nil, options.Usagef("--%s: %w", flag, err)
 	}
 	if path == stdio && terminal.Is(os.Stdout) && flag == "model" {
 		return nil, options.Usagef("--%s is the terminal: a model is no text, so send the output to a file or a program", flag)

@@ -49,7 +49,7 @@ func TestFitPredictAdapt(t *testing.T) {
 	}
 	checkPredictions(t, clinics, out)
 
-	_, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", newClinics, "--out", filepath.Join(dir, "none.csv"))
+	_, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", newClinics, "--out", filepath.Join(dir, "none.csv"), "--known-only")
 	if code != exitFailure || !strings.Contains(stderr, `new-clinics.csv: the model does not know tasks "C41", "C42", "C43": add them with adapt`) {
 		t.Errorf("exit code %d, message %q", code, stderr)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -54,20 +55,34 @@ func TestFitSeveralFiles(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "p.csv")
-	predict := func(table string) (string, int) {
+	predict := func(table string, more ...string) (string, int) {
 		path := filepath.Join(dir, "new.csv")
 		if err := os.WriteFile(path, []byte(table), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", path, "--out", out)
+		_, stderr, code := difaltCommand(t, append([]string{"predict", "--model", model, "--data", path, "--out", out}, more...)...)
 		return stderr, code
 	}
 	if stderr, code := predict("region,store,price\nsouth,s1-2,4\n"); code != 0 {
 		t.Fatal(stderr)
 	}
-	stderr, code = predict("region,store,price\nwest,s1-2,4\n")
+	stderr, code = predict("region,store,price\nwest,s1-2,4\n", "--known-only")
 	if code != exitFailure || !strings.Contains(stderr, `new.csv: line 2, column "region": the level "west" is not known: it may be ["north" "south"]`) {
 		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+	if stderr, code := predict("region,store,price\nwest,s1-2,4\nnorth,s1-2,4\nsouth,s9-9,4\n", "--standard-errors"); code != 0 {
+		t.Fatal(stderr)
+	}
+	rows := records(t, out)
+	width := func(i int) float64 {
+		v, err := strconv.ParseFloat(rows[i]["stderr"], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if rows[0]["known"] != "false" || rows[1]["known"] != "true" || rows[2]["known"] != "false" || !(width(0) > width(1) && width(2) > width(1)) {
+		t.Errorf("a new level, known, a new task: %v", rows)
 	}
 }
 

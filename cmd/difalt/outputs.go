@@ -24,10 +24,10 @@ func openOutputs(f *options.Files) (out *outputs, err error) {
 		err = out.reads("continue", f.Continue)
 	}
 	if err == nil && f.Trace != "" {
-		out.trace, err = out.create("trace", f.Trace)
+		out.trace, err = out.create("trace", f.Trace, ".csv")
 	}
 	if err == nil && f.Model != "" {
-		out.model, err = out.create("model", f.Model)
+		out.model, err = out.create("model", f.Model, ".npz")
 	}
 	if err == nil && f.Report != "" {
 		err = out.checkFolder("report", f.Report)

@@ -1,20 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/report"
+	"github.com/difalt/difalt/internal/tablefile"
+	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -24,12 +23,13 @@ import (
 type predictFlags struct {
 	model, data, task, out string
 	standardError, safe    bool
+	known                  bool
 	input                  *options.Flags
 }
 
 func newPredictCommand() *cobra.Command {
 	f := &predictFlags{input: options.New(options.Predict)}
-	cmd := newCommand("predict --model FILE --data FILE --out FILE", "Predict the target for rows of known tasks", nil, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("predict --model FILE --data FILE --out FILE", "Predict the target for rows of a table", nil, func(cmd *cobra.Command, _ []string) error {
 		if err := needFlags(cmd, "model", "data", "out"); err != nil {
 			return err
 		}
@@ -39,7 +39,8 @@ func newPredictCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.data, "data", "", options.DataUsage)
 	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
 	cmd.Flags().AddFlagSet(f.input.Set)
-	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`.csv (required)")
+	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`: .csv, .parquet, .jsonl or .npy (required)")
+	cmd.Flags().BoolVar(&f.known, "known-only", false, "refuse tasks and levels that the model does not know")
 	cmd.Flags().BoolVar(&f.standardError, "standard-errors", false, "add columns with standard errors")
 	cmd.Flags().BoolVar(&f.safe, "spreadsheet-safe", false, "put an apostrophe before names of tasks that a spreadsheet would take for a formula")
 	return cmd
@@ -60,16 +61,20 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err := errors.Join(paths.reads("model", f.model), paths.reads("data", f.data)); err != nil {
 		return err
 	}
-	out, err := paths.create("out", f.out)
+	out, err := paths.create("out", f.out, tablefile.Extensions...)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
+	if f.safe && tablefile.CheckExtension(f.out, ".csv") != nil {
+		return options.Usagef("--spreadsheet-safe is for CSV, and --out is %s", f.out)
+	}
 	stdout = paths.textOutput(stdout, stderr)
 	m, err := loadModel(f.model)
 	if err != nil {
 		return err
 	}
+	f.input.Table.NewLevels = !f.known
 	t, err := readTable(ctx, stderr, m, f.data, f.task, "", f.input)
 	if err != nil {
 		return err
@@ -77,13 +82,7 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if f.standardError && m.Noise() == 0 {
 		return fmt.Errorf("%s: --standard-errors needs the noise, which too few training rows have left unknown", f.model)
 	}
-	_, err = untilCanceled(ctx, func() (struct{}, error) {
-		y, err := m.PredictTable(t)
-		if err != nil {
-			return struct{}{}, fmt.Errorf("%s: %w", f.data, err)
-		}
-		return struct{}{}, f.writePredictions(out, m, t, y)
-	})
+	unknown, err := untilCanceled(ctx, func() (int, error) { return f.writePredictions(out, m, t) })
 	if err != nil {
 		return err
 	}
@@ -92,6 +91,9 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	report.WriteMissing(stdout, t)
 	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.out, "output"), text.Plural(t.Rows(), "row"), text.Plural(len(t.Tasks()), "task"))
+	if unknown > 0 {
+		terminal.Sayf(stdout, "%s of tasks or levels that the model does not know: their predictions are by what all tasks share.", text.Plural(unknown, "row"))
+	}
 	return nil
 }
 
@@ -116,45 +118,56 @@ func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task
 	return in.Table, nil
 }
 
-// writePredictions writes a line for every row, with standard errors if asked to.
-func (f *predictFlags) writePredictions(out *atomicfile.File, m *model.Model, t *dataset.Table, y []float64) error {
-	buf := bufio.NewWriterSize(out, 1<<16)
-	w := csv.NewWriter(buf)
-	record := []string{"task", "prediction"}
-	if f.standardError {
-		record = append(record, "stderr", "sample_stderr")
+// writePredictions writes a line for every row, with standard errors if asked to, and returns how many are of tasks or levels that the
+// model does not know.
+func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *dataset.Table) (unknown int, err error) {
+	if f.known {
+		if _, err := m.PredictTable(t); err != nil {
+			return 0, fmt.Errorf("%s: %w", f.data, err)
+		}
 	}
-	if err := w.Write(record); err != nil {
-		return err
+	columns := []tablefile.Column{{Name: "task"}, {Name: "prediction", Kind: tablefile.Number}}
+	for _, name := range t.Tasks() {
+		columns[0].Runes = max(columns[0].Runes, utf8.RuneCountInString(name))
+	}
+	if f.standardError {
+		columns = append(columns, tablefile.Column{Name: "stderr", Kind: tablefile.Number}, tablefile.Column{Name: "sample_stderr", Kind: tablefile.Number})
+	}
+	w, err := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Kind: tablefile.Flag}), t.Rows())
+	if err != nil {
+		return 0, err
 	}
 	x := make([]float64, len(t.Features()))
-	for i, v := range y {
+	for i := range t.Rows() {
 		task := t.Tasks()[t.Task(i)]
-		record = append(record[:0], task, text.Number(v))
+		m.FillMissing(t.X(x, i))
+		p, err := f.predict(m, task, x)
+		if err != nil {
+			return 0, fmt.Errorf("%s: row %d: %w", f.data, i, err)
+		}
 		if f.safe {
-			record[0] = withoutFormula(task)
+			task = withoutFormula(task)
 		}
+		w.Text(task)
+		w.Number(p.Y)
 		if f.standardError {
-			m.FillMissing(t.X(x, i))
-			_, e, err := m.PredictError(task, x)
-			if err != nil {
-				return err
-			}
-			noise, err := m.TaskNoise(task)
-			if err != nil {
-				return err
-			}
-			record = append(record, text.Number(e), text.Number(math.Hypot(e, noise)))
+			w.Number(p.StandardError)
+			w.Number(p.SampleError)
 		}
-		if err := w.Write(record); err != nil {
-			return err
+		if w.Flag(p.Known); !p.Known {
+			unknown++
 		}
 	}
-	w.Flush()
-	if err := w.Error(); err != nil {
-		return err
+	return unknown, w.Close()
+}
+
+// predict returns what the model says about a row, as far as it is asked for.
+func (f *predictFlags) predict(m *model.Model, task string, x []float64) (p model.Prediction, err error) {
+	if f.standardError {
+		return m.PredictAnyError(task, x)
 	}
-	return buf.Flush()
+	p.Y, p.Known, err = m.PredictAny(task, x)
+	return p, err
 }
 
 // withoutFormula returns a cell that no spreadsheet takes for a formula: those that begin

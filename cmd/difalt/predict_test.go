@@ -1,10 +1,14 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // On request, no name of a task is a formula in a spreadsheet; without, names are as
@@ -41,5 +45,90 @@ func TestSpreadsheetSafe(t *testing.T) {
 	}
 	if got := withoutFormula("\tx"); got != "'\tx" {
 		t.Errorf("a cell that begins with a tab becomes %q", got)
+	}
+}
+
+// A table of tasks that the model does not know is predicted by what tasks share, and says so row by row; the width of intervals is wider
+// than that of known tasks, and 95 in 100 hold their target: of 18 rows three at most may be outside (probability .002 of more).
+func TestPredictNewTasks(t *testing.T) {
+	model, out := clinicModel(t), filepath.Join(t.TempDir(), "p.csv")
+	stdout, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", newClinics, "--out", out, "--standard-errors")
+	if code != 0 || !strings.Contains(stdout, "18 rows of tasks or levels that the model does not know") {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	scores := records(t, newClinics)
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	outside := 0
+	for i, row := range records(t, out) {
+		if row["known"] != "false" || row["task"] != scores[i]["clinic"] {
+			t.Errorf("row %d: %v", i, row)
+		}
+		if d := number(row["prediction"]) - number(scores[i]["score"]); math.Abs(d) > 1.96*number(row["sample_stderr"]) {
+			outside++
+		}
+	}
+	if outside > 3 {
+		t.Errorf("%d of 18 scores are outside of their intervals", outside)
+	}
+}
+
+// The extension of --out says how predictions are written, and one that cannot be honoured is refused before anything is read.
+func TestPredictFormats(t *testing.T) {
+	model, dir := clinicModel(t), t.TempDir()
+	predict := func(out string, more ...string) (string, int) {
+		_, stderr, code := difaltCommand(t, append([]string{"predict", "--model", model, "--data", clinics, "--out", out}, more...)...)
+		return stderr, code
+	}
+	for _, name := range []string{"p.csv", "p.parquet", "p.jsonl", "p.npy"} {
+		if stderr, code := predict(filepath.Join(dir, name), "--standard-errors"); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	type line struct {
+		Task       string  `parquet:"task"`
+		Prediction float64 `parquet:"prediction,optional"`
+		Known      bool    `parquet:"known"`
+	}
+	lines, err := parquet.ReadFile[line](filepath.Join(dir, "p.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range records(t, filepath.Join(dir, "p.csv")) {
+		if v, err := strconv.ParseFloat(row["prediction"], 64); err != nil || lines[i] != (line{row["task"], v, row["known"] == "true"}) {
+			t.Fatalf("row %d is %v in CSV and %v in Parquet", i, row, lines[i])
+		}
+	}
+	if n := strings.Count(string(readFile(t, filepath.Join(dir, "p.jsonl"))), "\n"); n != len(lines) {
+		t.Errorf("%d lines of JSON for %d rows", n, len(lines))
+	}
+	if !strings.Contains(string(readFile(t, filepath.Join(dir, "p.npy"))[:200]), "('task', '<U3'), ('prediction', '<f8'), ('stderr', '<f8'), ('sample_stderr', '<f8'), ('known', '|b1')") {
+		t.Error("the array of NumPy has other fields")
+	}
+	for _, name := range []string{"p.json", "p.xlsx", "p.csv.gz"} {
+		if stderr, code := predict(filepath.Join(dir, name)); code != exitUsage || !strings.Contains(stderr, "--out") || !strings.Contains(stderr, name) {
+			t.Errorf("%s: exit code %d, %s", name, code, stderr)
+		}
+	}
+	if stderr, code := predict(filepath.Join(dir, "p.npy"), "--spreadsheet-safe"); code != exitUsage || !strings.Contains(stderr, "is for CSV") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	for _, args := range [][]string{
+		{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--model", filepath.Join(dir, "m.csv")},
+		{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--trace", filepath.Join(dir, "t.parquet")},
+		{"adapt", "--model", model, "--data", newClinics, "--out", filepath.Join(dir, "m.json")},
+		{"simulate", "--out", dir, "--export", filepath.Join(dir, "x.npy")},
+	} {
+		if _, stderr, code := difaltCommand(t, args...); code != exitUsage || !strings.Contains(stderr, "would not be what its name says") {
+			t.Errorf("%q: exit code %d, %s", args, code, stderr)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 4 {
+		t.Errorf("files are %v", entries)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/paper"
 	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/tablefile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
@@ -115,6 +116,9 @@ func (f *simulateFlags) files() []options.Option {
 
 // resolve checks the flags and returns the simulations that they ask for.
 func (f *simulateFlags) resolve() ([]*simulateRun, error) {
+	if err := tablefile.CheckExtension(f.export, ".npz"); err != nil {
+		return nil, options.Usagef("--export: %w", err)
+	}
 	if f.preset == "" {
 		s, err := f.one()
 		return []*simulateRun{s}, err

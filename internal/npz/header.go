@@ -161,7 +161,7 @@ func (a *Array) parse(text string) error {
 	return nil
 }
 
-// writeHeader writes the header of an array in C order, version 1.
+// writeHeader writes the header of an array in C order, version 1. descr is a type, or a list of fields.
 func writeHeader(w io.Writer, descr string, shape []int) error {
 	var dims strings.Builder
 	for i, n := range shape {
@@ -174,7 +174,10 @@ func writeHeader(w io.Writer, descr string, shape []int) error {
 	if len(shape) > 1 {
 		s = strings.TrimSuffix(s, ",")
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, s)
+	if !strings.HasPrefix(descr, "[") {
+		descr = "'" + descr + "'"
+	}
+	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%s), }", descr, s)
 	// Data start at a multiple of 64 bytes.
 	pad := 63 - (10+len(text))%64
 	text += strings.Repeat(" ", pad) + "\n"
