@@ -32,6 +32,9 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 	if err := s.observe(nil); err != nil {
 		return Running, err
 	}
+	if s.records.enough && s.net.AllHosted() {
+		return s.end(Canceled), nil
+	}
 	verdict, err := s.stop.judge(ctx, s.method)
 	if err != nil {
 		return Running, err

@@ -85,8 +85,10 @@ type Options struct {
 	// Seed of the power iteration's Gaussian start.
 	Seed uint64
 	// Observer is called once with every Record; nil observes nothing and costs
-	// nothing. The record is valid during the call. An error ends the run and is
-	// returned; the solver keeps the state that was observed.
+	// nothing. The record is valid during the call. ErrStop ends the run at all nodes, as
+	// Canceled and without an error: here at once if all nodes live here, and otherwise
+	// when the others know, some iterations later. Any other error is returned; the solver
+	// keeps the state that was observed, and nodes elsewhere lose this one.
 	Observer func(*Record) error
 	// Logger receives progress at debug level and what a user should know at warn
 	// level. Nil is silent.

@@ -19,6 +19,7 @@ type process struct {
 	hosted  []int
 	pool    *kernel.Pool
 	data    *data
+	closed  bool
 
 	agreement *exchange       // AGREE
 	sums      *exchange       // of the initialisation of the accelerated methods, else nil

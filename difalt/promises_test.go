@@ -436,22 +436,6 @@ func TestNormalizeTasks(t *testing.T) {
 	}
 }
 
-// TestObserverStops ends a run by an error of the observer.
-func TestObserverStops(t *testing.T) {
-	s, net := small(t)
-	enough := errors.New("enough")
-	seen := 0
-	_, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
-		if seen++; r.Iteration == 3 {
-			return enough
-		}
-		return nil
-	}})
-	if !errors.Is(err, enough) || seen != 4 {
-		t.Errorf("error %v after %d records", err, seen)
-	}
-}
-
 // TestUpdates changes responses, ridge, rounds and step of a solver and compares with
 // solvers made for that.
 func TestUpdates(t *testing.T) {

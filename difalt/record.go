@@ -1,11 +1,16 @@
 package difalt
 
-import "github.com/difalt/difalt/kernel"
+import (
+	"errors"
+
+	"github.com/difalt/difalt/kernel"
+)
 
 // A recorder makes records, and sees to it that the observer gets each of them once.
 type recorder struct {
 	metrics  *metrics
-	observed int // the last iteration whose record the observer has, -1 before the first
+	observed int  // the last iteration whose record the observer has, -1 before the first
+	enough   bool // the observer has returned ErrStop
 	last     Record
 }
 
@@ -13,17 +18,29 @@ type recorder struct {
 // or else that of the groups.
 func (s *Solver) observe(rec *Record) error {
 	r := &s.records
-	if s.o.Observer == nil || r.observed >= s.at.iteration {
+	if s.o.Observer == nil || r.enough || r.observed >= s.at.iteration {
 		return nil
 	}
 	if r.last = s.record(s.at.groups); rec != nil {
 		r.last = *rec
 	}
-	if err := s.o.Observer(&r.last); err != nil {
+	err := s.o.Observer(&r.last)
+	if errors.Is(err, ErrStop) {
+		r.enough, err = true, nil
+		s.raise(Canceled)
+	}
+	if err != nil {
 		return err
 	}
 	r.observed = s.at.iteration
 	return nil
+}
+
+// raise lets all hosted nodes ask the others to end with a status.
+func (s *Solver) raise(status Status) {
+	for i := range s.hosted {
+		s.stop.raise(i, status)
+	}
 }
 
 // record describes the current U, to which the groups have fitted their b_t.

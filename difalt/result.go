@@ -26,8 +26,8 @@ const (
 	// Diverged: the objective has left that of the start behind for good, or numbers
 	// have ceased to be finite. The state is the best that is known.
 	Diverged
-	// Canceled: the context of one of the nodes ended. The state is that of the last
-	// whole iteration.
+	// Canceled: the context of one of the nodes ended, or its observer returned ErrStop. The
+	// state is that of the last whole iteration.
 	Canceled
 	// Undetermined: the stop rule was met, but noise alone could make the direction of U
 	// of which the tasks say least: data do not tell it from others. Result.Standing has
@@ -47,6 +47,17 @@ func (s Status) String() string {
 
 // ErrDiverged is what the error of a diverged run wraps.
 var ErrDiverged = errors.New("difalt: the run diverged: the objective is above that of the start; take a shorter step or more rounds")
+
+// ErrStop, or an error that wraps it, is what an Options.Observer returns to end the run at all
+// nodes, without an error.
+var ErrStop = errors.New("difalt: the observer ends the run")
+
+// ErrNotStarted is returned by what needs an estimate before the first step has made one, and
+// ErrClosed by a Solver after Close.
+var (
+	ErrNotStarted = errors.New("difalt: there is no estimate before the first step")
+	ErrClosed     = errors.New("difalt: the solver is closed")
+)
 
 // Arrived reports whether the stop rule was met: Converged, or Undetermined.
 func (s Status) Arrived() bool { return s == Converged || s == Undetermined }
@@ -191,9 +202,23 @@ func (s *Solver) estimates() []*kernel.Basis {
 }
 
 // Record describes the current state; it takes the time of a minimisation over the b_t.
-// It panics before the first step.
-func (s *Solver) Record() Record {
-	return s.record(s.minimized())
+// It returns ErrNotStarted before the first step, and ErrClosed after Close.
+func (s *Solver) Record() (Record, error) {
+	if err := s.usable(); err != nil {
+		return Record{}, err
+	}
+	return s.record(s.minimized()), nil
+}
+
+// usable returns an error if there is nothing to compute on, or nothing to compute with.
+func (s *Solver) usable() error {
+	switch {
+	case s.closed:
+		return ErrClosed
+	case !s.ready():
+		return ErrNotStarted
+	}
+	return nil
 }
 
 // minimized returns the hosted groups with b_t fitted to the current U_g on all
@@ -208,10 +233,10 @@ func (s *Solver) minimized() []*kernel.Group {
 }
 
 // Result fits b_t to the current U_g and returns the state, at any time after the first
-// step. It returns an error before.
+// step. It returns ErrNotStarted before, and ErrClosed after Close.
 func (s *Solver) Result() (*Result, error) {
-	if !s.ready() {
-		return nil, errors.New("difalt: there is no estimate before the first step")
+	if err := s.usable(); err != nil {
+		return nil, err
 	}
 	groups := s.minimized()
 	res := &Result{

@@ -97,7 +97,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	s.state(&archive{mode: reading, bytes: rest, hosted: s.hosted})
 	s.initial.U, s.initial.Step = clone(s.at.u), s.step
 	s.setEta()
-	s.records.observed = s.at.iteration - 1
+	s.records.observed, s.records.enough = s.at.iteration-1, false
 	s.atFirstIteration = s.net.Traffic()
 	return nil
 }

@@ -91,9 +91,13 @@ func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*R
 	return s.Run(ctx)
 }
 
-// Close ends the solver's workers. The solver must not be used afterwards; its network
-// may.
+// Close ends the solver's workers. Afterwards what computes returns ErrClosed; its network may
+// be used.
 func (s *Solver) Close() {
+	if s.closed {
+		return
+	}
+	s.closed = true
 	s.exchange.mixer.Close()
 	s.process.close()
 }
@@ -147,7 +151,8 @@ func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 			}
 			status, err := step(ctx)
 			if s.ready() && (err == nil || status != Running) {
-				if rec := s.Record(); !yield(&rec, nil) {
+				rec := s.record(s.minimized())
+				if !yield(&rec, nil) {
 					return
 				}
 			}
@@ -174,6 +179,9 @@ func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 // returns Canceled and the context's error if all nodes live here; otherwise it takes
 // part in iterations until all nodes know, and returns Canceled when they leave.
 func (s *Solver) Step(ctx context.Context) (Status, error) {
+	if s.closed {
+		return s.status, ErrClosed
+	}
 	if s.status != Running && s.ready() {
 		return s.status, s.status.divergence()
 	}
@@ -218,6 +226,9 @@ func (s *Solver) ready() bool { return s.at.executor != nil && s.initial != nil 
 // begin runs the initialisation once (Alg. 3, line 5). If that fails the nodes compare
 // their data and options again.
 func (s *Solver) begin(ctx context.Context) error {
+	if s.closed {
+		return ErrClosed
+	}
 	if s.ready() {
 		return nil
 	}
@@ -334,9 +345,7 @@ func (s *Solver) announce(ctx context.Context) (_ context.Context, done func(), 
 	if s.net.AllHosted() || s.initial == nil {
 		return nil, nil, err
 	}
-	for i := range s.hosted {
-		s.stop.raise(i, Canceled)
-	}
+	s.raise(Canceled)
 	ctx, done = context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	return ctx, done, nil
 }

@@ -110,6 +110,7 @@ func (s *Solver) restart() {
 		s.anchors.restored = nil
 	}
 	s.status, s.at.iteration, s.records.observed = Running, 0, -1
+	s.records.enough = false
 	s.cost, s.elapsed = cost{atStart: s.net.Traffic()}, 0
 	s.stop.reset()
 	s.method.reset()
