@@ -28,6 +28,15 @@ func leastSquares(t isa) {
 	IMULQ(s.height, s.f)
 	ADDQ(mem("work"), s.f)
 	s.lo, s.hi = XMM(), XMM()
+	s.apart = XMM()
+	bits := GP64()
+	MOVQ(U64(setApartBits), bits)
+	VMOVQ(bits, s.apart)
+	if t == avx512 {
+		s.keep = K()
+	} else {
+		s.keep = YMM()
+	}
 	s.group, s.fp, s.i = GP64(), GP64(), GP64()
 	first := GP64()
 	s.xp = GP64()
@@ -41,6 +50,9 @@ func leastSquares(t isa) {
 	finish()
 }
 
+// setApartBits are the bits of the limit of package tile, 2^-80.
+const setApartBits = (1023 - 80) << 52
+
 type solver struct {
 	t      isa
 	sum    reducer
@@ -49,6 +61,8 @@ type solver struct {
 	f      reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
 	lo, hi reg.VecVirtual
 	pivot  reg.VecVirtual // its squared norm in all lanes
+	apart  reg.VecVirtual // in all lanes, 2^-80: SetApart
+	keep   reg.Register   // the lanes to keep of a row of F: all, or none
 
 	group, fp, i, xp reg.GPVirtual
 	pf               reg.GPVirtual // next line to prefetch
@@ -134,6 +148,7 @@ func (s *solver) first() {
 	ADDQ(Imm(4), s.group) // ceil((r+1)/4) groups
 	SHRQ(U8(2), s.group)
 	s.pivot = YMM()
+	VXORPD(s.hi, s.hi, s.hi)
 	loopWith := func(label string, lead bool) {
 		acc := t.vecs(4)
 		t.zero(acc...)
@@ -164,16 +179,29 @@ func (s *solver) first() {
 }
 
 // finishGroup divides the inner products of a group by the pivot's, which is the
-// first of the leading group, stores them as part of a row of F and moves on by
-// four columns.
+// first of the leading group, or sets them to zero if the pivot is set apart, stores them as
+// part of a row of F, with the pivot itself on the diagonal, and moves on by four columns.
 func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 	v := s.sum.sum4(acc)
+	q := YMM()
 	if lead {
 		VBROADCASTSD(v.AsX(), s.pivot)
+		limit := XMM()
+		VMULSD(s.apart, s.hi, limit)
+		const notLessOrEqual = 6 // or NaN
+		VBROADCASTSD(limit, q)
+		VCMPPD(U8(notLessOrEqual), q, s.pivot, s.keep)
 	}
-	q := YMM()
-	VDIVPD(s.pivot, v.AsY(), q)
+	if s.t == avx512 {
+		VDIVPD_Z(s.pivot, v.AsY(), s.keep, q)
+	} else {
+		VDIVPD(s.pivot, v.AsY(), q)
+		VANDPD(s.keep, q, q)
+	}
 	VMOVUPD(q, Mem{Base: s.fp})
+	if lead {
+		VMOVSD(s.pivot.AsX(), Mem{Base: s.fp})
+	}
 	ADDQ(Imm(32), s.fp)
 	// The base has run down one column.
 	LEAQ(Mem{Base: s.cols.base, Index: s.cols.step3, Scale: 1}, s.cols.base)

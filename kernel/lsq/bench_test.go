@@ -22,6 +22,7 @@ func BenchmarkSolve(b *testing.B) {
 			{"n=r/2", random(rng, r/2, r)},
 			{"rank=r-1", ofRank(rng, r, r, r-1)},
 			{"rank=r/2", ofRank(rng, r, r, r/2)},
+			{"n=r-1,rank=r-2", ofRank(rng, r-1, r, r-2)},
 		} {
 			ws, x := lsq.NewWorkspace(c.p.n, r), make([]float64, r)
 			b.Run(fmt.Sprintf("r=%d/%s", r, c.name), func(b *testing.B) {

@@ -7,37 +7,29 @@ import (
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// A decomposition is a complete orthogonal decomposition of a tall matrix M, m x c,
+// A decomposition is a QR decomposition with column pivoting (Businger and Golub, 1965) of a
+// matrix M, m x c,
 //
-//	M P = Q [R; 0],   R = [T 0] Z',   M^+ = P Z [T^-1; 0] Q',
+//	M P = Q [R; 0],
 //
-// with R of rank x c and a triangular T. Householder reflectors with column pivoting
-// (Businger and Golub, 1965) find Q and R; where R has fewer rows than columns, more of
-// them find Z (Hanson and Lawson, 1969).
+// with R of rank x c, by Householder reflectors.
 type decomposition struct {
 	m, c     int
-	extra    int        // right-hand sides that stand behind the columns of M, 0 or 1
-	q        reflectors // of Q; before them M and the right-hand side, by columns
-	order    []int      // column k of M P is column order[k] of M
-	norm     []float64  // the squared norms of what is left of each column ...
-	computed []float64  // ... when they were last computed in full
-	null     float64    // the norm at which nothing is left
+	order    []int     // column k of M P is column order[k] of M
+	q        []float64 // M and the right-hand side by columns ld apart, then the reflectors
+	ld       int
+	norm     []float64 // the squared norms of what is left of each column ...
+	computed []float64 // ... when they were last computed in full
+	null     float64   // the norm at which nothing is left
 	rank     int
-	r        []float64 // R by columns ldr apart, then T
+	r        []float64 // by columns ldr apart
 	ldr      int
-	z        reflectors // of Z, each of c-rank+1 entries
-	w        []float64  // room for a row or a column
-}
-
-// Reflectors I - v v'/h have their vectors v by columns, ld apart.
-type reflectors struct {
-	v, h []float64
-	ld   int
+	w        []float64 // room for a row or a column
 }
 
 // decompositionWork returns the length of the memory for matrices of up to m x c.
 func decompositionWork(m, c int) int {
-	return oddPad(m)*(c+2) + oddPad(c)*c + (c+1)*c + 5*c
+	return oddPad(m)*(c+1) + oddPad(c)*c + 4*c
 }
 
 // oddPad returns an odd multiple of eight: a row of a matrix with this stride is in as many
@@ -52,13 +44,12 @@ func (ws *Workspace) decomposition(m, c int) *decomposition {
 		room = room[n:]
 		return part
 	}
-	*d = decomposition{m: m, c: c, ldr: oddPad(c), order: ws.order[:c]}
-	d.q.ld = oddPad(m)
+	*d = decomposition{m: m, c: c, ld: oddPad(m), ldr: oddPad(c), order: ws.order[:c]}
 	for k := range d.order {
 		d.order[k] = k
 	}
-	d.q.v, d.r, d.z.v = take(d.q.ld*(c+1)), take(d.ldr*c), take((c+1)*c)
-	d.q.h, d.z.h, d.norm, d.computed, d.w = take(c), take(c), take(c), take(c), take(d.q.ld+c)
+	d.q, d.r = take(d.ld*(c+1)), take(d.ldr*c)
+	d.norm, d.computed, d.w = take(c), take(c), take(2*c)
 	return d
 }
 
@@ -66,10 +57,9 @@ func (ws *Workspace) decomposition(m, c int) *decomposition {
 // their scales.
 func (d *decomposition) load(a blas.ColumnMajor, y []float64, scale, yscale, rho float64) {
 	n := a.Rows
-	d.extra = 1
-	clear(d.q.v)
+	clear(d.q)
 	for k, j := range d.order {
-		col := d.q.v[k*d.q.ld:]
+		col := d.q[k*d.ld:]
 		for i, v := range a.Data[j*a.Stride:][:n] {
 			col[i] = v / scale
 		}
@@ -78,36 +68,11 @@ func (d *decomposition) load(a blas.ColumnMajor, y []float64, scale, yscale, rho
 		}
 	}
 	for i, v := range y[:n] {
-		d.q.v[d.c*d.q.ld+i] = v / yscale
+		d.q[d.c*d.ld+i] = v / yscale
 	}
 }
 
-// loadTransposed takes the columns of A' in their order, divided by its scale.
-func (d *decomposition) loadTransposed(a blas.ColumnMajor, scale float64) {
-	d.extra = 0
-	clear(d.q.v)
-	for j := range d.m {
-		row := a.Data[j*a.Stride:]
-		for k, i := range d.order {
-			d.q.v[k*d.q.ld+j] = row[i] / scale
-		}
-	}
-}
-
-// unpivoted finds Q and R of a matrix that is loaded and taken for one of full rank, and
-// returns the smallest and the largest diagonal entry of R.
-func (d *decomposition) unpivoted() (lo, hi float64) {
-	d.rank = d.c
-	tile.Factor(d.q.v, d.q.ld, d.m, d.c, d.r, d.ldr, d.q.h)
-	lo = math.Inf(1)
-	for k := range d.c {
-		v := math.Abs(d.r[k*d.ldr+k])
-		lo, hi = min(lo, v), max(hi, v)
-	}
-	return lo, hi
-}
-
-// pivoted finds the whole decomposition; load loads M. What is at most tol times the
+// pivoted finds the decomposition; load loads M. What is at most tol times the
 // Frobenius norm of M counts as null.
 //
 // Pivoting puts what is null into the last columns, but for a few matrices of which
@@ -124,7 +89,6 @@ func (d *decomposition) pivoted(tol float64, load func()) {
 		}
 		d.order[k], d.order[last-1] = d.order[last-1], d.order[k]
 	}
-	d.reduceRows()
 }
 
 // factor finds Q and R by Householder reflectors, choosing among the first choose
@@ -155,19 +119,19 @@ func (d *decomposition) factor(tol float64, choose int) {
 		d.reflect(k)
 	}
 	for k := d.rank; k < d.c; k++ {
-		copy(d.r[k*d.ldr:][:d.rank], d.q.v[k*d.q.ld:])
+		copy(d.r[k*d.ldr:][:d.rank], d.q[k*d.ld:])
 	}
 }
 
 // computeNorm computes the squared norm of column k from row i on.
 func (d *decomposition) computeNorm(k, i int) {
-	x := d.q.v[k*d.q.ld+i : k*d.q.ld+d.m]
+	x := d.q[k*d.ld+i : k*d.ld+d.m]
 	d.norm[k] = blas.Dot(x, x)
 	d.computed[k] = d.norm[k]
 }
 
 func (d *decomposition) swap(i, j int) {
-	x, y := d.q.v[i*d.q.ld:][:d.m], d.q.v[j*d.q.ld:][:d.m]
+	x, y := d.q[i*d.ld:][:d.m], d.q[j*d.ld:][:d.m]
 	for k, v := range x {
 		x[k], y[k] = y[k], v
 	}
@@ -183,28 +147,25 @@ const inaccurate = 1e-6
 // reflect makes the reflector of column k, applies it to all columns behind, and moves
 // what stands above it to r.
 func (d *decomposition) reflect(k int) {
-	x := d.q.v[k*d.q.ld : k*d.q.ld+d.m]
+	x := d.q[k*d.ld : k*d.ld+d.m]
 	alpha := -math.Copysign(math.Sqrt(d.norm[k]), x[k])
-	d.q.h[k] = d.norm[k] - alpha*x[k]
+	h := d.norm[k] - alpha*x[k]
 	copy(d.r[k*d.ldr:][:k], x)
 	clear(x[:k])
 	d.r[k*d.ldr+k] = alpha
 	x[k] -= alpha
-	behind := d.c + d.extra - k - 1
-	if behind == 0 {
-		return
-	}
+	behind := d.c - k // with the right-hand side
 	// The tiles take rows by eights; those above k are zero in the reflector.
 	from := k &^ 7
-	rows, v, c := d.q.ld-from, d.q.v[k*d.q.ld+from:], d.q.v[(k+1)*d.q.ld+from:]
+	rows, v, c := d.ld-from, d.q[k*d.ld+from:], d.q[(k+1)*d.ld+from:]
 	w := d.w[:behind]
-	tile.MulBasis(w, 1, v, d.q.ld, c, d.q.ld, 1, rows, behind, tile.Hint{})
+	tile.MulBasis(w, 1, v, d.ld, c, d.ld, 1, rows, behind, tile.Hint{})
 	for j := range w {
-		w[j] /= -d.q.h[k]
+		w[j] /= -h
 	}
-	tile.RankUpdate(c, d.q.ld, v, d.q.ld, w, behind, 1, rows, behind)
+	tile.RankUpdate(c, d.ld, v, d.ld, w, behind, 1, rows, behind)
 	for j := k + 1; j < d.c; j++ {
-		head := d.q.v[j*d.q.ld+k]
+		head := d.q[j*d.ld+k]
 		if d.norm[j] -= head * head; d.norm[j] <= inaccurate*d.computed[j] {
 			d.computeNorm(j, k+1)
 		}
@@ -235,87 +196,20 @@ func (d *decomposition) hidden() int {
 	return most
 }
 
-// reduceRows finds Z and T, row by row from the last: reflector i takes the entries of row i behind
-// column rank into its diagonal entry.
-func (d *decomposition) reduceRows() {
-	n := d.c - d.rank // columns of R behind T
-	if n == 0 {
-		return
-	}
-	d.z.ld = n + 1
-	tail := d.r[d.rank*d.ldr:]
-	for i := d.rank - 1; i >= 0; i-- {
-		v, diagonal := d.z.v[i*d.z.ld:][:n+1], &d.r[i*d.ldr+i]
-		v[0] = *diagonal
-		for j := range n {
-			v[j+1], tail[j*d.ldr+i] = tail[j*d.ldr+i], 0
-		}
-		s := blas.Dot(v, v)
-		alpha := -math.Copysign(math.Sqrt(s), v[0])
-		d.z.h[i] = s - alpha*v[0]
-		v[0] -= alpha
-		*diagonal = alpha
-		if i == 0 {
-			break
-		}
-		// The rows above get what the reflector does to them; those below are zero.
-		w, col := d.w[:blas.Pad(i)], d.r[i*d.ldr:][:i]
-		tile.MulTransposed(w, tail, d.ldr, v[1:], n, i, tile.Hint{})
-		for l, x := range col {
-			w[l] = -(w[l] + v[0]*x) / d.z.h[i]
-			col[l] += v[0] * w[l]
-		}
-		tile.RankUpdate(tail, d.ldr, w, len(w), v[1:], n, 1, i, n)
-	}
-}
-
-// solve computes b = P Z [T^-1; 0] Q'y, for y behind the columns of M.
-func (d *decomposition) solve(b []float64) {
-	x := d.w[:d.c]
-	clear(x)
-	copy(x[:d.rank], d.q.v[d.c*d.q.ld:])
-	solveUpper(d.r, d.ldr, x[:d.rank])
-	for i := range d.rank {
-		d.reflectRow(i, x)
-	}
-	for k, j := range d.order {
-		b[j] = x[k]
-	}
-}
-
-// solveTransposed computes b = Q [T^-T; 0] Z' P'y, of the problem with the matrix M'.
-func (d *decomposition) solveTransposed(b, y []float64, yscale float64) {
-	x := d.w[:d.c]
-	for k, j := range d.order {
-		x[k] = y[j] / yscale
-	}
-	for i := d.rank - 1; i >= 0; i-- {
-		d.reflectRow(i, x)
-	}
-	for j := range d.rank { // by T'^-1
-		col := d.r[j*d.ldr:]
-		x[j] = (x[j] - blas.Dot(col[:j], x)) / col[j]
-	}
+// solve computes the solution of minimum norm for y behind the columns of M.
+func (d *decomposition) solve(b []float64, ws *Workspace) {
+	x := d.w[:d.rank]
+	copy(x, d.q[d.c*d.ld:])
+	solveUpper(d.r, d.ldr, x)
 	clear(b)
-	copy(b, x[:d.rank])
-	for k := d.rank - 1; k >= 0; k-- {
-		if d.q.h[k] != 0 {
-			v := d.q.v[k*d.q.ld+k : k*d.q.ld+d.m]
-			blas.Axpy(-blas.Dot(v, b[k:])/d.q.h[k], v, b[k:])
-		}
+	for k, v := range x {
+		b[d.order[k]] = v
 	}
-}
-
-// reflectRow applies reflector i of Z to x.
-func (d *decomposition) reflectRow(i int, x []float64) {
-	n := d.c - d.rank
-	if n == 0 {
-		return
+	inv := d.w[d.c:][:d.rank]
+	for k := range inv {
+		inv[d.rank-1-k] = 1 / d.r[k*d.ldr+k]
 	}
-	v := d.z.v[i*d.z.ld:][:n+1]
-	s := (v[0]*x[i] + blas.Dot(v[1:], x[d.rank:])) / d.z.h[i]
-	x[i] -= s * v[0]
-	blas.Axpy(-s, v[1:], x[d.rank:])
+	ws.project(b, split{d.c, d.rank, d.order}, d.r, 1, d.ldr, ws.identity, inv)
 }
 
 // solveUpper overwrites x by R^-1 x for the upper triangle of r, stored by columns.

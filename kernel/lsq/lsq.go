@@ -70,7 +70,10 @@ type Workspace struct {
 
 	f          []float64 // [A y] with ridge rows, by columns
 	work       []float64
+	split      []float64
+	ones       []float64
 	order      []int
+	identity   []int // 0, 1, ...
 	decomposed decomposition
 }
 
@@ -80,12 +83,18 @@ func NewWorkspace(n, r int) *Workspace {
 	if n < 0 || r <= 0 {
 		panic(badShape)
 	}
-	return &Workspace{
+	ws := &Workspace{
 		maxRows: n, maxCols: r,
 		f:     make([]float64, blas.Pad(n+r)*(r+1)),
 		work:  make([]float64, max(tile.LeastSquaresWork(n+r, r), decompositionWork(n+r, r))),
-		order: make([]int, r),
+		split: make([]float64, splitWork(r)),
+		ones:  make([]float64, r),
+		order: make([]int, r), identity: make([]int, r),
 	}
+	for i := range r {
+		ws.ones[i], ws.identity[i] = 1, i
+	}
+	return ws
 }
 
 // Solve computes
@@ -114,21 +123,44 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 		panic(badSlice)
 	}
 	b = b[:r]
-	if n < r && ridge == 0 {
-		return ws.minimumNorm(b, a, y, 0)
+	m, rhs := a, y[:n]
+	switch {
+	case ridge > 0:
+		m, rhs = ws.augment(a, y, math.Sqrt(ridge))
+	case n == 0:
+		clear(b)
+		return Underdetermined
+	case n < r && ws.solveWide(b, a, y):
+		return Underdetermined
 	}
-	ok := false
-	if ridge == 0 {
-		ok = ws.orthogonalize(b, a, y)
-	} else {
-		augmented, rhs := ws.augment(a, y, math.Sqrt(ridge))
-		ok = ws.orthogonalize(b, augmented, rhs)
-	}
-	if ok {
+	// By QR.
+	lo, hi := tile.LeastSquares(b, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
+	if trusted(b, rhs, lo, hi) {
 		return OK
 	}
-	return ws.minimumNorm(b, a, y, ridge)
+	rank, ok := ws.dependent(b, m, rhs, tolerance(a))
+	if !ok {
+		return ws.minimumNorm(b, a, y, ridge)
+	}
+	return statusOf(rank, n, r)
 }
+
+// statusOf returns the status of a solution of n x r with a matrix of some rank.
+func statusOf(rank, n, r int) Status {
+	switch {
+	case rank == r:
+		return OK
+	case n < r:
+		return Underdetermined
+	}
+	return RankDeficient
+}
+
+// tolerance is the share of the norm of A at which a direction counts as null: along it A is
+// rounding errors.
+func tolerance(a blas.ColumnMajor) float64 { return float64(max(a.Rows, a.Cols)) * eps }
+
+const eps = 0x1p-52
 
 // augment stores [A y; rho I 0] in ws.f and returns its two parts.
 func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas.ColumnMajor, []float64) {
@@ -146,14 +178,55 @@ func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas
 	return blas.ColumnMajor{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
-// orthogonalize solves the problem by QR, and reports whether R is so well
-// conditioned and all numbers are of such a size that b can be trusted. NaN fails
-// every comparison.
-func (ws *Workspace) orthogonalize(b []float64, a blas.ColumnMajor, y []float64) bool {
-	lo, hi := tile.LeastSquares(b, a.Data, a.Stride, a.Rows, a.Cols, y, ws.work, ws.Next)
-	if !(lo > suspect*suspect*hi && lo > smallest && hi < largest) {
+// regular reports whether R, of which lo and hi are the squares of the smallest and the largest
+// diagonal entry, looks well conditioned, and both are in range. NaN fails every comparison.
+func regular(lo, hi float64) bool {
+	return lo > suspect*suspect*hi && lo > smallest && hi < largest
+}
+
+// trusted reports whether R is so well conditioned and all numbers are of such a size that b can
+// be trusted.
+func trusted(b, y []float64, lo, hi float64) bool {
+	if !regular(lo, hi) {
 		return false
 	}
-	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y[:a.Rows])
+	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y)
 	return (bmax*lo > smallest || ymax == 0) && bmax*suspect*math.Sqrt(hi) <= ymax && ymax <= math.MaxFloat64
+}
+
+// solveWide solves for fewer samples than columns, if the samples are far from dependent. With
+// A' = W F as LeastSquares leaves them, W having orthogonal columns,
+//
+//	b = W (W'W)^-1 h,   F'h = y.
+//
+// Taking what W'b already is off h, column by column, makes that as stable as by Householder
+// reflectors (Bjorck and Paige, 1992, section 5).
+func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) bool {
+	n, r := a.Rows, a.Cols
+	transposed := ws.f[:r*n]
+	for j := range r {
+		at := j
+		for _, v := range a.Data[j*a.Stride:][:n] {
+			transposed[at] = v
+			at += r
+		}
+	}
+	h := ws.split[:n]
+	clear(b)
+	lo, hi := tile.LeastSquares(h, transposed, r, r, n, b, ws.work, ws.Next)
+	if !regular(lo, hi) {
+		return false
+	}
+	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
+	copy(h, y)
+	for i, v := range h {
+		for k, x := range f[i*ldf:][i+1 : n] {
+			h[i+1+k] -= x * v
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		x := w[k*ldw:][:r]
+		blas.Axpy((h[k]-blas.Dot(x, b))/f[k*ldf+k], x, b)
+	}
+	return trusted(b, y[:n], lo, hi)
 }

@@ -17,6 +17,7 @@ func TestSolve(t *testing.T) {
 		t.Run("FullRank", testFullRank)
 		t.Run("RankDeficient", testRankDeficient)
 		t.Run("Underdetermined", testUnderdetermined)
+		t.Run("Dependent", testDependent)
 		t.Run("Scaled", testScaled)
 		t.Run("ScaledRidge", testScaledRidge)
 		t.Run("HiddenDeficiency", testHiddenDeficiency)
@@ -236,24 +237,25 @@ func testHiddenDeficiency(t *testing.T) {
 func testKahan(t *testing.T) {
 	const n, c = 200, 0.2
 	s := math.Sqrt(1 - c*c)
-	tall, wide := newProblem(n, n, n), newProblem(n, n+1, n)
+	tall, wide, below := newProblem(n, n, n), newProblem(n, n+1, n), newProblem(n+1, n+1, n+1)
+	below.a[0], below.y[0] = 2, 1 // first in any order: the null direction does not show in the first column
 	for j := range n {
 		for i := range j + 1 {
 			v := math.Pow(s, float64(i)) * (1 - 1e-13*float64(j))
 			if i < j {
 				v *= -c
 			}
-			tall.a[j*tall.lda+i], wide.a[i*wide.lda+j] = v, v
+			tall.a[j*tall.lda+i], wide.a[i*wide.lda+j], below.a[(j+1)*below.lda+i+1] = v, v, v
 		}
-		tall.y[j], wide.y[j] = math.Sin(float64(j)), math.Cos(float64(j))
+		tall.y[j], wide.y[j], below.y[j+1] = math.Sin(float64(j)), math.Cos(float64(j)), 1
 	}
 	clear(wide.a[n*wide.lda:])
-	for _, p := range []problem{tall, wide} {
+	for _, p := range []problem{tall, wide, below} {
 		b, status := p.solve(t, 0)
 		if status == lsq.OK {
 			t.Errorf("%d x %d: status %v", p.n, p.r, status)
 		}
-		want, cond := p.reference(n-1, 0)
+		want, cond := p.reference(p.n-1, 0)
 		within(t, p, b, want, cond)
 	}
 }

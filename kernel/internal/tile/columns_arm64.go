@@ -49,10 +49,7 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 	if active != NEON {
 		return leastSquaresGeneric(b, a, lda, n, r, y, work)
 	}
-	ldw := Pad(n)
-	ldf := r + 4 // dots_4_neon may write 3 entries beyond column r
-	w := work[:(r+1)*ldw]
-	f := work[len(w):][:r*ldf]
+	w, ldw, f, ldf := Eliminated(work, n, r) // dots_4_neon may write 3 entries beyond column r
 	for j := range r {
 		copy(w[j*ldw:], a[j*lda:][:n])
 	}
@@ -63,8 +60,13 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 		s := row[k]
+		if s <= SetApart*hi {
+			lo = min(lo, s)
+			clear(row[k+1:])
+			continue
+		}
 		if k == 0 {
-			lo, hi = s, s
+			lo = s
 		}
 		lo, hi = min(lo, s), max(hi, s)
 		for j := k + 1; j <= r; j++ {
@@ -74,14 +76,7 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 			axpys_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 	}
-	for k := r - 1; k >= 0; k-- {
-		row := f[k*ldf:][:ldf]
-		s := row[r]
-		for j := r - 1; j > k; j-- {
-			s -= row[j] * b[j]
-		}
-		b[k] = s
-	}
+	substituteGeneric(b, f, ldf, r)
 	return lo, hi
 }
 

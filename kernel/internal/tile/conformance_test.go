@@ -75,6 +75,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
+	add("SetApart", o.LeastSquares != nil, o.setApart)
 	add("Factor", o.Factor != nil, o.factor)
 	add("Gram", o.Gram != nil, o.gram)
 	add("SolveUpper", o.SolveUpper != nil, o.solveUpper)

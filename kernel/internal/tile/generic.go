@@ -109,10 +109,21 @@ func LeastSquaresWork(n, r int) int {
 	return (r + 4) * (Pad(n) + r)
 }
 
+// Eliminated returns what LeastSquares leaves in work, see leastSquaresGeneric: the columns w_k of
+// W, ldw apart, and the rows of F, ldf apart, with w_k'w_k on its diagonal.
+func Eliminated(work []float64, n, r int) (w []float64, ldw int, f []float64, ldf int) {
+	ldw, ldf = Pad(n), r+4
+	end := ldf * ldw
+	return work[:end], ldw, work[end:][:r*ldf], ldf
+}
+
+// SetApart is the share of the largest pivot before that a pivot must exceed.
+const SetApart = 0x1p-80
+
 // leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a
-// (column-major), n >= r, and returns the smallest and the largest diagonal entry
+// (column-major) and returns the smallest and the largest diagonal entry
 // of R'R, where A = QR: when lo is not far above the rounding of hi, or one of
-// them is not finite, A is not known to have full rank and b is meaningless.
+// them is not finite, A is not known to have full rank.
 //
 // It orthogonalises [A y] by modified Gram-Schmidt, without square roots:
 // with x = a_k, f_kj = x'a_j / x'x and a_j -= f_kj x for all j > k, the unit upper
@@ -121,37 +132,52 @@ func LeastSquaresWork(n, r int) int {
 // (Bjorck and Paige, 1992), as long as y is treated as a column, as here. It has
 // half of the latency, no square root and no special row, and latency is what
 // small problems spend.
+//
+// A column of which next to nothing is left, x'x <= SetApart times the largest x'x before, is
+// set apart: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of
+// full rank; column k is sum_i f_ik a_i over those before it, and x.
 func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
-	f := work[:r*(r+1)]
-	w := work[r*(r+1):][:n*(r+1)]
+	w, ldw, f, ldf := Eliminated(work, n, r)
 	for j := range r {
-		copy(w[j*n:][:n], a[j*lda:][:n])
+		copy(w[j*ldw:][:n], a[j*lda:][:n])
 	}
-	copy(w[r*n:], y[:n])
+	copy(w[r*ldw:], y[:n])
 	for k := range r {
-		x := w[k*n:][:n]
+		x, row := w[k*ldw:][:n], f[k*ldf:][:r+1]
 		s := Dot(x, x)
+		apart := s <= SetApart*hi
 		if k == 0 {
 			lo, hi = s, s
 		}
 		lo, hi = min(lo, s), max(hi, s)
+		row[k] = s
 		for j := k + 1; j <= r; j++ {
-			c := w[j*n:][:n]
+			row[j] = 0
+			if apart {
+				continue
+			}
+			c := w[j*ldw:][:n]
 			fj := Dot(x, c) / s
-			f[k*(r+1)+j] = fj
+			row[j] = fj
 			for i, v := range x {
 				c[i] -= fj * v
 			}
 		}
 	}
+	substituteGeneric(b, f, ldf, r)
+	return lo, hi
+}
+
+// substituteGeneric solves sum_j f_kj b_j = f_ky.
+func substituteGeneric(b, f []float64, ldf, r int) {
 	for k := r - 1; k >= 0; k-- {
-		s := f[k*(r+1)+r]
+		row := f[k*ldf:][:r+1]
+		s := row[r]
 		for j := r - 1; j > k; j-- {
-			s -= f[k*(r+1)+j] * b[j]
+			s -= row[j] * b[j]
 		}
 		b[k] = s
 	}
-	return lo, hi
 }
 
 // mulTransposedGeneric computes g = X' e:

@@ -99,6 +99,65 @@ func (o Ops) leastSquares(r *run, s shape) {
 	}
 }
 
+// setApart checks what LeastSquares leaves of a matrix of any shape with dependent columns: A = W F,
+// the diagonal of F, and that what was set apart has no part in anything.
+func (o Ops) setApart(r *run, s shape) {
+	cols, rows := s.r%40+1, s.n%50+1
+	r.start()
+	r.value = normal
+	a, lda := r.columns(rows, cols, 1)
+	r.fill(a, lda, rows, rows, cols)
+	for j := range cols {
+		switch from := r.rng.IntN(j + 1); r.rng.IntN(8) {
+		case 0:
+			clear(a[j*lda:][:rows])
+		case 1:
+			for i, v := range a[from*lda:][:rows] {
+				a[j*lda+i] = -2 * v
+			}
+		}
+	}
+	r.input("a", a)
+	y, _ := r.dense("y", rows, 1)
+	b := r.alloc(cols)
+	work := r.alloc(tile.LeastSquaresWork(rows, cols))
+	o.LeastSquares(b, a, lda, rows, cols, y, work, r.hint(a))
+	r.finish("LeastSquares")
+	w, ldw, f, ldf := tile.Eliminated(work, rows, cols)
+	hi := 0.0
+	for k := range cols {
+		row, pivot := f[k*ldf:], f[k*ldf+k]
+		var square sum
+		for _, v := range w[k*ldw:][:rows] {
+			square.add(v, v)
+		}
+		if d := math.Abs(pivot - square.hi); !(d <= 8*float64(rows+8)*eps*pivot) {
+			r.Errorf("LeastSquares: %s: F(%d, %[2]d) = %g, w'w = %g", r.at, k, pivot, square.hi)
+		}
+		if pivot <= tile.SetApart*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
+			r.Errorf("LeastSquares: %s: column %d is set apart, and has b = %g, F = %g", r.at, k, b[k], row[k+1:cols+1])
+		}
+		hi = max(hi, pivot)
+	}
+	for j := range cols {
+		col := append([]float64(nil), w[j*ldw:][:rows]...)
+		size := norm(a[j*lda:][:rows])
+		for k := range j {
+			for i, v := range w[k*ldw:][:rows] {
+				col[i] += v * f[k*ldf+j]
+			}
+		}
+		for i := range col {
+			col[i] -= a[j*lda+i]
+		}
+		if d := norm(col); !(d <= 8*float64(rows+cols)*eps*size) {
+			r.Errorf("LeastSquares: %s: column %d of W F is off by %g of %g", r.at, j, d, size)
+		}
+	}
+}
+
+func norm(x []float64) float64 { return mat.Norm(mat.NewVecDense(len(x), x), 2) }
+
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // factor checks what the definition of Factor says of every column, and the Q that

@@ -8683,6 +8683,8 @@ clear:
 	ADDQ    $0x04, DX
 	IMULQ   AX, DX
 	ADDQ    work+48(FP), DX
+	MOVQ    $0x3af0000000000000, BX
+	VMOVQ   BX, X2
 	LEAQ    (AX)(AX*2), R10
 	MOVQ    next+56(FP), R11
 	MOVQ    CX, R8
@@ -8690,65 +8692,72 @@ clear:
 	MOVQ    r+32(FP), BX
 	ADDQ    $0x04, BX
 	SHRQ    $0x02, BX
-	VXORPD  Y1, Y1, Y1
+	VXORPD  X1, X1, X1
 	VXORPD  Y3, Y3, Y3
+	VXORPD  Y5, Y5, Y5
 	VXORPD  Y0, Y0, Y0
-	VXORPD  Y2, Y2, Y2
+	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, R9
 	MOVQ    AX, DI
 	SHRQ    $0x05, DI
 
 firstLead:
-	VMOVUPD      (R9), Y4
-	VFMADD231PD  (R8), Y4, Y1
-	VFMADD231PD  (R8)(AX*1), Y4, Y3
-	VFMADD231PD  (R8)(AX*2), Y4, Y0
-	VFMADD231PD  (R8)(R10*1), Y4, Y2
+	VMOVUPD      (R9), Y6
+	VFMADD231PD  (R8), Y6, Y3
+	VFMADD231PD  (R8)(AX*1), Y6, Y5
+	VFMADD231PD  (R8)(AX*2), Y6, Y0
+	VFMADD231PD  (R8)(R10*1), Y6, Y4
 	ADDQ         $+32, R9
 	ADDQ         $+32, R8
 	DECQ         DI
 	JNZ          firstLead
-	VHADDPD      Y3, Y1, Y1
-	VHADDPD      Y2, Y0, Y2
-	VPERM2F128   $0x21, Y2, Y1, Y0
-	VBLENDPD     $0x0c, Y2, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	VBROADCASTSD X0, Y2
-	VDIVPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (SI)
+	VHADDPD      Y5, Y3, Y3
+	VHADDPD      Y4, Y0, Y4
+	VPERM2F128   $0x21, Y4, Y3, Y0
+	VBLENDPD     $0x0c, Y4, Y3, Y3
+	VADDPD       Y3, Y0, Y0
+	VBROADCASTSD X0, Y4
+	VMULSD       X2, X1, X1
+	VBROADCASTSD X1, Y1
+	VCMPPD       $0x06, Y1, Y4, Y3
+	VDIVPD       Y4, Y0, Y1
+	VANDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (SI)
+	VMOVSD       X4, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMOVAPD      X2, X0
-	VMOVAPD      X2, X1
+	VMOVAPD      X4, X0
+	VMOVAPD      X4, X1
 	DECQ         BX
 	JZ           firstDone
 
 firstGroup:
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
 	MOVQ   CX, R9
 	MOVQ   AX, DI
 	SHRQ   $0x05, DI
 
 firstRest:
-	VMOVUPD     (R9), Y7
-	VFMADD231PD (R8), Y7, Y3
-	VFMADD231PD (R8)(AX*1), Y7, Y4
-	VFMADD231PD (R8)(AX*2), Y7, Y5
-	VFMADD231PD (R8)(R10*1), Y7, Y6
+	VMOVUPD     (R9), Y9
+	VFMADD231PD (R8), Y9, Y5
+	VFMADD231PD (R8)(AX*1), Y9, Y6
+	VFMADD231PD (R8)(AX*2), Y9, Y7
+	VFMADD231PD (R8)(R10*1), Y9, Y8
 	ADDQ        $+32, R9
 	ADDQ        $+32, R8
 	DECQ        DI
 	JNZ         firstRest
-	VHADDPD     Y4, Y3, Y3
-	VHADDPD     Y6, Y5, Y4
-	VPERM2F128  $0x21, Y4, Y3, Y5
-	VBLENDPD    $0x0c, Y4, Y3, Y3
-	VADDPD      Y3, Y5, Y5
-	VDIVPD      Y2, Y5, Y3
-	VMOVUPD     Y3, (SI)
+	VHADDPD     Y6, Y5, Y5
+	VHADDPD     Y8, Y7, Y6
+	VPERM2F128  $0x21, Y6, Y5, Y7
+	VBLENDPD    $0x0c, Y6, Y5, Y5
+	VADDPD      Y5, Y7, Y7
+	VDIVPD      Y4, Y7, Y5
+	VANDPD      Y3, Y5, Y5
+	VMOVUPD     Y5, (SI)
 	ADDQ        $0x20, SI
 	LEAQ        (R8)(R10*1), R8
 	DECQ        BX
@@ -8772,63 +8781,10 @@ step:
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
 	SHRQ         $0x02, BX
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y5, Y5, Y5
 	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VBROADCASTSD (R13), Y6
-	VBROADCASTSD 8(R13), Y7
-	VBROADCASTSD 16(R13), Y8
-	VBROADCASTSD 24(R13), Y9
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x05, DI
-
-lead:
-	VMOVUPD      (R9), Y10
-	PREFETCHT1   (R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Y11
-	VFNMADD231PD Y10, Y6, Y11
-	VMOVUPD      Y11, (R8)
-	VFMADD231PD  Y11, Y11, Y2
-	VMOVUPD      (R8)(AX*1), Y12
-	VFNMADD231PD Y10, Y7, Y12
-	VMOVUPD      Y12, (R8)(AX*1)
-	VFMADD231PD  Y12, Y11, Y5
-	VMOVUPD      (R8)(AX*2), Y12
-	VFNMADD231PD Y10, Y8, Y12
-	VMOVUPD      Y12, (R8)(AX*2)
-	VFMADD231PD  Y12, Y11, Y3
-	VMOVUPD      (R8)(R10*1), Y12
-	VFNMADD231PD Y10, Y9, Y12
-	VMOVUPD      Y12, (R8)(R10*1)
-	VFMADD231PD  Y12, Y11, Y4
-	ADDQ         $+32, R9
-	ADDQ         $+32, R8
-	DECQ         DI
-	JNZ          lead
-	VHADDPD      Y5, Y2, Y2
-	VHADDPD      Y4, Y3, Y4
-	VPERM2F128   $0x21, Y4, Y2, Y3
-	VBLENDPD     $0x0c, Y4, Y2, Y2
-	VADDPD       Y2, Y3, Y3
-	VBROADCASTSD X3, Y2
-	VDIVPD       Y2, Y3, Y3
-	VMOVUPD      Y3, (SI)
-	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
-	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
-	DECQ         BX
-	JZ           stepped
-
-group:
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
 	VBROADCASTSD (R13), Y7
 	VBROADCASTSD 8(R13), Y8
 	VBROADCASTSD 16(R13), Y9
@@ -8838,38 +8794,97 @@ group:
 	MOVQ         AX, DI
 	SHRQ         $0x05, DI
 
-rest:
+lead:
 	VMOVUPD      (R9), Y11
-	VMOVUPD      (R9)(AX*1), Y12
 	PREFETCHT1   (R11)
 	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Y13
-	VFNMADD231PD Y11, Y7, Y13
-	VMOVUPD      Y13, (R8)
-	VFMADD231PD  Y13, Y12, Y3
+	VMOVUPD      (R8), Y12
+	VFNMADD231PD Y11, Y7, Y12
+	VMOVUPD      Y12, (R8)
+	VFMADD231PD  Y12, Y12, Y3
 	VMOVUPD      (R8)(AX*1), Y13
 	VFNMADD231PD Y11, Y8, Y13
 	VMOVUPD      Y13, (R8)(AX*1)
-	VFMADD231PD  Y13, Y12, Y4
+	VFMADD231PD  Y13, Y12, Y6
 	VMOVUPD      (R8)(AX*2), Y13
 	VFNMADD231PD Y11, Y9, Y13
 	VMOVUPD      Y13, (R8)(AX*2)
-	VFMADD231PD  Y13, Y12, Y5
+	VFMADD231PD  Y13, Y12, Y4
 	VMOVUPD      (R8)(R10*1), Y13
 	VFNMADD231PD Y11, Y10, Y13
 	VMOVUPD      Y13, (R8)(R10*1)
-	VFMADD231PD  Y13, Y12, Y6
+	VFMADD231PD  Y13, Y12, Y5
+	ADDQ         $+32, R9
+	ADDQ         $+32, R8
+	DECQ         DI
+	JNZ          lead
+	VHADDPD      Y6, Y3, Y3
+	VHADDPD      Y5, Y4, Y4
+	VPERM2F128   $0x21, Y4, Y3, Y5
+	VBLENDPD     $0x0c, Y4, Y3, Y3
+	VADDPD       Y3, Y5, Y5
+	VBROADCASTSD X5, Y4
+	VMULSD       X2, X1, X3
+	VBROADCASTSD X3, Y6
+	VCMPPD       $0x06, Y6, Y4, Y3
+	VDIVPD       Y4, Y5, Y6
+	VANDPD       Y3, Y6, Y6
+	VMOVUPD      Y6, (SI)
+	VMOVSD       X4, (SI)
+	ADDQ         $0x20, SI
+	LEAQ         (R8)(R10*1), R8
+	VMINSD       X4, X0, X0
+	VMAXSD       X4, X1, X1
+	DECQ         BX
+	JZ           stepped
+
+group:
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VBROADCASTSD (R13), Y9
+	VBROADCASTSD 8(R13), Y10
+	VBROADCASTSD 16(R13), Y11
+	VBROADCASTSD 24(R13), Y12
+	ADDQ         $0x20, R13
+	MOVQ         CX, R9
+	MOVQ         AX, DI
+	SHRQ         $0x05, DI
+
+rest:
+	VMOVUPD      (R9), Y13
+	VMOVUPD      (R9)(AX*1), Y14
+	PREFETCHT1   (R11)
+	ADDQ         pace+64(FP), R11
+	VMOVUPD      (R8), Y15
+	VFNMADD231PD Y13, Y9, Y15
+	VMOVUPD      Y15, (R8)
+	VFMADD231PD  Y15, Y14, Y5
+	VMOVUPD      (R8)(AX*1), Y15
+	VFNMADD231PD Y13, Y10, Y15
+	VMOVUPD      Y15, (R8)(AX*1)
+	VFMADD231PD  Y15, Y14, Y6
+	VMOVUPD      (R8)(AX*2), Y15
+	VFNMADD231PD Y13, Y11, Y15
+	VMOVUPD      Y15, (R8)(AX*2)
+	VFMADD231PD  Y15, Y14, Y7
+	VMOVUPD      (R8)(R10*1), Y15
+	VFNMADD231PD Y13, Y12, Y15
+	VMOVUPD      Y15, (R8)(R10*1)
+	VFMADD231PD  Y15, Y14, Y8
 	ADDQ         $+32, R9
 	ADDQ         $+32, R8
 	DECQ         DI
 	JNZ          rest
-	VHADDPD      Y4, Y3, Y3
-	VHADDPD      Y6, Y5, Y4
-	VPERM2F128   $0x21, Y4, Y3, Y5
-	VBLENDPD     $0x0c, Y4, Y3, Y3
-	VADDPD       Y3, Y5, Y5
-	VDIVPD       Y2, Y5, Y3
-	VMOVUPD      Y3, (SI)
+	VHADDPD      Y6, Y5, Y5
+	VHADDPD      Y8, Y7, Y6
+	VPERM2F128   $0x21, Y6, Y5, Y7
+	VBLENDPD     $0x0c, Y6, Y5, Y5
+	VADDPD       Y5, Y7, Y7
+	VDIVPD       Y4, Y7, Y5
+	VANDPD       Y3, Y5, Y5
+	VMOVUPD      Y5, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
 	DECQ         BX

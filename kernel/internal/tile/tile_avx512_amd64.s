@@ -12800,7 +12800,7 @@ end:
 	RET
 
 // func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, BMI2, FMA3, MMX+, SSE2
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3, MMX+, SSE2
 TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-88
 	MOVL  $0x000000aa, AX
 	KMOVW AX, K1
@@ -12883,6 +12883,8 @@ clear:
 	ADDQ    $0x04, DX
 	IMULQ   AX, DX
 	ADDQ    work+48(FP), DX
+	MOVQ    $0x3af0000000000000, BX
+	VMOVQ   BX, X2
 	LEAQ    (AX)(AX*2), R10
 	MOVQ    next+56(FP), R11
 	MOVQ    CX, R8
@@ -12890,79 +12892,84 @@ clear:
 	MOVQ    r+32(FP), BX
 	ADDQ    $0x04, BX
 	SHRQ    $0x02, BX
-	VXORPD  Z2, Z2, Z2
+	VXORPD  X1, X1, X1
 	VXORPD  Z4, Z4, Z4
-	VXORPD  Z1, Z1, Z1
+	VXORPD  Z6, Z6, Z6
 	VXORPD  Z3, Z3, Z3
+	VXORPD  Z5, Z5, Z5
 	MOVQ    CX, R9
 	MOVQ    AX, DI
 	SHRQ    $0x06, DI
 
 firstLead:
 	VMOVUPD      (R9), Z0
-	VFMADD231PD  (R8), Z0, Z2
-	VFMADD231PD  (R8)(AX*1), Z0, Z4
-	VFMADD231PD  (R8)(AX*2), Z0, Z1
-	VFMADD231PD  (R8)(R10*1), Z0, Z3
+	VFMADD231PD  (R8), Z0, Z4
+	VFMADD231PD  (R8)(AX*1), Z0, Z6
+	VFMADD231PD  (R8)(AX*2), Z0, Z3
+	VFMADD231PD  (R8)(R10*1), Z0, Z5
 	ADDQ         $+64, R9
 	ADDQ         $+64, R8
 	DECQ         DI
 	JNZ          firstLead
-	VSHUFPD      $0x55, Z4, Z2, Z0
-	VMOVAPD      Z4, K1, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFPD      $0x55, Z3, Z1, Z2
-	VMOVAPD      Z3, K1, Z1
-	VADDPD       Z1, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z0, Z1
-	VMOVAPD      Z2, K2, Z0
-	VADDPD       Z0, Z1, Z1
-	VSHUFF64X2   $0x0d, Z1, Z1, Z0
-	VSHUFF64X2   $0x08, Z1, Z1, Z1
-	VADDPD       Y1, Y0, Y0
-	VBROADCASTSD X0, Y2
-	VDIVPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (SI)
+	VSHUFPD      $0x55, Z6, Z4, Z0
+	VMOVAPD      Z6, K1, Z4
+	VADDPD       Z4, Z0, Z0
+	VSHUFPD      $0x55, Z5, Z3, Z4
+	VMOVAPD      Z5, K1, Z3
+	VADDPD       Z3, Z4, Z4
+	VSHUFF64X2   $0x4e, Z4, Z0, Z3
+	VMOVAPD      Z4, K2, Z0
+	VADDPD       Z0, Z3, Z3
+	VSHUFF64X2   $0x0d, Z3, Z3, Z0
+	VSHUFF64X2   $0x08, Z3, Z3, Z3
+	VADDPD       Y3, Y0, Y0
+	VBROADCASTSD X0, Y3
+	VMULSD       X2, X1, X1
+	VBROADCASTSD X1, Y1
+	VCMPPD       $0x06, Y1, Y3, K3
+	VDIVPD.Z     Y3, Y0, K3, Y1
+	VMOVUPD      Y1, (SI)
+	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMOVAPD      X2, X0
-	VMOVAPD      X2, X1
+	VMOVAPD      X3, X0
+	VMOVAPD      X3, X1
 	DECQ         BX
 	JZ           firstDone
 
 firstGroup:
-	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   CX, R9
 	MOVQ   AX, DI
 	SHRQ   $0x06, DI
 
 firstRest:
-	VMOVUPD     (R9), Z7
-	VFMADD231PD (R8), Z7, Z3
-	VFMADD231PD (R8)(AX*1), Z7, Z4
-	VFMADD231PD (R8)(AX*2), Z7, Z5
-	VFMADD231PD (R8)(R10*1), Z7, Z6
+	VMOVUPD     (R9), Z8
+	VFMADD231PD (R8), Z8, Z4
+	VFMADD231PD (R8)(AX*1), Z8, Z5
+	VFMADD231PD (R8)(AX*2), Z8, Z6
+	VFMADD231PD (R8)(R10*1), Z8, Z7
 	ADDQ        $+64, R9
 	ADDQ        $+64, R8
 	DECQ        DI
 	JNZ         firstRest
-	VSHUFPD     $0x55, Z4, Z3, Z7
-	VMOVAPD     Z4, K1, Z3
-	VADDPD      Z3, Z7, Z7
-	VSHUFPD     $0x55, Z6, Z5, Z3
-	VMOVAPD     Z6, K1, Z5
-	VADDPD      Z5, Z3, Z3
-	VSHUFF64X2  $0x4e, Z3, Z7, Z4
-	VMOVAPD     Z3, K2, Z7
-	VADDPD      Z7, Z4, Z4
-	VSHUFF64X2  $0x0d, Z4, Z4, Z3
-	VSHUFF64X2  $0x08, Z4, Z4, Z4
-	VADDPD      Y4, Y3, Y3
-	VDIVPD      Y2, Y3, Y3
-	VMOVUPD     Y3, (SI)
+	VSHUFPD     $0x55, Z5, Z4, Z8
+	VMOVAPD     Z5, K1, Z4
+	VADDPD      Z4, Z8, Z8
+	VSHUFPD     $0x55, Z7, Z6, Z4
+	VMOVAPD     Z7, K1, Z6
+	VADDPD      Z6, Z4, Z4
+	VSHUFF64X2  $0x4e, Z4, Z8, Z5
+	VMOVAPD     Z4, K2, Z8
+	VADDPD      Z8, Z5, Z5
+	VSHUFF64X2  $0x0d, Z5, Z5, Z4
+	VSHUFF64X2  $0x08, Z5, Z5, Z5
+	VADDPD      Y5, Y4, Y4
+	VDIVPD.Z    Y3, Y4, K3, Y4
+	VMOVUPD     Y4, (SI)
 	ADDQ        $0x20, SI
 	LEAQ        (R8)(R10*1), R8
 	DECQ        BX
@@ -12986,72 +12993,11 @@ step:
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
 	SHRQ         $0x02, BX
-	VXORPD       Z4, Z4, Z4
-	VXORPD       Z6, Z6, Z6
-	VXORPD       Z2, Z2, Z2
 	VXORPD       Z5, Z5, Z5
-	VBROADCASTSD (R13), Z3
-	VBROADCASTSD 8(R13), Z7
-	VBROADCASTSD 16(R13), Z8
-	VBROADCASTSD 24(R13), Z9
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x06, DI
-
-lead:
-	VMOVUPD      (R9), Z10
-	PREFETCHT1   (R11)
-	PREFETCHT1   64(R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Z11
-	VFNMADD231PD Z10, Z3, Z11
-	VMOVUPD      Z11, (R8)
-	VFMADD231PD  Z11, Z11, Z4
-	VMOVUPD      (R8)(AX*1), Z12
-	VFNMADD231PD Z10, Z7, Z12
-	VMOVUPD      Z12, (R8)(AX*1)
-	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD      (R8)(AX*2), Z12
-	VFNMADD231PD Z10, Z8, Z12
-	VMOVUPD      Z12, (R8)(AX*2)
-	VFMADD231PD  Z12, Z11, Z2
-	VMOVUPD      (R8)(R10*1), Z12
-	VFNMADD231PD Z10, Z9, Z12
-	VMOVUPD      Z12, (R8)(R10*1)
-	VFMADD231PD  Z12, Z11, Z5
-	ADDQ         $+64, R9
-	ADDQ         $+64, R8
-	DECQ         DI
-	JNZ          lead
-	VSHUFPD      $0x55, Z6, Z4, Z3
-	VMOVAPD      Z6, K1, Z4
-	VADDPD       Z4, Z3, Z3
-	VSHUFPD      $0x55, Z5, Z2, Z4
-	VMOVAPD      Z5, K1, Z2
-	VADDPD       Z2, Z4, Z4
-	VSHUFF64X2   $0x4e, Z4, Z3, Z2
-	VMOVAPD      Z4, K2, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x0d, Z2, Z2, Z3
-	VSHUFF64X2   $0x08, Z2, Z2, Z2
-	VADDPD       Y2, Y3, Y3
-	VBROADCASTSD X3, Y2
-	VDIVPD       Y2, Y3, Y3
-	VMOVUPD      Y3, (SI)
-	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
-	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
-	DECQ         BX
-	JZ           stepped
-
-group:
+	VXORPD       Z7, Z7, Z7
 	VXORPD       Z3, Z3, Z3
-	VXORPD       Z4, Z4, Z4
-	VXORPD       Z5, Z5, Z5
 	VXORPD       Z6, Z6, Z6
-	VBROADCASTSD (R13), Z7
+	VBROADCASTSD (R13), Z4
 	VBROADCASTSD 8(R13), Z8
 	VBROADCASTSD 16(R13), Z9
 	VBROADCASTSD 24(R13), Z10
@@ -13060,24 +13006,23 @@ group:
 	MOVQ         AX, DI
 	SHRQ         $0x06, DI
 
-rest:
+lead:
 	VMOVUPD      (R9), Z11
-	VMOVUPD      (R9)(AX*1), Z12
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Z13
-	VFNMADD231PD Z11, Z7, Z13
-	VMOVUPD      Z13, (R8)
-	VFMADD231PD  Z13, Z12, Z3
+	VMOVUPD      (R8), Z12
+	VFNMADD231PD Z11, Z4, Z12
+	VMOVUPD      Z12, (R8)
+	VFMADD231PD  Z12, Z12, Z5
 	VMOVUPD      (R8)(AX*1), Z13
 	VFNMADD231PD Z11, Z8, Z13
 	VMOVUPD      Z13, (R8)(AX*1)
-	VFMADD231PD  Z13, Z12, Z4
+	VFMADD231PD  Z13, Z12, Z7
 	VMOVUPD      (R8)(AX*2), Z13
 	VFNMADD231PD Z11, Z9, Z13
 	VMOVUPD      Z13, (R8)(AX*2)
-	VFMADD231PD  Z13, Z12, Z5
+	VFMADD231PD  Z13, Z12, Z3
 	VMOVUPD      (R8)(R10*1), Z13
 	VFNMADD231PD Z11, Z10, Z13
 	VMOVUPD      Z13, (R8)(R10*1)
@@ -13085,21 +13030,87 @@ rest:
 	ADDQ         $+64, R9
 	ADDQ         $+64, R8
 	DECQ         DI
+	JNZ          lead
+	VSHUFPD      $0x55, Z7, Z5, Z4
+	VMOVAPD      Z7, K1, Z5
+	VADDPD       Z5, Z4, Z4
+	VSHUFPD      $0x55, Z6, Z3, Z5
+	VMOVAPD      Z6, K1, Z3
+	VADDPD       Z3, Z5, Z5
+	VSHUFF64X2   $0x4e, Z5, Z4, Z3
+	VMOVAPD      Z5, K2, Z4
+	VADDPD       Z4, Z3, Z3
+	VSHUFF64X2   $0x0d, Z3, Z3, Z4
+	VSHUFF64X2   $0x08, Z3, Z3, Z3
+	VADDPD       Y3, Y4, Y4
+	VBROADCASTSD X4, Y3
+	VMULSD       X2, X1, X5
+	VBROADCASTSD X5, Y5
+	VCMPPD       $0x06, Y5, Y3, K3
+	VDIVPD.Z     Y3, Y4, K3, Y5
+	VMOVUPD      Y5, (SI)
+	VMOVSD       X3, (SI)
+	ADDQ         $0x20, SI
+	LEAQ         (R8)(R10*1), R8
+	VMINSD       X3, X0, X0
+	VMAXSD       X3, X1, X1
+	DECQ         BX
+	JZ           stepped
+
+group:
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	VXORPD       Z7, Z7, Z7
+	VBROADCASTSD (R13), Z8
+	VBROADCASTSD 8(R13), Z9
+	VBROADCASTSD 16(R13), Z10
+	VBROADCASTSD 24(R13), Z11
+	ADDQ         $0x20, R13
+	MOVQ         CX, R9
+	MOVQ         AX, DI
+	SHRQ         $0x06, DI
+
+rest:
+	VMOVUPD      (R9), Z12
+	VMOVUPD      (R9)(AX*1), Z13
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         pace+64(FP), R11
+	VMOVUPD      (R8), Z14
+	VFNMADD231PD Z12, Z8, Z14
+	VMOVUPD      Z14, (R8)
+	VFMADD231PD  Z14, Z13, Z4
+	VMOVUPD      (R8)(AX*1), Z14
+	VFNMADD231PD Z12, Z9, Z14
+	VMOVUPD      Z14, (R8)(AX*1)
+	VFMADD231PD  Z14, Z13, Z5
+	VMOVUPD      (R8)(AX*2), Z14
+	VFNMADD231PD Z12, Z10, Z14
+	VMOVUPD      Z14, (R8)(AX*2)
+	VFMADD231PD  Z14, Z13, Z6
+	VMOVUPD      (R8)(R10*1), Z14
+	VFNMADD231PD Z12, Z11, Z14
+	VMOVUPD      Z14, (R8)(R10*1)
+	VFMADD231PD  Z14, Z13, Z7
+	ADDQ         $+64, R9
+	ADDQ         $+64, R8
+	DECQ         DI
 	JNZ          rest
-	VSHUFPD      $0x55, Z4, Z3, Z7
-	VMOVAPD      Z4, K1, Z3
-	VADDPD       Z3, Z7, Z7
-	VSHUFPD      $0x55, Z6, Z5, Z3
-	VMOVAPD      Z6, K1, Z5
-	VADDPD       Z5, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z7, Z4
-	VMOVAPD      Z3, K2, Z7
-	VADDPD       Z7, Z4, Z4
-	VSHUFF64X2   $0x0d, Z4, Z4, Z3
-	VSHUFF64X2   $0x08, Z4, Z4, Z4
-	VADDPD       Y4, Y3, Y3
-	VDIVPD       Y2, Y3, Y3
-	VMOVUPD      Y3, (SI)
+	VSHUFPD      $0x55, Z5, Z4, Z8
+	VMOVAPD      Z5, K1, Z4
+	VADDPD       Z4, Z8, Z8
+	VSHUFPD      $0x55, Z7, Z6, Z4
+	VMOVAPD      Z7, K1, Z6
+	VADDPD       Z6, Z4, Z4
+	VSHUFF64X2   $0x4e, Z4, Z8, Z5
+	VMOVAPD      Z4, K2, Z8
+	VADDPD       Z8, Z5, Z5
+	VSHUFF64X2   $0x0d, Z5, Z5, Z4
+	VSHUFF64X2   $0x08, Z5, Z5, Z5
+	VADDPD       Y5, Y4, Y4
+	VDIVPD.Z     Y3, Y4, K3, Y4
+	VMOVUPD      Y4, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
 	DECQ         BX

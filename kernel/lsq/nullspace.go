@@ -1,0 +1,114 @@
+package lsq
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+// A split sorts the columns of a matrix M, m x c, into rank independent ones and others that are
+// combinations of these: with T upper triangular,
+//
+//	M P = Q [T V; 0 0],   null(M) = P range N,   N = [-T^-1 V; I].
+//
+// So a solution c that is zero in the other columns leads to the one of minimum norm, which is
+// what is left of c when its part in the null space is taken off.
+type split struct {
+	c, rank int
+	order   []int // column k of M P is column order[k] of M
+}
+
+// splitWork returns the length of the memory for matrices of c columns.
+func splitWork(c int) int { return 3*c*c + 3*c }
+
+// longest is the largest entry of N'N with which digits are kept: the computed null space is off
+// by |N| times the rounding.
+const longest = 1e4
+
+// project overwrites the solution b with zeros in the other columns by that of minimum norm. Entry
+// (i, k) of [T V] is r[at[i]*row+at[k]*col], and zero for at[i] > at[k]; inv holds the inverses of
+// the diagonal of T, the last one first. It reports whether N is so short, and so little of b in
+// the null space, that no digits were lost.
+func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at []int, inv []float64) bool {
+	others := s.c - s.rank
+	if others == 0 || s.rank == 0 {
+		return true
+	}
+	room := ws.split
+	take := func(n int) []float64 {
+		part := room[:n:n]
+		room = room[n:]
+		return part
+	}
+	// X (T')^-1 for X = V', backwards, so that T' is upper triangular, too.
+	t, x, n := take(s.rank*s.rank), take(others*s.rank), take(s.c*others)
+	last := s.rank - 1
+	for i, p := range at[:s.rank] {
+		to, from := t[(last-i)*s.rank:], r[p*row:]
+		for k := i + 1; k < s.rank; k++ {
+			to[last-k] = from[at[k]*col]
+		}
+		to = x[(last-i)*others:][:others]
+		for j, k := range at[s.rank:s.c] {
+			if to[j] = 0; p < k {
+				to[j] = from[k*col]
+			}
+		}
+	}
+	tile.SolveUpper(x, others, t, s.rank, inv, others, s.rank)
+	for j, k := range s.order[s.rank:] {
+		column := n[j*s.c:][:s.c]
+		for _, q := range s.order[s.rank:] {
+			column[q] = 0
+		}
+		column[k] = 1
+		for i, p := range s.order[:s.rank] {
+			column[p] = -x[(last-i)*others+j]
+		}
+	}
+	before := tile.MaxAbs(b)
+	g := take(others)
+	_, hi := tile.LeastSquares(g, n, s.c, s.c, others, b, ws.work, 0)
+	tile.Residual(b, n, s.c, g, b, s.c, others)
+	for i, v := range b {
+		b[i] = -v
+	}
+	return hi <= longest && before <= math.Sqrt(longest)*tile.MaxAbs(b)
+}
+
+// dependent takes the basic solution b that LeastSquares has left, with ws.work, of a problem with
+// the matrix m to that of minimum norm, and returns the rank, if it is beyond doubt: what is left
+// of the columns that were set apart is within tol of the Frobenius norm of m, and the others are
+// far from dependent.
+func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, tol float64) (rank int, ok bool) {
+	c := m.Cols
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, c)
+	s := split{c: c, order: ws.order[:c]}
+	lo, hi, left := math.Inf(1), 0.0, 0.0
+	for k := range c {
+		if pivot := f[k*ldf+k]; pivot <= tile.SetApart*hi {
+			left += pivot
+			s.order[c-1-(k-s.rank)] = k
+		} else {
+			lo, hi = min(lo, pivot), max(hi, pivot)
+			s.order[s.rank] = k
+			s.rank++
+		}
+	}
+	if s.rank == 0 || !regular(lo, hi) || left > tol*tol*hi && left > tol*tol*squares(m) {
+		return 0, false
+	}
+	ok = ws.project(b, s, f, ldf, 1, s.order, ws.ones[:s.rank])
+	return s.rank, ok && trusted(b, y, lo, hi)
+}
+
+// squares returns the square of the Frobenius norm of m.
+func squares(m blas.ColumnMajor) float64 {
+	sum := 0.0
+	for j := range m.Cols {
+		col := m.Data[j*m.Stride:][:m.Rows]
+		sum += blas.Dot(col, col)
+	}
+	return sum
+}
