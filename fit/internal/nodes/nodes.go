@@ -206,16 +206,27 @@ func (group *Group) CheckDistinct(ctx context.Context, tasks [][]string) error {
 		buckets *= 2
 	}
 	parts := int(sum[0])/(mostBuckets/2) + 1
-	for part := range parts {
-		own := make([][]string, len(tasks))
-		for i, list := range tasks {
-			own[i] = slices.DeleteFunc(slices.Clone(list), func(name string) bool { return bucket(-1, name, parts) != part })
-		}
+	for _, own := range inParts(tasks, parts) {
 		if err := group.checkPart(ctx, own, buckets); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inParts returns the names of every hosted node in parts, by a hash.
+func inParts(tasks [][]string, parts int) [][][]string {
+	own := make([][][]string, parts)
+	for part := range own {
+		own[part] = make([][]string, len(tasks))
+	}
+	for i, list := range tasks {
+		for _, name := range list {
+			part := own[bucket(-1, name, parts)]
+			part[i] = append(part[i], name)
+		}
+	}
+	return own
 }
 
 // checkPart is CheckDistinct of some names, which it changes.
