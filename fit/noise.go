@@ -80,7 +80,7 @@ func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows
 			return errOutOfRange
 		}
 		p = alike.Top(pt.Prior, pt.LoadingVariances, given)
-		noise.Reweigh(pt)
+		noise.Reweigh(ctx, pt)
 	}
 	to.best = &candidate{Point: pt, evidence: k.evidence + (pt.Penalized() - k.Penalized()), converged: k.converged}
 	return nil

@@ -23,9 +23,10 @@ func TestInformationOfTasksAlike(t *testing.T) {
 	}
 	l := newInformationSums(p.W, p.Rank)
 	sums := make([]float64, l.Len)
-	for _, list := range pt.whitened {
+	for _, list := range e.Tasks {
 		for i := range list {
-			addInformation(p, pt.curvature(list[i].Gram(p.W)), sums, &l)
+			k, _ := list[i].Whiten(p.Covariance(), p.W)
+			addInformation(p, pt.curvature(k.Gram(p.W)), sums, &l)
 		}
 	}
 	n := p.W*p.Rank + 2

@@ -43,7 +43,7 @@ type TaskNoise struct {
 // TaskNoise estimates the noise of all tasks near a point of these rows.
 func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 	r.heard.evaluations++
-	scatter := r.scatter(pt)
+	scatter := r.scatter(ctx, pt)
 	priors := make([]mixedmodel.NoisePrior, len(freedoms))
 	for k, f := range freedoms {
 		priors[k] = mixedmodel.NoisePrior{Scale: pt.Noise, Freedom: f}
@@ -83,10 +83,11 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 }
 
 // scatter returns what the rows of every hosted task say about their noise, near a point of these rows.
-func (r *Rows) scatter(pt *Point) [][]mixedmodel.Scatter {
+func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 	scatter, s := perTask[mixedmodel.Scatter](r), pt.Covariance()
-	r.hostedSums(context.Background(), 0, func(g, i int, _ []float64) {
-		out := r.Tasks[g][i].Scatter(&pt.whitened[g][i], pt.Mean, s)
+	r.hostedSums(ctx, 0, func(g, i int, _ []float64) {
+		k, _ := r.Tasks[g][i].Whiten(s, r.Width)
+		out := r.Tasks[g][i].Scatter(&k, pt.Mean, s)
 		out.Square /= r.weight(g, i)
 		scatter[g][i] = out
 	})
@@ -106,7 +107,9 @@ func (n *TaskNoise) weights(pt *Point, scatter [][]mixedmodel.Scatter) [][]float
 }
 
 // Reweigh chooses the weights of rows anew at a point, of the same prior. Every node does so by itself.
-func (n *TaskNoise) Reweigh(pt *Point) { n.Weight = n.weights(pt, pt.rows.scatter(pt)) }
+func (n *TaskNoise) Reweigh(ctx context.Context, pt *Point) {
+	n.Weight = n.weights(pt, pt.rows.scatter(ctx, pt))
+}
 
 // Range returns the standard deviations between which 95 % of tasks are expected, in a unit.
 func (n *TaskNoise) Range(unit float64) (least, most float64) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/blas"
@@ -33,10 +34,9 @@ type Point struct {
 
 	rows *Rows // for which the evidence is; nil of a mere prior
 	pointTotals
-	axes     *axes                   // along which sums were told
-	slope    []float64               // of the value by the covariance of deviations, w x w; see addSlope
-	whitened [][]mixedmodel.Whitened // of every hosted node and task
-	alike    *Alike                  // once it is known
+	axes  *axes     // along which sums were told
+	slope []float64 // of the value by the covariance of deviations, w x w; see addSlope
+	alike *Alike    // once it is known
 }
 
 // pointTotals are the sums over all tasks of which the evidence for a prior is made.
@@ -107,14 +107,15 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	if r.Weights == nil && !slices.ContainsFunc(s, func(v float64) bool { return v != 0 }) {
 		by = nil // moments of all rows are told as they are
 	}
-	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, pointTotals: pointTotals{about: about}, axes: r.axesFor(p), whitened: perTask[mixedmodel.Whitened](r)}
+	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, pointTotals: pointTotals{about: about}, axes: r.axesFor(p)}
+	whitened := perTask[mixedmodel.Whitened](r) // as large as all rows: no point keeps it
 	sum, err := r.sum(ctx, l.Len, by, func(g, i int, out []float64) {
 		t := &r.Tasks[g][i]
 		k, ok := t.Whiten(s, w)
 		if !ok {
 			l.failed.Add(out, 1)
 		}
-		pt.whitened[g][i] = k
+		whitened[g][i] = k
 		l.logDet.Add(out, k.LogDet)
 		l.yy.Add(out, t.Rest)
 		gram, zy := l.gram.Of(out), l.zy.Of(out)
@@ -142,25 +143,26 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	}
 	pt.Value += l.logDet.First(sum) - r.logWeights
 	r.heard.sayings, r.heard.last = append(r.heard.sayings, newSaying(pt)), pt
-	return pt, pt.setSlope(ctx)
+	return pt, pt.setSlope(ctx, whitened)
 }
 
 // Seen returns the rows of the tasks of every hosted node as they are seen through V^-1/2, less their mean, and the mean of z z' over those of all
 // nodes.
 func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
-	w := pt.W
-	for _, tasks := range pt.whitened {
+	w, cov := pt.W, pt.Covariance()
+	for _, tasks := range pt.rows.Tasks {
 		samples := make([]int, len(tasks))
 		for i := range tasks {
 			samples[i] = len(tasks[i].Y)
 		}
 		b := kernel.NewBuilder(w, samples, kernel.Float64)
-		for i, k := range tasks {
+		parallel.For(pt.rows.Workers, len(tasks), func(_, i int) {
+			k, _ := tasks[i].Whiten(cov, w)
 			for s, y := range k.Y {
 				row := k.Z[s*w:][:w]
 				b.SetRow(i, s, row, y-floats.Dot(row, pt.Mean))
 			}
-		}
+		})
 		nodes = append(nodes, b.Tasks())
 	}
 	moments = mat.NewSymDense(w, slices.Clone(pt.gram))
@@ -226,10 +228,10 @@ func unpackTriangle(m blas64.General, packed []float64) {
 
 // setSlope sets the slope of the value by all entries of the covariance of deviations: from it follow those by loadings of any
 // rank, and by strengths.
-func (pt *Point) setSlope(ctx context.Context) error {
+func (pt *Point) setSlope(ctx context.Context, whitened [][]mixedmodel.Whitened) error {
 	w := pt.W
 	n := w * (w + 1) / 2
-	sum, err := pt.rows.sum(ctx, n, pt.rows.dither(n), func(g, i int, out []float64) { pt.addSlope(&pt.whitened[g][i], out) })
+	sum, err := pt.rows.sum(ctx, n, pt.rows.dither(n), func(g, i int, out []float64) { pt.addSlope(&whitened[g][i], out) })
 	if err != nil {
 		return err
 	}
