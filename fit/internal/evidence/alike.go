@@ -35,7 +35,7 @@ func (pt *Point) Alike() (*Alike, bool) {
 		return pt.alike, pt.alike != nil
 	}
 	w, tasks := pt.W, pt.rows.Count
-	a := &Alike{pt: pt, tasks: tasks, freedom: pt.rows.freedom(), axes: new(mat.Dense), errors: make([]float64, w)}
+	a := &Alike{pt: pt, tasks: tasks, freedom: pt.freedom, axes: new(mat.Dense), errors: make([]float64, w)}
 	gram := slices.Clone(pt.gram)
 	floats.Scale(1/tasks, gram)
 	var e mat.EigenSym

@@ -31,6 +31,7 @@ type Point struct {
 	Noise            float64   // variance
 	Mean             []float64 // of the coefficients, w
 	MeanCovariance   []float64 // its covariance over Noise, w x w
+	freedom          float64   // of the noise
 
 	rows *Rows // for which the evidence is; nil of a mere prior
 	pointTotals
@@ -206,15 +207,17 @@ func (pt *Point) solve() bool {
 			cover[i*w+j] = cover[j*w+i]
 		}
 	}
-	freedom := pt.rows.freedom()
-	pt.MeanCovariance = cover
-	pt.Noise = (max(square, 0) + NoiseFloor*pt.rows.Total) / freedom
-	pt.Value = freedom*math.Log(pt.Noise) + logDet + float64(w-1)*math.Log(pt.MeanVariance)
+	pt.MeanCovariance, pt.freedom = cover, pt.rows.Total-1
+	if pt.MeanVariance >= MaxStrength { // the mean is free, as far as rows determine it: its variance is not that of so many times the noise
+		for j := range w - 1 {
+			pt.freedom -= max(1-cover[j*w+j]/pt.MeanVariance, 0)
+		}
+	}
+	pt.freedom = max(pt.freedom, 1)
+	pt.Noise = (max(square, 0) + NoiseFloor*pt.rows.Total) / pt.freedom
+	pt.Value = pt.freedom*math.Log(pt.Noise) + logDet + float64(w-1)*math.Log(pt.MeanVariance)
 	return true
 }
-
-// freedom is that of the noise, with a constant that is free.
-func (r *Rows) freedom() float64 { return max(r.Total-1, 1) }
 
 // unpackTriangle sets a symmetric matrix to what has its upper triangle by rows.
 func unpackTriangle(m blas64.General, packed []float64) {
