@@ -18,24 +18,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A site owns tasks of 20 features that it does not show.
-type site struct {
-	samples []int         // of each task
-	x       [][][]float64 // of task, sample
-	y       [][]float64
-}
-
-// pack returns the tasks of a site as its node holds them.
-func pack(s site) *kernel.Tasks {
-	data := kernel.NewBuilder(20, s.samples, kernel.Float64)
-	for t, n := range s.samples {
-		for i := range n {
-			data.SetRow(t, i, s.x[t][i], s.y[t][i])
-		}
-	}
-	return data.Tasks()
-}
-
 // learn runs nodes that are the vertices of a graph.
 func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*difalt.Result, error) {
 	problem, network, err := difalt.InProcess(nodes, graph)
@@ -50,11 +32,11 @@ func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*
 func fiveSites(noise float64) (nodes []*kernel.Tasks) {
 	rng, errs := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
 	for range 5 {
-		var s site
+		var xs [][]float64 // a table of all samples
+		var ys []float64
+		first := []int{0} // where tasks begin in it
 		for range 8 {
 			b0, b1 := rng.NormFloat64(), rng.NormFloat64()
-			var xs [][]float64
-			var ys []float64
 			for range 15 {
 				x := make([]float64, 20)
 				for k := range x {
@@ -62,14 +44,14 @@ func fiveSites(noise float64) (nodes []*kernel.Tasks) {
 				}
 				xs, ys = append(xs, x), append(ys, b0*x[0]+b1*x[1])
 			}
-			if noise > 0 {
-				for i := range ys {
-					ys[i] += noise * errs.NormFloat64()
-				}
-			}
-			s.samples, s.x, s.y = append(s.samples, 15), append(s.x, xs), append(s.y, ys)
+			first = append(first, len(xs))
 		}
-		nodes = append(nodes, pack(s))
+		if noise > 0 {
+			for i := range ys {
+				ys[i] += noise * errs.NormFloat64()
+			}
+		}
+		nodes = append(nodes, kernel.TasksOf(xs, ys, first, kernel.Float64))
 	}
 	return nodes
 }

@@ -107,9 +107,16 @@ func (p *Problem) checkStarts(hosted []int, d, r int) error {
 	return check("Start", p.Start)
 }
 
+// A number of float32 below 1.2e-38 loses digits; an entry 1e7 times smaller than the largest matters.
+const leastSingle = 1e-31
+
 // checkFinite names the first entry of a node's data that is NaN or Inf.
 func checkFinite(node int, k *kernel.Tasks) error {
-	if x, y := k.MaxAbs(); finite(x) && finite(y) {
+	x, y := k.MaxAbs()
+	if k.Storage() == kernel.Float32 && x > 0 && x < leastSingle {
+		return &DataError{node, -1, -1, fmt.Sprintf("the largest feature is %.2g, and float32 has few digits of what is below %.2g: take another unit, or float64", x, leastSingle)}
+	}
+	if finite(x) && finite(y) {
 		return nil
 	}
 	row := make([]float64, k.Features())
@@ -121,12 +128,20 @@ func checkFinite(node int, k *kernel.Tasks) error {
 			}
 			for j, v := range k.Row(row, t, i) {
 				if !finite(v) {
-					return &DataError{node, t, i, fmt.Sprintf("feature %d is %v", j, v)}
+					return &DataError{node, t, i, fmt.Sprintf("feature %d is %v%s", j, v, ofSingle(k))}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// ofSingle says where an entry of float32 may be infinite though it was not.
+func ofSingle(k *kernel.Tasks) string {
+	if k.Storage() == kernel.Float32 {
+		return ", kept as float32, whose largest number is 3.4e38"
+	}
+	return ""
 }
 
 func finiteBasis(name string, u *kernel.Basis) error {

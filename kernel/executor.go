@@ -26,12 +26,17 @@ type Executor struct {
 
 type job struct{ group, chunk int }
 
-// NewExecutor returns an executor for the groups.
+// NewExecutor returns an executor for the groups, each of them once.
 func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	e := &Executor{pool: pool, groups: groups}
 	var cost []int
 	total, maxSamples, d, r := 0, 0, 1, 1
+	known := make(map[*Group]bool, len(groups))
 	for i, g := range groups {
+		if known[g] {
+			panic(groupTwice)
+		}
+		known[g] = true
 		maxSamples = max(maxSamples, g.fit.maxRows, g.grad.maxRows)
 		d, r = max(d, g.fit.d), max(r, g.r)
 		e.reduces = e.reduces || len(g.chunks) > 1

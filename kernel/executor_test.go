@@ -106,3 +106,13 @@ func TestExecutorPanics(t *testing.T) {
 	// The executor and its pool are usable still.
 	e.Step([]*kernel.Basis{kernel.NewBasis(4, 2)}, 1)
 }
+
+// TestGroupTwice has two workers write the same results, which nobody can mean.
+func TestGroupTwice(t *testing.T) {
+	tasks, _, _ := randomTasks(rand.New(rand.NewPCG(1, 1)), 5, []int{4, 4}, kernel.Float64)
+	pool := kernel.NewPool(2)
+	defer pool.Close()
+	g := kernel.NewGroup(tasks, 2)
+	kernel.NewExecutor(pool, []*kernel.Group{g, kernel.NewGroup(tasks, 2)})
+	wantPanic(t, "one group twice", func() { kernel.NewExecutor(pool, []*kernel.Group{g, g}) })
+}

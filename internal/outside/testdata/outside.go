@@ -29,11 +29,7 @@ import (
 
 // Arithmetic of one node, over the caller's memory.
 func Arithmetic(x [][]float64, y []float64) (lsq.Status, float64) {
-	b := kernel.NewBuilder(len(x[0]), []int{len(x)}, kernel.Float32)
-	for i, row := range x {
-		b.SetRow(0, i, row, y[i])
-	}
-	group := kernel.NewGroup(b.Tasks(), 1)
+	group := kernel.NewGroup(kernel.TasksOf(x, y, []int{0, len(x)}, kernel.Float32), 1)
 	basis := []*kernel.Basis{kernel.NewBasis(len(x[0]), 1)}
 	pool := kernel.NewPool(1)
 	defer pool.Close()
