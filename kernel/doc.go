@@ -46,7 +46,7 @@
 // its first steps, and changes no bit. DIFALT_SCHEDULE forces one; see Executor.Schedule.
 //
 // OpenBLAS, in builds with that tag: the kernel leaves gonum's blas64 and lapack64 to
-// the program that embeds it, unless that calls UseOpenBLAS. OpenBLAS has one number
+// the program that embeds it, unless that calls UseBLAS. OpenBLAS has one number
 // of threads for a whole process; while steps run it is held to one, and afterwards
 // it is what it was before. A program that sets it meanwhile loses its setting.
 //

@@ -42,12 +42,11 @@ func Info() Information {
 	return i
 }
 
-// UseOpenBLAS has gonum's blas64 and lapack64 compute with OpenBLAS from now on, held
-// to one thread, in a build with -tags openblas, and reports whether it did; in other
-// builds it does nothing. That is for the whole program, so it is for main to decide,
-// before anything computes. The kernel does not need it: it calls OpenBLAS by itself
-// where that is faster.
-func UseOpenBLAS() bool { return useOpenBLAS() }
+// UseBLAS has gonum's blas64 and lapack64, and so package mat, compute with what this build has of faster: with
+// the tiles, or, in a build with -tags openblas, with OpenBLAS, held to one thread. On the generic tier gonum stays as it is. That
+// is for the whole program, so it is for main to decide, before anything computes. Package fit computes
+// with gonum; the kernel does not.
+func UseBLAS() { useBLAS() }
 
 // Err returns an error when the environment variable DIFALT_KERNEL asks for a
 // kernel, or DIFALT_SCHEDULE for a schedule, that is unknown, or not available on this

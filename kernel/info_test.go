@@ -7,8 +7,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
+	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 func TestInfo(t *testing.T) {
@@ -50,12 +54,22 @@ func TestErr(t *testing.T) {
 	}
 }
 
-func TestUseOpenBLASInOtherBuilds(t *testing.T) {
+// gonum is the host program's until that asks for more; on the generic tier it is faster than the tiles.
+func TestUseBLASInOtherBuilds(t *testing.T) {
 	if kernel.Info().Build == "openblas" {
 		t.Skip("this build has OpenBLAS")
 	}
 	before := blas64.Implementation()
-	if kernel.UseOpenBLAS() || blas64.Implementation() != before {
-		t.Error("a build without OpenBLAS changes gonum")
-	}
+	defer func() {
+		blas64.Use(before)
+		lapack64.Use(lapackgonum.Implementation{})
+	}()
+	tiertest.Each(t, func(t *testing.T) {
+		blas64.Use(before)
+		kernel.UseBLAS()
+		_, ours := blas64.Implementation().(blas.Implementation)
+		if generic := tile.Active() == tile.Generic; ours == generic {
+			t.Errorf("gonum's BLAS is %T", blas64.Implementation())
+		}
+	})
 }

@@ -2,9 +2,18 @@
 
 package kernel
 
+import (
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
 func library() string { return "" }
 
-func useOpenBLAS() bool { return false }
+func useBLAS() {
+	if tile.Active() != tile.Generic {
+		blas.Use()
+	}
+}
 
 // stepOpenBLAS does the tasks of chunks with OpenBLAS and reports whether it did;
 // this build has no OpenBLAS.

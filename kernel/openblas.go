@@ -14,10 +14,7 @@ const build = openBLAS
 // library returns the version of OpenBLAS, "" in builds without it.
 func library() string { return openblas.Version() }
 
-func useOpenBLAS() bool {
-	openblas.Use()
-	return true
-}
+func useBLAS() { openblas.Use() }
 
 // stepOpenBLAS does the tasks of chunks first to last with OpenBLAS, in one call, and
 // reports whether it did. Tasks whose least squares needs more than a QR factorisation

@@ -33,7 +33,7 @@ const (
 )
 
 func main() {
-	kernel.UseOpenBLAS()
+	kernel.UseBLAS()
 	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 

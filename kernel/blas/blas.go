@@ -12,6 +12,9 @@
 //
 // Arguments must not overlap unless a comment says that they may. All functions
 // panic with a constant message when a shape does not fit. None allocates.
+//
+// For programs that compute with gonum, Implementation and Lapack are gonum's BLAS and LAPACK with the same tiles below: blocked
+// products, triangular systems and Cholesky factorisations of matrices of any size, stored by rows as there.
 package blas
 
 import "github.com/difalt/difalt/kernel/internal/tile"

@@ -45,6 +45,17 @@ func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n,
 	}
 }
 
+func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+	if active != NEON || m == 0 || n == 0 {
+		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
+		return
+	}
+	_, _, _ = c[(m-1)*ldc+PackWidth-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+PackWidth-1]
+	for i := 0; i < m; i += 4 {
+		panel_4_neon(&c[i*ldc], ldc, &w[i*ldw], ldw, 1, &z[0], ldz, min(4, m-i), n, PackWidth/Width, add)
+	}
+}
+
 func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64) {
 	if active != NEON {
 		return leastSquaresGeneric(b, a, lda, n, r, y, work)

@@ -134,6 +134,14 @@ func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpper(a, lda, r, ldr, inv, m, n)
 }
 
+// Panel computes PackWidth columns of C = W Z, or adds to them; see panelGeneric.
+func Panel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+	raceRead(w, m, n, ldw)
+	raceRead(z, n, PackWidth, ldz)
+	raceWrite(c, m, PackWidth, ldc)
+	mulPanel(c, ldc, w, ldw, z, ldz, m, n, add)
+}
+
 // Combine computes C = W Z; see combineGeneric.
 func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	raceRead(w, m, n, ldw)

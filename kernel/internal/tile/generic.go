@@ -344,6 +344,29 @@ func combineGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz
 	}
 }
 
+// panelGeneric computes C = W Z, or C += W Z, row-major, for a Z of PackWidth columns:
+//
+//	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < PackWidth.
+func panelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+	for i := range m {
+		ci := (*[PackWidth]float64)(c[i*ldc:])
+		for k := 0; k < PackWidth; k += 4 { // in registers
+			var s0, s1, s2, s3 float64
+			if add {
+				s0, s1, s2, s3 = ci[k], ci[k+1], ci[k+2], ci[k+3]
+			}
+			for j, wij := range w[i*ldw:][:n] {
+				zj := (*[4]float64)(z[j*ldz+k:])
+				s0 += wij * zj[0]
+				s1 += wij * zj[1]
+				s2 += wij * zj[2]
+				s3 += wij * zj[3]
+			}
+			ci[k], ci[k+1], ci[k+2], ci[k+3] = s0, s1, s2, s3
+		}
+	}
+}
+
 // Dot returns x'y, summed from first to last.
 func Dot(x, y []float64) float64 {
 	var s float64

@@ -42,6 +42,10 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
 }
 
+func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
+}
+
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
 }

@@ -180,6 +180,19 @@ func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near b
 	}
 }
 
+func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+	if !accelerated() || m == 0 || n == 0 {
+		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
+		return
+	}
+	_, _, _ = c[(m-1)*ldc+PackWidth-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+PackWidth-1]
+	for i := 0; i < m; {
+		height := tileHeight(m - i)
+		panelTile(&c[i*ldc], ldc, &w[i*ldw], ldw, &z[0], ldz, n, height, add, nothing(&w[i*ldw]))
+		i += height
+	}
+}
+
 func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 	if !accelerated() || m == 0 || n == 0 || cols < PackWidth {
 		combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)

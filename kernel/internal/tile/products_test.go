@@ -1,6 +1,10 @@
 package tile_test
 
-import "github.com/difalt/difalt/kernel/internal/tile"
+import (
+	"slices"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
 
 // element checks one entry of a result.
 func (r *run) element(operation string, got float64, want *sum, i, j int) bool {
@@ -144,6 +148,34 @@ func (o Ops) combine(r *run, s shape) {
 			}
 			if !r.element("Combine", c[i*ldc+k], &want, i, k) {
 				return
+			}
+		}
+	}
+}
+
+// panel takes the rank for the length of the products, once to set the sums and once to add to them.
+func (o Ops) panel(r *run, s shape) {
+	r.start()
+	w, ldw := r.dense("w", s.r, s.n)
+	z, ldz := r.dense("z", tile.PackWidth, s.r)
+	c, ldc := r.columns(tile.PackWidth, s.n, 1)
+	for _, add := range []bool{false, true} {
+		before := slices.Clone(c)
+		o.Panel(c, ldc, w, ldw, z, ldz, s.n, s.r, add)
+		r.finish("Panel")
+		r.gaps("Panel", c, ldc, tile.PackWidth, s.n)
+		for i := range s.n {
+			for k := range tile.PackWidth {
+				var want sum
+				if add {
+					want.add(before[i*ldc+k], 1)
+				}
+				for j := range s.r {
+					want.add(w[i*ldw+j], z[j*ldz+k])
+				}
+				if !r.element("Panel", c[i*ldc+k], &want, i, k) {
+					return
+				}
 			}
 		}
 	}

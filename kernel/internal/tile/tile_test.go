@@ -31,6 +31,7 @@ var ops = Ops{
 	FormQ:      tile.FormQ,
 	Gram:       tile.Gram,
 	SolveUpper: tile.SolveUpper,
+	Panel:      tile.Panel,
 	Combine:    tile.Combine,
 }
 
@@ -89,6 +90,7 @@ func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
 func FuzzFactor(f *testing.F)            { fuzz(f, ops, "Factor") }
 func FuzzGram(f *testing.F)              { fuzz(f, ops, "Gram") }
 func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
+func FuzzPanel(f *testing.F)             { fuzz(f, ops, "Panel") }
 func FuzzCombine(f *testing.F)           { fuzz(f, ops, "Combine") }
 
 // BenchmarkMulPacked is X_t U of a wide task.

@@ -1,0 +1,134 @@
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	lapackreference "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// Use has gonum's blas64 and lapack64, and so package mat, compute with the tiles from now on, in the whole
+// program.
+func Use() {
+	blas64.Use(Implementation{})
+	lapack64.Use(Lapack{})
+}
+
+// An Implementation is gonum's blas.Float64, with products of matrices, and systems of triangular ones, by the tiles.
+// Matrices are stored by rows there. Arguments, results and panics are gonum's, but for
+//
+//   - rounding, by the order of sums, which depends on nothing but shapes: a call computes in the goroutine that makes it;
+//   - products of zero by infinity or NaN, which are NaN as in other BLAS.
+//
+// Calls do not allocate once their goroutine's memory has been set aside.
+type Implementation struct{ reference.Implementation }
+
+// worthwhile is the number of multiplications from which on the tiles are faster than what gonum does with smaller matrices.
+const worthwhile = 1 << 10
+
+// inside reports whether a matrix stored by rows is.
+func inside(data []float64, rows, columns, stride int) bool {
+	return stride >= max(1, columns) && (rows == 0 || len(data) >= (rows-1)*stride+columns)
+}
+
+// turned returns the shape of a matrix of which op has so many rows and columns.
+func turned(t blas.Transpose, rows, columns int) (r, c int) {
+	if t == blas.NoTrans {
+		return rows, columns
+	}
+	return columns, rows
+}
+
+func known(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
+
+// fits reports whether the shapes of a product are what they have to be.
+func (p *product) fits() bool {
+	ra, ca := p.m, p.k
+	if p.a.transposed {
+		ra, ca = ca, ra
+	}
+	rb, cb := p.k, p.n
+	if p.b.transposed {
+		rb, cb = cb, rb
+	}
+	return p.m > 0 && p.n > 0 && p.k > 0 && p.m*p.n*p.k >= worthwhile && p.alpha != 0 &&
+		inside(p.a.data, ra, ca, p.a.stride) && inside(p.b.data, rb, cb, p.b.stride) && inside(p.c, p.m, p.n, p.ldc)
+}
+
+// Dgemm computes C = alpha op(A) op(B) + beta C.
+func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	p := product{
+		a: factor{a, lda, tA != blas.NoTrans}, b: factor{b, ldb, tB != blas.NoTrans},
+		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All,
+	}
+	if !known(tA) || !known(tB) || !p.fits() {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	p.scale(beta)
+	p.compute()
+}
+
+// Dsyrk computes a triangle of C = alpha op(A) op(A)' + beta C.
+func (i Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	p := product{
+		a: factor{a, lda, t != blas.NoTrans}, b: factor{a, lda, t == blas.NoTrans},
+		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
+	}
+	if ul != blas.Upper && ul != blas.Lower || !known(t) || !p.fits() {
+		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	p.scale(beta)
+	p.compute()
+}
+
+// Dsyr2k computes a triangle of C = alpha op(A) op(B)' + alpha op(B) op(A)' + beta C.
+func (i Implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	p := product{
+		a: factor{a, lda, t != blas.NoTrans}, b: factor{b, ldb, t == blas.NoTrans},
+		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
+	}
+	if ul != blas.Upper && ul != blas.Lower || !known(t) || !p.fits() {
+		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	p.scale(beta)
+	p.compute()
+	p.a, p.b, p.set = factor{b, ldb, t != blas.NoTrans}, factor{a, lda, t == blas.NoTrans}, false
+	p.compute()
+}
+
+// Dtrsm solves op(A) X = alpha B, or X op(A) = alpha B, for a triangular A, and leaves X in B.
+func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	order := m
+	if s == blas.Right {
+		order = n
+	}
+	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || !known(t) || d != blas.Unit && d != blas.NonUnit ||
+		m <= 0 || n <= 0 || m*n*order < worthwhile || alpha == 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) {
+		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	p := product{m: m, n: n, alpha: alpha, part: blas.All, c: b, ldc: ldb}
+	p.scale(alpha)
+	p.set = false
+	sys := system{
+		a: factor{a, lda, t != blas.NoTrans}, unit: d == blas.Unit,
+		right: s == blas.Right, lower: (ul == blas.Lower) == (t == blas.NoTrans),
+	}
+	sys.solve(0, order, m+n-order, b, ldb)
+}
+
+// Lapack is gonum's lapack.Float64 with a Cholesky factorisation by the tiles.
+type Lapack struct{ lapackreference.Implementation }
+
+// Dpotrf overwrites a triangle of A by U of A = U'U, or by L of A = L L', and reports whether A is positive
+// definite; if not, the triangle holds what was computed so far.
+func (i Lapack) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
+	if n <= 0 || ul != blas.Upper && ul != blas.Lower || !inside(a, n, n, lda) {
+		return i.Implementation.Dpotrf(ul, n, a, lda)
+	}
+	return cholesky(ul == blas.Upper, n, a, lda)
+}

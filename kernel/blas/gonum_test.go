@@ -1,0 +1,382 @@
+package blas_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	lapackreference "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+const eps = 0x1p-52
+
+// rowMajor is a matrix stored by rows, with memory behind each that must stay as it is.
+type rowMajor struct {
+	rows, cols, stride int
+	data               []float64
+}
+
+var guardWord = math.Float64frombits(0x7ff8dead_beefcafe)
+
+// random returns a matrix whose rows are gap apart.
+func random(rng *rand.Rand, rows, cols, gap int) *rowMajor {
+	m := &rowMajor{rows, cols, max(cols+gap, 1), nil}
+	m.data = make([]float64, max((rows-1)*m.stride+cols, 0))
+	for i := range m.data {
+		if m.data[i] = guardWord; i%m.stride < cols {
+			m.data[i] = rng.NormFloat64()
+		}
+	}
+	return m
+}
+
+func (m *rowMajor) at(i, j int) float64 { return m.data[i*m.stride+j] }
+
+// op is an entry of the matrix, or its transpose.
+func (m *rowMajor) op(t gblas.Transpose, i, j int) float64 {
+	if t != gblas.NoTrans {
+		i, j = j, i
+	}
+	return m.at(i, j)
+}
+
+func (m *rowMajor) clone() *rowMajor {
+	c := *m
+	c.data = append([]float64(nil), m.data...)
+	return &c
+}
+
+// unguarded reports whether memory between rows was written.
+func (m *rowMajor) unguarded() bool {
+	for i, v := range m.data {
+		if i%m.stride >= m.cols && math.Float64bits(v) != math.Float64bits(guardWord) {
+			return true
+		}
+	}
+	return false
+}
+
+// opOf returns a matrix of which op has so many rows and columns.
+func opOf(rng *rand.Rand, t gblas.Transpose, rows, cols, gap int) *rowMajor {
+	if t != gblas.NoTrans {
+		rows, cols = cols, rows
+	}
+	return random(rng, rows, cols, gap)
+}
+
+// An exact sum of products is twice as precise as float64.
+type exact struct{ hi, lo, abs float64 }
+
+func (s *exact) add(x, y float64) {
+	p := x * y
+	t := s.hi + p
+	z := t - s.hi
+	s.lo += (s.hi - (t - z)) + (p - z) + math.FMA(x, y, -p)
+	s.hi = t
+	s.abs += math.Abs(p)
+}
+
+// near reports whether v is the sum to the rounding of n operations.
+func (s *exact) near(v float64, n int) bool {
+	return math.Abs((s.hi-v)+s.lo) <= float64(n+8)*eps*s.abs
+}
+
+var transposes = []gblas.Transpose{gblas.NoTrans, gblas.Trans}
+
+// shapes have every tail of rows and columns of a tile, and the ends of blocks.
+func shapes(rng *rand.Rand) (list [][3]int) {
+	list = [][3]int{{96, 16, 256}, {97, 33, 257}, {25, 530, 9}, {24, 520, 13}, {193, 30, 20}, {1, 50, 513}, {4, 97, 270}, {121, 5, 64}, {12, 48, 512}}
+	for n := 1; n <= 49; n++ {
+		list = append(list, [3]int{1 + rng.IntN(40), n, 15 + rng.IntN(30)}, [3]int{n, 20 + rng.IntN(30), 1 + rng.IntN(40)})
+	}
+	return list
+}
+
+func TestGemm(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for at, s := range shapes(rng) {
+			m, n, k := s[0], s[1], s[2]
+			for _, tA := range transposes {
+				for _, tB := range transposes {
+					gap := []int{0, 1, 5}[at%3]
+					a, b, c := opOf(rng, tA, m, k, gap), opOf(rng, tB, k, n, gap), random(rng, m, n, gap)
+					alpha, beta := []float64{1, -1, 0.7}[at%3], []float64{0, 1, -0.3}[at/3%3]
+					before := c.clone()
+					if beta == 0 {
+						c.data[0] = math.NaN() // is not read
+					}
+					blas.Implementation{}.Dgemm(tA, tB, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
+					if c.unguarded() {
+						t.Fatalf("%v %c%c: wrote between rows", s, tA, tB)
+					}
+					for i := range m {
+						for j := range n {
+							var want exact
+							want.add(beta, before.at(i, j))
+							for l := range k {
+								want.add(alpha*a.op(tA, i, l), b.op(tB, l, j))
+							}
+							if !want.near(c.at(i, j), k) {
+								t.Fatalf("%v %c%c alpha %g beta %g: entry (%d, %d) is %v, want %v", s, tA, tB, alpha, beta, i, j, c.at(i, j), want.hi)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+var triangles = []gblas.Uplo{gblas.Upper, gblas.Lower}
+
+// outside reports whether an entry is not in a triangle.
+func outside(ul gblas.Uplo, i, j int) bool {
+	return ul == gblas.Upper && j < i || ul == gblas.Lower && j > i
+}
+
+func TestSyrkAndSyr2k(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for at, s := range shapes(rng) {
+			n, k, gap := s[1], s[2], []int{0, 1, 5}[at%3]
+			if n > 500 && at != 2 {
+				continue
+			}
+			alpha, beta := []float64{1, -1, 0.7}[at%3], []float64{0, 1, -0.3}[at/3%3]
+			for _, ul := range triangles {
+				for _, tA := range transposes {
+					for _, two := range []bool{false, true} {
+						a, b, c := opOf(rng, tA, n, k, gap), opOf(rng, tA, n, k, gap), random(rng, n, n, gap)
+						before := c.clone()
+						if two {
+							blas.Implementation{}.Dsyr2k(ul, tA, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c.data, c.stride)
+						} else {
+							b = nil
+							blas.Implementation{}.Dsyrk(ul, tA, n, k, alpha, a.data, a.stride, beta, c.data, c.stride)
+						}
+						if c.unguarded() {
+							t.Fatalf("%v: wrote between rows", s)
+						}
+						for i := range n {
+							for j := range n {
+								if outside(ul, i, j) {
+									if c.at(i, j) != before.at(i, j) {
+										t.Fatalf("n = %d, k = %d, %c: wrote entry (%d, %d)", n, k, ul, i, j)
+									}
+									continue
+								}
+								var want exact
+								want.add(beta, before.at(i, j))
+								for l := range k {
+									if !two {
+										want.add(alpha*a.op(tA, i, l), a.op(tA, j, l))
+										continue
+									}
+									want.add(alpha*a.op(tA, i, l), b.op(tA, j, l))
+									want.add(alpha*b.op(tA, i, l), a.op(tA, j, l))
+								}
+								if !want.near(c.at(i, j), 2*k) {
+									t.Fatalf("n = %d, k = %d, %c%c: entry (%d, %d) is %v, want %v", n, k, ul, tA, i, j, c.at(i, j), want.hi)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// What solves a triangular system does so for a matrix that differs from it by rounding, entry by entry.
+func TestTrsm(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for at, s := range [][2]int{{1, 1000}, {7, 200}, {16, 16}, {17, 5}, {31, 300}, {32, 40}, {33, 33}, {50, 3}, {64, 64}, {65, 257}, {100, 10}, {130, 17}} {
+			for _, side := range []gblas.Side{gblas.Left, gblas.Right} {
+				for _, ul := range triangles {
+					for _, tA := range transposes {
+						for _, diag := range []gblas.Diag{gblas.NonUnit, gblas.Unit} {
+							checkTrsm(t, rng, s[0], s[1], []int{0, 1, 5}[at%3], []float64{1, -0.7}[at%2], side, ul, tA, diag, at%4 == 3)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func checkTrsm(t *testing.T, rng *rand.Rand, order, sides, gap int, alpha float64, side gblas.Side, ul gblas.Uplo, tA gblas.Transpose, diag gblas.Diag, tiny bool) {
+	t.Helper()
+	a := random(rng, order, order, gap)
+	for i := range order {
+		for j := range order {
+			v := &a.data[i*a.stride+j]
+			switch *v /= float64(order); {
+			case i == j && diag == gblas.Unit, outside(ul, i, j):
+				*v = math.NaN() // is not read
+			case i == j:
+				*v += 1
+			}
+		}
+	}
+	if tiny && diag == gblas.NonUnit { // a pivot whose inverse is infinite
+		a.data[0] = 0x1p-1040
+	}
+	m, n := order, sides
+	if side == gblas.Right {
+		m, n = n, m
+	}
+	b := random(rng, m, n, gap)
+	if tiny {
+		for i := range b.data {
+			if i%b.stride < n {
+				b.data[i] *= 0x1p-1000
+			}
+		}
+	}
+	x := b.clone()
+	blas.Implementation{}.Dtrsm(side, ul, tA, diag, m, n, alpha, a.data, a.stride, x.data, x.stride)
+	if x.unguarded() {
+		t.Fatalf("order %d, %d sides: wrote between rows", order, sides)
+	}
+	entry := func(i, j int) float64 { // of op(A)
+		if tA != gblas.NoTrans {
+			i, j = j, i
+		}
+		switch {
+		case i == j && diag == gblas.Unit:
+			return 1
+		case outside(ul, i, j):
+			return 0
+		}
+		return a.at(i, j)
+	}
+	for i := range m {
+		for j := range n {
+			var got exact
+			if side == gblas.Left {
+				for l := range m {
+					got.add(entry(i, l), x.at(l, j))
+				}
+			} else {
+				for l := range n {
+					got.add(x.at(i, l), entry(l, j))
+				}
+			}
+			want := alpha * b.at(i, j)
+			if math.Abs(got.hi-want+got.lo) > float64(order+8)*eps*(got.abs+math.Abs(want))+float64(order)*0x1p-1060 {
+				t.Fatalf("order %d, %d sides, %c%c%c%c: entry (%d, %d) of the product is %v, want %v", order, sides, side, ul, tA, diag, i, j, got.hi, want)
+			}
+		}
+	}
+}
+
+// With the same arguments as gonum's: panics too.
+func TestRefusesAsGonum(t *testing.T) {
+	x := make([]float64, 4096)
+	panicOf := func(f func()) (msg any) {
+		defer func() { msg = recover() }()
+		f()
+		return nil
+	}
+	type level3 interface {
+		Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int)
+		Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int)
+		Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int)
+		Dtrsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int)
+	}
+	for name, f := range map[string]func(i level3){
+		"short a":      func(i level3) { i.Dgemm('N', 'N', 20, 20, 20, 1, x[:399], 20, x, 20, 0, x, 20) },
+		"short b":      func(i level3) { i.Dgemm('N', 'T', 20, 20, 20, 1, x, 20, x[:399], 20, 0, x, 20) },
+		"short c":      func(i level3) { i.Dgemm('T', 'N', 20, 20, 20, 1, x, 20, x, 20, 0, x[:399], 20) },
+		"stride of a":  func(i level3) { i.Dgemm('T', 'N', 30, 20, 20, 1, x, 29, x, 20, 0, x, 20) },
+		"stride of b":  func(i level3) { i.Dgemm('N', 'T', 20, 20, 30, 1, x, 30, x, 29, 0, x, 20) },
+		"stride of c":  func(i level3) { i.Dgemm('N', 'N', 20, 30, 20, 1, x, 20, x, 30, 0, x, 29) },
+		"transpose":    func(i level3) { i.Dgemm('X', 'N', 20, 20, 20, 1, x, 20, x, 20, 0, x, 20) },
+		"m < 0":        func(i level3) { i.Dgemm('N', 'N', -1, 20, 20, 1, x, 20, x, 20, 0, x, 20) },
+		"syrk, uplo":   func(i level3) { i.Dsyrk('A', 'N', 20, 20, 1, x, 20, 0, x, 20) },
+		"syrk, short":  func(i level3) { i.Dsyrk('U', 'T', 20, 30, 1, x[:599], 20, 0, x, 20) },
+		"syrk, c":      func(i level3) { i.Dsyrk('L', 'T', 20, 30, 1, x, 20, 0, x[:399], 20) },
+		"syr2k, b":     func(i level3) { i.Dsyr2k('L', 'N', 20, 30, 1, x, 30, x[:599], 30, 0, x, 20) },
+		"trsm, a":      func(i level3) { i.Dtrsm('L', 'U', 'N', 'N', 20, 30, 1, x[:399], 20, x, 30) },
+		"trsm, b":      func(i level3) { i.Dtrsm('R', 'U', 'N', 'N', 20, 30, 1, x, 30, x[:599], 30) },
+		"trsm, side":   func(i level3) { i.Dtrsm('X', 'U', 'N', 'N', 20, 30, 1, x, 30, x, 30) },
+		"trsm, diag":   func(i level3) { i.Dtrsm('L', 'U', 'N', 'X', 20, 30, 1, x, 30, x, 30) },
+		"trsm, stride": func(i level3) { i.Dtrsm('R', 'U', 'N', 'N', 20, 30, 1, x, 29, x, 30) },
+	} {
+		want, got := panicOf(func() { f(reference.Implementation{}) }), panicOf(func() { f(blas.Implementation{}) })
+		if want == nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: panic %v, want %v", name, got, want)
+		}
+	}
+}
+
+// Use is for the whole program; this test puts back what was.
+func TestUse(t *testing.T) {
+	defer restore()()
+	blas.Use()
+	a := []float64{4, 2, math.NaN(), 2}
+	if _, ok := lapack64.Potrf(symmetric(2, a)); !ok || a[0] != 2 || a[1] != 1 || a[3] != 1 {
+		t.Errorf("Potrf: %v", a)
+	}
+}
+
+func symmetric(n int, data []float64) blas64.Symmetric {
+	return blas64.Symmetric{N: n, Stride: n, Data: data, Uplo: gblas.Upper}
+}
+
+// restore returns what puts back gonum's own implementations.
+func restore() func() {
+	before := blas64.Implementation()
+	return func() {
+		blas64.Use(before)
+		lapack64.Use(lapackreference.Implementation{})
+	}
+}
+
+// level3 calls every operation on matrices of order n, with results in c.
+func level3(n int, a, b, c []float64) {
+	i := blas.Implementation{}
+	i.Dgemm('N', 'T', n, n, n, 0.5, a, n, b, n, 0, c, n)
+	i.Dsyrk('U', 'T', n, n, 1, a, n, 1, c, n)
+	i.Dsyr2k('L', 'N', n, n, 1, a, n, b, n, 1, c, n)
+	for j := range n {
+		c[j*n+j] += float64(n * n)
+	}
+	blas.Lapack{}.Dpotrf('U', n, c, n)
+	i.Dtrsm('R', 'U', 'N', 'N', n, n, 1, c, n, c[n*n:], n)
+	i.Dtrsm('L', 'U', 'T', 'N', n, n, 1, c, n, c[n*n:], n)
+}
+
+// Bits do not depend on what else computes.
+func TestSameBitsBesideOthers(t *testing.T) {
+	const n = 70
+	rng := rand.New(rand.NewPCG(11, 12))
+	a, b, start := random(rng, n, n, 0), random(rng, n, n, 0), random(rng, 2*n, n, 0)
+	tiertest.Each(t, func(t *testing.T) {
+		want := start.clone()
+		level3(n, a.data, b.data, want.data)
+		parallel := make([]*rowMajor, 8)
+		var all sync.WaitGroup
+		for i := range parallel {
+			parallel[i] = start.clone()
+			all.Go(func() { level3(n, a.data, b.data, parallel[i].data) })
+		}
+		all.Wait()
+		for _, got := range parallel {
+			if !slices.Equal(got.data, want.data) {
+				t.Fatal("other bits beside other goroutines")
+			}
+		}
+	})
+}

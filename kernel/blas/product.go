@@ -1,0 +1,230 @@
+package blas
+
+import (
+	"sync"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Blocks of a product: so many entries deep that a packed panel of the right factor and a few rows of the left
+// one stay in the first-level cache, and as high and wide that the block of each factor stays in the second.
+const (
+	blockDepth  = 256
+	blockHeight = 96
+	blockWidth  = 512
+	leftStride  = blockDepth + tile.Width // no power of two
+)
+
+// fewRows is the number of rows of a product up to which packing a right factor that is stored by rows takes longer
+// than it saves.
+const fewRows = 24
+
+// A factor is op(M) of a matrix stored by rows: M, or M' if transposed.
+type factor struct {
+	data       []float64
+	stride     int
+	transposed bool
+}
+
+// from returns the factor from row i and column j on.
+func (f factor) from(i, j int) factor {
+	if f.transposed {
+		i, j = j, i
+	}
+	f.data = f.data[i*f.stride+j:]
+	return f
+}
+
+// A product is C += alpha op(A) op(B) for matrices stored by rows: m x n, of depth k.
+type product struct {
+	a, b    factor
+	m, n, k int
+	alpha   float64
+	c       []float64
+	ldc     int
+	part    blas.Uplo // the triangle of C that is computed, blas.All for all of it; what is not in it stays
+	set     bool      // C = alpha op(A) op(B)
+}
+
+// buffers are the memory of a product: blocks of both factors, and products that are not stored whole.
+type buffers struct {
+	right [blockDepth * blockWidth]float64
+	left  [blockHeight * leftStride]float64
+	sums  [blockHeight * tile.PackWidth]float64
+}
+
+var pool = sync.Pool{New: func() any { return new(buffers) }}
+
+// A block is a part of a product: rows from row on of depth entries each, and columns from column on.
+type block struct {
+	row, rows, column, columns, at, depth int
+}
+
+// compute computes the product. Sums are taken in an order that only the shape decides on.
+func (p *product) compute() {
+	w := pool.Get().(*buffers)
+	defer pool.Put(w)
+	for column := 0; column < p.n; column += blockWidth {
+		for at := 0; at < p.k; at += blockDepth {
+			b := block{column: column, columns: min(blockWidth, p.n-column), at: at, depth: min(blockDepth, p.k-at)}
+			packed := p.packRight(w, &b)
+			for b.row = 0; b.row < p.m; b.row += blockHeight {
+				b.rows = min(blockHeight, p.m-b.row)
+				if p.part == blas.Upper && b.row >= b.column+b.columns || p.part == blas.Lower && b.row+b.rows <= b.column {
+					continue
+				}
+				left, ldl := p.packLeft(w, &b)
+				p.panels(w, &b, left, ldl, packed)
+			}
+		}
+	}
+}
+
+// packRight copies a block of the right factor to panels of PackWidth columns, the last one filled up with zeros, or
+// only that last one: panel j is at j*depth. It returns how many columns from the left are not copied.
+func (p *product) packRight(w *buffers, b *block) (direct int) {
+	if !p.b.transposed && p.m <= fewRows {
+		direct = b.columns &^ (tile.PackWidth - 1)
+	}
+	for j := direct; j < b.columns; j += tile.PackWidth {
+		panel, n := w.right[j*b.depth:][:tile.PackWidth*b.depth], min(tile.PackWidth, b.columns-j)
+		if n < tile.PackWidth {
+			clear(panel)
+		}
+		from := p.b.from(b.at, b.column+j)
+		if p.b.transposed {
+			transpose(panel, tile.PackWidth, from.data, from.stride, n, b.depth)
+			continue
+		}
+		for k := range b.depth {
+			copy(panel[k*tile.PackWidth:][:n], from.data[k*from.stride:])
+		}
+	}
+	return direct
+}
+
+// packLeft returns a block of alpha times the left factor by rows.
+func (p *product) packLeft(w *buffers, b *block) (left []float64, stride int) {
+	from := p.a.from(b.row, b.at)
+	const sets = 512 // rows this far apart, or a multiple, take turns in a few lines of the first-level cache
+	if !p.a.transposed && p.alpha == 1 && from.stride%sets != 0 {
+		return from.data, from.stride
+	}
+	left = w.left[:]
+	if p.a.transposed {
+		transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
+	}
+	for i := range b.rows {
+		row := left[i*leftStride:][:b.depth]
+		if !p.a.transposed {
+			copy(row, from.data[i*from.stride:])
+		}
+		if p.alpha != 1 {
+			for k := range row {
+				row[k] *= p.alpha
+			}
+		}
+	}
+	return left, leftStride
+}
+
+// transpose sets the rows of dst to the columns of the m x n matrix src: n rows of m entries.
+func transpose(dst []float64, ldd int, src []float64, lds, m, n int) {
+	const few = 8 // lines that the first-level cache keeps, whatever the strides
+	for i := 0; i < m; i += few {
+		rows := min(few, m-i)
+		if rows < few {
+			for k := range rows {
+				for j, v := range src[(i+k)*lds:][:n] {
+					dst[j*ldd+i+k] = v
+				}
+			}
+			return
+		}
+		s0, s1, s2, s3 := src[i*lds:][:n], src[(i+1)*lds:][:n], src[(i+2)*lds:][:n], src[(i+3)*lds:][:n]
+		s4, s5, s6, s7 := src[(i+4)*lds:][:n], src[(i+5)*lds:][:n], src[(i+6)*lds:][:n], src[(i+7)*lds:][:n]
+		for j := range n {
+			d := (*[few]float64)(dst[j*ldd+i:])
+			d[0], d[1], d[2], d[3] = s0[j], s1[j], s2[j], s3[j]
+			d[4], d[5], d[6], d[7] = s4[j], s5[j], s6[j], s7[j]
+		}
+	}
+}
+
+// panels adds a block to C, PackWidth columns at a time.
+func (p *product) panels(w *buffers, b *block, left []float64, ldl, direct int) {
+	for j := 0; j < b.columns; j += tile.PackWidth {
+		right, ldr := w.right[j*b.depth:], tile.PackWidth
+		if j < direct {
+			right, ldr = p.b.from(b.at, b.column+j).data, p.b.stride
+		}
+		// Whole rows first, and those that cross the diagonal then, or the other way round.
+		column, n := b.column+j, min(tile.PackWidth, b.columns-j)
+		lo, hi := b.row, b.row+b.rows
+		crossLo, crossHi := lo, lo
+		switch p.part {
+		case blas.Upper:
+			crossLo, crossHi = clamp(column, lo, hi), clamp(column+n, lo, hi)
+			hi = crossLo
+		case blas.Lower:
+			crossLo, crossHi = clamp(column, lo, hi), clamp(column+n, lo, hi)
+			lo = crossHi
+		}
+		switch {
+		case hi <= lo:
+		case n < tile.PackWidth:
+			p.partly(w, left[(lo-b.row)*ldl:], ldl, right, ldr, block{lo, hi - lo, column, n, b.at, b.depth}, blas.All)
+		default:
+			tile.Panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, !p.set || b.at > 0)
+		}
+		if crossHi > crossLo {
+			p.partly(w, left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth}, p.part)
+		}
+	}
+}
+
+func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
+
+// partly adds the part of a panel that belongs to C.
+func (p *product) partly(w *buffers, left []float64, ldl int, right []float64, ldr int, b block, part blas.Uplo) {
+	tile.Panel(w.sums[:], tile.PackWidth, left, ldl, right, ldr, b.rows, b.depth, false)
+	for i := range b.rows {
+		from, to := 0, b.columns
+		switch part {
+		case blas.Upper:
+			from = max(b.row+i-b.column, 0)
+		case blas.Lower:
+			to = min(b.row+i-b.column+1, to)
+		}
+		sums := w.sums[i*tile.PackWidth+from : i*tile.PackWidth+to]
+		c := p.c[(b.row+i)*p.ldc+b.column+from:][:len(sums)]
+		if p.set && b.at == 0 {
+			copy(c, sums)
+			continue
+		}
+		for j, v := range sums {
+			c[j] += v
+		}
+	}
+}
+
+// scale multiplies C, or the triangle of it that is computed, by beta.
+func (p *product) scale(beta float64) {
+	if p.set = beta == 0; p.set || beta == 1 {
+		return
+	}
+	for i := range p.m {
+		from, to := 0, p.n
+		switch p.part {
+		case blas.Upper:
+			from = i
+		case blas.Lower:
+			to = i + 1
+		}
+		row := p.c[i*p.ldc+from : i*p.ldc+to]
+		for j := range row {
+			row[j] *= beta
+		}
+	}
+}
