@@ -272,12 +272,12 @@ func (h *reduced) hints(t *Tasks, task, r int, by *tile.Schedule) hints {
 	bytes := 2 * t.rows[task] * h.stride
 	end := uintptr(unsafe.Pointer(&h.z[h.first[task]*h.stride])) + uintptr(bytes)
 	if by == nil || bytes > resident {
-		by = tile.Usual(bytes, 0, resident, 1)
+		by = tile.Usual(bytes, 0, resident, 0, 1)
 	}
 	if by.None {
 		return hints{}
 	}
-	return ahead(end, end, bytes, t.rows[task], r, by.Eighths(r, false), by)
+	return ahead(end, end, bytes, by.Ahead, t.rows[task], r, by.Eighths(r, false), by)
 }
 
 // load sets du to U - U0 in the scales of the copy.

@@ -74,12 +74,13 @@ func residentIn(l2 int) int {
 // Every row is used twice, but should come from memory once, and while something is
 // computed that needs no memory. So the tiles prefetch one task ahead, each its share by
 // the schedule. If the share of X U is more than the schedule's Ahead, it prefetches the
-// last of its own rows first, and then the next ones.
+// last of its own rows first, and then the next ones; but not where X U does not take its
+// rows one after the other.
 func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
 	row := s.stride * s.storage.size()
 	bytes := s.n * row
 	if by == nil || bytes > resident && by.Near == 0 {
-		by = tile.Usual(bytes, tile.Pad(s.d)*s.storage.size(), resident, r)
+		by = tile.Usual(bytes, s.storage.size(), resident, s.d, r)
 	}
 	s.basisNext.Schedule = by
 	switch {
@@ -89,14 +90,18 @@ func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
 		s.basisNext.Next = next
 		return
 	}
-	s.hints = ahead(end, next, bytes, s.n, r, by.Eighths(r, tile.Packed(r) > 0), by)
+	packed, window := tile.Packed(s.d, r) > 0, by.Ahead
+	if !packed && tile.Blocked(s.n, tile.Pad(s.d), s.storage.size()) {
+		window = bytes
+	}
+	s.hints = ahead(end, next, bytes, window, s.n, r, by.Eighths(r, packed), by)
 }
 
 // ahead returns the hints for a task of n rows and so many bytes, of which some eighths are
-// prefetched in X U.
-func ahead(end, next uintptr, bytes, n, r, eighths int, by *tile.Schedule) hints {
+// prefetched in X U, so many bytes ahead of their use at most.
+func ahead(end, next uintptr, bytes, window, n, r, eighths int, by *tile.Schedule) hints {
 	share := bytes / 8 * eighths // of X U
-	lead := min(by.Ahead, share) // how much of it belongs to the next task
+	lead := min(window, share)   // how much of it belongs to the next task
 	h := hints{basisNext: tile.Hint{Next: next, Eighths: eighths, Schedule: by}}
 	if lead < share {
 		h.basisNext.Next = end + uintptr(lead) - uintptr(share)

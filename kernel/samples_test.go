@@ -13,7 +13,7 @@ import (
 func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 	for _, shape := range []struct{ n, d, r int }{
 		{30, 600, 4}, {25, 128, 5}, {50, 100, 10}, {64, 512, 16}, {30, 200, 20}, {3, 1000, 2},
-		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {resident / 2400, 600, 4},
+		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {resident / 2400, 600, 4}, {50, 1030, 7},
 	} {
 		for _, storage := range []Storage{Float64, Float32} {
 			x := manyRows(shape.n, shape.d, storage)
@@ -21,11 +21,11 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			if storage == Float32 {
 				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
 			}
-			for _, by := range append(tile.Schedules(shape.r), nil) {
+			for _, by := range append(tile.Schedules(shape.d, shape.r), nil) {
 				if by == nil || !by.None && by.Near == 0 {
 					name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", shape.n, shape.d, shape.r, storage, by)
 					ahead := 0
-					if tile.Packed(shape.r) > 0 {
+					if tile.Packed(shape.d, shape.r) > 0 {
 						ahead = tile.PackRows * x.stride * storage.size()
 					}
 					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, func(task int) hints { return x.samples(task, shape.r, by).hints })
@@ -137,7 +137,7 @@ func TestPrefetchOfAPart(t *testing.T) {
 // task is; they have to know where the next ones are.
 func TestPrefetchOfLongRows(t *testing.T) {
 	const n, d, r = 20, 3000, 16
-	if tile.Packed(r) == 0 {
+	if tile.Packed(d, r) == 0 {
 		t.Skip("no packed basis on this tier")
 	}
 	for _, storage := range []Storage{Float64, Float32} {

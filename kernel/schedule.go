@@ -80,11 +80,11 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 		t.shape.d, t.shape.r = max(t.shape.d, g.fit.d), max(t.shape.r, g.r)
 	}
 	t.shape.tier, t.shape.workers, t.shape.samples, t.shape.reduced = tile.Active(), workers, samples/max(tasks, 1), reduced
-	candidates := tile.Schedules(t.shape.r)
+	candidates := tile.Schedules(t.shape.d, t.shape.r)
 	if reduced {
 		candidates = tile.HalfSchedules()
 	}
-	if mean := bytes / max(tasks, 1); mean > resident && (reduced || tile.Packed(t.shape.r) == 0) {
+	if mean := bytes / max(tasks, 1); mean > resident && (reduced || tile.Packed(t.shape.d, t.shape.r) == 0) {
 		candidates = nil // see tile.Usual
 	}
 	if forced, _ := tile.ForcedSchedule(); forced != nil {

@@ -60,14 +60,14 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 		for _, c := range []struct {
 			tasks, n, d, r int
 			storage        Storage
-		}{{70, 9, 130, 4, Float64}, {64, 25, 61, 5, Float32}, {66, 12, 100, 10, Float64}, {20, 13, 900, 16, Float64}, {20, 7, 1400, 20, Float32}} {
+		}{{70, 9, 130, 4, Float64}, {64, 25, 61, 5, Float32}, {66, 12, 100, 10, Float64}, {20, 13, 900, 16, Float64}, {20, 7, 1400, 20, Float32}, {20, 6, 1100, 7, Float64}} {
 			x, u := drawn(c.tasks, c.n, c.d, c.r, c.storage)
 			t.Setenv(tile.ScheduleVariable, "")
 			want, got := NewGroup(x, c.r), NewGroup(x, c.r)
 			want.Step(u, 0, nil)
 			for _, workers := range []int{1, 2} {
 				pool := NewPool(workers)
-				for _, by := range tile.Schedules(c.r) {
+				for _, by := range tile.Schedules(c.d, c.r) {
 					t.Setenv(tile.ScheduleVariable, strings.ToUpper(by.Name))
 					e := NewExecutor(pool, []*Group{got})
 					if name, final := e.Schedule(); name != by.Name || !final {
@@ -101,7 +101,7 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 
 // A schedule for other ranks does not disturb.
 func TestForcedScheduleForOtherRanks(t *testing.T) {
-	if tile.Packed(16) == 0 {
+	if tile.Packed(1, 16) == 0 {
 		t.Skip("one kind of schedules on this tier")
 	}
 	t.Setenv(tile.ScheduleVariable, "near64")

@@ -57,7 +57,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
-	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(r)))
+	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r)))
 	w.lsq = lsq.NewWorkspace(maxSamples, r)
 	w.half = halfWork{
 		du:    alignedFloat32(tile.StrideHalf(d+1, 4) * r),
@@ -78,7 +78,7 @@ func (w *Workspace) load(u *Basis) {
 	if k.of == u {
 		return
 	}
-	k.of, k.columns = u, tile.Packed(u.r)
+	k.of, k.columns = u, tile.Packed(u.d, u.r)
 	if k.columns > 0 {
 		tile.PackBasis(k.p, u.data, u.stride, u.d, k.columns)
 	}

@@ -53,6 +53,7 @@ func main() {
 		panel(t, height, false)
 	}
 	panel(t, panelRows(t)[0], true)
+	pack(t)
 	widen(t)
 	leastSquares(t)
 	residual(t)

@@ -185,3 +185,59 @@ func widenEntries(t isa, dst, src reg.GPVirtual, n int) {
 		VMOVUPD(v, Mem{Base: dst, Disp: 8 * k})
 	}
 }
+
+// pack emits the copy of columns of a basis, as many as a vector has lanes, to rows of a
+// panel: transposed, a square at a time.
+func pack(t isa) {
+	text("pack", t, "func(p, u *float64, ldu, d, width int)",
+		fmt.Sprintf("copies %d columns of d entries, ldu apart, to d rows, width apart, d a multiple of %[1]d, d > 0.", t.lanes))
+	p, width, left := param("p"), bytesParam("width", 8), param("d")
+	u := newRows(param("u"), bytesParam("ldu", 8), t.lanes)
+	SHRQ(U8(log2(t.lanes)), left)
+	loop("square", left, func() {
+		v := t.vecs(t.lanes)
+		for i := range v {
+			VMOVUPD(u.at(i, 0), v[i])
+		}
+		for _, row := range t.transpose(v) {
+			VMOVUPD(row, Mem{Base: p})
+			ADDQ(width, p)
+		}
+		ADDQ(I32(t.bytes()), u.base)
+	})
+	finish()
+}
+
+// transpose returns the columns of a square of which v are the rows.
+func (t isa) transpose(v []vector) []vector {
+	out := make([]vector, len(v))
+	for odd := range 2 {
+		pairs := make([]vector, len(v)/2) // entries 0 2 4 6, or 1 3 5 7, of two rows
+		for i := range pairs {
+			pairs[i] = t.vec()
+			if odd == 0 {
+				VUNPCKLPD(v[2*i+1], v[2*i], pairs[i])
+			} else {
+				VUNPCKHPD(v[2*i+1], v[2*i], pairs[i])
+			}
+		}
+		if t == avx2 {
+			for i, half := range []uint8{0x20, 0x31} {
+				out[2*i+odd] = YMM()
+				VPERM2F128(U8(half), pairs[1], pairs[0], out[2*i+odd])
+			}
+			continue
+		}
+		for i, halves := range []uint8{0x44, 0xee} { // entries 0 2, or 4 6, of four rows
+			low, high := ZMM(), ZMM()
+			VSHUFF64X2(U8(halves), pairs[1], pairs[0], low)
+			VSHUFF64X2(U8(halves), pairs[3], pairs[2], high)
+			for k, quarters := range []uint8{0x88, 0xdd} {
+				at := 4*i + 2*k + odd
+				out[at] = ZMM()
+				VSHUFF64X2(U8(quarters), high, low, out[at])
+			}
+		}
+	}
+	return out
+}

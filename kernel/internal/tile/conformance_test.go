@@ -61,6 +61,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	}
 	add("MulBasis", o.MulBasis != nil, mulBasis("MulBasis", o.MulBasis))
 	add("MulBasis32", o.MulBasis32 != nil, mulBasis("MulBasis32", o.MulBasis32))
+	add("PackBasis", o.PackBasis != nil, o.packBasis)
 	add("MulPacked", o.MulPacked != nil, mulPacked("MulPacked", o.PackBasis, o.MulPacked))
 	add("MulPacked32", o.MulPacked32 != nil, mulPacked("MulPacked32", o.PackBasis, o.MulPacked32))
 	add("MulTransposed", o.MulTransposed != nil, mulTransposed("MulTransposed", o.MulTransposed))
@@ -169,7 +170,7 @@ func (r *run) try(check func(*run, shape), s shape) {
 func shapes(rng *rand.Rand, repeats int) []shape {
 	all := []shape{
 		{30, 600, 4}, {50, 100, 10}, {25, 128, 5}, {3, 5000, 3}, {70, 64, 70},
-		{2, 512, 1}, {9, 4096, 2}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 8, 0},
+		{2, 512, 1}, {9, 4096, 2}, {49, 1030, 7}, {98, 1540, 3}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 8, 0},
 	}
 	if !testing.Short() { // they take as long as all others
 		all = append(all, shape{64, 2048, 16}, shape{40, 1030, 33})

@@ -4,19 +4,52 @@ package tile
 
 import "unsafe"
 
-// minPacked is the number of columns from which a panel, though it is filled up
-// with zeros to PackWidth columns, is faster than dot tiles.
-const minPacked = 13
+// minPacked returns the number of columns from which a panel, though it is filled up with
+// zeros to PackWidth columns, is faster than dot tiles for d features. Of long rows a task
+// seldom stays in the second-level cache: then dot tiles prefetch nothing, but panels do.
+func minPacked(d int) int {
+	switch {
+	case d < 2048:
+		return 14
+	case d < 4096:
+		return 13
+	}
+	return 9
+}
 
-func packed(r int) int {
+func packed(d, r int) int {
 	if !accelerated() {
 		return 0
 	}
 	full := r &^ (PackWidth - 1)
-	if r-full >= minPacked {
+	if r-full >= minPacked(d) {
 		return r
 	}
 	return full
+}
+
+// packBasis transposes squares of as many entries as a vector has lanes. What is left over of
+// the last panel is copied one by one, and columns of zeros.
+func packBasis(p, u []float64, ldu, d, r int) {
+	if !accelerated() || d == 0 {
+		packBasisGeneric(p, u, ldu, d, r)
+		return
+	}
+	d = Pad(d)
+	lanes := Width
+	if active == AVX2 {
+		lanes = Width / 2
+	}
+	whole := r / lanes * lanes
+	if whole > 0 {
+		_, _ = u[(whole-1)*ldu+d-1], p[(r+PackWidth-1)/PackWidth*PackWidth*d-1]
+	}
+	if r%PackWidth > 0 {
+		packColumns(p, u, ldu, d, whole, r)
+	}
+	for j := 0; j < whole; j += lanes {
+		pack(&p[j&^(PackWidth-1)*d+j&(PackWidth-1)], &u[j*ldu], ldu, d, PackWidth)
+	}
 }
 
 // tileHeight returns the height of the tallest tile for left rows.

@@ -49,7 +49,7 @@ func testPrefetch[X any](t *testing.T) {
 				}
 				bytes := n * ldx * size * share / 8
 				const start = 1 << 20
-				by := Usual(n*ldx*size, d*size, 1<<30, 1)
+				by := Usual(n*ldx*size, size, 1<<30, d, 1)
 				k := basisPrefetch(Hint{start, share, by}, bytes, float64(groups*n*d)/float64(4*step), &here)
 				streams := few
 				if k.twice {

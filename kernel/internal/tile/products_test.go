@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"math"
 	"slices"
 
 	"github.com/difalt/difalt/kernel/internal/tile"
@@ -42,6 +43,33 @@ func mulPacked[F tile.Float](name string, pack func(p, u []float64, ldu, d, r in
 		a, lda := r.columns(s.n, s.r, 1)
 		op(a, lda, x, ldx, p, s.n, s.d, s.r, r.scheduled(a, s.r))
 		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
+	}
+}
+
+// packBasis holds every entry of the panels, and zeros where a panel has no column.
+func (o Ops) packBasis(r *run, s shape) {
+	r.start()
+	u, ldu := r.padded("u", s.d, s.r)
+	columns := (s.r + tile.PackWidth - 1) / tile.PackWidth * tile.PackWidth
+	d := tile.Pad(s.d)
+	p := r.alloc(tile.PackedLen(s.d, s.r))
+	o.PackBasis(p, u, ldu, s.d, s.r)
+	r.finish("PackBasis")
+	for j := range columns {
+		for k := range d {
+			want := 0.0
+			if j < s.r {
+				want = u[j*ldu+k]
+			}
+			at := (j/tile.PackWidth*d+k)*tile.PackWidth + j%tile.PackWidth
+			if math.Float64bits(p[at]) != math.Float64bits(want) {
+				r.Errorf("PackBasis: %s: entry (%d, %d) is %v, want %v", r.at, k, j, p[at], want)
+				return
+			}
+		}
+	}
+	if !all(p[columns*d:], isCanary) {
+		r.Errorf("PackBasis: %s: wrote behind the panels", r.at)
 	}
 }
 

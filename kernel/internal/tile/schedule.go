@@ -55,13 +55,13 @@ var (
 	near64    = &Schedule{Name: "near64", Near: 64}
 )
 
-// Schedules returns the candidates of the active tier for a basis of rank r; none if
-// schedules make no difference to it.
-func Schedules(r int) []*Schedule {
+// Schedules returns the candidates of the active tier for a basis of d features and rank r;
+// none if schedules make no difference to it.
+func Schedules(d, r int) []*Schedule {
 	switch {
 	case active != AVX2 && active != AVX512:
 		return nil
-	case Packed(r) > 0:
+	case Packed(d, r) > 0:
 		return panels16
 	case active == AVX512:
 		return dots512
@@ -81,18 +81,18 @@ func HalfSchedules() []*Schedule {
 // of a smaller one they would be too short for the processor to follow.
 const twiceFrom = 64 << 10
 
-// Usual returns the schedule for tasks of some bytes, with rows of so many, and a basis
-// of rank r, where the fastest has not been measured: what was best on most processors.
+// Usual returns the schedule for tasks of some bytes, with d features of so many bytes
+// each, and a basis of rank r, where the fastest has not been measured: what was best on most processors.
 // resident is the size of a task that stays in the second-level cache from X U to X'e.
 // One that does not is read from memory twice, and there the processor does better alone,
 // except that it does not follow as many rows as a tile of a packed basis takes.
-func Usual(bytes, row, resident, r int) *Schedule {
+func Usual(bytes, size, resident, d, r int) *Schedule {
 	switch {
-	case Packed(r) > 0 && LongRows(row):
+	case Packed(d, r) > 0 && LongRows(Pad(d)*size):
 		return near64
 	case bytes > resident:
 		return none
-	case Packed(r) > 0:
+	case Packed(d, r) > 0:
 		return rows
 	case bytes < twiceFrom:
 		return share6
@@ -135,7 +135,9 @@ func ScheduleNames() []string {
 	return names
 }
 
-func all() []*Schedule { return slices.Concat(Schedules(1), HalfSchedules(), Schedules(PackWidth)) }
+func all() []*Schedule {
+	return slices.Concat(Schedules(1, 1), HalfSchedules(), Schedules(1, PackWidth))
+}
 
 // Eighths returns how many eighths of a task X U on a basis of rank r prefetches.
 func (s *Schedule) Eighths(r int, packed bool) int {

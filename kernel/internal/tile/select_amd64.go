@@ -206,6 +206,15 @@ func gramProducts(s *float64, lds int, x, c *float64, ldc, cols, m int) {
 	gramProducts_avx2(s, lds, x, c, ldc, cols, m)
 }
 
+// pack copies as many columns as a vector has lanes to rows.
+func pack(p, u *float64, ldu, d, width int) {
+	if active == AVX512 {
+		pack_avx512(p, u, ldu, d, width)
+		return
+	}
+	pack_avx2(p, u, ldu, d, width)
+}
+
 // widen converts n entries of each row to float64.
 func widen(dst *float64, ldd int, src *float32, lds, rows, n int) {
 	if active == AVX512 {

@@ -54,12 +54,26 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 	d = Pad(d)
 	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
+	if blocked(n, d, int(unsafe.Sizeof(x[0]))) {
+		mulBlocks(a, lda, x, ldx, u, ldu, n, d, r, h)
+	} else {
+		mulRows(a, lda, x, ldx, u, ldu, n, d, r, h)
+	}
+}
+
+// mulRows is mulBasis for n, d, r > 0 and d a multiple of Width, all features at a time.
+func mulRows[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch
 	if rows := h.rows(n, bytes); rows > 0 {
-		mulBasis(a, lda, x, ldx, u, ldu, rows, d, r, h)
-		mulBasis(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, h.skip(bytes*rows/n))
+		mulRows(a, lda, x, ldx, u, ldu, rows, d, r, h)
+		mulRows(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, h.skip(bytes*rows/n))
 		return
 	}
+	mulDots(a, lda, x, ldx, u, ldu, n, d, r, bytes, h)
+}
+
+// mulDots is mulRows in one piece. It prefetches so many bytes.
+func mulDots[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r, bytes int, h Hint) {
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
 		k := basisPrefetch(h, bytes, float64(d)/16, &x[0])

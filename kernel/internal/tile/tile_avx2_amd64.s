@@ -8508,6 +8508,46 @@ store:
 	VZEROUPPER
 	RET
 
+// func pack_avx2(p *float64, u *float64, ldu int, d int, width int)
+// Requires: AVX
+TEXT ·pack_avx2(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), AX
+	MOVQ width+32(FP), CX
+	SHLQ $0x03, CX
+	MOVQ d+24(FP), DX
+	MOVQ u+8(FP), BX
+	MOVQ ldu+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (SI)(SI*2), DI
+	SHRQ $0x02, DX
+
+square:
+	VMOVUPD    (BX), Y0
+	VMOVUPD    (BX)(SI*1), Y1
+	VMOVUPD    (BX)(SI*2), Y2
+	VMOVUPD    (BX)(DI*1), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKLPD  Y3, Y2, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VMOVUPD    Y6, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y2, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y4, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y0, (AX)
+	ADDQ       CX, AX
+	ADDQ       $+32, BX
+	DECQ       DX
+	JNZ        square
+	VZEROUPPER
+	RET
+
 // func widen_avx2(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 // Requires: AVX
 TEXT ·widen_avx2(SB), NOSPLIT, $0-48

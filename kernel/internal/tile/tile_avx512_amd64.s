@@ -12740,6 +12740,78 @@ store:
 	VZEROUPPER
 	RET
 
+// func pack_avx512(p *float64, u *float64, ldu int, d int, width int)
+// Requires: AVX, AVX512F
+TEXT ·pack_avx512(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), AX
+	MOVQ width+32(FP), CX
+	SHLQ $0x03, CX
+	MOVQ d+24(FP), DX
+	MOVQ u+8(FP), BX
+	MOVQ ldu+16(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (SI)(SI*2), DI
+	LEAQ (SI)(SI*4), R8
+	MOVQ SI, R9
+	SHLQ $0x03, R9
+	SUBQ SI, R9
+	SHRQ $0x03, DX
+
+square:
+	VMOVUPD    (BX), Z0
+	VMOVUPD    (BX)(SI*1), Z1
+	VMOVUPD    (BX)(SI*2), Z2
+	VMOVUPD    (BX)(DI*1), Z3
+	VMOVUPD    (BX)(SI*4), Z4
+	VMOVUPD    (BX)(R8*1), Z5
+	VMOVUPD    (BX)(DI*2), Z6
+	VMOVUPD    (BX)(R9*1), Z7
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x44, Z9, Z8, Z12
+	VSHUFF64X2 $0x44, Z11, Z10, Z13
+	VSHUFF64X2 $0x88, Z13, Z12, Z14
+	VSHUFF64X2 $0xdd, Z13, Z12, Z12
+	VSHUFF64X2 $0xee, Z9, Z8, Z8
+	VSHUFF64X2 $0xee, Z11, Z10, Z9
+	VSHUFF64X2 $0x88, Z9, Z8, Z10
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x44, Z1, Z0, Z4
+	VSHUFF64X2 $0x44, Z3, Z2, Z5
+	VSHUFF64X2 $0x88, Z5, Z4, Z6
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VSHUFF64X2 $0xee, Z1, Z0, Z0
+	VSHUFF64X2 $0xee, Z3, Z2, Z1
+	VSHUFF64X2 $0x88, Z1, Z0, Z2
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VMOVUPD    Z14, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z6, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z12, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z4, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z10, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z2, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z8, (AX)
+	ADDQ       CX, AX
+	VMOVUPD    Z0, (AX)
+	ADDQ       CX, AX
+	ADDQ       $+64, BX
+	DECQ       DX
+	JNZ        square
+	VZEROUPPER
+	RET
+
 // func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·widen_avx512(SB), NOSPLIT, $0-48
