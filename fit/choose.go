@@ -83,6 +83,7 @@ type question struct {
 type choice struct {
 	rows           *evidence.Rows
 	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
+	zero           float64         // -2 log evidence of none
 	best           *candidate
 	levels         *candidate // of intercepts only; nil where strengths are given
 	tried          []*candidate
@@ -137,7 +138,11 @@ func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choi
 
 // chooseLevels sets the better of the candidates of rank 0.
 func (c *choice) chooseLevels(q *question, converged bool) {
-	c.best = &candidate{Point: c.none, evidence: c.none.Value, converged: converged}
+	c.best = &candidate{Point: c.none, evidence: c.none.Value}
+	if alike, ok := c.none.Alike(); ok {
+		c.best = judged(alike, c.none)
+	}
+	c.best.converged, c.zero = converged, c.best.evidence
 	c.tried = []*candidate{c.best}
 	if !q.given.AllUnknown() {
 		return
@@ -260,13 +265,14 @@ func (q *question) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances 
 	return judged(alike, alike.Point(p, variances))
 }
 
-// judged returns the candidate of a point: its evidence has what loadings cost that are not known but estimated.
+// judged returns the candidate of a point: its evidence has what loadings and slopes cost that are not known but estimated.
 func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
-	if pt.Rank == 0 {
-		return &candidate{Point: pt, evidence: pt.Value}
+	k := &candidate{Point: pt, evidence: pt.Penalized() + alike.OccamOfSlopes(pt.Prior)}
+	if pt.Rank > 0 {
+		penalty, _ := evidence.Occam(alike.Observed(pt.Prior), pt.LoadingVariances, pt.W)
+		k.evidence += penalty
 	}
-	penalty, _ := evidence.Occam(alike.Observed(pt.Prior), pt.LoadingVariances, pt.W)
-	return &candidate{Point: pt, evidence: pt.Penalized() + penalty}
+	return k
 }
 
 // climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence.
@@ -320,9 +326,9 @@ func ridgeOf(none *evidence.Point, rank int) float64 {
 	return float64(rank) / (w * max(none.Spread, 0.01/w))
 }
 
-// report returns a candidate as it is reported, with its evidence against that of none.
-func (c *candidate) report(none *evidence.Point, unit float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: 1 / c.Intercept, Ridge: 1 / c.Spread, MeanRidge: 1 / c.MeanVariance, Evidence: (none.Value - c.evidence) / 2}
+// report returns a candidate as it is reported, with its evidence against one of -2 log evidence zero.
+func (c *candidate) report(zero, unit float64) Candidate {
+	out := Candidate{Rank: c.Rank, Intercept: 1 / c.Intercept, Ridge: 1 / c.Spread, MeanRidge: 1 / c.MeanVariance, Evidence: (zero - c.evidence) / 2}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {

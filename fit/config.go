@@ -211,7 +211,7 @@ func fingerprint(m *model.Model) string {
 	}
 	p := m.Parameters().Prior
 	hash := fnv.New64a()
-	fmt.Fprint(hash, p.Loadings, p.Intercept, p.Spread, p.MeanVariance)
+	fmt.Fprint(hash, p.Loadings, p.Intercept, p.Spread, p.Slopes, p.MeanVariance)
 	return fmt.Sprintf("%x", hash.Sum64())
 }
 

@@ -87,7 +87,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	for _, k := range chosen.tried {
-		r.Tried = append(r.Tried, k.report(chosen.none, d.TargetScale))
+		r.Tried = append(r.Tried, k.report(chosen.zero, d.TargetScale))
 	}
 	best := chosen.best
 	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
@@ -113,7 +113,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if top.Noise <= 2*evidence.NoiseFloor {
 		f.exact = math.Sqrt(top.Noise)
 	}
-	r.Chosen = top.report(chosen.none, d.TargetScale)
+	r.Chosen = top.report(chosen.zero, d.TargetScale)
 	m, err := d.model(c, &r.Options, chosen.rows, e)
 	if err != nil {
 		return nil, err

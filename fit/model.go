@@ -168,7 +168,7 @@ func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
 // priorOf returns a prior in the form in which models keep it.
 func priorOf(p *mixedmodel.Posterior) model.Prior {
 	return model.Prior{
-		Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, MeanVariance: p.MeanVariance,
+		Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance,
 		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,
 	}
 }
@@ -184,7 +184,7 @@ func continuedPrior(m *model.Model, width int) *mixedmodel.Prior {
 	}
 	return &mixedmodel.Prior{
 		W: width, Rank: p.Prior.Rank, Loadings: p.Prior.Loadings,
-		Intercept: p.Prior.Intercept, Spread: p.Prior.Spread, MeanVariance: p.Prior.MeanVariance,
+		Intercept: p.Prior.Intercept, Spread: p.Prior.Spread, Slopes: p.Prior.Slopes, MeanVariance: p.Prior.MeanVariance,
 	}
 }
 

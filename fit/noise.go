@@ -30,15 +30,20 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 	if next.best.evidence+noise.Correction > c.best.evidence-math.Log(c.rows.Count) {
 		return c, nil
 	}
-	next.tried, next.none = []*candidate{next.best}, next.best.Point
+	next.tried, next.none, next.zero = []*candidate{next.best}, next.best.Point, next.best.evidence
 	if c.best == c.levels { // with weights there may be more than levels
 		none, converged, err := next.rows.Maximize(ctx, c.none, nil, q.given, enough, 1)
 		if err != nil {
 			return nil, err
 		}
-		next.none, next.levels = none, next.best
-		next.tried = append(next.tried, &candidate{none, none.Value, converged})
-		if none.Value < next.best.evidence {
+		alike, ok := none.Alike()
+		if !ok {
+			return nil, errOutOfRange
+		}
+		k := judged(alike, none)
+		k.converged = converged
+		next.none, next.levels, next.zero = none, next.best, k.evidence
+		if next.tried = append(next.tried, k); k.evidence < next.best.evidence {
 			next.best = next.tried[1]
 		}
 	}

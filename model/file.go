@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the version of the model files that Save writes. Load refuses others.
-const Version = 5
+const Version = 6
 
 const format = "difalt model"
 
@@ -56,6 +56,7 @@ type headerVariances struct {
 //
 //	mean        d          coefficients that all tasks share, for standardised features
 //	loadings    w x r      what tasks differ by, in units of the noise
+//	slopes      w - 1      variances of slopes over spread_variance; may be missing, and are 1
 //	mean_covariance  w x w of the mean, over the variance of the noise
 //	doubt       n x n      covariance of loadings, by columns, and of the logarithms of the
 //	                       variances of intercept and spread, n = w r + 2; may be missing

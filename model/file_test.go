@@ -47,7 +47,7 @@ func TestFileLayout(t *testing.T) {
 	m := testModel(t)
 	r := reader(t, m)
 	shapes := map[string]string{
-		"header": "(1,) string", "mean": "(5,) float64", "loadings": "(5, 2) float64", "mean_covariance": "(5, 5) float64", "doubt": "(12, 12) float64",
+		"header": "(1,) string", "mean": "(5,) float64", "loadings": "(5, 2) float64", "slopes": "(4,) float64", "mean_covariance": "(5, 5) float64", "doubt": "(12, 12) float64",
 		"theta": "(15, 5) float64", "covariance": "(15, 15) float64", "center": "(4,) float64",
 		"scale": "(4,) float64", "Theta": "(4, 15) float64", "constant": "(15,) float64", "task": "(15,) string", "node": "(15,) int64",
 		"node_name": "(3,) string", "feature": "(4,) string", "samples": "(15,) int64", "fill": "(4,) float64",
@@ -95,6 +95,7 @@ func TestLoadErrors(t *testing.T) {
 		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `array "task" names task "1" twice`},
 		{func(p *Parameters) { p.Samples = p.Samples[1:] }, `array "samples" is (14,) int64: want the shape [15]`},
 		{func(p *Parameters) { p.Samples = append([]int{-5}, p.Samples[1:]...) }, `array "samples": entry 0 is -5: want 0 or more`},
+		{func(p *Parameters) { p.Prior.Slopes = []float64{1, 0, 1, 1} }, "a variance of slopes of the model is 0"},
 		{func(p *Parameters) { p.Prior.Noise = -1 }, "a variance of the model is -1"},
 	} {
 		bad := *m
@@ -103,13 +104,13 @@ func TestLoadErrors(t *testing.T) {
 		check(t, err, c.want)
 	}
 	for text, want := range map[string]string{
-		`{"format":"difalt model","version":6}`: "has version 6: this program reads version 5; a newer difalt wrote it",
-		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 5; train the model again",
+		`{"format":"difalt model","version":7}`: "has version 7: this program reads version 6; a newer difalt wrote it",
+		`{"format":"difalt model","version":5}`: "has version 5: this program reads version 6; train the model again",
 		`{"format":"other"}`:                    "not a model file: its header is",
 		`nonsense`:                              "not a model file: its header is",
-		`{"format":"difalt model","version":5,"rank":-1,"method":"dif"}`:                     "rank -1",
-		`{"format":"difalt model","version":5,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
-		`{"format":"difalt model","version":5,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
+		`{"format":"difalt model","version":6,"rank":-1,"method":"dif"}`:                     "rank -1",
+		`{"format":"difalt model","version":6,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
+		`{"format":"difalt model","version":6,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
 	} {
 		var buf bytes.Buffer
 		w := npz.NewWriter(&buf)

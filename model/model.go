@@ -44,14 +44,16 @@ type Parameters struct {
 // they differ: what is known about a task without rows. For w coefficients of a task, the
 // constant last, and a representation of rank r,
 //
-//	deviation ~ N(0, L L' + Spread I + Intercept e e'),  mean ~ N(0, MeanVariance I),
+//	deviation ~ N(0, L L' + Spread diag(Slopes) + Intercept e e'),  mean ~ N(0, MeanVariance I),
 //
-// where I is about the features, e about the constant, and the constant of the mean is free.
+// where Slopes are about the features, e about the constant, and the constant of the mean is free.
 // All variances are in units of Noise.
 type Prior struct {
 	Rank                            int       // r, 0 if tasks share no representation
 	Loadings                        []float64 // L, w x r, by columns
 	Intercept, Spread, MeanVariance float64
+	// Slopes are w - 1 numbers above 0; nil are all 1.
+	Slopes []float64
 	// MeanCovariance is the covariance of Parameters.Mean given the training rows, w x w;
 	// zero for a mean that is known.
 	MeanCovariance []float64
@@ -156,6 +158,11 @@ func (m *Model) check() error {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
 	}
+	for _, v := range prior.Slopes {
+		if !(v > 0) {
+			return fmt.Errorf("a variance of slopes of the model is %v", v)
+		}
+	}
 	if !(p.Scaling.TargetScale > 0) {
 		return fmt.Errorf("the unit of the target is %v", p.Scaling.TargetScale)
 	}
@@ -165,7 +172,7 @@ func (m *Model) check() error {
 // complete computes the prior in the form in which Adapt needs it, and the noise of every task.
 func (m *Model) complete() {
 	p := &m.p.Prior
-	prior := &mixedmodel.Prior{W: m.p.Width(), Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, MeanVariance: p.MeanVariance}
+	prior := &mixedmodel.Prior{W: m.p.Width(), Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance}
 	m.prior = mixedmodel.Posterior{
 		Prior: prior, Mean: m.p.Mean, MeanCovariance: p.MeanCovariance, S: prior.Covariance(),
 		Noise: p.Noise, Freedom: p.Freedom, NoisePrior: mixedmodel.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,

@@ -23,7 +23,7 @@ func TestNewTask(t *testing.T) {
 	prior.Mul(l.T(), l)
 	prior.Add(prior, mat.NewDense(5, 5, p.Prior.MeanCovariance))
 	for j := range 4 {
-		prior.Set(j, j, prior.At(j, j)+p.Prior.Spread)
+		prior.Set(j, j, prior.At(j, j)+p.Prior.Spread*p.Prior.Slopes[j])
 	}
 	prior.Set(4, 4, prior.At(4, 4)+p.Prior.Intercept)
 	r := rand.New(rand.NewPCG(1, 1))

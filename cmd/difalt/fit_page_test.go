@@ -181,7 +181,7 @@ func TestModelShow(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"version 5, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 2", "pressure", model.ConstantFeature, "Standard deviations"} {
+	for _, want := range []string{"version 6, trained by accelerated", `"score"`, `"clinic"`, `40: "C01", "C02"`, "8, and a constant", "axis 2", "pressure", model.ConstantFeature, "Standard deviations"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("output lacks %q:\n%s", want, stdout)
 		}

@@ -129,7 +129,7 @@ func (p *Posterior) slopes(g []float64, n int) blas64.General {
 		}
 	}
 	for j := range w - 1 {
-		out.Data[j*n+n-1] = p.Spread * g[j]
+		out.Data[j*n+n-1] = p.Slope(j) * g[j]
 	}
 	out.Data[(w-1)*n+n-2] = p.Intercept * g[w-1]
 	return out

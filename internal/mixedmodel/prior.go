@@ -13,14 +13,23 @@ import (
 // a mean that all share and a deviation of its own,
 //
 //	mean ~ N(0, MeanVariance I), the constant free,
-//	deviation_t ~ N(0, L L' + Spread I + Intercept e e'),
+//	deviation_t ~ N(0, L L' + Spread diag(Slopes) + Intercept e e'),
 //
-// with loadings L, I about the features and e about the constant. All variances are in units of
+// with loadings L, Slopes about the features and e about the constant. All variances are in units of
 // that of the noise, so that their inverses are ridges.
 type Prior struct {
 	W, Rank                         int
 	Loadings                        []float64 // L, by columns
 	Intercept, Spread, MeanVariance float64
+	Slopes                          []float64 // W - 1; nil are all 1
+}
+
+// Slope returns the variance of the deviations of feature j, but for what loadings say.
+func (p *Prior) Slope(j int) float64 {
+	if p.Slopes == nil {
+		return p.Spread
+	}
+	return p.Spread * p.Slopes[j]
 }
 
 // Covariance returns that of the deviations, W x W.
@@ -31,7 +40,7 @@ func (p *Prior) Covariance() []float64 {
 		blas64.Gemm(blas.Trans, blas.NoTrans, 1, p.Transposed(), p.Transposed(), 0, Square(s, w))
 	}
 	for j := range w - 1 {
-		s[j*w+j] += p.Spread
+		s[j*w+j] += p.Slope(j)
 	}
 	s[w*w-1] += p.Intercept
 	return s
@@ -46,7 +55,7 @@ func (p *Prior) Column(a int) []float64 { return p.Loadings[a*p.W:][:p.W] }
 // Clone returns a copy.
 func (p *Prior) Clone() *Prior {
 	c := *p
-	c.Loadings = slices.Clone(p.Loadings)
+	c.Loadings, c.Slopes = slices.Clone(p.Loadings), slices.Clone(p.Slopes)
 	return &c
 }
 

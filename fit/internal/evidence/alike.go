@@ -22,11 +22,17 @@ import (
 type Alike struct {
 	pt             *Point
 	tasks, freedom float64
-	axes           *mat.Dense // eigenvectors of E, by columns; all else is seen along them
-	errors         []float64  // its eigenvalues
-	scatter        *mat.Dense // C
-	constant       []float64  // what the constant is
-	base           float64    // tr B0^-1 C
+	e, c           *mat.Dense // E and C
+	// slopes are those of the priors that are seen. All is along axes in which E and variances of slopes are diagonal: the columns of axes, and the
+	// rows of into, its inverse.
+	slopes     []float64
+	logSlopes  float64 // sum of their logarithms
+	axes, into *mat.Dense
+	errors     []float64  // E along them
+	scatter    *mat.Dense // C along them
+	constant   []float64  // the constant along them
+	base       float64    // tr B0^-1 C
+	value      float64    // at the point
 }
 
 // Alike returns that of a point; false if rounding leaves none.
@@ -53,43 +59,84 @@ func (pt *Point) Alike() (*Alike, bool) {
 	inverse := mat.NewDense(w, w, nil)
 	inverse.Apply(func(i, j int, v float64) float64 { return v / math.Max(values[j], nothing) }, q)
 	inverse.Mul(inverse, q.T())
-	error := mat.NewSymDense(w, nil)
-	s := pt.Covariance()
-	for i := range w {
-		for j := i; j < w; j++ {
-			error.SetSym(i, j, inverse.At(i, j)-s[i*w+j])
-		}
-	}
-	if !e.Factorize(error, true) {
+	s := mat.NewDense(w, w, pt.Covariance())
+	a.e, a.c = new(mat.Dense), new(mat.Dense)
+	a.e.Sub(inverse, s)
+	if !e.Factorize(symmetric(a.e), true) {
 		return nil, false
 	}
-	for i, v := range e.Values(nil) {
-		a.errors[i] = math.Max(v, least)
+	e.VectorsTo(q)
+	values = e.Values(values)
+	a.e.Apply(func(_, j int, v float64) float64 { return v * math.Max(values[j], least) }, q)
+	a.e.Mul(a.e, q.T())
+	b := new(mat.Dense)
+	b.Add(a.e, s)
+	a.c.Product(b, mat.NewDense(w, w, slices.Clone(pt.slope)), b)
+	a.c.Apply(func(i, j int, v float64) float64 { return tasks*b.At(i, j) - v }, a.c)
+	if !a.setAxes(pt.Slopes) {
+		return nil, false
 	}
-	e.VectorsTo(a.axes)
-	a.constant = mat.Row(nil, w-1, a.axes)
-	b := a.along(mat.NewDense(w, w, s))
-	for i, v := range a.errors {
-		b.Set(i, i, b.At(i, i)+v)
-	}
-	a.scatter = new(mat.Dense)
-	a.scatter.Mul(b, a.along(mat.NewDense(w, w, slices.Clone(pt.slope))))
-	a.scatter.Mul(a.scatter, b)
-	a.scatter.Apply(func(i, j int, v float64) float64 { return tasks*b.At(i, j) - v }, a.scatter)
 	at, _ := a.at(pt.Prior, 1)
 	// Tasks of few rows explain less than their alikes would: never all that there is.
 	a.base, a.freedom = at.trace, max(a.freedom, 1.25*at.trace)
-	_, ok := a.at(pt.Prior, 1)
-	if ok {
+	at, ok := a.at(pt.Prior, 1)
+	if a.value = at.value; ok {
 		pt.alike = a
 	}
 	return a, ok
 }
 
-// along returns a symmetric matrix as it is along the axes.
-func (a *Alike) along(m *mat.Dense) *mat.Dense {
-	out := new(mat.Dense)
-	out.Product(a.axes.T(), m, a.axes)
+// setAxes sets all that is along axes, for priors of such slopes; false if rounding leaves none.
+func (a *Alike) setAxes(slopes []float64) bool {
+	w := a.pt.W
+	root, e := make([]float64, w), new(mat.EigenSym)
+	root[w-1], a.logSlopes = 1, 0
+	for j := range w - 1 {
+		v := 1.0
+		if slopes != nil {
+			v = slopes[j]
+		}
+		root[j] = math.Sqrt(v)
+		a.logSlopes += math.Log(v)
+	}
+	scaled := new(mat.Dense)
+	scaled.Apply(func(i, j int, v float64) float64 { return v / (root[i] * root[j]) }, a.e)
+	if !e.Factorize(symmetric(scaled), true) {
+		return false
+	}
+	q := new(mat.Dense)
+	e.VectorsTo(q)
+	a.slopes, a.errors, a.axes, a.into, a.scatter = slopes, e.Values(nil), new(mat.Dense), new(mat.Dense), new(mat.Dense)
+	for i, v := range a.errors {
+		a.errors[i] = math.Max(v, 1e-300)
+	}
+	a.axes.Apply(func(i, _ int, v float64) float64 { return v * root[i] }, q)
+	a.into.Apply(func(_, j int, v float64) float64 { return v / root[j] }, q.T())
+	a.scatter.Product(a.into, a.c, a.into.T())
+	a.constant = mat.Col(nil, w-1, a.into)
+	return true
+}
+
+// with returns what is known as it is seen by priors of other slopes.
+func (a *Alike) with(slopes []float64) *Alike {
+	if slices.Equal(slopes, a.slopes) {
+		return a
+	}
+	if out := *a; out.setAxes(slopes) {
+		return &out
+	}
+	return a
+}
+
+// symmetric returns the symmetric matrix of an upper triangle.
+func symmetric(m *mat.Dense) *mat.SymDense {
+	w, _ := m.Dims()
+	out := mat.NewSymDense(w, nil)
+	for i := range w {
+		for j := i; j < w; j++ {
+			out.SetSym(i, j, m.At(i, j))
+		}
+	}
 	return out
 }
 
@@ -127,7 +174,7 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	if out.noise = noise + (out.trace-a.base)/a.freedom; !(out.noise > 0) {
 		return out, false
 	}
-	out.value = a.freedom*math.Log(out.noise) + a.tasks*logDet
+	out.value = a.freedom*math.Log(out.noise) + a.tasks*(logDet+a.logSlopes)
 	// B^-1 F, and the slope of the value times F.
 	var rest, z, sz mat.Dense
 	rest.Mul(inner, k)
@@ -157,7 +204,7 @@ func (a *Alike) factor(p *mixedmodel.Prior) (d []float64, x, k, inner *mat.Dense
 	floats.AddConst(p.Spread, d)
 	f := mat.NewDense(w, n, nil)
 	if p.Rank > 0 {
-		f.Slice(0, w, 0, p.Rank).(*mat.Dense).Mul(a.axes.T(), mat.NewDense(p.Rank, w, p.Loadings).T())
+		f.Slice(0, w, 0, p.Rank).(*mat.Dense).Mul(a.into, mat.NewDense(p.Rank, w, p.Loadings).T())
 	}
 	f.SetCol(p.Rank, a.constant)
 	x, k = scaleRows(f, d), new(mat.Dense)
@@ -228,7 +275,7 @@ func (a *Alike) Start(rank int) *mixedmodel.Prior {
 		return p
 	}
 	r := chol.RawU().(*mat.TriDense)
-	seen := a.scattered()
+	seen := mat.DenseCopyOf(a.c)
 	for range 2 { // (U')^-1 times it, from both sides
 		blas64.Trsm(blas.Left, blas.Trans, 1, r.RawTriangular(), seen.RawMatrix())
 		seen = mat.DenseCopyOf(seen.T())
@@ -256,23 +303,9 @@ func (a *Alike) Start(rank int) *mixedmodel.Prior {
 
 // covariance returns B of a prior.
 func (a *Alike) covariance(p *mixedmodel.Prior) *mat.SymDense {
-	w, e := p.W, new(mat.Dense)
-	e.Apply(func(_, j int, v float64) float64 { return v * a.errors[j] }, a.axes)
-	e.Mul(e, a.axes.T())
-	b := mat.NewSymDense(w, p.Covariance())
-	for i := range w {
-		for j := i; j < w; j++ {
-			b.SetSym(i, j, b.At(i, j)+e.At(i, j))
-		}
-	}
-	return b
-}
-
-// scattered returns C, not along the axes.
-func (a *Alike) scattered() *mat.Dense {
-	c := new(mat.Dense)
-	c.Product(a.axes, a.scatter, a.axes.T())
-	return c
+	b := mat.NewDense(p.W, p.W, p.Covariance())
+	b.Add(b, a.e)
+	return symmetric(b)
 }
 
 // Observed returns half of the second derivatives of the value by the loadings, by columns, of order w rank. What is expected of
@@ -313,7 +346,7 @@ func (a *Alike) seen(p *mixedmodel.Prior) (inverse, scatter []float64, noise flo
 			return v
 		}, inv)
 	}
-	c.Product(inv, a.scattered(), inv)
-	at, _ := a.at(p, 1)
+	c.Product(inv, a.c, inv)
+	at, _ := a.with(p.Slopes).at(p, 1)
 	return inv.RawMatrix().Data, c.RawMatrix().Data, max(at.noise, 1e-300)
 }

@@ -150,6 +150,7 @@ func (s *Stride) Cut() { s.length = min(s.length, 2) / 2 }
 // Go returns where a step leads from a prior toward another of its rank, by roots of strengths.
 func (s *Stride) Go(from, to *mixedmodel.Prior) *mixedmodel.Prior {
 	p := to.Clone()
+	p.Slopes = between(from.Slopes, to.Slopes, s.length)
 	floats.Scale(s.length, p.Loadings)
 	floats.AddScaled(p.Loadings, 1-s.length, from.Loadings)
 	own := strengthsOf(from)
@@ -164,14 +165,31 @@ func (s *Stride) Go(from, to *mixedmodel.Prior) *mixedmodel.Prior {
 }
 
 // Top returns the prior of the largest evidence from a start, as if all tasks were alike: variances and given are as in
-// Rows.Maximize.
+// Rows.Maximize. Where the spread is not given, slopes have variances of their own.
 func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strengths) *mixedmodel.Prior {
+	const turns, little = 4, 0.1
+	p, noise := a.with(start.Slopes).top(start, variances, given)
+	if !given.free(1) || p.W < 3 || p.W > maxSlopes {
+		return p
+	}
+	for range turns {
+		next, gain := a.chooseSlopes(p, noise)
+		if gain < little {
+			break
+		}
+		p, noise = a.with(next.Slopes).top(next, variances, given)
+	}
+	return p
+}
+
+// top is Top with the slopes of the start, and returns the noise by the mean's variance, over that of the point.
+func (a *Alike) top(start *mixedmodel.Prior, variances []float64, given Strengths) (*mixedmodel.Prior, float64) {
 	c := &ascent{Alike: a, start: start.Clone(), variances: variances, given: given, noise: 1}
 	given.Apply(c.start)
 	c.chooseMean()
 	x := c.variables()
 	if len(x) == 0 {
-		return c.start
+		return c.start, c.noise
 	}
 	from := c.near(x).value
 	problem := optimize.Problem{
@@ -182,13 +200,13 @@ func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strength
 	// Where it ends early, by rounding, it has come as far as it could.
 	res, _ := optimize.Minimize(problem, x, settings, &optimize.LBFGS{Store: 20})
 	if res == nil || !(res.F <= from) {
-		return c.start
+		return c.start, c.noise
 	}
 	top := c.priorOf(res.X)
 	if at, ok := a.at(top, c.noise); ok && given.free(2) { // it is in units of the noise
 		top.MeanVariance = limitStrength(top.MeanVariance / at.noise)
 	}
-	return top
+	return top, c.noise
 }
 
 // Point returns a prior with the evidence that it would have if all tasks were alike.
@@ -196,9 +214,8 @@ func (a *Alike) Point(p *mixedmodel.Prior, variances []float64) *Point {
 	c := &ascent{Alike: a, start: p.Clone(), given: Strengths{MeanVariance: p.MeanVariance}, noise: 1}
 	gain := c.chooseMean()
 	out := &Point{Prior: p, LoadingVariances: variances, Mean: a.pt.Mean, Value: math.Inf(1)}
-	from, _ := a.at(a.pt.Prior, 1)
-	if to, ok := a.at(p, c.noise); ok {
-		out.Value, out.Noise = a.pt.Value-gain+to.value-from.value-a.freedom*math.Log(c.noise), a.pt.Noise*to.noise
+	if to, ok := a.with(p.Slopes).at(p, c.noise); ok {
+		out.Value, out.Noise = a.pt.Value-gain+to.value-a.value-a.freedom*math.Log(c.noise), a.pt.Noise*to.noise
 	}
 	return out
 }
@@ -271,7 +288,7 @@ func (c *ascent) variables() []float64 {
 	if w := c.start.W; c.variances != nil {
 		for a := range c.start.Rank {
 			along := mat.NewVecDense(w, x[a*w:][:w])
-			along.MulVec(c.axes.T(), mat.NewVecDense(w, c.start.Column(a)))
+			along.MulVec(c.into, mat.NewVecDense(w, c.start.Column(a)))
 			for i := range w {
 				x[a*w+i] /= c.unitOf(i, a)
 			}
@@ -335,11 +352,12 @@ func (c *ascent) slope(x []float64) []float64 {
 	for a := range p.Rank {
 		column := mat.Col(nil, a, at.loadings)
 		along := mat.NewVecDense(w, nil)
-		along.MulVec(c.axes.T(), mat.NewVecDense(w, p.Column(a)))
 		if c.variances == nil {
+			along.MulVec(c.into, mat.NewVecDense(w, p.Column(a)))
 			out = append(out, floats.Dot(column, along.RawVector().Data))
 			continue
 		}
+		along.MulVec(c.axes.T(), mat.NewVecDense(w, p.Column(a))) // the penalty is not along the axes
 		floats.AddScaled(column, 2/c.variances[a], along.RawVector().Data)
 		for i := range w {
 			out = append(out, column[i]*c.unitOf(i, a))

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"slices"
+
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
@@ -81,12 +83,17 @@ func (l *informationSums) matrix(sum []float64, w, rank, order int) *mat.SymDens
 func addInformation(pt *mixedmodel.Prior, a, out []float64, l *informationSums) {
 	w, r := pt.W, pt.Rank
 	al := mixedmodel.Matrix(make([]float64, r*w), r, w)   // (A L)'
-	adal := mixedmodel.Matrix(make([]float64, r*w), r, w) // (A D A L)', D = I without the constant
+	adal := mixedmodel.Matrix(make([]float64, r*w), r, w) // (A D A L)', D the variances of slopes
 	b := mixedmodel.Square(make([]float64, r*r), r)       // L'A L
 	if r > 0 {
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, pt.Transposed(), mixedmodel.Square(a, w), 0, al)
 		blas64.Gemm(blas.NoTrans, blas.Trans, 1, al, pt.Transposed(), 0, b)
-		features := al
+		features := mixedmodel.Matrix(slices.Clone(al.Data), r, w)
+		for p := range r {
+			for j := range w - 1 {
+				features.Data[p*w+j] *= pt.Slope(j)
+			}
+		}
 		features.Cols = w - 1
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, features, mixedmodel.Matrix(a, w-1, w), 0, adal)
 	}
@@ -98,15 +105,18 @@ func addInformation(pt *mixedmodel.Prior, a, out []float64, l *informationSums) 
 	intercept, spread := l.loadingsIntercept.Of(out), l.loadingsSpread.Of(out)
 	for p := range r {
 		floats.AddScaled(intercept[p*w:][:w], pt.Intercept*al.Data[p*w+c], a[c*w:][:w])
-		floats.AddScaled(spread[p*w:][:w], pt.Spread, adal.Data[p*w:][:w])
+		floats.AddScaled(spread[p*w:][:w], 1, adal.Data[p*w:][:w])
 	}
-	squares, constant := 0.0, floats.Dot(a[c*w:][:c], a[c*w:][:c])
+	squares, constant := 0.0, 0.0
 	for i := range c {
-		squares += floats.Dot(a[i*w:][:c], a[i*w:][:c])
+		constant += pt.Slope(i) * a[c*w+i] * a[c*w+i]
+		for j := range c {
+			squares += pt.Slope(i) * pt.Slope(j) * a[i*w+j] * a[i*w+j]
+		}
 	}
 	l.intercept.Add(out, pt.Intercept*pt.Intercept*a[c*w+c]*a[c*w+c]/2)
-	l.interceptSpread.Add(out, pt.Intercept*pt.Spread*constant/2)
-	l.spread.Add(out, pt.Spread*pt.Spread*squares/2)
+	l.interceptSpread.Add(out, pt.Intercept*constant/2)
+	l.spread.Add(out, squares/2)
 }
 
 // curvature returns A = G - G C G for G = Z'V^-1 Z of a task, w x w.

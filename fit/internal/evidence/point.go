@@ -47,8 +47,10 @@ type pointTotals struct {
 	yy       float64   // y'V^-1 y
 }
 
-// Penalized is the value with that of the loadings by their own prior.
-func (pt *Point) Penalized() float64 { return pt.Value + penaltyOf(pt.Prior, pt.LoadingVariances) }
+// Penalized is the value with that of loadings and slopes by their own priors.
+func (pt *Point) Penalized() float64 {
+	return pt.Value + penaltyOf(pt.Prior, pt.LoadingVariances) + slopesPenalty(pt.Slopes)
+}
 
 // penaltyOf returns -2 log density of loadings by their own prior, but for a constant.
 func penaltyOf(p *mixedmodel.Prior, variances []float64) (v float64) {

@@ -1,0 +1,158 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The variance of the slopes of a feature is the spread times a number of its own, whose logarithm has a normal prior of this standard
+// deviation. With more coefficients than maxSlopes all features have the spread: finding slopes takes w^3.
+const (
+	slopesDeviation = 2.0
+	maxSlopes       = 120
+)
+
+// slopesPenalty returns -2 log density of slopes by their prior, but for a constant.
+func slopesPenalty(list []float64) (v float64) {
+	for _, s := range list {
+		v += math.Pow(math.Log(s)/slopesDeviation, 2)
+	}
+	return v
+}
+
+// slopesInformation returns half of the expected second derivatives of the value by the logarithms of slopes, and its first ones: with the
+// variance v_j of slopes they are tasks v_j v_k (B^-1_jk)^2 / 2 and v_j (tasks B^-1 - B^-1 C B^-1 / noise)_jj.
+func (a *Alike) slopesInformation(p *mixedmodel.Prior) (info *mat.SymDense, first []float64) {
+	w := p.W
+	inverse, scatter, noise := a.seen(p)
+	info, first = mat.NewSymDense(w-1, nil), make([]float64, w-1)
+	for j := range first {
+		v := p.Slope(j)
+		first[j] = v * (a.tasks*inverse[j*w+j] - scatter[j*w+j]/noise)
+		for k := j; k < w-1; k++ {
+			info.SetSym(j, k, a.tasks*v*p.Slope(k)*inverse[j*w+k]*inverse[j*w+k]/2)
+		}
+	}
+	return info, first
+}
+
+// OccamOfSlopes returns what the evidence loses since slopes are not known but estimated, by Laplace's approximation.
+func (a *Alike) OccamOfSlopes(p *mixedmodel.Prior) float64 {
+	if p.Slopes == nil {
+		return 0
+	}
+	h, _ := a.slopesInformation(p)
+	h.ScaleSym(slopesDeviation*slopesDeviation, h)
+	for j := range p.W - 1 {
+		h.SetSym(j, j, h.At(j, j)+1)
+	}
+	var c mat.Cholesky
+	if !c.Factorize(h) {
+		return math.Inf(1)
+	}
+	return c.LogDet()
+}
+
+// chooseSlopes returns a prior with the slopes of the largest evidence if all else stays, by scoring (Fisher 1925), and by how much that
+// is more. The spread is the geometric mean of the variances of slopes.
+func (a *Alike) chooseSlopes(p *mixedmodel.Prior, noise float64) (best *mixedmodel.Prior, gain float64) {
+	const steps, little = 10, 0.02
+	best = p
+	value := a.penalizedAt(best, noise)
+	for range steps {
+		step := a.slopesStep(best)
+		if step == nil {
+			break
+		}
+		before := value
+		for range maxCuts {
+			next := best.Clone()
+			next.Slopes = moved(best.Slopes, step)
+			mean := math.Exp(floats.Sum(logsOf(next.Slopes)) / float64(len(step)))
+			floats.Scale(1/mean, next.Slopes)
+			next.Spread = limitStrength(next.Spread * mean)
+			if v := a.penalizedAt(next, noise); v < value {
+				best, value = next, v
+				break
+			}
+			floats.Scale(0.25, step)
+		}
+		if gain += before - value; before-value < little {
+			break
+		}
+	}
+	return best, gain
+}
+
+// slopesStep returns the step of scoring in the logarithms of slopes; nil if rounding leaves none.
+func (a *Alike) slopesStep(p *mixedmodel.Prior) []float64 {
+	info, first := a.slopesInformation(p)
+	for j := range first {
+		info.SetSym(j, j, info.At(j, j)+1/(slopesDeviation*slopesDeviation))
+		if p.Slopes != nil {
+			first[j] += 2 * math.Log(p.Slopes[j]) / (slopesDeviation * slopesDeviation)
+		}
+	}
+	var c mat.Cholesky
+	var step mat.VecDense
+	if !c.Factorize(info) || c.SolveVecTo(&step, mat.NewVecDense(len(first), first)) != nil {
+		return nil
+	}
+	for j, v := range step.RawVector().Data {
+		first[j] = math.Min(math.Max(-v/2, -2), 2)
+	}
+	return first
+}
+
+// penalizedAt is the value of a prior, with that of its slopes; +Inf where there is no evidence.
+func (a *Alike) penalizedAt(p *mixedmodel.Prior, noise float64) float64 {
+	at, ok := a.with(p.Slopes).at(p, noise)
+	if !ok || math.IsNaN(at.value) {
+		return math.Inf(1)
+	}
+	return at.value + slopesPenalty(p.Slopes)
+}
+
+// moved returns slopes after a step in their logarithms.
+func moved(list, step []float64) []float64 {
+	out := make([]float64, len(step))
+	for j, v := range step {
+		out[j] = math.Exp(v)
+		if list != nil {
+			out[j] *= list[j]
+		}
+	}
+	return out
+}
+
+func logsOf(list []float64) []float64 {
+	out := slices.Clone(list)
+	for j, v := range out {
+		out[j] = math.Log(v)
+	}
+	return out
+}
+
+// between returns the slopes a part of the way from some to others, as their logarithms go.
+func between(from, to []float64, part float64) []float64 {
+	n := max(len(from), len(to))
+	if n == 0 {
+		return nil
+	}
+	out := make([]float64, n)
+	for j := range out {
+		l := 0.0
+		if from != nil {
+			l += (1 - part) * math.Log(from[j])
+		}
+		if to != nil {
+			l += part * math.Log(to[j])
+		}
+		out[j] = math.Exp(math.Min(math.Max(l, -15), 15))
+	}
+	return out
+}
