@@ -11,15 +11,17 @@ import (
 	"github.com/difalt/difalt/internal/text"
 )
 
-// How often progress is reported: PlainInterval is for what is no terminal.
+// How often progress is reported: a bar after so long when more is done, and every second in any case; PlainInterval is
+// for what is no terminal.
 const (
 	barInterval   = 100 * time.Millisecond
+	tickInterval  = time.Second
 	PlainInterval = 5 * time.Second
 )
 
 // A Progress reports how far a command is: a bar with rate and remaining time on
-// a terminal, a plain line now and then elsewhere. Its methods may be called from
-// several goroutines. A nil Progress reports nothing.
+// a terminal, which moves every second even where nothing gets done, and a plain line now and then elsewhere. Its
+// methods may be called from several goroutines. A nil Progress reports nothing.
 type Progress struct {
 	mu          sync.Mutex
 	out         io.Writer
@@ -28,17 +30,42 @@ type Progress struct {
 	anchors     int // iterations that read the samples themselves
 	done, total int64
 	start, last time.Time
+	close       func()
 }
 
-// NewProgress starts reporting to out. What names the work in a few words; unit
-// is what is counted, in the form "it" of "20 it/s".
+// NewProgress starts reporting to out, until Close. What names the work in a few words; unit
+// is what is counted, in the form "it" of "20 it/s", or empty where rates say nothing.
 func NewProgress(out io.Writer, what, unit string, total int64) *Progress {
 	now := time.Now()
 	p := &Progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
+	every := PlainInterval
 	if Is(out) {
-		p.width = func() int { return width(out) }
+		p.width, every = func() int { return width(out) }, tickInterval
 	}
+	over := make(chan struct{})
+	p.close = sync.OnceFunc(func() { close(over) })
+	go p.tick(every, over)
 	return p
+}
+
+// tick reports again and again, whether there is news or not.
+func (p *Progress) tick(every time.Duration, over <-chan struct{}) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case now := <-ticker.C:
+			p.mu.Lock()
+			select {
+			case <-over: // meanwhile
+			default:
+				p.show(now)
+			}
+			p.mu.Unlock()
+		}
+	}
 }
 
 // Add reports that n more units are done.
@@ -49,31 +76,38 @@ func (p *Progress) Add(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += n
-	interval := PlainInterval
-	if p.width != nil {
-		interval = barInterval
+	if now := time.Now(); p.width != nil && p.done < p.total && now.Sub(p.last) >= barInterval {
+		p.show(now)
 	}
-	now := time.Now()
-	if p.done < 1 || p.done >= p.total || now.Sub(p.last) < interval {
-		return
-	}
+}
+
+// show reports how far the work is at a time.
+func (p *Progress) show(now time.Time) {
 	p.last = now
 	spent := now.Sub(p.start)
-	left := time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done)).Round(time.Second)
-	more := fmt.Sprintf("%s left", left)
+	share, more := 0.0, fmt.Sprintf("%s so far", spent.Round(time.Second))
+	if p.total > 0 {
+		share = min(float64(p.done)/float64(p.total), 1)
+	}
+	if share > 0 {
+		more = fmt.Sprintf("%s left", time.Duration(float64(spent)*(1-share)/share).Round(time.Second))
+	}
 	if p.anchors > 0 {
 		more += ", " + text.Plural(p.anchors, "anchor")
 	}
 	if p.width == nil {
-		fmt.Fprintf(p.out, "%s: %d %%, %s\n", p.what, 100*p.done/p.total, more)
+		fmt.Fprintf(p.out, "%s: %d %%, %s\n", p.what, int(100*share), more)
 		return
 	}
-	rate := strconv.FormatFloat(float64(p.done)/spent.Seconds(), 'f', 0, 64)
-	if p.done < 100*int64(spent.Seconds()) {
-		rate = fmt.Sprintf("%.2g", float64(p.done)/spent.Seconds())
+	if p.unit != "" {
+		rate := strconv.FormatFloat(float64(p.done)/spent.Seconds(), 'f', 0, 64)
+		if p.done < 100*int64(spent.Seconds()) {
+			rate = fmt.Sprintf("%.2g", float64(p.done)/spent.Seconds())
+		}
+		more = fmt.Sprintf("%s %s/s, %s", rate, p.unit, more)
 	}
 	// A terminal that cannot show the bar is no reason to stop.
-	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, float64(p.done)/float64(p.total), fmt.Sprintf("%s %s/s, %s", rate, p.unit, more)))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, share, more))
 }
 
 // Anchors reports that n more of the iterations have read the samples themselves, and not
@@ -106,9 +140,13 @@ func barLine(width int, what string, share float64, more string) string {
 
 // Close removes the bar. Lines of other output may follow.
 func (p *Progress) Close() {
-	if p != nil && p.width != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.close()
+	if p.width != nil {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
@@ -117,20 +155,27 @@ func (p *Progress) Close() {
 type Stages struct {
 	Out   io.Writer
 	stage string
-	done  int
+	done  int64
 	bar   *Progress
 }
 
-// Show reports that so many of the iterations of a stage are done.
+// Show reports that so much of a stage is done. Iterations have a rate.
 func (s *Stages) Show(stage string, done, total int) {
 	if stage != s.stage {
 		s.Close()
+		unit := ""
+		if stage == Iterations {
+			unit = "it"
+		}
 		s.stage, s.done = stage, 0
-		s.bar = NewProgress(s.Out, stage, "it", int64(total))
+		s.bar = NewProgress(s.Out, stage, unit, int64(total))
 	}
-	s.bar.Add(int64(done - s.done))
-	s.done = done
+	s.bar.Add(int64(done) - s.done)
+	s.done = int64(done)
 }
+
+// Iterations is the stage of those of the algorithm.
+const Iterations = "iterations"
 
 // Anchors reports that n more of the iterations have read the samples themselves.
 func (s *Stages) Anchors(n int) { s.bar.Anchors(n) }

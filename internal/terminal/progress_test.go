@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The line of progress fits in every terminal, in characters that every font has, and
@@ -32,27 +33,58 @@ func TestBarLine(t *testing.T) {
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out, "work", "it", 10)
-	p.last = p.last.Add(-PlainInterval)
+	defer p.Close()
 	p.Add(5)
-	p.Add(5)
-	p.Close()
-	if got := out.String(); !strings.HasPrefix(got, "work: 50 %, ") || strings.ContainsAny(got, "\r\x1b[#") || strings.Count(got, "\n") != 1 {
-		t.Errorf("output %q", got)
+	p.show(p.start.Add(20 * time.Second))
+	if got, want := out.String(), "work: 50 %, 20s left\n"; got != want {
+		t.Errorf("output %q, want %q", got, want)
 	}
+}
+
+// A line comes again and again where nothing gets done, too, and none after Close.
+func TestProgressTicks(t *testing.T) {
+	lines := make(chan string)
+	p := &Progress{out: writerFunc(func(b []byte) { lines <- string(b) }), what: "reading", start: time.Now()}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.tick(time.Millisecond, over)
+	}()
+	for range 3 {
+		if line := <-lines; !strings.HasPrefix(line, "reading: 0 %, ") || !strings.HasSuffix(line, "s so far\n") {
+			t.Errorf("line %q", line)
+		}
+	}
+	close(over)
+	for { // one may be under way
+		select {
+		case <-lines:
+			continue
+		case <-ended:
+		}
+		break
+	}
+}
+
+type writerFunc func(b []byte)
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	f(b)
+	return len(b), nil
 }
 
 // The line says how many anchors there were, if any.
 func TestProgressShowsAnchors(t *testing.T) {
 	var out strings.Builder
 	s := &Stages{Out: &out}
-	s.Show("iterations", 0, 100)
+	s.Show(Iterations, 0, 100)
 	for _, anchors := range []int{0, 1, 0, 1} {
 		s.Anchors(anchors)
 	}
-	s.bar.last = s.bar.last.Add(-PlainInterval)
-	s.Show("iterations", 4, 100)
+	s.Show(Iterations, 4, 100)
+	s.bar.show(s.bar.start.Add(4 * time.Second))
 	s.Close()
-	if !strings.Contains(out.String(), " left, 2 anchors\n") {
-		t.Errorf("progress is %q", out.String())
+	if got, want := out.String(), "iterations: 4 %, 1m36s left, 2 anchors\n"; got != want {
+		t.Errorf("progress is %q, want %q", got, want)
 	}
 }
