@@ -20,6 +20,8 @@ const (
 	TaskMean = "mean of the task"
 )
 
+const baselineStage = "baselines" // of progress
+
 // A method has coefficients for every task of this process, the constant last.
 type method struct {
 	Score
@@ -28,35 +30,36 @@ type method struct {
 
 // baselines fits what the model has to be compared with, shrunken among it, and returns the features that are combinations of
 // others.
-func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *evidence.Point, progress func(stage string, done, total int)) (methods []method, dependent []int, err error) {
-	progress("baselines", 0, 3)
+func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *evidence.Point) (methods []method, dependent []int, err error) {
+	d.show(baselineStage, 0, 1)
 	pooled, unit, dependent, err := d.fitPooled(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	progress("baselines", 1, 3)
 	intercepts := method{Score: Score{Method: Shrunken, Ridge: 1 / shrunken.MeanVariance}}
-	if intercepts.theta, err = d.coefficients(rows, shrunken.Posterior()); err != nil {
+	if intercepts.theta, err = d.coefficients(ctx, rows, shrunken.Posterior()); err != nil {
 		return nil, nil, err
 	}
-	progress("baselines", 2, 3)
 	single, err := d.fitSingle(ctx, unit, rows.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
-	progress("baselines", 3, 3)
 	return []method{intercepts, *pooled, *single, d.taskMeans()}, dependent, nil
 }
 
-// coefficients returns the coefficients of the hosted tasks by their rows, in the order of the table.
-func (d *design) coefficients(rows *evidence.Rows, p *mixedmodel.Posterior) ([][]float64, error) {
+// coefficients returns the coefficients of the hosted tasks by their rows, in the order of the table; some are nil
+// if the context has ended, which the next sum says.
+func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixedmodel.Posterior) ([][]float64, error) {
 	theta := make([][]float64, len(d.rows))
 	for g, tasks := range d.layout {
-		for i, k := range tasks {
+		out := make([]bool, len(tasks)) // of range
+		parallel.For(ctx, rows.Workers, len(tasks), func(_, i int) {
 			var ok bool
-			if theta[k], _, ok = p.Coefficients(&rows.Tasks[g][i], false); !ok {
-				return nil, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[k])
-			}
+			theta[tasks[i]], _, ok = p.Coefficients(&rows.Tasks[g][i], false)
+			out[i] = !ok
+		})
+		if i := slices.Index(out, true); i >= 0 {
+			return nil, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[tasks[i]])
 		}
 	}
 	return theta, nil
@@ -85,14 +88,9 @@ func (d *design) taskMeans() method {
 // by cross-validation on rows of all tasks.
 func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*method, error) {
 	grid := decades(-2, 6, unit)
-	tasks := slices.Concat(d.layout...)
-	errors := d.singleErrors(tasks, grid, workers)
 	z := d.Zeros(len(grid) + 1)
-	for g, list := range d.layout {
-		for range list {
-			floats.Add(z[g], errors[0])
-			errors = errors[1:]
-		}
+	for g, tasks := range d.layout {
+		floats.Add(z[g], d.singleErrors(ctx, tasks, grid, workers))
 	}
 	sum, err := d.Sum(ctx, z)
 	if err != nil {
@@ -100,44 +98,64 @@ func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*met
 	}
 	m := &method{Score: Score{Method: Single}}
 	m.Ridge, m.Tried = bestRidge(grid, sum, sum[len(grid)], d.TargetScale)
-	m.theta = d.singles(tasks, m.Ridge, workers)
+	m.theta = d.singles(ctx, slices.Concat(d.layout...), m.Ridge, workers)
 	return m, nil
 }
 
-// singleErrors returns, for each of the given tasks, the weighted squared errors in cross-validation
-// of every strength of one ridge regression on its rows, and the sum of their weights.
-func (d *design) singleErrors(tasks []int, grid []float64, workers int) [][]float64 {
-	sums := make([][]float64, len(tasks))
+// singleErrors returns the weighted squared errors in cross-validation of every strength of one ridge regression on the
+// rows of each of the given tasks, summed over these, and the sum of the weights. Tasks are cut into fixed chunks: the
+// bits do not depend on the workers.
+func (d *design) singleErrors(ctx context.Context, tasks []int, grid []float64, workers int) []float64 {
+	const chunks = 64 // at least, of so many tasks
+	size := max(len(tasks)/chunks, 1)
+	parts := make([][]float64, (len(tasks)+size-1)/size)
 	paths := make([]ridgePath, workers)
-	parallel.For(workers, len(tasks), func(worker, at int) {
-		p, s, z := &paths[worker], make([]float64, len(grid)+1), make([]float64, d.width())
-		rows := d.rows[tasks[at]]
-		for fold := range d.folds {
-			p.read(d, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
-			thetas := p.solve(grid)
-			for _, i := range rows {
-				if d.fold[i] != fold {
-					continue
-				}
-				y, w := d.row(z, i), d.weightOf(i)
-				for g := range grid {
-					e := y - floats.Dot(z, thetas[g*len(z):][:len(z)])
-					s[g] += w * e * e
-				}
-				s[len(grid)] += w
+	parallel.For(ctx, workers, len(parts), func(worker, at int) {
+		d.show(baselineStage, at, len(parts))
+		s := make([]float64, len(grid)+1)
+		for _, k := range tasks[at*size : min((at+1)*size, len(tasks))] {
+			if ctx.Err() != nil {
+				return
 			}
+			d.addSingleErrors(&paths[worker], k, grid, s)
 		}
-		sums[at] = s
+		parts[at] = s
 	})
-	return sums
+	sum := make([]float64, len(grid)+1)
+	for _, s := range parts {
+		if s != nil { // the context has not ended
+			floats.Add(sum, s)
+		}
+	}
+	return sum
+}
+
+// addSingleErrors adds what singleErrors returns of one task.
+func (d *design) addSingleErrors(p *ridgePath, task int, grid, s []float64) {
+	z, rows := make([]float64, d.width()), d.rows[task]
+	for fold := range d.folds {
+		p.read(d, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
+		thetas := p.solve(grid)
+		for _, i := range rows {
+			if d.fold[i] != fold {
+				continue
+			}
+			y, w := d.row(z, i), d.weightOf(i)
+			for g := range grid {
+				e := y - floats.Dot(z, thetas[g*len(z):][:len(z)])
+				s[g] += w * e * e
+			}
+			s[len(grid)] += w
+		}
+	}
 }
 
 // singles returns the coefficients of one ridge regression on the training rows of every given task,
 // in the order of the table.
-func (d *design) singles(tasks []int, ridge float64, workers int) [][]float64 {
+func (d *design) singles(ctx context.Context, tasks []int, ridge float64, workers int) [][]float64 {
 	theta := make([][]float64, len(d.rows))
 	paths := make([]ridgePath, workers)
-	parallel.For(workers, len(tasks), func(worker, at int) {
+	parallel.For(ctx, workers, len(tasks), func(worker, at int) {
 		k := tasks[at]
 		paths[worker].read(d, d.rows[k], func(i int) bool { return d.train[i] })
 		theta[k] = slices.Clone(paths[worker].solve([]float64{ridge}))

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -183,12 +184,9 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 	d := l.design(train.rows, held.rows)
 	workers := parallel.Workers(l.c.Workers)
 	grid := decades(-2, 6, 1)
-	sum := make([]float64, len(grid)+1)
-	for _, errors := range d.singleErrors(l.tasks, grid, workers) {
-		floats.Add(sum, errors)
-	}
+	sum := d.singleErrors(context.Background(), l.tasks, grid, workers)
 	ridge, _ := bestRidge(grid, sum, sum[len(grid)], 1)
-	single := d.singles(l.tasks, ridge, workers)
+	single := d.singles(context.Background(), l.tasks, ridge, workers)
 	mean := make([]float64, len(d.rows))
 	for _, i := range train.rows {
 		mean[l.t.Task(i)] += l.t.Y(i) / float64(n)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -34,6 +35,25 @@ type design struct {
 	// of more features than it can; nil keeps them all. See reduce.
 	directions []float64
 	degenerate
+	// progress is told how far what looks at all rows is; nil is silent.
+	progress func(stage string, done, total int)
+}
+
+// locked lets several goroutines tell how far they are.
+func locked(progress func(stage string, done, total int)) func(stage string, done, total int) {
+	var mu sync.Mutex
+	return func(stage string, done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(stage, done, total)
+	}
+}
+
+// show tells how far a stage is.
+func (d *design) show(stage string, done, total int) {
+	if d.progress != nil {
+		d.progress(stage, done, total)
+	}
 }
 
 // A degenerate is what is unusual about the columns of training rows: a target that is equal in all of them, features that do not vary,
@@ -45,7 +65,7 @@ type degenerate struct {
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
 func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: c.Folds, owners: c.Owners}
+	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: c.Folds, owners: c.Owners, progress: locked(c.progress)}
 	layout, err := t.Layout()
 	if err == nil {
 		err = c.check(t)
@@ -153,9 +173,16 @@ func (d *design) eachTraining(tasks []int, visit func(i int)) {
 
 // sumTraining returns the sum over the training rows of all nodes of n numbers, to which add adds those of row i.
 func (d *design) sumTraining(ctx context.Context, n int, add func(i int, out []float64)) ([]float64, error) {
-	z := d.Zeros(n)
+	z, done := d.Zeros(n), 0
 	for g, tasks := range d.layout {
-		d.eachTraining(tasks, func(i int) { add(i, z[g]) })
+		for at := range tasks {
+			d.show("sums of rows", done, len(d.rows))
+			done++
+			if ctx.Err() != nil { // the sum says who leaves
+				break
+			}
+			d.eachTraining(tasks[at:at+1], func(i int) { add(i, z[g]) })
+		}
 	}
 	return d.Sum(ctx, z)
 }
@@ -187,10 +214,11 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 	}
 	out := make([][]mixedmodel.Task, len(d.layout))
 	w := d.width()
-	compressors := make([]*mixedmodel.Compressor, workers)
+	compressors, first := make([]*mixedmodel.Compressor, workers), 0
 	for g, tasks := range d.layout {
 		out[g] = make([]mixedmodel.Task, len(tasks))
-		parallel.For(workers, len(tasks), func(worker, at int) {
+		parallel.For(ctx, workers, len(tasks), func(worker, at int) {
+			d.show("reading rows", first+at, len(d.rows))
 			if compressors[worker] == nil {
 				compressors[worker] = mixedmodel.NewCompressor(w)
 			}
@@ -204,6 +232,7 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 			})
 			out[g][at] = c.Task()
 		})
+		first += len(tasks)
 	}
 	return evidence.NewRows(ctx, d.Group, out, w, d.total, workers)
 }

@@ -57,12 +57,10 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err := d.reduce(ctx, c.Options.Seed); err != nil {
 		return nil, err
 	}
-	c.progress("reading rows", 0, 1)
 	rows, err := d.sufficientRows(ctx, parallel.Workers(c.Options.Workers))
 	if err != nil {
 		return nil, err
 	}
-	c.progress("reading rows", 1, 1)
 	q := &question{
 		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
 		commonNoise: c.CommonNoise,
@@ -71,7 +69,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
-	others, dependent, err := d.baselines(ctx, rows, first.shrunken, c.progress) // which do not weight tasks
+	others, dependent, err := d.baselines(ctx, rows, first.shrunken) // which do not weight tasks
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 		e.noise, e.NoisePrior = noise, noise.NoisePrior
 	}
 	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)
-	e.theta, err = d.coefficients(rows, e.Posterior)
+	e.theta, err = d.coefficients(ctx, rows, e.Posterior)
 	return e, err
 }
 
@@ -128,7 +128,7 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 			places = append(places, place{g, i, k})
 		}
 	}
-	parallel.For(rows.Workers, len(places), func(_, at int) {
+	parallel.For(context.Background(), rows.Workers, len(places), func(_, at int) {
 		g, i, k := places[at].g, places[at].i, places[at].k
 		if e.noise != nil {
 			out.Noise[k], out.Freedom[k] = e.noise.Variance[g][i], e.noise.Freedoms[g][i]

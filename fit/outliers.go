@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -25,6 +26,7 @@ const (
 func (d *design) leaveOutliers(ctx context.Context, c *Config, workers int) (total int, err error) {
 	train, n := slices.Clone(d.train), d.Zeros(1)
 	for g, tasks := range d.layout {
+		c.progress("outliers", g, len(d.layout))
 		own := &design{Group: nodes.Alone(), t: d.t, layout: [][]int{tasks}, rows: d.rows, train: d.train, weight: d.weight}
 		far, err := own.outliers(ctx, c, workers)
 		if err != nil && ctx.Err() == nil {
@@ -64,8 +66,8 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 	if err != nil || pt.Noise <= 2*evidence.NoiseFloor {
 		return nil, err
 	}
-	theta, err := d.coefficients(rows, pt.Posterior())
-	if err != nil {
+	theta, err := d.coefficients(ctx, rows, pt.Posterior())
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	var all []float64

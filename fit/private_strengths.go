@@ -49,7 +49,7 @@ func (s *privateFit) estimatePrivate(ctx context.Context, res *difalt.PrivateRes
 		e.MeanCovariance[j*w+j] = off*off/noise + e.S[j*w+j]/rows.Count
 	}
 	var err error
-	e.theta, err = s.coefficients(rows, e.Posterior)
+	e.theta, err = s.coefficients(ctx, rows, e.Posterior)
 	return rows, e, err
 }
 
@@ -114,7 +114,7 @@ func (l *ownLikelihood) value(at []float64) (value, noise float64) {
 	rest, rows := 0.0, 0.0
 	for _, tasks := range l.tasks {
 		parts := make([][2]float64, len(tasks))
-		parallel.For(l.workers, len(tasks), func(_, i int) {
+		parallel.For(context.Background(), l.workers, len(tasks), func(_, i int) {
 			k, ok := tasks[i].Whiten(s, w)
 			if !ok {
 				parts[i] = [2]float64{0, math.Inf(1)}

@@ -170,10 +170,15 @@ func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err e
 		for range d.folds {
 			own[g] = append(own[g], newGram(w))
 		}
-		d.eachTraining(tasks, func(i int) {
-			y := d.row(row, i)
-			own[g][d.fold[i]].add(row, y, d.weightOf(i))
-		})
+		for at := range tasks {
+			if ctx.Err() != nil { // the sums say who leaves
+				break
+			}
+			d.eachTraining(tasks[at:at+1], func(i int) {
+				y := d.row(row, i)
+				own[g][d.fold[i]].add(row, y, d.weightOf(i))
+			})
+		}
 	}
 	for fold := range d.folds {
 		z := d.Zeros(packed(w))

@@ -16,8 +16,11 @@ func (d *design) tally(methods []method) tallies {
 	for m := range out {
 		out[m] = make([][2]tally, len(d.rows))
 	}
-	z := make([]float64, d.width())
+	z, done := make([]float64, d.width()), 0
 	d.eachRow(func(_, i int) {
+		if done++; done%256 == 0 {
+			d.show("scores", done, len(d.train))
+		}
 		k, s := d.t.Task(i), set(d.train[i])
 		y := d.row(z, i)
 		for m := range methods {

@@ -159,7 +159,7 @@ func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
 			samples[i] = len(tasks[i].Y)
 		}
 		b := kernel.NewBuilder(w, samples, kernel.Float64)
-		parallel.For(pt.rows.Workers, len(tasks), func(_, i int) {
+		parallel.For(context.Background(), pt.rows.Workers, len(tasks), func(_, i int) {
 			k, _ := tasks[i].Whiten(cov, w)
 			for s, y := range k.Y {
 				row := k.Z[s*w:][:w]

@@ -147,7 +147,7 @@ func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []f
 			chunks = append(chunks, chunk{g: g, lo: lo, hi: min(lo+size, len(tasks))})
 		}
 	}
-	parallel.For(r.Workers, len(chunks), func(_, k int) {
+	parallel.For(ctx, r.Workers, len(chunks), func(_, k int) {
 		c, task := &chunks[k], make([]float64, n)
 		c.sum, c.squares = make([]float64, n), make([]float64, n)
 		for i := c.lo; i < c.hi && ctx.Err() == nil; i++ { // the next sum says who leaves
@@ -161,6 +161,9 @@ func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []f
 	})
 	z, squares = r.group.Zeros(n), r.group.Zeros(n)
 	for _, c := range chunks {
+		if c.sum == nil {
+			continue // the context has ended
+		}
 		floats.Add(z[c.g], c.sum)
 		floats.Add(squares[c.g], c.squares)
 	}
