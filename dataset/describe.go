@@ -62,7 +62,7 @@ func Describe(path string, o TableOptions) (*Description, error) {
 		return nil, err
 	}
 	d := &describer{o: &o, pick: rand.New(rand.NewPCG(1, 1))}
-	if err := (&reader{o: &o, to: d}).readFile(path); err != nil && d.rows == 0 {
+	if err := (&reader{o: &o, to: d, readSoFar: newReadSoFar(o.Progress, []string{path})}).readFile(path); err != nil && d.rows == 0 {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	} else if err != nil {
 		d.remark("Reading stopped: %v.", err)

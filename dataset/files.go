@@ -31,7 +31,7 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{o: &o, to: b}
+	r := &reader{o: &o, to: b, readSoFar: newReadSoFar(o.Progress, paths)}
 	nodes := map[string]string{}
 	for _, path := range paths {
 		if len(paths) > 1 && o.Node == "" {
@@ -94,6 +94,7 @@ func stem(path string) string {
 // readFile adds the rows of a file.
 func (r *reader) readFile(path string) error {
 	r.path = path
+	defer r.next()
 	f := os.Stdin
 	if path != Stdin {
 		var err error
@@ -109,7 +110,7 @@ func (r *reader) readFile(path string) error {
 	if info.IsDir() {
 		return errors.New("it is a folder")
 	}
-	in := bufio.NewReaderSize(f, 1<<16)
+	in := bufio.NewReaderSize(countedReader{f, &r.readSoFar}, 1<<16)
 	head, err := in.Peek(len(magicNPY))
 	if err != nil && err != io.EOF {
 		return withoutPath(err)

@@ -31,6 +31,7 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		if err := r.to.add(&b); err != nil {
 			return err
 		}
+		r.readSoFar.to(int64(float64(size) * float64(hi) / float64(n)))
 	}
 	return r.to.close()
 }

@@ -58,6 +58,9 @@ type TableOptions struct {
 	// NoHeader says that the first line of CSV is a row, not the names of the columns,
 	// which are then c0, c1, and so on.
 	NoHeader bool
+	// Progress, if it is set, is told how many bytes of all files have been read so far; total is 0 for what
+	// has no size, such as a pipe.
+	Progress func(done, total int64)
 }
 
 // Validate refuses options about the text of CSV that are not there. Those about columns

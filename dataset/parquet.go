@@ -52,7 +52,7 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	}
 	row := 1
 	for g, group := range file.RowGroups() {
-		if err := r.readRowGroup(group, columns, row); err != nil {
+		if err := r.readRowGroup(group, columns, row, float64(size)/float64(file.NumRows())); err != nil {
 			return err
 		}
 		if row += int(group.NumRows()); row < 1 {
@@ -186,8 +186,8 @@ func leavesOf(schema []format.SchemaElement) (leaves []format.SchemaElement) {
 	return leaves
 }
 
-// readRowGroup adds the rows of a group, of which the first has the given number.
-func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int) error {
+// readRowGroup adds the rows of a group, of which the first has the given number, and each so many bytes of the file.
+func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int, bytes float64) error {
 	chunks := group.ColumnChunks()
 	for _, c := range columns {
 		c.pages, c.values, c.floats = chunks[c.leaf].Pages(), nil, nil
@@ -210,6 +210,7 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 		if err := r.to.add(&b); err != nil {
 			return err
 		}
+		r.readSoFar.to(int64(bytes * float64(first+at+n)))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ type reader struct {
 	to   sink
 	path string   // of the current file, empty for a stream
 	cols *columns // of the current file
+	readSoFar
 }
 
 // A sink takes the rows of files: a table, or the description of one.

@@ -23,7 +23,9 @@ func newDescribeCommand() *cobra.Command {
 		if err := input.Resolve(); err != nil {
 			return err
 		}
+		bar := showReading(cmd.ErrOrStderr(), &input.Table)
 		d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], input.Table) })
+		bar.Close()
 		if err != nil {
 			return options.WithHint(err)
 		}

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset"
@@ -68,6 +71,9 @@ func (f *fitRun) help(w io.Writer, cmd *cobra.Command, all bool) {
 
 // run fits: the report goes to stdout, progress to stderr.
 func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if os.Getenv("GOGC") == "" { // rows of large tables are few objects: looking for garbage among them costs little
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
 	out, err := openOutputs(&f.Files)
 	if err != nil {
 		return err
@@ -116,7 +122,8 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // train fits, and shows how far it is.
 func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, trace *report.Trace, stderr io.Writer) (*model.Model, *fit.Report, error) {
-	bar := &terminal.Stages{Out: stderr}
+	bar, began := &terminal.Stages{Out: stderr}, atomic.Bool{}
+	defer bar.Close()
 	traced := f.Files.Trace != "" || f.Files.Report != ""
 	if traced || c.Options.MixedPrecision {
 		c.Options.Observer = func(r *difalt.Record) error {
@@ -127,16 +134,38 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 			return nil
 		}
 	}
-	c.Progress, c.Owners = bar.Show, !f.isMadeUp
-	m, fitted, err := fit.Fit(ctx, t, *c)
-	bar.Close()
+	c.Progress = func(stage string, done, total int) {
+		if stage == terminal.Iterations {
+			began.Store(true)
+		}
+		bar.Show(stage, done, total)
+	}
+	c.Owners = !f.isMadeUp
+	// Before the iterations there is nothing to wait for, and from then on a model, as far as it got.
+	early, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	defer context.AfterFunc(ctx, func() {
+		if began.Load() {
+			bar.Say("interrupted: the model is being completed as far as it got")
+			return
+		}
+		leave()
+	})()
+	type training struct {
+		model *model.Model
+		fit   *fit.Report
+	}
+	trained, err := untilCanceled(early, func() (out training, err error) {
+		out.model, out.fit, err = fit.Fit(ctx, t, *c)
+		return out, err
+	})
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, nil, &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", f.Files.Data, err)
 	}
-	return m, fitted, nil
+	return trained.model, trained.fit, nil
 }
 
 // write writes all files, or none.

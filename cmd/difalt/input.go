@@ -15,6 +15,8 @@ import (
 // readData reads tables or a problem file, and says on stderr what was assumed about a
 // table. Errors about a table name its file.
 func readData(ctx context.Context, stderr io.Writer, path string, o dataset.TableOptions) (*problemfile.File, error) {
+	bar := showReading(stderr, &o)
+	defer bar.Close()
 	return untilCanceled(ctx, func() (*problemfile.File, error) {
 		if options.IsProblem(path) {
 			return problemfile.ReadOnDisk(path, o.Folder)
@@ -23,9 +25,17 @@ func readData(ctx context.Context, stderr io.Writer, path string, o dataset.Tabl
 		if err != nil {
 			return nil, err
 		}
+		bar.Close()
 		reportAssumed(stderr, t)
 		return &problemfile.File{Table: t}, nil
 	})
+}
+
+// showReading shows how much of a table has been read.
+func showReading(stderr io.Writer, o *dataset.TableOptions) *terminal.Progress {
+	bar := terminal.NewProgress(stderr, "reading", "", 0)
+	o.Progress = bar.Set
+	return bar
 }
 
 // readFiles reads a table, and says which flag helps against missing values.

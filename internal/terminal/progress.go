@@ -30,7 +30,8 @@ type Progress struct {
 	anchors     int // iterations that read the samples themselves
 	done, total int64
 	start, last time.Time
-	close       func()
+	closed      bool
+	over        chan struct{} // is closed, too
 }
 
 // NewProgress starts reporting to out, until Close. What names the work in a few words; unit
@@ -42,9 +43,8 @@ func NewProgress(out io.Writer, what, unit string, total int64) *Progress {
 	if Is(out) {
 		p.width, every = func() int { return width(out) }, tickInterval
 	}
-	over := make(chan struct{})
-	p.close = sync.OnceFunc(func() { close(over) })
-	go p.tick(every, over)
+	p.over = make(chan struct{})
+	go p.tick(every, p.over)
 	return p
 }
 
@@ -58,11 +58,7 @@ func (p *Progress) tick(every time.Duration, over <-chan struct{}) {
 			return
 		case now := <-ticker.C:
 			p.mu.Lock()
-			select {
-			case <-over: // meanwhile
-			default:
-				p.show(now)
-			}
+			p.show(now)
 			p.mu.Unlock()
 		}
 	}
@@ -81,8 +77,20 @@ func (p *Progress) Add(n int64) {
 	}
 }
 
+// Set reports that so many units are done, of how many.
+func (p *Progress) Set(done, total int64) {
+	p.mu.Lock()
+	p.total = total
+	more := done - p.done
+	p.mu.Unlock()
+	p.Add(more)
+}
+
 // show reports how far the work is at a time.
 func (p *Progress) show(now time.Time) {
+	if p.closed {
+		return
+	}
 	p.last = now
 	spent := now.Sub(p.start)
 	share, more := 0.0, fmt.Sprintf("%s so far", spent.Round(time.Second))
@@ -138,31 +146,46 @@ func barLine(width int, what string, share float64, more string) string {
 	return line[:max(0, min(len(line), width-1))]
 }
 
-// Close removes the bar. Lines of other output may follow.
+// Close removes the bar, which does not come back. Lines of other output may follow.
 func (p *Progress) Close() {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.close()
+	if p.closed {
+		return
+	}
+	p.closed = true
+	close(p.over)
 	if p.width != nil {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
 
-// Stages show the progress of work that has several stages, one after the other.
+// Stages show the progress of work that has several stages, one after the other, until Close. Methods may be called from
+// several goroutines.
 type Stages struct {
-	Out   io.Writer
-	stage string
-	done  int64
-	bar   *Progress
+	Out    io.Writer
+	mu     sync.Mutex
+	stage  string
+	done   int64
+	bar    *Progress
+	closed bool
 }
 
-// Show reports that so much of a stage is done. Iterations have a rate.
+// Iterations is the stage of those of the algorithm, which have a rate.
+const Iterations = "iterations"
+
+// Show reports that so much of a stage is done.
 func (s *Stages) Show(stage string, done, total int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	if stage != s.stage {
-		s.Close()
+		s.bar.Close()
 		unit := ""
 		if stage == Iterations {
 			unit = "it"
@@ -174,11 +197,28 @@ func (s *Stages) Show(stage string, done, total int) {
 	s.done = int64(done)
 }
 
-// Iterations is the stage of those of the algorithm.
-const Iterations = "iterations"
-
 // Anchors reports that n more of the iterations have read the samples themselves.
-func (s *Stages) Anchors(n int) { s.bar.Anchors(n) }
+func (s *Stages) Anchors(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.Anchors(n)
+}
+
+// Say prints a line that stays.
+func (s *Stages) Say(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.bar.Close()
+		s.stage, s.bar = "", nil
+		Sayf(s.Out, "%s", line)
+	}
+}
 
 // Close removes the bar of the last stage.
-func (s *Stages) Close() { s.bar.Close() }
+func (s *Stages) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.bar.Close()
+}
