@@ -18,7 +18,7 @@ WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
 WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
-CHECKS = check-format check-modules check-vet check-static check-generated \
+CHECKS = check-format check-modules check-vet check-systems check-static check-generated \
 	test-race test-default test-faults test-deploy test-arm64 test-mpi test-purego test-openblas test-tiers
 
 .PHONY: help setup build test $(CHECKS) test-long malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures accuracy docker clean
@@ -39,9 +39,10 @@ setup: ## install what the tests need, or say what to install
 check-format: ## gofmt
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 
-check-modules: ## go.mod and go.sum are complete, and the modules are what they were
+check-modules: ## go.mod and go.sum are complete, the modules are what they were, and their licences are listed
 	$(GO) mod verify
 	$(GO) mod tidy -diff
+	./scripts/licences.sh check
 
 # A tag matters in the packages that have files for it.
 check-vet: ## go vet for every build
@@ -50,6 +51,11 @@ check-vet: ## go vet for every build
 	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./cgo
 	$(WITH_MPI) $(GO) vet -tags mpi ./engine/mpi ./cmd/difalt
 	$(GO) vet -tags faults ./engine/grpc/faults
+
+# Without cgo; what has no terminal, signals or memory maps, 32 bits, and the other order of bytes.
+check-systems: ## go vet for systems that this one is not
+	@for t in linux/386 linux/s390x windows/amd64 darwin/arm64 js/wasm wasip1/wasm; do \
+		echo "note: $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
 
 check-static: ## staticcheck for every build
 	$(GO) run $(STATICCHECK) ./...
