@@ -60,6 +60,7 @@ func main() {
 	columnProducts(t)
 	columnUpdate(t)
 	columnScale(t)
+	rotate(t)
 	gramProducts(t)
 	solveUpper(t)
 	for _, streams := range []int{1, 4} {

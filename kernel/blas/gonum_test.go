@@ -349,6 +349,7 @@ func level3(n int, a, b, c []float64) {
 	i := blas.Implementation{}
 	i.Dgemm('N', 'T', n, n, n, 0.5, a, n, b, n, 0, c, n)
 	i.Dsyrk('U', 'T', n, n, 1, a, n, 1, c, n)
+	i.Dsymv('U', n, 1, a, n, b, 1, 0, c, 1)
 	i.Dsyr2k('L', 'N', n, n, 1, a, n, b, n, 1, c, n)
 	for j := range n {
 		c[j*n+j] += float64(n * n)

@@ -45,6 +45,8 @@ func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n,
 	}
 }
 
+func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
+
 func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
 	if active != NEON || m == 0 || n == 0 {
 		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)

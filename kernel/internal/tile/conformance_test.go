@@ -44,6 +44,7 @@ type Ops struct {
 	FormQ      func(a []float64, lda, m, n int, h []float64)
 	Gram       func(s []float64, lds int, a []float64, lda, m, n int)
 	SolveUpper func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
+	Rotate     func(z []float64, ldz int, c, s []float64, n int)
 	Panel      func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool)
 	Combine    func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
 }
@@ -74,6 +75,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Size", o.Size != nil, size("Size", o.Size))
 	add("Size32", o.Size32 != nil, size("Size32", o.Size32))
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
+	add("Rotate", o.Rotate != nil, o.rotate)
 	add("Panel", o.Panel != nil, o.panel)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)

@@ -142,6 +142,14 @@ func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpper(a, lda, r, ldr, inv, m, n)
 }
 
+// Rotate rotates pairs of rows of RotateWidth columns, the last pair first; see rotateGeneric.
+func Rotate(z []float64, ldz int, c, s []float64, n int) {
+	raceRead(c, 1, n, 0)
+	raceRead(s, 1, n, 0)
+	raceWrite(z, n+1, RotateWidth, ldz)
+	rotateRows(z, ldz, c, s, n)
+}
+
 // Panel computes PackWidth columns of C = W Z, or adds to them; see panelGeneric.
 func Panel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
 	raceRead(w, m, n, ldw)

@@ -347,6 +347,22 @@ func combineGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz
 	}
 }
 
+// RotateWidth is the number of columns that Rotate takes.
+const RotateWidth = 32
+
+// rotateGeneric rotates rows i and i+1 by c[i] and s[i], for i from n-1 down to 0:
+//
+//	z[i*ldz+k], z[(i+1)*ldz+k] = c[i] z[i*ldz+k] - s[i] z[(i+1)*ldz+k], s[i] z[i*ldz+k] + c[i] z[(i+1)*ldz+k],  k < RotateWidth.
+func rotateGeneric(z []float64, ldz int, c, s []float64, n int) {
+	for i := n - 1; i >= 0; i-- {
+		ci, si := c[i], s[i]
+		lower, upper := (*[RotateWidth]float64)(z[i*ldz:]), (*[RotateWidth]float64)(z[(i+1)*ldz:])
+		for k, v := range lower {
+			lower[k], upper[k] = ci*v-si*upper[k], si*v+ci*upper[k]
+		}
+	}
+}
+
 // panelGeneric computes C = W Z, or C += W Z, row-major, for a Z of PackWidth columns:
 //
 //	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < PackWidth.

@@ -46,6 +46,8 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
 }
 
+func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
+
 func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
 	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
 }

@@ -213,6 +213,18 @@ func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near b
 	}
 }
 
+func rotateRows(z []float64, ldz int, c, s []float64, n int) {
+	if !accelerated() || n == 0 {
+		rotateGeneric(z, ldz, c, s, n)
+		return
+	}
+	_, _, _ = z[n*ldz+RotateWidth-1], c[n-1], s[n-1]
+	rotate(&z[0], ldz, &c[0], &s[0], n)
+	if active == AVX2 { // half as many columns at a time
+		rotate(&z[RotateWidth/2], ldz, &c[0], &s[0], n)
+	}
+}
+
 func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
 	if !accelerated() || m == 0 || n == 0 {
 		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)

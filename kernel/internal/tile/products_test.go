@@ -208,3 +208,38 @@ func (o Ops) panel(r *run, s shape) {
 		}
 	}
 }
+
+// rotate is checked pair by pair: what a pair leaves is rounded, and the next one starts from it.
+func (o Ops) rotate(r *run, s shape) {
+	r.start()
+	c, _ := r.dense("c", s.n, 1)
+	sn, _ := r.dense("s", s.n, 1)
+	z, ldz := r.columns(tile.RotateWidth, s.n+1, 1)
+	r.fill(z, ldz, tile.RotateWidth, tile.RotateWidth, s.n+1)
+	before := slices.Clone(z)
+	o.Rotate(z, ldz, c, sn, s.n)
+	r.finish("Rotate")
+	r.gaps("Rotate", z, ldz, tile.RotateWidth, s.n+1)
+	for k := range tile.RotateWidth {
+		// The error of what a pair hands down, over the numbers that it was made of.
+		upper, size, terms := before[s.n*ldz+k], math.Abs(before[s.n*ldz+k]), 1
+		for i := s.n - 1; i >= 0; i-- {
+			v := before[i*ldz+k]
+			want := sum{terms: 2 * terms}
+			want.add(sn[i], v)
+			want.add(c[i], upper)
+			want.abs += math.Abs(c[i]) * size
+			if !r.element("Rotate", z[(i+1)*ldz+k], &want, i+1, k) {
+				return
+			}
+			size = math.Abs(c[i]*v) + math.Abs(sn[i])*size
+			upper, terms = c[i]*v-sn[i]*upper, terms+2
+		}
+		want := sum{terms: 2 * terms}
+		want.add(1, upper)
+		want.abs += size
+		if !r.element("Rotate", z[k], &want, 0, k) {
+			return
+		}
+	}
+}

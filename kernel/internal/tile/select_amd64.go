@@ -196,6 +196,15 @@ func columnScale(x *float64, f float64, m int) {
 	columnScale_avx2(x, f, m)
 }
 
+// rotate rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0.
+func rotate(z *float64, ldz int, c, s *float64, n int) {
+	if active == AVX512 {
+		rotate_avx512(z, ldz, c, s, n)
+		return
+	}
+	rotate_avx2(z, ldz, c, s, n)
+}
+
 // gramProducts computes s[j*lds+i] = x_i'c_j of four columns x_i with cols columns c_j over m rows;
 // both kinds of columns are ldc apart.
 func gramProducts(s *float64, lds int, x, c *float64, ldc, cols, m int) {

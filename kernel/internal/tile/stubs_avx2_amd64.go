@@ -209,6 +209,11 @@ func columnUpdate_avx2(c *float64, ldc int, x *float64, f *float64, cols int, m 
 //go:noescape
 func columnScale_avx2(x *float64, f float64, m int)
 
+// rotate_avx2 rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0, n >= 1.
+//
+//go:noescape
+func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
+
 // gramProducts_avx2 stores the inner products of four columns x_i with each of cols columns c_j in s[j*lds+i], m >= 1. The columns x are ldc apart as well.
 //
 //go:noescape

@@ -9307,6 +9307,66 @@ rowDone:
 	VZEROUPPER
 	RET
 
+// func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
+// Requires: AVX, FMA3
+TEXT ·rotate_avx2(SB), NOSPLIT, $0-40
+	MOVQ    z+0(FP), AX
+	MOVQ    ldz+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    c+16(FP), DX
+	MOVQ    s+24(FP), BX
+	MOVQ    n+32(FP), SI
+	MOVQ    CX, DI
+	IMULQ   SI, DI
+	ADDQ    DI, AX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+
+pair:
+	VBROADCASTSD -8(DX)(SI*8), Y4
+	VBROADCASTSD -8(BX)(SI*8), Y5
+	MOVQ         AX, DI
+	SUBQ         CX, DI
+	VMOVUPD      (DI), Y6
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y0, Y7
+	VMOVUPD      Y7, (AX)
+	VMULPD       Y5, Y0, Y7
+	VMOVAPD      Y6, Y0
+	VFMSUB213PD  Y7, Y4, Y0
+	VMOVUPD      32(DI), Y6
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y1, Y7
+	VMOVUPD      Y7, 32(AX)
+	VMULPD       Y5, Y1, Y7
+	VMOVAPD      Y6, Y1
+	VFMSUB213PD  Y7, Y4, Y1
+	VMOVUPD      64(DI), Y6
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y2, Y7
+	VMOVUPD      Y7, 64(AX)
+	VMULPD       Y5, Y2, Y7
+	VMOVAPD      Y6, Y2
+	VFMSUB213PD  Y7, Y4, Y2
+	VMOVUPD      96(DI), Y6
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y3, Y7
+	VMOVUPD      Y7, 96(AX)
+	VMULPD       Y5, Y3, Y7
+	VMOVAPD      Y6, Y3
+	VFMSUB213PD  Y7, Y4, Y3
+	MOVQ         DI, AX
+	DECQ         SI
+	JNZ          pair
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func gramProducts_avx2(s *float64, lds int, x *float64, c *float64, ldc int, cols int, m int)
 // Requires: AVX, FMA3
 TEXT ·gramProducts_avx2(SB), NOSPLIT, $0-56

@@ -13582,6 +13582,66 @@ rowDone:
 	VZEROUPPER
 	RET
 
+// func rotate_avx512(z *float64, ldz int, c *float64, s *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·rotate_avx512(SB), NOSPLIT, $0-40
+	MOVQ    z+0(FP), AX
+	MOVQ    ldz+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    c+16(FP), DX
+	MOVQ    s+24(FP), BX
+	MOVQ    n+32(FP), SI
+	MOVQ    CX, DI
+	IMULQ   SI, DI
+	ADDQ    DI, AX
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+
+pair:
+	VBROADCASTSD -8(DX)(SI*8), Z4
+	VBROADCASTSD -8(BX)(SI*8), Z5
+	MOVQ         AX, DI
+	SUBQ         CX, DI
+	VMOVUPD      (DI), Z6
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z0, Z7
+	VMOVUPD      Z7, (AX)
+	VMULPD       Z5, Z0, Z7
+	VMOVAPD      Z6, Z0
+	VFMSUB213PD  Z7, Z4, Z0
+	VMOVUPD      64(DI), Z6
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z1, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMULPD       Z5, Z1, Z7
+	VMOVAPD      Z6, Z1
+	VFMSUB213PD  Z7, Z4, Z1
+	VMOVUPD      128(DI), Z6
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z2, Z7
+	VMOVUPD      Z7, 128(AX)
+	VMULPD       Z5, Z2, Z7
+	VMOVAPD      Z6, Z2
+	VFMSUB213PD  Z7, Z4, Z2
+	VMOVUPD      192(DI), Z6
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z3, Z7
+	VMOVUPD      Z7, 192(AX)
+	VMULPD       Z5, Z3, Z7
+	VMOVAPD      Z6, Z3
+	VFMSUB213PD  Z7, Z4, Z3
+	MOVQ         DI, AX
+	DECQ         SI
+	JNZ          pair
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VZEROUPPER
+	RET
+
 // func gramProducts_avx512(s *float64, lds int, x *float64, c *float64, ldc int, cols int, m int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·gramProducts_avx512(SB), NOSPLIT, $0-56

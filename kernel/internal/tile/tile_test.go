@@ -31,6 +31,7 @@ var ops = Ops{
 	FormQ:      tile.FormQ,
 	Gram:       tile.Gram,
 	SolveUpper: tile.SolveUpper,
+	Rotate:     tile.Rotate,
 	Panel:      tile.Panel,
 	Combine:    tile.Combine,
 }
@@ -90,6 +91,7 @@ func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
 func FuzzFactor(f *testing.F)            { fuzz(f, ops, "Factor") }
 func FuzzGram(f *testing.F)              { fuzz(f, ops, "Gram") }
 func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
+func FuzzRotate(f *testing.F)            { fuzz(f, ops, "Rotate") }
 func FuzzPanel(f *testing.F)             { fuzz(f, ops, "Panel") }
 func FuzzCombine(f *testing.F)           { fuzz(f, ops, "Combine") }
 
