@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A NoisePrior says how the variance v of the noise differs between tasks,
@@ -31,18 +30,6 @@ func (n NoisePrior) Posterior(s Scatter) (variance, freedom float64) {
 	}
 	freedom = n.Freedom + s.Freedom
 	return (n.Freedom*n.Scale + s.Freedom*s.Square) / freedom, freedom
-}
-
-// Normal95 is the 97.5 % quantile of the normal distribution.
-const Normal95 = 1.959963984540054
-
-// Interval95 is the 97.5 % quantile of Student's t over Normal95: 95 % lie within Normal95 times it of estimated
-// standard deviations. A freedom of 0 stands for infinitely many degrees.
-func Interval95(freedom float64) float64 {
-	if freedom == 0 || freedom > 1e6 {
-		return 1
-	}
-	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975) / Normal95
 }
 
 // Likelihood returns the logarithm of that of a scatter, v integrated out, with its
