@@ -16,6 +16,12 @@ type Task struct {
 	Rows int       // that it was made of
 }
 
+// newTask returns a task of m rows of w features, in one piece of memory: there may be millions of tasks.
+func newTask(m, w int) Task {
+	z := make([]float64, m*(w+1))
+	return Task{Z: z[: m*w : m*w], Y: z[m*w:]}
+}
+
 // blockRows is the number of rows that are turned into a triangle at once.
 const blockRows = 256
 
@@ -64,7 +70,8 @@ func (c *Compressor) Task() Task {
 		c.triangle()
 	}
 	m, s := min(c.n, c.w), c.w+1
-	t := Task{Z: make([]float64, m*c.w), Y: make([]float64, m), Rows: c.seen}
+	t := newTask(m, c.w)
+	t.Rows = c.seen
 	for i := range m {
 		copy(t.Z[i*c.w:][:c.w], c.rows[i*s:])
 		t.Y[i] = c.rows[i*s+c.w]

@@ -2,7 +2,6 @@ package mixedmodel
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -50,9 +49,10 @@ func (n NoisePrior) Likelihood(s Scatter) (value, slope, curvature float64) {
 
 // Weighted returns the task with weighted rows.
 func (t *Task) Weighted(weight float64) Task {
-	out := Task{Z: slices.Clone(t.Z), Y: slices.Clone(t.Y), Rest: t.Rest * weight, Rows: t.Rows}
-	floats.Scale(math.Sqrt(weight), out.Z)
-	floats.Scale(math.Sqrt(weight), out.Y)
+	out := newTask(len(t.Y), len(t.Z)/max(len(t.Y), 1))
+	out.Rest, out.Rows = t.Rest*weight, t.Rows
+	floats.ScaleTo(out.Z, math.Sqrt(weight), t.Z)
+	floats.ScaleTo(out.Y, math.Sqrt(weight), t.Y)
 	return out
 }
 

@@ -23,10 +23,13 @@ func (t *Task) Whiten(s []float64, w int) (Whitened, bool) {
 	if m == 0 {
 		return Whitened{}, true
 	}
-	k := Whitened{Z: slices.Clone(t.Z), Y: slices.Clone(t.Y)}
+	copied := newTask(m, w)
+	k := Whitened{Z: copied.Z, Y: copied.Y}
+	copy(k.Z, t.Z)
+	copy(k.Y, t.Y)
 	z := Matrix(t.Z, m, w)
-	zs := Matrix(make([]float64, m*w), m, w)
-	v := make([]float64, m*m)
+	scratch := make([]float64, m*(w+m))
+	zs, v := Matrix(scratch[:m*w], m, w), scratch[m*w:]
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, Square(s, w), 0, zs)
 	blas64.Gemm(blas.NoTrans, blas.Trans, 1, zs, z, 0, Square(v, m))
 	for i := range m {
