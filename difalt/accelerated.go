@@ -210,7 +210,7 @@ func (m *accelerated) reported() {
 // agree.
 func (m *accelerated) objective(objective float64) {
 	margin := rise * (m.lowest + m.at.data.squares())
-	if m.o.MixedPrecision {
+	if m.at.reduced {
 		margin += mixedRise * m.lowest
 	}
 	if t := m.scaled.tracker; t.tracks() {

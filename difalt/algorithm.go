@@ -24,6 +24,7 @@ type iterate struct {
 	// fitted says that the groups have made a step at some U_g, and rests that this is U_g still,
 	// since the method has needed no other in its last iteration.
 	fitted, rests bool
+	reduced       bool // the groups have copies in 16 bits
 }
 
 // iterate is lines 7 to 14 of Alg. 3: minimise, adapt, agree and project.
@@ -70,13 +71,13 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 // minimize is lines 7 to 11: the coefficients b_t that fit U_g best, and the gradient
 // there, at every node.
 func (s *Solver) minimize() {
-	measured := s.anchors != nil && s.stop.due(s.method)
+	measured := s.at.reduced && s.stop.due(s.method)
 	rests := s.at.rests && !measured
 	if rests && s.at.fitted {
 		return
 	}
 	s.selectSamples()
-	if s.anchors != nil {
+	if s.at.reduced {
 		s.anchors.choose(measured, rests)
 	}
 	s.at.executor.Step(s.at.u, s.ridge())
@@ -186,7 +187,7 @@ func (s *Solver) commit() (Status, error) {
 	s.net.Commit()
 	s.at.iteration++
 	status, objective, isNew := s.stop.take(Status(word), sums, complete)
-	if !s.at.rests && (s.o.MixedPrecision || s.stop.report.mayStart(s.at.iteration)) {
+	if !s.at.rests && (s.at.reduced || s.stop.report.mayStart(s.at.iteration)) {
 		s.pool.Run(s.measureMove)
 	}
 	s.compute += s.slowestNode() + s.exchange.time/time.Duration(len(s.hosted))

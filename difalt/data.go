@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -163,6 +164,9 @@ func (k *data) variance() float64 {
 
 // information is curvature by the variance.
 func (k *data) information() float64 { return k.meanSamples() * k.variance() }
+
+// bytes is how much memory the samples of all nodes take in float64.
+func (k *data) bytes() int { return 8 * k.samples * blas.Stride(k.features) }
 
 func (k *data) meanSamples() float64 {
 	return float64(k.samples) / float64(k.tasks) / float64(k.parts)

@@ -123,7 +123,7 @@ func (m *newton) prepareNode(i int) {
 func (m *newton) differentiateNode(i int) {
 	n, now, objective := m.systems[i], &m.systems[i].now, m.scalars[i][m.entries]
 	margin := rise * (objective + m.at.data.squares())
-	if m.o.MixedPrecision {
+	if m.at.reduced {
 		margin += mixedRise * objective
 	}
 	if now.tries && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {

@@ -70,7 +70,8 @@ type Options struct {
 	// their memory again, and streams in a quarter of the time. Where U_g hardly moves any
 	// more, an iteration reads the samples themselves and the next ones start from what it
 	// has found, five or six times in a run of Accelerated: the result has the digits of
-	// float64, after as many iterations. Only these, and the products of Newton, read the
+	// float64, after as many iterations. Where the samples of all nodes take less than 8 MB,
+	// which caches hold, nothing is copied, and bits are those without it. Only these, and the products of Newton, read the
 	// samples, which may be on disk (kernel.NewBuilderOnDisk). It is faster where the kernel
 	// is avx2 or avx512, and slower than float64 where it is generic.
 	MixedPrecision bool

@@ -20,6 +20,12 @@ const (
 	renewEvery = 40
 )
 
+// reduceFrom is from how many bytes on, of the samples of all nodes, there are copies: what
+// caches hold is read as fast as 16 bits, and then the copy and the anchors cost more than
+// they save. All nodes know how much there is in all, so that the choice, and all bits, are
+// the same wherever nodes live.
+var reduceFrom = 8 << 20
+
 // anchors says at which states the nodes read the samples themselves.
 type anchors struct {
 	at       *iterate
@@ -94,11 +100,11 @@ func (a *anchors) resume() {
 func (a *anchors) state(r *archive) {
 	of := a.restored
 	switch {
-	case r.mode == writing && of == nil:
+	case r.mode == writing && of == nil && a.at.reduced:
 		for _, g := range a.at.groups {
 			of = append(of, g.Reference())
 		}
-	case r.mode != writing:
+	case of == nil || r.mode != writing:
 		of = newBases(a.at.u)
 	}
 	for i, anchor := range of {

@@ -25,7 +25,7 @@ type Solver struct {
 	exchange    *exchange // of the method's nodes
 	projection  projection
 	stop        *monitor
-	anchors     *anchors // nil without MixedPrecision
+	anchors     *anchors // nil without MixedPrecision; see iterate.reduced
 	records     recorder
 	measureMove func(worker int) // stored, so that calling it does not allocate
 
@@ -292,7 +292,7 @@ func (s *Solver) build() (err error) {
 		g := kernel.NewGroup(tasks, s.o.Rank)
 		at.groups, at.grads = append(at.groups, g), append(at.grads, g.Grad)
 	}
-	if s.anchors != nil {
+	if at.reduced = s.anchors != nil && s.data.bytes() >= reduceFrom; at.reduced {
 		s.reduceSamples()
 	}
 	at.executor, at.fitted = kernel.NewExecutor(s.pool, at.groups), false
