@@ -145,6 +145,7 @@ func TestRunIsDeterministic(t *testing.T) {
 func TestRunCountsAnchors(t *testing.T) {
 	s := small()
 	s.MixedPrecision, s.Methods = true, []string{"dif"}
+	s.Samples = 1500 // of fewer bytes there are no copies
 	problem, weights, err := s.Start(t.Context(), 1, 1)
 	if err != nil {
 		t.Fatal(err)
