@@ -59,12 +59,20 @@ func Occam(info *mat.SymDense, variances []float64, w int) (penalty float64, det
 			}
 		}
 		values, work := make([]float64, n), make([]float64, max(64*n, 1))
-		if !lapack64.Syev(lapack.EVCompute, h, values, work, len(work)) {
+		job := lapack.EVCompute
+		if columns == 1 { // whose entries all count as that column's, along whatever axes
+			job = lapack.EVNone
+		}
+		if !lapack64.Syev(job, h, values, work, len(work)) {
 			return math.Inf(1), make([]float64, r)
 		}
 		for k, v := range values {
 			v = max(v, 0)
 			penalty += math.Log1p(v)
+			if columns == 1 {
+				determined[first] += v / (1 + v)
+				continue
+			}
 			for i := range n {
 				part := h.Data[i*n+k]
 				determined[first+i/w] += part * part * v / (1 + v)

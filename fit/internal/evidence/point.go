@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/fit/internal/parallel"
@@ -128,8 +129,8 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 			row := along[i*w : (i+1)*w]
 			l.yy.Add(out, y*y)
 			floats.AddScaled(zy, y, row)
-			addTriangle(gram, row)
 		}
+		addTriangle(gram, along, along, w)
 	})
 	if err != nil {
 		return nil, err
@@ -173,12 +174,39 @@ func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
 	return nodes, moments
 }
 
-// addTriangle adds the upper triangle of row row', by rows.
-func addTriangle(sum, row []float64) {
-	for i, v := range row {
-		n := len(row) - i
-		floats.AddScaled(sum[:n], v, row[i:])
-		sum = sum[n:]
+// manyRows is the number of rows from which on products of them are taken at once.
+const manyRows = 8
+
+// squares are matrices for such products.
+var squares sync.Pool
+
+// addTriangle adds the upper triangle of the symmetric matrix A'B to one that is stored by its rows, for A and B of w columns each.
+func addTriangle(sum, a, b []float64, w int) {
+	m := len(a) / w
+	if m < manyRows {
+		for i := range w {
+			for k := range m {
+				floats.AddScaled(sum[:w-i], a[k*w+i], b[k*w+i:][:w-i])
+			}
+			sum = sum[w-i:]
+		}
+		return
+	}
+	c, _ := squares.Get().(*[]float64)
+	if c == nil || len(*c) < w*w {
+		c = new([]float64)
+		*c = make([]float64, w*w)
+	}
+	defer squares.Put(c)
+	square, left := mixedmodel.Square((*c)[:w*w], w), mixedmodel.Matrix(a, m, w)
+	if &a[0] == &b[0] {
+		blas64.Syrk(blas.Trans, 1, left, 0, blas64.Symmetric{N: w, Stride: w, Data: square.Data, Uplo: blas.Upper})
+	} else {
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, left, mixedmodel.Matrix(b, m, w), 0, square)
+	}
+	for i := range w {
+		floats.Add(sum[:w-i], square.Data[i*w+i:(i+1)*w])
+		sum = sum[w-i:]
 	}
 }
 
@@ -268,12 +296,9 @@ func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
 	along, hz := pt.axes.rows(k.Z, w), zc
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, mixedmodel.Matrix(along, m, w), 0, hz)
 	pt.axes.vector(g)
+	addTriangle(out, along, hz.Data, w)
 	for a := range w {
-		row := out[:w-a]
-		for i := range m {
-			floats.AddScaled(row, along[i*w+a], hz.Data[i*w:][a:w])
-		}
-		floats.AddScaled(row, -g[a]/pt.Noise, g[a:])
+		floats.AddScaled(out[:w-a], -g[a]/pt.Noise, g[a:])
 		out = out[w-a:]
 	}
 }

@@ -3,6 +3,7 @@ package evidence
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -162,6 +163,40 @@ func TestEvidenceGradient(t *testing.T) {
 	} {
 		if want := slope(change); math.Abs(logs[k]-want) > 1e-5*(1+math.Abs(want)) {
 			t.Errorf("strength %d: %v, want %v", k, logs[k], want)
+		}
+	}
+}
+
+// Few rows and many are added up by different operations.
+func TestAddTriangle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, w := range []int{1, 5, 40} {
+		for m := range 3 * manyRows {
+			a := make([]float64, m*w)
+			for i := range a {
+				a[i] = rng.NormFloat64()
+			}
+			b := slices.Clone(a) // in other memory: a product of two
+			for _, right := range [][]float64{a, b} {
+				out := make([]float64, w*(w+1)/2)
+				for i := range out {
+					out[i] = float64(i)
+				}
+				addTriangle(out, a, right, w)
+				at := 0
+				for i := range w {
+					for j := i; j < w; j++ {
+						want := float64(at)
+						for k := range m {
+							want += a[k*w+i] * right[k*w+j]
+						}
+						if math.Abs(out[at]-want) > 1e-12*(1+math.Abs(want)) {
+							t.Fatalf("w = %d, m = %d: entry (%d, %d) is %g, want %g", w, m, i, j, out[at], want)
+						}
+						at++
+					}
+				}
+			}
 		}
 	}
 }
