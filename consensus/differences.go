@@ -28,7 +28,7 @@ type differences struct {
 	coder
 	bound   float64 // of recurrence
 	stepLen float64
-	rows    [][]weight  // as of average
+	rows    []neighbors // of the hosted nodes
 	dense   *mat.Dense  // W - I if products with it are cheaper, otherwise nil
 	sums    [][]float64 // of every worker: panels of the hosted nodes
 
@@ -40,10 +40,29 @@ type differences struct {
 	gather, encodeAll, average, scatter func(worker int)
 }
 
+// neighbors are the rows of a replica that a node averages with its own, and their weights.
+type neighbors struct {
+	rows    []int
+	weights []float64
+}
+
+// neighborsIn returns the neighbours of all hosted nodes, whose own rows are the first.
+func neighborsIn(rows [][]weight) []neighbors {
+	list := make([]neighbors, len(rows))
+	for i, row := range rows {
+		for _, w := range row {
+			if w.row != i {
+				list[i].rows, list[i].weights = append(list[i].rows, w.row), append(list[i].weights, w.value)
+			}
+		}
+	}
+	return list
+}
+
 // newDifferences returns the rounds of nodes with the given rows of W. p is
 // what applies several rounds of exact messages at once, or nil.
 func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
-	m := &differences{coder: n.newCoder(a, pool, n.rounds.Rows), stepLen: step, rows: rows}
+	m := &differences{coder: n.newCoder(a, pool, n.rounds.Rows), stepLen: step, rows: neighborsIn(rows)}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}
@@ -199,10 +218,13 @@ func (m *differences) stepPanel(sums []float64, lo, hi int) {
 		blas.MulNN(blas.ColumnMajor{Rows: hi - lo, Cols: l, Stride: panelLen, Data: sums}, z, w)
 	}
 	for i := range m.rows {
-		sum := sums[i*panelLen:][:hi-lo]
 		if m.dense == nil {
-			m.sparseSum(sum, i, lo)
+			// What one end of a link adds, the other end takes away, to the last bit if their
+			// weights are equal.
+			z := blas.ColumnMajor{Rows: hi - lo, Cols: m.net.Rows, Stride: f.stride, Data: f.work.Replica[lo:]}
+			blas.SumDifferences(sums[i*panelLen:][:panelLen], z, i, m.rows[i].rows, m.rows[i].weights)
 		}
+		sum := sums[i*panelLen:][:hi-lo]
 		x := f.row(f.x, i)[lo:hi]
 		if m.bound == 0 {
 			for k, s := range sum {
@@ -217,22 +239,6 @@ func (m *differences) stepPanel(sums []float64, lo, hi int) {
 				next = m.factors.omega*next + (1-m.factors.omega)*before[k]
 			}
 			before[k], x[k] = x[k], next
-		}
-	}
-}
-
-// sparseSum computes sum_j W_ij (H_j - H_i) for len(sum) entries from lo. What one end
-// of a link adds, the other end takes away, to the last bit if their weights are equal.
-func (m *differences) sparseSum(sum []float64, i, lo int) {
-	f := m.stream
-	clear(sum)
-	own := f.work.Replica[i*f.stride+lo:][:len(sum)]
-	for _, w := range m.rows[i] {
-		if w.row == i {
-			continue
-		}
-		for k, h := range f.work.Replica[w.row*f.stride+lo:][:len(sum)] {
-			sum[k] += w.value * (h - own[k])
 		}
 	}
 }

@@ -54,6 +54,7 @@ func main() {
 	}
 	panel(t, panelRows(t)[0], true)
 	pack(t)
+	sumDifferences(t)
 	widen(t)
 	leastSquares(t)
 	residual(t)

@@ -29,6 +29,7 @@ func writeSelect(path string) error {
 	w.either("gramProducts", "computes s[j*lds+i] = x_i'c_j of four columns x_i with cols columns c_j over m rows;\n// both kinds of columns are ldc apart",
 		"s *float64, lds int, x, c *float64, ldc, cols, m int", "s, lds, x, c, ldc, cols, m")
 	w.either("pack", "copies as many columns as a vector has lanes to rows", "p, u *float64, ldu, d, width int", "p, u, ldu, d, width")
+	w.either("sumDifferences", "works like the tiles of its name", "sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int", "sum, x, ldx, own, rows, w, count, n")
 	w.either("widen", "converts n entries of each row to float64", "dst *float64, ldd int, src *float32, lds, rows, n int", "dst, ldd, src, lds, rows, n")
 	source, err := format.Source(w.Bytes())
 	if err != nil {

@@ -101,6 +101,25 @@ func Residual(e []float64, a ColumnMajor, x, y []float64) float64 {
 	return tile.Residual(e, a.Data, a.Stride, x, y, a.Rows, a.Cols)
 }
 
+// SumDifferences computes the weighted sum over some columns of a of how they differ from
+// column own,
+//
+//	dst = sum_i w[i] (a_columns[i] - a_own),
+//
+// in this order and with every operation rounded: all tiers have the same bits. a is padded;
+// dst gets Pad(a.Rows) entries.
+func SumDifferences(dst []float64, a ColumnMajor, own int, columns []int, w []float64) {
+	a.check(Pad(a.Rows))
+	fit(uint(own) < uint(a.Cols))
+	for _, c := range columns {
+		fit(uint(c) < uint(a.Cols))
+	}
+	if len(w) < len(columns) || len(dst) < Pad(a.Rows) {
+		panic(shortVector)
+	}
+	tile.SumDifferences(dst, a.Data, a.Stride, own, columns, w, a.Rows)
+}
+
 // Gram computes the upper triangle of dst = A'A. Entries below the diagonal of dst
 // are not touched.
 func Gram(dst, a ColumnMajor) {

@@ -224,6 +224,15 @@ func pack(p, u *float64, ldu, d, width int) {
 	pack_avx2(p, u, ldu, d, width)
 }
 
+// sumDifferences works like the tiles of its name.
+func sumDifferences(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
+	if active == AVX512 {
+		sumDifferences_avx512(sum, x, ldx, own, rows, w, count, n)
+		return
+	}
+	sumDifferences_avx2(sum, x, ldx, own, rows, w, count, n)
+}
+
 // widen converts n entries of each row to float64.
 func widen(dst *float64, ldd int, src *float32, lds, rows, n int) {
 	if active == AVX512 {

@@ -179,6 +179,11 @@ func panelNear_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ld
 //go:noescape
 func pack_avx2(p *float64, u *float64, ldu int, d int, width int)
 
+// sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
+//
+//go:noescape
+func sumDifferences_avx2(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
+
 // widen_avx2 copies rows of n float32, n a multiple of 8, n > 0.
 //
 //go:noescape

@@ -184,6 +184,11 @@ func panelNear_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64
 //go:noescape
 func pack_avx512(p *float64, u *float64, ldu int, d int, width int)
 
+// sumDifferences_avx512 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
+//
+//go:noescape
+func sumDifferences_avx512(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
+
 // widen_avx512 copies rows of n float32, n a multiple of 8, n > 0.
 //
 //go:noescape

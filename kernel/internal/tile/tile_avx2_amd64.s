@@ -8548,6 +8548,121 @@ square:
 	VZEROUPPER
 	RET
 
+// func sumDifferences_avx2(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
+// Requires: AVX
+TEXT ·sumDifferences_avx2(SB), NOSPLIT, $0-64
+	MOVQ  sum+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  ldx+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  own+24(FP), BX
+	MOVQ  n+56(FP), SI
+	IMULQ DX, BX
+	ADDQ  CX, BX
+
+wide:
+	CMPQ   SI, $0x20
+	JL     wideEnd
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   rows+32(FP), DI
+	MOVQ   w+40(FP), R8
+	MOVQ   count+48(FP), R9
+
+wideRow:
+	MOVQ         (DI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VBROADCASTSD (R8), Y8
+	VMOVUPD      (R10), Y9
+	VSUBPD       (BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y0, Y0
+	VMOVUPD      32(R10), Y9
+	VSUBPD       32(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y1, Y1
+	VMOVUPD      64(R10), Y9
+	VSUBPD       64(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y2, Y2
+	VMOVUPD      96(R10), Y9
+	VSUBPD       96(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y3, Y3
+	VMOVUPD      128(R10), Y9
+	VSUBPD       128(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      160(R10), Y9
+	VSUBPD       160(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y5, Y5
+	VMOVUPD      192(R10), Y9
+	VSUBPD       192(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y6, Y6
+	VMOVUPD      224(R10), Y9
+	VSUBPD       224(BX), Y9, Y9
+	VMULPD       Y8, Y9, Y9
+	VADDPD       Y9, Y7, Y7
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          wideRow
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
+	ADDQ         $+256, AX
+	ADDQ         $+256, CX
+	ADDQ         $+256, BX
+	SUBQ         $0x20, SI
+	JMP          wide
+
+wideEnd:
+narrow:
+	CMPQ   SI, $0x04
+	JL     narrowEnd
+	VXORPD Y0, Y0, Y0
+	MOVQ   rows+32(FP), DI
+	MOVQ   w+40(FP), R8
+	MOVQ   count+48(FP), R9
+
+narrowRow:
+	MOVQ         (DI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VBROADCASTSD (R8), Y1
+	VMOVUPD      (R10), Y2
+	VSUBPD       (BX), Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          narrowRow
+	VMOVUPD      Y0, (AX)
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	ADDQ         $+32, BX
+	SUBQ         $0x04, SI
+	JMP          narrow
+
+narrowEnd:
+	VZEROUPPER
+	RET
+
 // func widen_avx2(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 // Requires: AVX
 TEXT ·widen_avx2(SB), NOSPLIT, $0-48

@@ -12812,6 +12812,121 @@ square:
 	VZEROUPPER
 	RET
 
+// func sumDifferences_avx512(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sumDifferences_avx512(SB), NOSPLIT, $0-64
+	MOVQ  sum+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  ldx+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  own+24(FP), BX
+	MOVQ  n+56(FP), SI
+	IMULQ DX, BX
+	ADDQ  CX, BX
+
+wide:
+	CMPQ   SI, $0x40
+	JL     wideEnd
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   rows+32(FP), DI
+	MOVQ   w+40(FP), R8
+	MOVQ   count+48(FP), R9
+
+wideRow:
+	MOVQ         (DI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VBROADCASTSD (R8), Z8
+	VMOVUPD      (R10), Z9
+	VSUBPD       (BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z0, Z0
+	VMOVUPD      64(R10), Z9
+	VSUBPD       64(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z1, Z1
+	VMOVUPD      128(R10), Z9
+	VSUBPD       128(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z2, Z2
+	VMOVUPD      192(R10), Z9
+	VSUBPD       192(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z3, Z3
+	VMOVUPD      256(R10), Z9
+	VSUBPD       256(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMOVUPD      320(R10), Z9
+	VSUBPD       320(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z5, Z5
+	VMOVUPD      384(R10), Z9
+	VSUBPD       384(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z6, Z6
+	VMOVUPD      448(R10), Z9
+	VSUBPD       448(BX), Z9, Z9
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z7, Z7
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          wideRow
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	ADDQ         $+512, AX
+	ADDQ         $+512, CX
+	ADDQ         $+512, BX
+	SUBQ         $0x40, SI
+	JMP          wide
+
+wideEnd:
+narrow:
+	CMPQ   SI, $0x08
+	JL     narrowEnd
+	VXORPD Z0, Z0, Z0
+	MOVQ   rows+32(FP), DI
+	MOVQ   w+40(FP), R8
+	MOVQ   count+48(FP), R9
+
+narrowRow:
+	MOVQ         (DI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VBROADCASTSD (R8), Z1
+	VMOVUPD      (R10), Z2
+	VSUBPD       (BX), Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	VADDPD       Z2, Z0, Z0
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          narrowRow
+	VMOVUPD      Z0, (AX)
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, BX
+	SUBQ         $0x08, SI
+	JMP          narrow
+
+narrowEnd:
+	VZEROUPPER
+	RET
+
 // func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·widen_avx512(SB), NOSPLIT, $0-48
