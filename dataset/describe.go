@@ -83,12 +83,12 @@ type describer struct {
 	cols    *columns // what they are for
 	assumed string
 	remarks []string
-	ragged  int            // rows with another number of cells
-	first   string         // where the first of them is
-	tasks   map[string]int // rows of every task, nil if none are asked for
-	task    int            // its column
-	pick    *rand.Rand     // of the sample
-	slot    int            // of the current row in it, -1 for none
+	ragged  int             // rows with another number of cells
+	first   string          // where the first of them is
+	tasks   map[string]*int // rows of every task, nil if none are asked for
+	task    int             // its column
+	pick    *rand.Rand      // of the sample
+	slot    int             // of the current row in it, -1 for none
 }
 
 func (d *describer) remark(format string, args ...any) {
@@ -119,7 +119,7 @@ func (d *describer) open(header []string, _ string) (*columns, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.task, d.tasks = i, map[string]int{}
+		d.task, d.tasks = i, map[string]*int{}
 	}
 	if d.o.Target != "" {
 		if _, err := c.find("target", d.o.Target); err != nil {
@@ -142,6 +142,16 @@ func (d *describer) begin() {
 		}
 	}
 	d.rows++
+}
+
+// countTask counts a row of a task.
+func (d *describer) countTask(name []byte) {
+	rows := d.tasks[string(name)]
+	if rows == nil {
+		rows = new(int)
+		d.tasks[string(name)] = rows
+	}
+	*rows++
 }
 
 // records describes text, and goes on where training would stop.
@@ -178,7 +188,7 @@ func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
 			cell = bytes.TrimSpace(cells[col])
 		}
 		if col == d.task {
-			d.tasks[string(cell)]++
+			d.countTask(cell)
 		}
 		if isMissing(cell) {
 			c.addMissing(d.slot)
@@ -205,7 +215,7 @@ func (d *describer) add(b *batch) error {
 			case nameRole:
 				cell := b.name(i, r.at)
 				if col == d.task {
-					d.tasks[string(cell)]++
+					d.countTask(cell)
 				}
 				if isMissing(cell) {
 					c.addMissing(d.slot)
@@ -220,7 +230,7 @@ func (d *describer) add(b *batch) error {
 					c.addMissing(d.slot)
 				}
 				if col == d.task {
-					d.tasks[fmt.Sprint(v)]++
+					d.countTask(fmt.Append(nil, v))
 				}
 			}
 		}

@@ -28,7 +28,7 @@ type columnStats struct {
 	signed                  int  // texts that are numbers with a sign of currency, or of percent
 	moments
 	values
-	levels    map[string]int
+	levels    map[string]*int
 	sample    []float64 // NaN for what is no number
 	firstText example
 }
@@ -42,15 +42,15 @@ type moments struct {
 
 // values tell the contents of columns apart.
 type values struct {
-	distinct map[uint64]struct{} // hashes of the different ones
-	more     bool                // there are more of these than are kept
-	hash     uint64              // of all in their order
+	distinct hashes
+	more     bool   // there are more of these than are kept
+	hash     uint64 // of all in their order
 }
 
 func newColumnStats(name string) *columnStats {
 	return &columnStats{
-		name: name, levels: map[string]int{},
-		moments: moments{min: math.Inf(1), max: math.Inf(-1)}, values: values{distinct: map[uint64]struct{}{}},
+		name: name, levels: map[string]*int{},
+		moments: moments{min: math.Inf(1), max: math.Inf(-1)},
 	}
 }
 
@@ -68,10 +68,8 @@ func (c *columnStats) put(v float64, slot int) {
 // add counts a value among the distinct ones, and in the hash of the column.
 func (c *values) add(h uint64) {
 	c.hash = c.hash*0x9e3779b97f4a7c15 + h
-	if _, there := c.distinct[h]; there || len(c.distinct) < maxDistinct {
-		c.distinct[h] = struct{}{}
-	} else {
-		c.more = true
+	if !c.more {
+		c.more = !c.distinct.add(h, maxDistinct)
 	}
 }
 
@@ -84,7 +82,7 @@ func (c *columnStats) addMissing(slot int) {
 func (c *columnStats) addNumber(v float64, slot int) {
 	c.numbers++
 	c.put(v, slot)
-	c.values.add(maphash.Comparable(columnSeed, v))
+	c.values.add(hashOf(v))
 	c.fractions = c.fractions || v != math.Trunc(v) || math.Abs(v) >= 1e20 // no integer of any file
 	c.min, c.max = min(c.min, v), max(c.max, v)
 	delta := v - c.mean
@@ -105,8 +103,16 @@ func (c *columnStats) addText(cell []byte, slot, line int) {
 	if signOf(cell) != "" {
 		c.signed++
 	}
-	if _, there := c.levels[string(cell)]; there || len(c.levels) < maxTexts {
-		c.levels[clip(string(cell))]++
+	if len(cell) > clipped {
+		cell = []byte(clip(string(cell)))
+	}
+	level := c.levels[string(cell)]
+	if level == nil && len(c.levels) < maxTexts {
+		level = new(int)
+		c.levels[string(cell)] = level
+	}
+	if level != nil {
+		*level++
 	}
 }
 
@@ -139,7 +145,7 @@ func (c *columnStats) sd() float64 {
 const shownLevels = 5
 
 func (c *columnStats) description() ColumnDescription {
-	d := ColumnDescription{Name: c.name, Type: c.kind(), Missing: c.missing, Distinct: len(c.distinct), AtLeast: c.more}
+	d := ColumnDescription{Name: c.name, Type: c.kind(), Missing: c.missing, Distinct: c.distinct.count, AtLeast: c.more}
 	if c.numbers > 0 && finite(c.mean) && finite(c.sd()) {
 		sd := c.sd()
 		d.Min, d.Max, d.Mean, d.SD = &c.min, &c.max, &c.mean, &sd
@@ -147,10 +153,10 @@ func (c *columnStats) description() ColumnDescription {
 		d.Min, d.Max = &c.min, &c.max
 	}
 	names := slices.SortedFunc(maps.Keys(c.levels), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.levels[b], c.levels[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(*c.levels[b], *c.levels[a]), cmp.Compare(a, b))
 	})
 	for _, name := range names[:min(len(names), shownLevels)] {
-		d.Levels = append(d.Levels, Level{name, c.levels[name]})
+		d.Levels = append(d.Levels, Level{name, *c.levels[name]})
 	}
 	return d
 }

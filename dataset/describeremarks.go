@@ -44,14 +44,14 @@ func (d *describer) describeTasks() *TaskDescription {
 	var rows []int
 	few := 0
 	for _, n := range d.tasks {
-		rows = append(rows, n)
-		if n < 3 {
+		rows = append(rows, *n)
+		if *n < 3 {
 			few++
 		}
 	}
 	slices.Sort(rows)
-	if n := d.tasks[""]; n > 0 {
-		d.remark("%s without a task.", text.Plural(n, "row"))
+	if n := d.tasks[""]; n != nil {
+		d.remark("%s without a task.", text.Plural(*n, "row"))
 	}
 	if few > 0 {
 		d.remark("%s of %d with fewer than 3 rows.", text.Plural(few, "task"), len(rows))
@@ -76,7 +76,7 @@ const (
 func (d *describer) remarkColumn(c *columnStats) {
 	name := clip(c.name)
 	most := max(math.Abs(c.min), math.Abs(c.max))
-	all := len(c.distinct) == c.numbers+c.texts && !c.more && c.missing == 0 && d.rows >= idRows
+	all := c.distinct.count == c.numbers+c.texts && !c.more && c.missing == 0 && d.rows >= idRows
 	target := c.name == d.o.Target
 	switch kind := c.kind(); {
 	case kind == "other": // said already
@@ -125,7 +125,7 @@ func (d *describer) remarkDuplicates() {
 	first := map[key]*columnStats{}
 	for _, c := range d.columns {
 		k := key{c.hash, c.numbers, c.texts, c.missing}
-		if other := first[k]; other != nil && len(c.distinct) > 1 {
+		if other := first[k]; other != nil && c.distinct.count > 1 {
 			d.remark("%q has the same values as %q.", clip(c.name), clip(other.name))
 			continue
 		}

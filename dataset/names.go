@@ -76,15 +76,15 @@ func checkGiven(s string) error {
 // quoted lists names for a message, at most 20 of them.
 func quoted(list []string) string {
 	if n := len(list) - 20; n > 0 {
-		return fmt.Sprintf("%q and %d more", clipped(list[:20]), n)
+		return fmt.Sprintf("%q and %d more", clippedAll(list[:20]), n)
 	}
-	return fmt.Sprintf("%q", clipped(list))
+	return fmt.Sprintf("%q", clippedAll(list))
 }
 
 // quotedList lists names for a sentence, at most five of them.
-func quotedList(list []string) string { return text.Names(clipped(list)) }
+func quotedList(list []string) string { return text.Names(clippedAll(list)) }
 
-func clipped(list []string) []string {
+func clippedAll(list []string) []string {
 	short := make([]string, len(list))
 	for i, s := range list {
 		short[i] = clip(s)
@@ -92,10 +92,13 @@ func clipped(list []string) []string {
 	return short
 }
 
+// clipped is how many bytes of a cell a message shows.
+const clipped = 40
+
 // clip shortens a cell for a message.
 func clip(s string) string {
-	if len(s) > 40 {
-		return s[:40] + "..."
+	if len(s) > clipped {
+		return s[:clipped] + "..."
 	}
 	return s
 }
