@@ -15,6 +15,10 @@ type Description struct {
 	Assumed string              `json:"assumed,omitempty"` // as Assumption.Text
 	Columns []ColumnDescription `json:"columns"`
 	Tasks   *TaskDescription    `json:"tasks,omitempty"`
+	// Categorical and Drop are columns of text, of which the first have levels, and the others nothing that a feature
+	// could be: what TableOptions of these names have to hold, if Task and Target are all that is not to be a feature.
+	Categorical []string `json:"categorical,omitempty"`
+	Drop        []string `json:"drop,omitempty"`
 	// Remarks are sentences about what is wrong or suspicious.
 	Remarks []string `json:"remarks"`
 }

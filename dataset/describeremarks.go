@@ -29,6 +29,7 @@ func (d *describer) description() (*Description, error) {
 	for col, c := range d.columns {
 		if col != d.task {
 			d.remarkColumn(c)
+			d.chooseText(out, c)
 		}
 	}
 	d.remarkDuplicates()
@@ -76,7 +77,7 @@ const (
 func (d *describer) remarkColumn(c *columnStats) {
 	name := clip(c.name)
 	most := max(math.Abs(c.min), math.Abs(c.max))
-	all := c.distinct.count == c.numbers+c.texts && !c.more && c.missing == 0 && d.rows >= idRows
+	all := d.isDifferent(c)
 	target := c.name == d.o.Target
 	switch kind := c.kind(); {
 	case kind == "other": // said already
@@ -90,7 +91,7 @@ func (d *describer) remarkColumn(c *columnStats) {
 		d.remark("%q mixes %s with %s that are not (first: line %d, %q).", name, text.Plural(c.numbers, "number"), text.Plural(c.texts, "cell"), c.firstText.line, c.firstText.text)
 	case kind == "text" && target:
 		d.remark("The target %q is text (such as %q).", name, c.firstText.text)
-	case kind == "text" && (all || c.more):
+	case kind == "text" && all:
 		d.remark("%q is text that is different in every row: an identifier or a comment, no feature.", name)
 	case kind == "text":
 	case c.min == c.max && d.rows > 1:
@@ -99,11 +100,27 @@ func (d *describer) remarkColumn(c *columnStats) {
 		d.remark("%q is constant but for rounding (%s to %s).", name, digitsOf(c.min), digitsOf(c.max))
 	case c.sd() <= offsetSpread*math.Abs(c.mean):
 		d.remark("%q varies by %.2g around %.6g: subtract an offset, or digits are lost.", name, c.sd(), c.mean)
-	case kind == "integer" && all && !target:
+	case kind == "integer" && all && !c.more && !target:
 		d.remark("%q is a different whole number in every row: an identifier?", name)
 	case most >= 1e100:
 		d.remark("%q has values up to %.3g: their squares may overflow.", name, most)
 	}
+}
+
+// chooseText adds a column to those that are no numbers, if it is no number.
+func (d *describer) chooseText(out *Description, c *columnStats) {
+	switch kind := c.kind(); {
+	case c.name == d.o.Target:
+	case kind == "text" && !d.isDifferent(c):
+		out.Categorical = append(out.Categorical, c.name)
+	case kind == "text" || kind == "empty" || kind == "other":
+		out.Drop = append(out.Drop, c.name)
+	}
+}
+
+// isDifferent reports whether a column is different in every row, as far as is known.
+func (d *describer) isDifferent(c *columnStats) bool {
+	return c.more || c.distinct.count == c.numbers+c.texts && c.missing == 0 && d.rows >= idRows
 }
 
 func looks(n int) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,12 +20,15 @@ import (
 func newDescribeCommand() *cobra.Command {
 	input := options.New(options.Describe)
 	var asJSON bool
+	var data string
 	cmd := newCommand("describe FILE", "Say what a table holds, and what is suspicious about it", nil, func(cmd *cobra.Command, args []string) error {
 		if err := input.Resolve(); err != nil {
 			return err
 		}
 		bar := showReading(cmd.ErrOrStderr(), &input.Table)
-		d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) { return dataset.Describe(args[0], input.Table) })
+		d, err := untilCanceled(cmd.Context(), func() (*dataset.Description, error) {
+			return dataset.Describe(cmp.Or(data, strings.Join(args, "")), input.Table)
+		})
 		bar.Close()
 		if err != nil {
 			return options.WithHint(err)
@@ -36,12 +40,17 @@ func newDescribeCommand() *cobra.Command {
 		return nil
 	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return options.Usagef("%s takes one table, but got %d arguments", cmd.CommandPath(), len(args))
+		n := len(args)
+		if data != "" {
+			n++
+		}
+		if n != 1 {
+			return options.Usagef("%s takes one table, but got %d", cmd.CommandPath(), n)
 		}
 		return nil
 	}
 	f := cmd.Flags()
+	f.StringVar(&data, "data", "", "`PATH` of the table, in place of the argument")
 	f.StringVar(&input.Table.Task, "task", "", "`COLUMN` of tasks, to count them and their rows")
 	f.StringVar(&input.Table.Target, "target", "", "`COLUMN` to predict")
 	f.AddFlagSet(input.Set)
@@ -77,6 +86,9 @@ func printDescription(w io.Writer, d *dataset.Description) {
 		}
 		fmt.Fprintf(w, "\n%s in %s, of %s.\n", text.Plural(t.Tasks, "task"), printable(t.Column, 40), rows)
 	}
+	if flags := flagsFor(d); flags != "" {
+		fmt.Fprintf(w, "\nfit needs: %s\n", flags)
+	}
 	if len(d.Remarks) == 0 {
 		fmt.Fprintln(w, "\nNothing suspicious was found.")
 		return
@@ -88,6 +100,28 @@ func printDescription(w io.Writer, d *dataset.Description) {
 	if n := len(d.Remarks) - shownColumns; n > 0 {
 		fmt.Fprintf(w, "  and %s (--json has all)\n", text.Plural(n, "more remark"))
 	}
+}
+
+// flagsFor returns the flags that fit asks for where columns are no numbers; empty without a column of tasks, which could
+// be any of these.
+func flagsFor(d *dataset.Description) string {
+	if d.Tasks == nil {
+		return ""
+	}
+	var flags []string
+	for _, f := range []struct {
+		name    string
+		columns []string
+	}{{"--categorical", d.Categorical}, {"--drop", d.Drop}} {
+		var names []string
+		for _, c := range f.columns {
+			names = append(names, text.Visible(c))
+		}
+		if names != nil {
+			flags = append(flags, f.name+" "+text.ShellWord(strings.Join(names, ",")))
+		}
+	}
+	return strings.Join(flags, " ")
 }
 
 // printColumns writes a table of columns, and the levels of those that have them.
