@@ -25,7 +25,7 @@ func Use() {
 type Implementation struct{ reference.Implementation }
 
 // worthwhile is the number of multiplications from which on the tiles are faster than what gonum does with smaller matrices.
-const worthwhile = 1 << 10
+const worthwhile = 256
 
 // inside reports whether a matrix stored by rows is.
 func inside(data []float64, rows, columns, stride int) bool {

@@ -84,7 +84,7 @@ func (p *product) compute() {
 }
 
 // narrow reports whether so many columns are faster multiplied by inner products than as a panel that is filled up.
-func narrow(columns int) bool { return columns <= tile.PackWidth/2 }
+func narrow(columns, depth int) bool { return columns <= tile.PackWidth/2 && depth >= 4*tile.Width }
 
 // packRight copies a block of the right factor to panels of PackWidth columns, the last one filled up with zeros or, if it is narrow,
 // column after column; or only that last one: panel j is at j*depth. It returns how many columns from the left are not copied.
@@ -95,7 +95,7 @@ func (p *product) packRight(w *buffers, b *block) (direct int) {
 	for j := direct; j < b.columns; j += tile.PackWidth {
 		panel, n := w.right[j*b.depth:][:tile.PackWidth*b.depth], min(tile.PackWidth, b.columns-j)
 		from := p.b.from(b.at, b.column+j)
-		if narrow(n) {
+		if narrow(n, b.depth) {
 			for c := range n {
 				column := panel[c*b.depth:][:b.depth]
 				if p.b.transposed {
@@ -206,7 +206,7 @@ func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
 
 // partly adds the part of a panel that belongs to C.
 func (p *product) partly(w *buffers, left []float64, ldl int, right []float64, ldr int, b block, part blas.Uplo) {
-	if narrow(b.columns) {
+	if narrow(b.columns, b.depth) {
 		w.dots(left, ldl, right, &b)
 	} else {
 		tile.Panel(w.sums[:], tile.PackWidth, left, ldl, right, ldr, b.rows, b.depth, false)
