@@ -41,6 +41,9 @@ type Config struct {
 	Intercept, Ridge, MeanRidge *float64
 	// CommonNoise gives the noise of all tasks one variance. Else each has its own if the evidence says so.
 	CommonNoise bool
+	// Curves are the columns of which the effect is a curve, a natural cubic spline, as strong as the evidence has it; an empty list has none, and
+	// nil leaves it to the evidence whether a column has a curve, is clipped, a logarithm, or as it is: unless there are Owners, or more than 40 features.
+	Curves []string
 	// Continue is a model from which strengths and loadings start, when rows were added. What is
 	// found is the same, sooner.
 	Continue *model.Model
@@ -121,6 +124,9 @@ func (c *Config) check(t *dataset.Table) error {
 	if !c.Plain && (c.U0 != nil || c.Start != nil || c.Truth != nil) {
 		return errors.New("U0, Start and Truth are for a plain fit")
 	}
+	if (c.Plain || c.Privacy != (Privacy{})) && len(c.Curves) > 0 {
+		return errors.New("curves are for a fit that the evidence decides: neither a plain nor a private one")
+	}
 	if c.Plain && c.Weights != nil {
 		return errors.New("a plain fit has no weights")
 	}
@@ -193,7 +199,16 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 	} {
 		add(s.name, s.value)
 	}
+	add("the columns that are curves", curves(c.Curves))
 	return append(settings, c.algorithmOptions().Settings()...)
+}
+
+// curves returns a list of columns, or "auto".
+func curves(columns []string) string {
+	if columns == nil {
+		return "auto"
+	}
+	return fmt.Sprintf("%q", columns)
 }
 
 // value returns what a pointer points to, or "auto".

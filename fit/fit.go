@@ -54,6 +54,11 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 
 // fitMixed chooses a model by its evidence, and compares it with simpler ones.
 func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
+	c.progress("columns", 0, 1)
+	if err := d.transform(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
+		return nil, err
+	}
+	c.progress("columns", 1, 1)
 	if err := d.reduce(ctx, c.Options.Seed); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func orthonormal(q []float64, p int) []float64 {
 
 // fullRow sets z to the scaled features of a row and returns its scaled target.
 func (d *design) fullRow(z []float64, i int) float64 {
-	d.t.X(z[:len(d.Center)], i)
+	d.t.X(z[:len(d.Fill)], i)
 	d.Apply(z)
 	return d.scaledTarget(i)
 }

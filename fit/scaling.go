@@ -18,7 +18,9 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 		return err
 	}
 	k := len(mean) - 1
-	d.Fill = mean[:k:k]
+	if d.Transforms == nil {
+		d.Fill = mean[:k:k]
+	}
 	d.Center, d.Scale = make([]float64, k), make([]float64, k)
 	d.Target, d.TargetScale, d.Constant = 0, 1, !c.Plain
 	for j := range d.Scale {
@@ -29,14 +31,19 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 	}
 	for j, v := range deviation[:k] {
 		d.Center[j] = mean[j]
-		if v == 0 {
-			d.constant = append(d.constant, j)
-		} else {
+		if v > 0 {
 			d.Scale[j] = v
 		}
 	}
-	if d.ids, err = d.findIDs(ctx, deviation); err != nil {
-		return err
+	if d.Transforms == nil {
+		for j, v := range deviation[:k] {
+			if v == 0 {
+				d.constant = append(d.constant, j)
+			}
+		}
+		if d.ids, err = d.findIDs(ctx, deviation); err != nil {
+			return err
+		}
 	}
 	d.Target = mean[k]
 	if d.equalTarget = deviation[k] == 0; !d.equalTarget {
@@ -54,7 +61,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 // last keep the digits that the sum of squares less the square of the sum loses,
 // and mend the means themselves. Then the weights of rows are scaled to 1 in the mean.
 func (d *design) moments(ctx context.Context) (mean, deviation []float64, err error) {
-	k := len(d.t.Features())
+	k := d.inputs()
 	unit, err := d.units(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +94,7 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, err er
 	mean = make([]float64, k+1)
 	for j, w := range weights {
 		if w == 0 {
-			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
+			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.InputNames(d.t.Features())[j])
 		}
 		mean[j] = values.Of(sums)[j] / w
 	}
@@ -135,12 +142,12 @@ func (d *design) mendMoments(ctx context.Context, mean, weights []float64, all f
 // units returns powers of two near the largest absolute value of every feature and,
 // last, of the target, over the training rows of all nodes.
 func (d *design) units(ctx context.Context) ([]float64, error) {
-	k := len(d.t.Features())
+	k := d.inputs()
 	z := d.Zeros(k + 1)
 	x := make([]float64, k)
 	for g, s := range z {
 		d.eachTraining(d.layout[g], func(i int) {
-			for j, v := range d.t.X(x, i) {
+			for j, v := range d.unfilled(x, i) {
 				if v = math.Abs(v); v > s[j] { // not NaN
 					s[j] = v
 				}
@@ -160,10 +167,35 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 // unscaled sets x to the features and the target of a row in their units.
 func (d *design) unscaled(x []float64, i int, unit []float64) []float64 {
 	k := len(x) - 1
-	d.t.X(x[:k], i)
+	d.unfilled(x[:k], i)
 	x[k] = d.t.Y(i)
 	for j := range x {
 		x[j] /= unit[j]
 	}
 	return x
+}
+
+// inputs is the number of features as they are transformed.
+func (d *design) inputs() int { return d.Inputs(len(d.t.Features())) }
+
+// unfilled sets x to the features of a row as they are transformed, NaN where one is missing that is not.
+func (d *design) unfilled(x []float64, i int) []float64 {
+	k := len(d.t.Features())
+	d.t.X(x[:k], i)
+	for _, c := range d.Transforms {
+		if math.IsNaN(x[c.Feature]) {
+			x[c.Feature] = d.Fill[c.Feature]
+		}
+	}
+	d.Expand(x, k)
+	return x
+}
+
+// filled sets x to the features of a row, with the means in place of missing ones.
+func (d *design) filled(x []float64, i int) {
+	for j, v := range d.t.X(x, i) {
+		if math.IsNaN(v) {
+			x[j] = d.Fill[j]
+		}
+	}
 }

@@ -112,7 +112,7 @@ type findings struct {
 
 // notes are what a user should know about a fit, its strengths and its columns.
 func notes(c *Config, d *design, r *Report, f *findings) []string {
-	return slices.Concat(fitNotes(c, r, f), d.columnNotes(f.dependent), d.targetNotes(f.exact))
+	return slices.Concat(fitNotes(c, r, f), d.transformNotes(c), d.columnNotes(f.dependent), d.targetNotes(f.exact))
 }
 
 // fitNotes are about the fit as a whole, and strengths.
@@ -176,9 +176,13 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 		}
 	}
 	ours := map[int]bool{} // levels of a column add up to 1: one of them is a combination of the others
+	feature := d.featureOf()
 	for _, j := range combinations {
+		if d.directions != nil {
+			break
+		}
+		j := feature[j]
 		switch {
-		case d.directions != nil:
 		case isLevel[j] && !ours[column[j]]:
 			ours[column[j]] = true
 		default:

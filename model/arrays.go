@@ -22,7 +22,7 @@ type byColumns []float64
 // arrays lists those of a file from which a model is made, in their order: they are written, read
 // and checked by this list. Where shapes depend on others, those must be there.
 func (p *Parameters) arrays(features []string) []array {
-	k, t, r, d, w := len(features), len(p.Tasks), p.Prior.Rank, p.Scaling.Width(), p.Width()
+	k, t, r, d, w := p.Scaling.Inputs(len(features)), len(p.Tasks), p.Prior.Rank, p.Scaling.Width(), p.Width()
 	s, prior := &p.Scaling, &p.Prior
 	return []array{
 		{"mean", []int{d}, &p.Mean, false},
@@ -35,13 +35,13 @@ func (p *Parameters) arrays(features []string) []array {
 		{"covariance", []int{t, w * (w + 1) / 2}, &p.Covariance, p.Covariance == nil},
 		{"noise", []int{t}, &p.Noise, p.Noise == nil},
 		{"noise_freedom", []int{t}, &p.Freedom, p.Noise == nil},
-		{"fill", []int{k}, &s.Fill, false},
+		{"fill", []int{len(features)}, &s.Fill, false},
 		{"center", []int{k}, &s.Center, false},
 		{"scale", []int{k}, &s.Scale, false},
 		{"task", []int{t}, &p.Tasks, false},
 		{"node", []int{t}, &p.NodeOf, false},
 		{"node_name", []int{len(p.Nodes)}, &p.Nodes, false},
-		{"feature", []int{k}, &features, false},
+		{"feature", []int{len(features)}, &features, false},
 		{"samples", []int{t}, &p.Samples, false},
 	}
 }
@@ -83,9 +83,12 @@ func (p *Parameters) read(r *npz.Reader) (features []string, err error) {
 			return nil, err
 		}
 	}
-	p.Scaling.Center = make([]float64, len(features)) // for the shapes of the others
+	if err := p.Scaling.checkTransforms(len(features)); err != nil {
+		return nil, err
+	}
+	p.Scaling.Center = make([]float64, p.Scaling.Inputs(len(features))) // for the shapes of the others
 	if r.Has("directions") {
-		a, err := r.Shaped("directions", -1, len(features))
+		a, err := r.Shaped("directions", -1, len(p.Scaling.Center))
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,11 @@ import (
 	"github.com/difalt/difalt/internal/npz"
 )
 
-// Version is the version of the model files that Save writes. Load refuses others.
+// Version is the version of the model files that Save writes. Load reads it and version 5.
 const Version = 6
+
+// oldest is the oldest version that Load reads: it has neither transforms nor slopes.
+const oldest = 5
 
 const format = "difalt model"
 
@@ -29,6 +32,7 @@ type header struct {
 	TargetColumn string `json:"target_column"`
 
 	Categorical []categorical `json:"categorical,omitempty"`
+	Transforms  []Transform   `json:"transforms,omitempty"`
 }
 
 type headerNoise struct {
@@ -51,7 +55,7 @@ type headerVariances struct {
 }
 
 // Save writes the model as an .npz file that NumPy reads without pickle. With L
-// nodes, T tasks, k features of the table, d = k, or k + 1 with the constant
+// nodes, T tasks, f features of the table, k of them when they are transformed, d = k, or k + 1 with the constant
 // feature of Scaling, rank r, and w = d, or p + 1 with Parameters.Directions, it holds
 //
 //	mean        d          coefficients that all tasks share, for standardised features
@@ -65,7 +69,7 @@ type headerVariances struct {
 //	covariance  T x w(w+1)/2   of theta, upper triangles by rows; may be missing
 //	noise       T          variance of the noise of every task, as noise_variance; may be missing, and then
 //	noise_freedom  T       degrees of freedom to which it is known, is too
-//	fill        k          mean over the training rows, in place of missing values
+//	fill        f          mean over the training rows, in place of missing values
 //	center      k          subtracted from the features
 //	scale       k          then divided by
 //	Theta       k x T      coefficients in the units of the table, and
@@ -73,13 +77,14 @@ type headerVariances struct {
 //	task        T          names of the tasks, and
 //	node        T          where they live, -1 if nowhere
 //	node_name   L          names of the nodes
-//	feature     k          names of the features
+//	feature     f          names of the features
 //	samples     T          training rows of every task
 //	header      1          JSON: format, version, rank, method, noise_variance (of scaled targets),
 //	                       noise_known (degrees of freedom to which it is), noise_scale and
 //	                       noise_freedom (where tasks differ: noise_scale / variance has a
 //	                       chi^2 distribution over its freedom), target_mean, target_scale, constant_feature, intercept_variance, spread_variance,
-//	                       mean_variance (over that of the noise), task_column, target_column
+//	                       mean_variance (over that of the noise), task_column, target_column,
+//	                       transforms (feature, kind, knots, values: see Transform)
 //
 // The file takes its name when it is complete.
 func (m *Model) Save(path string) error {
@@ -105,7 +110,7 @@ func (m *Model) Write(to io.Writer) error {
 		headerNoise:     headerNoise{prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom},
 		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant},
 		headerVariances: headerVariances{prior.Intercept, prior.Spread, prior.MeanVariance},
-		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema),
+		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema), Transforms: p.Scaling.Transforms,
 	})
 	if err != nil {
 		return err
@@ -123,7 +128,7 @@ func (m *Model) Write(to io.Writer) error {
 
 // writeUnscaled writes Theta and constant, which nobody reads back: they follow from the others.
 func (m *Model) writeUnscaled(out *npz.Writer) {
-	k, t := len(m.features), len(m.p.Tasks)
+	k, t := len(m.p.Scaling.Center), len(m.p.Tasks)
 	constant := make([]float64, t)
 	out.Floats("Theta", []int{k, t}, false, func(put func(float64)) {
 		for i := range k {
@@ -191,7 +196,7 @@ func read(r *npz.Reader) (*Model, error) {
 		return nil, fmt.Errorf("the model's header has rank %d", h.Rank)
 	}
 	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn}
-	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant}
+	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, Transforms: h.Transforms}
 	p.Prior = Prior{
 		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean,
 		Noise: h.Variance, Freedom: h.Freedom, NoisePrior: NoisePrior{h.PriorScale, h.PriorFreedom},
@@ -226,7 +231,7 @@ func readHeader(r *npz.Reader) (*header, error) {
 	switch {
 	case h.Version > Version:
 		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; a newer difalt wrote it, and reads it", h.Version, Version)
-	case h.Version < Version:
+	case h.Version < oldest:
 		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
 	}
 	return &h, nil

@@ -105,7 +105,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"format":"difalt model","version":7}`: "has version 7: this program reads version 6; a newer difalt wrote it",
-		`{"format":"difalt model","version":5}`: "has version 5: this program reads version 6; train the model again",
+		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 6; train the model again",
 		`{"format":"other"}`:                    "not a model file: its header is",
 		`nonsense`:                              "not a model file: its header is",
 		`{"format":"difalt model","version":6,"rank":-1,"method":"dif"}`:                     "rank -1",

@@ -79,7 +79,7 @@ type Model struct {
 	levels   []block  // which of them are levels
 	index    map[string]int
 	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
-	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k features
+	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k inputs
 	bias  []float64
 	noise []float64             // see TaskNoise
 	prior mixedmodel.Posterior  // of coefficients along Directions, for Adapt
@@ -92,6 +92,10 @@ type Model struct {
 func New(p Parameters) (*Model, error) {
 	m := &Model{p: p, features: p.Schema.Features()}
 	m.p.Schema = p.Schema.Clone()
+	m.p.Scaling.Transforms = slices.Clone(p.Scaling.Transforms)
+	for i := range m.p.Scaling.Transforms {
+		m.p.Scaling.Transforms[i].complete()
+	}
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -123,6 +127,9 @@ func (m *Model) check() error {
 	p := &m.p
 	if p.Directions != nil && !p.Scaling.Constant {
 		return fmt.Errorf("array %q has %d entries: want %d", "directions", len(p.Directions), 0)
+	}
+	if err := p.Scaling.checkTransforms(len(m.features)); err != nil {
+		return err
 	}
 	for _, a := range p.arrays(m.features) {
 		if err := a.check(); err != nil {
@@ -196,7 +203,7 @@ func (m *Model) complete() {
 
 // unscale computes the coefficients in the units of the table.
 func (m *Model) unscale() {
-	p, s, k := &m.p, &m.p.Scaling, len(m.features)
+	p, s, k := &m.p, &m.p.Scaling, len(m.p.Scaling.Center)
 	d := s.Width()
 	m.theta, m.bias = make([]float64, len(m.noise)*k), make([]float64, len(m.noise))
 	for t := range m.bias {
@@ -228,10 +235,10 @@ func (m *Model) Tasks() []string { return m.p.Tasks }
 // Rank returns that of the representation; 0 if tasks share none.
 func (m *Model) Rank() int { return m.p.Prior.Rank }
 
-// ScaledFeatures returns the names of the rows of mean and Loadings: the features,
-// and ConstantFeature if the model has added it.
+// ScaledFeatures returns the names of the rows of mean and Loadings: the features with their
+// transforms, and ConstantFeature if the model has added it.
 func (m *Model) ScaledFeatures() []string {
-	names := slices.Clone(m.features)
+	names := m.p.Scaling.InputNames(m.features)
 	if m.p.Scaling.Constant {
 		names = append(names, ConstantFeature)
 	}
@@ -239,13 +246,14 @@ func (m *Model) ScaledFeatures() []string {
 }
 
 // Coefficients returns theta and the constant of a task in the units of the table:
-// the prediction for features x is x' theta + constant. theta aliases the model.
+// the prediction for features x is x' theta + constant, where Scaling.Expand makes inputs of features that
+// the model has transformed. theta aliases the model.
 func (m *Model) Coefficients(task string) (theta []float64, constant float64, err error) {
 	t, ok := m.index[task]
 	if !ok {
 		return nil, 0, unknownTask(task)
 	}
-	k := len(m.features)
+	k := len(m.p.Scaling.Center)
 	theta, constant = m.theta[t*k:][:k:k], m.bias[t]
 	for i, v := range theta {
 		constant -= v * m.p.Scaling.Center[i]
@@ -278,7 +286,7 @@ func (m *Model) expand(theta []float64) []float64 {
 	if m.p.Directions == nil {
 		return slices.Clone(theta)
 	}
-	k, p := len(m.features), m.p.Width()-1
+	k, p := len(m.p.Scaling.Center), m.p.Width()-1
 	out := make([]float64, k+1)
 	for j, v := range theta[:p] {
 		floats.AddScaled(out[:k], v, m.p.Directions[j*k:][:k])

@@ -80,9 +80,10 @@ func (m *Model) freshVariance(z []float64) float64 {
 // levelDeviation returns the standard deviation of the effect of a level that is not known, in the unit of the target: effects of levels
 // are about 0 in the mean, as the ridge sees to, and the known ones say how far.
 func (m *Model) levelDeviation(t int, b block) float64 {
-	s, k := &m.p.Scaling, len(m.features)
+	s, k := &m.p.Scaling, len(m.p.Scaling.Center)
+	first := s.place(b.first)
 	z, sum := make([]float64, s.Width()), 0.0
-	for j := b.first; j < b.first+b.n; j++ {
+	for j := first; j < first+b.n; j++ {
 		z[j] = 1 / s.Scale[j]
 		effect := m.theta[t*k+j] / s.TargetScale
 		sum += effect*effect + m.variance(t, z)

@@ -97,7 +97,7 @@ func (m *Model) project(z []float64) (along []float64, outside float64) {
 	if m.p.Directions == nil {
 		return z, 0
 	}
-	k, p := len(m.features), m.p.Width()-1
+	k, p := len(m.p.Scaling.Center), m.p.Width()-1
 	along = make([]float64, p+1)
 	outside = floats.Dot(z[:k], z[:k])
 	for j := range p {

@@ -95,7 +95,24 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 func (m *Model) predict(t int, x []float64) float64 {
 	y := m.bias[t]
 	center := m.p.Scaling.Center
-	for i, v := range m.theta[t*len(x):][:len(x)] {
+	theta := m.theta[t*len(center):][:len(center)]
+	at := 0 // of the features that came
+	for i := range m.p.Scaling.Transforms {
+		c := &m.p.Scaling.Transforms[i]
+		n := c.Feature - at
+		y = addShifted(y, theta[:n], x[at:c.Feature], center)
+		var stack [mostInputs]float64
+		inputs := stack[:c.Width()]
+		c.Apply(inputs, x[c.Feature])
+		y = addShifted(y, theta[n:n+len(inputs)], inputs, center[n:])
+		theta, center, at = theta[n+len(inputs):], center[n+len(inputs):], c.Feature+1
+	}
+	return addShifted(y, theta, x[at:], center)
+}
+
+// addShifted returns y + theta' (x - center).
+func addShifted(y float64, theta, x, center []float64) float64 {
+	for i, v := range theta {
 		y += v * (x[i] - center[i])
 	}
 	return y

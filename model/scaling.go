@@ -4,14 +4,15 @@ import "math"
 
 // A Scaling takes rows of a table to what U, mean and b_t are about.
 type Scaling struct {
-	Fill          []float64 // in place of missing features, NaN
-	Center, Scale []float64 // of the table's features: z = (x - center) / scale
+	Fill          []float64   // in place of missing features, NaN
+	Transforms    []Transform // of features, in their order
+	Center, Scale []float64   // of the features so transformed: z = (x - center) / scale
 	// The target less Target, over TargetScale, a power of two.
 	Target, TargetScale float64
 	Constant            bool // a feature that is always 1 comes last
 }
 
-// Width is the number of scaled features d: those of the table, and the constant.
+// Width is the number of scaled features d: those of the table with their transforms, and the constant.
 func (s *Scaling) Width() int {
 	if s.Constant {
 		return len(s.Center) + 1
@@ -22,6 +23,7 @@ func (s *Scaling) Width() int {
 // Apply scales z in place, which has Width entries and begins with a row of the table.
 func (s *Scaling) Apply(z []float64) {
 	s.fillMissing(z[:len(s.Fill)])
+	s.Expand(z, len(s.Fill))
 	for j, c := range s.Center {
 		z[j] = scaled(z[j], c, s.Scale[j])
 	}

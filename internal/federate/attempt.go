@@ -33,7 +33,7 @@ func (r *run) attempt(ctx context.Context) error {
 		return r.deliver(r.keeper.outcome)
 	}
 	transport, err := r.Connect(engine.Options{
-		Settings: r.Settings, MaxFrame: longestFrame(len(t.Features()), c.Rank, len(r.Cluster.Nodes)), Report: func(s string) { r.Log.Info(s) },
+		Settings: r.Settings, MaxFrame: longestFrame(len(t.Features())+fit.MostBends*len(c.Curves), c.Rank, len(r.Cluster.Nodes)), Report: func(s string) { r.Log.Info(s) },
 	})
 	if err != nil {
 		return r.Excuse(err)

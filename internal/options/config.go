@@ -2,6 +2,7 @@ package options
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
@@ -29,6 +30,12 @@ func (f *Flags) ConfigOf(t *dataset.Table) (*fit.Config, error) {
 	c := f.Config
 	c.TaskColumn, c.TargetColumn, c.Weights = f.Table.Task, f.Table.Target, t.Weights()
 	c.Options = f.algorithm()
+	switch {
+	case len(c.Curves) == 0 || slices.Equal(c.Curves, []string{auto}):
+		c.Curves = nil
+	case slices.Equal(c.Curves, []string{"none"}):
+		c.Curves = []string{}
+	}
 	var err error
 	if path := f.Files.Continue; path != "" {
 		if c.Continue, err = model.Load(path); err != nil {

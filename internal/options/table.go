@@ -141,6 +141,7 @@ func (t *Training) ofModel() []Option {
 		{Name: "intercept", Value: Word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
 		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
 		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
+		{Name: "curve", Value: List(&c.Curves, nil), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`LIST` of curved columns, auto or none"},
 		{Name: "common-noise", Value: Yes(&c.CommonNoise), Of: training, Same: AllNodes, Tables: true, Usage: "one variance of the noise for all tasks, not each its own"},
 		{Name: "epsilon", Value: Number(&c.Privacy.Epsilon, 0, math.SmallestNonzeroFloat64, private.MaxEpsilon, fmt.Sprintf("must be above 0 and at most %d", private.MaxEpsilon)), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "differential privacy of tasks, budget `NUMBER`; needs --rank"},
 		{Name: "delta", Value: Number(&c.Privacy.Delta, 0, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be above 0 and below 1"), Of: training, Same: AllNodes, Tables: true, Usage: "how probable it is that --epsilon does not hold, `NUMBER` (default T^-1.1 of T tasks)"},

@@ -1,0 +1,186 @@
+package fit
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/mat"
+)
+
+// knotAt are the probabilities of the knots of a curve; a feature is clipped at the first and the last.
+var knotAt = []float64{0.02, 0.18, 0.34, 0.5, 0.66, 0.82, 0.98}
+
+// skewed is how many times as far the upper end is from the median as the lower one where a logarithm is tried.
+const skewed = 2
+
+// An alternative is what may take the place of a feature.
+type alternative struct {
+	model.Transform
+	center, scale []float64 // of its inputs
+}
+
+// inputs sets dst to the scaled inputs for a feature x.
+func (a *alternative) inputs(dst []float64, x float64) {
+	a.Apply(dst, x)
+	for i, c := range a.center {
+		dst[i] = (dst[i] - c) / a.scale[i]
+	}
+}
+
+// stronger returns the alternative with splines of which the coefficients may be so many times as large.
+func (a *alternative) stronger(s float64) *alternative {
+	b := *a
+	b.scale = slices.Clone(a.scale)
+	for i := range b.scale[1:] {
+		b.scale[i+1] /= s
+	}
+	return &b
+}
+
+// own returns the inputs of a row of a table that are not the feature itself.
+func (a *alternative) own(dst []float64, x float64) []float64 {
+	dst = dst[:a.Width()]
+	a.Apply(dst, x)
+	if a.Kind == model.Curved {
+		return dst[1:]
+	}
+	return dst
+}
+
+// alternatives returns those of the given kinds of some features, in their order.
+func (d *design) alternatives(ctx context.Context, features []int, kinds ...string) (out []*alternative, err error) {
+	quantiles, err := d.quantiles(ctx, features, append([]float64{0}, knotAt...))
+	if err != nil {
+		return nil, err
+	}
+	for f, j := range features {
+		least, q := quantiles[f][0], slices.Compact(quantiles[f][1:])
+		n := len(q)
+		if n < 3 {
+			continue
+		}
+		for _, kind := range kinds {
+			a := &alternative{Transform: model.Transform{Feature: j, Kind: kind}}
+			switch kind {
+			case model.Clipped:
+				a.Knots = []float64{q[0], q[n-1]}
+			case model.Logarithmic:
+				a.Knots = []float64{least}
+				if middle := q[n/2]; !(least > 0 && q[n-1]-middle > skewed*(middle-q[0])) {
+					continue
+				}
+			default:
+				values := make([]float64, n*n)
+				for i := range n {
+					values[i*n+i] = 1
+				}
+				a.Transform = model.NewCurve(j, q, values)
+			}
+			out = append(out, a)
+		}
+	}
+	err = d.scaleAlternatives(ctx, out)
+	return slices.DeleteFunc(out, func(a *alternative) bool { return a.scale == nil }), err
+}
+
+// scaleAlternatives sets their scales, and takes splines in place of those that are 1 at a knot each and 0 at the others: uncorrelated with one another
+// and with the feature over the training rows, the smoothest first (Demmler and Reinsch 1975). The nodes add up the sums and products of inputs.
+func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) error {
+	var l nodes.Layout
+	rows := l.Span(1)
+	spans, about := make([]nodes.Span, len(list)), make([]float64, len(list))
+	for k, a := range list {
+		n := len(a.Knots)
+		if a.Kind != model.Curved { // about a value near the mean
+			n = 1
+			a.Apply(about[k:k+1], d.Center[a.Feature])
+		}
+		spans[k] = l.Span(n * (n + 3) / 2)
+	}
+	x, stack := make([]float64, len(d.t.Features())), make([]float64, len(knotAt)+1)
+	sums, err := d.sumTraining(ctx, l.Len, func(i int, out []float64) {
+		weight := d.weightOf(i)
+		rows.Add(out, weight)
+		d.filled(x, i)
+		for k, a := range list {
+			u, s := a.own(stack, x[a.Feature]), spans[k].Of(out)
+			for p := range u {
+				v := weight * (u[p] - about[k])
+				s[0] += v
+				for q, w := range u[p:] {
+					s[q+1] += v * (w - about[k])
+				}
+				s = s[len(u)-p+1:]
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	n := rows.First(sums)
+	for k, a := range list {
+		s := spans[k].Of(sums)
+		if a.Kind == model.Curved {
+			values, scale := smoothFirst(&a.Transform, s, n)
+			if slices.ContainsFunc(slices.Concat(values, scale), func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) }) || values == nil {
+				continue // numbers out of range leave no curve
+			}
+			a.Transform = model.NewCurve(a.Feature, a.Knots, values)
+			a.center, a.scale = make([]float64, a.Width()), append([]float64{d.Scale[a.Feature]}, scale...)
+			a.center[0] = d.Center[a.Feature]
+			continue
+		}
+		mean := s[0] / n
+		a.center, a.scale = []float64{mean + about[k]}, []float64{math.Sqrt(max(s[1]/n-mean*mean, 0))}
+		if a.scale[0] == 0 {
+			a.scale[0] = 1
+		}
+	}
+	return nil
+}
+
+// smoothFirst returns the values at knots of the splines of Demmler and Reinsch, by the sums of a spline for each knot and of their products over rows: with the
+// mean products G and the roughness O, O v = rho G v. Their deviations are 1, and what they are divided by
+// is the root of their rho over the smallest, as in a smoothing spline; the two of rho 0 are the feature itself and the constant.
+func smoothFirst(c *model.Transform, sums []float64, rows float64) (values, scale []float64) {
+	n := len(c.Knots)
+	g := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			g.SetSym(i, j, sums[j-i+1]/rows)
+		}
+		sums = sums[n-i+1:]
+	}
+	least := 1e-9 * mat.Trace(g) // of a knot with few rows near it
+	for i := range n {
+		g.SetSym(i, i, g.At(i, i)+least)
+	}
+	var chol mat.Cholesky
+	var l mat.TriDense
+	var inner, both, vectors, v mat.Dense
+	var eigen mat.EigenSym
+	if !chol.Factorize(g) {
+		return nil, nil
+	}
+	chol.LTo(&l)
+	inner.Solve(&l, c.Roughness())
+	both.Solve(&l, inner.T())
+	symmetric := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			symmetric.SetSym(i, j, both.At(i, j))
+		}
+	}
+	eigen.Factorize(symmetric, true)
+	eigen.VectorsTo(&vectors)
+	v.Solve(l.T(), &vectors)
+	rho := eigen.Values(nil)
+	for j := 2; j < n; j++ {
+		values = append(values, mat.Col(nil, j, &v)...)
+		scale = append(scale, math.Sqrt(rho[j]/rho[2]))
+	}
+	return values, scale
+}

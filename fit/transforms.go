@@ -1,0 +1,369 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
+)
+
+const (
+	// What the evidence has to gain by a curve, in -2 log, and by a feature that is clipped or a logarithm: that has no more coefficients.
+	curveCost, plainCost = 12, 2
+	// Alternatives are tried that promise so many times that, or by which tasks differ by so many standard errors.
+	leastPromise, leastDiffer = 0.25, 3
+	// Of more features transforms are not looked for; a caller may ask for so many curves; and so many rows and tasks of all nodes choose, about.
+	mostTransformed, mostCurves, mostChoosingRows, mostChoosingTasks = 40, 100, 50000, 1000
+	// MostBends is how many features a curve adds to a table.
+	MostBends = 5
+	// A strength of curves beside that of what is linear is looked for in steps of a factor, up to so far.
+	strengthFactor, mostStrength = 3, 100
+)
+
+// A transformer chooses what takes the place of features by the evidence of rank 0.
+type transformer struct {
+	d       *design // rows by which it chooses
+	workers int
+	chosen  []*alternative // of every feature; nil is as it is
+	best    *candidate
+	failed  map[*alternative]float64 // what was promised by alternatives that were no better
+}
+
+// transform takes curves of the features that the caller names, or lets the evidence choose where there are few enough features to look at. Between owners it
+// tells nothing to choose by.
+func (d *design) transform(ctx context.Context, c *Config, workers int) error {
+	k := len(d.Center)
+	if c.Curves == nil && (d.owners || d.equalTarget || k > mostTransformed || k > d.total) || c.Curves != nil && len(c.Curves) == 0 {
+		return nil
+	}
+	own, err := d.thinned(ctx)
+	if err != nil {
+		return err
+	}
+	t := &transformer{d: own, workers: workers, chosen: make([]*alternative, k), failed: map[*alternative]float64{}}
+	if c.Curves != nil {
+		err = t.force(ctx, c.Curves)
+	} else {
+		err = t.choose(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return d.take(ctx, c, t.chosen)
+}
+
+// thinned returns a design with fewer training rows, evenly of all nodes, where there are very many.
+func (d *design) thinned(ctx context.Context) (*design, error) {
+	own := *d
+	stride := func(n float64, most int) int { return max(int(n)/most, 1) }
+	z := d.Zeros(1)
+	for g, tasks := range d.layout {
+		z[g][0] = float64(len(tasks))
+	}
+	sum, err := d.Sum(ctx, z)
+	if err != nil {
+		return nil, err
+	}
+	tasks, rows := stride(sum[0], mostChoosingTasks), stride(float64(d.total), mostChoosingRows)
+	if tasks == 1 && rows == 1 {
+		return &own, nil
+	}
+	rows = max(rows/tasks, 1)
+	own.train, own.layout = make([]bool, len(d.train)), make([][]int, len(d.layout))
+	for g, list := range d.layout {
+		for i := 0; i < len(list); i += tasks {
+			own.layout[g] = append(own.layout[g], list[i])
+			at := 0
+			d.eachTraining(list[i:i+1], func(i int) {
+				own.train[i] = at%rows == 0
+				at++
+			})
+		}
+	}
+	sum, err = own.sumTraining(ctx, 1, func(_ int, out []float64) { out[0]++ })
+	if err != nil {
+		return nil, err
+	}
+	own.total = int(sum[0])
+	return &own, nil
+}
+
+// force takes a curve of each of the given columns, and between nodes that are not owners the strengths that the evidence chooses.
+func (t *transformer) force(ctx context.Context, columns []string) error {
+	names := t.d.t.Features()
+	var features []int
+	for _, name := range columns {
+		j := slices.Index(names, name)
+		if j < 0 {
+			return fmt.Errorf("column %q cannot be a curve: the features are %s", name, text.Names(names))
+		}
+		features = append(features, j)
+	}
+	if len(columns) > mostCurves {
+		return fmt.Errorf("there are %d columns that should be curves: at most %d can be", len(columns), mostCurves)
+	}
+	slices.Sort(features)
+	curves, err := t.d.alternatives(ctx, slices.Compact(features), model.Curved)
+	if err != nil {
+		return err
+	}
+	for _, a := range curves {
+		t.chosen[a.Feature] = a
+	}
+	for _, j := range features {
+		if t.chosen[j] == nil {
+			return fmt.Errorf("column %q cannot be a curve: it has fewer than three different values in the training rows", names[j])
+		}
+	}
+	if t.d.owners {
+		return nil
+	}
+	if t.best, err = t.evaluate(ctx, t.chosen); err != nil {
+		return err
+	}
+	for _, a := range curves {
+		if _, err := t.try(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose tries what promises most, and again what promises more after that.
+func (t *transformer) choose(ctx context.Context) error {
+	var features []int
+	_, isLevel := t.d.columns()
+	for j := range t.d.Center {
+		if !isLevel[j] && !slices.Contains(t.d.constant, j) {
+			features = append(features, j)
+		}
+	}
+	alternatives, err := t.d.alternatives(ctx, features, model.Clipped, model.Logarithmic, model.Curved)
+	if err != nil || len(alternatives) == 0 {
+		return err
+	}
+	if t.best, err = t.evaluate(ctx, t.chosen); err != nil {
+		return err
+	}
+	for range 2 {
+		if changed, err := t.improve(ctx, alternatives); err != nil || !changed {
+			return err
+		}
+	}
+	return nil
+}
+
+// improve tries what promises most first, all alternatives of a feature one after the other, and reports whether anything was better.
+func (t *transformer) improve(ctx context.Context, alternatives []*alternative) (changed bool, err error) {
+	promises, err := t.with(t.chosen).screen(ctx, t.best.Point, alternatives)
+	if err != nil {
+		return false, err
+	}
+	best := make([]float64, len(t.chosen)) // of every feature
+	for i, a := range alternatives {
+		best[a.Feature] = max(best[a.Feature], promises[i].gain)
+	}
+	order := make([]int, len(alternatives))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(best[alternatives[j].Feature], best[alternatives[i].Feature]) })
+	for _, i := range order {
+		a, promise := alternatives[i], promises[i]
+		if promise.gain < leastPromise*a.cost() && promise.differ < leastDiffer {
+			continue
+		}
+		if before, failed := t.failed[a]; failed && promise.gain < 2*before {
+			continue
+		}
+		better, err := t.try(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		if changed = changed || better; !better {
+			t.failed[a] = promise.gain
+		}
+	}
+	return changed, nil
+}
+
+// try takes an alternative if it is better than what there is, and reports whether it is.
+func (t *transformer) try(ctx context.Context, a *alternative) (found bool, err error) {
+	if a.Kind != model.Curved {
+		return t.takeBetter(ctx, a)
+	}
+	for _, factor := range []float64{1. / strengthFactor, strengthFactor} {
+		for s := 1.0; s > 1./mostStrength && s < mostStrength; s *= factor {
+			if s == 1 && factor > 1 {
+				continue // it is known
+			}
+			better, err := t.takeBetter(ctx, a.stronger(s))
+			if err != nil {
+				return false, err
+			}
+			if found = found || better; !better && s != 1 {
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// takeBetter takes an alternative as it is if it is better than what there is.
+func (t *transformer) takeBetter(ctx context.Context, a *alternative) (bool, error) {
+	next := slices.Clone(t.chosen)
+	next[a.Feature] = a
+	k, err := t.evaluate(ctx, next)
+	if err != nil || !(k.evidence+a.cost() < t.best.evidence+t.chosen[a.Feature].cost()) {
+		return false, err
+	}
+	t.best, t.chosen = k, next
+	return true, nil
+}
+
+// cost is what the evidence has to gain by an alternative.
+func (a *alternative) cost() float64 {
+	switch {
+	case a == nil:
+		return 0
+	case a.Kind == model.Curved:
+		return curveCost
+	}
+	return plainCost
+}
+
+// with returns the design with transforms.
+func (t *transformer) with(chosen []*alternative) *design {
+	own := *t.d
+	own.Center, own.Scale, own.Transforms = nil, nil, nil
+	for j, a := range chosen {
+		if a == nil {
+			own.Center = append(own.Center, t.d.Center[j])
+			own.Scale = append(own.Scale, t.d.Scale[j])
+			continue
+		}
+		own.Transforms = append(own.Transforms, a.Transform)
+		own.Center = append(own.Center, a.center...)
+		own.Scale = append(own.Scale, a.scale...)
+	}
+	return &own
+}
+
+// How near to its top a climb comes that chooses a transform, in -2 log likelihood, and with how many steps.
+const nearTop, choosingSteps = 0.3, 20
+
+// evaluate returns the candidate of rank 0 of the largest evidence with transforms, from that of the best so far.
+func (t *transformer) evaluate(ctx context.Context, chosen []*alternative) (*candidate, error) {
+	own := t.with(chosen)
+	rows, err := own.sufficientRows(ctx, t.workers)
+	if err != nil {
+		return nil, err
+	}
+	start := &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}}
+	if t.best != nil {
+		start.Prior = t.best.Prior.Clone()
+		start.W, start.Slopes = rows.Width, t.slopes(own)
+	} else {
+		moments, err := rows.Evaluate(ctx, &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, MeanVariance: start.MeanVariance}})
+		if err != nil {
+			return nil, err
+		}
+		if alike, ok := moments.Alike(); ok {
+			start.Prior = alike.Top(start.Prior, nil, evidence.Unknown())
+		}
+		start.Mean = moments.Mean
+	}
+	pt, _, err := rows.Maximize(ctx, start, nil, evidence.Unknown(), nearTop, choosingSteps)
+	if err != nil {
+		return nil, err
+	}
+	alike, ok := pt.Alike()
+	if !ok {
+		return nil, errOutOfRange
+	}
+	return judged(alike, pt), nil
+}
+
+// slopes returns those of the best candidate for the inputs of another design of the same features; nil if they are all 1.
+func (t *transformer) slopes(of *design) (slopes []float64) {
+	if t.best.Slopes == nil {
+		return nil
+	}
+	before := t.with(t.chosen).featureOf()
+	for _, j := range of.featureOf() {
+		slopes = append(slopes, t.best.Slopes[slices.Index(before, j)])
+	}
+	return slopes
+}
+
+// take makes the design one of transformed features.
+func (d *design) take(ctx context.Context, c *Config, chosen []*alternative) error {
+	for _, a := range chosen {
+		if a != nil {
+			d.Transforms = append(d.Transforms, a.Transform)
+		}
+	}
+	if d.Transforms == nil {
+		return nil
+	}
+	if err := d.scaleBy(ctx, c); err != nil {
+		return err
+	}
+	at := 0
+	for _, a := range chosen {
+		if a == nil {
+			at++
+			continue
+		}
+		at += copy(d.Scale[at:], a.scale)
+	}
+	return nil
+}
+
+// featureOf returns the feature of every input.
+func (d *design) featureOf() (list []int) {
+	transforms := d.Transforms
+	for j := range d.t.Features() {
+		n := 1
+		if len(transforms) > 0 && transforms[0].Feature == j {
+			n, transforms = transforms[0].Width(), transforms[1:]
+		}
+		list = append(list, slices.Repeat([]int{j}, n)...)
+	}
+	return list
+}
+
+// transformNotes say what takes the place of columns, or why nothing was looked for.
+func (d *design) transformNotes(c *Config) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	kinds := map[string][]string{}
+	for _, t := range d.Transforms {
+		name := fmt.Sprintf("%q", d.t.Features()[t.Feature])
+		if t.Kind != model.Logarithmic {
+			name += fmt.Sprintf(" (%s to %s)", text.Short(t.Knots[0]), text.Short(t.Knots[len(t.Knots)-1]))
+		}
+		kinds[t.Kind] = append(kinds[t.Kind], name)
+	}
+	if names := kinds[model.Curved]; names != nil {
+		add("Columns of which the effect is a curve, and straight beyond its knots: %s.", text.List(names))
+	}
+	if names := kinds[model.Clipped]; names != nil {
+		add("Columns that are clipped, since far values have less effect than a straight line says: %s.", text.List(names))
+	}
+	if names := kinds[model.Logarithmic]; names != nil {
+		add("Columns that count by their logarithm: %s.", text.List(names))
+	}
+	switch {
+	case c.Curves != nil:
+	case d.owners:
+		add("All columns count as they are: between owners nothing is told by which curves could be found. --curve COLUMN makes the effect of a column a curve.")
+	case len(d.t.Features()) > mostTransformed:
+		add("All columns count as they are: of more than %d features curves are not looked for. --curve COLUMN makes the effect of a column a curve.", mostTransformed)
+	}
+	return list
+}
