@@ -243,29 +243,27 @@ type visited struct {
 // chooseMean sets the variance of the mean, unless it is given, to that of the largest evidence with all else as it is at the point, and
 // returns what it gains. The slope by its logarithm says on which side of the top it is.
 func (c *ascent) chooseMean() float64 {
-	pt, p := *c.pt, *c.pt.Prior
-	pt.Prior = &p
-	if !pt.solve() {
+	s := c.pt.spectrum()
+	if s == nil {
 		return 0
 	}
-	first, last, v, step, side := pt.Value, pt.Value, p.MeanVariance, 8.0, 0.0
+	v, step, side := c.pt.MeanVariance, 8.0, 0.0
+	noise, first, slope := s.at(v)
+	last := first
 	for range 20 {
 		next := c.start.MeanVariance
 		if c.given.free(2) {
-			_, logs := pt.gradient()
-			if to := -logs[2]; to*side <= 0 {
+			if to := -slope; to*side <= 0 {
 				step, side = step/4, math.Copysign(1, to)
 			}
-			next = limitStrength(p.MeanVariance * math.Exp(side*step))
+			next = limitStrength(v * math.Exp(side*step))
 		}
-		if p.MeanVariance = next; !pt.solve() {
-			break
-		}
-		if last, v = pt.Value, next; step < 0.01 || !c.given.free(2) {
+		v = next
+		if noise, last, slope = s.at(v); step < 0.01 || !c.given.free(2) {
 			break
 		}
 	}
-	c.start.MeanVariance, c.noise = v, pt.Noise/c.pt.Noise
+	c.start.MeanVariance, c.noise = v, noise/c.pt.Noise
 	return first - last
 }
 

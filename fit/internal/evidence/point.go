@@ -39,6 +39,7 @@ type Point struct {
 	axes  *axes     // along which sums were told
 	slope []float64 // of the value by the covariance of deviations, w x w; see addSlope
 	alike *Alike    // once it is known
+	means *meanSpectrum
 }
 
 // pointTotals are the sums over all tasks of which the evidence for a prior is made.
@@ -237,13 +238,11 @@ func (pt *Point) solve() bool {
 			cover[i*w+j] = cover[j*w+i]
 		}
 	}
-	pt.MeanCovariance, pt.freedom = cover, pt.rows.Total-1
-	if pt.MeanVariance >= MaxStrength { // the mean is free, as far as rows determine it: its variance is not that of so many times the noise
-		for j := range w - 1 {
-			pt.freedom -= max(1-cover[j*w+j]/pt.MeanVariance, 0)
-		}
+	determined := 0.0
+	for j := range w - 1 {
+		determined += max(1-cover[j*w+j]/pt.MeanVariance, 0)
 	}
-	pt.freedom = max(pt.freedom, 1)
+	pt.MeanCovariance, pt.freedom = cover, pt.freedomOf(pt.MeanVariance, determined)
 	pt.Noise = (max(square, 0) + NoiseFloor*pt.rows.Total) / pt.freedom
 	pt.Value = pt.freedom*math.Log(pt.Noise) + logDet + float64(w-1)*math.Log(pt.MeanVariance)
 	return true
