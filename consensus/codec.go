@@ -184,10 +184,7 @@ func (q quantizer) zero() int { return 1<<(q-1) - 1 }
 func (q quantizer) size(n int) int { return 4 + (n*int(q)+7)/8 }
 
 func (q quantizer) encode(p []byte, v []float64) error {
-	largest := 0.0
-	for _, x := range v {
-		largest = max(largest, math.Abs(x)) // NaN if x is
-	}
+	largest := largestOfAll(v)
 	if !(largest <= math.MaxFloat32) {
 		return ErrNotFinite
 	}
@@ -196,18 +193,18 @@ func (q quantizer) encode(p []byte, v []float64) error {
 	if largest >= smallestNormal {
 		inverse = center / largest
 	}
-	codes := p[4:]
 	product, squares := 0.0, 0.0
-	for i, x := range v {
-		c := min(max(int(x*inverse+center+0.5), 0), 2*zero)
-		level := float64(c - zero)
-		product += level * x
-		squares += level * level
-		at := i * int(q)
-		codes[at/8] |= byte(c << (at % 8))
-		if q > 8 {
-			codes[at/8+1] = byte(c >> 8)
+	var codes [packed]uint16
+	for at := 0; at < len(v); at += packed {
+		part := v[at:min(at+packed, len(v))]
+		for i, x := range part {
+			c := min(max(int(x*inverse+center+0.5), 0), 2*zero)
+			level := float64(c - zero)
+			product += level * x
+			squares += level * level
+			codes[i] = uint16(c)
 		}
+		q.pack(p[4+at*int(q)/8:], codes[:len(part)])
 	}
 	if squares > 0 { // minimises |v - scale level|
 		binary.LittleEndian.PutUint32(p, math.Float32bits(float32(product/squares)))
@@ -215,22 +212,80 @@ func (q quantizer) encode(p []byte, v []float64) error {
 	return nil
 }
 
+// largestOfAll returns the largest absolute value in v, NaN if one of its entries is: without
+// the sign the bits of numbers are ordered as integers, those of NaN above all others.
+func largestOfAll(v []float64) float64 {
+	const sign = 1 << 63
+	most := uint64(0)
+	for _, x := range v {
+		most = max(most, math.Float64bits(x)&^sign)
+	}
+	return math.Float64frombits(most)
+}
+
+// packed is how many codes are packed and unpacked at a time: whole bytes of them, few enough
+// to stay in the first-level cache.
+const packed = 128
+
+// pack writes codes of so many bits each, the first in the lowest bits.
+func (q quantizer) pack(p []byte, codes []uint16) {
+	switch q {
+	case 4:
+		for i, c := range codes {
+			if i%2 == 0 {
+				p[i/2] = byte(c)
+			} else {
+				p[i/2] |= byte(c << 4)
+			}
+		}
+	case 8:
+		p = p[:len(codes)]
+		for i, c := range codes {
+			p[i] = byte(c)
+		}
+	default:
+		for i, c := range codes {
+			binary.LittleEndian.PutUint16(p[2*i:], c)
+		}
+	}
+}
+
+// unpack reads what pack has written.
+func (q quantizer) unpack(codes []uint16, p []byte) {
+	switch q {
+	case 4:
+		for i := range codes {
+			codes[i] = uint16(p[i/2]>>(i%2*4)) & 15
+		}
+	case 8:
+		p = p[:len(codes)]
+		for i := range codes {
+			codes[i] = uint16(p[i])
+		}
+	default:
+		for i := range codes {
+			codes[i] = binary.LittleEndian.Uint16(p[2*i:])
+		}
+	}
+}
+
 func (q quantizer) decode(v []float64, p []byte) error {
 	scale, err := readFloat32(p)
 	if err != nil {
 		return err
 	}
-	codes, zero := p[4:], q.zero()
-	for i := range v {
-		at := i * int(q)
-		c := int(codes[at/8]>>(at%8)) & (1<<q - 1)
-		if q > 8 {
-			c |= int(codes[at/8+1]) << 8
+	zero := q.zero()
+	var codes [packed]uint16
+	for at := 0; at < len(v); at += packed {
+		part := v[at:min(at+packed, len(v))]
+		q.unpack(codes[:len(part)], p[4+at*int(q)/8:])
+		for i := range part {
+			c := int(codes[i])
+			if c > 2*zero {
+				return fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, at+i, 2*zero)
+			}
+			part[i] = scale * float64(c-zero)
 		}
-		if c > 2*zero {
-			return fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, i, 2*zero)
-		}
-		v[i] = scale * float64(c-zero)
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package consensus
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -293,6 +295,38 @@ func TestMaxLen(t *testing.T) {
 			}
 			if code := must[[]byte](t)(c.AppendEncode(nil, dense)); c.MaxLen(n) > len(code)+len(code)/4+maxHeader+16+n/64 {
 				t.Errorf("%v, %d entries: %d bytes, bound %d", c, n, len(code), c.MaxLen(n))
+			}
+		}
+	}
+}
+
+// The codes of entries are the digits of one number, the first the lowest: wherever they are
+// packed together.
+func TestQuantizerDigits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, q := range []quantizer{4, 8, 16} {
+		for n := 1; n < 300; n++ {
+			v, got := make([]float64, n), make([]float64, n)
+			for i := range v {
+				v[i] = rng.NormFloat64()
+			}
+			p := make([]byte, q.size(n))
+			if err := errors.Join(q.encode(p, v), q.decode(got, p)); err != nil {
+				t.Fatal(err)
+			}
+			digits := slices.Clone(p[4:])
+			slices.Reverse(digits)
+			number, base := new(big.Int).SetBytes(digits), new(big.Int).Lsh(big.NewInt(1), uint(q))
+			scale := float64(math.Float32frombits(binary.LittleEndian.Uint32(p)))
+			for i, x := range got {
+				digit := new(big.Int)
+				number.DivMod(number, base, digit)
+				if want := scale * float64(digit.Int64()-int64(q.zero())); x != want {
+					t.Fatalf("%d bits, entry %d of %d is %v, its digit says %v", q, i, n, x, want)
+				}
+			}
+			if number.Sign() != 0 {
+				t.Fatalf("%d bits, %d entries: bits are left over", q, n)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -137,7 +138,7 @@ func (m *differences) Step() wire.Traffic {
 			copy(replica, decoded)
 			continue
 		}
-		add(replica, decoded)
+		floats.Add(replica, decoded)
 	}
 	m.pool.Run(m.average)
 	return m.count()
@@ -149,9 +150,7 @@ func (m *differences) encodeNode(worker, i int) {
 	x, replica := f.row(f.x, i), f.row(f.work.Replica, i)
 	m.codes[i], m.failed[i] = m.codes[i][:0], false
 	q := m.rooms[worker][:f.n]
-	for k, v := range x {
-		q[k] = v - replica[k]
-	}
+	floats.SubTo(q, x, replica)
 	if trigger := m.agreed.Trigger; trigger > 0 && !f.hasNews(i, norm(q), trigger) {
 		return
 	}
@@ -168,13 +167,7 @@ func (m *differences) encodeNode(worker, i int) {
 		return
 	}
 	m.codes[i] = code
-	add(replica, q)
-}
-
-func add(sum, v []float64) {
-	for k, x := range v {
-		sum[k] += x
-	}
+	floats.Add(replica, q)
 }
 
 func norm(v []float64) float64 {
@@ -227,9 +220,7 @@ func (m *differences) stepPanel(sums []float64, lo, hi int) {
 		sum := sums[i*panelLen:][:hi-lo]
 		x := f.row(f.x, i)[lo:hi]
 		if m.bound == 0 {
-			for k, s := range sum {
-				x[k] += m.stepLen * s
-			}
+			floats.AddScaled(x, m.stepLen, sum)
 			continue
 		}
 		before := f.row(f.before, i)[lo:hi]
