@@ -172,7 +172,7 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 	column, isLevel := d.columns()
 	for _, j := range d.constant {
 		if !isLevel[j] { // those of held-out rows only
-			constant = append(constant, fmt.Sprintf("%q", names[j]))
+			constant = append(constant, names[j])
 		}
 	}
 	ours := map[int]bool{} // levels of a column add up to 1: one of them is a combination of the others
@@ -186,14 +186,14 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 		case isLevel[j] && !ours[column[j]]:
 			ours[column[j]] = true
 		default:
-			dependent = append(dependent, fmt.Sprintf("%q", names[j]))
+			dependent = append(dependent, names[j])
 		}
 	}
 	if constant != nil {
-		add("Columns without any variation but rounding: %s. They have no effect.", text.List(constant))
+		add("Columns without any variation but rounding: %s. They have no effect.", text.Names(constant))
 	}
 	if dependent != nil {
-		add("Columns that are exact combinations of those before them: %s. Predictions do not suffer, but their coefficients have no meaning of their own.", text.List(dependent))
+		add("Columns that are exact combinations of those before them: %s. Predictions do not suffer, but their coefficients have no meaning of their own.", text.Names(dependent))
 	}
 	if d.ids != nil {
 		var ids []string
@@ -201,10 +201,10 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 			if names[j] == d.t.TimeColumn() {
 				continue // whose order means something
 			}
-			ids = append(ids, fmt.Sprintf("%q", names[j]))
+			ids = append(ids, names[j])
 		}
 		if ids != nil {
-			add("Columns of whole numbers that are all different, as numbers of rows are: %s. Leave them out unless their order means something.", text.List(ids))
+			add("Columns of whole numbers that are all different, as numbers of rows are: %s. Leave them out unless their order means something.", text.Names(ids))
 		}
 	}
 	return list

@@ -86,17 +86,33 @@ func complain(ctx context.Context, stderr io.Writer, err error) int {
 	return exitCode(ctx, err)
 }
 
-// sentence returns the message of an error as one line that a terminal can show. Errors
-// of package difalt carry the prefix that messages of the program begin with.
+// sentence returns the message of an error as one line that a terminal can show, and a reader: names of files and
+// columns may be of any length. Errors of package difalt carry the prefix that messages of the program begin with.
 func sentence(err error) string {
 	s := strings.TrimPrefix(err.Error(), "difalt: ")
 	s = strings.ReplaceAll(s, ": difalt: ", ": ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
 	}, s)
+	words := strings.Split(s, " ")
+	for i, word := range words {
+		words[i] = cut(word, longestWord)
+	}
+	return cut(strings.Join(words, " "), longestSentence)
+}
+
+// How many bytes of a word of an error, and of all of it, are shown.
+const longestWord, longestSentence = 500, 4000
+
+// cut shortens a text to about so many bytes, from its middle.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most/2], "") + "..." + strings.ToValidUTF8(s[len(s)-most/2:], "")
 }
 
 // exitCode returns the exit code for an error of a command.
