@@ -57,6 +57,11 @@ func main() {
 	sumDifferences(t)
 	widen(t)
 	leastSquares(t)
+	for r := 1; r <= maxSmall && t == avx512; r++ {
+		for _, vectors := range smallVectors {
+			leastSquaresSmall(r, vectors)
+		}
+	}
 	residual(t)
 	columnProducts(t)
 	columnUpdate(t)

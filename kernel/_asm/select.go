@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"slices"
 )
 
 // maxDots is the widest group of columns of mulBasis. Package tile has the same number.
@@ -19,6 +20,7 @@ func writeSelect(path string) error {
 	w.dots(samples16, "dotsHalf")
 	w.rankUpdate()
 	w.panelSum()
+	w.small()
 	w.either("columnProducts", "computes s[j] = x'c_j over m rows",
 		"s []float64, x, c *float64, ldc, m int", "&s[0], x, c, ldc, len(s), m")
 	w.either("columnUpdate", "computes c_j -= f[j] x over m rows",
@@ -101,4 +103,19 @@ func (w *selector) panelSum() {
 		w.line("if wide {\n"+call+"\n} else {\n"+call+"\n}", avx512.name, avx2.name)
 	}
 	w.line("}\n}")
+}
+
+// small emits the choice among the tiles of small problems.
+func (w *selector) small() {
+	w.line("\n// maxSmall is the largest rank, and maxSmallRows the largest number of rows, of leastSquaresSmallTile.")
+	w.line("const (\nmaxSmall = %d\nmaxSmallRows = %d\n)", maxSmall, 8*slices.Max(smallVectors))
+	w.line("\n// leastSquaresSmallTile solves a problem in registers.")
+	w.line("func leastSquaresSmallTile(b, a *float64, lda, n, r int, y *float64, next uintptr, lines int) (lo, hi float64) {")
+	w.line("switch {")
+	for r := 1; r <= maxSmall; r++ {
+		for _, vectors := range smallVectors {
+			w.line("case r == %d && n <= %d:\nreturn leastSquaresSmall_%[1]dx%[3]d_avx512(b, a, lda, n, y, next, lines)", r, 8*vectors, vectors)
+		}
+	}
+	w.line("}\npanic(\"tile: no small problem\")\n}")
 }

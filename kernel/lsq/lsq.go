@@ -134,6 +134,9 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 		return Underdetermined
 	}
 	// By QR.
+	if lo, hi, ok := tile.LeastSquaresSmall(b, m.Data, m.Stride, m.Rows, r, rhs, ws.Next); ok && trusted(b, rhs, lo, hi) {
+		return OK
+	}
 	lo, hi := tile.LeastSquares(b, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
 	if trusted(b, rhs, lo, hi) {
 		return OK
@@ -190,8 +193,13 @@ func trusted(b, y []float64, lo, hi float64) bool {
 	if !regular(lo, hi) {
 		return false
 	}
-	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y)
-	return (bmax*lo > smallest || ymax == 0) && bmax*suspect*math.Sqrt(hi) <= ymax && ymax <= math.MaxFloat64
+	bmax := tile.MaxAbs(b)
+	least := bmax * suspect * math.Sqrt(hi) // at most as large as y is
+	if bmax*lo > smallest && least <= math.Abs(y[0]) && math.Abs(y[0]) <= math.MaxFloat64 && bmax <= math.MaxFloat64 {
+		return true // with NaN or Inf anywhere in y, b has them too
+	}
+	ymax := tile.MaxAbs(y)
+	return (bmax*lo > smallest || ymax == 0) && least <= ymax && ymax <= math.MaxFloat64
 }
 
 // solveWide solves for fewer samples than columns, if the samples are far from dependent. With

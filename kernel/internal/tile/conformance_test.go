@@ -21,12 +21,15 @@ import (
 // Ops is an implementation of the operations. Fields may be nil, except that Factor and
 // FormQ belong together.
 type Ops struct {
-	MulBasis        func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
-	MulBasis32      func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
-	PackBasis       func(p, u []float64, ldu, d, r int)
-	MulPacked       func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h tile.Hint)
-	MulPacked32     func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, h tile.Hint)
-	LeastSquares    func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
+	MulBasis     func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
+	MulBasis32   func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
+	PackBasis    func(p, u []float64, ldu, d, r int)
+	MulPacked    func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h tile.Hint)
+	MulPacked32  func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, h tile.Hint)
+	LeastSquares func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
+
+	LeastSquaresSmall func(b, a []float64, lda, n, r int, y []float64, next uintptr) (lo, hi float64, ok bool)
+
 	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
 	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, h tile.Hint)
 	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, h tile.Hint)
@@ -80,6 +83,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
+	add("LeastSquaresSmall", o.LeastSquaresSmall != nil, o.leastSquaresSmall)
 	add("SetApart", o.LeastSquares != nil, o.setApart)
 	add("Factor", o.Factor != nil, o.factor)
 	add("Gram", o.Gram != nil, o.gram)

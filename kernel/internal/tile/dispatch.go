@@ -76,6 +76,15 @@ func LeastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 	return leastSquares(b, a, lda, n, r, y, work, next)
 }
 
+// LeastSquaresSmall does as LeastSquares does, but leaves nothing in work, for problems of few
+// samples and columns. It returns false, and has done nothing, where that is not faster.
+func LeastSquaresSmall(b, a []float64, lda, n, r int, y []float64, next uintptr) (lo, hi float64, ok bool) {
+	raceRead(a, r, n, lda)
+	raceRead(y, 1, n, 0)
+	raceWrite(b, 1, r, 0)
+	return leastSquaresSmall(b, a, lda, n, r, y, next)
+}
+
 // SolveAhead returns how many bytes LeastSquares prefetches.
 func SolveAhead(n, r int) int {
 	groups := 0 // of four columns, in all steps of the elimination

@@ -43,16 +43,36 @@ func (o Ops) residual(r *run, s shape) {
 	}
 }
 
-// leastSquares checks the solution by the normal equations, and lo and hi by
-// gonum's R. Values other than normal ones may fail, but must show that they did.
 func (o Ops) leastSquares(r *run, s shape) {
 	cols := s.r%40 + 1
-	rows := cols + s.n
+	r.leastSquares(s, cols+s.n, cols, func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64) {
+		return o.LeastSquares(b, a, lda, n, cols, y, r.alloc(tile.LeastSquaresWork(n, cols)), r.hint(a))
+	})
+}
+
+// leastSquaresSmall takes the shapes up to some that no tier has a tile for.
+func (o Ops) leastSquaresSmall(r *run, s shape) {
+	cols := s.r%6 + 1
+	r.leastSquares(s, cols+s.n%(40-cols), cols, func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64) {
+		lo, hi, ok := o.LeastSquaresSmall(b, a, lda, n, cols, y, r.hint(a))
+		if want := tile.Active() == tile.AVX512 && n <= 32 && cols <= 5; ok != want {
+			r.Errorf("LeastSquaresSmall: %s: %d x %d: %v", r.at, n, cols, ok)
+		}
+		if !ok {
+			return o.LeastSquares(b, a, lda, n, cols, y, r.alloc(tile.LeastSquaresWork(n, cols)), 0)
+		}
+		return lo, hi
+	})
+}
+
+// leastSquares checks the solution by the normal equations, and lo and hi by
+// gonum's R. Values other than normal ones may fail, but must show that they did.
+func (r *run) leastSquares(s shape, rows, cols int, solve func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64)) {
 	r.start()
 	a, lda := r.dense("a", rows, cols)
 	y, _ := r.dense("y", rows, 1)
 	b := r.alloc(cols)
-	lo, hi := o.LeastSquares(b, a, lda, rows, cols, y, r.alloc(tile.LeastSquaresWork(rows, cols)), r.hint(a))
+	lo, hi := solve(b, a, lda, rows, cols, y)
 	r.finish("LeastSquares")
 	m := mat.NewDense(rows, cols, nil)
 	for j := range cols {
@@ -64,7 +84,7 @@ func (o Ops) leastSquares(r *run, s shape) {
 	accepted := lo > 1e-14*hi && lo > 1e-280 && hi < 1e300 && all(b, isFinite)
 	if !accepted {
 		// Square Gaussian matrices may be that ill-conditioned, but not tall ones.
-		if s.n > 4 && lo > 1e-280 && finite {
+		if rows > cols+4 && lo > 1e-280 && finite {
 			r.Errorf("LeastSquares: %s: lo = %g, hi = %g, b = %g", r.at, lo, hi, b)
 		}
 		return

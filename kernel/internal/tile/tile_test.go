@@ -8,12 +8,15 @@ import (
 )
 
 var ops = Ops{
-	MulBasis:        tile.MulBasis[float64],
-	MulBasis32:      tile.MulBasis[float32],
-	PackBasis:       tile.PackBasis,
-	MulPacked:       tile.MulPacked[float64],
-	MulPacked32:     tile.MulPacked[float32],
-	LeastSquares:    tile.LeastSquares,
+	MulBasis:     tile.MulBasis[float64],
+	MulBasis32:   tile.MulBasis[float32],
+	PackBasis:    tile.PackBasis,
+	MulPacked:    tile.MulPacked[float64],
+	MulPacked32:  tile.MulPacked[float32],
+	LeastSquares: tile.LeastSquares,
+
+	LeastSquaresSmall: tile.LeastSquaresSmall,
+
 	Residual:        tile.Residual,
 	MulTransposed:   tile.MulTransposed[float64],
 	MulTransposed32: tile.MulTransposed[float32],
