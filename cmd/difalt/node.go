@@ -6,9 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
@@ -41,7 +39,7 @@ func (n *nodeCommand) run(ctx context.Context) error {
 	}
 	defer saveMemory()()
 	if n.UntilEOF {
-		signal.Ignore(syscall.SIGPIPE) // whoever reads the log may have been killed
+		ignoreBrokenPipes()
 		var cancel context.CancelFunc
 		ctx, cancel = untilEOF(ctx)
 		defer cancel()

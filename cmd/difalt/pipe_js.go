@@ -1,0 +1,4 @@
+package main
+
+// ignoreBrokenPipes does nothing: there are no signals.
+func ignoreBrokenPipes() {}
