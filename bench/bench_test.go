@@ -96,9 +96,10 @@ func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage 
 	}
 	ns := perOp(b)
 	read = (read + times(b, it.Read)) / 2
-	share := 100 * read * 1e6 / ns
-	b.ReportMetric(share, "%read")
-	b.ReportMetric(max(share, report(b, p.Flops(), it.Ceiling)), "%roof")
+	s := share{p.Shape.Name, storage.Name, workers, 100 * read * 1e6 / ns, report(b, p.Flops(), it.Ceiling), it.Schedule()}
+	b.ReportMetric(s.read, "%read")
+	b.ReportMetric(max(s.read, s.fma), "%roof")
+	keep(s)
 	bytes := nodes[0].Bytes()
 	if storage.Reduce {
 		bytes /= 4

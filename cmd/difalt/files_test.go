@@ -54,13 +54,6 @@ func (c command) run(t *testing.T) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// clinicModel trains a model in a folder of its own, and returns its path.
-func clinicModel(t *testing.T) string {
-	t.Helper()
-	path, _ := fitClinics(t, "--iterations", "20", "--ridge", "3")
-	return path
-}
-
 // A report that nobody can read is a failure, of every command.
 func TestFullStandardOutput(t *testing.T) {
 	inFull(t)

@@ -32,6 +32,13 @@ func fitClinics(t *testing.T, args ...string) (path, stdout string) {
 	return path, stdout
 }
 
+// clinicModel trains a model in a folder of its own, and returns its path.
+func clinicModel(t *testing.T) string {
+	t.Helper()
+	path, _ := fitClinics(t, "--iterations", "20", "--ridge", "3")
+	return path
+}
+
 func TestFitPredictAdapt(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.csv")
 	path, stdout := fitClinics(t, "--trace", trace, "--iterations", "200")
