@@ -239,6 +239,8 @@ func comparePart(t *testing.T, name string, nodes []int, part, whole *outcome) {
 	same("scaling", p.Scaling, q.Scaling)
 	same("mean", p.Mean, q.Mean)
 	same("prior", p.Prior, q.Prior)
+	same("likelihood and explained variance", p.Goodness, q.Goodness)
+	same("effects", fmt.Sprint(part.m.Effects()), fmt.Sprint(whole.m.Effects())) // NaN is NaN
 	for i, g := range nodes {
 		same("node", p.Nodes[i], q.Nodes[g])
 	}

@@ -53,6 +53,14 @@ const (
 	keptLast    = 3 // for lengths, and the noise
 )
 
+// least returns what a step must promise at the end: where nobody else hears of it, variances come to four digits, as from lme4.
+func (c *choice) least() float64 {
+	if c.rows.Alone() {
+		return enough / 1000
+	}
+	return enough
+}
+
 // steps returns how many of the steps there may be, and leaves some evaluations for later.
 func (c *choice) steps(most, kept int) int {
 	if c.rows.Alone() {
@@ -82,6 +90,7 @@ type question struct {
 // A choice is what the evidence of rows says about ranks.
 type choice struct {
 	rows           *evidence.Rows
+	moments        *evidence.Point // without deviations
 	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
 	zero           float64         // -2 log evidence of none
 	best           *candidate
@@ -111,6 +120,7 @@ func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choi
 	if err != nil {
 		return nil, err
 	}
+	c.moments = moments
 	if alike, ok := moments.Alike(); ok && q.continued == nil {
 		start = alike.Top(start, nil, q.given)
 	}

@@ -110,6 +110,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err != nil {
 		return nil, err
 	}
+	e.goodness = d.goodness(chosen.moments, top.Point, e)
 	if e.noise != nil {
 		f.leastNoise, f.mostNoise = e.noise.Range(d.TargetScale)
 	}

@@ -21,7 +21,7 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 	top := *k
 	var err error
 	if k.Rank == 0 {
-		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), enough, c.steps(lastSteps, 1))
+		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 1))
 		return &top, nil, err
 	}
 	p := problem(c.none)
@@ -55,6 +55,7 @@ type estimate struct {
 	*mixedmodel.Posterior                     // of the coefficients of a task, without its rows
 	noise                 *evidence.TaskNoise // nil if it is the same for all tasks
 	theta                 [][]float64         // coefficients of every task of this process
+	goodness              model.Goodness
 }
 
 // estimate returns what is known about coefficients: of all tasks together, and of every hosted
@@ -110,7 +111,7 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 	out := d.parameters(c, o)
 	out.Directions = d.directions
 	out.Mean = d.expand(e.Mean)
-	out.Prior = priorOf(e.Posterior)
+	out.Prior, out.Goodness = priorOf(e.Posterior), e.goodness
 	if e.noise != nil {
 		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
 	}

@@ -20,7 +20,7 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 	if err != nil || !noise.Unlike || c.none.Noise <= 2*evidence.NoiseFloor {
 		return c, err
 	}
-	next := &choice{shrunken: c.shrunken}
+	next := &choice{moments: c.moments, shrunken: c.shrunken}
 	if err = q.reweight(ctx, next, c.rows, c.best, noise, keptRank); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type header struct {
 	headerNoise
 	headerScaling
 	headerVariances
+	headerGoodness
 	TaskColumn   string `json:"task_column"`
 	TargetColumn string `json:"target_column"`
 
@@ -52,6 +53,12 @@ type headerVariances struct {
 	Intercept float64 `json:"intercept_variance"`
 	Spread    float64 `json:"spread_variance"`
 	Mean      float64 `json:"mean_variance"`
+}
+
+type headerGoodness struct {
+	LogLikelihood float64 `json:"log_likelihood,omitempty"`
+	R2Marginal    float64 `json:"r2_marginal,omitempty"`
+	R2Conditional float64 `json:"r2_conditional,omitempty"`
 }
 
 // Save writes the model as an .npz file that NumPy reads without pickle. With L
@@ -83,7 +90,8 @@ type headerVariances struct {
 //	                       noise_known (degrees of freedom to which it is), noise_scale and
 //	                       noise_freedom (where tasks differ: noise_scale / variance has a
 //	                       chi^2 distribution over its freedom), target_mean, target_scale, constant_feature, intercept_variance, spread_variance,
-//	                       mean_variance (over that of the noise), task_column, target_column,
+//	                       mean_variance (over that of the noise), log_likelihood, r2_marginal and
+//	                       r2_conditional (missing if not known), task_column, target_column,
 //	                       transforms (feature, kind, knots, values: see Transform)
 //
 // The file takes its name when it is complete.
@@ -110,6 +118,7 @@ func (m *Model) Write(to io.Writer) error {
 		headerNoise:     headerNoise{prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom},
 		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant},
 		headerVariances: headerVariances{prior.Intercept, prior.Spread, prior.MeanVariance},
+		headerGoodness:  headerGoodness(p.Goodness),
 		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema), Transforms: p.Scaling.Transforms,
 	})
 	if err != nil {
@@ -195,7 +204,7 @@ func read(r *npz.Reader) (*Model, error) {
 	if h.Rank < 0 {
 		return nil, fmt.Errorf("the model's header has rank %d", h.Rank)
 	}
-	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn}
+	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn, Goodness: Goodness(h.headerGoodness)}
 	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, Transforms: h.Transforms}
 	p.Prior = Prior{
 		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean,

@@ -35,6 +35,7 @@ type Parameters struct {
 	// Noise is the variance of the noise of every task, in the units of Prior.Noise, and Freedom to how many
 	// degrees of freedom it is known; nil if it is Prior.Noise for all.
 	Noise, Freedom []float64
+	Goodness       Goodness
 	// Covariance has the upper triangle of that of the coefficients of every task, by rows,
 	// T x w(w+1)/2; nil if it is not known.
 	Covariance []float64
@@ -169,6 +170,9 @@ func (m *Model) check() error {
 		if !(v > 0) {
 			return fmt.Errorf("a variance of slopes of the model is %v", v)
 		}
+	}
+	if g := p.Goodness; !(g.R2Marginal >= 0 && g.R2Marginal <= g.R2Conditional && g.R2Conditional <= 1) {
+		return fmt.Errorf("the parts of the variance that the model explains are %v and %v", g.R2Marginal, g.R2Conditional)
 	}
 	if !(p.Scaling.TargetScale > 0) {
 		return fmt.Errorf("the unit of the target is %v", p.Scaling.TargetScale)

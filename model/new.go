@@ -74,7 +74,12 @@ func isNew(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bo
 // freshVariance returns that of z' theta of a task without rows, for z along Directions: times what makes up for
 // degrees of freedom that are few, where strengths are estimated from few tasks.
 func (m *Model) freshVariance(z []float64) float64 {
-	return m.fresh.Variance(z) * math.Pow(mixedmodel.Interval95(max(m.fresh.VarianceFreedom(z), 1)), 2)
+	v, slopes := m.fresh.Covary(z, z)
+	freedom := 2 * v * v / m.fresh.Uncertain(slopes) // infinite if the prior is known
+	if !(freedom > 1) {
+		freedom = 1
+	}
+	return max(v, 0) * math.Pow(mixedmodel.Interval95(freedom), 2)
 }
 
 // levelDeviation returns the standard deviation of the effect of a level that is not known, in the unit of the target: effects of levels

@@ -38,6 +38,9 @@ func TestFitSaysTheSame(t *testing.T) {
 				Rank     int
 				Evidence float64 `json:"log_evidence"`
 			}
+			Effects    []jsonTestEffect
+			Likelihood float64 `json:"log_likelihood"`
+			Marginal   float64 `json:"r2_marginal"`
 		}
 		if err := json.Unmarshal([]byte(asJSON), &r); err != nil {
 			t.Fatal(err)
@@ -60,6 +63,15 @@ func TestFitSaysTheSame(t *testing.T) {
 		for _, c := range r.Candidates {
 			want = append(want, fmt.Sprintf("%+.1f", c.Evidence))
 		}
+		for _, e := range r.Effects {
+			if e.Effect == "fixed" {
+				want = append(want, fmt.Sprintf("%s %s %s", e.Term, text.Decimal(e.Estimate), text.Decimal(e.Error)))
+			}
+		}
+		if len(r.Effects) < 10 {
+			t.Errorf("%q: effects are %v", flags, r.Effects)
+		}
+		want = append(want, fmt.Sprintf("R2 %.3f marginal", r.Marginal), fmt.Sprintf("log likelihood %.1f.", r.Likelihood))
 		got := strings.Join(strings.Fields(words), " ")
 		for _, part := range want {
 			if !strings.Contains(got, part) {
@@ -72,6 +84,12 @@ func TestFitSaysTheSame(t *testing.T) {
 			}
 		}
 	}
+}
+
+type jsonTestEffect struct {
+	Effect, Term string
+	Estimate     float64
+	Error        float64 `json:"std_error"`
 }
 
 type jsonTestErrors struct {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
+	"github.com/difalt/difalt/internal/tablefile"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"github.com/spf13/cobra"
@@ -20,11 +22,19 @@ func newModelCommand() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use:     "show FILE",
-		Short:   "Print what is inside a model file",
-		Long:    "Print what is inside a model file: its header, nodes, tasks, and the loadings of its\nfeatures by name, which say what tasks have in common and what they differ by.",
-		Example: "  difalt model show clinics-model.npz",
+	cmd.AddCommand(newModelShowCommand())
+	return cmd
+}
+
+func newModelShowCommand() *cobra.Command {
+	var asJSON bool
+	var effects string
+	cmd := &cobra.Command{
+		Use:   "show FILE",
+		Short: "Print what is inside a model file",
+		Long: "Print what is inside a model file: its header, nodes, tasks, the effects of a mixed\nmodel in the units of the table, and the loadings of its features by name, which say\n" +
+			"what tasks have in common and what they differ by.",
+		Example: "  difalt model show clinics-model.npz\n  difalt model show clinics-model.npz --effects-out effects.csv",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
@@ -32,15 +42,51 @@ func newModelCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if effects != "" {
+				return writeEffects(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], effects)
+			}
 			m, err := loadModel(args[0])
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case asJSON:
+				return report.WriteModel(cmd.OutOrStdout(), m)
 			}
 			showModel(cmd.OutOrStdout(), args[0], m)
 			return nil
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&effects, "effects-out", "", "instead, write the effects to `FILE`: .csv, .parquet, .jsonl or .npy")
 	return cmd
+}
+
+// writeEffects writes the effects of a model to a file.
+func writeEffects(stdout, stderr io.Writer, path, to string) error {
+	var paths files
+	if err := paths.reads("model", path); err != nil {
+		return err
+	}
+	out, err := paths.create("effects-out", to, tablefile.Extensions...)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	m, err := loadModel(path)
+	if err != nil {
+		return err
+	}
+	if len(m.Effects()) == 0 {
+		return fmt.Errorf("%s: a plain fit has no effects", path)
+	}
+	if err := report.EffectsFile(out, to, m); err != nil {
+		return err
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	fmt.Fprintf(paths.textOutput(stdout, stderr), "effects %s\n", nameOf(to, "output"))
+	return nil
 }
 
 func showModel(w io.Writer, path string, m *model.Model) {
@@ -70,6 +116,10 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	intercept, others := m.Spread()
 	line("intercepts", "differ by %s between tasks, beside the axes", text.Short(intercept))
 	line("slopes", "differ by %s for every standardised feature, beside the axes", text.Short(others))
+	if m.Effects() != nil {
+		fmt.Fprintln(w)
+		report.WriteEffects(w, m)
+	}
 	loadings, values := m.Loadings()
 	rows := text.Table{{"feature", "mean"}}
 	for j := range values {

@@ -168,23 +168,24 @@ func (p *Posterior) ForNew() *Posterior {
 // Vector returns the vector of the data.
 func Vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
 
-// Variance returns that of z' deviation, of a task without rows: z'S z in units of 1.
-func (p *Posterior) Variance(z []float64) float64 {
-	sz := make([]float64, p.W)
-	blas64.Gemv(blas.NoTrans, p.Noise, Square(p.S, p.W), Vector(z), 0, Vector(sz))
-	return max(floats.Dot(z, sz), 0)
+// Covary returns the covariance of a' deviation and b' deviation of a task without rows, and its derivatives by the entries of
+// Uncertainty, nil if there are none.
+func (p *Posterior) Covary(a, b []float64) (v float64, slopes []float64) {
+	sb := make([]float64, p.W)
+	blas64.Gemv(blas.NoTrans, p.Noise, Square(p.S, p.W), Vector(b), 0, Vector(sb))
+	if p.Uncertainty != nil {
+		n, _ := p.Uncertainty.Dims()
+		slopes = make([]float64, n)
+		blas64.Gemv(blas.Trans, p.Noise, p.slopes(b, n), Vector(a), 0, Vector(slopes))
+	}
+	return floats.Dot(a, sb), slopes
 }
 
-// VarianceFreedom returns to how many degrees of freedom Variance is known (Satterthwaite 1946), 2 v^2 / var(v), where Uncertainty gives
-// the variance of its estimate to first order; infinite if the prior is known.
-func (p *Posterior) VarianceFreedom(z []float64) float64 {
-	v := p.Variance(z)
-	if p.Uncertainty == nil || v == 0 {
-		return math.Inf(1)
+// Uncertain returns the variance, to first order, of an estimate with derivatives by the entries of Uncertainty; 0 if the prior is known.
+func (p *Posterior) Uncertain(slopes []float64) float64 {
+	if p.Uncertainty == nil {
+		return 0
 	}
-	n, _ := p.Uncertainty.Dims()
-	by := make([]float64, n) // d v by the entries of Uncertainty
-	blas64.Gemv(blas.Trans, p.Noise, p.slopes(z, n), Vector(z), 0, Vector(by))
-	u := mat.NewVecDense(n, by)
-	return 2 * v * v / mat.Inner(u, p.Uncertainty, u)
+	u := mat.NewVecDense(len(slopes), slopes)
+	return mat.Inner(u, p.Uncertainty, u)
 }

@@ -37,6 +37,8 @@ type page struct {
 	Figures         []figure
 	Tried           [][]string // with a header; nothing if nothing was tuned
 	Chosen          int        // row of Tried
+	Effects         [][]string // with a header
+	EffectsText     string
 	Axes            []string
 	Loadings        []loading
 	MoreFeatures    int
@@ -68,6 +70,13 @@ type cell struct {
 func (r *Report) Files() (map[string][]byte, error) {
 	p := r.page()
 	files := map[string][]byte{"tasks.csv": r.tasksCSV(), "scores.csv": r.scoresCSV()}
+	if r.effects != nil {
+		var buf bytes.Buffer
+		if err := EffectsFile(&buf, "effects.csv", r.model); err != nil {
+			return nil, err
+		}
+		files["effects.csv"] = buf.Bytes()
+	}
 	figures := []pageFigure{
 		{"tasks", "Error per task", r.tasksText(), r.tasksFigure()},
 		{"", "Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", r.convergenceFigure()},
@@ -141,6 +150,9 @@ func (r *Report) page() *page {
 	}
 	if len(r.Candidates) > 0 {
 		p.Tried, p.Chosen = r.candidates()
+	}
+	if r.effects != nil {
+		p.Effects, p.EffectsText = effectsTable(r.effects), strings.Join(effectsWords(m, r.effects), " ")
 	}
 	p.addLoadings(m)
 	if r.Status != "" {

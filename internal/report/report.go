@@ -69,6 +69,9 @@ type Report struct {
 	Residual         number `json:"residual"`
 	StatisticalError number `json:"statistical_error"`
 
+	goodness
+	Effects []effect `json:"effects"`
+
 	Noise    number   `json:"noise"` // standard deviation
 	Bytes    int64    `json:"bytes"` // sent between nodes
 	Messages int64    `json:"messages"`
@@ -88,6 +91,7 @@ type Report struct {
 	trace         []simulation.Row
 	data, version string
 	model         *model.Model
+	effects       []model.Effect
 }
 
 // A privacy is what a fit has spent of a budget, and what that is against one node that takes part.
@@ -172,6 +176,8 @@ func New(in *Inputs) *Report {
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
 	r.Privacy = newPrivacy(f.Private)
+	r.effects = in.Model.Effects()
+	r.goodness, r.Effects = newGoodness(in.Model), newEffects(r.effects)
 	told := f.Told()
 	r.OtherStatistics, r.Determined = told.Statistics, told.Determined
 	if in.Trace != nil {

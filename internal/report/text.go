@@ -29,6 +29,10 @@ func (r *Report) writeText(w io.Writer) {
 	fmt.Fprintln(w)
 	terminal.Sayf(w, "EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over all %s.", rows)
 	r.writeCandidates(w)
+	if r.effects != nil {
+		writeEffects(w, r.model, r.effects, shownEffects)
+		fmt.Fprintln(w)
+	}
 	r.writeAlgorithm(w)
 	if r.automatic != "" {
 		terminal.Sayf(w, "%s", r.automatic)

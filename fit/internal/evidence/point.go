@@ -47,6 +47,7 @@ type pointTotals struct {
 	about    []float64 // coefficients whose predictions targets are less
 	gram, zy []float64 // Z'V^-1 Z, w x w, and Z'V^-1 y
 	yy       float64   // y'V^-1 y
+	logDet   float64   // of V
 }
 
 // Penalized is the value with that of loadings and slopes by their own priors.
@@ -136,7 +137,7 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	if err != nil {
 		return nil, err
 	}
-	pt.gram, pt.zy, pt.yy = make([]float64, w*w), l.zy.Of(sum), l.yy.First(sum)
+	pt.gram, pt.zy, pt.yy, pt.logDet = make([]float64, w*w), l.zy.Of(sum), l.yy.First(sum), l.logDet.First(sum)
 	unpackTriangle(mixedmodel.Square(pt.gram, w), l.gram.Of(sum))
 	if by != nil {
 		raise(pt.gram, w)
@@ -146,7 +147,7 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	if l.failed.First(sum) > 0.5 || !pt.solve() {
 		return pt, nil
 	}
-	pt.Value += l.logDet.First(sum) - r.logWeights
+	pt.Value += pt.logDet - r.logWeights
 	r.heard.sayings, r.heard.last = append(r.heard.sayings, newSaying(pt)), pt
 	return pt, pt.setSlope(ctx, whitened)
 }

@@ -1,0 +1,177 @@
+package model
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Goodness says how a model fits the training rows of all nodes; what is not known is 0.
+type Goodness struct {
+	// LogLikelihood is that of the targets at the estimates of the mean and of all variances, coefficients of tasks integrated.
+	LogLikelihood float64
+	// R2Marginal is the part of the variance of the target that is by what all tasks share, and R2Conditional that which is also by what
+	// tasks differ by, where both are as the model estimates them (Nakagawa and Schielzeth 2013; Johnson 2014).
+	R2Marginal, R2Conditional float64
+}
+
+// The kinds of an Effect.
+const (
+	Fixed       = "fixed"       // a coefficient of the mean of tasks
+	Deviation   = "deviation"   // standard deviation of a coefficient between tasks
+	Correlation = "correlation" // of a coefficient with the intercept, between tasks
+	Residual    = "noise"       // standard deviation of the noise: of a usual task, where tasks differ by it
+)
+
+// An Effect is a number of the model as a mixed model, in the units of the table. A term is a column, a level of a column
+// against a Reference, its first one, or ConstantFeature: the target where all columns of numbers are 0 and all others at their reference. Numbers that are not
+// known are NaN. Columns with a Transform have the terms of its inputs. Low and High are 95 % intervals: of a fixed effect by 1.96 standard errors, of a standard deviation
+// by Satterthwaite's degrees of freedom, of a correlation by Fisher's z.
+type Effect struct {
+	Kind, Term, Reference              string
+	Estimate, StandardError, Low, High float64
+}
+
+// Effects returns all of a model: the fixed ones, what tasks differ by where they do, and the noise. They are of the mean, its covariance, and
+// the prior, which all owners have alike. A mean that a ridge holds back is its posterior one. There are none of a plain fit, and
+// of a model with Directions only those of the intercept and the noise.
+func (m *Model) Effects() (list []Effect) {
+	if !m.p.Scaling.Constant {
+		return nil
+	}
+	terms := m.terms()
+	for _, t := range terms {
+		list = append(list, m.fixed(&t))
+	}
+	var intercept spreadOf
+	for i, t := range terms {
+		s := m.spreadOf(&t)
+		if i == 0 {
+			intercept = s
+		}
+		if !(s.variance > 0) {
+			continue
+		}
+		freedom := s.freedom()
+		e := Effect{Kind: Deviation, Term: t.name, Reference: t.reference, Estimate: math.Sqrt(s.variance), StandardError: math.Sqrt(s.variance / (2 * freedom))}
+		if e.Low, e.High = deviationInterval(e.Estimate, freedom); math.IsInf(freedom, 0) {
+			e.StandardError = math.NaN()
+		}
+		list = append(list, e)
+		if i > 0 && intercept.variance > 0 {
+			list = append(list, m.correlation(&t, &terms[0], &s, &intercept))
+		}
+	}
+	noise := Effect{Kind: Residual, Term: "", Estimate: m.Noise(), StandardError: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	if f := m.p.Prior.Freedom; f > 0 && m.p.Prior.NoisePrior.Freedom == 0 {
+		noise.StandardError = noise.Estimate / math.Sqrt(2*f)
+		noise.Low, noise.High = deviationInterval(noise.Estimate, f)
+	}
+	return append(list, noise)
+}
+
+// A term is a contrast of scaled coefficients, the constant last: its coefficient in the units of the table is offset + a' theta.
+type term struct {
+	name, reference string
+	offset          float64
+	a               []float64
+}
+
+// terms returns those of a model, the intercept first.
+func (m *Model) terms() []term {
+	s, names := &m.p.Scaling, m.p.Scaling.InputNames(m.features)
+	k := len(names)
+	unit := func(j int) float64 { return s.TargetScale / s.Scale[j] }
+	level := term{name: ConstantFeature, offset: s.Target, a: make([]float64, k+1)}
+	level.a[k] = s.TargetScale
+	for j, c := range s.Center {
+		level.a[j] -= c * unit(j)
+	}
+	list, blocks := []term{level}, m.levels
+	if m.p.Directions != nil {
+		return list
+	}
+	for j := 0; j < k; {
+		n, reference := 1, -1
+		if len(blocks) > 0 && s.place(blocks[0].first) == j {
+			n, reference, blocks = blocks[0].n, j, blocks[1:]
+			level.a[j] += unit(j)
+		}
+		for ; n > 0; n, j = n-1, j+1 {
+			t := term{name: names[j], a: make([]float64, k+1)}
+			t.a[j] = unit(j)
+			if reference >= 0 {
+				t.a[reference] -= unit(reference)
+				t.reference = names[reference]
+			}
+			if j != reference {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// fixed returns the effect of the mean.
+func (m *Model) fixed(t *term) Effect {
+	along, outside := m.project(t.a)
+	p, w := &m.prior, m.p.Width()
+	v := quadraticOf(p.MeanCovariance, along, w)*p.Noise + outside*p.Noise*p.MeanVariance
+	e := Effect{Kind: Fixed, Term: t.name, Reference: t.reference, Estimate: t.offset + floats.Dot(t.a, m.p.Mean), StandardError: math.Sqrt(max(v, 0))}
+	e.Low, e.High = e.Estimate-mixedmodel.Normal95*e.StandardError, e.Estimate+mixedmodel.Normal95*e.StandardError
+	return e
+}
+
+// A spreadOf is the variance of a term between tasks, and its derivatives by what is uncertain about the prior.
+type spreadOf struct {
+	variance float64
+	slopes   []float64
+	m        *Model
+}
+
+func (m *Model) spreadOf(t *term) spreadOf {
+	along, outside := m.project(t.a)
+	v, slopes := m.prior.Covary(along, along)
+	return spreadOf{v + outside*m.prior.Noise*m.prior.Spread, slopes, m}
+}
+
+func (s *spreadOf) freedom() float64 {
+	return 2 * s.variance * s.variance / s.m.prior.Uncertain(s.slopes)
+}
+
+// correlation returns that of a term and the intercept between tasks.
+func (m *Model) correlation(t, level *term, of, intercept *spreadOf) Effect {
+	a, _ := m.project(t.a)
+	b, _ := m.project(level.a)
+	v, slopes := m.prior.Covary(a, b)
+	r := v / math.Sqrt(of.variance*intercept.variance)
+	e := Effect{Kind: Correlation, Term: t.name, Reference: t.reference, Estimate: r, StandardError: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	for i := range slopes {
+		slopes[i] = slopes[i]/math.Sqrt(of.variance*intercept.variance) - r/2*(of.slopes[i]/of.variance+intercept.slopes[i]/intercept.variance)
+	}
+	if u := m.prior.Uncertain(slopes); u > 0 && math.Abs(r) < 1 {
+		e.StandardError = math.Sqrt(u)
+		z, width := math.Atanh(r), mixedmodel.Normal95*e.StandardError/(1-r*r)
+		e.Low, e.High = math.Tanh(z-width), math.Tanh(z+width)
+	}
+	return e
+}
+
+// deviationInterval returns the 95 % interval of a standard deviation that is estimated to some degrees of freedom.
+func deviationInterval(estimate, freedom float64) (low, high float64) {
+	if math.IsInf(freedom, 0) || math.IsNaN(freedom) {
+		return math.NaN(), math.NaN()
+	}
+	chi := distuv.ChiSquared{K: freedom}
+	return estimate * math.Sqrt(freedom/chi.Quantile(0.975)), estimate * math.Sqrt(freedom/chi.Quantile(0.025))
+}
+
+// quadraticOf returns z' C z for a w x w matrix.
+func quadraticOf(c, z []float64, w int) (sum float64) {
+	for i, v := range z {
+		sum += v * floats.Dot(c[i*w:][:w], z)
+	}
+	return sum
+}
