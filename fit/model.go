@@ -88,6 +88,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 		}
 		e.noise, e.NoisePrior = noise, noise.NoisePrior
 	}
+	e.SlopesFreedom = alike.SlopesFreedom(pt.Prior)
 	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)
 	e.theta, err = d.coefficients(ctx, rows, e.Posterior)
 	return e, err
@@ -170,7 +171,7 @@ func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
 func priorOf(p *mixedmodel.Posterior) model.Prior {
 	return model.Prior{
 		Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance,
-		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,
+		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty, SlopesFreedom: p.SlopesFreedom,
 	}
 }
 

@@ -28,6 +28,7 @@ func (p *Parameters) arrays(features []string) []array {
 		{"mean", []int{d}, &p.Mean, false},
 		{"loadings", []int{w, r}, (*byColumns)(&prior.Loadings), r == 0},
 		{"slopes", []int{w - 1}, &prior.Slopes, prior.Slopes == nil},
+		{"slopes_freedom", []int{w - 1}, &prior.SlopesFreedom, prior.SlopesFreedom == nil},
 		{"mean_covariance", []int{w, w}, &prior.MeanCovariance, false},
 		{"doubt", []int{w*r + 2, w*r + 2}, &prior.Uncertainty, prior.Uncertainty == nil},
 		{"directions", []int{w - 1, k}, &p.Directions, p.Directions == nil},
@@ -96,7 +97,7 @@ func (p *Parameters) read(r *npz.Reader) (features []string, err error) {
 	}
 	for _, a := range p.arrays(features) {
 		switch a.name {
-		case "slopes", "doubt", "covariance", "noise":
+		case "slopes", "slopes_freedom", "doubt", "covariance", "noise":
 			a.none = !r.Has(a.name)
 		case "noise_freedom":
 			a.none = !r.Has("noise")

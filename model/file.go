@@ -68,6 +68,7 @@ type headerGoodness struct {
 //	mean        d          coefficients that all tasks share, for standardised features
 //	loadings    w x r      what tasks differ by, in units of the noise
 //	slopes      w - 1      variances of slopes over spread_variance; may be missing, and are 1
+//	slopes_freedom  w - 1   degrees of freedom to which they are known; may be missing
 //	mean_covariance  w x w of the mean, over the variance of the noise
 //	doubt       n x n      covariance of loadings, by columns, and of the logarithms of the
 //	                       variances of intercept and spread, n = w r + 2; may be missing

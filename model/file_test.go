@@ -47,7 +47,7 @@ func TestFileLayout(t *testing.T) {
 	m := testModel(t)
 	r := reader(t, m)
 	shapes := map[string]string{
-		"header": "(1,) string", "mean": "(5,) float64", "loadings": "(5, 2) float64", "slopes": "(4,) float64", "mean_covariance": "(5, 5) float64", "doubt": "(12, 12) float64",
+		"header": "(1,) string", "mean": "(5,) float64", "loadings": "(5, 2) float64", "slopes": "(4,) float64", "slopes_freedom": "(4,) float64", "mean_covariance": "(5, 5) float64", "doubt": "(12, 12) float64",
 		"theta": "(15, 5) float64", "covariance": "(15, 15) float64", "center": "(4,) float64",
 		"scale": "(4,) float64", "Theta": "(4, 15) float64", "constant": "(15,) float64", "task": "(15,) string", "node": "(15,) int64",
 		"node_name": "(3,) string", "feature": "(4,) string", "samples": "(15,) int64", "fill": "(4,) float64",

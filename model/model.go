@@ -53,8 +53,9 @@ type Prior struct {
 	Rank                            int       // r, 0 if tasks share no representation
 	Loadings                        []float64 // L, w x r, by columns
 	Intercept, Spread, MeanVariance float64
-	// Slopes are w - 1 numbers above 0; nil are all 1.
-	Slopes []float64
+	// Slopes are w - 1 numbers above 0; nil are all 1. SlopesFreedom is to how many degrees of freedom the variance of each is
+	// known; nil if that is only what Uncertainty says of Spread.
+	Slopes, SlopesFreedom []float64
 	// MeanCovariance is the covariance of Parameters.Mean given the training rows, w x w;
 	// zero for a mean that is known.
 	MeanCovariance []float64
@@ -166,7 +167,7 @@ func (m *Model) check() error {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
 	}
-	for _, v := range prior.Slopes {
+	for _, v := range slices.Concat(prior.Slopes, prior.SlopesFreedom) {
 		if !(v > 0) {
 			return fmt.Errorf("a variance of slopes of the model is %v", v)
 		}
@@ -186,7 +187,7 @@ func (m *Model) complete() {
 	prior := &mixedmodel.Prior{W: m.p.Width(), Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance}
 	m.prior = mixedmodel.Posterior{
 		Prior: prior, Mean: m.p.Mean, MeanCovariance: p.MeanCovariance, S: prior.Covariance(),
-		Noise: p.Noise, Freedom: p.Freedom, NoisePrior: mixedmodel.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty,
+		Noise: p.Noise, Freedom: p.Freedom, NoisePrior: mixedmodel.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty, SlopesFreedom: p.SlopesFreedom,
 	}
 	if m.p.Directions != nil {
 		m.prior.Mean, _ = m.project(m.p.Mean)

@@ -63,7 +63,7 @@ func testParameters(t testing.TB) Parameters {
 		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, TargetScale: 4, Constant: true},
 		Mean:    normal(d),
 		Prior: Prior{
-			Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, Slopes: []float64{1, 2, 0.5, 3}, MeanVariance: 2,
+			Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, Slopes: []float64{1, 2, 0.5, 3}, SlopesFreedom: []float64{3, 8, 20, 5}, MeanVariance: 2,
 			MeanCovariance: mat.DenseCopyOf(covariance(d)).RawMatrix().Data, Noise: 0.3, Uncertainty: mat.NewSymDense(d*rank+2, nil),
 		},
 	}

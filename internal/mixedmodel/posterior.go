@@ -81,6 +81,9 @@ type Posterior struct {
 	// Uncertainty is the covariance of the loadings, by columns, and of the logarithms of Intercept and
 	// Spread; nil takes them as known.
 	Uncertainty *mat.SymDense
+	// SlopesFreedom is to how many degrees of freedom the variance of the slopes of every feature is known, W - 1; nil if that is only
+	// what Uncertainty says of Spread.
+	SlopesFreedom []float64
 }
 
 // Coefficients returns the coefficients of a task by its rows, and their covariance unless
@@ -168,24 +171,35 @@ func (p *Posterior) ForNew() *Posterior {
 // Vector returns the vector of the data.
 func Vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
 
-// Covary returns the covariance of a' deviation and b' deviation of a task without rows, and its derivatives by the entries of
-// Uncertainty, nil if there are none.
+// Covary returns the covariance of a' deviation and b' deviation of a task without rows, and its derivatives by what Uncertain knows
+// about: the entries of Uncertainty, and the logarithms of the variances of slopes in place of that of Spread. nil if nothing is.
 func (p *Posterior) Covary(a, b []float64) (v float64, slopes []float64) {
 	sb := make([]float64, p.W)
 	blas64.Gemv(blas.NoTrans, p.Noise, Square(p.S, p.W), Vector(b), 0, Vector(sb))
-	if p.Uncertainty != nil {
-		n, _ := p.Uncertainty.Dims()
-		slopes = make([]float64, n)
-		blas64.Gemv(blas.Trans, p.Noise, p.slopes(b, n), Vector(a), 0, Vector(slopes))
+	v = floats.Dot(a, sb)
+	if p.Uncertainty == nil {
+		return v, nil
 	}
-	return floats.Dot(a, sb), slopes
+	n, _ := p.Uncertainty.Dims()
+	slopes = make([]float64, n, n+len(p.SlopesFreedom))
+	blas64.Gemv(blas.Trans, p.Noise, p.slopes(b, n), Vector(a), 0, Vector(slopes))
+	for j := range p.SlopesFreedom {
+		slopes[n-1] = 0
+		slopes = append(slopes, p.Noise*p.Slope(j)*a[j]*b[j])
+	}
+	return v, slopes
 }
 
-// Uncertain returns the variance, to first order, of an estimate with derivatives by the entries of Uncertainty; 0 if the prior is known.
-func (p *Posterior) Uncertain(slopes []float64) float64 {
+// Uncertain returns the variance, to first order, of an estimate with derivatives as from Covary; 0 if the prior is known.
+func (p *Posterior) Uncertain(slopes []float64) (v float64) {
 	if p.Uncertainty == nil {
 		return 0
 	}
-	u := mat.NewVecDense(len(slopes), slopes)
-	return mat.Inner(u, p.Uncertainty, u)
+	n, _ := p.Uncertainty.Dims()
+	u := mat.NewVecDense(n, slopes[:n])
+	v = mat.Inner(u, p.Uncertainty, u)
+	for j, f := range p.SlopesFreedom {
+		v += 2 / f * slopes[n+j] * slopes[n+j]
+	}
+	return v
 }

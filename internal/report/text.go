@@ -129,8 +129,11 @@ func (r *Report) candidates() (t text.Table, chosen int) {
 
 // ridge prints a ridge parameter as its flag says it.
 func ridge(v float64) string {
-	if math.IsInf(v, 1) {
+	switch {
+	case math.IsInf(v, 1):
 		return "inf"
+	case v > 1e6: // where digits say nothing
+		return "> 1e+06"
 	}
 	return text.Short(v)
 }
