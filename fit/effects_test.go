@@ -144,7 +144,7 @@ func TestCoverageOfEffects(t *testing.T) {
 			}
 		}
 		c := testConfig(t, 2, -1)
-		c.CommonNoise, c.Owners = true, false
+		c.CommonNoise, c.Owners, c.Curves = true, false, []string{}
 		m, _ := fit(t, assigned(t, tab, 2), c)
 		for _, e := range m.Effects() {
 			truth := map[string]float64{
