@@ -18,18 +18,27 @@ type Whitened struct {
 }
 
 // Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
-func (t *Task) Whiten(s []float64, w int) (Whitened, bool) {
+func (t *Task) Whiten(s []float64, w int) (k Whitened, ok bool) {
+	ok = t.WhitenTo(&k, s, w)
+	return k, ok
+}
+
+// WhitenTo is Whiten in the memory of a result of a task of as many rows, if it has some.
+func (t *Task) WhitenTo(k *Whitened, s []float64, w int) (ok bool) {
 	m := len(t.Y)
-	if m == 0 {
-		return Whitened{}, true
+	if k.LogDet = 0; m == 0 {
+		return true
 	}
-	copied := newTask(m, w)
-	k := Whitened{Z: copied.Z, Y: copied.Y}
+	if len(k.Y) != m || len(k.Z) != m*w {
+		fresh := newTask(m, w)
+		k.Z, k.Y = fresh.Z, fresh.Y
+	}
 	copy(k.Z, t.Z)
 	copy(k.Y, t.Y)
 	z := Matrix(t.Z, m, w)
-	scratch := make([]float64, m*(w+m))
-	zs, v := Matrix(scratch[:m*w], m, w), scratch[m*w:]
+	scratch := GetScratch(m * (w + m))
+	defer scratch.Put()
+	zs, v := Matrix(scratch.Take(m*w), m, w), scratch.Take(m*m)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, Square(s, w), 0, zs)
 	blas64.Gemm(blas.NoTrans, blas.Trans, 1, zs, z, 0, Square(v, m))
 	for i := range m {
@@ -37,25 +46,32 @@ func (t *Task) Whiten(s []float64, w int) (Whitened, bool) {
 	}
 	r, ok := lapack64.Potrf(blas64.Symmetric{N: m, Stride: m, Data: v, Uplo: blas.Upper})
 	if !ok {
-		return Whitened{}, false
+		*k = Whitened{}
+		return false
 	}
 	for i := range m {
 		k.LogDet += 2 * math.Log(v[i*m+i])
 	}
 	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Z, m, w))
 	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Y, m, 1))
-	return k, true
+	return true
 }
 
 // Gradient returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
 func (k *Whitened) Gradient(mean []float64) []float64 {
+	g := make([]float64, len(mean))
+	k.GradientTo(g, mean)
+	return g
+}
+
+// GradientTo sets g to Gradient.
+func (k *Whitened) GradientTo(g, mean []float64) {
 	w := len(mean)
-	g := make([]float64, w)
+	clear(g)
 	for i, u := range k.Y {
 		row := k.Z[i*w:][:w]
 		floats.AddScaled(g, u-floats.Dot(row, mean), row)
 	}
-	return g
 }
 
 // Gram returns Z'V^-1 Z.
@@ -114,8 +130,9 @@ func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64
 		n, _ := p.Uncertainty.Dims()
 		j := Matrix(make([]float64, w*n), w, n)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
-		dense := mat.DenseCopyOf(p.Uncertainty)
-		addQuadratic(cov, j.Data, w, dense.RawMatrix().Data, n, 2)
+		ju := Matrix(make([]float64, w*n), w, n)
+		blas64.Symm(blas.Right, 1, p.Uncertainty.RawSymmetric(), j, 0, ju)
+		blas64.Gemm(blas.NoTrans, blas.Trans, 2, ju, j, 1, Square(cov, w))
 	}
 	return theta, cov, true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/fit/internal/parallel"
@@ -114,14 +113,16 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 		by = nil // moments of all rows are told as they are
 	}
 	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, pointTotals: pointTotals{about: about}, axes: r.axesFor(p)}
-	whitened := perTask[mixedmodel.Whitened](r) // as large as all rows: no point keeps it
+	if r.heard.whitened == nil {
+		r.heard.whitened = perTask[mixedmodel.Whitened](r)
+	}
+	whitened := r.heard.whitened
 	sum, err := r.sum(ctx, l.Len, by, func(g, i int, out []float64) {
 		t := &r.Tasks[g][i]
-		k, ok := t.Whiten(s, w)
-		if !ok {
+		k := &whitened[g][i]
+		if !t.WhitenTo(k, s, w) {
 			l.failed.Add(out, 1)
 		}
-		whitened[g][i] = k
 		l.logDet.Add(out, k.LogDet)
 		l.yy.Add(out, t.Rest)
 		gram, zy := l.gram.Of(out), l.zy.Of(out)
@@ -179,9 +180,6 @@ func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
 // manyRows is the number of rows from which on products of them are taken at once.
 const manyRows = 8
 
-// squares are matrices for such products.
-var squares sync.Pool
-
 // addTriangle adds the upper triangle of the symmetric matrix A'B to one that is stored by its rows, for A and B of w columns each.
 func addTriangle(sum, a, b []float64, w int) {
 	m := len(a) / w
@@ -194,13 +192,9 @@ func addTriangle(sum, a, b []float64, w int) {
 		}
 		return
 	}
-	c, _ := squares.Get().(*[]float64)
-	if c == nil || len(*c) < w*w {
-		c = new([]float64)
-		*c = make([]float64, w*w)
-	}
-	defer squares.Put(c)
-	square, left := mixedmodel.Square((*c)[:w*w], w), mixedmodel.Matrix(a, m, w)
+	scratch := mixedmodel.GetScratch(w * w)
+	defer scratch.Put()
+	square, left := mixedmodel.Square(scratch.Take(w*w), w), mixedmodel.Matrix(a, m, w)
 	if &a[0] == &b[0] {
 		blas64.Syrk(blas.Trans, 1, left, 0, blas64.Symmetric{N: w, Stride: w, Data: square.Data, Uplo: blas.Upper})
 	} else {
@@ -284,11 +278,14 @@ func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
 		return
 	}
 	z := mixedmodel.Matrix(k.Z, m, w)
-	g := k.Gradient(pt.Mean)
+	scratch := mixedmodel.GetScratch(m*w + m*m + w)
+	defer scratch.Put()
+	g := scratch.Take(w)
+	k.GradientTo(g, pt.Mean)
 	// H = I - Z C Z', m x m, so that A - A C A = Z' H Z.
-	zc := mixedmodel.Matrix(make([]float64, m*w), m, w)
+	zc := mixedmodel.Matrix(scratch.Take(m*w), m, w)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, mixedmodel.Square(pt.MeanCovariance, w), 0, zc)
-	h := mixedmodel.Square(make([]float64, m*m), m)
+	h := mixedmodel.Square(scratch.Take(m*m), m)
 	blas64.Gemm(blas.NoTrans, blas.Trans, -1, zc, z, 0, h)
 	for i := range m {
 		h.Data[i*m+i]++

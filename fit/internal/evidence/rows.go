@@ -35,6 +35,8 @@ type heard struct {
 	evaluations int
 	sayings     []saying
 	last        *Point // of the last evaluation; nil before it
+	// Of every hosted node and task, while one point is evaluated: as large as all rows, and the same memory for all points.
+	whitened [][]mixedmodel.Whitened
 }
 
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
