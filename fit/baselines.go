@@ -15,6 +15,7 @@ import (
 const (
 	Ours     = "shared representation"
 	Shrunken = "pooled ridge with intercepts"
+	Splines  = "splines with intercepts"
 	Pooled   = "pooled ridge"
 	Single   = "one ridge per task"
 	TaskMean = "mean of the task"
@@ -26,6 +27,7 @@ const baselineStage = "baselines" // of progress
 type method struct {
 	Score
 	theta [][]float64
+	of    *design // whose rows these are about; nil if it is that of the fit
 }
 
 // baselines fits what the model has to be compared with, shrunken among it, and returns the features that are combinations of

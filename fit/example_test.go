@@ -65,6 +65,7 @@ func Example() {
 	// Output:
 	// shared representation        explained variance 0.7
 	// pooled ridge with intercepts explained variance 0.3
+	// splines with intercepts      explained variance 0.3
 	// pooled ridge                 explained variance 0.2
 	// one ridge per task           explained variance 0.6
 	// mean of the task             explained variance 0.1

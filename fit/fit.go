@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -55,7 +56,8 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 // fitMixed chooses a model by its evidence, and compares it with simpler ones.
 func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
 	c.progress("columns", 0, 1)
-	if err := d.transform(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
+	splines, err := d.transform(ctx, c, parallel.Workers(c.Options.Workers))
+	if err != nil {
 		return nil, err
 	}
 	c.progress("columns", 1, 1)
@@ -78,6 +80,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
+	others = slices.Insert(others, 1, splines...)
 	f := &findings{dependent: dependent, outliers: d.left}
 	chosen, err := q.weighted(ctx, first)
 	if err != nil {
@@ -122,7 +125,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err != nil {
 		return nil, err
 	}
-	if err := d.score(ctx, r, append([]method{{Score{Method: Ours, Ridge: r.Chosen.Ridge}, e.theta}}, others...)); err != nil {
+	if err := d.score(ctx, r, append([]method{{Score: Score{Method: Ours, Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
 		return nil, err
 	}
 	meaning := explanation(&r.Chosen, c.Rank, d.width()-1)

@@ -16,7 +16,13 @@ func (d *design) tally(methods []method) tallies {
 	for m := range out {
 		out[m] = make([][2]tally, len(d.rows))
 	}
-	z, done := make([]float64, d.width()), 0
+	rows, done := make([][]float64, len(methods)), 0
+	for m := range methods {
+		if of := methods[m].of; of != nil {
+			rows[m] = make([]float64, of.width())
+		}
+	}
+	z := make([]float64, d.width())
 	d.eachRow(func(_, i int) {
 		if done++; done%256 == 0 {
 			d.show("scores", done, len(d.train))
@@ -24,7 +30,12 @@ func (d *design) tally(methods []method) tallies {
 		k, s := d.t.Task(i), set(d.train[i])
 		y := d.row(z, i)
 		for m := range methods {
-			out[m][k][s].add(y - floats.Dot(z, methods[m].theta[k]))
+			row := z
+			if of := methods[m].of; of != nil {
+				row = rows[m]
+				of.row(row, i)
+			}
+			out[m][k][s].add(y - floats.Dot(row, methods[m].theta[k]))
 		}
 	})
 	return out

@@ -34,31 +34,64 @@ type transformer struct {
 	failed  map[*alternative]float64 // what was promised by alternatives that were no better
 }
 
-// transform takes curves of the features that the caller names, or lets the evidence choose where there are few enough features to look at. Between owners it
-// tells nothing to choose by.
-func (d *design) transform(ctx context.Context, c *Config, workers int) error {
-	k := len(d.Center)
-	if c.Curves == nil && (d.owners || d.equalTarget || k > mostTransformed || k > d.total) || c.Curves != nil && len(c.Curves) == 0 {
-		return nil
+// transform takes curves of the features that the caller names, or lets the evidence choose where there are few enough features to look at, and returns what
+// curves of all features make to be compared with. Between owners it tells nothing to choose by.
+func (d *design) transform(ctx context.Context, c *Config, workers int) (splines []method, err error) {
+	forced := len(c.Curves) > 0
+	if !forced && !d.chooses() {
+		return nil, nil
 	}
 	own, err := d.thinned(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t := &transformer{d: own, workers: workers, chosen: make([]*alternative, k), failed: map[*alternative]float64{}}
-	if c.Curves != nil {
+	t := &transformer{d: own.design, workers: workers, chosen: make([]*alternative, len(d.Center)), failed: map[*alternative]float64{}}
+	var alternatives []*alternative
+	if d.chooses() {
+		if alternatives, err = own.alternatives(ctx, own.numbers(), model.Clipped, model.Logarithmic, model.Curved); err != nil {
+			return nil, err
+		}
+		if splines, err = d.fitSplines(ctx, alternatives, own.tasks, workers); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case forced:
 		err = t.force(ctx, c.Curves)
-	} else {
-		err = t.choose(ctx)
+	case c.Curves == nil && len(alternatives) > 0:
+		err = t.choose(ctx, alternatives)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return d.take(ctx, c, t.chosen)
+	return splines, d.take(ctx, c, t.chosen)
+}
+
+// chooses reports whether the evidence may choose transforms: of few features, and where nobody else hears of what it is made.
+func (d *design) chooses() bool {
+	k := len(d.Center)
+	return !d.owners && !d.equalTarget && k <= mostTransformed && k <= d.total
+}
+
+// numbers are the features that are neither levels nor constant.
+func (d *design) numbers() (list []int) {
+	_, isLevel := d.columns()
+	for j := range d.Center {
+		if !isLevel[j] && !slices.Contains(d.constant, j) {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// A sample has the training rows of a design, or fewer where there are very many.
+type sample struct {
+	*design
+	tasks float64 // of all nodes
 }
 
 // thinned returns a design with fewer training rows, evenly of all nodes, where there are very many.
-func (d *design) thinned(ctx context.Context) (*design, error) {
+func (d *design) thinned(ctx context.Context) (*sample, error) {
 	own := *d
 	stride := func(n float64, most int) int { return max(int(n)/most, 1) }
 	z := d.Zeros(1)
@@ -71,7 +104,7 @@ func (d *design) thinned(ctx context.Context) (*design, error) {
 	}
 	tasks, rows := stride(sum[0], mostChoosingTasks), stride(float64(d.total), mostChoosingRows)
 	if tasks == 1 && rows == 1 {
-		return &own, nil
+		return &sample{&own, sum[0]}, nil
 	}
 	rows = max(rows/tasks, 1)
 	own.train, own.layout = make([]bool, len(d.train)), make([][]int, len(d.layout))
@@ -85,12 +118,13 @@ func (d *design) thinned(ctx context.Context) (*design, error) {
 			})
 		}
 	}
+	all := sum[0]
 	sum, err = own.sumTraining(ctx, 1, func(_ int, out []float64) { out[0]++ })
 	if err != nil {
 		return nil, err
 	}
 	own.total = int(sum[0])
-	return &own, nil
+	return &sample{&own, all}, nil
 }
 
 // force takes a curve of each of the given columns, and between nodes that are not owners the strengths that the evidence chooses.
@@ -135,18 +169,7 @@ func (t *transformer) force(ctx context.Context, columns []string) error {
 }
 
 // choose tries what promises most, and again what promises more after that.
-func (t *transformer) choose(ctx context.Context) error {
-	var features []int
-	_, isLevel := t.d.columns()
-	for j := range t.d.Center {
-		if !isLevel[j] && !slices.Contains(t.d.constant, j) {
-			features = append(features, j)
-		}
-	}
-	alternatives, err := t.d.alternatives(ctx, features, model.Clipped, model.Logarithmic, model.Curved)
-	if err != nil || len(alternatives) == 0 {
-		return err
-	}
+func (t *transformer) choose(ctx context.Context, alternatives []*alternative) (err error) {
 	if t.best, err = t.evaluate(ctx, t.chosen); err != nil {
 		return err
 	}

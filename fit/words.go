@@ -35,6 +35,8 @@ func (v *Verdict) words(chosen *Candidate, explanation []string) string {
 		s = append(s, fmt.Sprintf("On held-out rows %s has an RMSE %s below that of the best simpler method, %s%s.", ours, percent(gain), v.Other, interval))
 	case v.High < 0:
 		s = append(s, fmt.Sprintf("On held-out rows a simpler method, %s, has an RMSE %s below that of %s%s: use it.", v.Other, percent(gain), ours, interval))
+	case v.Gain < -alike:
+		s = append(s, fmt.Sprintf("Of %s and %s the latter is probably better: on held-out rows the RMSE of the former is %s.", ours, v.Other, versus(gain, low, high)))
 	case max(-low, high) <= alike:
 		s = append(s, fmt.Sprintf("On held-out rows %s is as good as %s: their RMSE differs by %s%s.", v.Other, ours, percent(math.Abs(gain)), interval))
 	default: // also where there is a single task, and no interval

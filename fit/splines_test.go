@@ -1,0 +1,39 @@
+package fit
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A model of straight lines loses to splines where effects are curved, and the verdict says so and names them; where effects are straight it does not.
+func TestVerdictNamesSplines(t *testing.T) {
+	for name, c := range map[string]struct {
+		effect func(wave, wild, size, line, level float64) float64
+		better bool
+	}{
+		"curved":   {func(wave, _, _, line, level float64) float64 { return 2*math.Cos(4*wave) + line + level }, true},
+		"straight": {func(wave, _, _, line, level float64) float64 { return wave + line + level*(1+line) }, false},
+	} {
+		_, r, _ := bentFit(t, c.effect, func(c *Config) { c.Curves = []string{} })
+		named := r.Verdict.Other == Splines && r.Verdict.Gain < -alike && strings.Contains(r.Verdict.Text, Splines)
+		if named != c.better {
+			t.Errorf("%s: %+v", name, r.Verdict)
+		}
+	}
+	_, r, _ := bentFit(t, func(wave, _, _, line, level float64) float64 { return wave + line + level }, func(c *Config) { c.Owners = true })
+	if slices.ContainsFunc(r.Scores, func(s Score) bool { return s.Method == Splines }) {
+		t.Error("owners have splines to compare with, of which sums tell more")
+	}
+}
+
+// A loss of more than 5 % is said whatever chance could have made of it, with the name of the better method.
+func TestWordsOfLosses(t *testing.T) {
+	for _, v := range []Verdict{{Gain: -0.08, Low: -0.2, High: 0.03}, {Gain: -0.06, Low: -0.07, High: -0.05}, {Gain: -0.3, Low: math.NaN(), High: math.NaN()}} {
+		v.Other = Pooled
+		if text := v.words(&Candidate{Rank: 1}, nil); !strings.Contains(text, Pooled+" the latter is probably better") && !strings.Contains(text, "a simpler method, "+Pooled+", has an RMSE") {
+			t.Errorf("%+v: %s", v, text)
+		}
+	}
+}
