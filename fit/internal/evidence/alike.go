@@ -312,12 +312,15 @@ func (a *Alike) covariance(p *mixedmodel.Prior) *mat.SymDense {
 // them is right where the loadings are as long as the data have them; their prior shortens them, and where coefficients
 // outnumber tasks by much the value is steeper there: the expected volume would pass noise for a rank (Louis 1982). The rank
 // is at least 1.
-func (a *Alike) Observed(p *mixedmodel.Prior) *mat.SymDense {
+func (a *Alike) Observed(p *mixedmodel.Prior) mat.Symmetric {
 	w := p.W
 	inverse, scatter, noise := a.seen(p)
 	l := newInformationSums(w, p.Rank)
 	sums := l.loadings.Of(make([]float64, l.Len))
 	addObserved(p, inverse, scatter, a.tasks, noise, sums)
+	if !jointly(w, p.Rank) {
+		return &columnBlocks{w, p.Rank, sums}
+	}
 	info := mat.NewSymDense(w*p.Rank, nil)
 	setLoadings(info, w, p.Rank, sums)
 	return info

@@ -56,6 +56,32 @@ func eachRow(w, rank int, sums []float64, visit func(p, q, i, from int, row []fl
 	}
 }
 
+// columnBlocks is a matrix about loadings whose columns do not depend on one another, by the sums of eachRow: all
+// between two columns is zero.
+type columnBlocks struct {
+	w, rank int
+	sums    []float64
+}
+
+// Dims returns the order twice.
+func (m *columnBlocks) Dims() (r, c int) { return m.w * m.rank, m.w * m.rank }
+
+// SymmetricDim returns the order.
+func (m *columnBlocks) SymmetricDim() int { return m.w * m.rank }
+
+// T returns the matrix itself.
+func (m *columnBlocks) T() mat.Matrix { return m }
+
+// At returns an entry.
+func (m *columnBlocks) At(i, j int) float64 {
+	block := i / m.w
+	if block != j/m.w {
+		return 0
+	}
+	i, j = min(i%m.w, j%m.w), max(i%m.w, j%m.w)
+	return m.sums[block*m.w*(m.w+1)/2+i*m.w-i*(i-1)/2+j-i]
+}
+
 // setLoadings sets what a matrix says about the loadings, the first w rank of its order, by sums.
 func setLoadings(m *mat.SymDense, w, rank int, sums []float64) {
 	eachRow(w, rank, sums, func(p, q, i, from int, row []float64) {

@@ -43,7 +43,7 @@ func addObserved(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64,
 // Laplace's approximation under their own prior (MacKay 1992): log det(I + information) in
 // units of that prior; and how many entries of every column the data determine. A direction in which there is less
 // information than none, as between two maxima, counts as one of which the data say nothing.
-func Occam(info *mat.SymDense, variances []float64, w int) (penalty float64, determined []float64) {
+func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, determined []float64) {
 	r := len(variances)
 	determined = make([]float64, r)
 	columns := 1 // at a time

@@ -149,7 +149,9 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 		return pt, nil
 	}
 	pt.Value += pt.logDet - r.logWeights
-	r.heard.sayings, r.heard.last = append(r.heard.sayings, newSaying(pt)), pt
+	if r.heard.last = pt; !r.Alone() && Countable(w) { // else nobody asks
+		r.heard.sayings = append(r.heard.sayings, newSaying(pt))
+	}
 	return pt, pt.setSlope(ctx, whitened)
 }
 
