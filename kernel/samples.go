@@ -51,6 +51,9 @@ func (t *Tasks) slice(task, lo, hi, r int, by *tile.Schedule) samples {
 	if hi == t.rows[task] && task+1 < len(t.first) {
 		next += uintptr(t.first[task+1]-t.first[task]-hi) * row
 	}
+	if mean := t.Bytes() / len(t.rows); by != nil && by.Near == 0 && s.n*int(row) > resident && mean <= resident {
+		by = nil // what is fastest was measured on smaller tasks
+	}
 	s.prefetch(end, next, r, by)
 	return s
 }
@@ -79,7 +82,7 @@ func residentIn(l2 int) int {
 func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
 	row := s.stride * s.storage.size()
 	bytes := s.n * row
-	if by == nil || bytes > resident && by.Near == 0 {
+	if by == nil {
 		by = tile.Usual(bytes, s.storage.size(), resident, s.d, r)
 	}
 	s.basisNext.Schedule = by

@@ -28,7 +28,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 					if tile.Packed(shape.d, shape.r) > 0 {
 						ahead = tile.PackRows * x.stride * storage.size()
 					}
-					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, func(task int) hints { return x.samples(task, shape.r, by).hints })
+					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, by == nil, func(task int) hints { return x.samples(task, shape.r, by).hints })
 				}
 			}
 		}
@@ -38,7 +38,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 		for _, by := range append(tile.HalfSchedules(), nil) {
 			if by == nil || !by.None {
 				name := fmt.Sprintf("n = %d, d = %d, r = %d, 16 bits, schedule %+v", shape.n, shape.d, shape.r, by)
-				testPrefetch(t, name, base, 2*g.fit.total*g.reduced.stride, 0, shape.n, shape.r, func(task int) hints { return g.reduced.hints(g.fit, task, shape.r, by) })
+				testPrefetch(t, name, base, 2*g.fit.total*g.reduced.stride, 0, shape.n, shape.r, by == nil, func(task int) hints { return g.reduced.hints(g.fit, task, shape.r, by) })
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func manyRows(n, d int, storage Storage) *Tasks {
 
 // testPrefetch follows what the hints of all tasks ask for, of so many bytes from base on. X U
 // takes the rows of so many bytes at a time, 0 for few.
-func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) hints) {
+func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, usual bool, of func(task int) hints) {
 	t.Helper()
 	const word = 4 // bytes; all that is asked for has whole ones
 	task := bytes / prefetched
@@ -93,7 +93,7 @@ func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int
 		fetch(h.solveNext, tile.SolveAhead(n, r))
 		fetch(h.gradientNext.Next, task/8*h.gradientNext.Eighths)
 	}
-	if task > resident {
+	if usual && task > resident {
 		if total != 0 {
 			t.Errorf("%s: a task of %d bytes prefetches %d", name, task, total/prefetched)
 		}

@@ -84,7 +84,7 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 	if reduced {
 		candidates = tile.HalfSchedules()
 	}
-	if mean := bytes / max(tasks, 1); mean > resident && (reduced || tile.Packed(t.shape.d, t.shape.r) == 0) {
+	if mean := bytes / max(tasks, 1); reduced && mean > resident {
 		candidates = nil // see tile.Usual
 	}
 	if forced, _ := tile.ForcedSchedule(); forced != nil {

@@ -60,7 +60,7 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 		for _, c := range []struct {
 			tasks, n, d, r int
 			storage        Storage
-		}{{70, 9, 130, 4, Float64}, {64, 25, 61, 5, Float32}, {66, 12, 100, 10, Float64}, {20, 13, 900, 16, Float64}, {20, 7, 1400, 20, Float32}, {20, 6, 1100, 7, Float64}} {
+		}{{70, 9, 130, 4, Float64}, {64, 25, 61, 5, Float32}, {66, 12, 100, 10, Float64}, {20, 13, 900, 16, Float64}, {20, 7, 1400, 20, Float32}, {20, 6, 1100, 7, Float64}, {12, 40, 600, 4, Float64}} {
 			x, u := drawn(c.tasks, c.n, c.d, c.r, c.storage)
 			t.Setenv(tile.ScheduleVariable, "")
 			want, got := NewGroup(x, c.r), NewGroup(x, c.r)
@@ -262,6 +262,42 @@ func TestSchedulesOf16Bits(t *testing.T) {
 			if name, final := check(by.Name, 1).Schedule(); name != by.Name || !final {
 				t.Errorf("%s forced: schedule %s, final %t", by.Name, name, final)
 			}
+		}
+	})
+}
+
+// Tasks that the second-level cache does not hold have a schedule that was measured on such
+// tasks, and no other.
+func TestScheduleOfLargeTasks(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		small(t)
+		const d, r = 600, 4
+		all := tile.Schedules(d, r)
+		if len(all) == 0 {
+			t.Skip("no schedules on this tier")
+		}
+		alike, _ := drawn(8, 40, d, r, Float64)
+		rows := make([]int, 30)
+		for i := range rows {
+			rows[i] = 2
+		}
+		rows[7] = 40
+		one := NewBuilder(d, rows, Float64).Tasks()
+		for _, by := range all {
+			if got := alike.samples(3, r, by).basisNext.Schedule; got != by {
+				t.Errorf("%s was measured on large tasks, which go by %s", by.Name, got.Name)
+			}
+			if got := one.samples(7, r, by).basisNext.Schedule; !got.None {
+				t.Errorf("%s was measured on small tasks, a large one goes by %s", by.Name, got.Name)
+			}
+			if got := one.samples(6, r, by).basisNext.Schedule; got != by {
+				t.Errorf("%s was measured on small tasks, one goes by %s", by.Name, got.Name)
+			}
+		}
+		pool := NewPool(1)
+		defer pool.Close()
+		if _, final := NewExecutor(pool, []*Group{NewGroup(alike, r)}).Schedule(); final {
+			t.Error("nothing is measured on large tasks")
 		}
 	})
 }

@@ -82,10 +82,10 @@ func HalfSchedules() []*Schedule {
 const twiceFrom = 64 << 10
 
 // Usual returns the schedule for tasks of some bytes, with d features of so many bytes
-// each, and a basis of rank r, where the fastest has not been measured: what was best on most processors.
-// resident is the size of a task that stays in the second-level cache from X U to X'e.
-// One that does not is read from memory twice, and there the processor does better alone,
-// except that it does not follow as many rows as a tile of a packed basis takes.
+// each, and a basis of rank r, where the fastest has not been measured: what was best on most
+// processors. resident is the size of a task that stays in the second-level cache from X U
+// to X'e. One that does not is read from memory twice, and there some processors do better
+// alone, except that they do not follow as many rows as a tile of a packed basis takes.
 func Usual(bytes, size, resident, d, r int) *Schedule {
 	switch {
 	case Packed(d, r) > 0 && LongRows(Pad(d)*size):
