@@ -21,7 +21,7 @@ func TestSwap(t *testing.T) {
 		k.add(t, all, taskName(task), 8+task%5)
 	}
 	w := weights(t, "path", 4, topology.Metropolis)
-	for _, rank := range []int{0, 1} {
+	for _, with := range []Config{{Rank: 0}, {Rank: 1}, {Rank: 1, Curves: []string{"f1"}}} {
 		err := testnet.Swap(w.Graph(), 0, 2, func(node int, tr wire.Transport, swap bool) error {
 			net, err := consensus.New(w, tr)
 			if err != nil {
@@ -43,13 +43,13 @@ func TestSwap(t *testing.T) {
 					}
 				}
 			}
-			c := testConfig(t, 4, rank)
-			c.Network = net
+			c := testConfig(t, 4, with.Rank)
+			c.Network, c.Curves = net, with.Curves
 			_, _, err = Fit(t.Context(), tab, c)
 			return err
 		})
 		if err != nil {
-			t.Errorf("rank %d: %v", rank, err)
+			t.Errorf("rank %d, curves %q: %v", with.Rank, with.Curves, err)
 		}
 	}
 }

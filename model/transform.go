@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/difalt/difalt/internal/text"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -34,6 +36,21 @@ func NewCurve(feature int, knots, values []float64) Transform {
 	c := Transform{Feature: feature, Kind: Curved, Knots: knots, Values: values}
 	c.complete()
 	return c
+}
+
+// String says what a transform does.
+func (c *Transform) String() string {
+	var knots []string
+	for _, v := range c.Knots {
+		knots = append(knots, text.Short(v))
+	}
+	switch c.Kind {
+	case Clipped:
+		return "clipped at " + strings.Join(knots, " and ")
+	case Logarithmic:
+		return "its logarithm, from " + strings.Join(knots, " ")
+	}
+	return "a curve with knots at " + text.List(knots)
 }
 
 // mostInputs is how many inputs a transform can have.

@@ -178,6 +178,11 @@ func TestTransforms(t *testing.T) {
 	if got, want := bent.ScaledFeatures(), []string{"a, clipped", "log(b)", "c", "c, bend 1", ConstantFeature}; !slices.Equal(got, want) {
 		t.Errorf("inputs %q, want %q", got, want)
 	}
+	for i, want := range []string{"clipped at -1 and 1", "its logarithm, from 0.1", "a curve with knots at 0, 1, 4"} {
+		if got := bent.Parameters().Scaling.Transforms[i].String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	missing := []float64{math.NaN(), math.NaN(), 1}
 	if n := bent.FillMissing(missing); n != 2 || missing[0] != 0.5 || missing[1] != 2 {
 		t.Errorf("%d filled: %v", n, missing)

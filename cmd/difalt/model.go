@@ -111,6 +111,9 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		constant = ", and a constant for every task"
 	}
 	line("features", "%d%s", len(m.Features()), constant)
+	for _, c := range p.Scaling.Transforms {
+		line("column", "%q: %s", m.Features()[c.Feature], c.String())
+	}
 	line("rank", "%d", m.Rank())
 	line("noise", "%s, standard deviation in the unit of the target", text.Short(m.Noise()))
 	intercept, others := m.Spread()
