@@ -38,10 +38,20 @@ type gram struct {
 }
 
 func newGram(width int) *gram {
-	return &gram{zz: mat.NewSymDense(width, nil), zy: make([]float64, width), buf: mat.NewDense(256, width, nil)}
+	return &gram{zz: mat.NewSymDense(width, nil), zy: make([]float64, width)}
+}
+
+// clear makes it that of no rows.
+func (g *gram) clear() {
+	clear(g.zz.RawSymmetric().Data)
+	clear(g.zy)
+	g.yy, g.weights, g.fill = 0, 0, 0
 }
 
 func (g *gram) add(z []float64, y, weight float64) {
+	if g.buf == nil {
+		g.buf = mat.NewDense(256, len(z), nil)
+	}
 	row := g.buf.RawRowView(g.fill)
 	floats.ScaleTo(row, math.Sqrt(weight), z)
 	floats.AddScaled(g.zy, weight*y, z)
@@ -164,26 +174,24 @@ func packed(width int) int { return width*(width+1)/2 + width + 2 }
 func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err error) {
 	w := d.width()
 	all = newGram(w)
-	own := make([][]*gram, len(d.layout)) // of every node and fold
+	own := newGram(w) // of the rows of one node in one fold
 	row := make([]float64, w)
-	for g, tasks := range d.layout {
-		for range d.folds {
-			own[g] = append(own[g], newGram(w))
-		}
-		for at := range tasks {
-			if ctx.Err() != nil { // the sums say who leaves
-				break
-			}
-			d.eachTraining(tasks[at:at+1], func(i int) {
-				y := d.row(row, i)
-				own[g][d.fold[i]].add(row, y, d.weightOf(i))
-			})
-		}
-	}
 	for fold := range d.folds {
 		z := d.Zeros(packed(w))
-		for g := range z {
-			own[g][fold].pack(z[g])
+		for g, tasks := range d.layout {
+			own.clear()
+			for at := range tasks {
+				if ctx.Err() != nil { // the sums say who leaves
+					break
+				}
+				d.eachTraining(tasks[at:at+1], func(i int) {
+					if d.fold[i] == fold {
+						y := d.row(row, i)
+						own.add(row, y, d.weightOf(i))
+					}
+				})
+			}
+			own.pack(z[g])
 		}
 		sum, err := d.Sum(ctx, z)
 		if err != nil {
