@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -18,7 +19,11 @@ const parquetRows = 256
 func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	// The decoder panics on some damaged files.
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case runtime.Error: // which is about the decoder, not about the file
+			err = errors.New("the Parquet data are damaged")
+		default:
 			err = fmt.Errorf("the Parquet data are damaged: %v", r)
 		}
 	}()
