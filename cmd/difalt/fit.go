@@ -88,7 +88,7 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := f.config(in, network)
+	c, err := untilCanceled(ctx, func() (*fit.Config, error) { return f.config(in, network) })
 	if err != nil {
 		return err
 	}
