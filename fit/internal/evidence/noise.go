@@ -17,7 +17,7 @@ import (
 // unusual coefficients could pass for one of much noise.
 var freedoms = []float64{0, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1.5, 1}
 
-const minFreedom = 4
+const minFreedom = 8
 
 const noiseNumbers = 48
 
