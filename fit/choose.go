@@ -338,13 +338,21 @@ func ridgeOf(none *evidence.Point, rank int) float64 {
 
 // report returns a candidate as it is reported, with its evidence against one of -2 log evidence zero.
 func (c *candidate) report(zero, unit float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: 1 / c.Intercept, Ridge: 1 / c.Spread, MeanRidge: 1 / c.MeanVariance, Evidence: (zero - c.evidence) / 2}
+	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {
 		out.Axes = append(out.Axes, math.Sqrt(squares(p.Column(a))*c.Noise)*unit)
 	}
 	return out
+}
+
+// ridge is that of a variance over the noise: infinite where the variance is too small to be told from none.
+func ridge(variance float64) float64 {
+	if variance < 1e-6 {
+		return math.Inf(1)
+	}
+	return 1 / variance
 }
 
 func squares(v []float64) (sum float64) {
