@@ -149,7 +149,7 @@ type candidate struct {
 }
 
 // interceptsOnly reports whether tasks differ in nothing but their intercepts.
-func (c *candidate) interceptsOnly() bool { return math.IsInf(float64(c.Ridge), 1) }
+func (c *candidate) interceptsOnly() bool { return c.Rank == 0 && math.IsInf(float64(c.Ridge), 1) }
 
 // isChosen reports whether a candidate is the model.
 func (r *Report) isChosen(c *candidate) bool {
