@@ -79,8 +79,8 @@ func checkShown(t *testing.T, command, stdout, page string) {
 // sameWord compares words, those that are numbers to 1 %, and by their size where they are a
 // distance to what was converged to.
 func sameWord(a, b string) bool {
-	x, errA := strconv.ParseFloat(strings.TrimRight(a, ".;,"), 64)
-	y, errB := strconv.ParseFloat(strings.TrimRight(b, ".;,"), 64)
+	x, errA := strconv.ParseFloat(strings.TrimRight(a, ".;:,"), 64)
+	y, errB := strconv.ParseFloat(strings.TrimRight(b, ".;:,"), 64)
 	if a == b || errA != nil || errB != nil {
 		return a == b
 	}
