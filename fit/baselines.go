@@ -11,15 +11,24 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Names of the methods in a Report.
+// Names of the methods in a Report. The model is Ours, or Mixed where its rank is 0 and tasks share no representation.
 const (
 	Ours     = "shared representation"
+	Mixed    = "mixed model"
 	Shrunken = "pooled ridge with intercepts"
 	Splines  = "splines with intercepts"
 	Pooled   = "pooled ridge"
 	Single   = "one ridge per task"
 	TaskMean = "mean of the task"
 )
+
+// nameOf returns that of a model.
+func nameOf(rank int) string {
+	if rank == 0 {
+		return Mixed
+	}
+	return Ours
+}
 
 const baselineStage = "baselines" // of progress
 

@@ -125,7 +125,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err != nil {
 		return nil, err
 	}
-	if err := d.score(ctx, r, append([]method{{Score: Score{Method: Ours, Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
+	if err := d.score(ctx, r, append([]method{{Score: Score{Method: nameOf(top.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
 		return nil, err
 	}
 	meaning := explanation(&r.Chosen, c.Rank, d.width()-1)

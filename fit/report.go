@@ -63,7 +63,7 @@ type TaskScore struct {
 // A Report says how a Fit went. Scores, choices, Notes and Traffic are about all nodes; Tasks,
 // FewRows, Singular and Result about those that live in this process.
 type Report struct {
-	// Scores of the model, and of what it is compared with: Ours, Shrunken, Splines (unless nothing was looked for), Pooled, Single and
+	// Scores of the model, and of what it is compared with: Ours or Mixed, Shrunken, Splines (unless nothing was looked for), Pooled, Single and
 	// TaskMean. Test errors are of no rows when none were held out.
 	Scores []Score
 	// Tasks has the same for every task of this process.

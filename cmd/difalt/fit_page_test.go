@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/model"
 )
 
@@ -50,28 +52,48 @@ func TestReport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "report")
 	fitClinics(t, "--train-rows-per-task", "8", "--iterations", "60", "--report", dir)
 	text := string(readFile(t, dir, "index.html"))
-	for _, want := range []string{"Predicting score", "<svg", "viewBox", "Error per task", "Convergence", "What tasks differ by", "Evidence for the rank",
+	for _, want := range []string{"Predicting score", "<svg", "viewBox", "Error per task", "Tasks along a column", "Levels of tasks", "Residuals", "Effects in the units", "Convergence", "What tasks differ by", "Evidence for the rank",
 		"pressure", "glucose", model.ConstantFeature, "axis 1", "</html>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Count(text, "<svg") != 4 {
-		t.Errorf("the page has %d figures, want 4", strings.Count(text, "<svg"))
+	if strings.Count(text, "<svg") != 7 {
+		t.Errorf("the page has %d figures, want 7", strings.Count(text, "<svg"))
 	}
 	for _, bad := range []string{"<script", "<link", "src=", "@import", "url(", "NaN", "ZgotmplZ", "%!"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	squares := map[string]float64{}
+	squares, errors := map[string]float64{}, map[string]map[string]float64{}
 	for _, row := range records(t, filepath.Join(dir, "tasks.csv")) {
+		if row["set"] == "test" {
+			if errors[row["task"]] == nil {
+				errors[row["task"]] = map[string]float64{}
+			}
+			errors[row["task"]][row["method"]] = cellNumber(t, row, "rmse")
+		}
 		n, rmse := cellNumber(t, row, "rows"), cellNumber(t, row, "rmse")
 		squares[row["method"]+row["set"]] += n * rmse * rmse
 	}
 	scores := records(t, filepath.Join(dir, "scores.csv"))
-	if len(scores) != 10 {
-		t.Errorf("%d scores, want those of 5 methods on 2 sets", len(scores))
+	other, least, better := "", 0.0, 0
+	for _, row := range scores {
+		if row["set"] == "test" && row["method"] != fit.Ours && (other == "" || cellNumber(t, row, "rmse") < least) {
+			other, least = row["method"], cellNumber(t, row, "rmse")
+		}
+	}
+	for _, of := range errors {
+		if of[fit.Ours] < of[other] {
+			better++
+		}
+	}
+	if want := fmt.Sprintf("the smaller error, as it has in %d of %d tasks", better, len(errors)); !strings.Contains(text, want) || better == 0 {
+		t.Errorf("the page does not say %q", want)
+	}
+	if len(scores) != 12 {
+		t.Errorf("%d scores, want those of 6 methods on 2 sets", len(scores))
 	}
 	for _, row := range scores {
 		n, rmse := cellNumber(t, row, "rows"), cellNumber(t, row, "rmse")
@@ -82,8 +104,9 @@ func TestReport(t *testing.T) {
 	if tried := records(t, filepath.Join(dir, "evidence.csv")); len(tried) < 4 || tried[1]["log_evidence"] != "0" {
 		t.Errorf("candidates are %v", tried)
 	}
-	checkPicture(t, filepath.Join(dir, "evidence"))
-	checkPicture(t, filepath.Join(dir, "tasks"))
+	for _, name := range []string{"evidence", "tasks", "lines", "levels", "residuals"} {
+		checkPicture(t, filepath.Join(dir, name))
+	}
 }
 
 // checkPicture asserts that name.png and name.svg are images.
@@ -118,7 +141,7 @@ func TestPlainReport(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	text := string(readFile(t, report, "index.html"))
-	if strings.Count(text, "<svg") != 2 || !strings.Contains(text, "distance to the truth") || strings.Contains(text, "NaN") {
+	if strings.Count(text, "<svg") != 3 || !strings.Contains(text, "distance to the truth") || strings.Contains(text, "NaN") {
 		t.Error("the page of a problem file is not right")
 	}
 	if _, stderr, code := difaltCommand(t, "fit", "--data", problem, "--rank", "2", "--report", problem); code == 0 || !strings.Contains(stderr, "--report: ") {

@@ -117,7 +117,7 @@ func (roundNumbers) Ticks(low, high float64) []plot.Tick {
 		}
 	}
 	var ticks []plot.Tick
-	for i := math.Ceil(low / step); i*step <= high*(1+1e-9); i++ {
+	for i := math.Ceil(low/step) + 0; i*step <= high*(1+1e-9); i++ { // + 0 makes 0 of -0
 		// Rounding away the error of i*step.
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'g', 6, 64)})
 	}

@@ -74,46 +74,65 @@ func (r *Report) convergenceFigure() *chart.Figure {
 	return newFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
 }
 
-// tasksFigure shows the error of every task against its number of training rows, or,
-// if all have the same, of all rows.
+// tasksFigure shows the error of the model on every task against that of the method that the verdict is about; without one, the
+// errors of the tasks in order.
 func (r *Report) tasksFigure() *chart.Figure {
-	set := "held-out rows"
-	errors := func(t *fit.TaskScore) []fit.Errors { return t.Test }
+	set, errors := "held-out rows", func(t *fit.TaskScore) []fit.Errors { return t.Test }
 	if !r.hasTest() {
-		set = "training rows"
-		errors = func(t *fit.TaskScore) []fit.Errors { return t.Train }
+		set, errors = "training rows", func(t *fit.TaskScore) []fit.Errors { return t.Train }
 	}
-	label, rows := "Training rows of the task", func(t *fit.TaskScore) int { return t.Train[0].Rows }
-	if slices.IndexFunc(r.tasks, func(t fit.TaskScore) bool { return rows(&t) != rows(&r.tasks[0]) }) < 0 {
-		label = fmt.Sprintf("All rows of the task (%d for training)", rows(&r.tasks[0]))
-		rows = func(t *fit.TaskScore) int { return t.Train[0].Rows + t.Test[0].Rows }
-	}
-	p := chart.Panel{X: chart.Axis{Label: label}}
-	methods, colors := []int{0}, []chart.Color{chart.Blue, chart.Orange}
-	if len(r.Methods) > 1 {
-		// What the verdict is about. Ours last, on top.
-		other := slices.IndexFunc(r.Methods, func(m method) bool { return m.Name == r.Compared })
-		methods = append(methods, max(other, 1))
-	}
-	for k, m := range slices.Backward(methods) {
-		s := chart.Series{Name: r.Methods[m].Name, Style: cloud(colors[k])}
-		for i := range r.tasks {
-			s.X, s.Y = append(s.X, float64(rows(&r.tasks[i]))), append(s.Y, errors(&r.tasks[i])[m].RMSE)
+	s, most := chart.Series{Style: cloud(chart.Blue)}, 0.0
+	other := r.otherMethod()
+	for i := range r.tasks {
+		e := errors(&r.tasks[i])
+		s.X, s.Y = append(s.X, e[other].RMSE), append(s.Y, e[0].RMSE)
+		if v := max(e[other].RMSE, e[0].RMSE); v > most { // not NaN, of a task without such rows
+			most = v
 		}
-		p.Series = append(p.Series, s)
 	}
-	return newFigure("RMSE on its "+set, p)
+	if other == 0 {
+		slices.Sort(s.Y)
+		for i := range s.X {
+			s.X[i] = float64(i + 1)
+		}
+		return newFigure("RMSE on its "+set, chart.Panel{X: chart.Axis{Label: "Tasks, by their errors"}, Series: []chart.Series{s}})
+	}
+	axis := chart.Axis{Max: 1.05 * most}
+	same := chart.Series{Name: "as good", X: []float64{0, axis.Max}, Y: []float64{0, axis.Max}, Style: chart.Line(chart.Gray, 1, 4, 3)}
+	s.Name = "a task"
+	p := chart.Panel{X: axis, Y: axis, Series: []chart.Series{same, s}}
+	p.X.Label = "RMSE on its " + set + ": " + r.Methods[other].Name
+	return newFigure(r.Methods[0].Name, p)
+}
+
+// otherMethod is the method that the verdict is about, or the first simpler one; 0 if there is none.
+func (r *Report) otherMethod() int {
+	if other := slices.IndexFunc(r.Methods, func(m method) bool { return m.Name == r.Compared }); other > 0 {
+		return other
+	}
+	return min(1, len(r.Methods)-1)
 }
 
 // tasksText says what tasksFigure shows.
 func (r *Report) tasksText() string {
-	switch {
-	case len(r.Methods) == 1:
-		return "Every task has a dot, above the number of its rows."
-	case r.Compared == "":
-		return "Every task has a dot for the model and one for a simpler method, above the number of its rows."
+	other := r.otherMethod()
+	if other == 0 {
+		return "Every task has a dot, in the order of their errors."
 	}
-	return "Every task has a dot for the model and one for the best simpler method, above the number of its rows."
+	better, all := 0, 0
+	for i := range r.tasks {
+		e := r.tasks[i].Test
+		if !r.hasTest() {
+			e = r.tasks[i].Train
+		}
+		if e[0].Rows > 0 {
+			all++
+		}
+		if e[0].RMSE < e[other].RMSE {
+			better++
+		}
+	}
+	return fmt.Sprintf("Every task has a dot: below the line the %s has the smaller error, as it has in %d of %d tasks.", r.Methods[0].Name, better, all)
 }
 
 // axesFigure shows how much tasks differ along every axis of the representation; nil where there

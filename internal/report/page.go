@@ -77,8 +77,12 @@ func (r *Report) Files() (map[string][]byte, error) {
 		}
 		files["effects.csv"] = buf.Bytes()
 	}
+	lines, along := r.linesFigure()
 	figures := []pageFigure{
 		{"tasks", "Error per task", r.tasksText(), r.tasksFigure()},
+		{"lines", "Tasks along a column", along, lines},
+		{"levels", "Levels of tasks", "By how much every task is above or below what all share, where features have their means, in the unit of the target.", r.levelsFigure()},
+		{"residuals", "Residuals", "What the predictions leave. A bend, or a fan, says that the model lacks something.", r.residualsFigure()},
 		{"", "Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", r.convergenceFigure()},
 		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), r.axesFigure()},
 		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation.", r.evidenceFigure()},
@@ -137,7 +141,7 @@ func (r *Report) page() *page {
 	m := r.model
 	p := &page{
 		Title:    "Predicting " + text.Visible(cmp.Or(m.Parameters().TargetColumn, "the target")),
-		Subtitle: fmt.Sprintf("%s: a representation that %d tasks share", r.data, len(m.Tasks())),
+		Subtitle: fmt.Sprintf("%s: what %s share and differ by", r.data, text.Plural(len(m.Tasks()), "task")),
 		Version:  r.version,
 		Facts: []pageFact{
 			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(r.Features)},

@@ -94,6 +94,8 @@ type Report struct {
 	data, version string
 	model         *model.Model
 	effects       []model.Effect
+	table         *dataset.Table
+	train         []bool
 }
 
 // A privacy is what a fit has spent of a budget, and what that is against one node that takes part.
@@ -178,7 +180,7 @@ func New(in *Inputs) *Report {
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
 	r.Privacy = newPrivacy(f.Private)
-	r.effects = in.Model.Effects()
+	r.effects, r.table, r.train = in.Model.Effects(), in.Table, in.Config.Train
 	r.goodness, r.Effects = newGoodness(in.Model), newEffects(r.effects)
 	told := f.Told()
 	r.OtherStatistics, r.Determined = told.Statistics, told.Determined
