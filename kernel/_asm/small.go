@@ -44,14 +44,24 @@ func leastSquaresSmall(r, vectors int) {
 			}
 		}
 	}
+	// The squares of A are those of all rows of F, each times its diagonal entry.
 	lo, hi := XMM(), XMM()
-	VMOVSD(at(0, 0), lo)
-	VMOVSD(at(0, 0), hi)
-	for k := 1; k < r; k++ { // NaN in one ends in both
-		d := XMM()
+	for k := range r {
+		d, row := XMM(), XMM()
 		VMOVSD(at(k, k), d)
-		VMINSD(d, lo, lo)
-		VMAXSD(d, hi, hi)
+		if k == 0 {
+			VMOVAPD(d, lo)
+			VXORPD(hi, hi, hi)
+		} else {
+			VMINSD(d, lo, lo) // NaN in the last ends there
+		}
+		VMOVSD(s.one, row)
+		for j := k + 1; j < r; j++ {
+			v := XMM()
+			VMOVSD(at(k, j), v)
+			VFMADD231SD(v, v, row)
+		}
+		VFMADD231SD(d, row, hi)
 	}
 	Store(lo, Return("lo"))
 	Store(hi, Return("hi"))

@@ -27,11 +27,7 @@ func leastSquares(t isa) {
 	ADDQ(Imm(4), s.f)
 	IMULQ(s.height, s.f)
 	ADDQ(mem("work"), s.f)
-	s.lo, s.hi = XMM(), XMM()
-	s.apart = XMM()
-	bits := GP64()
-	MOVQ(U64(setApartBits), bits)
-	VMOVQ(bits, s.apart)
+	s.lo = XMM()
 	if t == avx512 {
 		s.keep = K()
 	} else {
@@ -46,7 +42,6 @@ func leastSquares(t isa) {
 	s.eliminate()
 	s.substitute()
 	Store(s.lo, Return("lo"))
-	Store(s.hi, Return("hi"))
 	finish()
 }
 
@@ -59,9 +54,9 @@ type solver struct {
 	height reg.GPVirtual // bytes of a column
 	col    reg.GPVirtual // the pivot column
 	f      reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
-	lo, hi reg.VecVirtual
+	lo     reg.VecVirtual
 	pivot  reg.VecVirtual // its squared norm in all lanes
-	apart  reg.VecVirtual // in all lanes, 2^-80: SetApart
+	apart  reg.VecVirtual // what a pivot must exceed
 	keep   reg.Register   // the lanes to keep of a row of F: all, or none
 
 	group, fp, i, xp reg.GPVirtual
@@ -69,7 +64,7 @@ type solver struct {
 	cols             rows          // of columns in work
 }
 
-// copyIn copies A and y to work and clears three columns behind.
+// copyIn copies A and y to work and clears three columns behind. The squares of A are hi.
 func (s *solver) copyIn() {
 	t := s.t
 	src, dst := param("a"), param("work")
@@ -79,7 +74,9 @@ func (s *solver) copyIn() {
 	// left counts blocks of eight rows; the last one is masked (a full mask would be
 	// zero, so that it is taken apart).
 	cols := param("r")
-	column := func(label string) {
+	squares, own := t.vec(), t.vec() // of all columns, and of the one in work
+	t.zero(squares)
+	column := func(label string, add func(v vector)) {
 		from, left := GP64(), GP64()
 		MOVQ(src, from)
 		MOVQ(n, left)
@@ -89,21 +86,24 @@ func (s *solver) copyIn() {
 			v := t.vec()
 			VMOVUPD(Mem{Base: from}, v)
 			VMOVUPD(v, Mem{Base: dst})
+			add(v)
 			ADDQ(I32(t.bytes()), from)
 			ADDQ(I32(t.bytes()), dst)
 		})
 		Label(label + "Tail")
 		TESTQ(U32(7), n)
 		JZ(LabelRef(label + "Done"))
-		s.copyTail(label, from, dst, n, m)
+		s.copyTail(label, from, dst, n, m, add)
 		Label(label + "Done")
 	}
 	loop("copy", cols, func() {
-		column("copyColumn")
+		t.zero(own)
+		column("copyColumn", func(v vector) { VFMADD231PD(v, v, own) })
+		VADDPD(own, squares, squares)
 		ADDQ(lda, src)
 	})
 	MOVQ(mem("y"), src)
-	column("copyY")
+	column("copyY", func(vector) {})
 	z := t.vec()
 	t.zero(z)
 	left := GP64()
@@ -113,15 +113,23 @@ func (s *solver) copyIn() {
 		VMOVUPD(z, Mem{Base: dst})
 		ADDQ(I32(t.bytes()), dst)
 	})
+	all := s.sum.sum1(squares).AsX()
+	Store(all, Return("hi"))
+	s.apart = XMM()
+	limit := GP64()
+	MOVQ(U64(setApartBits), limit)
+	VMOVQ(limit, s.apart)
+	VMULSD(all, s.apart, s.apart)
 }
 
 // copyTail copies the rows after the last full vector and fills up with zeros.
-func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask) {
+func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask, add func(v vector)) {
 	t := s.t
 	v := t.vec()
 	if t == avx512 {
 		m.load(Mem{Base: from}, v)
 		VMOVUPD(v, Mem{Base: dst})
+		add(v)
 		ADDQ(Imm(64), dst)
 		return
 	}
@@ -131,6 +139,7 @@ func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask) {
 	JZ(LabelRef(label + "Upper"))
 	m.load(Mem{Base: from}, v)
 	VMOVUPD(v, Mem{Base: dst})
+	add(v)
 	ADDQ(Imm(32), dst)
 	TESTQ(U32(4), n)
 	JNZ(LabelRef(label + "Done"))
@@ -148,7 +157,6 @@ func (s *solver) first() {
 	ADDQ(Imm(4), s.group) // ceil((r+1)/4) groups
 	SHRQ(U8(2), s.group)
 	s.pivot = YMM()
-	VXORPD(s.hi, s.hi, s.hi)
 	loopWith := func(label string, lead bool) {
 		acc := t.vecs(4)
 		t.zero(acc...)
@@ -168,7 +176,6 @@ func (s *solver) first() {
 	}
 	loopWith("firstLead", true)
 	VMOVAPD(s.pivot.AsX(), s.lo)
-	VMOVAPD(s.pivot.AsX(), s.hi)
 	DECQ(s.group)
 	JZ(LabelRef("firstDone"))
 	Label("firstGroup")
@@ -186,10 +193,8 @@ func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 	q := YMM()
 	if lead {
 		VBROADCASTSD(v.AsX(), s.pivot)
-		limit := XMM()
-		VMULSD(s.apart, s.hi, limit)
 		const notLessOrEqual = 6 // or NaN
-		VBROADCASTSD(limit, q)
+		VBROADCASTSD(s.apart, q)
 		VCMPPD(U8(notLessOrEqual), q, s.pivot, s.keep)
 	}
 	if s.t == avx512 {
@@ -230,9 +235,8 @@ func (s *solver) eliminate() {
 	ADDQ(Imm(4), s.group)
 	SHRQ(U8(2), s.group)
 	s.pass("lead", fo, true)
-	// NaN in the pivot ends in lo and hi.
+	// NaN in the pivot ends in lo.
 	VMINSD(s.pivot.AsX(), s.lo, s.lo)
-	VMAXSD(s.pivot.AsX(), s.hi, s.hi)
 	DECQ(s.group)
 	JZ(LabelRef("stepped"))
 	Label("group")

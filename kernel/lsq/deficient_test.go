@@ -60,6 +60,19 @@ var kinds = map[string]func(rng *rand.Rand, p problem){
 			}
 		}
 	},
+	"a large one last": func(_ *rand.Rand, p problem) { // beside which the others look like nothing, and y fits
+		f := map[int]float64{}
+		for j := range p.r - 1 {
+			f[j] = 0x1p33 / float64(j+1)
+			for i := range p.n {
+				p.a[j*p.lda+i] *= 0x1p-33
+			}
+		}
+		p.combine(p.r-1, f)
+		for i := range p.y {
+			p.y[i] = p.a[i] - p.a[(p.r-1)*p.lda+i]
+		}
+	},
 	"singular values down to nothing": func(rng *rand.Rand, p problem) {
 		k := min(p.n, p.r)
 		left, right := orthonormal(rng, p.n, k), orthonormal(rng, p.r, k)

@@ -47,7 +47,7 @@ const (
 )
 
 const (
-	// suspect is the ratio of the smallest to the largest diagonal entry of R below
+	// suspect is the ratio of the smallest diagonal entry of R to its norm below
 	// which the singular values decide about the rank. The diagonal does not show
 	// every deficiency, so they also decide when b is 1/suspect times as large as the
 	// diagonal and y suggest.
@@ -133,15 +133,17 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 	case n < r && ws.solveWide(b, a, y):
 		return Underdetermined
 	}
-	// By QR.
-	if lo, hi, ok := tile.LeastSquaresSmall(b, m.Data, m.Stride, m.Rows, r, rhs, ws.Next); ok && trusted(b, rhs, lo, hi) {
-		return OK
+	if m.Rows >= r {
+		lo, hi, ok := tile.LeastSquaresSmall(b, m.Data, m.Stride, m.Rows, r, rhs, ws.Next)
+		if ok && trusted(b, rhs, lo, hi) {
+			return OK
+		}
 	}
 	lo, hi := tile.LeastSquares(b, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if trusted(b, rhs, lo, hi) {
+	if m.Rows >= r && trusted(b, rhs, lo, hi) {
 		return OK
 	}
-	rank, ok := ws.dependent(b, m, rhs, tolerance(a))
+	rank, ok := ws.dependent(b, m, rhs, hi, tolerance(a))
 	if !ok {
 		return ws.minimumNorm(b, a, y, ridge)
 	}
@@ -181,8 +183,8 @@ func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas
 	return blas.ColumnMajor{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
-// regular reports whether R, of which lo and hi are the squares of the smallest and the largest
-// diagonal entry, looks well conditioned, and both are in range. NaN fails every comparison.
+// regular reports whether R, of which lo and hi are the squares of the smallest diagonal entry
+// and of the Frobenius norm, looks well conditioned, and both are in range. NaN fails every comparison.
 func regular(lo, hi float64) bool {
 	return lo > suspect*suspect*hi && lo > smallest && hi < largest
 }

@@ -22,8 +22,8 @@ type split struct {
 // splitWork returns the length of the memory for matrices of c columns.
 func splitWork(c int) int { return 3*c*c + 3*c }
 
-// longest is the largest entry of N'N with which digits are kept: the computed null space is off
-// by |N| times the rounding.
+// longest is the largest mean of the squares of the columns of N with which digits are kept: the
+// computed null space is off by |N| times the rounding.
 const longest = 1e4
 
 // project overwrites the solution b with zeros in the other columns by that of minimum norm. Entry
@@ -69,46 +69,36 @@ func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at
 	}
 	before := tile.MaxAbs(b)
 	g := take(others)
-	_, hi := tile.LeastSquares(g, n, s.c, s.c, others, b, ws.work, 0)
+	_, squares := tile.LeastSquares(g, n, s.c, s.c, others, b, ws.work, 0)
 	tile.Residual(b, n, s.c, g, b, s.c, others)
 	for i, v := range b {
 		b[i] = -v
 	}
-	return hi <= longest && before <= math.Sqrt(longest)*tile.MaxAbs(b)
+	return squares <= longest*float64(others) && before <= math.Sqrt(longest)*tile.MaxAbs(b)
 }
 
 // dependent takes the basic solution b that LeastSquares has left, with ws.work, of a problem with
-// the matrix m to that of minimum norm, and returns the rank, if it is beyond doubt: what is left
-// of the columns that were set apart is within tol of the Frobenius norm of m, and the others are
-// far from dependent.
-func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, tol float64) (rank int, ok bool) {
+// the matrix m, which has a sum of squares, to that of minimum norm, and returns the rank, if it is
+// beyond doubt: what is left of the columns that were set apart is within tol of the Frobenius norm
+// of m, and the others are far from dependent.
+func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, squares, tol float64) (rank int, ok bool) {
 	c := m.Cols
 	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, c)
 	s := split{c: c, order: ws.order[:c]}
-	lo, hi, left := math.Inf(1), 0.0, 0.0
+	lo, left := math.Inf(1), 0.0
 	for k := range c {
-		if pivot := f[k*ldf+k]; pivot <= tile.SetApart*hi {
+		if pivot := f[k*ldf+k]; pivot <= tile.SetApart*squares {
 			left += pivot
 			s.order[c-1-(k-s.rank)] = k
 		} else {
-			lo, hi = min(lo, pivot), max(hi, pivot)
+			lo = min(lo, pivot)
 			s.order[s.rank] = k
 			s.rank++
 		}
 	}
-	if s.rank == 0 || !regular(lo, hi) || left > tol*tol*hi && left > tol*tol*squares(m) {
+	if s.rank == 0 || s.rank > m.Rows || !regular(lo, squares) || left > tol*tol*squares {
 		return 0, false
 	}
 	ok = ws.project(b, s, f, ldf, 1, s.order, ws.ones[:s.rank])
-	return s.rank, ok && trusted(b, y, lo, hi)
-}
-
-// squares returns the square of the Frobenius norm of m.
-func squares(m blas.ColumnMajor) float64 {
-	sum := 0.0
-	for j := range m.Cols {
-		col := m.Data[j*m.Stride:][:m.Rows]
-		sum += blas.Dot(col, col)
-	}
-	return sum
+	return s.rank, ok && trusted(b, y, lo, squares)
 }

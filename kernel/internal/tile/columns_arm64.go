@@ -68,24 +68,24 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 	}
 	w, ldw, f, ldf := Eliminated(work, n, r) // dots_4_neon may write 3 entries beyond column r
 	for j := range r {
-		copy(w[j*ldw:], a[j*lda:][:n])
+		x := w[j*ldw:]
+		copy(x, a[j*lda:][:n])
+		var square [4]float64
+		dots_4_neon(&square[0], &x[0], &x[0], ldw, 1, n)
+		hi += square[0]
 	}
 	copy(w[r*ldw:], y[:n])
+	lo = math.Inf(1)
 	for k := range r {
 		x, row := &w[k*ldw], f[k*ldf:][:ldf]
 		for j := k; j <= r; j += 4 {
 			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 		s := row[k]
-		if s <= SetApart*hi {
-			lo = min(lo, s)
+		if lo = min(lo, s); s <= SetApart*hi {
 			clear(row[k+1:])
 			continue
 		}
-		if k == 0 {
-			lo = s
-		}
-		lo, hi = min(lo, s), max(hi, s)
 		for j := k + 1; j <= r; j++ {
 			row[j] /= s
 		}

@@ -120,13 +120,13 @@ func Eliminated(work []float64, n, r int) (w []float64, ldw int, f []float64, ld
 	return work[:end], ldw, work[end:][:r*ldf], ldf
 }
 
-// SetApart is the share of the largest pivot before that a pivot must exceed.
+// SetApart is the share of the squares of a matrix that w_k'w_k must exceed.
 const SetApart = 0x1p-80
 
 // leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a
-// (column-major) and returns the smallest and the largest diagonal entry
-// of R'R, where A = QR: when lo is not far above the rounding of hi, or one of
-// them is not finite, A is not known to have full rank.
+// (column-major) and returns lo, the square of the smallest diagonal entry of R, where
+// A = QR, and hi, the sum of the squares of A: when lo is not far above the rounding of hi,
+// or one of them is not finite, A is not known to have full rank.
 //
 // It orthogonalises [A y] by modified Gram-Schmidt, without square roots:
 // with x = a_k, f_kj = x'a_j / x'x and a_j -= f_kj x for all j > k, the unit upper
@@ -136,23 +136,23 @@ const SetApart = 0x1p-80
 // half of the latency, no square root and no special row, and latency is what
 // small problems spend.
 //
-// A column of which next to nothing is left, x'x <= SetApart times the largest x'x before, is
+// A column of which next to nothing is left, x'x <= SetApart times the squares of A, is
 // set apart: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of
 // full rank; column k is sum_i f_ik a_i over those before it, and x.
 func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
 	w, ldw, f, ldf := Eliminated(work, n, r)
 	for j := range r {
-		copy(w[j*ldw:][:n], a[j*lda:][:n])
+		x := w[j*ldw:][:n]
+		copy(x, a[j*lda:][:n])
+		hi += Dot(x, x)
 	}
 	copy(w[r*ldw:], y[:n])
+	lo = math.Inf(1)
 	for k := range r {
 		x, row := w[k*ldw:][:n], f[k*ldf:][:r+1]
 		s := Dot(x, x)
 		apart := s <= SetApart*hi
-		if k == 0 {
-			lo, hi = s, s
-		}
-		lo, hi = min(lo, s), max(hi, s)
+		lo = min(lo, s)
 		row[k] = s
 		for j := k + 1; j <= r; j++ {
 			row[j] = 0

@@ -8760,49 +8760,54 @@ TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-88
 	SUBQ    DI, R9
 	VMOVUPD (R9), Y0
 	MOVQ    r+32(FP), DI
+	VXORPD  Y1, Y1, Y1
 
 copy:
-	MOVQ DX, R9
-	MOVQ R8, R10
-	SHRQ $0x02, R10
-	JZ   copyColumnTail
+	VXORPD Y2, Y2, Y2
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	SHRQ   $0x02, R10
+	JZ     copyColumnTail
 
 copyColumnBlock:
-	VMOVUPD (R9), Y1
-	VMOVUPD Y1, (BX)
-	ADDQ    $+32, R9
-	ADDQ    $+32, BX
-	DECQ    R10
-	JNZ     copyColumnBlock
+	VMOVUPD     (R9), Y3
+	VMOVUPD     Y3, (BX)
+	VFMADD231PD Y3, Y3, Y2
+	ADDQ        $+32, R9
+	ADDQ        $+32, BX
+	DECQ        R10
+	JNZ         copyColumnBlock
 
 copyColumnTail:
-	TESTQ      $0x00000007, R8
-	JZ         copyColumnDone
-	VXORPD     Y2, Y2, Y2
-	TESTQ      $0x00000003, R8
-	JZ         copyColumnUpper
-	VMASKMOVPD (R9), Y0, Y1
-	VMOVUPD    Y1, (BX)
-	ADDQ       $0x20, BX
-	TESTQ      $0x00000004, R8
-	JNZ        copyColumnDone
+	TESTQ       $0x00000007, R8
+	JZ          copyColumnDone
+	VXORPD      Y4, Y4, Y4
+	TESTQ       $0x00000003, R8
+	JZ          copyColumnUpper
+	VMASKMOVPD  (R9), Y0, Y3
+	VMOVUPD     Y3, (BX)
+	VFMADD231PD Y3, Y3, Y2
+	ADDQ        $0x20, BX
+	TESTQ       $0x00000004, R8
+	JNZ         copyColumnDone
 
 copyColumnUpper:
-	VMOVUPD Y2, (BX)
+	VMOVUPD Y4, (BX)
 	ADDQ    $0x20, BX
 
 copyColumnDone:
-	ADDQ SI, DX
-	DECQ DI
-	JNZ  copy
-	MOVQ y+40(FP), DX
-	MOVQ R8, SI
-	SHRQ $0x02, SI
-	JZ   copyYTail
+	VADDPD Y2, Y1, Y1
+	ADDQ   SI, DX
+	DECQ   DI
+	JNZ    copy
+	MOVQ   y+40(FP), DX
+	MOVQ   R8, SI
+	SHRQ   $0x02, SI
+	JZ     copyYTail
 
 copyYBlock:
-	VMOVUPD (DX), Y1
-	VMOVUPD Y1, (BX)
+	VMOVUPD (DX), Y2
+	VMOVUPD Y2, (BX)
 	ADDQ    $+32, DX
 	ADDQ    $+32, BX
 	DECQ    SI
@@ -8811,7 +8816,7 @@ copyYBlock:
 copyYTail:
 	TESTQ      $0x00000007, R8
 	JZ         copyYDone
-	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
 	TESTQ      $0x00000003, R8
 	JZ         copyYUpper
 	VMASKMOVPD (DX), Y0, Y0
@@ -8821,7 +8826,7 @@ copyYTail:
 	JNZ        copyYDone
 
 copyYUpper:
-	VMOVUPD Y1, (BX)
+	VMOVUPD Y2, (BX)
 	ADDQ    $0x20, BX
 
 copyYDone:
@@ -8830,89 +8835,93 @@ copyYDone:
 	SHRQ   $0x05, DX
 
 clear:
-	VMOVUPD Y0, (BX)
-	ADDQ    $+32, BX
-	DECQ    DX
-	JNZ     clear
-	MOVQ    r+32(FP), DX
-	ADDQ    $0x04, DX
-	IMULQ   AX, DX
-	ADDQ    work+48(FP), DX
-	MOVQ    $0x3af0000000000000, BX
-	VMOVQ   BX, X2
-	LEAQ    (AX)(AX*2), R10
-	MOVQ    next+56(FP), R11
-	MOVQ    CX, R8
-	MOVQ    DX, SI
-	MOVQ    r+32(FP), BX
-	ADDQ    $0x04, BX
-	SHRQ    $0x02, BX
-	VXORPD  X1, X1, X1
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y4, Y4, Y4
-	MOVQ    CX, R9
-	MOVQ    AX, DI
-	SHRQ    $0x05, DI
+	VMOVUPD      Y0, (BX)
+	ADDQ         $+32, BX
+	DECQ         DX
+	JNZ          clear
+	VMOVAPD      Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, hi+80(FP)
+	MOVQ         $0x3af0000000000000, DX
+	VMOVQ        DX, X1
+	VMULSD       X0, X1, X1
+	MOVQ         r+32(FP), DX
+	ADDQ         $0x04, DX
+	IMULQ        AX, DX
+	ADDQ         work+48(FP), DX
+	LEAQ         (AX)(AX*2), R10
+	MOVQ         next+56(FP), R11
+	MOVQ         CX, R8
+	MOVQ         DX, SI
+	MOVQ         r+32(FP), BX
+	ADDQ         $0x04, BX
+	SHRQ         $0x02, BX
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y3, Y3, Y3
+	MOVQ         CX, R9
+	MOVQ         AX, DI
+	SHRQ         $0x05, DI
 
 firstLead:
-	VMOVUPD      (R9), Y6
-	VFMADD231PD  (R8), Y6, Y3
-	VFMADD231PD  (R8)(AX*1), Y6, Y5
-	VFMADD231PD  (R8)(AX*2), Y6, Y0
-	VFMADD231PD  (R8)(R10*1), Y6, Y4
+	VMOVUPD      (R9), Y5
+	VFMADD231PD  (R8), Y5, Y2
+	VFMADD231PD  (R8)(AX*1), Y5, Y4
+	VFMADD231PD  (R8)(AX*2), Y5, Y0
+	VFMADD231PD  (R8)(R10*1), Y5, Y3
 	ADDQ         $+32, R9
 	ADDQ         $+32, R8
 	DECQ         DI
 	JNZ          firstLead
-	VHADDPD      Y5, Y3, Y3
-	VHADDPD      Y4, Y0, Y4
-	VPERM2F128   $0x21, Y4, Y3, Y0
-	VBLENDPD     $0x0c, Y4, Y3, Y3
-	VADDPD       Y3, Y0, Y0
-	VBROADCASTSD X0, Y4
-	VMULSD       X2, X1, X1
-	VBROADCASTSD X1, Y1
-	VCMPPD       $0x06, Y1, Y4, Y3
-	VDIVPD       Y4, Y0, Y1
-	VANDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (SI)
-	VMOVSD       X4, (SI)
+	VHADDPD      Y4, Y2, Y2
+	VHADDPD      Y3, Y0, Y3
+	VPERM2F128   $0x21, Y3, Y2, Y0
+	VBLENDPD     $0x0c, Y3, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD X0, Y3
+	VBROADCASTSD X1, Y4
+	VCMPPD       $0x06, Y4, Y3, Y2
+	VDIVPD       Y3, Y0, Y4
+	VANDPD       Y2, Y4, Y4
+	VMOVUPD      Y4, (SI)
+	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMOVAPD      X4, X0
-	VMOVAPD      X4, X1
+	VMOVAPD      X3, X0
 	DECQ         BX
 	JZ           firstDone
 
 firstGroup:
+	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
 	MOVQ   CX, R9
 	MOVQ   AX, DI
 	SHRQ   $0x05, DI
 
 firstRest:
-	VMOVUPD     (R9), Y9
-	VFMADD231PD (R8), Y9, Y5
-	VFMADD231PD (R8)(AX*1), Y9, Y6
-	VFMADD231PD (R8)(AX*2), Y9, Y7
-	VFMADD231PD (R8)(R10*1), Y9, Y8
+	VMOVUPD     (R9), Y8
+	VFMADD231PD (R8), Y8, Y4
+	VFMADD231PD (R8)(AX*1), Y8, Y5
+	VFMADD231PD (R8)(AX*2), Y8, Y6
+	VFMADD231PD (R8)(R10*1), Y8, Y7
 	ADDQ        $+32, R9
 	ADDQ        $+32, R8
 	DECQ        DI
 	JNZ         firstRest
-	VHADDPD     Y6, Y5, Y5
-	VHADDPD     Y8, Y7, Y6
-	VPERM2F128  $0x21, Y6, Y5, Y7
-	VBLENDPD    $0x0c, Y6, Y5, Y5
-	VADDPD      Y5, Y7, Y7
-	VDIVPD      Y4, Y7, Y5
-	VANDPD      Y3, Y5, Y5
-	VMOVUPD     Y5, (SI)
+	VHADDPD     Y5, Y4, Y4
+	VHADDPD     Y7, Y6, Y5
+	VPERM2F128  $0x21, Y5, Y4, Y6
+	VBLENDPD    $0x0c, Y5, Y4, Y4
+	VADDPD      Y4, Y6, Y6
+	VDIVPD      Y3, Y6, Y4
+	VANDPD      Y2, Y4, Y4
+	VMOVUPD     Y4, (SI)
 	ADDQ        $0x20, SI
 	LEAQ        (R8)(R10*1), R8
 	DECQ        BX
@@ -8936,110 +8945,108 @@ step:
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
 	SHRQ         $0x02, BX
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y4, Y4, Y4
+	VXORPD       Y2, Y2, Y2
 	VXORPD       Y5, Y5, Y5
-	VBROADCASTSD (R13), Y7
-	VBROADCASTSD 8(R13), Y8
-	VBROADCASTSD 16(R13), Y9
-	VBROADCASTSD 24(R13), Y10
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD (R13), Y6
+	VBROADCASTSD 8(R13), Y7
+	VBROADCASTSD 16(R13), Y8
+	VBROADCASTSD 24(R13), Y9
 	ADDQ         $0x20, R13
 	MOVQ         CX, R9
 	MOVQ         AX, DI
 	SHRQ         $0x05, DI
 
 lead:
-	VMOVUPD      (R9), Y11
+	VMOVUPD      (R9), Y10
 	PREFETCHT1   (R11)
 	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Y12
-	VFNMADD231PD Y11, Y7, Y12
-	VMOVUPD      Y12, (R8)
-	VFMADD231PD  Y12, Y12, Y3
-	VMOVUPD      (R8)(AX*1), Y13
-	VFNMADD231PD Y11, Y8, Y13
-	VMOVUPD      Y13, (R8)(AX*1)
-	VFMADD231PD  Y13, Y12, Y6
-	VMOVUPD      (R8)(AX*2), Y13
-	VFNMADD231PD Y11, Y9, Y13
-	VMOVUPD      Y13, (R8)(AX*2)
-	VFMADD231PD  Y13, Y12, Y4
-	VMOVUPD      (R8)(R10*1), Y13
-	VFNMADD231PD Y11, Y10, Y13
-	VMOVUPD      Y13, (R8)(R10*1)
-	VFMADD231PD  Y13, Y12, Y5
+	VMOVUPD      (R8), Y11
+	VFNMADD231PD Y10, Y6, Y11
+	VMOVUPD      Y11, (R8)
+	VFMADD231PD  Y11, Y11, Y2
+	VMOVUPD      (R8)(AX*1), Y12
+	VFNMADD231PD Y10, Y7, Y12
+	VMOVUPD      Y12, (R8)(AX*1)
+	VFMADD231PD  Y12, Y11, Y5
+	VMOVUPD      (R8)(AX*2), Y12
+	VFNMADD231PD Y10, Y8, Y12
+	VMOVUPD      Y12, (R8)(AX*2)
+	VFMADD231PD  Y12, Y11, Y3
+	VMOVUPD      (R8)(R10*1), Y12
+	VFNMADD231PD Y10, Y9, Y12
+	VMOVUPD      Y12, (R8)(R10*1)
+	VFMADD231PD  Y12, Y11, Y4
 	ADDQ         $+32, R9
 	ADDQ         $+32, R8
 	DECQ         DI
 	JNZ          lead
-	VHADDPD      Y6, Y3, Y3
-	VHADDPD      Y5, Y4, Y4
-	VPERM2F128   $0x21, Y4, Y3, Y5
-	VBLENDPD     $0x0c, Y4, Y3, Y3
-	VADDPD       Y3, Y5, Y5
-	VBROADCASTSD X5, Y4
-	VMULSD       X2, X1, X3
-	VBROADCASTSD X3, Y6
-	VCMPPD       $0x06, Y6, Y4, Y3
-	VDIVPD       Y4, Y5, Y6
-	VANDPD       Y3, Y6, Y6
-	VMOVUPD      Y6, (SI)
-	VMOVSD       X4, (SI)
+	VHADDPD      Y5, Y2, Y2
+	VHADDPD      Y4, Y3, Y3
+	VPERM2F128   $0x21, Y3, Y2, Y4
+	VBLENDPD     $0x0c, Y3, Y2, Y2
+	VADDPD       Y2, Y4, Y4
+	VBROADCASTSD X4, Y3
+	VBROADCASTSD X1, Y5
+	VCMPPD       $0x06, Y5, Y3, Y2
+	VDIVPD       Y3, Y4, Y5
+	VANDPD       Y2, Y5, Y5
+	VMOVUPD      Y5, (SI)
+	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMINSD       X4, X0, X0
-	VMAXSD       X4, X1, X1
+	VMINSD       X3, X0, X0
 	DECQ         BX
 	JZ           stepped
 
 group:
+	VXORPD       Y4, Y4, Y4
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
-	VXORPD       Y8, Y8, Y8
-	VBROADCASTSD (R13), Y9
-	VBROADCASTSD 8(R13), Y10
-	VBROADCASTSD 16(R13), Y11
-	VBROADCASTSD 24(R13), Y12
+	VBROADCASTSD (R13), Y8
+	VBROADCASTSD 8(R13), Y9
+	VBROADCASTSD 16(R13), Y10
+	VBROADCASTSD 24(R13), Y11
 	ADDQ         $0x20, R13
 	MOVQ         CX, R9
 	MOVQ         AX, DI
 	SHRQ         $0x05, DI
 
 rest:
-	VMOVUPD      (R9), Y13
-	VMOVUPD      (R9)(AX*1), Y14
+	VMOVUPD      (R9), Y12
+	VMOVUPD      (R9)(AX*1), Y13
 	PREFETCHT1   (R11)
 	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Y15
-	VFNMADD231PD Y13, Y9, Y15
-	VMOVUPD      Y15, (R8)
-	VFMADD231PD  Y15, Y14, Y5
-	VMOVUPD      (R8)(AX*1), Y15
-	VFNMADD231PD Y13, Y10, Y15
-	VMOVUPD      Y15, (R8)(AX*1)
-	VFMADD231PD  Y15, Y14, Y6
-	VMOVUPD      (R8)(AX*2), Y15
-	VFNMADD231PD Y13, Y11, Y15
-	VMOVUPD      Y15, (R8)(AX*2)
-	VFMADD231PD  Y15, Y14, Y7
-	VMOVUPD      (R8)(R10*1), Y15
-	VFNMADD231PD Y13, Y12, Y15
-	VMOVUPD      Y15, (R8)(R10*1)
-	VFMADD231PD  Y15, Y14, Y8
+	VMOVUPD      (R8), Y14
+	VFNMADD231PD Y12, Y8, Y14
+	VMOVUPD      Y14, (R8)
+	VFMADD231PD  Y14, Y13, Y4
+	VMOVUPD      (R8)(AX*1), Y14
+	VFNMADD231PD Y12, Y9, Y14
+	VMOVUPD      Y14, (R8)(AX*1)
+	VFMADD231PD  Y14, Y13, Y5
+	VMOVUPD      (R8)(AX*2), Y14
+	VFNMADD231PD Y12, Y10, Y14
+	VMOVUPD      Y14, (R8)(AX*2)
+	VFMADD231PD  Y14, Y13, Y6
+	VMOVUPD      (R8)(R10*1), Y14
+	VFNMADD231PD Y12, Y11, Y14
+	VMOVUPD      Y14, (R8)(R10*1)
+	VFMADD231PD  Y14, Y13, Y7
 	ADDQ         $+32, R9
 	ADDQ         $+32, R8
 	DECQ         DI
 	JNZ          rest
-	VHADDPD      Y6, Y5, Y5
-	VHADDPD      Y8, Y7, Y6
-	VPERM2F128   $0x21, Y6, Y5, Y7
-	VBLENDPD     $0x0c, Y6, Y5, Y5
-	VADDPD       Y5, Y7, Y7
-	VDIVPD       Y4, Y7, Y5
-	VANDPD       Y3, Y5, Y5
-	VMOVUPD      Y5, (SI)
+	VHADDPD      Y5, Y4, Y4
+	VHADDPD      Y7, Y6, Y5
+	VPERM2F128   $0x21, Y5, Y4, Y6
+	VBLENDPD     $0x0c, Y5, Y4, Y4
+	VADDPD       Y4, Y6, Y6
+	VDIVPD       Y3, Y6, Y4
+	VANDPD       Y2, Y4, Y4
+	VMOVUPD      Y4, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
 	DECQ         BX
@@ -9061,7 +9068,7 @@ eliminated:
 	MOVQ AX, DI
 
 coefficient:
-	VMOVSD (DX), X2
+	VMOVSD (DX), X1
 	MOVQ   DX, R8
 	MOVQ   DI, R9
 	MOVQ   SI, R10
@@ -9069,15 +9076,15 @@ coefficient:
 	JZ     solved
 
 product:
-	VMOVSD       -8(R8), X3
-	VFNMADD231SD (R9), X3, X2
+	VMOVSD       -8(R8), X2
+	VFNMADD231SD (R9), X2, X1
 	SUBQ         $0x08, R8
 	SUBQ         $0x08, R9
 	DECQ         R10
 	JNZ          product
 
 solved:
-	VMOVSD X2, (AX)
+	VMOVSD X1, (AX)
 	SUBQ   $0x08, AX
 	INCQ   SI
 	SUBQ   BX, DX
@@ -9085,7 +9092,6 @@ solved:
 	DECQ   CX
 	JNZ    coefficient
 	MOVSD  X0, lo+72(FP)
-	MOVSD  X1, hi+80(FP)
 	VZEROUPPER
 	RET
 

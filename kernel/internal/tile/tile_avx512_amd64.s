@@ -12989,61 +12989,66 @@ end:
 // func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3, MMX+, SSE2
 TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-88
-	MOVL  $0x000000aa, AX
-	KMOVW AX, K1
-	MOVL  $0x000000f0, AX
-	KMOVW AX, K2
-	MOVQ  n+24(FP), AX
-	ADDQ  $0x07, AX
-	ANDQ  $-8, AX
-	SHLQ  $0x03, AX
-	MOVQ  work+48(FP), CX
-	MOVQ  a+8(FP), DX
-	MOVQ  work+48(FP), BX
-	MOVQ  lda+16(FP), SI
-	SHLQ  $0x03, SI
-	MOVQ  n+24(FP), DI
-	MOVQ  n+24(FP), R8
-	ANDQ  $0x07, DI
-	MOVQ  $0x00000001, R9
-	SHLXQ DI, R9, DI
-	DECQ  DI
-	KMOVW DI, K3
-	MOVQ  r+32(FP), DI
+	MOVL   $0x000000aa, AX
+	KMOVW  AX, K1
+	MOVL   $0x000000f0, AX
+	KMOVW  AX, K2
+	MOVQ   n+24(FP), AX
+	ADDQ   $0x07, AX
+	ANDQ   $-8, AX
+	SHLQ   $0x03, AX
+	MOVQ   work+48(FP), CX
+	MOVQ   a+8(FP), DX
+	MOVQ   work+48(FP), BX
+	MOVQ   lda+16(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   n+24(FP), DI
+	MOVQ   n+24(FP), R8
+	ANDQ   $0x07, DI
+	MOVQ   $0x00000001, R9
+	SHLXQ  DI, R9, DI
+	DECQ   DI
+	KMOVW  DI, K3
+	MOVQ   r+32(FP), DI
+	VXORPD Z0, Z0, Z0
 
 copy:
-	MOVQ DX, R9
-	MOVQ R8, R10
-	SHRQ $0x03, R10
-	JZ   copyColumnTail
+	VXORPD Z1, Z1, Z1
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	SHRQ   $0x03, R10
+	JZ     copyColumnTail
 
 copyColumnBlock:
-	VMOVUPD (R9), Z0
-	VMOVUPD Z0, (BX)
-	ADDQ    $+64, R9
-	ADDQ    $+64, BX
-	DECQ    R10
-	JNZ     copyColumnBlock
+	VMOVUPD     (R9), Z2
+	VMOVUPD     Z2, (BX)
+	VFMADD231PD Z2, Z2, Z1
+	ADDQ        $+64, R9
+	ADDQ        $+64, BX
+	DECQ        R10
+	JNZ         copyColumnBlock
 
 copyColumnTail:
-	TESTQ     $0x00000007, R8
-	JZ        copyColumnDone
-	VMOVUPD.Z (R9), K3, Z0
-	VMOVUPD   Z0, (BX)
-	ADDQ      $0x40, BX
+	TESTQ       $0x00000007, R8
+	JZ          copyColumnDone
+	VMOVUPD.Z   (R9), K3, Z2
+	VMOVUPD     Z2, (BX)
+	VFMADD231PD Z2, Z2, Z1
+	ADDQ        $0x40, BX
 
 copyColumnDone:
-	ADDQ SI, DX
-	DECQ DI
-	JNZ  copy
-	MOVQ y+40(FP), DX
-	MOVQ R8, SI
-	SHRQ $0x03, SI
-	JZ   copyYTail
+	VADDPD Z1, Z0, Z0
+	ADDQ   SI, DX
+	DECQ   DI
+	JNZ    copy
+	MOVQ   y+40(FP), DX
+	MOVQ   R8, SI
+	SHRQ   $0x03, SI
+	JZ     copyYTail
 
 copyYBlock:
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, (BX)
+	VMOVUPD (DX), Z1
+	VMOVUPD Z1, (BX)
 	ADDQ    $+64, DX
 	ADDQ    $+64, BX
 	DECQ    SI
@@ -13052,111 +13057,116 @@ copyYBlock:
 copyYTail:
 	TESTQ     $0x00000007, R8
 	JZ        copyYDone
-	VMOVUPD.Z (DX), K3, Z0
-	VMOVUPD   Z0, (BX)
+	VMOVUPD.Z (DX), K3, Z1
+	VMOVUPD   Z1, (BX)
 	ADDQ      $0x40, BX
 
 copyYDone:
-	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
 	LEAQ   (AX)(AX*2), DX
 	SHRQ   $0x06, DX
 
 clear:
-	VMOVUPD Z0, (BX)
-	ADDQ    $+64, BX
-	DECQ    DX
-	JNZ     clear
-	MOVQ    r+32(FP), DX
-	ADDQ    $0x04, DX
-	IMULQ   AX, DX
-	ADDQ    work+48(FP), DX
-	MOVQ    $0x3af0000000000000, BX
-	VMOVQ   BX, X2
-	LEAQ    (AX)(AX*2), R10
-	MOVQ    next+56(FP), R11
-	MOVQ    CX, R8
-	MOVQ    DX, SI
-	MOVQ    r+32(FP), BX
-	ADDQ    $0x04, BX
-	SHRQ    $0x02, BX
-	VXORPD  X1, X1, X1
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z5, Z5, Z5
-	MOVQ    CX, R9
-	MOVQ    AX, DI
-	SHRQ    $0x06, DI
+	VMOVUPD       Z1, (BX)
+	ADDQ          $+64, BX
+	DECQ          DX
+	JNZ           clear
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, hi+80(FP)
+	MOVQ          $0x3af0000000000000, DX
+	VMOVQ         DX, X0
+	VMULSD        X1, X0, X0
+	MOVQ          r+32(FP), DX
+	ADDQ          $0x04, DX
+	IMULQ         AX, DX
+	ADDQ          work+48(FP), DX
+	LEAQ          (AX)(AX*2), R10
+	MOVQ          next+56(FP), R11
+	MOVQ          CX, R8
+	MOVQ          DX, SI
+	MOVQ          r+32(FP), BX
+	ADDQ          $0x04, BX
+	SHRQ          $0x02, BX
+	VXORPD        Z3, Z3, Z3
+	VXORPD        Z5, Z5, Z5
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z4, Z4, Z4
+	MOVQ          CX, R9
+	MOVQ          AX, DI
+	SHRQ          $0x06, DI
 
 firstLead:
-	VMOVUPD      (R9), Z0
-	VFMADD231PD  (R8), Z0, Z4
-	VFMADD231PD  (R8)(AX*1), Z0, Z6
-	VFMADD231PD  (R8)(AX*2), Z0, Z3
-	VFMADD231PD  (R8)(R10*1), Z0, Z5
+	VMOVUPD      (R9), Z1
+	VFMADD231PD  (R8), Z1, Z3
+	VFMADD231PD  (R8)(AX*1), Z1, Z5
+	VFMADD231PD  (R8)(AX*2), Z1, Z2
+	VFMADD231PD  (R8)(R10*1), Z1, Z4
 	ADDQ         $+64, R9
 	ADDQ         $+64, R8
 	DECQ         DI
 	JNZ          firstLead
-	VSHUFPD      $0x55, Z6, Z4, Z0
-	VMOVAPD      Z6, K1, Z4
-	VADDPD       Z4, Z0, Z0
-	VSHUFPD      $0x55, Z5, Z3, Z4
+	VSHUFPD      $0x55, Z5, Z3, Z1
 	VMOVAPD      Z5, K1, Z3
-	VADDPD       Z3, Z4, Z4
-	VSHUFF64X2   $0x4e, Z4, Z0, Z3
-	VMOVAPD      Z4, K2, Z0
-	VADDPD       Z0, Z3, Z3
-	VSHUFF64X2   $0x0d, Z3, Z3, Z0
-	VSHUFF64X2   $0x08, Z3, Z3, Z3
-	VADDPD       Y3, Y0, Y0
+	VADDPD       Z3, Z1, Z1
+	VSHUFPD      $0x55, Z4, Z2, Z3
+	VMOVAPD      Z4, K1, Z2
+	VADDPD       Z2, Z3, Z3
+	VSHUFF64X2   $0x4e, Z3, Z1, Z2
+	VMOVAPD      Z3, K2, Z1
+	VADDPD       Z1, Z2, Z2
+	VSHUFF64X2   $0x0d, Z2, Z2, Z1
+	VSHUFF64X2   $0x08, Z2, Z2, Z2
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD X1, Y2
 	VBROADCASTSD X0, Y3
-	VMULSD       X2, X1, X1
-	VBROADCASTSD X1, Y1
-	VCMPPD       $0x06, Y1, Y3, K3
-	VDIVPD.Z     Y3, Y0, K3, Y1
-	VMOVUPD      Y1, (SI)
-	VMOVSD       X3, (SI)
+	VCMPPD       $0x06, Y3, Y2, K3
+	VDIVPD.Z     Y2, Y1, K3, Y3
+	VMOVUPD      Y3, (SI)
+	VMOVSD       X2, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMOVAPD      X3, X0
-	VMOVAPD      X3, X1
+	VMOVAPD      X2, X1
 	DECQ         BX
 	JZ           firstDone
 
 firstGroup:
+	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
 	MOVQ   CX, R9
 	MOVQ   AX, DI
 	SHRQ   $0x06, DI
 
 firstRest:
-	VMOVUPD     (R9), Z8
-	VFMADD231PD (R8), Z8, Z4
-	VFMADD231PD (R8)(AX*1), Z8, Z5
-	VFMADD231PD (R8)(AX*2), Z8, Z6
-	VFMADD231PD (R8)(R10*1), Z8, Z7
+	VMOVUPD     (R9), Z7
+	VFMADD231PD (R8), Z7, Z3
+	VFMADD231PD (R8)(AX*1), Z7, Z4
+	VFMADD231PD (R8)(AX*2), Z7, Z5
+	VFMADD231PD (R8)(R10*1), Z7, Z6
 	ADDQ        $+64, R9
 	ADDQ        $+64, R8
 	DECQ        DI
 	JNZ         firstRest
-	VSHUFPD     $0x55, Z5, Z4, Z8
-	VMOVAPD     Z5, K1, Z4
-	VADDPD      Z4, Z8, Z8
-	VSHUFPD     $0x55, Z7, Z6, Z4
-	VMOVAPD     Z7, K1, Z6
-	VADDPD      Z6, Z4, Z4
-	VSHUFF64X2  $0x4e, Z4, Z8, Z5
-	VMOVAPD     Z4, K2, Z8
-	VADDPD      Z8, Z5, Z5
-	VSHUFF64X2  $0x0d, Z5, Z5, Z4
-	VSHUFF64X2  $0x08, Z5, Z5, Z5
-	VADDPD      Y5, Y4, Y4
-	VDIVPD.Z    Y3, Y4, K3, Y4
-	VMOVUPD     Y4, (SI)
+	VSHUFPD     $0x55, Z4, Z3, Z7
+	VMOVAPD     Z4, K1, Z3
+	VADDPD      Z3, Z7, Z7
+	VSHUFPD     $0x55, Z6, Z5, Z3
+	VMOVAPD     Z6, K1, Z5
+	VADDPD      Z5, Z3, Z3
+	VSHUFF64X2  $0x4e, Z3, Z7, Z4
+	VMOVAPD     Z3, K2, Z7
+	VADDPD      Z7, Z4, Z4
+	VSHUFF64X2  $0x0d, Z4, Z4, Z3
+	VSHUFF64X2  $0x08, Z4, Z4, Z4
+	VADDPD      Y4, Y3, Y3
+	VDIVPD.Z    Y2, Y3, K3, Y3
+	VMOVUPD     Y3, (SI)
 	ADDQ        $0x20, SI
 	LEAQ        (R8)(R10*1), R8
 	DECQ        BX
@@ -13180,11 +13190,74 @@ step:
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
 	SHRQ         $0x02, BX
-	VXORPD       Z5, Z5, Z5
-	VXORPD       Z7, Z7, Z7
-	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
 	VXORPD       Z6, Z6, Z6
-	VBROADCASTSD (R13), Z4
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z5, Z5, Z5
+	VBROADCASTSD (R13), Z3
+	VBROADCASTSD 8(R13), Z7
+	VBROADCASTSD 16(R13), Z8
+	VBROADCASTSD 24(R13), Z9
+	ADDQ         $0x20, R13
+	MOVQ         CX, R9
+	MOVQ         AX, DI
+	SHRQ         $0x06, DI
+
+lead:
+	VMOVUPD      (R9), Z10
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         pace+64(FP), R11
+	VMOVUPD      (R8), Z11
+	VFNMADD231PD Z10, Z3, Z11
+	VMOVUPD      Z11, (R8)
+	VFMADD231PD  Z11, Z11, Z4
+	VMOVUPD      (R8)(AX*1), Z12
+	VFNMADD231PD Z10, Z7, Z12
+	VMOVUPD      Z12, (R8)(AX*1)
+	VFMADD231PD  Z12, Z11, Z6
+	VMOVUPD      (R8)(AX*2), Z12
+	VFNMADD231PD Z10, Z8, Z12
+	VMOVUPD      Z12, (R8)(AX*2)
+	VFMADD231PD  Z12, Z11, Z2
+	VMOVUPD      (R8)(R10*1), Z12
+	VFNMADD231PD Z10, Z9, Z12
+	VMOVUPD      Z12, (R8)(R10*1)
+	VFMADD231PD  Z12, Z11, Z5
+	ADDQ         $+64, R9
+	ADDQ         $+64, R8
+	DECQ         DI
+	JNZ          lead
+	VSHUFPD      $0x55, Z6, Z4, Z3
+	VMOVAPD      Z6, K1, Z4
+	VADDPD       Z4, Z3, Z3
+	VSHUFPD      $0x55, Z5, Z2, Z4
+	VMOVAPD      Z5, K1, Z2
+	VADDPD       Z2, Z4, Z4
+	VSHUFF64X2   $0x4e, Z4, Z3, Z2
+	VMOVAPD      Z4, K2, Z3
+	VADDPD       Z3, Z2, Z2
+	VSHUFF64X2   $0x0d, Z2, Z2, Z3
+	VSHUFF64X2   $0x08, Z2, Z2, Z2
+	VADDPD       Y2, Y3, Y3
+	VBROADCASTSD X3, Y2
+	VBROADCASTSD X0, Y4
+	VCMPPD       $0x06, Y4, Y2, K3
+	VDIVPD.Z     Y2, Y3, K3, Y4
+	VMOVUPD      Y4, (SI)
+	VMOVSD       X2, (SI)
+	ADDQ         $0x20, SI
+	LEAQ         (R8)(R10*1), R8
+	VMINSD       X2, X1, X1
+	DECQ         BX
+	JZ           stepped
+
+group:
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	VBROADCASTSD (R13), Z7
 	VBROADCASTSD 8(R13), Z8
 	VBROADCASTSD 16(R13), Z9
 	VBROADCASTSD 24(R13), Z10
@@ -13193,23 +13266,24 @@ step:
 	MOVQ         AX, DI
 	SHRQ         $0x06, DI
 
-lead:
+rest:
 	VMOVUPD      (R9), Z11
+	VMOVUPD      (R9)(AX*1), Z12
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Z12
-	VFNMADD231PD Z11, Z4, Z12
-	VMOVUPD      Z12, (R8)
-	VFMADD231PD  Z12, Z12, Z5
+	VMOVUPD      (R8), Z13
+	VFNMADD231PD Z11, Z7, Z13
+	VMOVUPD      Z13, (R8)
+	VFMADD231PD  Z13, Z12, Z3
 	VMOVUPD      (R8)(AX*1), Z13
 	VFNMADD231PD Z11, Z8, Z13
 	VMOVUPD      Z13, (R8)(AX*1)
-	VFMADD231PD  Z13, Z12, Z7
+	VFMADD231PD  Z13, Z12, Z4
 	VMOVUPD      (R8)(AX*2), Z13
 	VFNMADD231PD Z11, Z9, Z13
 	VMOVUPD      Z13, (R8)(AX*2)
-	VFMADD231PD  Z13, Z12, Z3
+	VFMADD231PD  Z13, Z12, Z5
 	VMOVUPD      (R8)(R10*1), Z13
 	VFNMADD231PD Z11, Z10, Z13
 	VMOVUPD      Z13, (R8)(R10*1)
@@ -13217,87 +13291,21 @@ lead:
 	ADDQ         $+64, R9
 	ADDQ         $+64, R8
 	DECQ         DI
-	JNZ          lead
-	VSHUFPD      $0x55, Z7, Z5, Z4
-	VMOVAPD      Z7, K1, Z5
-	VADDPD       Z5, Z4, Z4
-	VSHUFPD      $0x55, Z6, Z3, Z5
-	VMOVAPD      Z6, K1, Z3
-	VADDPD       Z3, Z5, Z5
-	VSHUFF64X2   $0x4e, Z5, Z4, Z3
-	VMOVAPD      Z5, K2, Z4
-	VADDPD       Z4, Z3, Z3
-	VSHUFF64X2   $0x0d, Z3, Z3, Z4
-	VSHUFF64X2   $0x08, Z3, Z3, Z3
-	VADDPD       Y3, Y4, Y4
-	VBROADCASTSD X4, Y3
-	VMULSD       X2, X1, X5
-	VBROADCASTSD X5, Y5
-	VCMPPD       $0x06, Y5, Y3, K3
-	VDIVPD.Z     Y3, Y4, K3, Y5
-	VMOVUPD      Y5, (SI)
-	VMOVSD       X3, (SI)
-	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
-	VMINSD       X3, X0, X0
-	VMAXSD       X3, X1, X1
-	DECQ         BX
-	JZ           stepped
-
-group:
-	VXORPD       Z4, Z4, Z4
-	VXORPD       Z5, Z5, Z5
-	VXORPD       Z6, Z6, Z6
-	VXORPD       Z7, Z7, Z7
-	VBROADCASTSD (R13), Z8
-	VBROADCASTSD 8(R13), Z9
-	VBROADCASTSD 16(R13), Z10
-	VBROADCASTSD 24(R13), Z11
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x06, DI
-
-rest:
-	VMOVUPD      (R9), Z12
-	VMOVUPD      (R9)(AX*1), Z13
-	PREFETCHT1   (R11)
-	PREFETCHT1   64(R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Z14
-	VFNMADD231PD Z12, Z8, Z14
-	VMOVUPD      Z14, (R8)
-	VFMADD231PD  Z14, Z13, Z4
-	VMOVUPD      (R8)(AX*1), Z14
-	VFNMADD231PD Z12, Z9, Z14
-	VMOVUPD      Z14, (R8)(AX*1)
-	VFMADD231PD  Z14, Z13, Z5
-	VMOVUPD      (R8)(AX*2), Z14
-	VFNMADD231PD Z12, Z10, Z14
-	VMOVUPD      Z14, (R8)(AX*2)
-	VFMADD231PD  Z14, Z13, Z6
-	VMOVUPD      (R8)(R10*1), Z14
-	VFNMADD231PD Z12, Z11, Z14
-	VMOVUPD      Z14, (R8)(R10*1)
-	VFMADD231PD  Z14, Z13, Z7
-	ADDQ         $+64, R9
-	ADDQ         $+64, R8
-	DECQ         DI
 	JNZ          rest
-	VSHUFPD      $0x55, Z5, Z4, Z8
-	VMOVAPD      Z5, K1, Z4
-	VADDPD       Z4, Z8, Z8
-	VSHUFPD      $0x55, Z7, Z6, Z4
-	VMOVAPD      Z7, K1, Z6
-	VADDPD       Z6, Z4, Z4
-	VSHUFF64X2   $0x4e, Z4, Z8, Z5
-	VMOVAPD      Z4, K2, Z8
-	VADDPD       Z8, Z5, Z5
-	VSHUFF64X2   $0x0d, Z5, Z5, Z4
-	VSHUFF64X2   $0x08, Z5, Z5, Z5
-	VADDPD       Y5, Y4, Y4
-	VDIVPD.Z     Y3, Y4, K3, Y4
-	VMOVUPD      Y4, (SI)
+	VSHUFPD      $0x55, Z4, Z3, Z7
+	VMOVAPD      Z4, K1, Z3
+	VADDPD       Z3, Z7, Z7
+	VSHUFPD      $0x55, Z6, Z5, Z3
+	VMOVAPD      Z6, K1, Z5
+	VADDPD       Z5, Z3, Z3
+	VSHUFF64X2   $0x4e, Z3, Z7, Z4
+	VMOVAPD      Z3, K2, Z7
+	VADDPD       Z7, Z4, Z4
+	VSHUFF64X2   $0x0d, Z4, Z4, Z3
+	VSHUFF64X2   $0x08, Z4, Z4, Z4
+	VADDPD       Y4, Y3, Y3
+	VDIVPD.Z     Y2, Y3, K3, Y3
+	VMOVUPD      Y3, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
 	DECQ         BX
@@ -13319,7 +13327,7 @@ eliminated:
 	MOVQ AX, DI
 
 coefficient:
-	VMOVSD (DX), X2
+	VMOVSD (DX), X0
 	MOVQ   DX, R8
 	MOVQ   DI, R9
 	MOVQ   SI, R10
@@ -13327,28 +13335,27 @@ coefficient:
 	JZ     solved
 
 product:
-	VMOVSD       -8(R8), X3
-	VFNMADD231SD (R9), X3, X2
+	VMOVSD       -8(R8), X2
+	VFNMADD231SD (R9), X2, X0
 	SUBQ         $0x08, R8
 	SUBQ         $0x08, R9
 	DECQ         R10
 	JNZ          product
 
 solved:
-	VMOVSD X2, (AX)
+	VMOVSD X0, (AX)
 	SUBQ   $0x08, AX
 	INCQ   SI
 	SUBQ   BX, DX
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X0, lo+72(FP)
-	MOVSD  X1, hi+80(FP)
+	MOVSD  X1, lo+72(FP)
 	VZEROUPPER
 	RET
 
 // func leastSquaresSmall_1x2_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, MMX+, SSE2
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
 TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $24-72
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
@@ -13404,8 +13411,11 @@ prefetched:
 	VMOVSD       X5, 16(SP)
 	VFNMADD231PD Z5, Z0, Z2
 	VFNMADD231PD Z5, Z1, Z3
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -13415,7 +13425,7 @@ prefetched:
 	RET
 
 // func leastSquaresSmall_1x4_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, MMX+, SSE2
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
 TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $24-72
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
@@ -13485,8 +13495,11 @@ prefetched:
 	VFNMADD231PD Z9, Z1, Z5
 	VFNMADD231PD Z9, Z2, Z6
 	VFNMADD231PD Z9, Z3, Z7
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -13591,11 +13604,17 @@ prefetched:
 	VMOVSD       X1, 48(SP)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       40(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -13729,11 +13748,17 @@ prefetched:
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       40(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -13892,14 +13917,25 @@ prefetched:
 	VMOVSD       X1, 96(SP)
 	VFNMADD231PD Z1, Z4, Z6
 	VFNMADD231PD Z1, Z5, Z7
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       24(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       48(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       56(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       88(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -14104,14 +14140,25 @@ prefetched:
 	VFNMADD231PD Z1, Z9, Z13
 	VFNMADD231PD Z1, Z10, Z14
 	VFNMADD231PD Z1, Z11, Z15
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       24(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       48(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       56(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       88(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -14337,17 +14384,35 @@ prefetched:
 	VMOVSD       X1, 160(SP)
 	VFNMADD231PD Z1, Z6, Z8
 	VFNMADD231PD Z1, Z7, Z9
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       24(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       32(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       56(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       64(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       72(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       104(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       112(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       152(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -14640,17 +14705,35 @@ prefetched:
 	VFNMADD231PD Z1, Z13, Z17
 	VFNMADD231PD Z1, Z14, Z18
 	VFNMADD231PD Z1, Z15, Z19
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       24(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       32(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       56(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       64(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       72(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       104(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       112(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       152(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -14956,20 +15039,47 @@ prefetched:
 	VMOVSD       X1, 240(SP)
 	VFNMADD231PD Z1, Z8, Z10
 	VFNMADD231PD Z1, Z9, Z11
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       24(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       32(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       40(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       64(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       72(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       80(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       88(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       120(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       128(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       136(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       176(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       184(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       232(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
@@ -15367,20 +15477,47 @@ prefetched:
 	VFNMADD231PD Z1, Z17, Z21
 	VFNMADD231PD Z1, Z18, Z22
 	VFNMADD231PD Z1, Z19, Z23
-	VMOVSD       8(SP), X0
-	VMOVSD       8(SP), X1
+	VMOVSD       8(SP), X2
+	VMOVAPD      X2, X0
+	VXORPD       X1, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       16(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       24(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       32(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       40(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       64(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       72(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       80(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       88(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       120(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       128(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VMOVSD       136(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       176(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VMOVSD       184(SP), X4
+	VFMADD231SD  X4, X4, X3
+	VFMADD231SD  X2, X3, X1
 	VMOVSD       232(SP), X2
 	VMINSD       X2, X0, X0
-	VMAXSD       X2, X1, X1
+	VMOVSD       (SP), X3
+	VFMADD231SD  X2, X3, X1
 	MOVSD        X0, lo+56(FP)
 	MOVSD        X1, hi+64(FP)
 	MOVQ         b+0(FP), AX
