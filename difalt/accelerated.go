@@ -178,14 +178,15 @@ func (m *accelerated) extrapolateNode(i int) {
 	}
 	floats.SubTo(column(n.dg, n.next), n.now.g, n.last.g)
 	n.keepProducts()
-	if m.at.iteration < plainFirst || !n.correct() {
+	correction := z.Data() // of which n.now.g is a copy
+	if m.at.iteration < plainFirst || !n.correct(correction) {
 		return
 	}
 	scale := 1.0
-	if length := math.Sqrt(floats.Dot(n.work.correction, n.work.correction)); length > longest*n.norm {
+	if length := math.Sqrt(floats.Dot(correction, correction)); length > longest*n.norm {
 		scale = longest * n.norm / length
 	}
-	floats.AddScaledTo(z.Data(), n.now.g, -scale, n.work.correction)
+	floats.AddScaledTo(z.Data(), n.now.g, -scale, correction)
 }
 
 func (m *accelerated) commit() {

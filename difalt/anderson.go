@@ -36,12 +36,11 @@ type pair struct{ l, g []float64 }
 
 // An andersonWork is what an iteration has no more use for when it ends.
 type andersonWork struct {
-	slots      []int     // in use, the newest first
-	inner      []float64 // products of the columns of dl with the newest, and with l
-	chol, c    []float64 // of solve
-	weights    []float64 // c by slots
-	correction []float64
-	rr, qr     []float64 // of the projection of g
+	slots   []int     // in use, the newest first
+	inner   []float64 // products of the columns of dl with the newest, and with l
+	chol, c []float64 // of solve
+	weights []float64 // c by slots
+	rr, qr  []float64 // of the projection of g
 }
 
 const (
@@ -58,7 +57,7 @@ func newAnderson(size, rank, memory int) *anderson {
 		dl: columnsOf(size, slots, 2), dg: columnsOf(size, slots, 0),
 		work: andersonWork{
 			slots: make([]int, 0, slots), inner: make([]float64, 2*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
-			weights: make([]float64, slots), correction: make([]float64, size), rr: make([]float64, rank*rank), qr: make([]float64, qr.WorkLen(rank)),
+			weights: make([]float64, slots), rr: make([]float64, rank*rank), qr: make([]float64, qr.WorkLen(rank)),
 		},
 	}
 	n.now = pair{column(n.dl, slots), make([]float64, size)}
@@ -110,8 +109,9 @@ func (n *anderson) keepProducts() {
 	}
 }
 
-// correct sets the correction, sum_a c_a dg_a, and reports whether there is one.
-func (n *anderson) correct() bool {
+// correct sets the correction, sum_a c_a dg_a, and reports whether there is one. Otherwise it
+// leaves it as it was.
+func (n *anderson) correct(correction []float64) bool {
 	if !n.solve(n.products[n.memory:]) {
 		return false
 	}
@@ -119,7 +119,7 @@ func (n *anderson) correct() bool {
 	for a, slot := range n.work.slots {
 		n.work.weights[slot] = n.work.c[a]
 	}
-	blas.MulVec(n.work.correction, n.dg, n.work.weights)
+	blas.MulVec(correction, n.dg, n.work.weights)
 	return true
 }
 
