@@ -134,6 +134,13 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	} else {
 		r.Verdict.Text = r.Verdict.words(&r.Chosen, meaning)
 	}
+	missed, err := d.missed(ctx, e.theta)
+	if err != nil {
+		return nil, err
+	}
+	if missed != "" {
+		r.Verdict.Text += " " + missed
+	}
 	r.Notes = notes(c, d, r, f)
 	return m, nil
 }

@@ -37,3 +37,29 @@ func TestWordsOfLosses(t *testing.T) {
 		}
 	}
 }
+
+// Residuals of a model of straight lines name the column that is curved, and two whose effects depend on one another, between owners too; those of a model that has the
+// curve, or of straight effects, name nothing.
+func TestResidualsNameColumns(t *testing.T) {
+	for name, c := range map[string]struct {
+		effect     func(wave, wild, size, line, level float64) float64
+		curves     []string
+		want, none string
+	}{
+		"curved":   {func(wave, _, _, line, level float64) float64 { return 2*wave*wave + line + level }, []string{}, `is curved of "wave": try --curve wave.`, "depend"},
+		"with it":  {func(wave, _, _, line, level float64) float64 { return 2*wave*wave + line + level }, []string{"wave"}, "", "Residuals"},
+		"product":  {func(wave, _, _, line, level float64) float64 { return 2*wave*line + line + level }, []string{}, `depend on one another, of "wave" and "line"`, "curved"},
+		"straight": {func(wave, _, _, line, level float64) float64 { return wave*level + line + level }, []string{}, "", "Residuals"},
+	} {
+		tab, err := bentTable([]int{0, 1, 2}, 9, 12, 15, c.effect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := testConfig(t, 3, 0)
+		config.Curves = c.curves
+		_, r := fit(t, tab, config)
+		if text := r.Verdict.Text; !strings.Contains(text, c.want) || strings.Contains(text, c.none) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

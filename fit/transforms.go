@@ -14,7 +14,7 @@ import (
 
 const (
 	// What the evidence has to gain by a curve, in -2 log, and by a feature that is clipped or a logarithm: that has no more coefficients.
-	curveCost, plainCost = 12, 2
+	curveCost, plainCost = 12, 4
 	// Alternatives are tried that promise so many times that, or by which tasks differ by so many standard errors.
 	leastPromise, leastDiffer = 0.25, 3
 	// Of more features transforms are not looked for; a caller may ask for so many curves; and so many rows and tasks of all nodes choose, about.
@@ -76,7 +76,7 @@ func (d *design) chooses() bool {
 // numbers are the features that are neither levels nor constant.
 func (d *design) numbers() (list []int) {
 	_, isLevel := d.columns()
-	for j := range d.Center {
+	for j := range d.t.Features() {
 		if !isLevel[j] && !slices.Contains(d.constant, j) {
 			list = append(list, j)
 		}

@@ -1,0 +1,105 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// By how many standard errors residuals have to go with a square or a product to be said, and of how many tasks at least: of
+	// fewer the errors are not known.
+	saidErrors, fewestSaying = 4, 20
+	// Squares and products are looked at of so many features, which count as at most so many deviations from their means, and so many are named.
+	mostLookedAt, farthestLookedAt, mostSaid = 20, 3, 3
+)
+
+// missed says which effects the model does not have, by sums over tasks of residuals times squares and products of features: "" if residuals
+// go with none of them.
+func (d *design) missed(ctx context.Context, theta [][]float64) (string, error) {
+	features := d.numbers()
+	if len(features) == 0 || len(features) > mostLookedAt || d.directions != nil || d.equalTarget {
+		return "", nil
+	}
+	inputs := d.featureOf()
+	var l nodes.Layout
+	n := len(features) * (len(features) + 1) / 2
+	sums, squares, tasks := l.Span(n), l.Span(n), l.Span(1)
+	z := d.Zeros(l.Len)
+	row, own := make([]float64, d.width()), make([]float64, n)
+	value := func(j int) float64 {
+		return math.Min(math.Max(row[slices.Index(inputs, j)], -farthestLookedAt), farthestLookedAt)
+	}
+	for g, list := range d.layout {
+		for _, k := range list {
+			clear(own)
+			d.eachTraining([]int{k}, func(i int) {
+				e := d.weightOf(i) * (d.row(row, i) - floats.Dot(row, theta[k]))
+				at := 0
+				for a, j := range features {
+					for _, m := range features[a:] {
+						own[at] += e * value(j) * value(m)
+						at++
+					}
+				}
+			})
+			tasks.Add(z[g], 1)
+			floats.Add(sums.Of(z[g]), own)
+			floats.Mul(own, own)
+			floats.Add(squares.Of(z[g]), own)
+		}
+	}
+	sum, err := d.Sum(ctx, z)
+	if err != nil || tasks.First(sum) < fewestSaying {
+		return "", err
+	}
+	return d.missedWords(features, sums.Of(sum), squares.Of(sum)), nil
+}
+
+// missedWords names the squares and products of features, of which sums and sums of squares over tasks are given.
+func (d *design) missedWords(features []int, sums, squares []float64) string {
+	type effect struct{ first, second, at int }
+	errors := func(e effect) float64 { return math.Abs(sums[e.at]) / math.Sqrt(squares[e.at]) }
+	var said []effect
+	at := 0
+	for a, j := range features {
+		for _, k := range features[a:] {
+			if e := (effect{j, k, at}); squares[at] > 0 && errors(e) > saidErrors {
+				said = append(said, e)
+			}
+			at++
+		}
+	}
+	slices.SortStableFunc(said, func(a, b effect) int { return cmp.Compare(errors(b), errors(a)) })
+	var curved, flags, products []string
+	names := d.t.Features()
+	for _, e := range said[:min(len(said), mostSaid)] {
+		if e.first == e.second {
+			curved, flags = append(curved, fmt.Sprintf("%q", names[e.first])), append(flags, names[e.first])
+		} else {
+			products = append(products, fmt.Sprintf("%q and %q", names[e.first], names[e.second]))
+		}
+	}
+	var s []string
+	if curved != nil {
+		words := fmt.Sprintf("Residuals say that the effect is curved of %s", text.List(curved))
+		if !slices.ContainsFunc(d.Transforms, func(c model.Transform) bool {
+			return c.Kind == model.Curved && slices.Contains(flags, names[c.Feature])
+		}) {
+			words += ": try --curve " + text.ShellWord(strings.Join(flags, ","))
+		}
+		s = append(s, words+".")
+	}
+	if products != nil {
+		s = append(s, fmt.Sprintf("Residuals say that effects depend on one another, of %s: a column with their product may help.", text.List(products)))
+	}
+	return strings.Join(s, " ")
+}
