@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Goodness says how a model fits the training rows of all nodes; what is not known is 0.
+// Goodness says how a model fits the training rows of all nodes; what is not known is 0. Between owners, who dither what they tell one another, it
+// is as exact as that.
 type Goodness struct {
 	// LogLikelihood is that of the targets at the estimates of the mean and of all variances, coefficients of tasks integrated.
 	LogLikelihood float64
@@ -171,7 +172,9 @@ func deviationInterval(estimate, freedom float64) (low, high float64) {
 // quadraticOf returns z' C z for a w x w matrix.
 func quadraticOf(c, z []float64, w int) (sum float64) {
 	for i, v := range z {
-		sum += v * floats.Dot(c[i*w:][:w], z)
+		if v != 0 {
+			sum += v * floats.Dot(c[i*w:][:w], z)
+		}
 	}
 	return sum
 }

@@ -20,6 +20,21 @@ func TestZero(t *testing.T) {
 	if _, _, err := m.Coefficients("a"); err == nil {
 		t.Error("it has coefficients")
 	}
+	if _, _, err := m.PredictAny("a", nil); err == nil {
+		t.Error("it predicts")
+	}
+	if _, err := m.PredictAnyError("a", nil); err == nil {
+		t.Error("it predicts")
+	}
+	if err := m.PredictBatch(make([]float64, 1), []string{"a"}, nil); err == nil {
+		t.Error("it predicts")
+	}
+	if _, err := m.Covariance("a"); err == nil {
+		t.Error("it has covariances")
+	}
+	if l, _ := m.Loadings(); l != nil || m.FillMissing(nil) != 0 || m.Effects() != nil {
+		t.Error("it has loadings or effects")
+	}
 	if err := m.Write(io.Discard); err == nil {
 		t.Error("it can be written")
 	}

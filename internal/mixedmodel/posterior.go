@@ -191,18 +191,29 @@ func Vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1,
 // Covary returns the covariance of a' deviation and b' deviation of a task without rows, and its derivatives by what Uncertain knows
 // about: the entries of Uncertainty, and the logarithms of the variances of slopes in place of that of Spread. nil if nothing is.
 func (p *Posterior) Covary(a, b []float64) (v float64, slopes []float64) {
-	sb := make([]float64, p.W)
-	blas64.Gemv(blas.NoTrans, p.Noise, Square(p.S, p.W), Vector(b), 0, Vector(sb))
-	v = floats.Dot(a, sb)
+	w, c := p.W, p.W-1
+	for i, x := range a {
+		if x != 0 {
+			v += p.Noise * x * floats.Dot(p.S[i*w:][:w], b)
+		}
+	}
 	if p.Uncertainty == nil {
 		return v, nil
 	}
 	n, _ := p.Uncertainty.Dims()
 	slopes = make([]float64, n, n+len(p.SlopesFreedom))
-	blas64.Gemv(blas.Trans, p.Noise, p.slopes(b, n), Vector(a), 0, Vector(slopes))
-	for j := range p.SlopesFreedom {
-		slopes[n-1] = 0
-		slopes = append(slopes, p.Noise*p.Slope(j)*a[j]*b[j])
+	for k := range p.Rank {
+		l := p.Column(k)
+		floats.AddScaled(slopes[k*w:][:w], p.Noise*floats.Dot(l, b), a)
+		floats.AddScaled(slopes[k*w:][:w], p.Noise*floats.Dot(l, a), b)
+	}
+	slopes[n-2] = p.Noise * p.Intercept * a[c] * b[c]
+	for j := range c {
+		if by := p.Noise * p.Slope(j) * a[j] * b[j]; p.SlopesFreedom == nil {
+			slopes[n-1] += by
+		} else {
+			slopes = append(slopes, by)
+		}
 	}
 	return v, slopes
 }
@@ -213,8 +224,13 @@ func (p *Posterior) Uncertain(slopes []float64) (v float64) {
 		return 0
 	}
 	n, _ := p.Uncertainty.Dims()
-	u := mat.NewVecDense(n, slopes[:n])
-	v = mat.Inner(u, p.Uncertainty, u)
+	u := p.Uncertainty.RawSymmetric()
+	for i, x := range slopes[:n] {
+		if x != 0 { // most are, for a single coefficient
+			row := u.Data[i*u.Stride:][:n]
+			v += x * (x*row[i] + 2*floats.Dot(row[i+1:], slopes[i+1:n]))
+		}
+	}
 	for j, f := range p.SlopesFreedom {
 		v += 2 / f * slopes[n+j] * slopes[n+j]
 	}
