@@ -271,6 +271,7 @@ func TestSchedulesOf16Bits(t *testing.T) {
 func TestScheduleOfLargeTasks(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		small(t)
+		t.Setenv(tile.ScheduleVariable, "")
 		const d, r = 600, 4
 		all := tile.Schedules(d, r)
 		if len(all) == 0 {
