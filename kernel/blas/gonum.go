@@ -32,14 +32,6 @@ func inside(data []float64, rows, columns, stride int) bool {
 	return stride >= max(1, columns) && (rows == 0 || len(data) >= (rows-1)*stride+columns)
 }
 
-// turned returns the shape of a matrix of which op has so many rows and columns.
-func turned(t blas.Transpose, rows, columns int) (r, c int) {
-	if t == blas.NoTrans {
-		return rows, columns
-	}
-	return columns, rows
-}
-
 func known(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
 
 // fits reports whether the shapes of a product are what they have to be.
