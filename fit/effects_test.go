@@ -118,12 +118,21 @@ func checkGoodness(t *testing.T, m *model.Model, likelihood, marginal, condition
 	}
 }
 
-// 95 % intervals of the standard deviation of intercepts and slopes, of the noise, and of fixed effects, hold what tables were drawn with in 88 to 99 of 100 cases: of
-// 150 tables a standard error is 1.8; Wald's intervals of fixed effects, of 30 tasks, are a percent too narrow.
+// 95 % intervals of the standard deviation of intercepts and slopes, of the noise, and of fixed effects, hold what tables were drawn with in 85 to 99 of 100 cases: of
+// 150 tables a standard error is 1.8; Wald's intervals of fixed effects, of 30 tasks, are a percent too narrow, and deviations
+// are those of a model that the evidence chose: with one variance for the slopes of all features, or one for each.
 func TestCoverageOfEffects(t *testing.T) {
 	inFull(t)
+	for _, slopes := range [][]float64{{0.6, 0.6}, {1.2, 0.2}} {
+		coverageOfEffects(t, slopes)
+	}
+}
+
+// coverageOfEffects is about tables of two features, of which the slopes have the given standard deviations.
+func coverageOfEffects(t *testing.T, slopes []float64) {
+	t.Helper()
 	const tables, tasks, rows = 150, 30, 12
-	slopes, hits := []float64{0.8, 0.4}, map[string]int{}
+	hits := map[string]int{}
 	for seed := range uint64(tables) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		tab := emptyTable(t, len(slopes))
@@ -157,7 +166,7 @@ func TestCoverageOfEffects(t *testing.T) {
 	}
 	t.Log(hits)
 	for what, n := range hits {
-		if share := float64(n) / tables; share < 0.88 || share > 0.99 {
+		if share := float64(n) / tables; share < 0.85 || share > 0.99 {
 			t.Errorf("intervals of %s hold the truth in %.3f", what, share)
 		}
 	}
