@@ -32,8 +32,10 @@ const (
 	exitTerminated  = 143 // and one that SIGTERM ended
 )
 
+// In all processes that run commands, tests among them: products by other means have other last digits.
+func init() { kernel.UseBLAS() }
+
 func main() {
-	kernel.UseBLAS()
 	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
