@@ -16,6 +16,9 @@ var knotAt = []float64{0.02, 0.18, 0.34, 0.5, 0.66, 0.82, 0.98}
 // skewed is how many times as far the upper end is from the median as the lower one where a logarithm is tried.
 const skewed = 2
 
+// Of features in units that are larger or smaller third powers, as roughness has, are no numbers.
+const mostUnit = 1e60
+
 // An alternative is what may take the place of a feature.
 type alternative struct {
 	model.Transform
@@ -73,6 +76,9 @@ func (d *design) alternatives(ctx context.Context, features []int, kinds ...stri
 					continue
 				}
 			default:
+				if s := d.Scale[j]; s > mostUnit || s < 1/mostUnit {
+					continue
+				}
 				values := make([]float64, n*n)
 				for i := range n {
 					values[i*n+i] = 1
@@ -91,12 +97,16 @@ func (d *design) alternatives(ctx context.Context, features []int, kinds ...stri
 func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) error {
 	var l nodes.Layout
 	rows := l.Span(1)
-	spans, about := make([]nodes.Span, len(list)), make([]float64, len(list))
+	spans, about, unit := make([]nodes.Span, len(list)), make([]float64, len(list)), make([]float64, len(list))
 	for k, a := range list {
 		n := len(a.Knots)
+		unit[k] = 1
 		if a.Kind != model.Curved { // about a value near the mean
 			n = 1
 			a.Apply(about[k:k+1], d.Center[a.Feature])
+		}
+		if a.Kind == model.Clipped { // squares are in range
+			unit[k] = d.Scale[a.Feature]
 		}
 		spans[k] = l.Span(n * (n + 3) / 2)
 	}
@@ -108,10 +118,10 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 		for k, a := range list {
 			u, s := a.own(stack, x[a.Feature]), spans[k].Of(out)
 			for p := range u {
-				v := weight * (u[p] - about[k])
+				v := weight * (u[p] - about[k]) / unit[k]
 				s[0] += v
 				for q, w := range u[p:] {
-					s[q+1] += v * (w - about[k])
+					s[q+1] += v * (w - about[k]) / unit[k]
 				}
 				s = s[len(u)-p+1:]
 			}
@@ -134,7 +144,7 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 			continue
 		}
 		mean := s[0] / n
-		a.center, a.scale = []float64{mean + about[k]}, []float64{math.Sqrt(max(s[1]/n-mean*mean, 0))}
+		a.center, a.scale = []float64{mean*unit[k] + about[k]}, []float64{math.Sqrt(max(s[1]/n-mean*mean, 0)) * unit[k]}
 		if a.scale[0] == 0 {
 			a.scale[0] = 1
 		}

@@ -63,3 +63,27 @@ func TestResidualsNameColumns(t *testing.T) {
 		}
 	}
 }
+
+// Features near both ends of what numbers can be have no curves, and fits of them go on as they did.
+func TestCurvesOfExtremes(t *testing.T) {
+	for _, factor := range []float64{1e-200, 1e-61, 1e-59, 1e59, 1e140} {
+		tab, err := bentTable([]int{0, 1, 2}, 1, 4, 15, func(wave, _, _, line, level float64) float64 { return 2*wave*wave + line + level })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab = changed(t, tab, func(_ int, x []float64, y float64) float64 {
+			x[0] *= factor
+			return y
+		})
+		c := testConfig(t, 3, -1)
+		c.Owners = false
+		m, _, err := Fit(t.Context(), tab, c)
+		if err != nil {
+			t.Errorf("times %v: %v", factor, err)
+			continue
+		}
+		if got, want := strings.Contains(kinds(m), "f0 curve"), factor > 1e-60 && factor < 1e60; got != want {
+			t.Errorf("times %v: %q", factor, kinds(m))
+		}
+	}
+}

@@ -151,7 +151,7 @@ func (t *transformer) force(ctx context.Context, columns []string) error {
 	}
 	for _, j := range features {
 		if t.chosen[j] == nil {
-			return fmt.Errorf("column %q cannot be a curve: it has fewer than three different values in the training rows", names[j])
+			return fmt.Errorf("column %q cannot be a curve: it has fewer than three different values in the training rows, or they are too large or too small", names[j])
 		}
 	}
 	if t.d.owners {
