@@ -17,7 +17,6 @@ import (
 
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
@@ -29,7 +28,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	kernel.UseBLAS() // as main does: what is compared with processes has the same bits
 	os.Exit(m.Run())
 }
 
