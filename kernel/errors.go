@@ -12,6 +12,7 @@ const (
 	badPart        = "kernel: need 0 <= part < parts"
 	groupTwice     = "kernel: one group twice"
 	badGroup       = "kernel: group and workspace do not fit"
+	outOfRange     = "kernel: samples below 1e-27 or above 1e27 cannot be copied to 16 bits: rescale them"
 	notReduced     = "kernel: group is not reduced"
 	builderDone    = "kernel: builder used after Tasks"
 	badFirst       = "kernel: tasks begin where the one before ends, the first at 0, and the last ends with the samples"

@@ -58,6 +58,9 @@ type reference struct {
 // and what follows them are computed by the tiles also where OpenBLAS computes other
 // steps, whose bits then differ. Reduce holds for the samples that the group has;
 // SetSamples ends it.
+//
+// Samples whose largest entry is below 1e-27 or above 1e27 must be rescaled first, since
+// float32 does not hold their products: it panics.
 func (g *Group) Reduce() {
 	if g.grad != g.fit {
 		panic(badParts)
@@ -107,6 +110,10 @@ const (
 	// 2^(middle+1). That leaves room for others a hundred times as large, and full
 	// precision for those down to 2^-22 of it.
 	middle = 8
+	// largestHalf is the largest entry of which float32 holds sums of products.
+	largestHalf = 1e27
+	// leastScale is the exponent of the smallest scale of which there is an inverse.
+	leastScale = -1000
 )
 
 // measure sets offsets and scales, powers of two, by one row in step. It reports whether it
@@ -129,8 +136,9 @@ func (h *halves) measure(t *Tasks, step int) bool {
 			low[k], high[k] = min(low[k], v), max(high[k], v)
 		}
 	})
-	seen := true
+	seen, largest := true, 0.0
 	for k, m := range mean {
+		largest = max(largest, math.Abs(low[k]), math.Abs(high[k]))
 		size := max(-low[k], high[k])
 		if math.Abs(m) > farMean*math.Sqrt(squares[k]/count) {
 			h.offset[k], h.ones, size = m, true, max(high[k]-m, m-low[k])
@@ -138,8 +146,11 @@ func (h *halves) measure(t *Tasks, step int) bool {
 		if size == 0 {
 			seen, size = false, 1
 		}
-		e := math.Ilogb(size) - middle
+		e := max(math.Ilogb(size)-middle, leastScale)
 		h.scale[k], h.inverse[k] = math.Ldexp(1, e), math.Ldexp(1, -e)
+	}
+	if largest > 0 && (largest < 1/largestHalf || largest > largestHalf) {
+		panic(outOfRange)
 	}
 	return seen
 }

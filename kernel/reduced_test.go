@@ -264,3 +264,48 @@ func TestSetSamplesEndsReduce(t *testing.T) {
 	g.SetSamples(tasks, tasks)
 	exactly(t, "after SetSamples", g, want, u, 0)
 }
+
+// TestReduceRange takes samples of sizes that float32 holds, and others, which are refused; a feature that
+// is tiny beside others is none of them.
+func TestReduceRange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for size, refused := range map[float64]bool{1e-300: true, 1e-40: true, 1e-28: true, 1e-26: false, 1: false, 1e26: false, 1e28: true, 1e60: true, 1e140: true} {
+		first := []int{0, 15, 30, 45}
+		var x [][]float64
+		var y []float64
+		for range 45 {
+			row := make([]float64, 20)
+			for j := range row {
+				row[j] = size * rng.NormFloat64()
+			}
+			row[7] *= 1e-310
+			x, y = append(x, row), append(y, rng.NormFloat64())
+		}
+		tasks := kernel.TasksOf(x, y, first, kernel.Float64)
+		g := kernel.NewGroup(tasks, 3)
+		if refused {
+			wantPanic(t, fmt.Sprintf("size %g", size), g.Reduce)
+			continue
+		}
+		g.Reduce()
+		want := kernel.NewGroup(tasks, 3)
+		u, ws := kernel.NewBasis(20, 3), kernel.NewWorkspace(15, 20, 3)
+		for j := range 3 {
+			for k := range 20 {
+				u.Col(j)[k] = rng.NormFloat64()
+			}
+		}
+		g.Anchor()
+		g.Step(u, 0, ws)
+		for j := range 3 {
+			for k := range 20 {
+				u.Col(j)[k] += 1e-3 * rng.NormFloat64()
+			}
+		}
+		g.Step(u, 0, ws)
+		want.Step(u, 0, ws)
+		if !(math.Abs(g.Objective-want.Objective) <= 1e-5*want.Objective) {
+			t.Errorf("size %g: objective %v, without the copy %v", size, g.Objective, want.Objective)
+		}
+	}
+}
