@@ -90,8 +90,22 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	}
 	e.SlopesFreedom = alike.SlopesFreedom(pt.Prior)
 	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)
-	e.theta, err = d.coefficients(ctx, rows, e.Posterior)
+	if e.theta, err = d.coefficients(ctx, rows, e.Posterior); err != nil || e.noise == nil {
+		return e, err
+	}
+	width, err := d.widening(ctx, e, rows.Weight, rows.Tasks)
+	e.scaleNoise(width * width)
 	return e, err
+}
+
+// scaleNoise makes all variances larger.
+func (e *estimate) scaleNoise(by float64) {
+	e.Noise *= by
+	e.NoisePrior.Scale *= by
+	e.noise.Scale *= by
+	for _, list := range e.noise.Variance {
+		floats.Scale(by, list)
+	}
 }
 
 // noiseInflation returns how many times the residuals the noise is, since loadings were fitted to them: every entry that

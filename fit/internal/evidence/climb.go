@@ -168,15 +168,9 @@ func (s *Stride) Go(from, to *mixedmodel.Prior) *mixedmodel.Prior {
 // Rows.Maximize. Where the spread is not given, slopes have variances of their own.
 func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strengths) *mixedmodel.Prior {
 	const turns, little = 4, 0.1
-	common := start.Clone()
-	common.Slopes = nil
-	common, noise := a.with(nil).top(common, variances, given)
-	if !given.free(1) || common.W < 3 || common.W > maxSlopes {
-		return common
-	}
-	p := common
-	if start.Slopes != nil {
-		p, noise = a.with(start.Slopes).top(start, variances, given)
+	p, noise := a.with(start.Slopes).top(start, variances, given)
+	if !given.free(1) || p.W < 3 || p.W > maxSlopes {
+		return p
 	}
 	for range turns {
 		next, gain := a.chooseSlopes(p, noise)
@@ -185,10 +179,7 @@ func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strength
 		}
 		p, noise = a.with(next.Slopes).top(next, variances, given)
 	}
-	if a.Point(p, variances).Penalized()+a.OccamOfSlopes(p) < a.Point(common, variances).Penalized() {
-		return p
-	}
-	return common
+	return p
 }
 
 // top is Top with the slopes of the start, and returns the noise by the mean's variance, over that of the point.

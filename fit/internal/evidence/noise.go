@@ -56,7 +56,7 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 	var l nodes.Layout
 	value, freedom := l.Span(1), l.Span(1)
 	sum, err := r.sum(ctx, l.Len, r.dither(0), func(g, i int, out []float64) {
-		inUse := mixedmodel.NoisePrior{Scale: pt.Noise / r.weight(g, i)}
+		inUse := mixedmodel.NoisePrior{Scale: pt.Noise / r.Weight(g, i)}
 		v, _, _ := inUse.Likelihood(scatter[g][i])
 		value.Add(out, v)
 		freedom.Add(out, scatter[g][i].Freedom)
@@ -88,7 +88,7 @@ func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 	r.hostedSums(ctx, 0, func(g, i int, _ []float64) {
 		k, _ := r.Tasks[g][i].Whiten(s, r.Width)
 		out := r.Tasks[g][i].Scatter(&k, pt.Mean, s)
-		out.Square /= r.weight(g, i)
+		out.Square /= r.Weight(g, i)
 		scatter[g][i] = out
 	})
 	return scatter
@@ -121,7 +121,7 @@ func (n *TaskNoise) Range(unit float64) (least, most float64) {
 // ChangeOfWeights returns by how much the logarithms of the weights of rows are from those in use: the root of the mean square.
 func (r *Rows) ChangeOfWeights(ctx context.Context, n *TaskNoise) (float64, error) {
 	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, out []float64) {
-		by := math.Log(n.Weight[g][i] / r.weight(g, i))
+		by := math.Log(n.Weight[g][i] / r.Weight(g, i))
 		out[0] += float64(r.Tasks[g][i].Rows) * by * by
 	})
 	if err != nil {

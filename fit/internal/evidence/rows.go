@@ -65,8 +65,8 @@ func (r *Rows) Evaluations() int { return r.heard.evaluations }
 // Alone reports whether all rows are of a single owner: nobody else hears the sums.
 func (r *Rows) Alone() bool { return !r.group.Dithers() }
 
-// weight is that of the rows of a task.
-func (r *Rows) weight(g, i int) float64 {
+// Weight is that of the rows of task i of hosted node g.
+func (r *Rows) Weight(g, i int) float64 {
 	if r.Weights == nil {
 		return 1
 	}
@@ -79,7 +79,7 @@ func (r *Rows) Weighted(ctx context.Context, weights [][]float64) (*Rows, error)
 	out.Tasks, out.Weights = perTask[mixedmodel.Task](r), weights
 	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) {
 		t, w := &r.Tasks[g][i], weights[g][i]
-		out.Tasks[g][i] = t.Weighted(w / r.weight(g, i))
+		out.Tasks[g][i] = t.Weighted(w / r.Weight(g, i))
 		sum[0] += float64(t.Rows) * math.Log(w)
 	})
 	if err != nil {

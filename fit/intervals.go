@@ -1,0 +1,68 @@
+package fit
+
+import (
+	"context"
+	"math"
+
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/floats"
+)
+
+// widths are the factors that intervals are tried with.
+const widths, widthStep = 21, 0.05
+
+// widening returns by how much intervals of single targets are too narrow where tasks have noise of their own: the least factor, 1 or more, with
+// which 95 % of the training rows lie within theirs when they are left out of their task. Residuals of a task are then those of all
+// of its rows over 1 - h, for the leverage h, and its noise is less what the row has added to it. The nodes add up how many rows that is.
+func (d *design) widening(ctx context.Context, e *estimate, weight func(g, i int) float64, tasks [][]mixedmodel.Task) (float64, error) {
+	within := d.Zeros(widths + 1)
+	for g, list := range d.layout {
+		for i, k := range list {
+			far := d.leftOut(e, g, i, k, weight(g, i), &tasks[g][i])
+			within[g][widths] += float64(len(far))
+			for _, v := range far {
+				for at := range widths {
+					if v <= 1+widthStep*float64(at) {
+						within[g][at]++
+					}
+				}
+			}
+		}
+	}
+	sum, err := d.Sum(ctx, within)
+	if err != nil {
+		return 1, err
+	}
+	for at, n := range sum[:widths] {
+		if n >= 0.95*sum[widths] {
+			return 1 + widthStep*float64(at), nil
+		}
+	}
+	return 1 + widthStep*(widths-1), nil
+}
+
+// leftOut returns how far the training rows of a task are from what its other rows expect, over half of their 95 % interval.
+func (d *design) leftOut(e *estimate, g, i, k int, weight float64, t *mixedmodel.Task) (far []float64) {
+	w := e.W
+	known := *e.Posterior // mean and strengths as they are
+	known.MeanCovariance, known.Uncertainty, known.Noise = make([]float64, w*w), nil, 1
+	_, cov, ok := known.Coefficients(t, true)
+	v, freedom := e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+	if !ok || freedom < 2 {
+		return nil
+	}
+	half := mixedmodel.Normal95 * mixedmodel.Interval95(freedom-1)
+	z := make([]float64, w)
+	d.eachTraining([]int{k}, func(row int) {
+		y := d.row(z, row)
+		own, h := d.weightOf(row), 0.0
+		for j, x := range z {
+			h += x * floats.Dot(cov[j*w:][:w], z)
+		}
+		rest := max(1-h*own*weight, 1e-6)
+		square := own * math.Pow(y-floats.Dot(z, e.theta[k]), 2) / rest
+		without := max((freedom*v-square)/(freedom-1), 0.05*v)
+		far = append(far, math.Sqrt(square/without)/half)
+	})
+	return far
+}
