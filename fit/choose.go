@@ -33,6 +33,8 @@ const (
 	// decisive is the -2 log Bayes factor from which on a larger rank counts as better: what Kass and Raftery (1995) call
 	// "strong". On drawn tables without structure no direction is found with it.
 	decisive = 6
+	// Between owners sums are dithered, and a climb may end before it has arrived: there it is this.
+	decisiveBetween = 20
 )
 
 // A climb ends where a step promises less than this in -2 log likelihood, a tenth of what the errors of estimates make of it.
@@ -186,7 +188,7 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
 			k := q.expected(alike, rank)
 			c.try(k)
-			if q.rank == 0 && !(k.evidence < last-decisive) {
+			if q.rank == 0 && !(k.evidence < last-c.decisive()) {
 				break
 			}
 			if next, last = k, k.evidence; q.continued != nil && q.continued.Rank == rank {
@@ -201,7 +203,7 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		if err != nil {
 			return err
 		}
-		if c.try(reached); q.rank == 0 && !(reached.evidence < c.best.evidence-decisive) {
+		if c.try(reached); q.rank == 0 && !(reached.evidence < c.best.evidence-c.decisive()) {
 			break
 		}
 		c.best, from = reached, reached.Point
@@ -212,6 +214,14 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 
 // highest is the largest rank to try.
 func (c *choice) highest() int { return min(maxRank, c.rows.Width-1, int(c.rows.Count)-1) }
+
+// decisive is by how much in -2 log evidence a larger rank has to be better.
+func (c *choice) decisive() float64 {
+	if c.rows.Alone() {
+		return decisive
+	}
+	return decisiveBetween
+}
 
 // kept is how many evaluations the ranks leave for later.
 func (c *choice) kept() int {
@@ -231,14 +241,14 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 		}
 		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 })
 		k := q.expected(alike, c.best.Rank-1)
-		if k.evidence > c.best.evidence+decisive || before >= 0 && c.tried[before].evidence > c.best.evidence+decisive {
+		if k.evidence > c.best.evidence+c.decisive() || before >= 0 && c.tried[before].evidence > c.best.evidence+c.decisive() {
 			return nil
 		}
 		reached, err := q.climb(ctx, c, k, c.best.Point)
 		if err != nil {
 			return err
 		}
-		if c.try(reached); reached.evidence > c.best.evidence+decisive {
+		if c.try(reached); reached.evidence > c.best.evidence+c.decisive() {
 			return nil
 		}
 		c.best = reached
@@ -312,7 +322,7 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
 			break
 		}
-		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-decisive {
+		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-c.decisive() {
 			break // there will be no rest at this rank
 		}
 		if before > 0 {
