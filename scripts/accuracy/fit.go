@@ -115,14 +115,19 @@ func fitTable(program, train, test string) (*outcome, error) {
 		return nil, err
 	}
 	var y, p []float64
+	covered := 0
 	for i, row := range rows[1:] {
 		v, err := strconv.ParseFloat(row[len(row)-1], 64)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", test, err)
 		}
 		y, p = append(y, v), append(p, predictions[i].y)
+		if math.Abs(v-predictions[i].y) <= 1.96*predictions[i].single {
+			covered++
+		}
 	}
 	e.rmse, e.ev = judge(y, p)
+	e.note = strings.TrimSpace(fmt.Sprintf("covers %.3f %s", float64(covered)/float64(len(y)), e.note))
 	return e, nil
 }
 

@@ -63,6 +63,11 @@ func writePage(args []string) error {
 	if err != nil {
 		return err
 	}
+	real, err := readReal(*folder)
+	if err != nil {
+		return err
+	}
+	realRows, realMeaning := realTables(real)
 	t, err := template.New("page").Parse(pageTemplate)
 	if err != nil {
 		return err
@@ -70,7 +75,7 @@ func writePage(args []string) error {
 	var b strings.Builder
 	if err := t.Execute(&b, map[string]string{
 		"Errors": r.errorTable(), "Meaning": r.meaning(), "Explained": r.explainedTable(), "Seconds": r.timeTable(),
-		"Coverage": coverage, "Range": interval, "Versions": strings.TrimSpace(string(versions)),
+		"Real": realRows, "RealMeaning": realMeaning, "Coverage": coverage, "Range": interval, "Versions": strings.TrimSpace(string(versions)),
 	}); err != nil {
 		return err
 	}

@@ -29,12 +29,14 @@ import statsmodels
 import statsmodels.api as sm
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
+from sklearn.preprocessing import SplineTransformer
 
 HEADER = ["table", "seed", "method", "rmse", "ev", "seconds", "note"]
 ALPHAS = np.logspace(-3, 7, 21)
 INTERCEPT_SCALES = np.logspace(-2, 2, 9)
 LIMIT = 60  # seconds of processor time for a mixed model
 MOST_EFFECTS = 13  # random effects of a mixed model: more take hours
+MOST_TASKS = 200  # with a column each: more take hours, and a mixed model with intercepts is nearly the same
 
 
 class Table:
@@ -73,6 +75,8 @@ def pooled(table):
 def pooled_intercept(table):
     """Ridge on the features and one column a task, whose scale sets how much intercepts
     shrink; both strengths by leave-one-out."""
+    if table.tasks > MOST_TASKS:
+        raise ValueError("too many tasks")
     best = None
     for scale in INTERCEPT_SCALES:
         indicator = scale * np.eye(table.tasks)
@@ -137,14 +141,41 @@ def mixed(table, slopes):
     effects = [c for c in columns if c < slopes]
     if len(effects) + 1 > MOST_EFFECTS:
         raise ValueError("too many random effects")
-    fixed, test = (sm.add_constant(v[:, columns], has_constant="add") for v in (table.x, table.test_x))
     random, test_random = (np.column_stack([np.ones(len(v)), v[:, effects]]) for v in (table.x, table.test_x))
+    return reml(table, table.x[:, columns], table.test_x[:, columns], random, test_random)
+
+
+def reml(table, x, test_x, random, test_random):
+    """A mixed model of fixed effects x and random effects by task."""
+    fixed, test = (sm.add_constant(v, has_constant="add") for v in (x, test_x))
     fit = sm.MixedLM(table.y, fixed, groups=table.t, exog_re=random).fit(reml=True)
     prediction = test @ fit.fe_params
     for k, effect in fit.random_effects.items():
         rows = table.test_t == k
         prediction[rows] += test_random[rows] @ np.asarray(effect)
     return prediction, "" if fit.converged else "not converged"
+
+
+def spline(table, degree):
+    """A mixed model of a cubic spline of every feature with more than six values; tasks differ by a
+    polynomial of that degree of the first of them."""
+    parts, tests, first = [], [], None
+    for j in range(table.x.shape[1]):
+        column, test = table.x[:, [j]], table.test_x[:, [j]]
+        values = len(np.unique(column))
+        if values > 6:
+            bend = SplineTransformer(min(5, values - 2), knots="quantile", include_bias=False, extrapolation="linear").fit(column)
+            column, test = bend.transform(column), bend.transform(test)
+            first = j if first is None else first
+        parts.append(column)
+        tests.append(test)
+    x, test_x = np.hstack(parts), np.hstack(tests)
+    center, scale = x.mean(0), x.std(0) + 1e-12
+    x, test_x = (x - center) / scale, (test_x - center) / scale
+    columns = independent(x)
+    powers = range(degree + 1 if first is not None else 1)
+    random, test_random = (np.column_stack([v[:, first or 0] ** k for k in powers]) for v in (table.x, table.test_x))
+    return reml(table, x[:, columns], test_x[:, columns], random, test_random)
 
 
 METHODS = {
@@ -157,8 +188,11 @@ METHODS = {
     "mixed: intercept, first slope": lambda table: mixed(table, 1),
     "mixed: intercept, slopes": lambda table: mixed(table, table.x.shape[1]),
     "boosting": boosting,
+    "spline: intercept": lambda table: spline(table, 0),
+    "spline: intercept, slope": lambda table: spline(table, 1),
+    "spline: intercept, slope, square": lambda table: spline(table, 2),
 }
-MIXED = [name for name in METHODS if name.startswith("mixed")]
+MIXED = [name for name in METHODS if name.startswith(("mixed", "spline"))]
 
 
 def expire(*_):

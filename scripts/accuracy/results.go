@@ -8,7 +8,10 @@ import (
 )
 
 // A result is what one method did on one table with one seed.
-type result struct{ rmse, ev, seconds float64 }
+type result struct {
+	rmse, ev, seconds float64
+	note              string
+}
 
 // results are all that was measured, by table, seed and method; the error of a method
 // that gave up is infinite.
@@ -41,7 +44,7 @@ func (r results) read(path string) error {
 		if table[row[1]] == nil {
 			table[row[1]] = map[string]result{}
 		}
-		table[row[1]][row[2]] = result{v[0], v[1], v[2]}
+		table[row[1]][row[2]] = result{v[0], v[1], v[2], row[6]}
 	}
 	return nil
 }
