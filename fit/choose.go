@@ -241,6 +241,9 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 		}
 		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 })
 		k := q.expected(alike, c.best.Rank-1)
+		if c.best.empty() { // what was tried at the rank before had not reached its top
+			before = -1
+		}
 		if k.evidence > c.best.evidence+c.decisive() || before >= 0 && c.tried[before].evidence > c.best.evidence+c.decisive() {
 			return nil
 		}
@@ -354,6 +357,13 @@ func (c *candidate) report(zero, unit float64) Candidate {
 		out.Axes = append(out.Axes, math.Sqrt(squares(p.Column(a))*c.Noise)*unit)
 	}
 	return out
+}
+
+// empty reports whether the last axis moves predictions by less than a thousandth of the noise.
+func (c *candidate) empty() bool {
+	p := c.Prior.Clone()
+	p.Rotate()
+	return p.Rank > 0 && squares(p.Column(p.Rank-1)) < 1e-6
 }
 
 // ridge is that of a variance over the noise: infinite where the variance is too small to be told from none.

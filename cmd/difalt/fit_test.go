@@ -305,7 +305,7 @@ func TestFitReport(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict == "" || !r.Converged || r.Compared == "" || r.Gain == nil || len(r.Methods) != 5 || r.Chosen.Rank < 1 || len(r.Candidates) < 3 || r.Bytes == 0 {
+	if r.Verdict == "" || !r.Converged || r.Compared == "" || r.Gain == nil || len(r.Methods) != 6 || r.Chosen.Rank < 1 || len(r.Candidates) < 3 || r.Bytes == 0 {
 		t.Errorf("%+v", r)
 	}
 	for _, m := range r.Methods {
@@ -324,7 +324,8 @@ func TestFitReport(t *testing.T) {
 	}
 }
 
-// How nodes agree changes what is sent, not what is found; the default sends below 1.5 MB.
+// How nodes agree changes what is sent, not what is found. The default sends below 8 MB, most of them for the spline in the
+// comparison, which is there only where nodes are made up.
 // What has not converged is said in the first line of the results.
 func TestFitAgreements(t *testing.T) {
 	inFull(t)
@@ -344,7 +345,7 @@ func TestFitAgreements(t *testing.T) {
 			t.Errorf("%q: output lacks %q, or explains less:\n%s", c.flags, c.want, stdout)
 		}
 		all, err := humanize.ParseBytes(append(sent.FindStringSubmatch(stdout), "", "")[1])
-		if err != nil || c.flags == "" && all > 1_500_000 {
+		if err != nil || c.flags == "" && all > 8_000_000 {
 			t.Errorf("%q: %v bytes were sent: %v", c.flags, all, err)
 		}
 		if c.flags != "" {

@@ -79,6 +79,8 @@ var notOptions = map[string]string{
 	"Agreement.Trigger":          "a study's: simulate has it",
 	"Table.Features":             "all but those of --drop",
 	"Table.Schema":               "that of the model, in predict and adapt",
+	"Table.NewLevels":            "predict without --known-only",
+	"Table.Progress":             "the command's",
 	"Split.Last":                 "what --test-last does",
 	"Split.Seed":                 "as Options.Seed",
 }
