@@ -3,6 +3,7 @@ package consensus_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -26,7 +27,7 @@ func (e endsSoon) Err() error {
 // TestManyRounds: more rounds than a lifetime has room for take no time where they have a
 // closed form, and otherwise end with the context, and leave nothing behind.
 func TestManyRounds(t *testing.T) {
-	const rounds = 20_000_000_000
+	const rounds = min(20_000_000_000, math.MaxInt)
 	w := networks(t)[0]
 	meter := must[wire.Transport](t)(faults.NewMeter(w.Len(), faults.Links{Loss: .1}, 3))
 	for name, x := range map[string]struct {

@@ -1,6 +1,7 @@
 package difalt_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestMixedPrecisionBySize(t *testing.T) {
 // A snapshot of a run without copies, though they were asked for, goes on with the same bits.
 func TestMixedPrecisionWithoutCopiesResumes(t *testing.T) {
 	s := noisy(4, 5, 20, 50, 2, 25, 3, 0.01)
-	before := difalt.ReduceFrom(1 << 40)
+	before := difalt.ReduceFrom(math.MaxInt)
 	defer difalt.ReduceFrom(before)
 	o := difalt.Options{Rank: 2, Method: difalt.Accelerated, MixedPrecision: true, Iterations: 30, EveryIteration: true}
 	var solvers [2]*difalt.Solver

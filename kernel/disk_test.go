@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -142,7 +143,7 @@ func sameSteps(t *testing.T, rng *rand.Rand, memory, disk []*kernel.Tasks, r, wo
 func TestOnDiskRefuses(t *testing.T) {
 	folder := scratchtest.Folder(t)
 	// No file may have so many bytes, so that no system tries.
-	if _, err := kernel.NewBuilderOnDisk(folder, 1<<40, []int{1 << 17}, kernel.Float64); err == nil || !strings.Contains(err.Error(), folder) {
+	if _, err := kernel.NewBuilderOnDisk(folder, min(1<<40, math.MaxInt), []int{1 << 17}, kernel.Float64); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("2^60 bytes: error %v, want one that names the folder", err)
 	}
 	if _, err := kernel.NewBuilderOnDisk(folder+"/none", 1, []int{1}, kernel.Float64); err == nil || !strings.Contains(err.Error(), folder) {

@@ -232,7 +232,7 @@ func TestReadErrors(t *testing.T) {
 		{"long node", func(p *testFile) { p.ints["node"] = []int{0, 1, 0} }, []string{`array "node" is (3,) int64`, "2 tasks"}},
 		{"node without tasks", func(p *testFile) { p.ints["node"] = []int{1, 1} }, []string{`array "node": node "0" has no tasks`}},
 		{"negative node", func(p *testFile) { p.ints["node"] = []int{0, -2} }, []string{`array "node": entry 1 is -2`}},
-		{"huge node", func(p *testFile) { p.ints["node"] = []int{0, 1 << 40} }, []string{`array "node": entry 1 is 1099511627776`}},
+		{"huge node", func(p *testFile) { p.ints["node"] = []int{0, 1 << 30} }, []string{`array "node": entry 1 is 1073741824`}},
 		{"weights not square", func(p *testFile) { p.set("weights", []int{2, 1}, 1, 1) }, []string{`array "weights" is (2, 1) float64`, "L = 2"}},
 		{"weights of other nodes", func(p *testFile) { p.set("weights", []int{1, 1}, 1) }, []string{`array "weights" is (1, 1) float64`, "L = 2"}},
 		{"weights and adjacency", func(p *testFile) {

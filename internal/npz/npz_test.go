@@ -47,7 +47,7 @@ func open(t testing.TB, b []byte) *Reader {
 
 func TestRoundTrip(t *testing.T) {
 	floats := []float64{0, -1.5, math.Pi, 1e300, 5e-324, math.Inf(1)}
-	ints := []int{0, -7, 1 << 52}
+	ints := []int{0, -7, min(1<<52, math.MaxInt)}
 	strs := []string{"", "plain", "naïve 東京 🙂"}
 	var buf bytes.Buffer
 	w := NewWriter(&buf)

@@ -2,6 +2,7 @@ package scratch_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -119,7 +120,7 @@ func TestFileRefuses(t *testing.T) {
 		folder string
 		bytes  int
 	}{
-		"larger than any disk": {folder, 1 << 60},
+		"larger than any disk": {folder, min(1<<60, math.MaxInt)},
 		"no such folder":       {filepath.Join(folder, "none"), 1},
 	} {
 		if _, err := scratch.New(c.folder, c.bytes); err == nil || !strings.Contains(err.Error(), c.folder) {

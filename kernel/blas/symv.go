@@ -13,6 +13,7 @@ const fewForSymv = 32
 // sides are a vector and what it is multiplied to, without gaps, and other memory of operations on symmetric matrices.
 type sides struct {
 	x, y  []float64
+	sums  [tile.Width]float64
 	whole [smallSymmetric * smallSymmetric]float64 // a block on the diagonal; see Dsymm
 }
 
@@ -71,14 +72,14 @@ func (w *sides) diagonal(ul blas.Uplo, a []float64, lda, row, rows int) {
 
 // beside multiplies by some rows of a triangle beside the diagonal, and by their transpose.
 func (w *sides) beside(a []float64, lda, row, rows, column, columns int) {
-	var sums [tile.Width]float64
 	whole := columns &^ (tile.Width - 1)
+	clear(w.sums[:])
 	if whole > 0 {
-		tile.MulBasis(sums[:], tile.Width, a, lda, w.x[column:], whole, rows, whole, 1, tile.Hint{})
+		tile.MulBasis(w.sums[:], tile.Width, a, lda, w.x[column:], whole, rows, whole, 1, tile.Hint{})
 		tile.RankUpdate(w.y[column:], whole, a, lda, w.x[row:], 1, rows, whole, 1)
 	}
 	for i := range rows {
-		sum, v := sums[i], w.x[row+i]
+		sum, v := w.sums[i], w.x[row+i]
 		for j := whole; j < columns; j++ {
 			sum += a[i*lda+j] * w.x[column+j]
 			w.y[column+j] += a[i*lda+j] * v

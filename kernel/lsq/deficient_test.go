@@ -139,7 +139,10 @@ func (p problem) rank() (k int, decided bool) {
 // Every kind of dependence, on every tail and in numbers of any size, against the singular value
 // decomposition.
 func testDependent(t *testing.T) {
-	ranks := []int{33, 64, 70}
+	ranks := []int{33}
+	if !testing.Short() { // which is for machines that are emulated, among others
+		ranks = append(ranks, 64, 70)
+	}
 	for r := range 20 {
 		ranks = append(ranks, r+1)
 	}
@@ -164,7 +167,7 @@ func testDependent(t *testing.T) {
 					}
 				}
 			}
-			if decided < 60 {
+			if decided < 55 {
 				t.Errorf("%d of %d matrices have a rank beyond doubt", decided, 6*len(ranks))
 			}
 		})
