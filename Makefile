@@ -86,7 +86,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 
 # What computes in one goroutine, or as other tests do that run here, takes long with the
 # race detector and has nothing to show it.
-ALONE = ^(Test.*Recovered|Test.*NotDetermined|TestDetermined|TestReduced|TestProducts|TestNormalizeTasks|TestFloorOfRounding|TestOffsetsAndScales|TestConvergedIsAMinimum|TestErrorOfWeakDirections|TestShorterStep|TestConvergedMeansIt|TestConvergesWithLittleNoise|TestConformance|TestEveryExchangeFailsOnce|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestFewEvaluations|TestLargestMessage|TestSwap|TestConformanceOfBLAS|TestOnDisk|TestMixedPrecision|TestMixedPrecisionOfAnyFeatures|TestMixedPrecisionUnderNoise|TestStopAtNoise|TestReference|TestAverageAgainstPowers)$$
+ALONE = ^(Test.*Recovered|Test.*NotDetermined|TestDetermined|TestReduced|TestProducts|TestNormalizeTasks|TestFloorOfRounding|TestOffsetsAndScales|TestConvergedIsAMinimum|TestErrorOfWeakDirections|TestShorterStep|TestConvergedMeansIt|TestConvergesWithLittleNoise|TestConformance|TestEveryExchangeFailsOnce|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestFewEvaluations|TestLargestMessage|TestSwap|TestConformanceOfBLAS|TestOnDisk|TestMixedPrecision|TestMixedPrecisionOfAnyFeatures|TestMixedPrecisionUnderNoise|TestStopAtNoise|TestReference|TestAverageAgainstPowers|TestPrivateFit.*|TestLearningCurve|TestTransformsAreChosen|TestVerdicts|TestGemm|TestSyrkAndSyr2k|TestTrsm|TestSyev)$$
 
 test-race: ## race detector, on the packages that start goroutines or share a pool
 	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)

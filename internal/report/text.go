@@ -83,7 +83,11 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 		if !r.isPlain { // the rows are whitened by a model in which slopes spread alike
 			leaves = "noise and slopes of single tasks leave"
 		}
-		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g; %s %.2g anyway.", r.Residual, leaves, r.StatisticalError)
+		rest := ""
+		if r.StatisticalError < 1 { // beyond that it is no distance: slopes of single tasks have most of what directions explain
+			rest = fmt.Sprintf("; %s %.2g anyway", leaves, r.StatisticalError)
+		}
+		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g%s.", r.Residual, rest)
 	}
 }
 
