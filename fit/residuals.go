@@ -35,20 +35,29 @@ func (d *design) missed(ctx context.Context, theta [][]float64) (string, error) 
 	sums, squares, tasks := l.Span(n), l.Span(n), l.Span(1)
 	z := d.Zeros(l.Len)
 	row, own := make([]float64, d.width()), make([]float64, n)
-	value := func(j int) float64 {
-		return math.Min(math.Max(row[slices.Index(inputs, j)], -farthestLookedAt), farthestLookedAt)
+	first := make([]int, len(features)) // column of a feature
+	for a, j := range features {
+		first[a] = slices.Index(inputs, j)
 	}
+	values := make([]float64, len(features))
+	done := 0
 	for g, list := range d.layout {
 		for _, k := range list {
+			d.show("residuals", done, len(d.rows))
+			done++
+			if ctx.Err() != nil { // the sum says who leaves
+				break
+			}
 			clear(own)
 			d.eachTraining([]int{k}, func(i int) {
 				e := d.weightOf(i) * (d.row(row, i) - floats.Dot(row, theta[k]))
+				for a, j := range first {
+					values[a] = math.Min(math.Max(row[j], -farthestLookedAt), farthestLookedAt)
+				}
 				at := 0
-				for a, j := range features {
-					for _, m := range features[a:] {
-						own[at] += e * value(j) * value(m)
-						at++
-					}
+				for a, v := range values {
+					floats.AddScaled(own[at:][:len(values)-a], e*v, values[a:])
+					at += len(values) - a
 				}
 			})
 			tasks.Add(z[g], 1)
