@@ -18,10 +18,10 @@ func Use() {
 // An Implementation is gonum's blas.Float64, with products of matrices, and systems of triangular ones, by the tiles.
 // Matrices are stored by rows there. Arguments, results and panics are gonum's, but for
 //
-//   - rounding, by the order of sums, which depends on nothing but shapes: a call computes in the goroutine that makes it;
+//   - rounding, by the order of sums, which depends on nothing but shapes: not on the number of threads, which share large products as gonum's do;
 //   - products of zero by infinity or NaN, which are NaN as in other BLAS.
 //
-// Calls do not allocate once their goroutine's memory has been set aside.
+// Calls on one thread do not allocate once memory for blocks has been set aside.
 type Implementation struct{ reference.Implementation }
 
 // worthwhile is the number of multiplications from which on the tiles are faster than what gonum does with smaller matrices.

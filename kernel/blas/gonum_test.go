@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -381,6 +382,29 @@ func TestSameBitsBesideOthers(t *testing.T) {
 		for _, got := range parallel {
 			if !slices.Equal(got.data, want.data) {
 				t.Fatal("other bits beside other goroutines")
+			}
+		}
+	})
+}
+
+// Large products are shared by threads; bits do not depend on how many there are.
+func TestSameBitsOnAnyThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	rng := rand.New(rand.NewPCG(13, 14))
+	tiertest.Each(t, func(t *testing.T) {
+		for _, n := range []int{170, 173, 530} {
+			a, b, start := random(rng, n, n, 0), random(rng, n, n, 0), random(rng, 2*n, n, 0)
+			var want []float64
+			for _, threads := range []int{1, 2, 3, 16} {
+				runtime.GOMAXPROCS(threads)
+				got := start.clone().data
+				level3(n, a.data, b.data, got)
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("order %d: other bits on %d threads", n, threads)
+				}
 			}
 		}
 	})

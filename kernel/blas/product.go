@@ -1,7 +1,9 @@
 package blas
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -63,13 +65,49 @@ type block struct {
 	row, rows, column, columns, at, depth int
 }
 
-// compute computes the product. Sums are taken in an order that only the shape decides on.
+// shared is the number of multiplications from which on several threads compute a product: fewer take less time than it takes to wake one.
+const shared = 1 << 22
+
+// compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or more.
 func (p *product) compute() {
+	if p.m*p.n*p.k < shared || p.n <= tile.PackWidth {
+		p.columns(0, p.n)
+		return
+	}
+	p.share(runtime.GOMAXPROCS(0))
+}
+
+// share computes the product on so many threads, which take a part of its columns in turn. Threads that come late find nothing left to do.
+func (p *product) share(threads int) {
+	of := *p        // a copy, so that products on one thread need no memory of the heap
+	const parts = 2 // of a thread
+	panels := (p.n + tile.PackWidth - 1) / tile.PackWidth
+	width := (panels + parts*threads - 1) / (parts * threads) * tile.PackWidth
+	var next atomic.Int64
+	take := func() {
+		for {
+			lo := int(next.Add(1)-1) * width
+			if lo >= of.n {
+				return
+			}
+			of.columns(lo, min(lo+width, of.n))
+		}
+	}
+	var others sync.WaitGroup
+	for range threads - 1 {
+		others.Go(take)
+	}
+	take()
+	others.Wait()
+}
+
+// columns computes columns lo to hi of the product, lo a multiple of PackWidth.
+func (p *product) columns(lo, hi int) {
 	w := pool.Get().(*buffers)
 	defer pool.Put(w)
-	for column := 0; column < p.n; column += blockWidth {
+	for column := lo; column < hi; column += blockWidth {
 		for at := 0; at < p.k; at += blockDepth {
-			b := block{column: column, columns: min(blockWidth, p.n-column), at: at, depth: min(blockDepth, p.k-at)}
+			b := block{column: column, columns: min(blockWidth, hi-column), at: at, depth: min(blockDepth, p.k-at)}
 			packed := p.packRight(w, &b)
 			for b.row = 0; b.row < p.m; b.row += blockHeight {
 				b.rows = min(blockHeight, p.m-b.row)
