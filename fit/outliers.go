@@ -5,9 +5,11 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -25,18 +27,24 @@ const (
 // told is never made of them. The nodes add up how many they are.
 func (d *design) leaveOutliers(ctx context.Context, c *Config, workers int) (total int, err error) {
 	train, n := slices.Clone(d.train), d.Zeros(1)
-	for g, tasks := range d.layout {
-		c.progress("outliers", g, len(d.layout))
-		own := &design{Group: nodes.Alone(), t: d.t, layout: [][]int{tasks}, rows: d.rows, train: d.train, weight: d.weight}
-		far, err := own.outliers(ctx, c, workers)
-		if err != nil && ctx.Err() == nil {
-			continue // others say what is wrong with the data
-		}
+	own := workers // threads of a node; with several nodes one each, since matrices of many features leave others idle
+	if len(d.layout) > 1 {
+		own = 1
+	}
+	done := 0
+	var one sync.Mutex
+	parallel.For(ctx, workers, len(d.layout), func(_, g int) {
+		alone := &design{Group: nodes.Alone(), t: d.t, layout: d.layout[g : g+1], rows: d.rows, train: d.train, weight: d.weight}
+		far, _ := alone.outliers(ctx, c, own) // of an error others say what is wrong with the data
+		one.Lock()
+		defer one.Unlock()
 		for _, i := range far {
 			train[i] = false
 		}
 		n[g][0] = float64(len(far))
-	}
+		done++
+		d.show("outliers", done, len(d.layout))
+	})
 	sum, err := d.Sum(ctx, n)
 	if err != nil {
 		return 0, err
