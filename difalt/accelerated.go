@@ -28,8 +28,8 @@ import (
 // to be agreed: with coefficients of its own, every node extrapolates its own way. Under
 // noise the l of a node does not vanish at the minimiser for the data of all, unless its
 // gradient is tracked. Where all nodes get the mean itself, along a tree or as a single
-// node, l = g - U is taken after the averaging: all nodes compute the same inner products,
-// nothing of them is sent, and l vanishes.
+// node, l = g - U is taken after the averaging: all nodes compute the same, once in a
+// process, nothing of it is sent, and l vanishes.
 //
 // Two guards. The memory is emptied where the agreed norm of l doubles over its least of
 // the last m, and no correction is longer than twice that norm. And since Anderson
@@ -39,12 +39,12 @@ import (
 type accelerated struct {
 	*setup
 	scaled  *scaledDiffusion // the step, P and the tracker; its P is not used with PreconditionerNone
-	nodes   []*anderson
-	sent    [][]float64 // P, if it is sent; the row of M that is new; v; |l|^2
-	entries int         // of P in it
-	exact   bool        // all nodes get the mean itself
-	coded   bool        // up to the errors of its codes
-	started bool        // an iteration has been committed
+	nodes   []*anderson      // of the hosted nodes; one for all of them if exact
+	sent    [][]float64      // P, if it is sent; the row of M that is new; v; |l|^2
+	entries int              // of P in it
+	exact   bool             // all nodes get the mean itself
+	coded   bool             // up to the errors of its codes
+	started bool             // an iteration has been committed
 
 	safe, tried []*kernel.Basis // g of the best state whose objective is known, and of the one being reported
 	lowest      float64         // objective of the former
@@ -84,23 +84,25 @@ func newAcceleratedTracking(s *setup) method {
 func accelerate(s *setup, t *tracker) *accelerated {
 	u := s.at.u
 	m := &accelerated{
-		setup: s, scaled: newScaledStep(s, t), safe: newBases(u), tried: newBases(u),
+		setup: s, scaled: newScaledStep(s, t),
 		exact: s.o.Agreement.Polynomial == consensus.Tree || s.exchange.net.Len() == 1,
 	}
 	m.coded = m.exact && s.o.Agreement.Codec != nil
 	if s.o.Accelerated.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}
-	for range u {
-		n := newAnderson(len(u[0].Data()), s.o.Rank, s.o.Accelerated.Memory)
-		m.nodes = append(m.nodes, n)
+	for i := range u {
 		sent := make([]float64, m.entries+productsLen(s.o.Accelerated.Memory))
-		n.products = sent[m.entries:]
+		if !m.exact || i == 0 {
+			n := newAnderson(len(u[0].Data()), s.o.Rank, s.o.Accelerated.Memory)
+			m.nodes, n.products = append(m.nodes, n), sent[m.entries:]
+		}
 		if m.exact {
 			sent = sent[:m.entries]
 		}
 		m.sent = append(m.sent, sent)
 	}
+	m.safe, m.tried = newBases(u[:len(m.nodes)]), newBases(u[:len(m.nodes)])
 	m.adapt, m.extrapolate = s.each(m.adaptNode), s.each(m.extrapolateNode)
 	m.reset()
 	return m
@@ -120,9 +122,24 @@ func (m *accelerated) combine(ctx context.Context) error {
 	if err := m.exchange.agree(ctx, consensus.StreamBasis, m.at.z, m.sent, m.scaled.tracker.rounds(m.exchange)); err != nil {
 		return err
 	}
-	m.pool.Run(m.extrapolate)
+	if !m.exact {
+		m.pool.Run(m.extrapolate)
+		return nil
+	}
+	m.extrapolateNode(0)
+	copyToAll(m.at.z)
 	return nil
 }
+
+// copyToAll makes all bases the first one.
+func copyToAll(z []*kernel.Basis) {
+	for _, other := range z[1:] {
+		other.CopyFrom(z[0])
+	}
+}
+
+// of returns the place of hosted node i in nodes.
+func (m *accelerated) of(i int) int { return min(i, len(m.nodes)-1) }
 
 // refine goes to finer codes where P says that coarse ones would cost more iterations than
 // they save: on the P of the first iteration, which is the sum itself, or on that of any
@@ -156,8 +173,16 @@ func (m *accelerated) adaptNode(i int) {
 	case m.coded:
 		floats.Sub(z.Data(), u.Data())
 	case !m.exact:
-		m.nodes[i].multiply(z, u)
+		m.nodes[i].multiply(z, u, m.after(i))
 	}
+}
+
+// after returns the node that the worker of node i does next, or nil.
+func (m *accelerated) after(i int) *anderson {
+	if i += m.pool.Workers(); i < len(m.nodes) {
+		return m.nodes[i]
+	}
+	return nil
 }
 
 // extrapolateNode makes g of the averaged Z, and from that and the agreed inner products
@@ -169,31 +194,34 @@ func (m *accelerated) extrapolateNode(i int) {
 	}
 	z.Orthonormalize(n.work.rr, n.work.qr)
 	if m.exact {
-		n.multiply(z, u)
+		n.multiply(z, u, m.after(i))
 	}
-	copy(n.now.g, z.Data())
+	g := column(n.g, n.now)
+	copy(g, z.Data())
 	n.norm = math.Sqrt(max(n.products[2*n.memory], 0))
 	if !n.hasLast {
 		return
 	}
-	floats.SubTo(column(n.dg, n.next), n.now.g, n.last.g)
+	floats.SubTo(column(n.dg, n.next), g, column(n.g, 1-n.now))
 	n.keepProducts()
-	correction := z.Data() // of which n.now.g is a copy
-	if m.at.iteration < plainFirst || !n.correct(correction) {
+	correction := z.Data() // of which g is a copy
+	if m.at.iteration < plainFirst || !n.correct(correction, m.after(i)) {
 		return
 	}
 	scale := 1.0
 	if length := math.Sqrt(floats.Dot(correction, correction)); length > longest*n.norm {
 		scale = longest * n.norm / length
 	}
-	floats.AddScaledTo(z.Data(), n.now.g, -scale, correction)
+	floats.AddScaledTo(z.Data(), g, -scale, correction)
 }
 
 func (m *accelerated) commit() {
 	m.started = true
 	m.scaled.shared = m.entries > 0
-	for i, n := range m.nodes {
-		copy(m.scaled.nodes[i].p, m.sent[i][:m.entries])
+	for i, sent := range m.sent {
+		copy(m.scaled.nodes[i].p, sent[:m.entries])
+	}
+	for _, n := range m.nodes {
 		n.commit()
 	}
 	m.scaled.tracker.commit()
@@ -202,7 +230,7 @@ func (m *accelerated) commit() {
 // reported keeps the g of the iteration whose objective will be known.
 func (m *accelerated) reported() {
 	for i, n := range m.nodes {
-		copy(m.tried[i].Data(), n.last.g)
+		copy(m.tried[i].Data(), column(n.g, 1-n.now))
 	}
 }
 
@@ -229,8 +257,8 @@ func (m *accelerated) objective(objective float64) {
 		}
 		return
 	}
-	for i, u := range m.safe {
-		m.at.u[i].CopyFrom(u)
+	for i, u := range m.at.u {
+		u.CopyFrom(m.safe[m.of(i)])
 	}
 	m.startAgain()
 }
@@ -242,7 +270,7 @@ func (m *accelerated) newtonStep() (length float64, p []float64, ok bool) {
 	if !m.exact || m.entries == 0 || !n.hasLast {
 		return 0, nil, false
 	}
-	return floats.Norm(n.last.l, 2) / m.o.Scaled.Step, m.scaled.nodes[0].p, true
+	return floats.Norm(column(n.l, 1-n.now), 2) / m.o.Scaled.Step, m.scaled.nodes[0].p, true
 }
 
 // noiseShows lets a tracker begin that waits for it.
@@ -280,11 +308,12 @@ func (m *accelerated) state(a *archive) {
 	}
 	carry(a, &m.lowest)
 	carry(a, &m.floor)
-	for i, n := range m.nodes {
+	for i := range m.sent {
+		k := m.of(i)
 		a.node(i)
-		n.state(a)
-		a.floats("g", m.safe[i].Data())
-		a.floats("g", m.tried[i].Data())
+		m.nodes[k].state(a)
+		a.floats("g", m.safe[k].Data())
+		a.floats("g", m.tried[k].Data())
 		if m.entries > 0 {
 			a.floats("P", m.scaled.nodes[i].p)
 		}

@@ -19,9 +19,9 @@ import (
 // those that do not count have a coefficient of zero.
 type anderson struct {
 	memory       int
-	now, last    pair // of this iteration and the last; their l are behind the columns of dl
-	hasLast      bool // there was one
-	swapped      bool // now.l is behind last.l
+	l, g         blas.ColumnMajor // of two iterations, and behind them dl and dg
+	now          int              // 0 or 1: which of the two is of this iteration; the other is of the last
+	hasLast      bool             // there was one
 	dl, dg       blas.ColumnMajor
 	filled, next int       // slots that count, and the one to write
 	products     []float64 // the row of M that is new, v, |l|^2
@@ -31,13 +31,10 @@ type anderson struct {
 	work         andersonWork
 }
 
-// A pair is l and g of an iteration.
-type pair struct{ l, g []float64 }
-
 // An andersonWork is what an iteration has no more use for when it ends.
 type andersonWork struct {
 	slots   []int     // in use, the newest first
-	inner   []float64 // products of the columns of dl with the newest, and with l
+	inner   []float64 // products of the columns of dl with l, and with the newest
 	chol, c []float64 // of solve
 	weights []float64 // c by slots
 	rr, qr  []float64 // of the projection of g
@@ -54,50 +51,51 @@ func newAnderson(size, rank, memory int) *anderson {
 	slots := memory + 1
 	n := &anderson{
 		memory: memory, m: make([]float64, slots*slots), norms: make([]float64, 0, slots),
-		dl: columnsOf(size, slots, 2), dg: columnsOf(size, slots, 0),
 		work: andersonWork{
 			slots: make([]int, 0, slots), inner: make([]float64, 2*slots), chol: make([]float64, slots*slots), c: make([]float64, slots),
 			weights: make([]float64, slots), rr: make([]float64, rank*rank), qr: make([]float64, qr.WorkLen(rank)),
 		},
 	}
-	n.now = pair{column(n.dl, slots), make([]float64, size)}
-	n.last = pair{column(n.dl, slots+1), make([]float64, size)}
+	n.l, n.dl = twoAndChanges(size, slots)
+	n.g, n.dg = twoAndChanges(size, slots)
 	return n
 }
 
 // productsLen is the number of products of a node.
 func productsLen(memory int) int { return 2*memory + 1 }
 
-// columnsOf returns a matrix of so many columns, with room for further ones behind it.
-func columnsOf(rows, columns, further int) blas.ColumnMajor {
+// twoAndChanges returns two columns, and so many behind them in the same memory.
+func twoAndChanges(rows, slots int) (two, changes blas.ColumnMajor) {
 	stride := blas.Stride(rows)
-	return blas.ColumnMajor{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, (columns+further)*stride)}
+	all := make([]float64, (2+slots)*stride)
+	return blas.ColumnMajor{Rows: rows, Cols: 2, Stride: stride, Data: all}, blas.ColumnMajor{Rows: rows, Cols: slots, Stride: stride, Data: all[2*stride:]}
 }
 
 func column(a blas.ColumnMajor, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
 
-// multiply sets l = z - u and its inner products.
-func (n *anderson) multiply(z, u *kernel.Basis) {
-	products := n.products
-	floats.SubTo(n.now.l, z.Data(), u.Data())
+// multiply sets l = z - u and its inner products. after is the node that is next in memory's
+// turn, or nil.
+func (n *anderson) multiply(z, u *kernel.Basis, after *anderson) {
+	products, l := n.products, column(n.l, n.now)
+	floats.SubTo(l, z.Data(), u.Data())
 	clear(products)
-	products[2*n.memory] = floats.Dot(n.now.l, n.now.l)
+	products[2*n.memory] = floats.Dot(l, l)
 	n.work.slots = n.work.slots[:0]
 	if !n.hasLast {
 		return
 	}
-	floats.SubTo(column(n.dl, n.next), n.now.l, n.last.l)
+	floats.SubTo(column(n.dl, n.next), l, column(n.l, 1-n.now))
 	slots := n.dl.Cols
-	behind := slots - n.next // l, from the newest
-	if n.swapped {
-		behind++
+	pair := blas.ColumnMajor{Rows: n.l.Rows, Cols: 2, Stride: (2 + n.next - n.now) * n.l.Stride, Data: n.l.Data[n.now*n.l.Stride:]} // l, and the newest
+	var ahead []float64
+	if after != nil {
+		ahead = after.l.Data
 	}
-	newest := blas.ColumnMajor{Rows: n.dl.Rows, Cols: 2, Stride: behind * n.dl.Stride, Data: n.dl.Data[n.next*n.dl.Stride:]}
-	blas.MulTN(blas.ColumnMajor{Rows: slots, Cols: 2, Stride: slots, Data: n.work.inner}, n.dl, newest)
+	blas.MulTNAhead(blas.ColumnMajor{Rows: slots, Cols: 2, Stride: slots, Data: n.work.inner}, n.dl, pair, ahead)
 	for a := range min(n.filled+1, n.memory) {
 		slot := (n.next - a + slots) % slots
 		n.work.slots = append(n.work.slots, slot)
-		products[a], products[n.memory+a] = n.work.inner[slot], n.work.inner[slots+slot]
+		products[a], products[n.memory+a] = n.work.inner[slots+slot], n.work.inner[slot]
 	}
 }
 
@@ -110,8 +108,8 @@ func (n *anderson) keepProducts() {
 }
 
 // correct sets the correction, sum_a c_a dg_a, and reports whether there is one. Otherwise it
-// leaves it as it was.
-func (n *anderson) correct(correction []float64) bool {
+// leaves it as it was. after is as for multiply.
+func (n *anderson) correct(correction []float64, after *anderson) bool {
 	if !n.solve(n.products[n.memory:]) {
 		return false
 	}
@@ -119,7 +117,11 @@ func (n *anderson) correct(correction []float64) bool {
 	for a, slot := range n.work.slots {
 		n.work.weights[slot] = n.work.c[a]
 	}
-	blas.MulVec(correction, n.dg, n.work.weights)
+	var ahead []float64
+	if after != nil {
+		ahead = after.g.Data
+	}
+	blas.MulVecAhead(correction, n.dg, n.work.weights, ahead)
 	return true
 }
 
@@ -152,8 +154,7 @@ func (n *anderson) commit() {
 		n.filled = min(n.filled+1, n.memory)
 		n.next = (n.next + 1) % n.dl.Cols
 	}
-	n.now, n.last, n.hasLast = n.last, n.now, true
-	n.swapped = !n.swapped
+	n.now, n.hasLast = 1-n.now, true
 	least := math.Inf(1)
 	for _, v := range n.norms {
 		least = min(least, v)
@@ -182,8 +183,8 @@ func (n *anderson) state(a *archive) {
 	if a.floats("the norms", n.norms[:norms]); a.mode == reading {
 		n.norms = n.norms[:norms]
 	}
-	a.floats("l", n.last.l)
-	a.floats("g", n.last.g)
+	a.floats("l", column(n.l, 1-n.now))
+	a.floats("g", column(n.g, 1-n.now))
 	a.floats("M", n.m)
 	for k := range n.dl.Cols {
 		a.floats("a change of l", column(n.dl, k))

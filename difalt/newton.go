@@ -25,15 +25,15 @@ import (
 // Accelerated.
 type newton struct {
 	*accelerated
-	systems   []*newtonSystem
-	send      []*kernel.Basis // gradients or products
-	direction []*kernel.Basis
-	scalars   [][]float64 // P and the objective of every hosted node
-	phase     newtonPhase
-	products  *kernel.Products
-	of        *kernel.Executor // whose they are
+	system     *newtonSystem   // which all nodes have alike
+	send, work []*kernel.Basis // gradients or products of the hosted nodes
+	direction  []*kernel.Basis
+	scalars    [][]float64 // P and the objective of every hosted node
+	phase      newtonPhase
+	products   *kernel.Products
+	ofExecutor *kernel.Executor // whose products they are
 
-	prepare, differentiate, multiply func(worker int) // stored, so that calling them does not allocate
+	prepare func(worker int) // stored, so that calling it does not allocate
 }
 
 // newtonFrom is the condition number of P from which Gauss-Newton steps are taken: below,
@@ -54,12 +54,12 @@ func newNewton(s *setup) method {
 	if !m.exact || m.entries == 0 || s.o.SampleSplit {
 		return m.accelerated
 	}
-	m.send, m.direction = newBases(s.at.u), newBases(s.at.u)
-	for _, u := range s.at.u {
-		m.systems = append(m.systems, newNewtonSystem(u, s.o.Rank))
+	m.system = newNewtonSystem(s.at.u[0], s.o.Rank)
+	m.send, m.work, m.direction = newBases(s.at.u), newBases(s.at.u), make([]*kernel.Basis, len(s.at.u))
+	for range s.at.u {
 		m.scalars = append(m.scalars, make([]float64, m.entries+1))
 	}
-	m.prepare, m.differentiate, m.multiply = s.each(m.prepareNode), s.each(m.differentiateNode), s.each(m.multiplyNode)
+	m.prepare = s.each(m.prepareNode)
 	m.reset()
 	return m
 }
@@ -71,31 +71,39 @@ func (m *newton) combine(ctx context.Context) error {
 		return err
 	}
 	// A gradient is sent in full: it is what products correct.
-	stream, scalars, advance := consensus.Exact, m.scalars, m.differentiate
-	if m.systems[0].now.multiplies {
-		scalars, advance = nil, m.multiply
+	stream, scalars, multiplies := consensus.Exact, m.scalars, m.system.now.multiplies
+	if multiplies {
+		scalars = nil
 		m.multiplyOwn()
 		if m.coded {
 			stream = consensus.StreamTracker
 			m.exchange.mixer.Refine(consensus.Int16)
+			m.system.whitening(-1)
 		}
 	}
 	m.pool.Run(m.prepare)
 	if err := m.exchange.agree(ctx, stream, m.send, scalars, m.exchange.rounds); err != nil {
 		return err
 	}
-	m.pool.Run(advance)
-	m.at.rests = m.systems[0].next.multiplies
+	if multiplies {
+		m.multiply()
+	} else {
+		m.differentiate()
+	}
+	if m.at.rests = m.system.next.multiplies; !m.at.rests {
+		m.system.next.lands(m.at.z[0])
+		copyToAll(m.at.z)
+	}
 	return nil
 }
 
 // multiplyOwn multiplies the direction by the hosted nodes' own parts of H.
 func (m *newton) multiplyOwn() {
-	if m.of != m.at.executor {
-		m.products, m.of = kernel.NewProducts(m.at.executor), m.at.executor
+	if m.ofExecutor != m.at.executor {
+		m.products, m.ofExecutor = kernel.NewProducts(m.at.executor), m.at.executor
 	}
-	for i, n := range m.systems {
-		m.direction[i] = n.now.p
+	for i := range m.direction {
+		m.direction[i] = m.system.now.p
 	}
 	m.products.Multiply(m.send, m.at.u, m.direction, m.ridge())
 }
@@ -106,10 +114,10 @@ func (m *newton) ridge() float64 { return m.o.Ridge * m.at.data.unit.x * m.at.da
 // prepareNode makes what one node sends stand for all.
 func (m *newton) prepareNode(i int) {
 	nodes, g := m.exchange.nodes(), m.at.groups[i]
-	if m.systems[i].now.multiplies {
+	if m.system.now.multiplies {
 		floats.Scale(nodes, m.send[i].Data())
 		if m.coded {
-			m.systems[i].whiten(m.send[i], -1)
+			m.whiten(i)
 		}
 		return
 	}
@@ -118,34 +126,39 @@ func (m *newton) prepareNode(i int) {
 	m.scalars[i][m.entries] = nodes * (g.Objective + m.ridge()*floats.Dot(g.B, g.B))
 }
 
-// differentiateNode takes over the gradient at U: the last step is accepted, and the conjugate
+// whiten multiplies what hosted node i sends by the whitening of the system.
+func (m *newton) whiten(i int) {
+	clear(m.work[i].Data())
+	m.system.timesInner(m.work[i], m.send[i])
+	m.send[i], m.work[i] = m.work[i], m.send[i]
+}
+
+// differentiate takes over the gradient at U: the last step is accepted, and the conjugate
 // gradients begin, or a shorter one is tried.
-func (m *newton) differentiateNode(i int) {
-	n, now, objective := m.systems[i], &m.systems[i].now, m.scalars[i][m.entries]
+func (m *newton) differentiate() {
+	n, now, objective := m.system, &m.system.now, m.scalars[0][m.entries]
 	margin := rise * (objective + m.at.data.squares())
 	if m.at.reduced {
 		margin += mixedRise * objective
 	}
 	if now.tries && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {
 		n.shorten()
-		n.next.lands(m.at.z[i])
 		return
 	}
-	n.begin(m.at.u[i], m.send[i], m.scalars[i][:m.entries], objective, m.curvature(i))
+	n.begin(m.at.u[0], m.send[0], m.scalars[0][:m.entries], objective, m.curvature())
 }
 
-// multiplyNode takes over a product.
-func (m *newton) multiplyNode(i int) {
+// multiply takes over a product.
+func (m *newton) multiply() {
 	if m.coded {
-		m.systems[i].whiten(m.send[i], 1)
+		m.system.whitening(1)
+		m.whiten(0)
 	}
-	if n := m.systems[i]; n.advance(m.send[i], m.curvature(i)) {
-		n.next.lands(m.at.z[i])
-	}
+	m.system.advance(m.send[0], m.curvature())
 }
 
-func (m *newton) curvature(i int) curvature {
-	return curvature{m.at.moments, i, m.at.data.curvature()}
+func (m *newton) curvature() curvature {
+	return curvature{m.at.moments, m.at.data.curvature()}
 }
 
 func (m *newton) commit() {
@@ -158,11 +171,11 @@ func (m *newton) commit() {
 		}
 		return
 	}
-	for i, n := range m.systems {
-		n.now, n.next = n.next, n.now
-		copy(m.scaled.nodes[i].p, n.now.matrix)
+	m.system.now, m.system.next = m.system.next, m.system.now
+	for _, c := range m.scaled.nodes {
+		copy(c.p, m.system.now.matrix)
 	}
-	if m.systems[0].now.slow == patience {
+	if m.system.now.slow == patience {
 		m.phase = newtonLeft
 		m.accelerated.startAgain()
 	}
@@ -186,14 +199,14 @@ func (m *newton) newtonStep() (length float64, p []float64, ok bool) {
 	if m.phase != newtonSteps {
 		return m.accelerated.newtonStep()
 	}
-	return m.systems[0].now.length, m.scaled.nodes[0].p, true
+	return m.system.now.length, m.scaled.nodes[0].p, true
 }
 
 func (m *newton) reset() {
 	m.accelerated.reset()
 	m.phase, m.at.rests, m.at.fitted = newtonWaits, false, false
-	for _, n := range m.systems {
-		n.reset()
+	if m.system != nil {
+		m.system.reset()
 	}
 }
 
@@ -207,8 +220,8 @@ func (m *newton) state(a *archive) {
 	if phase != newtonSteps {
 		return
 	}
-	for i, n := range m.systems {
+	for i := range m.at.u {
 		a.node(i)
-		n.now.state(a)
+		m.system.now.state(a)
 	}
 }

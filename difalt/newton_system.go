@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A newtonSystem is the linear system of a Gauss-Newton step at one node, which all have alike,
-// and how far the conjugate gradients are. An iteration makes next of now.
+// A newtonSystem is the linear system of a Gauss-Newton step, and how far the conjugate gradients
+// are. An iteration makes next of now.
 type newtonSystem struct {
 	now, next newtonState
 	scaling   *scaling
-	y, work   *kernel.Basis
+	y         *kernel.Basis
 	inner     []float64 // r x r
 }
 
@@ -53,7 +53,7 @@ func newNewtonSystem(like *kernel.Basis, r int) *newtonSystem {
 	state := func() newtonState {
 		return newtonState{base: b(), x: b(), residual: b(), p: b(), matrix: make([]float64, r*(r+1)/2)}
 	}
-	return &newtonSystem{now: state(), next: state(), scaling: newScaling(r), y: b(), work: b(), inner: make([]float64, r*r)}
+	return &newtonSystem{now: state(), next: state(), scaling: newScaling(r), y: b(), inner: make([]float64, r*r)}
 }
 
 // copyFrom copies v, in memory of its own.
@@ -71,7 +71,6 @@ func (s *newtonState) copyFrom(v *newtonState) {
 // A curvature multiplies by K^-1, which is 1/(n m) without moments.
 type curvature struct {
 	moments *momentPreconditioner
-	node    int
 	value   float64 // n m
 }
 
@@ -97,8 +96,8 @@ func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective f
 	}
 }
 
-// advance takes H p, and one step of conjugate gradients. It reports whether they end with it.
-func (n *newtonSystem) advance(product *kernel.Basis, k curvature) (ends bool) {
+// advance takes H p, and one step of conjugate gradients.
+func (n *newtonSystem) advance(product *kernel.Basis, k curvature) {
 	s := &n.next
 	s.copyFrom(&n.now)
 	n.project(product, s.base)
@@ -108,7 +107,7 @@ func (n *newtonSystem) advance(product *kernel.Basis, k curvature) (ends bool) {
 			s.x.CopyFrom(s.p)
 		}
 		s.multiplies, s.tries = false, true
-		return true
+		return
 	}
 	alpha := s.rest / along
 	floats.AddScaled(s.x.Data(), alpha, s.p.Data())
@@ -122,16 +121,15 @@ func (n *newtonSystem) advance(product *kernel.Basis, k curvature) (ends bool) {
 	if !(rest > 0) || math.Sqrt(rest) <= s.forcing*s.gradient || s.products >= mostProducts {
 		s.multiplies, s.tries = false, true
 		s.length *= math.Sqrt(max(rest, 0)) / s.gradient
-		return true
+		return
 	}
 	floats.AddScaledTo(s.p.Data(), n.y.Data(), beta, s.p.Data())
-	return false
 }
 
-// whiten multiplies a product by P^(1/2) to a power of 1 or -1, and by the length of the residual to
-// the same. After -1 columns and products are alike in size, and codes of all entries in one step
-// lose no small ones that the preconditioner would need.
-func (n *newtonSystem) whiten(product *kernel.Basis, power float64) {
+// whitening sets inner to P^(1/2) to a power of 1 or -1, times the length of the residual to the
+// same. Times that of -1 columns and products are alike in size, and codes of all entries in one
+// step lose no small ones that the preconditioner would need.
+func (n *newtonSystem) whitening(power float64) {
 	s := &n.now
 	copy(n.scaling.p, s.matrix)
 	n.scaling.invert()
@@ -146,9 +144,12 @@ func (n *newtonSystem) whiten(product *kernel.Basis, power float64) {
 			}
 		}
 	}
-	clear(n.work.Data())
-	blas.AddMulNT(n.work.Matrix(), product.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner})
-	product.CopyFrom(n.work)
+}
+
+// timesInner adds v inner', which is symmetric after whitening, to dst.
+func (n *newtonSystem) timesInner(dst, v *kernel.Basis) {
+	r := len(n.scaling.values)
+	blas.AddMulNT(dst.Matrix(), v.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner})
 }
 
 // shorten tries a shorter part of the step.
@@ -168,7 +169,7 @@ func (n *newtonSystem) precondition(s *newtonState, k curvature) {
 	n.scaling.invert()
 	from := s.residual
 	if k.moments != nil {
-		from = k.moments.apply(k.node, from.Matrix())
+		from = k.moments.apply(0, from.Matrix())
 	} else {
 		floats.Scale(1/k.value, n.scaling.inverse)
 	}
@@ -183,7 +184,7 @@ func (n *newtonSystem) project(v, u *kernel.Basis) {
 	_, r := u.Dims()
 	blas.MulTN(blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner}, v.Matrix(), u.Matrix())
 	floats.Scale(-1, n.inner)
-	blas.AddMulNT(v.Matrix(), u.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner})
+	n.timesInner(v, u)
 }
 
 func (n *newtonSystem) reset() {

@@ -17,7 +17,11 @@
 // products, triangular systems and Cholesky factorisations of matrices of any size, stored by rows as there.
 package blas
 
-import "github.com/difalt/difalt/kernel/internal/tile"
+import (
+	"unsafe"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
 
 // Pad returns the number of entries to which a vector of d entries is padded.
 func Pad(d int) int { return tile.Pad(d) }
@@ -54,7 +58,10 @@ func fit(ok bool) {
 }
 
 // MulTN computes dst = A'B for padded a and b.
-func MulTN(dst, a, b ColumnMajor) {
+func MulTN(dst, a, b ColumnMajor) { MulTNAhead(dst, a, b, nil) }
+
+// MulTNAhead is MulTN, and asks memory meanwhile for next, which is used after it; see ahead.
+func MulTNAhead(dst, a, b ColumnMajor, next []float64) {
 	fit(a.Rows == b.Rows && dst.Rows == a.Cols && dst.Cols == b.Cols)
 	a.check(Pad(a.Rows))
 	b.check(Pad(b.Rows))
@@ -62,7 +69,21 @@ func MulTN(dst, a, b ColumnMajor) {
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
-	tile.MulBasis(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, dst.Rows, a.Rows, dst.Cols, tile.Hint{})
+	tile.MulBasis(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, dst.Rows, a.Rows, dst.Cols, ahead(a, dst.Cols, next))
+}
+
+// mostAhead is up to how many bytes of a matrix are read as fast as memory gives them only if it is
+// asked ahead: the columns of larger ones are long enough for the processor to follow.
+const mostAhead = 128 << 10
+
+// ahead says that next is used after a product of a with so many columns: about as many bytes of it
+// as a has come to the second-level cache meanwhile. No bit depends on it.
+func ahead(a ColumnMajor, columns int, next []float64) tile.Hint {
+	bytes := 8 * a.Cols * a.Stride
+	if len(next) == 0 || bytes > mostAhead {
+		return tile.Hint{}
+	}
+	return tile.Hint{Next: uintptr(unsafe.Pointer(&next[0])), Eighths: 8, Schedule: tile.Usual(bytes, 8, bytes, a.Rows, columns)}
 }
 
 // AddMulNT computes dst += A B' for padded dst and a.
@@ -84,12 +105,15 @@ func MulNN(dst, a, b ColumnMajor) {
 }
 
 // MulVec computes dst = A x for padded a; dst gets Pad(a.Rows) entries.
-func MulVec(dst []float64, a ColumnMajor, x []float64) {
+func MulVec(dst []float64, a ColumnMajor, x []float64) { MulVecAhead(dst, a, x, nil) }
+
+// MulVecAhead is MulVec, and asks memory meanwhile for next, as MulTNAhead does.
+func MulVecAhead(dst []float64, a ColumnMajor, x, next []float64) {
 	a.check(Pad(a.Rows))
 	if len(x) < a.Cols || len(dst) < Pad(a.Rows) {
 		panic(shortVector)
 	}
-	tile.MulTransposed(dst, a.Data, a.Stride, x, a.Cols, a.Rows, tile.Hint{})
+	tile.MulTransposed(dst, a.Data, a.Stride, x, a.Cols, a.Rows, ahead(a, 1, next))
 }
 
 // Residual computes e = A x - y and returns e'e. e and y may be the same slice.
