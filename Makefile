@@ -89,12 +89,15 @@ test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes u
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(SHORT)
 
-# What computes in one goroutine, or as other tests do that run here, takes long with the
-# race detector and has nothing to show it.
-ALONE = ^(Test.*Recovered|Test.*NotDetermined|TestDetermined|TestReduced|TestProducts|TestNormalizeTasks|TestFloorOfRounding|TestOffsetsAndScales|TestConvergedIsAMinimum|TestErrorOfWeakDirections|TestShorterStep|TestConvergedMeansIt|TestConvergesWithLittleNoise|TestConformance|TestEveryExchangeFailsOnce|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestFewEvaluations|TestLargestMessage|TestSwap|TestConformanceOfBLAS|TestOnDisk|TestMixedPrecision|TestMixedPrecisionOfAnyFeatures|TestMixedPrecisionUnderNoise|TestStopAtNoise|TestReference|TestAverageAgainstPowers|TestPrivateFit.*|TestLearningCurve|TestTransformsAreChosen|TestVerdicts|TestGemm|TestSyrkAndSyr2k|TestTrsm|TestSyev)$$
+# The race detector makes computing fifty times slower, and has nothing to say about one goroutine. Of the algorithm and of
+# fit: tests in which processes, workers and observers meet. Elsewhere: all tests of -short but those that compute alone.
+MEET = ^(Example.*|TestSameBits.*|TestLeavingTogether|TestLeaveTogether|TestOptionsDiffer|TestNodesThatDiffer|TestPrivateNodesDiffer|TestSettings|TestWorkers|TestObserver.*|TestInterrupted.*|TestCanceled.*|TestPrivateRetried|TestBaselineTransactions|TestMixedPrecisionResumes|TestSamplesOnDisk|TestStartsApart|TestFitApart|TestRefusedApart|TestNoiseApart|TestPrivateFitApart|TestPeerDies)$$
+ALONE = ^(TestConformance.*|TestEveryExchangeFailsOnce|TestAverageAgainstPowers|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestOnDisk|TestReduced|TestProducts|TestGemm|TestSyrkAndSyr2k|TestTrsm|TestSyev|TestMalformedFiles)$$
+CONCURRENT = $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u | grep -vxE '\./(difalt|fit)')
 
 test-race: ## race detector, on the packages that start goroutines or share a pool
-	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u)
+	$(WITH_C) $(GO) test -race $(SHORT) -run '$(MEET)' ./difalt ./fit
+	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $(CONCURRENT)
 
 test-arm64: ## what computes, built for arm64, and the kernel's tests under qemu
 	./scripts/arm64.sh $(SHORT)

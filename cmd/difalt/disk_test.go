@@ -13,6 +13,7 @@ import (
 // TestSimulateSamplesOnDisk: the results are those of --mixed-precision, and a folder that
 // holds them knows that they are.
 func TestSimulateSamplesOnDisk(t *testing.T) {
+	inFull(t)
 	samples := scratchtest.Folder(t)
 	var traces []string
 	for _, flags := range [][]string{{"--mixed-precision"}, {"--samples-on-disk", samples}} {
@@ -73,6 +74,7 @@ func TestMemoryOfSamples(t *testing.T) {
 // TestFitSamplesOnDisk: a problem file fitted from disk comes to the truth, by anchors, and
 // a table to the same words as from memory.
 func TestFitSamplesOnDisk(t *testing.T) {
+	inFull(t)
 	samples, dir := scratchtest.Folder(t), t.TempDir()
 	problem := filepath.Join(dir, "p.npz")
 	if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "40", "--samples", "20", "--rank", "2",

@@ -40,6 +40,7 @@ func clinicModel(t *testing.T) string {
 }
 
 func TestFitPredictAdapt(t *testing.T) {
+	inFull(t)
 	trace := filepath.Join(t.TempDir(), "trace.csv")
 	path, stdout := fitClinics(t, "--trace", trace, "--iterations", "200")
 	for _, want := range []string{"40 tasks, 8 features", "shared representation", "pooled ridge", "one ridge per task", "held-out  held-out  held-out", "log", "evidence", "200 iterations", trace, path} {
@@ -378,6 +379,7 @@ func TestPredictionsAreCSV(t *testing.T) {
 // TestFitUndetermined: where noise hides a direction the report says so, with what stands out, and does not estimate how far
 // it is; a rank that the rows determine has none of that.
 func TestFitUndetermined(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	problem := filepath.Join(dir, "p.npz")
 	if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "5", "--features", "30", "--tasks", "60", "--samples", "12", "--rank", "3", "--noise", "2",

@@ -10,6 +10,7 @@ import (
 
 // What model show prints, its JSON and the file of effects say the same, and the file is of the format that its name says.
 func TestModelShowEffects(t *testing.T) {
+	inFull(t)
 	model, out := clinicModel(t), filepath.Join(t.TempDir(), "effects.csv")
 	words, stderr, code := difaltCommand(t, "model", "show", model)
 	if code != 0 {

@@ -18,6 +18,7 @@ import (
 // --join-timeout, or trains again with those who have lost theirs.
 func TestStartedAgainWhenDone(t *testing.T) {
 	t.Parallel()
+	inFull(t)
 	f := newFederation(t, "path", nil)
 	flags := f.kept("--iterations", "30")
 	whole := f.whole(t, "path", append(slices.Clone(trainedLong), "--iterations", "30")...)

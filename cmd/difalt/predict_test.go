@@ -51,6 +51,7 @@ func TestSpreadsheetSafe(t *testing.T) {
 // A table of tasks that the model does not know is predicted by what tasks share, and says so row by row; the width of intervals is wider
 // than that of known tasks, and 95 in 100 hold their target: of 18 rows three at most may be outside (probability .002 of more).
 func TestPredictNewTasks(t *testing.T) {
+	inFull(t)
 	model, out := clinicModel(t), filepath.Join(t.TempDir(), "p.csv")
 	stdout, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", newClinics, "--out", out, "--standard-errors")
 	if code != 0 || !strings.Contains(stdout, "18 rows of tasks or levels that the model does not know") {
@@ -80,6 +81,7 @@ func TestPredictNewTasks(t *testing.T) {
 
 // The extension of --out says how predictions are written, and one that cannot be honoured is refused before anything is read.
 func TestPredictFormats(t *testing.T) {
+	inFull(t)
 	model, dir := clinicModel(t), t.TempDir()
 	predict := func(out string, more ...string) (string, int) {
 		_, stderr, code := difaltCommand(t, append([]string{"predict", "--model", model, "--data", clinics, "--out", out}, more...)...)

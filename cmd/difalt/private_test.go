@@ -36,6 +36,7 @@ func writeTasks(t *testing.T, path string, from, to int) {
 
 // fit with a budget says what was spent, on what, and against whom that holds; the model is one like others.
 func TestFitPrivate(t *testing.T) {
+	inFull(t)
 	path, to := t.TempDir()+"/t.csv", t.TempDir()+"/m.npz"
 	writeTasks(t, path, 0, 300)
 	args := []string{"fit", "--data", path, "--task", "clinic", "--target", "score", "--rank", "1", "--epsilon", "8"}
@@ -116,6 +117,7 @@ func TestFitPrivateRefuses(t *testing.T) {
 
 // Owners of tables train with a budget over gRPC: all have the same mean, and each reports its own errors.
 func TestUpPrivate(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	for i := range 3 {
 		writeTasks(t, fmt.Sprintf("%s/site-%d.csv", dir, i), 40*i, 40*i+40)

@@ -92,6 +92,7 @@ func TestSimulate(t *testing.T) {
 }
 
 func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
+	inFull(t)
 	base := t.TempDir()
 	simulate(t, filepath.Join(base, "a"), "--trials", "3", "--workers", "1")
 	simulate(t, filepath.Join(base, "b"), "--trials", "3", "--workers", "2")

@@ -46,6 +46,7 @@ func TestUpOutcome(t *testing.T) {
 
 // TestUpJSON: with --json, nothing but JSON is printed.
 func TestUpJSON(t *testing.T) {
+	inFull(t)
 	f := &federation{folder: sites(t)}
 	t.Setenv("TMPDIR", t.TempDir())
 	p := launch(t, append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz"), "--rank", "2", "--ridge", "1", "--json"}, clinicFlags...)...)
