@@ -23,6 +23,7 @@ const mostUnit = 1e60
 type alternative struct {
 	model.Transform
 	center, scale []float64 // of its inputs
+	least, most   float64   // what the feature counts as, whatever takes its place
 }
 
 // inputs sets dst to the scaled inputs for a feature x.
@@ -55,18 +56,24 @@ func (a *alternative) own(dst []float64, x float64) []float64 {
 
 // alternatives returns those of the given kinds of some features, in their order.
 func (d *design) alternatives(ctx context.Context, features []int, kinds ...string) (out []*alternative, err error) {
-	quantiles, err := d.quantiles(ctx, features, append([]float64{0}, knotAt...))
+	probabilities := append([]float64{0}, knotAt...)
+	if !d.owners { // who need not tell where their columns end
+		probabilities = append(probabilities, 1)
+	}
+	quantiles, err := d.quantiles(ctx, features, probabilities)
 	if err != nil {
 		return nil, err
 	}
 	for f, j := range features {
-		least, q := quantiles[f][0], slices.Compact(quantiles[f][1:])
+		all := quantiles[f]
+		least, most, q := all[0], all[len(all)-1], slices.Compact(slices.Clone(all[1:1+len(knotAt)]))
 		n := len(q)
 		if n < 3 {
 			continue
 		}
 		for _, kind := range kinds {
-			a := &alternative{Transform: model.Transform{Feature: j, Kind: kind}}
+			width := q[n-1] - q[0]
+			a := &alternative{Transform: model.Transform{Feature: j, Kind: kind}, least: least - width, most: most + width}
 			switch kind {
 			case model.Clipped:
 				a.Knots = []float64{q[0], q[n-1]}

@@ -11,8 +11,7 @@ import (
 // widths are the factors that intervals are tried with.
 const widths, widthStep = 21, 0.05
 
-// widening returns by how much intervals of single targets are too narrow where tasks have noise of their own: the least factor, 1 or more, with
-// which 95 % of the training rows lie within theirs when they are left out of their task. Residuals of a task are then those of all
+// widening returns by how much intervals of single targets are too narrow: the least factor, 1 or more, with which 95 % of the training rows lie within theirs when they are left out of their task. Residuals of a task are then those of all
 // of its rows over 1 - h, for the leverage h, and its noise is less what the row has added to it. The nodes add up how many rows that is.
 func (d *design) widening(ctx context.Context, e *estimate, weight func(g, i int) float64, tasks [][]mixedmodel.Task) (float64, error) {
 	within := d.Zeros(widths + 1)
@@ -47,7 +46,10 @@ func (d *design) leftOut(e *estimate, g, i, k int, weight float64, t *mixedmodel
 	known := *e.Posterior // mean and strengths as they are
 	known.MeanCovariance, known.Uncertainty, known.Noise = make([]float64, w*w), nil, 1
 	_, cov, ok := known.Coefficients(t, true)
-	v, freedom := e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+	v, freedom := e.Noise, e.Freedom
+	if e.noise != nil {
+		v, freedom = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+	}
 	if !ok || freedom < 2 {
 		return nil
 	}

@@ -90,16 +90,22 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	}
 	e.SlopesFreedom = alike.SlopesFreedom(pt.Prior)
 	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)
-	if e.theta, err = d.coefficients(ctx, rows, e.Posterior); err != nil || e.noise == nil {
+	if e.theta, err = d.coefficients(ctx, rows, e.Posterior); err != nil || e.noise == nil && !rows.Alone() {
 		return e, err
 	}
 	width, err := d.widening(ctx, e, rows.Weight, rows.Tasks)
-	e.scaleNoise(width * width)
+	e.widen(width * width)
 	return e, err
 }
 
-// scaleNoise makes all variances larger.
-func (e *estimate) scaleNoise(by float64) {
+// widen makes the noise of single targets larger, and where tasks have noise of their own all variances.
+func (e *estimate) widen(by float64) {
+	if e.noise == nil {
+		if by > 1 {
+			e.NoisePrior.Scale = e.Noise * by
+		}
+		return
+	}
 	e.Noise *= by
 	e.NoisePrior.Scale *= by
 	e.noise.Scale *= by

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -64,7 +65,21 @@ func (d *design) transform(ctx context.Context, c *Config, workers int) (splines
 	if err != nil {
 		return nil, err
 	}
+	d.limit(alternatives)
 	return splines, d.take(ctx, c, t.chosen)
+}
+
+// limit makes features count as what the training rows say something about: at most as far beyond their ends as 96 % of them are apart. What
+// a straight effect would be farther away, or one of which tasks differ, nobody has seen.
+func (d *design) limit(alternatives []*alternative) {
+	if alternatives == nil {
+		return
+	}
+	k := len(d.Fill)
+	d.Least, d.Most = slices.Repeat([]float64{-math.MaxFloat64}, k), slices.Repeat([]float64{math.MaxFloat64}, k)
+	for _, a := range alternatives {
+		d.Least[a.Feature], d.Most[a.Feature] = a.least, a.most
+	}
 }
 
 // chooses reports whether the evidence may choose transforms: of few features, and where nobody else hears of what it is made.

@@ -336,3 +336,49 @@ func TestScreenIsDense(t *testing.T) {
 		}
 	}
 }
+
+// A column counts at most as far beyond its training rows as 96 % of these are apart, whatever takes its place: there predictions stay where they are.
+// Between owners nothing counts as anything else.
+func TestColumnsEnd(t *testing.T) {
+	straight := func(wave, wild, size, line, level float64) float64 { return wave + wild + size + line*level }
+	m, _, _ := bentFit(t, straight, nil)
+	s := m.Parameters().Scaling
+	tab, err := bentTable([]int{0, 1, 2}, 1, 6, 40, straight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range 4 {
+		var values []float64
+		for i := range tab.Rows() {
+			if i%4 > 0 {
+				values = append(values, tab.X(make([]float64, 5), i)[j])
+			}
+		}
+		slices.Sort(values)
+		n := len(values)
+		width := values[n*98/100] - values[n*2/100]
+		if far := math.Abs(s.Least[j]-(values[0]-width)) / width; far > 0.1 {
+			t.Errorf("column %d counts from %v, want %v", j, s.Least[j], values[0]-width)
+		}
+		if far := math.Abs(s.Most[j]-(values[n-1]+width)) / width; far > 0.1 {
+			t.Errorf("column %d counts to %v, want %v", j, s.Most[j], values[n-1]+width)
+		}
+	}
+	if s.Least[4] > -math.MaxFloat64 || s.Most[4] < math.MaxFloat64 {
+		t.Error("a column of two values has an end")
+	}
+	at := []float64{0.2, 0.3, 1, 0.1, 1}
+	for j := range 4 {
+		x := slices.Clone(at)
+		x[j] = s.Most[j]
+		edge, _ := m.Predict("t0-0", x)
+		x[j] = 1e9
+		if y, err := m.Predict("t0-0", x); err != nil || y != edge || m.Beyond(x) != j {
+			t.Errorf("column %d: %v far away, %v at its end; %v", j, y, edge, err)
+		}
+	}
+	owners, _, _ := bentFit(t, straight, func(c *Config) { c.Owners = true })
+	if owners.Parameters().Scaling.Least != nil {
+		t.Error("owners have told where columns end")
+	}
+}

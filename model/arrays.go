@@ -37,6 +37,8 @@ func (p *Parameters) arrays(features []string) []array {
 		{"noise", []int{t}, &p.Noise, p.Noise == nil},
 		{"noise_freedom", []int{t}, &p.Freedom, p.Noise == nil},
 		{"fill", []int{len(features)}, &s.Fill, false},
+		{"least", []int{len(features)}, &s.Least, s.Least == nil},
+		{"most", []int{len(features)}, &s.Most, s.Least == nil},
 		{"center", []int{k}, &s.Center, false},
 		{"scale", []int{k}, &s.Scale, false},
 		{"task", []int{t}, &p.Tasks, false},
@@ -101,6 +103,8 @@ func (p *Parameters) read(r *npz.Reader) (features []string, err error) {
 			a.none = !r.Has(a.name)
 		case "noise_freedom":
 			a.none = !r.Has("noise")
+		case "least", "most":
+			a.none = !r.Has("least")
 		}
 		if err := a.read(r); err != nil {
 			return nil, err

@@ -78,6 +78,8 @@ type headerGoodness struct {
 //	noise       T          variance of the noise of every task, as noise_variance; may be missing, and then
 //	noise_freedom  T       degrees of freedom to which it is known, is too
 //	fill        f          mean over the training rows, in place of missing values
+//	least       f          what features count as at least, and
+//	most        f          at most; both may be missing
 //	center      k          subtracted from the features
 //	scale       k          then divided by
 //	Theta       k x T      coefficients in the units of the table, and
@@ -90,7 +92,8 @@ type headerGoodness struct {
 //	header      1          JSON: format, version, rank, method, noise_variance (of scaled targets),
 //	                       noise_known (degrees of freedom to which it is), noise_scale and
 //	                       noise_freedom (where tasks differ: noise_scale / variance has a
-//	                       chi^2 distribution over its freedom), target_mean, target_scale, constant_feature, intercept_variance, spread_variance,
+//	                       chi^2 distribution over its freedom; without noise_freedom that of
+//	                       single targets, if it is more than noise_variance), target_mean, target_scale, constant_feature, intercept_variance, spread_variance,
 //	                       mean_variance (over that of the noise), log_likelihood, r2_marginal and
 //	                       r2_conditional (missing if not known), task_column, target_column,
 //	                       transforms (feature, kind, knots, values: see Transform)

@@ -62,7 +62,8 @@ type Prior struct {
 	// Noise is the variance of the noise of the scaled target, and Freedom the degrees of
 	// freedom of its estimate; 0 if these are not known.
 	Noise, Freedom float64
-	// NoisePrior says how tasks differ by their noise; zero if they do not.
+	// NoisePrior says how tasks differ by their noise. If they do not its Freedom is 0, and its Scale the variance of single targets about what is
+	// expected, where that is more than Noise.
 	NoisePrior NoisePrior
 	// Uncertainty is the covariance of the entries of Loadings and of the logarithms of Intercept
 	// and Spread, in this order; nil takes them as known.
@@ -143,6 +144,11 @@ func (m *Model) check() error {
 			return fmt.Errorf("array %q: entry %d is %v: want more than 0", "scale", i, s)
 		}
 	}
+	for j, v := range p.Scaling.Least {
+		if !(v <= p.Scaling.Most[j]) {
+			return fmt.Errorf("array %q: entry %d is %v: want at most %v", "least", j, v, p.Scaling.Most[j])
+		}
+	}
 	for i, n := range p.Samples {
 		if n < 0 {
 			return fmt.Errorf("array %q: entry %d is %d: want 0 or more", "samples", i, n)
@@ -196,6 +202,9 @@ func (m *Model) complete() {
 	m.noise = make([]float64, len(m.p.Tasks)+1)
 	for t := range m.noise {
 		v, freedom := p.Noise, p.Freedom
+		if p.NoisePrior.Freedom == 0 {
+			v = max(v, p.NoisePrior.Scale)
+		}
 		switch {
 		case t < len(m.p.Noise):
 			v, freedom = m.p.Noise[t], m.p.Freedom[t]

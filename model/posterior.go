@@ -56,8 +56,8 @@ func (m *Model) standardError(t int, x []float64) float64 {
 	if s.Width() > stackWidth {
 		z = make([]float64, s.Width())
 	}
-	copy(z, x)
-	s.Apply(z)
+	s.fillMissing(z[:copy(z, x)])
+	s.apply(z) // farther than a feature counts the error still grows
 	return math.Sqrt(m.variance(t, z)) * s.TargetScale
 }
 

@@ -94,26 +94,40 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 
 func (m *Model) predict(t int, x []float64) float64 {
 	y := m.bias[t]
-	center := m.p.Scaling.Center
+	s := &m.p.Scaling
+	center := s.Center
 	theta := m.theta[t*len(center):][:len(center)]
 	at := 0 // of the features that came
-	for i := range m.p.Scaling.Transforms {
-		c := &m.p.Scaling.Transforms[i]
+	for i := range s.Transforms {
+		c := &s.Transforms[i]
 		n := c.Feature - at
-		y = addShifted(y, theta[:n], x[at:c.Feature], center)
+		y = s.addShifted(y, theta[:n], x, at, center)
 		var stack [mostInputs]float64
 		inputs := stack[:c.Width()]
-		c.Apply(inputs, x[c.Feature])
-		y = addShifted(y, theta[n:n+len(inputs)], inputs, center[n:])
+		c.Apply(inputs, s.within(c.Feature, x[c.Feature]))
+		for k, v := range inputs {
+			y += theta[n+k] * (v - center[n+k])
+		}
 		theta, center, at = theta[n+len(inputs):], center[n+len(inputs):], c.Feature+1
 	}
-	return addShifted(y, theta, x[at:], center)
+	return s.addShifted(y, theta, x, at, center)
 }
 
-// addShifted returns y + theta' (x - center).
-func addShifted(y float64, theta, x, center []float64) float64 {
+// Beyond returns the first of the features x that counts as another value, since it is farther than the training rows say anything about: see
+// Scaling; -1 if none is. Predict takes it as the nearest that counts, and PredictError's standard error as it is.
+func (m *Model) Beyond(x []float64) int {
+	for j, v := range x {
+		if m.p.Scaling.within(j, v) != v && !math.IsNaN(v) {
+			return j
+		}
+	}
+	return -1
+}
+
+// addShifted returns y + theta' (x - center) for features from one on, as they count.
+func (s *Scaling) addShifted(y float64, theta, x []float64, from int, center []float64) float64 {
 	for i, v := range theta {
-		y += v * (x[i] - center[i])
+		y += v * (s.within(from+i, x[from+i]) - center[i])
 	}
 	return y
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -82,7 +83,7 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if f.standardError && m.Noise() == 0 {
 		return fmt.Errorf("%s: --standard-errors needs the noise, which too few training rows have left unknown", f.model)
 	}
-	unknown, err := untilCanceled(ctx, func() (int, error) { return f.writePredictions(out, m, t) })
+	seen, err := untilCanceled(ctx, func() (unusual, error) { return f.writePredictions(out, m, t) })
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,12 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	report.WriteMissing(stdout, t)
 	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.out, "output"), text.Plural(t.Rows(), "row"), text.Plural(len(t.Tasks()), "task"))
-	if unknown > 0 {
-		terminal.Sayf(stdout, "%s of tasks or levels that the model does not know: their predictions are by what all tasks share.", text.Plural(unknown, "row"))
+	if seen.unknown > 0 {
+		terminal.Sayf(stdout, "%s of tasks or levels that the model does not know: their predictions are by what all tasks share.", text.Plural(seen.unknown, "row"))
+	}
+	if seen.beyond > 0 {
+		terminal.Sayf(stdout, "%s far beyond all training rows in column %s: predicted as at the farthest value that the model takes for possible there; standard errors are those of the value itself.",
+			text.Plural(seen.beyond, "row"), text.Names(seen.columns))
 	}
 	return nil
 }
@@ -118,12 +123,17 @@ func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task
 	return in.Table, nil
 }
 
-// writePredictions writes a line for every row, with standard errors if asked to, and returns how many are of tasks or levels that the
-// model does not know.
-func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *dataset.Table) (unknown int, err error) {
+// An unusual is how many rows are of tasks or levels that the model does not know, and how many are beyond its training rows, in which columns.
+type unusual struct {
+	unknown, beyond int
+	columns         []string
+}
+
+// writePredictions writes a line for every row, with standard errors if asked to.
+func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *dataset.Table) (seen unusual, err error) {
 	if f.known {
 		if _, err := m.PredictTable(t); err != nil {
-			return 0, fmt.Errorf("%s: %w", f.data, err)
+			return seen, fmt.Errorf("%s: %w", f.data, err)
 		}
 	}
 	columns := []tablefile.Column{{Name: "task"}, {Name: "prediction", Kind: tablefile.Number}}
@@ -135,7 +145,7 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 	}
 	w, err := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Kind: tablefile.Flag}), t.Rows())
 	if err != nil {
-		return 0, err
+		return seen, err
 	}
 	x := make([]float64, len(t.Features()))
 	for i := range t.Rows() {
@@ -143,7 +153,13 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 		m.FillMissing(t.X(x, i))
 		p, err := f.predict(m, task, x)
 		if err != nil {
-			return 0, fmt.Errorf("%s: row %d: %w", f.data, i, err)
+			return seen, fmt.Errorf("%s: row %d: %w", f.data, i, err)
+		}
+		if j := m.Beyond(x); j >= 0 {
+			seen.beyond++
+			if name := t.Features()[j]; !slices.Contains(seen.columns, name) {
+				seen.columns = append(seen.columns, name)
+			}
 		}
 		if f.safe {
 			task = withoutFormula(task)
@@ -155,10 +171,10 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 			w.Number(p.SampleError)
 		}
 		if w.Flag(p.Known); !p.Known {
-			unknown++
+			seen.unknown++
 		}
 	}
-	return unknown, w.Close()
+	return seen, w.Close()
 }
 
 // predict returns what the model says about a row, as far as it is asked for.

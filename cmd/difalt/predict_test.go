@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -132,5 +133,29 @@ func TestPredictFormats(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 4 {
 		t.Errorf("files are %v", entries)
+	}
+}
+
+// Rows that are far beyond all training rows are counted, with the columns in which they are.
+func TestPredictFarRows(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("t,x,z,y\n")
+	for i := range 60 {
+		b.WriteString(string(rune('a'+i%3)) + "," + strconv.Itoa(i%10) + "," + strconv.Itoa(i%7) + "," + strconv.Itoa(i%10+i%4) + "\n")
+	}
+	table, far, model, out := filepath.Join(dir, "t.csv"), filepath.Join(dir, "far.csv"), filepath.Join(dir, "m.npz"), filepath.Join(dir, "p.csv")
+	if err := errors.Join(os.WriteFile(table, []byte(b.String()), 0o666), os.WriteFile(far, []byte("t,x,z\na,19,1\na,12,1\nb,1e9,1\nc,1,-8\n"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := difaltCommand(t, "fit", "--data", table, "--task", "t", "--target", "y", "--model", model, "--test-fraction", "0"); code != 0 {
+		t.Fatal(stderr)
+	}
+	stdout, stderr, code := difaltCommand(t, "predict", "--model", model, "--data", far, "--out", out)
+	if code != 0 || !strings.Contains(strings.Join(strings.Fields(stdout), " "), `3 rows far beyond all training rows in column "x", "z"`) {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if stdout, _, _ = difaltCommand(t, "predict", "--model", model, "--data", table, "--out", out); strings.Contains(stdout, "beyond") {
+		t.Errorf("training rows: %s", stdout)
 	}
 }
