@@ -80,7 +80,7 @@ func (s *Solver) minimize() {
 	if s.at.reduced {
 		s.anchors.choose(measured, rests)
 	}
-	s.at.executor.Step(s.at.u, s.ridge())
+	s.at.executor.Step(s.at.u, s.data.ridge)
 	s.at.fitted = true
 	if s.at.moments != nil && s.o.Ridge > 0 && s.at.iteration < s.o.Iterations {
 		s.pool.Run(s.at.moments.addRidge)

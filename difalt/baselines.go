@@ -26,10 +26,11 @@ type baseline struct {
 	unguarded
 	*setup
 	baselineRule
-	nodes   []*baselineNode
-	sums    []*kernel.Basis // S of the nodes, to be averaged
-	p       [][]float64     // L B_g B_g' at X_g
-	started bool
+	nodes    []*baselineNode
+	sums     []*kernel.Basis // S of the nodes, to be averaged
+	scalings []*scaling      // P of the nodes
+	p        [][]float64     // L B_g B_g' at X_g
+	started  bool
 
 	direct, send, take func(worker int) // stored, so that calling them does not allocate
 }
@@ -60,7 +61,6 @@ type baselineNode struct {
 	scaled   *kernel.Basis // the same times P^-1
 	sent     []float64
 	average  []float64 // what Agree has made of it; Z_g
-	scaling  *scaling  // P
 	work     []float64
 }
 
@@ -105,10 +105,10 @@ func newBaseline(s *setup) method {
 		n := &baselineNode{
 			baselineState: state(), next: state(), r: make([]float64, r*r), nextR: make([]float64, r*r),
 			d: kernel.NewBasis(d, r), scaled: kernel.NewBasis(d, r), sent: make([]float64, len(u.Data())),
-			average: s.at.z[i].Data(), scaling: newScaling(r), work: make([]float64, qr.WorkLen(r)),
+			average: s.at.z[i].Data(), work: make([]float64, qr.WorkLen(r)),
 		}
-		m.nodes = append(m.nodes, n)
-		m.p = append(m.p, make([]float64, len(n.scaling.p)))
+		m.nodes, m.scalings = append(m.nodes, n), append(m.scalings, newScaling(r))
+		m.p = append(m.p, make([]float64, len(m.scalings[i].p)))
 	}
 	m.direct, m.send, m.take = s.each(m.directNode), s.each(m.sendNode), s.each(m.takeNode)
 	return m
@@ -119,14 +119,8 @@ func (m *baseline) combine(ctx context.Context) error {
 	if m.scaled {
 		scalars = m.p
 		if !m.started { // the first P is the sum itself
-			for i, g := range m.at.groups {
-				gather(m.p[i], g.B, m.o.Rank, 1)
-			}
-			if err := m.exchange.net.Sum(ctx, m.p); err != nil {
+			if err := m.sumP(ctx, m.p, m.scalings); err != nil {
 				return err
-			}
-			for i, n := range m.nodes {
-				copy(n.scaling.p, m.p[i])
 			}
 		}
 	}
@@ -160,9 +154,9 @@ func (m *baseline) directNode(i int) {
 	if m.baselineRule.scaled {
 		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
 		congruent(m.p[i], n.r, r)
-		n.scaling.invert()
+		m.scalings[i].invert()
 		clear(n.scaled.Data())
-		blas.AddMulNT(n.scaled.Matrix(), n.d.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.scaling.inverse})
+		blas.AddMulNT(n.scaled.Matrix(), n.d.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: m.scalings[i].inverse})
 		grad = n.scaled
 	}
 	copy(n.next.grad, grad.Data())
@@ -237,7 +231,7 @@ func (m *baseline) commit() {
 		n.baselineState, n.next = n.next, n.baselineState
 		n.r, n.nextR = n.nextR, n.r
 		if m.scaled {
-			n.scaling.p, m.p[i] = m.p[i], n.scaling.p
+			m.scalings[i].p, m.p[i] = m.p[i], m.scalings[i].p
 		}
 	}
 	m.started = true
@@ -261,15 +255,10 @@ func (m *baseline) state(a *archive) {
 		a.floats("the memory", n.memory)
 		a.floats("the last gradient", n.grad)
 		a.floats("R", n.r)
-		a.floats("P", n.scaling.p)
+		a.floats("P", m.scalings[i].p)
 	}
 }
 
 func (m *baseline) shortened() (damped, regularized int) {
-	for _, n := range m.nodes {
-		if n.scaling.raised {
-			regularized++
-		}
-	}
-	return 0, regularized
+	return shortenedOf(m.scalings)
 }

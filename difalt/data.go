@@ -18,6 +18,7 @@ type data struct {
 	parts          int // disjoint sample sets that a run needs (Alg. 3, line 4): two for the initialisation and two an iteration; 1: none
 
 	unit  units
+	ridge float64     // the strength of the ridge in these units
 	by    coordinates // of the features; nil: as they are
 	nodes []*kernel.Tasks
 	rms   [][]float64       // of every task, by which NormalizeTasks divides; nil: 1
@@ -64,7 +65,7 @@ func (u units) coefficient() float64 { return u.x / u.y }
 
 // build brings the data of the hosted nodes into a unit, and into the coordinates.
 func (k *data) build(s *process, unit units) error {
-	k.unit, k.nodes, k.rms = unit, slices.Clone(s.problem.Nodes), nil
+	k.unit, k.ridge, k.nodes, k.rms = unit, s.o.Ridge*unit.x*unit.x, slices.Clone(s.problem.Nodes), nil
 	if unit == (units{1, 1}) && !s.o.NormalizeTasks && k.by == nil {
 		return nil
 	}
@@ -95,6 +96,10 @@ func (k *data) build(s *process, unit units) error {
 	}
 	return nil
 }
+
+// penalized returns the objective that a step lowers: with the ridge, without which it
+// may rise.
+func (k *data) penalized(g *kernel.Group) float64 { return g.Objective + k.ridge*floats.Dot(g.B, g.B) }
 
 // repack returns tasks with X times a unit, and in coordinates, on disk if those of k are.
 func repack(k *kernel.Tasks, unit float64, by coordinates) (*kernel.Tasks, error) {

@@ -11,8 +11,8 @@ import (
 // A gauge measures how far the current state is from a minimiser for the data of all
 // nodes; see Result.Residual.
 type gauge struct {
-	layout          sumLayout
 	sums            [][]float64 // of every hosted node
+	parts           []nodeSums  // of them
 	p               *scaling    // of the sum of P
 	measuring       bool        // the present iteration measures; so it does when it is tried again
 	next            int         // the first iteration in which to measure again
@@ -21,42 +21,26 @@ type gauge struct {
 	overshoot       float64     // and the cosine of the last move of U and the gradient where it has led
 }
 
-// A sumLayout says where the nodes put what they add up to measure.
-type sumLayout struct {
-	p         span // sum_t b_t b_t', its upper triangle by rows
-	objective span
-	start     span // the objective at the start, with the ridge
-	gradient  span
-	basis     span // U_g, unless all nodes have the same
-	length    int
-}
-
-type span struct{ from, to int }
-
-func (s span) of(v []float64) []float64 { return v[s.from:s.to] }
-
-// one is the number of a span of length one.
-func (s span) one(v []float64) *float64 { return &v[s.from] }
-
-// next returns the span of so many numbers behind all others.
-func (l *sumLayout) next(n int) span {
-	l.length += n
-	return span{l.length - n, l.length}
-}
-
-func newSumLayout(triangle, basis int, sameBasis bool) (l sumLayout) {
-	l.p, l.objective, l.start, l.gradient = l.next(triangle), l.next(1), l.next(1), l.next(basis)
-	if !sameBasis {
-		l.basis = l.next(basis)
-	}
-	return l
+// nodeSums are what a node adds to the sums by which all measure.
+type nodeSums struct {
+	p         []float64 // sum_t b_t b_t', its upper triangle by rows
+	objective *float64
+	start     *float64 // the objective at the start, with the ridge
+	gradient  []float64
+	basis     []float64 // U_g, unless all nodes have the same
 }
 
 func newGauge(at *iterate, sameBasis bool) gauge {
 	g := gauge{p: newScaling(at.data.rank)}
-	g.layout = newSumLayout(len(g.p.p), len(at.u[0].Data()), sameBasis)
+	triangle, basis := len(g.p.p), len(at.u[0].Data())
 	for range at.u {
-		g.sums = append(g.sums, make([]float64, g.layout.length))
+		all := make([]float64, triangle+2+2*basis)
+		if sameBasis {
+			all = all[:triangle+2+basis]
+		}
+		gradient := all[triangle+2:]
+		g.sums = append(g.sums, all)
+		g.parts = append(g.parts, nodeSums{all[:triangle], &all[triangle], &all[triangle+1], gradient[:basis], gradient[basis:]})
 	}
 	return g
 }
@@ -136,31 +120,31 @@ func (m *monitor) floor() float64 {
 
 // measure lets the nodes add up their gradients, and estimates the distance.
 func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
-	g, l, d := &m.gauge, &m.gauge.layout, m.at.data
+	g, d := &m.gauge, m.at.data
 	g.measuring = true
-	for i, z := range g.sums {
+	for i, own := range g.parts {
 		group := m.at.groups[i]
-		gather(l.p.of(z), group.B, d.rank, 1)
-		*l.objective.one(z), *l.start.one(z) = group.Objective, m.course.began[i]
-		copy(l.gradient.of(z), group.Grad.Data())
-		copy(l.basis.of(z), m.at.u[i].Data())
+		gather(own.p, group.B, d.rank, 1)
+		*own.objective, *own.start = group.Objective, m.course.began[i]
+		copy(own.gradient, group.Grad.Data())
+		copy(own.basis, m.at.u[i].Data())
 	}
 	if err := m.exchange.net.Sum(ctx, g.sums); err != nil {
 		return v, err
 	}
-	z := g.sums[0]
-	copy(g.p.p, l.p.of(z))
+	sum := g.parts[0]
+	copy(g.p.p, sum.p)
 	g.p.invert()
-	v.objective, m.course.start = *l.objective.one(z), *l.start.one(z)
+	v.objective, m.course.start = *sum.objective, *sum.start
 	mean := m.at.u[0].Data()
 	if !m.o.sharesBasis() {
-		mean = l.basis.of(z)
+		mean = sum.basis
 		floats.Scale(1/m.exchange.nodes(), mean)
 	}
-	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), l.gradient.of(z))
+	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), sum.gradient)
 	signal, noise := d.signal(g.p.values[0], v.objective)
 	g.noise, g.floor = noise, m.floor()
-	length, curvature := m.newtonStep(l.gradient.of(z), mean)
+	length, curvature := m.newtonStep(sum.gradient, mean)
 	g.residual = length / (curvature * d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
 	g.next = m.at.iteration + m.wait(v.mostlyNoise)

@@ -48,7 +48,7 @@ func (s *Solver) newMomentPreconditioner() (p *momentPreconditioner, err error) 
 	p = &momentPreconditioner{product: newBases(s.at.u)}
 	switch m := s.data.moments; {
 	case m != nil:
-		p.mean = m.inverse(s.data.meanSamples(), s.ridge())
+		p.mean = m.inverse(s.data.meanSamples(), s.data.ridge)
 	case s.problem.Moments == nil || !s.o.sumsCoefficients():
 		return nil, nil
 	default:
@@ -56,7 +56,7 @@ func (s *Solver) newMomentPreconditioner() (p *momentPreconditioner, err error) 
 			return nil, err
 		}
 	}
-	r, bb, at, ridge := s.o.Rank, make([][]float64, len(s.hosted)), s.at, s.ridge()
+	r, bb, at, ridge := s.o.Rank, make([][]float64, len(s.hosted)), s.at, s.data.ridge
 	for i := range bb {
 		bb[i] = make([]float64, r*(r+1)/2)
 	}
@@ -71,7 +71,7 @@ func (s *Solver) invertMoments() (*kernel.Basis, error) {
 	k := mat.NewSymDense(d, nil)
 	k.ScaleSym(n, s.problem.Moments)
 	for i := range d {
-		k.SetSym(i, i, k.At(i, i)+s.ridge()+flattest*n*mat.Trace(s.problem.Moments)/float64(d))
+		k.SetSym(i, i, k.At(i, i)+s.data.ridge+flattest*n*mat.Trace(s.problem.Moments)/float64(d))
 	}
 	var c mat.Cholesky
 	inverse := mat.NewSymDense(d, nil)

@@ -105,11 +105,8 @@ func (m *newton) multiplyOwn() {
 	for i := range m.direction {
 		m.direction[i] = m.system.now.p
 	}
-	m.products.Multiply(m.send, m.at.u, m.direction, m.ridge())
+	m.products.Multiply(m.send, m.at.u, m.direction, m.at.data.ridge)
 }
-
-// ridge is the strength of the ridge in the units of the data.
-func (m *newton) ridge() float64 { return m.o.Ridge * m.at.data.unit.x * m.at.data.unit.x }
 
 // prepareNode makes what one node sends stand for all.
 func (m *newton) prepareNode(i int) {
@@ -123,7 +120,7 @@ func (m *newton) prepareNode(i int) {
 	}
 	floats.ScaleTo(m.send[i].Data(), nodes, g.Grad.Data())
 	gather(m.scalars[i][:m.entries], g.B, m.o.Rank, nodes)
-	m.scalars[i][m.entries] = nodes * (g.Objective + m.ridge()*floats.Dot(g.B, g.B))
+	m.scalars[i][m.entries] = nodes * m.at.data.penalized(g)
 }
 
 // whiten multiplies what hosted node i sends by the whitening of the system.

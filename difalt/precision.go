@@ -45,7 +45,7 @@ func newAnchors(s *Solver) *anchors {
 				g.Anchor()
 			}
 		}),
-		remake: func(u []*kernel.Basis) { s.at.executor.Step(u, s.ridge()) },
+		remake: func(u []*kernel.Basis) { s.at.executor.Step(u, s.data.ridge) },
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
@@ -226,12 +227,7 @@ func (s *privateRun) findBasis(ctx context.Context, r int) error {
 
 // compare lets the nodes find out whether they want the same, and how many tasks they have. Nothing of it depends on rows.
 func (o *Privacy) compare(ctx context.Context, p *Problem, net *consensus.Network) (tasks int, err error) {
-	settings := []wire.Setting{
-		{Name: "Rank", Value: fmt.Sprint(o.Rank)}, {Name: "Epsilon", Value: fmt.Sprint(o.Epsilon)}, {Name: "Delta", Value: fmt.Sprint(o.Delta)},
-		{Name: "Colluding", Value: fmt.Sprint(o.Colluding)}, {Name: "MeanBound", Value: fmt.Sprint(o.MeanBound)},
-		{Name: "the number of features", Value: fmt.Sprint(p.Nodes[0].Features())},
-		{Name: "the fingerprint of the mixing weights", Value: fmt.Sprintf("%016x", net.Weights().Fingerprint())},
-	}
+	settings := append(appendSettings(nil, "", reflect.ValueOf(*o)), networkSettings(p, net)...)
 	if a := o.Account; a != nil {
 		settings = append(settings, wire.Setting{Name: "Account", Value: fmt.Sprintf("%.9g of %.9g spent, delta %.9g", a.Rho(), a.Budget(), a.Delta())})
 	}

@@ -124,7 +124,7 @@ func (s *process) compare(ctx context.Context) error {
 	if s.o.Rank > s.data.tasks {
 		return &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must not be more than the %d tasks", s.data.tasks)}
 	}
-	if s.ridge() > MaxRidge {
+	if s.data.ridge > MaxRidge {
 		return &ParameterError{"Ridge", s.o.Ridge, "too large for features as small as these"}
 	}
 	return s.data.split(s)

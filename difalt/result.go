@@ -228,7 +228,7 @@ func (s *Solver) minimized() []*kernel.Group {
 	for i, tasks := range s.data.nodes {
 		groups[i] = kernel.NewGroup(tasks, s.o.Rank)
 	}
-	kernel.NewExecutor(s.pool, groups).Minimize(s.at.u, s.ridge())
+	kernel.NewExecutor(s.pool, groups).Minimize(s.at.u, s.data.ridge)
 	return groups
 }
 

@@ -102,7 +102,7 @@ func (s *Solver) settle(ctx context.Context, objective float64) (Status, error) 
 		return Converged, err
 	}
 	for _, v := range m.gauge.p.values {
-		objective += s.ridge() * v
+		objective += s.data.ridge * v
 	}
 	w, err := s.look(ctx, objective)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 		energy[i] = make([]float64, ofTurn*r)
 		left[i] = s.unexplained(i, func(a *mat.Dense, b []float64) {
 			for k, of := range all {
-				addExplained(energy[i][ofTurn*k:][:ofTurn], a, b, of.q, s.ridge())
+				addExplained(energy[i][ofTurn*k:][:ofTurn], a, b, of.q, s.data.ridge)
 			}
 		})
 		finiteOr(energy[i], 0)
@@ -303,9 +303,9 @@ func (s *Solver) alongArc(ctx context.Context, objective float64, q, v []float64
 	e := kernel.NewExecutor(s.pool, groups)
 	for k, angle := range arc {
 		s.turn(q, v, angle)
-		e.Minimize(s.at.z, s.ridge())
+		e.Minimize(s.at.z, s.data.ridge)
 		for i, g := range groups {
-			sums[i][k] = s.stop.penalized(g)
+			sums[i][k] = s.data.penalized(g)
 		}
 	}
 	for i := range sums {

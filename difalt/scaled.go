@@ -60,14 +60,19 @@ func (m *scaledDiffusion) shareFirst(ctx context.Context) error {
 	if m.shared {
 		return nil
 	}
-	for i, g := range m.at.groups {
-		gather(m.next[i], g.B, m.o.Rank, 1)
+	return m.sumP(ctx, m.next, m.nodes)
+}
+
+// sumP lets the nodes add up their B B', in scratch p, and makes that the P of the hosted nodes.
+func (s *setup) sumP(ctx context.Context, p [][]float64, nodes []*scaling) error {
+	for i, g := range s.at.groups {
+		gather(p[i], g.B, s.o.Rank, 1)
 	}
-	if err := m.exchange.net.Sum(ctx, m.next); err != nil {
+	if err := s.exchange.net.Sum(ctx, p); err != nil {
 		return err
 	}
-	for i, c := range m.nodes {
-		copy(c.p, m.next[i])
+	for i, c := range nodes {
+		copy(c.p, p[i])
 	}
 	return nil
 }
@@ -127,8 +132,10 @@ func (m *scaledDiffusion) state(a *archive) {
 	m.tracker.state(a)
 }
 
-func (m *scaledDiffusion) shortened() (damped, regularized int) {
-	for _, c := range m.nodes {
+func (m *scaledDiffusion) shortened() (damped, regularized int) { return shortenedOf(m.nodes) }
+
+func shortenedOf(nodes []*scaling) (damped, regularized int) {
+	for _, c := range nodes {
 		if c.raised {
 			regularized++
 		}

@@ -26,7 +26,7 @@ const condition = 1e6
 func newScaling(r int) *scaling {
 	c := &scaling{
 		p: make([]float64, r*(r+1)/2), inverse: make([]float64, r*r),
-		vectors: make([]float64, r*r), values: make([]float64, r),
+		vectors: make([]float64, r*r), values: make([]float64, r), damping: damping{factor: 1},
 	}
 	query := make([]float64, 1)
 	lapack64.Syev(lapack.EVCompute, c.symmetric(), c.values, query, -1)

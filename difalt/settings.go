@@ -14,8 +14,8 @@ import (
 )
 
 // own are the options that may differ between nodes, since results do not depend on them
-// but by what their observers do.
-var own = []string{"Workers", "Observer", "Logger"}
+// but by what their observers do; Privacy.Account is compared by what it has spent.
+var own = []string{"Workers", "Observer", "Logger", "Account"}
 
 // Settings returns the options that all nodes must have alike, with defaults in the place
 // of zero values; they must be valid. Names are those of the fields, as in
@@ -43,12 +43,18 @@ func appendSettings(list []wire.Setting, prefix string, v reflect.Value) []wire.
 
 // settings returns all that the nodes must have alike.
 func (s *process) settings() []wire.Setting {
-	return append(s.o.Settings(),
-		wire.Setting{Name: "the number of features", Value: fmt.Sprint(s.data.features)},
-		wire.Setting{Name: "the fingerprint of the mixing weights", Value: fmt.Sprintf("%016x", s.net.Weights().Fingerprint())},
+	return append(append(s.o.Settings(), networkSettings(s.problem, s.net)...),
 		wire.Setting{Name: "U0 of the problem", Value: givenOrNot(s.problem.U0 != nil)},
 		wire.Setting{Name: "Start of the problem", Value: givenOrNot(s.problem.Start != nil)},
 		wire.Setting{Name: "Moments of the problem", Value: givenOrNot(s.problem.Moments != nil)})
+}
+
+// networkSettings returns what is the same in every run of nodes with such data in this network.
+func networkSettings(p *Problem, net *consensus.Network) []wire.Setting {
+	return []wire.Setting{
+		{Name: "the number of features", Value: fmt.Sprint(p.Nodes[0].Features())},
+		{Name: "the fingerprint of the mixing weights", Value: fmt.Sprintf("%016x", net.Weights().Fingerprint())},
+	}
 }
 
 func givenOrNot(given bool) string {

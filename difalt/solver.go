@@ -299,9 +299,6 @@ func (s *Solver) build() (err error) {
 	return nil
 }
 
-// ridge is the strength of the ridge in the units in which the data are computed with.
-func (s *process) ridge() float64 { return s.o.Ridge * s.data.unit.x * s.data.unit.x }
-
 // finish ends a run whose iterations are done.
 func (s *Solver) finish(ctx context.Context) (Status, error) {
 	s.minimize()

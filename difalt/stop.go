@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/floats"
 )
 
 // A monitor decides when a run ends. It decides from numbers that all nodes share, so
@@ -165,7 +164,7 @@ func (m *monitor) tell(every bool) {
 	at, k := m.at, m.at.iteration
 	if k == 0 {
 		for i, g := range at.groups {
-			m.course.began[i] = m.penalized(g)
+			m.course.began[i] = at.data.penalized(g)
 		}
 	}
 	switch r := &m.report; {
@@ -179,16 +178,9 @@ func (m *monitor) tell(every bool) {
 		return
 	}
 	for i, g := range at.groups {
-		m.report.sums[i][0], m.report.sums[i][1] = m.penalized(g), at.moved[i]*at.moved[i]
+		m.report.sums[i][0], m.report.sums[i][1] = at.data.penalized(g), at.moved[i]*at.moved[i]
 	}
 	m.exchange.mixer.Reduce(m.words, m.report.sums)
-}
-
-// penalized returns the objective that a step lowers: with the ridge, without which it
-// may rise.
-func (m *monitor) penalized(g *kernel.Group) float64 {
-	unit := m.at.data.unit.x
-	return g.Objective + m.o.Ridge*unit*unit*floats.Dot(g.B, g.B)
 }
 
 // A course is how the objective of all nodes has gone.
