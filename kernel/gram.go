@@ -12,7 +12,8 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 		panic(badRow)
 	}
 	defer t.keep()
-	x := t.samples(task, 1, nil)
+	var x samples
+	x.take(t, task, 1, nil)
 	x.mulTransposed(v, e)
 }
 
@@ -34,10 +35,12 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	defer t.keep()
 	ws.begin()
 	ws.load(u)
+	var rows samples
 	for task := range t.rows {
 		for i := 0; i < t.rows[task]; i += ws.maxSamples {
-			rows := t.slice(task, i, min(i+ws.maxSamples, t.rows[task]), u.r, ws.schedule)
+			rows.slice(t, task, i, min(i+ws.maxSamples, t.rows[task]), u.r, ws.schedule)
 			rows.mulBasis(ws, u)
+			next := rows.gradientNext.Next
 			for j := range u.r {
 				rows.mulTransposed(ws.v, ws.a[j*ws.lda:])
 				rows.gradientNext.Next = 0 // once is enough
@@ -46,6 +49,7 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 					gj[k] += v
 				}
 			}
+			rows.gradientNext.Next = next
 		}
 	}
 }

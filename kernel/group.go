@@ -215,13 +215,16 @@ func (g *Group) step(first, last int, u *Basis, ridge float64, ws *Workspace) in
 func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace) {
 	ws.load(u)
 	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: lo}
+	var fit, grad samples
 	for t := lo; t < hi; t++ {
-		x := g.fit.samples(t, g.r, ws.schedule)
+		x := &fit
+		x.take(g.fit, t, g.r, ws.schedule)
 		x.mulBasis(ws, u)
 		ws.lsq.Next = x.solveNext
 		b := g.solve(t, ridge, ws)
 		if g.grad != g.fit {
-			x = g.grad.samples(t, g.r, ws.schedule)
+			x = &grad
+			x.take(g.grad, t, g.r, ws.schedule)
 			x.mulBasis(ws, u)
 		}
 		n := g.grad.rows[t]
@@ -266,8 +269,9 @@ func (g *Group) minimize(first, _ int, u *Basis, ridge float64, ws *Workspace) i
 	start, c := time.Now(), &g.chunks[first]
 	c.objective = 0
 	ws.load(u)
+	var x samples
 	for t := c.lo; t < c.hi; t++ {
-		x := g.fit.samples(t, g.r, ws.schedule)
+		x.take(g.fit, t, g.r, ws.schedule)
 		x.mulBasis(ws, u)
 		ws.lsq.Next = x.solveNext
 		b := g.solve(t, ridge, ws)
@@ -288,8 +292,11 @@ func (g *Group) solve(t int, ridge float64, ws *Workspace) []float64 {
 func (g *Group) reduce(j int) {
 	sum := g.Grad.data[j*g.Grad.stride:][:g.Grad.stride]
 	for i := 1; i < len(g.chunks); i++ {
-		for k, v := range g.chunks[i].grad.data[j*g.Grad.stride:][:len(sum)] {
-			sum[k] += v
+		part := g.chunks[i].grad.data[j*g.Grad.stride:][:len(sum)]
+		for k := 0; k < len(part); k += 8 { // eight at a time
+			s, p := (*[8]float64)(sum[k:]), (*[8]float64)(part[k:])
+			s[0], s[1], s[2], s[3] = s[0]+p[0], s[1]+p[1], s[2]+p[2], s[3]+p[3]
+			s[4], s[5], s[6], s[7] = s[4]+p[4], s[5]+p[5], s[6]+p[6], s[7]+p[7]
 		}
 	}
 }

@@ -106,9 +106,10 @@ func (p *Products) multiplyChunk(group, chunkOf int, ws *Workspace, k *productWo
 	ws.load(u)
 	sum := batchSum{group: g, chunk: &part, ws: ws, d: u.d, first: c.lo}
 	q := k.q[:u.stride]
+	var x samples
 	for t := c.lo; t < c.hi; t++ {
 		n, b := g.grad.rows[t], g.B[t*g.r:][:g.r]
-		x := g.grad.samples(t, g.r, ws.schedule)
+		x.take(g.grad, t, g.r, ws.schedule)
 		x.mulBasis(ws, u)
 		clear(q)
 		for j, bj := range b {

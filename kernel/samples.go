@@ -14,6 +14,7 @@ type samples struct {
 	x32          []float32
 	n, d, stride int
 
+	here, gap uintptr // the address of the first row, and what lies between the last one and the next task
 	hints
 }
 
@@ -23,39 +24,55 @@ type hints struct {
 	solveNext               uintptr
 }
 
-// samples returns the rows of a task.
-func (t *Tasks) samples(task, r int, by *tile.Schedule) samples {
+// take makes s the rows of a task; see slice.
+func (s *samples) take(t *Tasks, task, r int, by *tile.Schedule) {
 	t.ahead(task)
-	return t.slice(task, 0, t.rows[task], r, by)
+	s.slice(t, task, 0, t.rows[task], r, by)
 }
 
-// slice returns rows lo to hi of a task, to be multiplied by a basis of rank r. What it
-// prefetches goes by a schedule, or by the usual one if that is nil.
-func (t *Tasks) slice(task, lo, hi, r int, by *tile.Schedule) samples {
-	s := samples{storage: t.storage, n: hi - lo, d: t.d, stride: t.stride}
-	if s.n == 0 {
-		return s
+// slice makes s rows lo to hi of a task, to be multiplied by a basis of rank r. What it
+// prefetches goes by a schedule, or by the usual one if that is nil. s is new, or was rows of the
+// same tasks with the same rank and schedule before.
+func (s *samples) slice(t *Tasks, task, lo, hi, r int, by *tile.Schedule) {
+	n, gap := hi-lo, uintptr(0)
+	row := uintptr(t.stride * t.storage.size()) // bytes
+	if hi == t.rows[task] && task+1 < len(t.first) {
+		gap = uintptr(t.first[task+1]-t.first[task]-hi) * row
 	}
-	at := (t.first[task] + lo) * t.stride
-	var here uintptr
+	alike := n == s.n && gap == s.gap
+	s.storage, s.n, s.d, s.stride, s.gap = t.storage, n, t.d, t.stride, gap
+	if n == 0 {
+		s.hints = hints{}
+		return
+	}
+	at, before := (t.first[task]+lo)*t.stride, s.here
 	if t.storage == Float32 {
 		s.x32 = t.x32[at:]
-		here = uintptr(unsafe.Pointer(&s.x32[0]))
+		s.here = uintptr(unsafe.Pointer(&s.x32[0]))
 	} else {
 		s.x64 = t.x64[at:]
-		here = uintptr(unsafe.Pointer(&s.x64[0]))
+		s.here = uintptr(unsafe.Pointer(&s.x64[0]))
 	}
-	row := uintptr(t.stride * t.storage.size()) // bytes
-	end := here + uintptr(s.n)*row
-	next := end
-	if hi == t.rows[task] && task+1 < len(t.first) {
-		next += uintptr(t.first[task+1]-t.first[task]-hi) * row
+	if alike {
+		s.hints.move(s.here - before)
+		return
 	}
-	if mean := t.Bytes() / len(t.rows); by != nil && by.Near == 0 && s.n*int(row) > resident && mean <= resident {
+	if by != nil && by.Near == 0 && n*int(row) > resident && t.Bytes()/len(t.rows) <= resident {
 		by = nil // what is fastest was measured on smaller tasks
 	}
-	s.prefetch(end, next, r, by)
-	return s
+	end := s.here + uintptr(n)*row
+	s.prefetch(end, end+gap, r, by)
+}
+
+// move makes hints for rows those for as many rows that lie so many bytes further on.
+func (h *hints) move(by uintptr) {
+	if h.basisNext.Next != 0 {
+		h.basisNext.Next += by
+	}
+	if h.solveNext != 0 {
+		h.solveNext += by
+		h.gradientNext.Next += by
+	}
 }
 
 // resident is the size in bytes up to which a task stays in the second-level cache from
@@ -80,8 +97,8 @@ func residentIn(l2 int) int {
 // last of its own rows first, and then the next ones; but not where X U does not take its
 // rows one after the other.
 func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
-	row := s.stride * s.storage.size()
-	bytes := s.n * row
+	bytes := s.n * s.stride * s.storage.size()
+	s.hints = hints{}
 	if by == nil {
 		by = tile.Usual(bytes, s.storage.size(), resident, s.d, r)
 	}

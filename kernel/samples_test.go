@@ -28,7 +28,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 					if tile.Packed(shape.d, shape.r) > 0 {
 						ahead = tile.PackRows * x.stride * storage.size()
 					}
-					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, by == nil, func(task int) hints { return x.samples(task, shape.r, by).hints })
+					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, by == nil, func(task int) hints { return samplesOf(x, task, shape.r, by).hints })
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func TestPrefetchOfAPart(t *testing.T) {
 		row := all.stride * 8
 		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
 		for task := range 2 {
-			s := part.samples(task, shape.r, nil)
+			s := samplesOf(part, task, shape.r, nil)
 			foreign := 0
 			for i := range s.n * row / 8 * s.basisNext.Eighths {
 				if at := (int(s.basisNext.Next-base) + i) / row % shape.n; at >= shape.n/2 {
@@ -153,7 +153,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 				x = all.Part(0, 2)
 			}
 			for task := range 3 {
-				s := x.samples(task, r, nil)
+				s := samplesOf(x, task, r, nil)
 				want := base + uintptr((task+1)*n*row)
 				if s.basisNext.Next != want || s.solveNext != 0 || s.gradientNext.Next != 0 {
 					t.Errorf("%v, parts %t: task %d prefetches bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
@@ -162,4 +162,13 @@ func TestPrefetchOfLongRows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// samplesOf returns the rows of a task, taken after those of the tasks before it.
+func samplesOf(x *Tasks, task, r int, by *tile.Schedule) *samples {
+	var s samples
+	for t := range task + 1 {
+		s.take(x, t, r, by)
+	}
+	return &s
 }

@@ -285,13 +285,13 @@ func TestScheduleOfLargeTasks(t *testing.T) {
 		rows[7] = 40
 		one := NewBuilder(d, rows, Float64).Tasks()
 		for _, by := range all {
-			if got := alike.samples(3, r, by).basisNext.Schedule; got != by {
+			if got := samplesOf(alike, 3, r, by).basisNext.Schedule; got != by {
 				t.Errorf("%s was measured on large tasks, which go by %s", by.Name, got.Name)
 			}
-			if got := one.samples(7, r, by).basisNext.Schedule; !got.None {
+			if got := samplesOf(one, 7, r, by).basisNext.Schedule; !got.None {
 				t.Errorf("%s was measured on small tasks, a large one goes by %s", by.Name, got.Name)
 			}
-			if got := one.samples(6, r, by).basisNext.Schedule; got != by {
+			if got := samplesOf(one, 6, r, by).basisNext.Schedule; got != by {
 				t.Errorf("%s was measured on small tasks, one goes by %s", by.Name, got.Name)
 			}
 		}

@@ -8,32 +8,40 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// maxRows is the largest number of rows of a panel of mulTransposed: their entries
-// of e stay in registers.
-const maxRows = 8
-
-// moreStreams is how many times as many streams mulTransposed prefetches in if it is to
+// moreStreams is how many times as many streams sumBlocks prefetches in if it is to
 // prefetch most of a task. Package tile has the same number.
 const moreStreams = 3
 
-// mulTransposed emits g = X' e for count panels of height rows each. A panel is
-// read along its rows, so that few pages are in use at a time: the hardware follows
-// only so many streams, and one of them is the prefetch of the next task. Panels
-// are taken from the last one up: the last rows are what mulBasis has just left in
-// the first-level cache.
-func mulTransposed(t isa, x *samples) {
-	text("mulTransposed"+x.suffix, t,
-		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, height, count int, add bool, next uintptr, apart, pace int, more bool)", x.in.typ, x.typ),
-		fmt.Sprintf("sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= %d, count >= 1, d a multiple of %[2]d, d > 0. "+
-			"It prefetches %[3]d, or %[4]d times as many, lines, apart bytes from each other, for every %[2]d features of height rows, and moves on by pace bytes.", maxRows, x.step(), x.gradientStreams, moreStreams))
-	first := param("x")
-	ldx := bytesParam("ldx", x.size)
-	p := gradientPanel{t: t, x: x, first: first, ldx: ldx, e: param("e"), g: GP64(), left: GP64()}
+// blockSteps is the largest number of steps, of 64 bytes of numbers, of a block of sumBlocks: the
+// sums of so many stay in registers.
+func (t isa) blockSteps() int {
+	if t == avx512 {
+		return 16
+	}
+	return 6
+}
+
+// requestSteps is how many steps of a row share a round of prefetches. Package tile has the same
+// number.
+const requestSteps = 8
+
+// sumBlocks emits g = X' e for blocks of features, each for all rows: from the last one up, since
+// the last rows are what mulBasis has just left in the first-level cache.
+func sumBlocks(t isa, x *samples) {
+	most := t.blockSteps()
+	text("sumBlocks"+x.suffix, t,
+		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, n, width, count int, next uintptr, apart, pace int, more bool)", x.in.typ, x.typ),
+		fmt.Sprintf("sets count blocks of grad, of width times %d features each, width <= %d, to the product of n rows; n, width and count are positive. "+
+			"It prefetches %d, or %d times as many, lines, apart bytes from each other, for every %d times %[1]d features of a row, or what a block has left over, and moves on by pace bytes.",
+			x.step(), most, x.gradientStreams, moreStreams, requestSteps))
+	p := blockSum{t: t, x: x, first: param("x"), ldx: bytesParam("ldx", x.size), e: param("e"), g: param("grad")}
 	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
-	p.xs = newRows(GP64(), ldx, maxRows)
+	rows := param("n")
+	SHLQ(U8(log2(x.in.size)), rows)
+	LEAQ(Mem{Base: p.e, Index: rows, Scale: 1, Disp: -x.in.size}, p.e)
 	CMPB(mem("more"), I8(0))
 	JNE(LabelRef("more"))
-	p.panels("")
+	p.blocks("block", most)
 	Label("more")
 	p.far = make([]reg.GPVirtual, moreStreams-1)
 	base := p.pf
@@ -42,75 +50,74 @@ func mulTransposed(t isa, x *samples) {
 		LEAQ(Mem{Base: base, Index: p.apart, Scale: uint8(x.gradientStreams)}, p.far[i])
 		base = p.far[i]
 	}
-	p.panels("more")
+	p.blocks("moreBlock", most)
 }
 
-// panels emits the loops over panels of any height and the end of the function.
-func (p gradientPanel) panels(prefix string) {
-	for h := 1; h < maxRows; h++ {
-		CMPQ(mem("height"), I8(h))
-		JEQ(LabelRef(fmt.Sprintf("%spanel%d", prefix, h)))
-	}
-	for h := maxRows; h > 0; h-- {
-		p.emit(prefix, h)
-	}
-	Label(prefix + "end")
-	finish()
-}
-
-type gradientPanel struct {
+type blockSum struct {
 	t          isa
 	x          *samples
-	first, ldx reg.GPVirtual   // the panel's first row
-	e          reg.GPVirtual   // its entry of e
-	xs         rows            // running along d
-	g          reg.GPVirtual   // running along the sum
+	first, ldx reg.GPVirtual   // the block in the first row
+	e          reg.GPVirtual   // the last entry of e
+	g          reg.GPVirtual   // the block of the sum
 	pf         reg.GPVirtual   // next line to prefetch in the first stream
 	far        []reg.GPVirtual // the same in the first of as many other streams
 	apart      reg.GPVirtual   // from one stream to the next
 	pace       reg.GPVirtual   // how far a round moves on
-	left       reg.GPVirtual
 }
 
-// emit emits the loop over panels of one height.
-func (p gradientPanel) emit(prefix string, height int) {
-	label := func(s string) string { return fmt.Sprintf("%s%s%d", prefix, s, height) }
-	Label(label("panel"))
-	es := p.t.vecs(height)
-	for i := range es {
-		p.x.in.broadcast(Mem{Base: p.e, Disp: p.x.in.size * i}, es[i])
+// blocks emits the loops over blocks of any width and the end of the function.
+func (p blockSum) blocks(label string, most int) {
+	for w := 1; w < most; w++ {
+		CMPQ(mem("width"), I8(w))
+		JEQ(LabelRef(fmt.Sprint(label, w)))
 	}
-	MOVQ(p.first, p.xs.base)
-	MOVQ(mem("grad"), p.g)
-	MOVQ(mem("d"), p.left)
-	SHRQ(U8(log2(p.x.step())), p.left)
-	features := func(add bool) func() {
-		return func() {
-			p.features(es, add)
-			p.request()
-			ADDQ(I32(p.x.step()*p.x.size), p.xs.base)
-			ADDQ(I32(64), p.g)
+	for w := most; w > 0; w-- {
+		p.block(fmt.Sprint(label, w), w)
+	}
+}
+
+// block emits the loop over blocks of so many steps.
+func (p blockSum) block(label string, steps int) {
+	in, e, row, left := p.x.in, GP64(), GP64(), GP64()
+	Label(label)
+	each := p.x.step() / in.lanes(p.t) // vectors of a step
+	sums := p.t.vecs(steps * each)
+	p.t.zero(sums...)
+	MOVQ(mem("n"), left)
+	LEAQ(Mem{Base: left, Disp: -1}, row)
+	IMULQ(p.ldx, row)
+	ADDQ(p.first, row)
+	MOVQ(p.e, e)
+	loop(label+"Row", left, func() {
+		ei := p.t.vec()
+		in.broadcast(Mem{Base: e}, ei)
+		for i := range sums {
+			if i%(requestSteps*each) == 0 {
+				p.request()
+			}
+			src := Op(Mem{Base: row, Disp: i * in.lanes(p.t) * p.x.size})
+			if p.x.convert != nil {
+				w := p.t.vec()
+				p.x.convert(src, w)
+				src = w
+			}
+			in.fma(src, ei, sums[i])
 		}
+		SUBQ(p.ldx, row)
+		SUBQ(Imm(uint64(in.size)), e)
+	})
+	for i, v := range sums {
+		in.move(v, Mem{Base: p.g, Disp: i * p.t.bytes()})
 	}
-	CMPB(mem("add"), I8(0))
-	JNE(LabelRef(label("more")))
-	loop(label("first"), p.left, features(false))
-	MOVB(I8(1), mem("add"))
-	JMP(LabelRef(label("next")))
-	Label(label("more"))
-	loop(label("feature"), p.left, features(true))
-	Label(label("next"))
-	SUBQ(I32(p.x.in.size*height), p.e)
-	for range height {
-		SUBQ(p.ldx, p.first)
-	}
+	ADDQ(I32(64*steps), p.g)
+	ADDQ(I32(steps*p.x.step()*p.x.size), p.first)
 	DECQ(mem("count"))
-	JNZ(LabelRef(label("panel")))
-	JMP(LabelRef(prefix + "end"))
+	JNZ(LabelRef(label))
+	finish()
 }
 
 // request prefetches the share of a round.
-func (p gradientPanel) request() {
+func (p blockSum) request() {
 	for _, base := range append([]reg.GPVirtual{p.pf}, p.far...) {
 		for i := range p.x.gradientStreams {
 			m := Mem{Base: base}
@@ -120,31 +127,6 @@ func (p gradientPanel) request() {
 			PREFETCHT1(m)
 		}
 		ADDQ(p.pace, base)
-	}
-}
-
-// features sets, or adds to, a round of entries of the sum.
-func (p gradientPanel) features(es []vector, add bool) {
-	in := p.x.in
-	for k := 0; k < p.x.step(); k += in.lanes(p.t) {
-		v := p.t.vec()
-		if add {
-			in.move(Mem{Base: p.g, Disp: in.size * k}, v)
-		}
-		for i := range es {
-			src := Op(p.xs.at(i, p.x.size*k))
-			if p.x.convert != nil {
-				w := p.t.vec()
-				p.x.convert(src, w)
-				src = w
-			}
-			if i == 0 && !add {
-				in.mul(src, es[i], v)
-			} else {
-				in.fma(src, es[i], v)
-			}
-		}
-		in.move(v, Mem{Base: p.g, Disp: in.size * k})
 	}
 }
 

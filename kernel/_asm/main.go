@@ -39,7 +39,7 @@ func main() {
 		for cols := 1; cols <= maxDots; cols++ {
 			mulBasis(t, cols, x)
 		}
-		mulTransposed(t, x)
+		sumBlocks(t, x)
 	}
 	addScaled(t)
 	halve(t, samples64)

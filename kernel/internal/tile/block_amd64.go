@@ -37,7 +37,7 @@ func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu i
 				for j := c.first; j < c.first+c.groups*c.width; j += c.width {
 					done += rows * depth * c.width
 					ahead := bytes*done/work - asked
-					mulDots(t[:], rows, x[i*ldx+k:], ldx, u[j*ldu+k:], ldu, rows, depth, c.width, ahead, h.skip(asked))
+					mulDots(&t[0], rows, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, depth, c.width, ahead, h.skip(asked))
 					asked += ahead
 					addProducts(a[j*lda+i:], lda, t[:], rows, c.width, k > 0)
 				}

@@ -6,13 +6,10 @@ import "unsafe"
 // each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
 
 // While a task is computed the tiles prefetch what is used next, as many bytes in all as
-// the task has. Ahead returns the share of MulBasis, in eighths, on a basis of rank r;
-// the rest, if there is any, is that of MulTransposed.
-func Ahead(r int) int { return min(8, (r+maxDots-1)/maxDots*basisShare) }
-
-// basisShare is the usual share of a group of up to maxDots columns in MulBasis, in
-// eighths. It is the larger one since MulBasis has more arithmetic to hide the transfer
-// behind: MulTransposed is as fast as the second-level cache already.
+// the task has. basisShare is the usual share of a group of up to maxDots columns in MulBasis,
+// in eighths; the rest, if there is any, is that of MulTransposed. It is the larger one since
+// MulBasis has more arithmetic to hide the transfer behind: MulTransposed is as fast as the
+// second-level cache already.
 const basisShare = 6
 
 // Window limits how many bytes ahead of their use samples are prefetched: enough to

@@ -12,7 +12,7 @@ func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx 
 	d = PadHalf(d)
 	_, _, _, _ = a[(r-1)*lda+n-1], a0[(r-1)*lda0+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
 	bytes := 2 * n * ldx * h.Eighths / 8 // to prefetch
-	if rows := h.rows(n, bytes); rows > 0 {
+	if rows := h.rows(n, bytes); rows < n {
 		mulBasisHalf(a, lda, a0, lda0, x, ldx, u, ldu, rows, d, r, h)
 		mulBasisHalf(a[rows:], lda, a0[rows:], lda0, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, h.skip(bytes*rows/n))
 		return
@@ -46,7 +46,7 @@ func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, 
 		mulTransposedHalfGeneric(g, x, ldx, e, n, d)
 		return
 	}
-	sumPanels(g, x, ldx, e, n, PadHalf(d), h)
+	sumBlocks(g, x, ldx, e, n, PadHalf(d), h)
 }
 
 func addScaled(v, w, s []float64, g []float32, n int) {

@@ -58,6 +58,10 @@ func gradientStreams(size uintptr) int {
 // line is the size of a cache line.
 const line = 64
 
+// requestSteps is how many steps of a row share a round of prefetches in mulTransposed. The generator
+// has the same number.
+const requestSteps = 8
+
 // moreStreams is how many times as many streams mulTransposed uses where it would have to
 // skip lines otherwise.
 const moreStreams = 3
@@ -88,17 +92,16 @@ func gradientPrefetch[X any](next uintptr, bytes int, steps float64, here *X) pr
 	return k
 }
 
-// rows returns how many of n rows, during which so many bytes are prefetched, X U takes by
-// themselves before the others, 0 for all: what is prefetched too early pushes out what is
+// rows returns how many of n rows, during which so many bytes are prefetched, X U takes at a time: what is prefetched too early pushes out what is
 // used before.
 func (h Hint) rows(n, bytes int) int {
-	if h.Next == 0 || h.Schedule == nil || bytes == 0 {
-		return 0
+	if h.Next == 0 || h.Schedule == nil || bytes <= h.Ahead {
+		return n
 	}
-	if rows := h.Ahead * n / bytes &^ 3; rows < n {
+	if rows := h.Ahead * n / bytes &^ 3; rows > 0 {
 		return rows
 	}
-	return 0
+	return n
 }
 
 // skip returns the hint for the samples after those that prefetch so many bytes.

@@ -6,107 +6,96 @@ package tile
 
 import "unsafe"
 
-// dots64 multiplies groups of width columns each.
-func dots64(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
-	if active == AVX512 {
-		switch width {
-		case 1:
+// dots multiplies groups of width columns each.
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
+	wide := active == AVX512
+	switch unsafe.Sizeof(*x) {
+	case 8:
+		x := (*float64)(unsafe.Pointer(x))
+		switch {
+		case width == 1 && wide:
 			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 2:
+		case width == 1:
+			mulBasis_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 2 && wide:
 			mulBasis_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 3:
+		case width == 2:
+			mulBasis_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 3 && wide:
 			mulBasis_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 4:
+		case width == 3:
+			mulBasis_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 4 && wide:
 			mulBasis_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 5:
+		case width == 4:
+			mulBasis_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 5 && wide:
 			mulBasis_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 6:
+		case width == 5:
+			mulBasis_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 6 && wide:
 			mulBasis_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+		case width == 6:
+			mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
-		return
-	}
-	switch width {
-	case 1:
-		mulBasis_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 2:
-		mulBasis_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 3:
-		mulBasis_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	case 4:
-		mulBasis_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 5:
-		mulBasis_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 6:
-		mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	}
-}
-
-// dots32 multiplies groups of width columns each.
-func dots32(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
-	if active == AVX512 {
-		switch width {
-		case 1:
+		x := (*float32)(unsafe.Pointer(x))
+		switch {
+		case width == 1 && wide:
 			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 2:
+		case width == 1:
+			mulBasis32_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 2 && wide:
 			mulBasis32_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 3:
+		case width == 2:
+			mulBasis32_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 3 && wide:
 			mulBasis32_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 4:
+		case width == 3:
+			mulBasis32_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 4 && wide:
 			mulBasis32_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 5:
+		case width == 4:
+			mulBasis32_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 5 && wide:
 			mulBasis32_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
-		case 6:
+		case width == 5:
+			mulBasis32_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 6 && wide:
 			mulBasis32_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+		case width == 6:
+			mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
-		return
-	}
-	switch width {
-	case 1:
-		mulBasis32_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 2:
-		mulBasis32_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 3:
-		mulBasis32_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 4:
-		mulBasis32_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 5:
-		mulBasis32_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 6:
-		mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	}
 }
 
 // dotsHalf multiplies groups of width columns each.
 func dotsHalf(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n, d, width, groups int, k prefetch) {
-	if active == AVX512 {
-		switch width {
-		case 1:
-			mulBasisHalf_4x1_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 2:
-			mulBasisHalf_4x2_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 3:
-			mulBasisHalf_4x3_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 4:
-			mulBasisHalf_4x4_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 5:
-			mulBasisHalf_4x5_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		case 6:
-			mulBasisHalf_4x6_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-		}
-		return
-	}
-	switch width {
-	case 1:
+	wide := active == AVX512
+	switch {
+	case width == 1 && wide:
+		mulBasisHalf_4x1_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case width == 1:
 		mulBasisHalf_4x1_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 2:
+	case width == 2 && wide:
+		mulBasisHalf_4x2_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case width == 2:
 		mulBasisHalf_4x2_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 3:
+	case width == 3 && wide:
+		mulBasisHalf_4x3_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case width == 3:
 		mulBasisHalf_4x3_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 4:
+	case width == 4 && wide:
+		mulBasisHalf_4x4_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case width == 4:
 		mulBasisHalf_2x4_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 5:
+	case width == 5 && wide:
+		mulBasisHalf_4x5_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case width == 5:
 		mulBasisHalf_2x5_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case 6:
+	case width == 6 && wide:
+		mulBasisHalf_4x6_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case width == 6:
 		mulBasisHalf_2x6_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 	}
 }
@@ -141,30 +130,38 @@ func rankUpdateTile(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, l
 	return 1
 }
 
-// panelSum adds panels of samples X to g, in numbers N.
-func panelSum[X, N any](g *N, x *X, ldx int, e *N, d, height, count int, add bool, k prefetch) {
+// maxBlock returns the largest width of blockSum, in steps.
+func maxBlock() int {
+	if active == AVX512 {
+		return 16
+	}
+	return 6
+}
+
+// blockSum sets count blocks of g to sums over n rows of samples X in numbers N.
+func blockSum[X, N any](g *N, x *X, ldx int, e *N, n, width, count int, k prefetch) {
 	wide := active == AVX512
 	switch unsafe.Sizeof(*x) {
 	case 8:
 		g, x, e := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
 		if wide {
-			mulTransposed_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+			sumBlocks_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
 		} else {
-			mulTransposed_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+			sumBlocks_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
 		}
 	case 4:
 		g, x, e := (*float64)(unsafe.Pointer(g)), (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
 		if wide {
-			mulTransposed32_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+			sumBlocks32_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
 		} else {
-			mulTransposed32_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+			sumBlocks32_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
 		}
 	case 2:
 		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
 		if wide {
-			mulTransposedHalf_avx512(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+			sumBlocksHalf_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
 		} else {
-			mulTransposedHalf_avx2(g, x, ldx, e, d, height, count, add, k.next, k.apart, k.pace, k.more)
+			sumBlocksHalf_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
 		}
 	}
 }

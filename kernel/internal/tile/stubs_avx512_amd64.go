@@ -34,10 +34,10 @@ func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, l
 //go:noescape
 func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulTransposed_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2, or 3 times as many, lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.
+// sumBlocks_avx512 sets count blocks of grad, of width times 8 features each, width <= 16, to the product of n rows; n, width and count are positive. It prefetches 2, or 3 times as many, lines, apart bytes from each other, for every 8 times 8 features of a row, or what a block has left over, and moves on by pace bytes.
 //
 //go:noescape
-func mulTransposed_avx512(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
+func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 
 // mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
@@ -69,10 +69,10 @@ func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64,
 //go:noescape
 func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 
-// mulTransposed32_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 features of height rows, and moves on by pace bytes.
+// sumBlocks32_avx512 sets count blocks of grad, of width times 8 features each, width <= 16, to the product of n rows; n, width and count are positive. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 times 8 features of a row, or what a block has left over, and moves on by pace bytes.
 //
 //go:noescape
-func mulTransposed32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
+func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 
 // mulBasisHalf_4x1_avx512 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
@@ -104,10 +104,10 @@ func mulBasisHalf_4x5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint
 //go:noescape
 func mulBasisHalf_4x6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 
-// mulTransposedHalf_avx512 sets or adds to grad the product of height*count rows, x and e being those of the last height ones, 1 <= height <= 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 16 features of height rows, and moves on by pace bytes.
+// sumBlocksHalf_avx512 sets count blocks of grad, of width times 16 features each, width <= 16, to the product of n rows; n, width and count are positive. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 times 16 features of a row, or what a block has left over, and moves on by pace bytes.
 //
 //go:noescape
-func mulTransposedHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
+func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 
 // addScaled_avx512 works like addScaledGeneric for n a multiple of 8, n > 0.
 //

@@ -38,15 +38,6 @@ func cut(r, bytes int) [2]columns {
 // accelerated reports whether a tier above Generic is in use.
 func accelerated() bool { return active == AVX512 || active == AVX2 }
 
-// dots multiplies groups of width columns each by the tiles of mulBasis.
-func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
-	if unsafe.Sizeof(*x) == 8 {
-		dots64(a, lda, (*float64)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
-	} else {
-		dots32(a, lda, (*float32)(unsafe.Pointer(x)), ldx, u, ldu, n, d, width, groups, k)
-	}
-}
-
 func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
@@ -57,40 +48,48 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	if blocked(n, d, int(unsafe.Sizeof(x[0]))) {
 		mulBlocks(a, lda, x, ldx, u, ldu, n, d, r, h)
 	} else {
-		mulRows(a, lda, x, ldx, u, ldu, n, d, r, h)
+		mulRows(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, r, h)
 	}
+}
+
+// at returns the address of entry i from p on.
+func at[T any](p *T, i int) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
 // mulRows is mulBasis for n, d, r > 0 and d a multiple of Width, all features at a time.
-func mulRows[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
-	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch
-	if rows := h.rows(n, bytes); rows > 0 {
-		mulRows(a, lda, x, ldx, u, ldu, rows, d, r, h)
-		mulRows(a[rows:], lda, x[rows*ldx:], ldx, u, ldu, n-rows, d, r, h.skip(bytes*rows/n))
-		return
+func mulRows[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r int, h Hint) {
+	row := ldx * int(unsafe.Sizeof(*x)) * h.Eighths / 8 // bytes to prefetch
+	for rows := h.rows(n, n*row); n > rows; n -= rows {
+		mulDots(a, lda, x, ldx, u, ldu, rows, d, r, rows*row, h)
+		a, x, h = at(a, rows), at(x, rows*ldx), h.skip(rows*row)
 	}
-	mulDots(a, lda, x, ldx, u, ldu, n, d, r, bytes, h)
+	mulDots(a, lda, x, ldx, u, ldu, n, d, r, n*row, h)
 }
 
 // mulDots is mulRows in one piece. It prefetches so many bytes.
-func mulDots[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r, bytes int, h Hint) {
+func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r, bytes int, h Hint) {
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
-		k := basisPrefetch(h, bytes, float64(d)/16, &x[0])
+		k := basisPrefetch(h, bytes, float64(d)/16, x)
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
-			dots(&t[0], 2, &x[0], 0, &u[j*ldu], ldu, 2, d, w, 1, k)
+			dots(&t[0], 2, x, 0, at(u, j*ldu), ldu, 2, d, w, 1, k)
 			for i := range w {
-				a[(j+i)*lda] = t[2*i]
+				*at(a, (j+i)*lda) = t[2*i]
 			}
 		}
 		return
 	}
 	steps := float64(n*d) / (4 * Width) // for each group
+	if r <= maxDots {
+		dots(a, lda, x, ldx, u, ldu, n, d, r, 1, basisPrefetch(h, bytes, steps, x))
+		return
+	}
 	for _, c := range cut(r, bytes) {
 		if c.groups > 0 {
-			k := basisPrefetch(h.skip(c.after), c.bytes, steps*float64(c.groups), &x[0])
-			dots(&a[c.first*lda], lda, &x[0], ldx, &u[c.first*ldu], ldu, n, d, c.width, c.groups, k)
+			k := basisPrefetch(h.skip(c.after), c.bytes, steps*float64(c.groups), x)
+			dots(at(a, c.first*lda), lda, x, ldx, at(u, c.first*ldu), ldu, n, d, c.width, c.groups, k)
 		}
 	}
 }
@@ -134,46 +133,47 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	return residual_avx2(&e[0], &a[0], lda, &b[0], &y[0], n, r)
 }
 
-// maxPanel is the largest number of rows of a panel of mulTransposed.
-const maxPanel = 8
-
-// panels are so many panels of equal height, of which the given row is the first of the last
-// panel.
-type panels struct{ last, height, count int }
-
-// panelsOf cuts n rows into panels of nearly equal height, in the order in which they are
-// taken: the last rows are those of low panels, which have one row less, if there are any.
-func panelsOf(n int) (low, tall panels) {
-	count := (n + maxPanel - 1) / maxPanel
-	height := (n + count - 1) / count
-	less := count*height - n
-	return panels{n - (height - 1), height - 1, less}, panels{height * (count - less - 1), height, count - less}
-}
-
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
 	}
-	sumPanels(g, x, ldx, e, n, Pad(d), h)
+	sumBlocks(g, x, ldx, e, n, Pad(d), h)
 }
 
-// sumPanels sets g to X' e for samples X and numbers N.
-func sumPanels[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
+// sumBlocks sets g to X' e for samples X and numbers N.
+func sumBlocks[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	low, tall := panelsOf(n)
-	steps := d * int(unsafe.Sizeof(g[0])) / line // of a panel
+	step := line / int(unsafe.Sizeof(g[0])) // features
+	wide, narrow := blocksOf(d / step)
 	k := prefetch{next: uintptr(unsafe.Pointer(&x[0]))}
 	if h.Next != 0 {
 		bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8
-		k = gradientPrefetch(h.Next, bytes, float64((low.count+tall.count)*steps), &x[0])
+		k = gradientPrefetch(h.Next, bytes, float64(n*(wide.rounds()+narrow.rounds())), &x[0])
 	}
-	if low.count > 0 {
-		panelSum(&g[0], &x[low.last*ldx], ldx, &e[low.last], d, low.height, low.count, false, k)
-		k.next += uintptr(low.count * steps * k.pace)
+	blockSum(&g[0], &x[0], ldx, &e[0], n, wide.width, wide.count, k)
+	if at := wide.width * wide.count * step; at < d {
+		k.next += uintptr(n * wide.rounds() * k.pace)
+		blockSum(&g[at], &x[at], ldx, &e[0], n, narrow.width, narrow.count, k)
 	}
-	panelSum(&g[0], &x[tall.last*ldx], ldx, &e[tall.last], d, tall.height, tall.count, low.count > 0, k)
 }
+
+// blocks are so many blocks of features of equal width, in steps.
+type blocks struct{ width, count int }
+
+// blocksOf cuts so many steps into blocks of nearly equal width, first the wider ones.
+func blocksOf(steps int) (wide, narrow blocks) {
+	count, width := 1, steps
+	if most := maxBlock(); steps > most {
+		count = (steps + most - 1) / most
+		width = (steps + count - 1) / count
+	}
+	less := count*width - steps
+	return blocks{width, count - less}, blocks{width - 1, less}
+}
+
+// rounds returns how many rounds of prefetches a row has in the blocks.
+func (b blocks) rounds() int { return b.count * ((b.width + requestSteps - 1) / requestSteps) }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
 	if !accelerated() || m == 0 || d == 0 || r == 0 {

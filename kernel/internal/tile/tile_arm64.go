@@ -86,11 +86,11 @@ func step[N any]() int { return 64 / int(unsafe.Sizeof(*new(N))) }
 
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
 // of equal width, to within one, for n, d, r > 0 and d a multiple of a step. It
-// prefetches what Ahead says at an even pace.
+// prefetches its usual share at an even pace.
 func mulBasisTiles[X, N any](tile4, tile1 basisTile[X, N], a []float64, lda int, x []X, ldx int, u []N, ldu int, n, d, r int, next uintptr) {
 	steps := d / step[N]()
 	blocks := (r + 4) / 5
-	ahead := Ahead(r) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
+	ahead := share6.Eighths(r, false) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}

@@ -981,1243 +981,608 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed_avx2(grad *float64, x *float64, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
+// func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulTransposed_avx2(SB), NOSPLIT, $0-89
+TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-81
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
 	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), DI
-	MOVQ apart+72(FP), R8
-	MOVQ pace+80(FP), R9
-	LEAQ (CX)(CX*2), R11
-	LEAQ (CX)(CX*4), R12
-	MOVQ CX, R13
-	SHLQ $0x03, R13
-	SUBQ CX, R13
-	CMPB more+88(FP), $+0
+	MOVQ grad+0(FP), BX
+	MOVQ next+56(FP), SI
+	MOVQ apart+64(FP), DI
+	MOVQ pace+72(FP), R8
+	MOVQ n+32(FP), R9
+	SHLQ $0x03, R9
+	LEAQ -8(DX)(R9*1), DX
+	CMPB more+80(FP), $+0
 	JNE  more
-	CMPQ height+40(FP), $+1
-	JEQ  panel1
-	CMPQ height+40(FP), $+2
-	JEQ  panel2
-	CMPQ height+40(FP), $+3
-	JEQ  panel3
-	CMPQ height+40(FP), $+4
-	JEQ  panel4
-	CMPQ height+40(FP), $+5
-	JEQ  panel5
-	CMPQ height+40(FP), $+6
-	JEQ  panel6
-	CMPQ height+40(FP), $+7
-	JEQ  panel7
+	CMPQ width+40(FP), $+1
+	JEQ  block1
+	CMPQ width+40(FP), $+2
+	JEQ  block2
+	CMPQ width+40(FP), $+3
+	JEQ  block3
+	CMPQ width+40(FP), $+4
+	JEQ  block4
+	CMPQ width+40(FP), $+5
+	JEQ  block5
 
-panel8:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	VBROADCASTSD 56(DX), Y7
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more8
+block6:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   n+32(FP), R11
+	LEAQ   -1(R11), R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+	MOVQ   DX, R9
 
-first8:
-	VMULPD      (R10), Y0, Y8
-	VFMADD231PD (R10)(CX*1), Y1, Y8
-	VFMADD231PD (R10)(CX*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(CX*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VMULPD      32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(CX*1), Y1, Y8
-	VFMADD231PD 32(R10)(CX*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(CX*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first8
-	MOVB        $+1, add+56(FP)
-	JMP         next8
+block6Row:
+	VBROADCASTSD (R9), Y12
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R10), Y12, Y0
+	VFMADD231PD  32(R10), Y12, Y1
+	VFMADD231PD  64(R10), Y12, Y2
+	VFMADD231PD  96(R10), Y12, Y3
+	VFMADD231PD  128(R10), Y12, Y4
+	VFMADD231PD  160(R10), Y12, Y5
+	VFMADD231PD  192(R10), Y12, Y6
+	VFMADD231PD  224(R10), Y12, Y7
+	VFMADD231PD  256(R10), Y12, Y8
+	VFMADD231PD  288(R10), Y12, Y9
+	VFMADD231PD  320(R10), Y12, Y10
+	VFMADD231PD  352(R10), Y12, Y11
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R11
+	JNZ          block6Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	VMOVUPD      Y10, 320(BX)
+	VMOVUPD      Y11, 352(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+384, AX
+	DECQ         count+48(FP)
+	JNZ          block6
+	VZEROUPPER
+	RET
 
-more8:
-feature8:
-	VMOVUPD     (BX), Y8
-	VFMADD231PD (R10), Y0, Y8
-	VFMADD231PD (R10)(CX*1), Y1, Y8
-	VFMADD231PD (R10)(CX*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(CX*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VMOVUPD     32(BX), Y8
-	VFMADD231PD 32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(CX*1), Y1, Y8
-	VFMADD231PD 32(R10)(CX*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(CX*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature8
+block5:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   n+32(FP), R11
+	LEAQ   -1(R11), R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+	MOVQ   DX, R9
 
-next8:
-	SUBQ $+64, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel8
-	JMP  end
+block5Row:
+	VBROADCASTSD (R9), Y10
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R10), Y10, Y0
+	VFMADD231PD  32(R10), Y10, Y1
+	VFMADD231PD  64(R10), Y10, Y2
+	VFMADD231PD  96(R10), Y10, Y3
+	VFMADD231PD  128(R10), Y10, Y4
+	VFMADD231PD  160(R10), Y10, Y5
+	VFMADD231PD  192(R10), Y10, Y6
+	VFMADD231PD  224(R10), Y10, Y7
+	VFMADD231PD  256(R10), Y10, Y8
+	VFMADD231PD  288(R10), Y10, Y9
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R11
+	JNZ          block5Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+320, AX
+	DECQ         count+48(FP)
+	JNZ          block5
+	VZEROUPPER
+	RET
 
-panel7:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more7
+block4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R11
+	LEAQ   -1(R11), R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+	MOVQ   DX, R9
 
-first7:
-	VMULPD      (R10), Y0, Y7
-	VFMADD231PD (R10)(CX*1), Y1, Y7
-	VFMADD231PD (R10)(CX*2), Y2, Y7
-	VFMADD231PD (R10)(R11*1), Y3, Y7
-	VFMADD231PD (R10)(CX*4), Y4, Y7
-	VFMADD231PD (R10)(R12*1), Y5, Y7
-	VFMADD231PD (R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VMULPD      32(R10), Y0, Y7
-	VFMADD231PD 32(R10)(CX*1), Y1, Y7
-	VFMADD231PD 32(R10)(CX*2), Y2, Y7
-	VFMADD231PD 32(R10)(R11*1), Y3, Y7
-	VFMADD231PD 32(R10)(CX*4), Y4, Y7
-	VFMADD231PD 32(R10)(R12*1), Y5, Y7
-	VFMADD231PD 32(R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first7
-	MOVB        $+1, add+56(FP)
-	JMP         next7
+block4Row:
+	VBROADCASTSD (R9), Y8
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R10), Y8, Y0
+	VFMADD231PD  32(R10), Y8, Y1
+	VFMADD231PD  64(R10), Y8, Y2
+	VFMADD231PD  96(R10), Y8, Y3
+	VFMADD231PD  128(R10), Y8, Y4
+	VFMADD231PD  160(R10), Y8, Y5
+	VFMADD231PD  192(R10), Y8, Y6
+	VFMADD231PD  224(R10), Y8, Y7
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R11
+	JNZ          block4Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+256, AX
+	DECQ         count+48(FP)
+	JNZ          block4
+	VZEROUPPER
+	RET
 
-more7:
-feature7:
-	VMOVUPD     (BX), Y7
-	VFMADD231PD (R10), Y0, Y7
-	VFMADD231PD (R10)(CX*1), Y1, Y7
-	VFMADD231PD (R10)(CX*2), Y2, Y7
-	VFMADD231PD (R10)(R11*1), Y3, Y7
-	VFMADD231PD (R10)(CX*4), Y4, Y7
-	VFMADD231PD (R10)(R12*1), Y5, Y7
-	VFMADD231PD (R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VMOVUPD     32(BX), Y7
-	VFMADD231PD 32(R10), Y0, Y7
-	VFMADD231PD 32(R10)(CX*1), Y1, Y7
-	VFMADD231PD 32(R10)(CX*2), Y2, Y7
-	VFMADD231PD 32(R10)(R11*1), Y3, Y7
-	VFMADD231PD 32(R10)(CX*4), Y4, Y7
-	VFMADD231PD 32(R10)(R12*1), Y5, Y7
-	VFMADD231PD 32(R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature7
+block3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R11
+	LEAQ   -1(R11), R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+	MOVQ   DX, R9
 
-next7:
-	SUBQ $+56, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel7
-	JMP  end
+block3Row:
+	VBROADCASTSD (R9), Y6
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R10), Y6, Y0
+	VFMADD231PD  32(R10), Y6, Y1
+	VFMADD231PD  64(R10), Y6, Y2
+	VFMADD231PD  96(R10), Y6, Y3
+	VFMADD231PD  128(R10), Y6, Y4
+	VFMADD231PD  160(R10), Y6, Y5
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R11
+	JNZ          block3Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+192, AX
+	DECQ         count+48(FP)
+	JNZ          block3
+	VZEROUPPER
+	RET
 
-panel6:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more6
+block2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R11
+	LEAQ   -1(R11), R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+	MOVQ   DX, R9
 
-first6:
-	VMULPD      (R10), Y0, Y6
-	VFMADD231PD (R10)(CX*1), Y1, Y6
-	VFMADD231PD (R10)(CX*2), Y2, Y6
-	VFMADD231PD (R10)(R11*1), Y3, Y6
-	VFMADD231PD (R10)(CX*4), Y4, Y6
-	VFMADD231PD (R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VMULPD      32(R10), Y0, Y6
-	VFMADD231PD 32(R10)(CX*1), Y1, Y6
-	VFMADD231PD 32(R10)(CX*2), Y2, Y6
-	VFMADD231PD 32(R10)(R11*1), Y3, Y6
-	VFMADD231PD 32(R10)(CX*4), Y4, Y6
-	VFMADD231PD 32(R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first6
-	MOVB        $+1, add+56(FP)
-	JMP         next6
+block2Row:
+	VBROADCASTSD (R9), Y4
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R10), Y4, Y0
+	VFMADD231PD  32(R10), Y4, Y1
+	VFMADD231PD  64(R10), Y4, Y2
+	VFMADD231PD  96(R10), Y4, Y3
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R11
+	JNZ          block2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+128, AX
+	DECQ         count+48(FP)
+	JNZ          block2
+	VZEROUPPER
+	RET
 
-more6:
-feature6:
-	VMOVUPD     (BX), Y6
-	VFMADD231PD (R10), Y0, Y6
-	VFMADD231PD (R10)(CX*1), Y1, Y6
-	VFMADD231PD (R10)(CX*2), Y2, Y6
-	VFMADD231PD (R10)(R11*1), Y3, Y6
-	VFMADD231PD (R10)(CX*4), Y4, Y6
-	VFMADD231PD (R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VMOVUPD     32(BX), Y6
-	VFMADD231PD 32(R10), Y0, Y6
-	VFMADD231PD 32(R10)(CX*1), Y1, Y6
-	VFMADD231PD 32(R10)(CX*2), Y2, Y6
-	VFMADD231PD 32(R10)(R11*1), Y3, Y6
-	VFMADD231PD 32(R10)(CX*4), Y4, Y6
-	VFMADD231PD 32(R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature6
+block1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R11
+	LEAQ   -1(R11), R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+	MOVQ   DX, R9
 
-next6:
-	SUBQ $+48, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel6
-	JMP  end
-
-panel5:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more5
-
-first5:
-	VMULPD      (R10), Y0, Y5
-	VFMADD231PD (R10)(CX*1), Y1, Y5
-	VFMADD231PD (R10)(CX*2), Y2, Y5
-	VFMADD231PD (R10)(R11*1), Y3, Y5
-	VFMADD231PD (R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VMULPD      32(R10), Y0, Y5
-	VFMADD231PD 32(R10)(CX*1), Y1, Y5
-	VFMADD231PD 32(R10)(CX*2), Y2, Y5
-	VFMADD231PD 32(R10)(R11*1), Y3, Y5
-	VFMADD231PD 32(R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first5
-	MOVB        $+1, add+56(FP)
-	JMP         next5
-
-more5:
-feature5:
-	VMOVUPD     (BX), Y5
-	VFMADD231PD (R10), Y0, Y5
-	VFMADD231PD (R10)(CX*1), Y1, Y5
-	VFMADD231PD (R10)(CX*2), Y2, Y5
-	VFMADD231PD (R10)(R11*1), Y3, Y5
-	VFMADD231PD (R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VMOVUPD     32(BX), Y5
-	VFMADD231PD 32(R10), Y0, Y5
-	VFMADD231PD 32(R10)(CX*1), Y1, Y5
-	VFMADD231PD 32(R10)(CX*2), Y2, Y5
-	VFMADD231PD 32(R10)(R11*1), Y3, Y5
-	VFMADD231PD 32(R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature5
-
-next5:
-	SUBQ $+40, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel5
-	JMP  end
-
-panel4:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more4
-
-first4:
-	VMULPD      (R10), Y0, Y4
-	VFMADD231PD (R10)(CX*1), Y1, Y4
-	VFMADD231PD (R10)(CX*2), Y2, Y4
-	VFMADD231PD (R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VMULPD      32(R10), Y0, Y4
-	VFMADD231PD 32(R10)(CX*1), Y1, Y4
-	VFMADD231PD 32(R10)(CX*2), Y2, Y4
-	VFMADD231PD 32(R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first4
-	MOVB        $+1, add+56(FP)
-	JMP         next4
-
-more4:
-feature4:
-	VMOVUPD     (BX), Y4
-	VFMADD231PD (R10), Y0, Y4
-	VFMADD231PD (R10)(CX*1), Y1, Y4
-	VFMADD231PD (R10)(CX*2), Y2, Y4
-	VFMADD231PD (R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VMOVUPD     32(BX), Y4
-	VFMADD231PD 32(R10), Y0, Y4
-	VFMADD231PD 32(R10)(CX*1), Y1, Y4
-	VFMADD231PD 32(R10)(CX*2), Y2, Y4
-	VFMADD231PD 32(R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature4
-
-next4:
-	SUBQ $+32, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel4
-	JMP  end
-
-panel3:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more3
-
-first3:
-	VMULPD      (R10), Y0, Y3
-	VFMADD231PD (R10)(CX*1), Y1, Y3
-	VFMADD231PD (R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VMULPD      32(R10), Y0, Y3
-	VFMADD231PD 32(R10)(CX*1), Y1, Y3
-	VFMADD231PD 32(R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first3
-	MOVB        $+1, add+56(FP)
-	JMP         next3
-
-more3:
-feature3:
-	VMOVUPD     (BX), Y3
-	VFMADD231PD (R10), Y0, Y3
-	VFMADD231PD (R10)(CX*1), Y1, Y3
-	VFMADD231PD (R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VMOVUPD     32(BX), Y3
-	VFMADD231PD 32(R10), Y0, Y3
-	VFMADD231PD 32(R10)(CX*1), Y1, Y3
-	VFMADD231PD 32(R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature3
-
-next3:
-	SUBQ $+24, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel3
-	JMP  end
-
-panel2:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more2
-
-first2:
-	VMULPD      (R10), Y0, Y2
-	VFMADD231PD (R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VMULPD      32(R10), Y0, Y2
-	VFMADD231PD 32(R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first2
-	MOVB        $+1, add+56(FP)
-	JMP         next2
-
-more2:
-feature2:
-	VMOVUPD     (BX), Y2
-	VFMADD231PD (R10), Y0, Y2
-	VFMADD231PD (R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VMOVUPD     32(BX), Y2
-	VFMADD231PD 32(R10), Y0, Y2
-	VFMADD231PD 32(R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature2
-
-next2:
-	SUBQ $+16, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel2
-	JMP  end
-
-panel1:
-	VBROADCASTSD (DX), Y0
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more1
-
-first1:
-	VMULPD     (R10), Y0, Y1
-	VMOVUPD    Y1, (BX)
-	VMULPD     32(R10), Y0, Y1
-	VMOVUPD    Y1, 32(BX)
-	PREFETCHT1 (DI)
-	PREFETCHT1 (DI)(R8*1)
-	ADDQ       R9, DI
-	ADDQ       $+64, R10
-	ADDQ       $+64, BX
-	DECQ       SI
-	JNZ        first1
-	MOVB       $+1, add+56(FP)
-	JMP        next1
-
-more1:
-feature1:
-	VMOVUPD     (BX), Y1
-	VFMADD231PD (R10), Y0, Y1
-	VMOVUPD     Y1, (BX)
-	VMOVUPD     32(BX), Y1
-	VFMADD231PD 32(R10), Y0, Y1
-	VMOVUPD     Y1, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature1
-
-next1:
-	SUBQ $+8, DX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel1
-
-end:
+block1Row:
+	VBROADCASTSD (R9), Y2
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R10), Y2, Y0
+	VFMADD231PD  32(R10), Y2, Y1
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R11
+	JNZ          block1Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+64, AX
+	DECQ         count+48(FP)
+	JNZ          block1
 	VZEROUPPER
 	RET
 
 more:
-	LEAQ (DI)(R8*2), R14
-	LEAQ (R14)(R8*2), R15
-	CMPQ height+40(FP), $+1
-	JEQ  morepanel1
-	CMPQ height+40(FP), $+2
-	JEQ  morepanel2
-	CMPQ height+40(FP), $+3
-	JEQ  morepanel3
-	CMPQ height+40(FP), $+4
-	JEQ  morepanel4
-	CMPQ height+40(FP), $+5
-	JEQ  morepanel5
-	CMPQ height+40(FP), $+6
-	JEQ  morepanel6
-	CMPQ height+40(FP), $+7
-	JEQ  morepanel7
+	LEAQ (SI)(DI*2), R9
+	LEAQ (R9)(DI*2), R10
+	CMPQ width+40(FP), $+1
+	JEQ  moreBlock1
+	CMPQ width+40(FP), $+2
+	JEQ  moreBlock2
+	CMPQ width+40(FP), $+3
+	JEQ  moreBlock3
+	CMPQ width+40(FP), $+4
+	JEQ  moreBlock4
+	CMPQ width+40(FP), $+5
+	JEQ  moreBlock5
 
-morepanel8:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	VBROADCASTSD 56(DX), Y7
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore8
+moreBlock6:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   n+32(FP), R13
+	LEAQ   -1(R13), R12
+	IMULQ  CX, R12
+	ADDQ   AX, R12
+	MOVQ   DX, R11
 
-morefirst8:
-	VMULPD      (R10), Y0, Y8
-	VFMADD231PD (R10)(CX*1), Y1, Y8
-	VFMADD231PD (R10)(CX*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(CX*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VMULPD      32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(CX*1), Y1, Y8
-	VFMADD231PD 32(R10)(CX*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(CX*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst8
-	MOVB        $+1, add+56(FP)
-	JMP         morenext8
+moreBlock6Row:
+	VBROADCASTSD (R11), Y12
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(DI*1)
+	ADDQ         R8, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(DI*1)
+	ADDQ         R8, R10
+	VFMADD231PD  (R12), Y12, Y0
+	VFMADD231PD  32(R12), Y12, Y1
+	VFMADD231PD  64(R12), Y12, Y2
+	VFMADD231PD  96(R12), Y12, Y3
+	VFMADD231PD  128(R12), Y12, Y4
+	VFMADD231PD  160(R12), Y12, Y5
+	VFMADD231PD  192(R12), Y12, Y6
+	VFMADD231PD  224(R12), Y12, Y7
+	VFMADD231PD  256(R12), Y12, Y8
+	VFMADD231PD  288(R12), Y12, Y9
+	VFMADD231PD  320(R12), Y12, Y10
+	VFMADD231PD  352(R12), Y12, Y11
+	SUBQ         CX, R12
+	SUBQ         $0x08, R11
+	DECQ         R13
+	JNZ          moreBlock6Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	VMOVUPD      Y10, 320(BX)
+	VMOVUPD      Y11, 352(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+384, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock6
+	VZEROUPPER
+	RET
 
-moremore8:
-morefeature8:
-	VMOVUPD     (BX), Y8
-	VFMADD231PD (R10), Y0, Y8
-	VFMADD231PD (R10)(CX*1), Y1, Y8
-	VFMADD231PD (R10)(CX*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(CX*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VMOVUPD     32(BX), Y8
-	VFMADD231PD 32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(CX*1), Y1, Y8
-	VFMADD231PD 32(R10)(CX*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(CX*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature8
+moreBlock5:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   n+32(FP), R13
+	LEAQ   -1(R13), R12
+	IMULQ  CX, R12
+	ADDQ   AX, R12
+	MOVQ   DX, R11
 
-morenext8:
-	SUBQ $+64, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel8
-	JMP  moreend
+moreBlock5Row:
+	VBROADCASTSD (R11), Y10
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(DI*1)
+	ADDQ         R8, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(DI*1)
+	ADDQ         R8, R10
+	VFMADD231PD  (R12), Y10, Y0
+	VFMADD231PD  32(R12), Y10, Y1
+	VFMADD231PD  64(R12), Y10, Y2
+	VFMADD231PD  96(R12), Y10, Y3
+	VFMADD231PD  128(R12), Y10, Y4
+	VFMADD231PD  160(R12), Y10, Y5
+	VFMADD231PD  192(R12), Y10, Y6
+	VFMADD231PD  224(R12), Y10, Y7
+	VFMADD231PD  256(R12), Y10, Y8
+	VFMADD231PD  288(R12), Y10, Y9
+	SUBQ         CX, R12
+	SUBQ         $0x08, R11
+	DECQ         R13
+	JNZ          moreBlock5Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+320, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock5
+	VZEROUPPER
+	RET
 
-morepanel7:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore7
+moreBlock4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R13
+	LEAQ   -1(R13), R12
+	IMULQ  CX, R12
+	ADDQ   AX, R12
+	MOVQ   DX, R11
 
-morefirst7:
-	VMULPD      (R10), Y0, Y7
-	VFMADD231PD (R10)(CX*1), Y1, Y7
-	VFMADD231PD (R10)(CX*2), Y2, Y7
-	VFMADD231PD (R10)(R11*1), Y3, Y7
-	VFMADD231PD (R10)(CX*4), Y4, Y7
-	VFMADD231PD (R10)(R12*1), Y5, Y7
-	VFMADD231PD (R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VMULPD      32(R10), Y0, Y7
-	VFMADD231PD 32(R10)(CX*1), Y1, Y7
-	VFMADD231PD 32(R10)(CX*2), Y2, Y7
-	VFMADD231PD 32(R10)(R11*1), Y3, Y7
-	VFMADD231PD 32(R10)(CX*4), Y4, Y7
-	VFMADD231PD 32(R10)(R12*1), Y5, Y7
-	VFMADD231PD 32(R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst7
-	MOVB        $+1, add+56(FP)
-	JMP         morenext7
+moreBlock4Row:
+	VBROADCASTSD (R11), Y8
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(DI*1)
+	ADDQ         R8, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(DI*1)
+	ADDQ         R8, R10
+	VFMADD231PD  (R12), Y8, Y0
+	VFMADD231PD  32(R12), Y8, Y1
+	VFMADD231PD  64(R12), Y8, Y2
+	VFMADD231PD  96(R12), Y8, Y3
+	VFMADD231PD  128(R12), Y8, Y4
+	VFMADD231PD  160(R12), Y8, Y5
+	VFMADD231PD  192(R12), Y8, Y6
+	VFMADD231PD  224(R12), Y8, Y7
+	SUBQ         CX, R12
+	SUBQ         $0x08, R11
+	DECQ         R13
+	JNZ          moreBlock4Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+256, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock4
+	VZEROUPPER
+	RET
 
-moremore7:
-morefeature7:
-	VMOVUPD     (BX), Y7
-	VFMADD231PD (R10), Y0, Y7
-	VFMADD231PD (R10)(CX*1), Y1, Y7
-	VFMADD231PD (R10)(CX*2), Y2, Y7
-	VFMADD231PD (R10)(R11*1), Y3, Y7
-	VFMADD231PD (R10)(CX*4), Y4, Y7
-	VFMADD231PD (R10)(R12*1), Y5, Y7
-	VFMADD231PD (R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VMOVUPD     32(BX), Y7
-	VFMADD231PD 32(R10), Y0, Y7
-	VFMADD231PD 32(R10)(CX*1), Y1, Y7
-	VFMADD231PD 32(R10)(CX*2), Y2, Y7
-	VFMADD231PD 32(R10)(R11*1), Y3, Y7
-	VFMADD231PD 32(R10)(CX*4), Y4, Y7
-	VFMADD231PD 32(R10)(R12*1), Y5, Y7
-	VFMADD231PD 32(R10)(R11*2), Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature7
+moreBlock3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R13
+	LEAQ   -1(R13), R12
+	IMULQ  CX, R12
+	ADDQ   AX, R12
+	MOVQ   DX, R11
 
-morenext7:
-	SUBQ $+56, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel7
-	JMP  moreend
+moreBlock3Row:
+	VBROADCASTSD (R11), Y6
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(DI*1)
+	ADDQ         R8, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(DI*1)
+	ADDQ         R8, R10
+	VFMADD231PD  (R12), Y6, Y0
+	VFMADD231PD  32(R12), Y6, Y1
+	VFMADD231PD  64(R12), Y6, Y2
+	VFMADD231PD  96(R12), Y6, Y3
+	VFMADD231PD  128(R12), Y6, Y4
+	VFMADD231PD  160(R12), Y6, Y5
+	SUBQ         CX, R12
+	SUBQ         $0x08, R11
+	DECQ         R13
+	JNZ          moreBlock3Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+192, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock3
+	VZEROUPPER
+	RET
 
-morepanel6:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore6
+moreBlock2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R13
+	LEAQ   -1(R13), R12
+	IMULQ  CX, R12
+	ADDQ   AX, R12
+	MOVQ   DX, R11
 
-morefirst6:
-	VMULPD      (R10), Y0, Y6
-	VFMADD231PD (R10)(CX*1), Y1, Y6
-	VFMADD231PD (R10)(CX*2), Y2, Y6
-	VFMADD231PD (R10)(R11*1), Y3, Y6
-	VFMADD231PD (R10)(CX*4), Y4, Y6
-	VFMADD231PD (R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VMULPD      32(R10), Y0, Y6
-	VFMADD231PD 32(R10)(CX*1), Y1, Y6
-	VFMADD231PD 32(R10)(CX*2), Y2, Y6
-	VFMADD231PD 32(R10)(R11*1), Y3, Y6
-	VFMADD231PD 32(R10)(CX*4), Y4, Y6
-	VFMADD231PD 32(R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst6
-	MOVB        $+1, add+56(FP)
-	JMP         morenext6
+moreBlock2Row:
+	VBROADCASTSD (R11), Y4
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(DI*1)
+	ADDQ         R8, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(DI*1)
+	ADDQ         R8, R10
+	VFMADD231PD  (R12), Y4, Y0
+	VFMADD231PD  32(R12), Y4, Y1
+	VFMADD231PD  64(R12), Y4, Y2
+	VFMADD231PD  96(R12), Y4, Y3
+	SUBQ         CX, R12
+	SUBQ         $0x08, R11
+	DECQ         R13
+	JNZ          moreBlock2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+128, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock2
+	VZEROUPPER
+	RET
 
-moremore6:
-morefeature6:
-	VMOVUPD     (BX), Y6
-	VFMADD231PD (R10), Y0, Y6
-	VFMADD231PD (R10)(CX*1), Y1, Y6
-	VFMADD231PD (R10)(CX*2), Y2, Y6
-	VFMADD231PD (R10)(R11*1), Y3, Y6
-	VFMADD231PD (R10)(CX*4), Y4, Y6
-	VFMADD231PD (R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VMOVUPD     32(BX), Y6
-	VFMADD231PD 32(R10), Y0, Y6
-	VFMADD231PD 32(R10)(CX*1), Y1, Y6
-	VFMADD231PD 32(R10)(CX*2), Y2, Y6
-	VFMADD231PD 32(R10)(R11*1), Y3, Y6
-	VFMADD231PD 32(R10)(CX*4), Y4, Y6
-	VFMADD231PD 32(R10)(R12*1), Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature6
+moreBlock1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R13
+	LEAQ   -1(R13), R12
+	IMULQ  CX, R12
+	ADDQ   AX, R12
+	MOVQ   DX, R11
 
-morenext6:
-	SUBQ $+48, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel6
-	JMP  moreend
-
-morepanel5:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore5
-
-morefirst5:
-	VMULPD      (R10), Y0, Y5
-	VFMADD231PD (R10)(CX*1), Y1, Y5
-	VFMADD231PD (R10)(CX*2), Y2, Y5
-	VFMADD231PD (R10)(R11*1), Y3, Y5
-	VFMADD231PD (R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VMULPD      32(R10), Y0, Y5
-	VFMADD231PD 32(R10)(CX*1), Y1, Y5
-	VFMADD231PD 32(R10)(CX*2), Y2, Y5
-	VFMADD231PD 32(R10)(R11*1), Y3, Y5
-	VFMADD231PD 32(R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst5
-	MOVB        $+1, add+56(FP)
-	JMP         morenext5
-
-moremore5:
-morefeature5:
-	VMOVUPD     (BX), Y5
-	VFMADD231PD (R10), Y0, Y5
-	VFMADD231PD (R10)(CX*1), Y1, Y5
-	VFMADD231PD (R10)(CX*2), Y2, Y5
-	VFMADD231PD (R10)(R11*1), Y3, Y5
-	VFMADD231PD (R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VMOVUPD     32(BX), Y5
-	VFMADD231PD 32(R10), Y0, Y5
-	VFMADD231PD 32(R10)(CX*1), Y1, Y5
-	VFMADD231PD 32(R10)(CX*2), Y2, Y5
-	VFMADD231PD 32(R10)(R11*1), Y3, Y5
-	VFMADD231PD 32(R10)(CX*4), Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature5
-
-morenext5:
-	SUBQ $+40, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel5
-	JMP  moreend
-
-morepanel4:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore4
-
-morefirst4:
-	VMULPD      (R10), Y0, Y4
-	VFMADD231PD (R10)(CX*1), Y1, Y4
-	VFMADD231PD (R10)(CX*2), Y2, Y4
-	VFMADD231PD (R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VMULPD      32(R10), Y0, Y4
-	VFMADD231PD 32(R10)(CX*1), Y1, Y4
-	VFMADD231PD 32(R10)(CX*2), Y2, Y4
-	VFMADD231PD 32(R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst4
-	MOVB        $+1, add+56(FP)
-	JMP         morenext4
-
-moremore4:
-morefeature4:
-	VMOVUPD     (BX), Y4
-	VFMADD231PD (R10), Y0, Y4
-	VFMADD231PD (R10)(CX*1), Y1, Y4
-	VFMADD231PD (R10)(CX*2), Y2, Y4
-	VFMADD231PD (R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VMOVUPD     32(BX), Y4
-	VFMADD231PD 32(R10), Y0, Y4
-	VFMADD231PD 32(R10)(CX*1), Y1, Y4
-	VFMADD231PD 32(R10)(CX*2), Y2, Y4
-	VFMADD231PD 32(R10)(R11*1), Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature4
-
-morenext4:
-	SUBQ $+32, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel4
-	JMP  moreend
-
-morepanel3:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore3
-
-morefirst3:
-	VMULPD      (R10), Y0, Y3
-	VFMADD231PD (R10)(CX*1), Y1, Y3
-	VFMADD231PD (R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VMULPD      32(R10), Y0, Y3
-	VFMADD231PD 32(R10)(CX*1), Y1, Y3
-	VFMADD231PD 32(R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst3
-	MOVB        $+1, add+56(FP)
-	JMP         morenext3
-
-moremore3:
-morefeature3:
-	VMOVUPD     (BX), Y3
-	VFMADD231PD (R10), Y0, Y3
-	VFMADD231PD (R10)(CX*1), Y1, Y3
-	VFMADD231PD (R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VMOVUPD     32(BX), Y3
-	VFMADD231PD 32(R10), Y0, Y3
-	VFMADD231PD 32(R10)(CX*1), Y1, Y3
-	VFMADD231PD 32(R10)(CX*2), Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature3
-
-morenext3:
-	SUBQ $+24, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel3
-	JMP  moreend
-
-morepanel2:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore2
-
-morefirst2:
-	VMULPD      (R10), Y0, Y2
-	VFMADD231PD (R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VMULPD      32(R10), Y0, Y2
-	VFMADD231PD 32(R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst2
-	MOVB        $+1, add+56(FP)
-	JMP         morenext2
-
-moremore2:
-morefeature2:
-	VMOVUPD     (BX), Y2
-	VFMADD231PD (R10), Y0, Y2
-	VFMADD231PD (R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VMOVUPD     32(BX), Y2
-	VFMADD231PD 32(R10), Y0, Y2
-	VFMADD231PD 32(R10)(CX*1), Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature2
-
-morenext2:
-	SUBQ $+16, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel2
-	JMP  moreend
-
-morepanel1:
-	VBROADCASTSD (DX), Y0
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore1
-
-morefirst1:
-	VMULPD     (R10), Y0, Y1
-	VMOVUPD    Y1, (BX)
-	VMULPD     32(R10), Y0, Y1
-	VMOVUPD    Y1, 32(BX)
-	PREFETCHT1 (DI)
-	PREFETCHT1 (DI)(R8*1)
-	ADDQ       R9, DI
-	PREFETCHT1 (R14)
-	PREFETCHT1 (R14)(R8*1)
-	ADDQ       R9, R14
-	PREFETCHT1 (R15)
-	PREFETCHT1 (R15)(R8*1)
-	ADDQ       R9, R15
-	ADDQ       $+64, R10
-	ADDQ       $+64, BX
-	DECQ       SI
-	JNZ        morefirst1
-	MOVB       $+1, add+56(FP)
-	JMP        morenext1
-
-moremore1:
-morefeature1:
-	VMOVUPD     (BX), Y1
-	VFMADD231PD (R10), Y0, Y1
-	VMOVUPD     Y1, (BX)
-	VMOVUPD     32(BX), Y1
-	VFMADD231PD 32(R10), Y0, Y1
-	VMOVUPD     Y1, 32(BX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	PREFETCHT1  (R14)
-	PREFETCHT1  (R14)(R8*1)
-	ADDQ        R9, R14
-	PREFETCHT1  (R15)
-	PREFETCHT1  (R15)(R8*1)
-	ADDQ        R9, R15
-	ADDQ        $+64, R10
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature1
-
-morenext1:
-	SUBQ $+8, DX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel1
-
-moreend:
+moreBlock1Row:
+	VBROADCASTSD (R11), Y2
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(DI*1)
+	ADDQ         R8, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(DI*1)
+	ADDQ         R8, R10
+	VFMADD231PD  (R12), Y2, Y0
+	VFMADD231PD  32(R12), Y2, Y1
+	SUBQ         CX, R12
+	SUBQ         $0x08, R11
+	DECQ         R13
+	JNZ          moreBlock1Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+64, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -3179,1467 +2544,668 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposed32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
+// func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulTransposed32_avx2(SB), NOSPLIT, $0-89
+TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-81
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
 	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), DI
-	MOVQ apart+72(FP), BX
-	MOVQ pace+80(FP), R8
-	LEAQ (CX)(CX*2), R10
-	LEAQ (CX)(CX*4), R11
-	MOVQ CX, R12
-	SHLQ $0x03, R12
-	SUBQ CX, R12
-	CMPB more+88(FP), $+0
+	MOVQ grad+0(FP), BX
+	MOVQ next+56(FP), SI
+	MOVQ apart+64(FP), DI
+	MOVQ pace+72(FP), R8
+	MOVQ n+32(FP), R9
+	SHLQ $0x03, R9
+	LEAQ -8(DX)(R9*1), DX
+	CMPB more+80(FP), $+0
 	JNE  more
-	CMPQ height+40(FP), $+1
-	JEQ  panel1
-	CMPQ height+40(FP), $+2
-	JEQ  panel2
-	CMPQ height+40(FP), $+3
-	JEQ  panel3
-	CMPQ height+40(FP), $+4
-	JEQ  panel4
-	CMPQ height+40(FP), $+5
-	JEQ  panel5
-	CMPQ height+40(FP), $+6
-	JEQ  panel6
-	CMPQ height+40(FP), $+7
-	JEQ  panel7
+	CMPQ width+40(FP), $+1
+	JEQ  block1
+	CMPQ width+40(FP), $+2
+	JEQ  block2
+	CMPQ width+40(FP), $+3
+	JEQ  block3
+	CMPQ width+40(FP), $+4
+	JEQ  block4
+	CMPQ width+40(FP), $+5
+	JEQ  block5
 
-panel8:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	VBROADCASTSD 56(DX), Y7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more8
+block6:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-first8:
-	VCVTPS2PD   (R9), Y8
-	VMULPD      Y8, Y0, Y8
-	VCVTPS2PD   (R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VCVTPS2PD   16(R9), Y8
-	VMULPD      Y8, Y0, Y8
-	VCVTPS2PD   16(R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first8
-	MOVB        $+1, add+56(FP)
-	JMP         next8
+block6Row:
+	VBROADCASTSD (DI), Y12
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPS2PD    (R9), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VCVTPS2PD    16(R9), Y13
+	VFMADD231PD  Y13, Y12, Y1
+	VCVTPS2PD    32(R9), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VCVTPS2PD    48(R9), Y13
+	VFMADD231PD  Y13, Y12, Y3
+	VCVTPS2PD    64(R9), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VCVTPS2PD    80(R9), Y13
+	VFMADD231PD  Y13, Y12, Y5
+	VCVTPS2PD    96(R9), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VCVTPS2PD    112(R9), Y13
+	VFMADD231PD  Y13, Y12, Y7
+	VCVTPS2PD    128(R9), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VCVTPS2PD    144(R9), Y13
+	VFMADD231PD  Y13, Y12, Y9
+	VCVTPS2PD    160(R9), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	VCVTPS2PD    176(R9), Y13
+	VFMADD231PD  Y13, Y12, Y11
+	SUBQ         CX, R9
+	SUBQ         $0x08, DI
+	DECQ         R10
+	JNZ          block6Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	VMOVUPD      Y10, 320(BX)
+	VMOVUPD      Y11, 352(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	DECQ         count+48(FP)
+	JNZ          block6
+	VZEROUPPER
+	RET
 
-more8:
-feature8:
-	VMOVUPD     (BX), Y8
-	VCVTPS2PD   (R9), Y9
-	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   (R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VMOVUPD     32(BX), Y8
-	VCVTPS2PD   16(R9), Y9
-	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   16(R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature8
+block5:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-next8:
-	SUBQ $+64, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel8
-	JMP  end
+block5Row:
+	VBROADCASTSD (DI), Y10
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPS2PD    (R9), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VCVTPS2PD    16(R9), Y11
+	VFMADD231PD  Y11, Y10, Y1
+	VCVTPS2PD    32(R9), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VCVTPS2PD    48(R9), Y11
+	VFMADD231PD  Y11, Y10, Y3
+	VCVTPS2PD    64(R9), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VCVTPS2PD    80(R9), Y11
+	VFMADD231PD  Y11, Y10, Y5
+	VCVTPS2PD    96(R9), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VCVTPS2PD    112(R9), Y11
+	VFMADD231PD  Y11, Y10, Y7
+	VCVTPS2PD    128(R9), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	VCVTPS2PD    144(R9), Y11
+	VFMADD231PD  Y11, Y10, Y9
+	SUBQ         CX, R9
+	SUBQ         $0x08, DI
+	DECQ         R10
+	JNZ          block5Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	DECQ         count+48(FP)
+	JNZ          block5
+	VZEROUPPER
+	RET
 
-panel7:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more7
+block4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-first7:
-	VCVTPS2PD   (R9), Y7
-	VMULPD      Y7, Y0, Y7
-	VCVTPS2PD   (R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   (R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   (R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   (R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   (R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   (R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VCVTPS2PD   16(R9), Y7
-	VMULPD      Y7, Y0, Y7
-	VCVTPS2PD   16(R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   16(R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   16(R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   16(R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   16(R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   16(R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first7
-	MOVB        $+1, add+56(FP)
-	JMP         next7
+block4Row:
+	VBROADCASTSD (DI), Y8
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPS2PD    (R9), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VCVTPS2PD    16(R9), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VCVTPS2PD    32(R9), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VCVTPS2PD    48(R9), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	VCVTPS2PD    64(R9), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VCVTPS2PD    80(R9), Y9
+	VFMADD231PD  Y9, Y8, Y5
+	VCVTPS2PD    96(R9), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VCVTPS2PD    112(R9), Y9
+	VFMADD231PD  Y9, Y8, Y7
+	SUBQ         CX, R9
+	SUBQ         $0x08, DI
+	DECQ         R10
+	JNZ          block4Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	DECQ         count+48(FP)
+	JNZ          block4
+	VZEROUPPER
+	RET
 
-more7:
-feature7:
-	VMOVUPD     (BX), Y7
-	VCVTPS2PD   (R9), Y8
-	VFMADD231PD Y8, Y0, Y7
-	VCVTPS2PD   (R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   (R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   (R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   (R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   (R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   (R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VMOVUPD     32(BX), Y7
-	VCVTPS2PD   16(R9), Y8
-	VFMADD231PD Y8, Y0, Y7
-	VCVTPS2PD   16(R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   16(R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   16(R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   16(R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   16(R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   16(R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature7
+block3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-next7:
-	SUBQ $+56, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel7
-	JMP  end
+block3Row:
+	VBROADCASTSD (DI), Y6
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPS2PD    (R9), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VCVTPS2PD    16(R9), Y7
+	VFMADD231PD  Y7, Y6, Y1
+	VCVTPS2PD    32(R9), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VCVTPS2PD    48(R9), Y7
+	VFMADD231PD  Y7, Y6, Y3
+	VCVTPS2PD    64(R9), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VCVTPS2PD    80(R9), Y7
+	VFMADD231PD  Y7, Y6, Y5
+	SUBQ         CX, R9
+	SUBQ         $0x08, DI
+	DECQ         R10
+	JNZ          block3Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	DECQ         count+48(FP)
+	JNZ          block3
+	VZEROUPPER
+	RET
 
-panel6:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more6
+block2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-first6:
-	VCVTPS2PD   (R9), Y6
-	VMULPD      Y6, Y0, Y6
-	VCVTPS2PD   (R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   (R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   (R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   (R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   (R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VCVTPS2PD   16(R9), Y6
-	VMULPD      Y6, Y0, Y6
-	VCVTPS2PD   16(R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   16(R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   16(R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   16(R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   16(R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first6
-	MOVB        $+1, add+56(FP)
-	JMP         next6
+block2Row:
+	VBROADCASTSD (DI), Y4
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPS2PD    (R9), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VCVTPS2PD    16(R9), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VCVTPS2PD    32(R9), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VCVTPS2PD    48(R9), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	SUBQ         CX, R9
+	SUBQ         $0x08, DI
+	DECQ         R10
+	JNZ          block2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	DECQ         count+48(FP)
+	JNZ          block2
+	VZEROUPPER
+	RET
 
-more6:
-feature6:
-	VMOVUPD     (BX), Y6
-	VCVTPS2PD   (R9), Y7
-	VFMADD231PD Y7, Y0, Y6
-	VCVTPS2PD   (R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   (R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   (R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   (R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   (R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VMOVUPD     32(BX), Y6
-	VCVTPS2PD   16(R9), Y7
-	VFMADD231PD Y7, Y0, Y6
-	VCVTPS2PD   16(R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   16(R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   16(R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   16(R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   16(R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature6
+block1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-next6:
-	SUBQ $+48, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel6
-	JMP  end
-
-panel5:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more5
-
-first5:
-	VCVTPS2PD   (R9), Y5
-	VMULPD      Y5, Y0, Y5
-	VCVTPS2PD   (R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   (R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   (R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VCVTPS2PD   16(R9), Y5
-	VMULPD      Y5, Y0, Y5
-	VCVTPS2PD   16(R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   16(R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   16(R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   16(R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first5
-	MOVB        $+1, add+56(FP)
-	JMP         next5
-
-more5:
-feature5:
-	VMOVUPD     (BX), Y5
-	VCVTPS2PD   (R9), Y6
-	VFMADD231PD Y6, Y0, Y5
-	VCVTPS2PD   (R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   (R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   (R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VMOVUPD     32(BX), Y5
-	VCVTPS2PD   16(R9), Y6
-	VFMADD231PD Y6, Y0, Y5
-	VCVTPS2PD   16(R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   16(R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   16(R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   16(R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature5
-
-next5:
-	SUBQ $+40, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel5
-	JMP  end
-
-panel4:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more4
-
-first4:
-	VCVTPS2PD   (R9), Y4
-	VMULPD      Y4, Y0, Y4
-	VCVTPS2PD   (R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   (R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   (R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VCVTPS2PD   16(R9), Y4
-	VMULPD      Y4, Y0, Y4
-	VCVTPS2PD   16(R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   16(R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   16(R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first4
-	MOVB        $+1, add+56(FP)
-	JMP         next4
-
-more4:
-feature4:
-	VMOVUPD     (BX), Y4
-	VCVTPS2PD   (R9), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VCVTPS2PD   (R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   (R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   (R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VMOVUPD     32(BX), Y4
-	VCVTPS2PD   16(R9), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VCVTPS2PD   16(R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   16(R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   16(R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature4
-
-next4:
-	SUBQ $+32, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel4
-	JMP  end
-
-panel3:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more3
-
-first3:
-	VCVTPS2PD   (R9), Y3
-	VMULPD      Y3, Y0, Y3
-	VCVTPS2PD   (R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   (R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VCVTPS2PD   16(R9), Y3
-	VMULPD      Y3, Y0, Y3
-	VCVTPS2PD   16(R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   16(R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first3
-	MOVB        $+1, add+56(FP)
-	JMP         next3
-
-more3:
-feature3:
-	VMOVUPD     (BX), Y3
-	VCVTPS2PD   (R9), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VCVTPS2PD   (R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   (R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VMOVUPD     32(BX), Y3
-	VCVTPS2PD   16(R9), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VCVTPS2PD   16(R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   16(R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature3
-
-next3:
-	SUBQ $+24, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel3
-	JMP  end
-
-panel2:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more2
-
-first2:
-	VCVTPS2PD   (R9), Y2
-	VMULPD      Y2, Y0, Y2
-	VCVTPS2PD   (R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VCVTPS2PD   16(R9), Y2
-	VMULPD      Y2, Y0, Y2
-	VCVTPS2PD   16(R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first2
-	MOVB        $+1, add+56(FP)
-	JMP         next2
-
-more2:
-feature2:
-	VMOVUPD     (BX), Y2
-	VCVTPS2PD   (R9), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VCVTPS2PD   (R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VMOVUPD     32(BX), Y2
-	VCVTPS2PD   16(R9), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VCVTPS2PD   16(R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature2
-
-next2:
-	SUBQ $+16, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel2
-	JMP  end
-
-panel1:
-	VBROADCASTSD (DX), Y0
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          more1
-
-first1:
-	VCVTPS2PD  (R9), Y1
-	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, (BX)
-	VCVTPS2PD  16(R9), Y1
-	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, 32(BX)
-	PREFETCHT1 (DI)
-	ADDQ       R8, DI
-	ADDQ       $+32, R9
-	ADDQ       $+64, BX
-	DECQ       SI
-	JNZ        first1
-	MOVB       $+1, add+56(FP)
-	JMP        next1
-
-more1:
-feature1:
-	VMOVUPD     (BX), Y1
-	VCVTPS2PD   (R9), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (BX)
-	VMOVUPD     32(BX), Y1
-	VCVTPS2PD   16(R9), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature1
-
-next1:
-	SUBQ $+8, DX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel1
-
-end:
+block1Row:
+	VBROADCASTSD (DI), Y2
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPS2PD    (R9), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VCVTPS2PD    16(R9), Y3
+	VFMADD231PD  Y3, Y2, Y1
+	SUBQ         CX, R9
+	SUBQ         $0x08, DI
+	DECQ         R10
+	JNZ          block1Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	DECQ         count+48(FP)
+	JNZ          block1
 	VZEROUPPER
 	RET
 
 more:
-	LEAQ (DI)(BX*1), R13
-	LEAQ (R13)(BX*1), R14
-	CMPQ height+40(FP), $+1
-	JEQ  morepanel1
-	CMPQ height+40(FP), $+2
-	JEQ  morepanel2
-	CMPQ height+40(FP), $+3
-	JEQ  morepanel3
-	CMPQ height+40(FP), $+4
-	JEQ  morepanel4
-	CMPQ height+40(FP), $+5
-	JEQ  morepanel5
-	CMPQ height+40(FP), $+6
-	JEQ  morepanel6
-	CMPQ height+40(FP), $+7
-	JEQ  morepanel7
+	LEAQ (SI)(DI*1), R9
+	LEAQ (R9)(DI*1), DI
+	CMPQ width+40(FP), $+1
+	JEQ  moreBlock1
+	CMPQ width+40(FP), $+2
+	JEQ  moreBlock2
+	CMPQ width+40(FP), $+3
+	JEQ  moreBlock3
+	CMPQ width+40(FP), $+4
+	JEQ  moreBlock4
+	CMPQ width+40(FP), $+5
+	JEQ  moreBlock5
 
-morepanel8:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	VBROADCASTSD 56(DX), Y7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore8
+moreBlock6:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morefirst8:
-	VCVTPS2PD   (R9), Y8
-	VMULPD      Y8, Y0, Y8
-	VCVTPS2PD   (R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VCVTPS2PD   16(R9), Y8
-	VMULPD      Y8, Y0, Y8
-	VCVTPS2PD   16(R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst8
-	MOVB        $+1, add+56(FP)
-	JMP         morenext8
+moreBlock6Row:
+	VBROADCASTSD (R10), Y12
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPS2PD    (R11), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VCVTPS2PD    16(R11), Y13
+	VFMADD231PD  Y13, Y12, Y1
+	VCVTPS2PD    32(R11), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VCVTPS2PD    48(R11), Y13
+	VFMADD231PD  Y13, Y12, Y3
+	VCVTPS2PD    64(R11), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VCVTPS2PD    80(R11), Y13
+	VFMADD231PD  Y13, Y12, Y5
+	VCVTPS2PD    96(R11), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VCVTPS2PD    112(R11), Y13
+	VFMADD231PD  Y13, Y12, Y7
+	VCVTPS2PD    128(R11), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VCVTPS2PD    144(R11), Y13
+	VFMADD231PD  Y13, Y12, Y9
+	VCVTPS2PD    160(R11), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	VCVTPS2PD    176(R11), Y13
+	VFMADD231PD  Y13, Y12, Y11
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R12
+	JNZ          moreBlock6Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	VMOVUPD      Y10, 320(BX)
+	VMOVUPD      Y11, 352(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock6
+	VZEROUPPER
+	RET
 
-moremore8:
-morefeature8:
-	VMOVUPD     (BX), Y8
-	VCVTPS2PD   (R9), Y9
-	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   (R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (BX)
-	VMOVUPD     32(BX), Y8
-	VCVTPS2PD   16(R9), Y9
-	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   16(R9)(CX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R9)(CX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R9)(R10*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R9)(CX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R9)(R11*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R9)(R10*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R9)(R12*1), Y9
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature8
+moreBlock5:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morenext8:
-	SUBQ $+64, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel8
-	JMP  moreend
+moreBlock5Row:
+	VBROADCASTSD (R10), Y10
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPS2PD    (R11), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VCVTPS2PD    16(R11), Y11
+	VFMADD231PD  Y11, Y10, Y1
+	VCVTPS2PD    32(R11), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VCVTPS2PD    48(R11), Y11
+	VFMADD231PD  Y11, Y10, Y3
+	VCVTPS2PD    64(R11), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VCVTPS2PD    80(R11), Y11
+	VFMADD231PD  Y11, Y10, Y5
+	VCVTPS2PD    96(R11), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VCVTPS2PD    112(R11), Y11
+	VFMADD231PD  Y11, Y10, Y7
+	VCVTPS2PD    128(R11), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	VCVTPS2PD    144(R11), Y11
+	VFMADD231PD  Y11, Y10, Y9
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R12
+	JNZ          moreBlock5Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y9, 288(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock5
+	VZEROUPPER
+	RET
 
-morepanel7:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VBROADCASTSD 48(DX), Y6
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore7
+moreBlock4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morefirst7:
-	VCVTPS2PD   (R9), Y7
-	VMULPD      Y7, Y0, Y7
-	VCVTPS2PD   (R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   (R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   (R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   (R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   (R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   (R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VCVTPS2PD   16(R9), Y7
-	VMULPD      Y7, Y0, Y7
-	VCVTPS2PD   16(R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   16(R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   16(R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   16(R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   16(R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   16(R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst7
-	MOVB        $+1, add+56(FP)
-	JMP         morenext7
+moreBlock4Row:
+	VBROADCASTSD (R10), Y8
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPS2PD    (R11), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VCVTPS2PD    16(R11), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VCVTPS2PD    32(R11), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VCVTPS2PD    48(R11), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	VCVTPS2PD    64(R11), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VCVTPS2PD    80(R11), Y9
+	VFMADD231PD  Y9, Y8, Y5
+	VCVTPS2PD    96(R11), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VCVTPS2PD    112(R11), Y9
+	VFMADD231PD  Y9, Y8, Y7
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R12
+	JNZ          moreBlock4Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock4
+	VZEROUPPER
+	RET
 
-moremore7:
-morefeature7:
-	VMOVUPD     (BX), Y7
-	VCVTPS2PD   (R9), Y8
-	VFMADD231PD Y8, Y0, Y7
-	VCVTPS2PD   (R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   (R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   (R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   (R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   (R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   (R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, (BX)
-	VMOVUPD     32(BX), Y7
-	VCVTPS2PD   16(R9), Y8
-	VFMADD231PD Y8, Y0, Y7
-	VCVTPS2PD   16(R9)(CX*1), Y8
-	VFMADD231PD Y8, Y1, Y7
-	VCVTPS2PD   16(R9)(CX*2), Y8
-	VFMADD231PD Y8, Y2, Y7
-	VCVTPS2PD   16(R9)(R10*1), Y8
-	VFMADD231PD Y8, Y3, Y7
-	VCVTPS2PD   16(R9)(CX*4), Y8
-	VFMADD231PD Y8, Y4, Y7
-	VCVTPS2PD   16(R9)(R11*1), Y8
-	VFMADD231PD Y8, Y5, Y7
-	VCVTPS2PD   16(R9)(R10*2), Y8
-	VFMADD231PD Y8, Y6, Y7
-	VMOVUPD     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature7
+moreBlock3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morenext7:
-	SUBQ $+56, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel7
-	JMP  moreend
+moreBlock3Row:
+	VBROADCASTSD (R10), Y6
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPS2PD    (R11), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VCVTPS2PD    16(R11), Y7
+	VFMADD231PD  Y7, Y6, Y1
+	VCVTPS2PD    32(R11), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VCVTPS2PD    48(R11), Y7
+	VFMADD231PD  Y7, Y6, Y3
+	VCVTPS2PD    64(R11), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VCVTPS2PD    80(R11), Y7
+	VFMADD231PD  Y7, Y6, Y5
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R12
+	JNZ          moreBlock3Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock3
+	VZEROUPPER
+	RET
 
-morepanel6:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore6
+moreBlock2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morefirst6:
-	VCVTPS2PD   (R9), Y6
-	VMULPD      Y6, Y0, Y6
-	VCVTPS2PD   (R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   (R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   (R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   (R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   (R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VCVTPS2PD   16(R9), Y6
-	VMULPD      Y6, Y0, Y6
-	VCVTPS2PD   16(R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   16(R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   16(R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   16(R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   16(R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst6
-	MOVB        $+1, add+56(FP)
-	JMP         morenext6
+moreBlock2Row:
+	VBROADCASTSD (R10), Y4
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPS2PD    (R11), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VCVTPS2PD    16(R11), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VCVTPS2PD    32(R11), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VCVTPS2PD    48(R11), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R12
+	JNZ          moreBlock2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock2
+	VZEROUPPER
+	RET
 
-moremore6:
-morefeature6:
-	VMOVUPD     (BX), Y6
-	VCVTPS2PD   (R9), Y7
-	VFMADD231PD Y7, Y0, Y6
-	VCVTPS2PD   (R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   (R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   (R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   (R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   (R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, (BX)
-	VMOVUPD     32(BX), Y6
-	VCVTPS2PD   16(R9), Y7
-	VFMADD231PD Y7, Y0, Y6
-	VCVTPS2PD   16(R9)(CX*1), Y7
-	VFMADD231PD Y7, Y1, Y6
-	VCVTPS2PD   16(R9)(CX*2), Y7
-	VFMADD231PD Y7, Y2, Y6
-	VCVTPS2PD   16(R9)(R10*1), Y7
-	VFMADD231PD Y7, Y3, Y6
-	VCVTPS2PD   16(R9)(CX*4), Y7
-	VFMADD231PD Y7, Y4, Y6
-	VCVTPS2PD   16(R9)(R11*1), Y7
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature6
+moreBlock1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morenext6:
-	SUBQ $+48, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel6
-	JMP  moreend
-
-morepanel5:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore5
-
-morefirst5:
-	VCVTPS2PD   (R9), Y5
-	VMULPD      Y5, Y0, Y5
-	VCVTPS2PD   (R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   (R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   (R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VCVTPS2PD   16(R9), Y5
-	VMULPD      Y5, Y0, Y5
-	VCVTPS2PD   16(R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   16(R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   16(R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   16(R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst5
-	MOVB        $+1, add+56(FP)
-	JMP         morenext5
-
-moremore5:
-morefeature5:
-	VMOVUPD     (BX), Y5
-	VCVTPS2PD   (R9), Y6
-	VFMADD231PD Y6, Y0, Y5
-	VCVTPS2PD   (R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   (R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   (R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   (R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, (BX)
-	VMOVUPD     32(BX), Y5
-	VCVTPS2PD   16(R9), Y6
-	VFMADD231PD Y6, Y0, Y5
-	VCVTPS2PD   16(R9)(CX*1), Y6
-	VFMADD231PD Y6, Y1, Y5
-	VCVTPS2PD   16(R9)(CX*2), Y6
-	VFMADD231PD Y6, Y2, Y5
-	VCVTPS2PD   16(R9)(R10*1), Y6
-	VFMADD231PD Y6, Y3, Y5
-	VCVTPS2PD   16(R9)(CX*4), Y6
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature5
-
-morenext5:
-	SUBQ $+40, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel5
-	JMP  moreend
-
-morepanel4:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore4
-
-morefirst4:
-	VCVTPS2PD   (R9), Y4
-	VMULPD      Y4, Y0, Y4
-	VCVTPS2PD   (R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   (R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   (R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VCVTPS2PD   16(R9), Y4
-	VMULPD      Y4, Y0, Y4
-	VCVTPS2PD   16(R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   16(R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   16(R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst4
-	MOVB        $+1, add+56(FP)
-	JMP         morenext4
-
-moremore4:
-morefeature4:
-	VMOVUPD     (BX), Y4
-	VCVTPS2PD   (R9), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VCVTPS2PD   (R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   (R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   (R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (BX)
-	VMOVUPD     32(BX), Y4
-	VCVTPS2PD   16(R9), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VCVTPS2PD   16(R9)(CX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VCVTPS2PD   16(R9)(CX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VCVTPS2PD   16(R9)(R10*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature4
-
-morenext4:
-	SUBQ $+32, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel4
-	JMP  moreend
-
-morepanel3:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore3
-
-morefirst3:
-	VCVTPS2PD   (R9), Y3
-	VMULPD      Y3, Y0, Y3
-	VCVTPS2PD   (R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   (R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VCVTPS2PD   16(R9), Y3
-	VMULPD      Y3, Y0, Y3
-	VCVTPS2PD   16(R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   16(R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst3
-	MOVB        $+1, add+56(FP)
-	JMP         morenext3
-
-moremore3:
-morefeature3:
-	VMOVUPD     (BX), Y3
-	VCVTPS2PD   (R9), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VCVTPS2PD   (R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   (R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, (BX)
-	VMOVUPD     32(BX), Y3
-	VCVTPS2PD   16(R9), Y4
-	VFMADD231PD Y4, Y0, Y3
-	VCVTPS2PD   16(R9)(CX*1), Y4
-	VFMADD231PD Y4, Y1, Y3
-	VCVTPS2PD   16(R9)(CX*2), Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMOVUPD     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature3
-
-morenext3:
-	SUBQ $+24, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel3
-	JMP  moreend
-
-morepanel2:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore2
-
-morefirst2:
-	VCVTPS2PD   (R9), Y2
-	VMULPD      Y2, Y0, Y2
-	VCVTPS2PD   (R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VCVTPS2PD   16(R9), Y2
-	VMULPD      Y2, Y0, Y2
-	VCVTPS2PD   16(R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst2
-	MOVB        $+1, add+56(FP)
-	JMP         morenext2
-
-moremore2:
-morefeature2:
-	VMOVUPD     (BX), Y2
-	VCVTPS2PD   (R9), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VCVTPS2PD   (R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (BX)
-	VMOVUPD     32(BX), Y2
-	VCVTPS2PD   16(R9), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VCVTPS2PD   16(R9)(CX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature2
-
-morenext2:
-	SUBQ $+16, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel2
-	JMP  moreend
-
-morepanel1:
-	VBROADCASTSD (DX), Y0
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x03, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore1
-
-morefirst1:
-	VCVTPS2PD  (R9), Y1
-	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, (BX)
-	VCVTPS2PD  16(R9), Y1
-	VMULPD     Y1, Y0, Y1
-	VMOVUPD    Y1, 32(BX)
-	PREFETCHT1 (DI)
-	ADDQ       R8, DI
-	PREFETCHT1 (R13)
-	ADDQ       R8, R13
-	PREFETCHT1 (R14)
-	ADDQ       R8, R14
-	ADDQ       $+32, R9
-	ADDQ       $+64, BX
-	DECQ       SI
-	JNZ        morefirst1
-	MOVB       $+1, add+56(FP)
-	JMP        morenext1
-
-moremore1:
-morefeature1:
-	VMOVUPD     (BX), Y1
-	VCVTPS2PD   (R9), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (BX)
-	VMOVUPD     32(BX), Y1
-	VCVTPS2PD   16(R9), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature1
-
-morenext1:
-	SUBQ $+8, DX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel1
-
-moreend:
+moreBlock1Row:
+	VBROADCASTSD (R10), Y2
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPS2PD    (R11), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VCVTPS2PD    16(R11), Y3
+	VFMADD231PD  Y3, Y2, Y1
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R12
+	JNZ          moreBlock1Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -5811,1467 +4377,668 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulTransposedHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, height int, count int, add bool, next uintptr, apart int, pace int, more bool)
+// func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulTransposedHalf_avx2(SB), NOSPLIT, $0-89
+TEXT ·sumBlocksHalf_avx2(SB), NOSPLIT, $0-81
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
-	MOVQ next+64(FP), DI
-	MOVQ apart+72(FP), BX
-	MOVQ pace+80(FP), R8
-	LEAQ (CX)(CX*2), R10
-	LEAQ (CX)(CX*4), R11
-	MOVQ CX, R12
-	SHLQ $0x03, R12
-	SUBQ CX, R12
-	CMPB more+88(FP), $+0
+	MOVQ grad+0(FP), BX
+	MOVQ next+56(FP), SI
+	MOVQ apart+64(FP), DI
+	MOVQ pace+72(FP), R8
+	MOVQ n+32(FP), R9
+	SHLQ $0x02, R9
+	LEAQ -4(DX)(R9*1), DX
+	CMPB more+80(FP), $+0
 	JNE  more
-	CMPQ height+40(FP), $+1
-	JEQ  panel1
-	CMPQ height+40(FP), $+2
-	JEQ  panel2
-	CMPQ height+40(FP), $+3
-	JEQ  panel3
-	CMPQ height+40(FP), $+4
-	JEQ  panel4
-	CMPQ height+40(FP), $+5
-	JEQ  panel5
-	CMPQ height+40(FP), $+6
-	JEQ  panel6
-	CMPQ height+40(FP), $+7
-	JEQ  panel7
+	CMPQ width+40(FP), $+1
+	JEQ  block1
+	CMPQ width+40(FP), $+2
+	JEQ  block2
+	CMPQ width+40(FP), $+3
+	JEQ  block3
+	CMPQ width+40(FP), $+4
+	JEQ  block4
+	CMPQ width+40(FP), $+5
+	JEQ  block5
 
-panel8:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	VBROADCASTSS 24(DX), Y6
-	VBROADCASTSS 28(DX), Y7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more8
+block6:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-first8:
-	VCVTPH2PS   (R9), Y8
-	VMULPS      Y8, Y0, Y8
-	VCVTPH2PS   (R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   (R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   (R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   (R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   (R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   (R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   (R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, (BX)
-	VCVTPH2PS   16(R9), Y8
-	VMULPS      Y8, Y0, Y8
-	VCVTPH2PS   16(R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   16(R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   16(R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   16(R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   16(R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   16(R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   16(R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first8
-	MOVB        $+1, add+56(FP)
-	JMP         next8
+block6Row:
+	VBROADCASTSS (DI), Y12
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPH2PS    (R9), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VCVTPH2PS    16(R9), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VCVTPH2PS    32(R9), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VCVTPH2PS    48(R9), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VCVTPH2PS    64(R9), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VCVTPH2PS    80(R9), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VCVTPH2PS    96(R9), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VCVTPH2PS    112(R9), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VCVTPH2PS    128(R9), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VCVTPH2PS    144(R9), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VCVTPH2PS    160(R9), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VCVTPH2PS    176(R9), Y13
+	VFMADD231PS  Y13, Y12, Y11
+	SUBQ         CX, R9
+	SUBQ         $0x04, DI
+	DECQ         R10
+	JNZ          block6Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	VMOVUPS      Y6, 192(BX)
+	VMOVUPS      Y7, 224(BX)
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y9, 288(BX)
+	VMOVUPS      Y10, 320(BX)
+	VMOVUPS      Y11, 352(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	DECQ         count+48(FP)
+	JNZ          block6
+	VZEROUPPER
+	RET
 
-more8:
-feature8:
-	VMOVUPS     (BX), Y8
-	VCVTPH2PS   (R9), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VCVTPH2PS   (R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   (R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   (R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   (R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   (R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   (R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   (R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, (BX)
-	VMOVUPS     32(BX), Y8
-	VCVTPH2PS   16(R9), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VCVTPH2PS   16(R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   16(R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   16(R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   16(R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   16(R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   16(R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   16(R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature8
+block5:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-next8:
-	SUBQ $+32, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel8
-	JMP  end
+block5Row:
+	VBROADCASTSS (DI), Y10
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPH2PS    (R9), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VCVTPH2PS    16(R9), Y11
+	VFMADD231PS  Y11, Y10, Y1
+	VCVTPH2PS    32(R9), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VCVTPH2PS    48(R9), Y11
+	VFMADD231PS  Y11, Y10, Y3
+	VCVTPH2PS    64(R9), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VCVTPH2PS    80(R9), Y11
+	VFMADD231PS  Y11, Y10, Y5
+	VCVTPH2PS    96(R9), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VCVTPH2PS    112(R9), Y11
+	VFMADD231PS  Y11, Y10, Y7
+	VCVTPH2PS    128(R9), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VCVTPH2PS    144(R9), Y11
+	VFMADD231PS  Y11, Y10, Y9
+	SUBQ         CX, R9
+	SUBQ         $0x04, DI
+	DECQ         R10
+	JNZ          block5Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	VMOVUPS      Y6, 192(BX)
+	VMOVUPS      Y7, 224(BX)
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y9, 288(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	DECQ         count+48(FP)
+	JNZ          block5
+	VZEROUPPER
+	RET
 
-panel7:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	VBROADCASTSS 24(DX), Y6
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more7
+block4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-first7:
-	VCVTPH2PS   (R9), Y7
-	VMULPS      Y7, Y0, Y7
-	VCVTPH2PS   (R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   (R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   (R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   (R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   (R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   (R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, (BX)
-	VCVTPH2PS   16(R9), Y7
-	VMULPS      Y7, Y0, Y7
-	VCVTPH2PS   16(R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   16(R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   16(R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   16(R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   16(R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   16(R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first7
-	MOVB        $+1, add+56(FP)
-	JMP         next7
+block4Row:
+	VBROADCASTSS (DI), Y8
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPH2PS    (R9), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VCVTPH2PS    16(R9), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VCVTPH2PS    32(R9), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VCVTPH2PS    48(R9), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VCVTPH2PS    64(R9), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VCVTPH2PS    80(R9), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VCVTPH2PS    96(R9), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VCVTPH2PS    112(R9), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	SUBQ         CX, R9
+	SUBQ         $0x04, DI
+	DECQ         R10
+	JNZ          block4Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	VMOVUPS      Y6, 192(BX)
+	VMOVUPS      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	DECQ         count+48(FP)
+	JNZ          block4
+	VZEROUPPER
+	RET
 
-more7:
-feature7:
-	VMOVUPS     (BX), Y7
-	VCVTPH2PS   (R9), Y8
-	VFMADD231PS Y8, Y0, Y7
-	VCVTPH2PS   (R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   (R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   (R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   (R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   (R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   (R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, (BX)
-	VMOVUPS     32(BX), Y7
-	VCVTPH2PS   16(R9), Y8
-	VFMADD231PS Y8, Y0, Y7
-	VCVTPH2PS   16(R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   16(R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   16(R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   16(R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   16(R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   16(R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature7
+block3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-next7:
-	SUBQ $+28, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel7
-	JMP  end
+block3Row:
+	VBROADCASTSS (DI), Y6
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPH2PS    (R9), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VCVTPH2PS    16(R9), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VCVTPH2PS    32(R9), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VCVTPH2PS    48(R9), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VCVTPH2PS    64(R9), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VCVTPH2PS    80(R9), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	SUBQ         CX, R9
+	SUBQ         $0x04, DI
+	DECQ         R10
+	JNZ          block3Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	DECQ         count+48(FP)
+	JNZ          block3
+	VZEROUPPER
+	RET
 
-panel6:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more6
+block2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-first6:
-	VCVTPH2PS   (R9), Y6
-	VMULPS      Y6, Y0, Y6
-	VCVTPH2PS   (R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   (R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   (R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   (R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   (R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, (BX)
-	VCVTPH2PS   16(R9), Y6
-	VMULPS      Y6, Y0, Y6
-	VCVTPH2PS   16(R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   16(R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   16(R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   16(R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   16(R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first6
-	MOVB        $+1, add+56(FP)
-	JMP         next6
+block2Row:
+	VBROADCASTSS (DI), Y4
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPH2PS    (R9), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VCVTPH2PS    16(R9), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VCVTPH2PS    32(R9), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VCVTPH2PS    48(R9), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	SUBQ         CX, R9
+	SUBQ         $0x04, DI
+	DECQ         R10
+	JNZ          block2Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	DECQ         count+48(FP)
+	JNZ          block2
+	VZEROUPPER
+	RET
 
-more6:
-feature6:
-	VMOVUPS     (BX), Y6
-	VCVTPH2PS   (R9), Y7
-	VFMADD231PS Y7, Y0, Y6
-	VCVTPH2PS   (R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   (R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   (R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   (R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   (R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, (BX)
-	VMOVUPS     32(BX), Y6
-	VCVTPH2PS   16(R9), Y7
-	VFMADD231PS Y7, Y0, Y6
-	VCVTPH2PS   16(R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   16(R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   16(R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   16(R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   16(R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature6
+block1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+	MOVQ   DX, DI
 
-next6:
-	SUBQ $+24, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel6
-	JMP  end
-
-panel5:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more5
-
-first5:
-	VCVTPH2PS   (R9), Y5
-	VMULPS      Y5, Y0, Y5
-	VCVTPH2PS   (R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   (R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   (R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, (BX)
-	VCVTPH2PS   16(R9), Y5
-	VMULPS      Y5, Y0, Y5
-	VCVTPH2PS   16(R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   16(R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   16(R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   16(R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first5
-	MOVB        $+1, add+56(FP)
-	JMP         next5
-
-more5:
-feature5:
-	VMOVUPS     (BX), Y5
-	VCVTPH2PS   (R9), Y6
-	VFMADD231PS Y6, Y0, Y5
-	VCVTPH2PS   (R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   (R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   (R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, (BX)
-	VMOVUPS     32(BX), Y5
-	VCVTPH2PS   16(R9), Y6
-	VFMADD231PS Y6, Y0, Y5
-	VCVTPH2PS   16(R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   16(R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   16(R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   16(R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature5
-
-next5:
-	SUBQ $+20, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel5
-	JMP  end
-
-panel4:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more4
-
-first4:
-	VCVTPH2PS   (R9), Y4
-	VMULPS      Y4, Y0, Y4
-	VCVTPH2PS   (R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   (R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   (R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, (BX)
-	VCVTPH2PS   16(R9), Y4
-	VMULPS      Y4, Y0, Y4
-	VCVTPH2PS   16(R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   16(R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   16(R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first4
-	MOVB        $+1, add+56(FP)
-	JMP         next4
-
-more4:
-feature4:
-	VMOVUPS     (BX), Y4
-	VCVTPH2PS   (R9), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VCVTPH2PS   (R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   (R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   (R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, (BX)
-	VMOVUPS     32(BX), Y4
-	VCVTPH2PS   16(R9), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VCVTPH2PS   16(R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   16(R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   16(R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature4
-
-next4:
-	SUBQ $+16, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel4
-	JMP  end
-
-panel3:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more3
-
-first3:
-	VCVTPH2PS   (R9), Y3
-	VMULPS      Y3, Y0, Y3
-	VCVTPH2PS   (R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   (R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, (BX)
-	VCVTPH2PS   16(R9), Y3
-	VMULPS      Y3, Y0, Y3
-	VCVTPH2PS   16(R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   16(R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first3
-	MOVB        $+1, add+56(FP)
-	JMP         next3
-
-more3:
-feature3:
-	VMOVUPS     (BX), Y3
-	VCVTPH2PS   (R9), Y4
-	VFMADD231PS Y4, Y0, Y3
-	VCVTPH2PS   (R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   (R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, (BX)
-	VMOVUPS     32(BX), Y3
-	VCVTPH2PS   16(R9), Y4
-	VFMADD231PS Y4, Y0, Y3
-	VCVTPH2PS   16(R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   16(R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature3
-
-next3:
-	SUBQ $+12, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel3
-	JMP  end
-
-panel2:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more2
-
-first2:
-	VCVTPH2PS   (R9), Y2
-	VMULPS      Y2, Y0, Y2
-	VCVTPH2PS   (R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, (BX)
-	VCVTPH2PS   16(R9), Y2
-	VMULPS      Y2, Y0, Y2
-	VCVTPH2PS   16(R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         first2
-	MOVB        $+1, add+56(FP)
-	JMP         next2
-
-more2:
-feature2:
-	VMOVUPS     (BX), Y2
-	VCVTPH2PS   (R9), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VCVTPH2PS   (R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, (BX)
-	VMOVUPS     32(BX), Y2
-	VCVTPH2PS   16(R9), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VCVTPH2PS   16(R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature2
-
-next2:
-	SUBQ $+8, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel2
-	JMP  end
-
-panel1:
-	VBROADCASTSS (DX), Y0
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          more1
-
-first1:
-	VCVTPH2PS  (R9), Y1
-	VMULPS     Y1, Y0, Y1
-	VMOVUPS    Y1, (BX)
-	VCVTPH2PS  16(R9), Y1
-	VMULPS     Y1, Y0, Y1
-	VMOVUPS    Y1, 32(BX)
-	PREFETCHT1 (DI)
-	ADDQ       R8, DI
-	ADDQ       $+32, R9
-	ADDQ       $+64, BX
-	DECQ       SI
-	JNZ        first1
-	MOVB       $+1, add+56(FP)
-	JMP        next1
-
-more1:
-feature1:
-	VMOVUPS     (BX), Y1
-	VCVTPH2PS   (R9), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (BX)
-	VMOVUPS     32(BX), Y1
-	VCVTPH2PS   16(R9), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         feature1
-
-next1:
-	SUBQ $+4, DX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  panel1
-
-end:
+block1Row:
+	VBROADCASTSS (DI), Y2
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	VCVTPH2PS    (R9), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VCVTPH2PS    16(R9), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	SUBQ         CX, R9
+	SUBQ         $0x04, DI
+	DECQ         R10
+	JNZ          block1Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	DECQ         count+48(FP)
+	JNZ          block1
 	VZEROUPPER
 	RET
 
 more:
-	LEAQ (DI)(BX*1), R13
-	LEAQ (R13)(BX*1), R14
-	CMPQ height+40(FP), $+1
-	JEQ  morepanel1
-	CMPQ height+40(FP), $+2
-	JEQ  morepanel2
-	CMPQ height+40(FP), $+3
-	JEQ  morepanel3
-	CMPQ height+40(FP), $+4
-	JEQ  morepanel4
-	CMPQ height+40(FP), $+5
-	JEQ  morepanel5
-	CMPQ height+40(FP), $+6
-	JEQ  morepanel6
-	CMPQ height+40(FP), $+7
-	JEQ  morepanel7
+	LEAQ (SI)(DI*1), R9
+	LEAQ (R9)(DI*1), DI
+	CMPQ width+40(FP), $+1
+	JEQ  moreBlock1
+	CMPQ width+40(FP), $+2
+	JEQ  moreBlock2
+	CMPQ width+40(FP), $+3
+	JEQ  moreBlock3
+	CMPQ width+40(FP), $+4
+	JEQ  moreBlock4
+	CMPQ width+40(FP), $+5
+	JEQ  moreBlock5
 
-morepanel8:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	VBROADCASTSS 24(DX), Y6
-	VBROADCASTSS 28(DX), Y7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore8
+moreBlock6:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morefirst8:
-	VCVTPH2PS   (R9), Y8
-	VMULPS      Y8, Y0, Y8
-	VCVTPH2PS   (R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   (R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   (R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   (R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   (R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   (R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   (R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, (BX)
-	VCVTPH2PS   16(R9), Y8
-	VMULPS      Y8, Y0, Y8
-	VCVTPH2PS   16(R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   16(R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   16(R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   16(R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   16(R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   16(R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   16(R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst8
-	MOVB        $+1, add+56(FP)
-	JMP         morenext8
+moreBlock6Row:
+	VBROADCASTSS (R10), Y12
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPH2PS    (R11), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VCVTPH2PS    16(R11), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VCVTPH2PS    32(R11), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VCVTPH2PS    48(R11), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VCVTPH2PS    64(R11), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VCVTPH2PS    80(R11), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VCVTPH2PS    96(R11), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VCVTPH2PS    112(R11), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VCVTPH2PS    128(R11), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VCVTPH2PS    144(R11), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VCVTPH2PS    160(R11), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VCVTPH2PS    176(R11), Y13
+	VFMADD231PS  Y13, Y12, Y11
+	SUBQ         CX, R11
+	SUBQ         $0x04, R10
+	DECQ         R12
+	JNZ          moreBlock6Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	VMOVUPS      Y6, 192(BX)
+	VMOVUPS      Y7, 224(BX)
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y9, 288(BX)
+	VMOVUPS      Y10, 320(BX)
+	VMOVUPS      Y11, 352(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock6
+	VZEROUPPER
+	RET
 
-moremore8:
-morefeature8:
-	VMOVUPS     (BX), Y8
-	VCVTPH2PS   (R9), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VCVTPH2PS   (R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   (R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   (R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   (R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   (R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   (R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   (R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, (BX)
-	VMOVUPS     32(BX), Y8
-	VCVTPH2PS   16(R9), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VCVTPH2PS   16(R9)(CX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   16(R9)(CX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   16(R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   16(R9)(CX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   16(R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   16(R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   16(R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature8
+moreBlock5:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morenext8:
-	SUBQ $+32, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel8
-	JMP  moreend
+moreBlock5Row:
+	VBROADCASTSS (R10), Y10
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPH2PS    (R11), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VCVTPH2PS    16(R11), Y11
+	VFMADD231PS  Y11, Y10, Y1
+	VCVTPH2PS    32(R11), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VCVTPH2PS    48(R11), Y11
+	VFMADD231PS  Y11, Y10, Y3
+	VCVTPH2PS    64(R11), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VCVTPH2PS    80(R11), Y11
+	VFMADD231PS  Y11, Y10, Y5
+	VCVTPH2PS    96(R11), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VCVTPH2PS    112(R11), Y11
+	VFMADD231PS  Y11, Y10, Y7
+	VCVTPH2PS    128(R11), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VCVTPH2PS    144(R11), Y11
+	VFMADD231PS  Y11, Y10, Y9
+	SUBQ         CX, R11
+	SUBQ         $0x04, R10
+	DECQ         R12
+	JNZ          moreBlock5Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	VMOVUPS      Y6, 192(BX)
+	VMOVUPS      Y7, 224(BX)
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y9, 288(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock5
+	VZEROUPPER
+	RET
 
-morepanel7:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	VBROADCASTSS 24(DX), Y6
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore7
+moreBlock4:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morefirst7:
-	VCVTPH2PS   (R9), Y7
-	VMULPS      Y7, Y0, Y7
-	VCVTPH2PS   (R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   (R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   (R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   (R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   (R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   (R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, (BX)
-	VCVTPH2PS   16(R9), Y7
-	VMULPS      Y7, Y0, Y7
-	VCVTPH2PS   16(R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   16(R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   16(R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   16(R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   16(R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   16(R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst7
-	MOVB        $+1, add+56(FP)
-	JMP         morenext7
+moreBlock4Row:
+	VBROADCASTSS (R10), Y8
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPH2PS    (R11), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VCVTPH2PS    16(R11), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VCVTPH2PS    32(R11), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VCVTPH2PS    48(R11), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VCVTPH2PS    64(R11), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VCVTPH2PS    80(R11), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VCVTPH2PS    96(R11), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VCVTPH2PS    112(R11), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	SUBQ         CX, R11
+	SUBQ         $0x04, R10
+	DECQ         R12
+	JNZ          moreBlock4Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	VMOVUPS      Y6, 192(BX)
+	VMOVUPS      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock4
+	VZEROUPPER
+	RET
 
-moremore7:
-morefeature7:
-	VMOVUPS     (BX), Y7
-	VCVTPH2PS   (R9), Y8
-	VFMADD231PS Y8, Y0, Y7
-	VCVTPH2PS   (R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   (R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   (R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   (R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   (R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   (R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, (BX)
-	VMOVUPS     32(BX), Y7
-	VCVTPH2PS   16(R9), Y8
-	VFMADD231PS Y8, Y0, Y7
-	VCVTPH2PS   16(R9)(CX*1), Y8
-	VFMADD231PS Y8, Y1, Y7
-	VCVTPH2PS   16(R9)(CX*2), Y8
-	VFMADD231PS Y8, Y2, Y7
-	VCVTPH2PS   16(R9)(R10*1), Y8
-	VFMADD231PS Y8, Y3, Y7
-	VCVTPH2PS   16(R9)(CX*4), Y8
-	VFMADD231PS Y8, Y4, Y7
-	VCVTPH2PS   16(R9)(R11*1), Y8
-	VFMADD231PS Y8, Y5, Y7
-	VCVTPH2PS   16(R9)(R10*2), Y8
-	VFMADD231PS Y8, Y6, Y7
-	VMOVUPS     Y7, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature7
+moreBlock3:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morenext7:
-	SUBQ $+28, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel7
-	JMP  moreend
+moreBlock3Row:
+	VBROADCASTSS (R10), Y6
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPH2PS    (R11), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VCVTPH2PS    16(R11), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VCVTPH2PS    32(R11), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VCVTPH2PS    48(R11), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VCVTPH2PS    64(R11), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VCVTPH2PS    80(R11), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	SUBQ         CX, R11
+	SUBQ         $0x04, R10
+	DECQ         R12
+	JNZ          moreBlock3Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock3
+	VZEROUPPER
+	RET
 
-morepanel6:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore6
+moreBlock2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morefirst6:
-	VCVTPH2PS   (R9), Y6
-	VMULPS      Y6, Y0, Y6
-	VCVTPH2PS   (R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   (R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   (R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   (R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   (R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, (BX)
-	VCVTPH2PS   16(R9), Y6
-	VMULPS      Y6, Y0, Y6
-	VCVTPH2PS   16(R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   16(R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   16(R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   16(R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   16(R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst6
-	MOVB        $+1, add+56(FP)
-	JMP         morenext6
+moreBlock2Row:
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPH2PS    (R11), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VCVTPH2PS    16(R11), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VCVTPH2PS    32(R11), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VCVTPH2PS    48(R11), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	SUBQ         CX, R11
+	SUBQ         $0x04, R10
+	DECQ         R12
+	JNZ          moreBlock2Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock2
+	VZEROUPPER
+	RET
 
-moremore6:
-morefeature6:
-	VMOVUPS     (BX), Y6
-	VCVTPH2PS   (R9), Y7
-	VFMADD231PS Y7, Y0, Y6
-	VCVTPH2PS   (R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   (R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   (R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   (R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   (R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, (BX)
-	VMOVUPS     32(BX), Y6
-	VCVTPH2PS   16(R9), Y7
-	VFMADD231PS Y7, Y0, Y6
-	VCVTPH2PS   16(R9)(CX*1), Y7
-	VFMADD231PS Y7, Y1, Y6
-	VCVTPH2PS   16(R9)(CX*2), Y7
-	VFMADD231PS Y7, Y2, Y6
-	VCVTPH2PS   16(R9)(R10*1), Y7
-	VFMADD231PS Y7, Y3, Y6
-	VCVTPH2PS   16(R9)(CX*4), Y7
-	VFMADD231PS Y7, Y4, Y6
-	VCVTPH2PS   16(R9)(R11*1), Y7
-	VFMADD231PS Y7, Y5, Y6
-	VMOVUPS     Y6, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature6
+moreBlock1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R12
+	LEAQ   -1(R12), R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+	MOVQ   DX, R10
 
-morenext6:
-	SUBQ $+24, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel6
-	JMP  moreend
-
-morepanel5:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore5
-
-morefirst5:
-	VCVTPH2PS   (R9), Y5
-	VMULPS      Y5, Y0, Y5
-	VCVTPH2PS   (R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   (R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   (R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, (BX)
-	VCVTPH2PS   16(R9), Y5
-	VMULPS      Y5, Y0, Y5
-	VCVTPH2PS   16(R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   16(R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   16(R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   16(R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst5
-	MOVB        $+1, add+56(FP)
-	JMP         morenext5
-
-moremore5:
-morefeature5:
-	VMOVUPS     (BX), Y5
-	VCVTPH2PS   (R9), Y6
-	VFMADD231PS Y6, Y0, Y5
-	VCVTPH2PS   (R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   (R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   (R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   (R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, (BX)
-	VMOVUPS     32(BX), Y5
-	VCVTPH2PS   16(R9), Y6
-	VFMADD231PS Y6, Y0, Y5
-	VCVTPH2PS   16(R9)(CX*1), Y6
-	VFMADD231PS Y6, Y1, Y5
-	VCVTPH2PS   16(R9)(CX*2), Y6
-	VFMADD231PS Y6, Y2, Y5
-	VCVTPH2PS   16(R9)(R10*1), Y6
-	VFMADD231PS Y6, Y3, Y5
-	VCVTPH2PS   16(R9)(CX*4), Y6
-	VFMADD231PS Y6, Y4, Y5
-	VMOVUPS     Y5, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature5
-
-morenext5:
-	SUBQ $+20, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel5
-	JMP  moreend
-
-morepanel4:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore4
-
-morefirst4:
-	VCVTPH2PS   (R9), Y4
-	VMULPS      Y4, Y0, Y4
-	VCVTPH2PS   (R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   (R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   (R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, (BX)
-	VCVTPH2PS   16(R9), Y4
-	VMULPS      Y4, Y0, Y4
-	VCVTPH2PS   16(R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   16(R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   16(R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst4
-	MOVB        $+1, add+56(FP)
-	JMP         morenext4
-
-moremore4:
-morefeature4:
-	VMOVUPS     (BX), Y4
-	VCVTPH2PS   (R9), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VCVTPH2PS   (R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   (R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   (R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, (BX)
-	VMOVUPS     32(BX), Y4
-	VCVTPH2PS   16(R9), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VCVTPH2PS   16(R9)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VCVTPH2PS   16(R9)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VCVTPH2PS   16(R9)(R10*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature4
-
-morenext4:
-	SUBQ $+16, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel4
-	JMP  moreend
-
-morepanel3:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore3
-
-morefirst3:
-	VCVTPH2PS   (R9), Y3
-	VMULPS      Y3, Y0, Y3
-	VCVTPH2PS   (R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   (R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, (BX)
-	VCVTPH2PS   16(R9), Y3
-	VMULPS      Y3, Y0, Y3
-	VCVTPH2PS   16(R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   16(R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst3
-	MOVB        $+1, add+56(FP)
-	JMP         morenext3
-
-moremore3:
-morefeature3:
-	VMOVUPS     (BX), Y3
-	VCVTPH2PS   (R9), Y4
-	VFMADD231PS Y4, Y0, Y3
-	VCVTPH2PS   (R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   (R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, (BX)
-	VMOVUPS     32(BX), Y3
-	VCVTPH2PS   16(R9), Y4
-	VFMADD231PS Y4, Y0, Y3
-	VCVTPH2PS   16(R9)(CX*1), Y4
-	VFMADD231PS Y4, Y1, Y3
-	VCVTPH2PS   16(R9)(CX*2), Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMOVUPS     Y3, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature3
-
-morenext3:
-	SUBQ $+12, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel3
-	JMP  moreend
-
-morepanel2:
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore2
-
-morefirst2:
-	VCVTPH2PS   (R9), Y2
-	VMULPS      Y2, Y0, Y2
-	VCVTPH2PS   (R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, (BX)
-	VCVTPH2PS   16(R9), Y2
-	VMULPS      Y2, Y0, Y2
-	VCVTPH2PS   16(R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefirst2
-	MOVB        $+1, add+56(FP)
-	JMP         morenext2
-
-moremore2:
-morefeature2:
-	VMOVUPS     (BX), Y2
-	VCVTPH2PS   (R9), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VCVTPH2PS   (R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, (BX)
-	VMOVUPS     32(BX), Y2
-	VCVTPH2PS   16(R9), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VCVTPH2PS   16(R9)(CX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature2
-
-morenext2:
-	SUBQ $+8, DX
-	SUBQ CX, AX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel2
-	JMP  moreend
-
-morepanel1:
-	VBROADCASTSS (DX), Y0
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), BX
-	MOVQ         d+32(FP), SI
-	SHRQ         $0x04, SI
-	CMPB         add+56(FP), $+0
-	JNE          moremore1
-
-morefirst1:
-	VCVTPH2PS  (R9), Y1
-	VMULPS     Y1, Y0, Y1
-	VMOVUPS    Y1, (BX)
-	VCVTPH2PS  16(R9), Y1
-	VMULPS     Y1, Y0, Y1
-	VMOVUPS    Y1, 32(BX)
-	PREFETCHT1 (DI)
-	ADDQ       R8, DI
-	PREFETCHT1 (R13)
-	ADDQ       R8, R13
-	PREFETCHT1 (R14)
-	ADDQ       R8, R14
-	ADDQ       $+32, R9
-	ADDQ       $+64, BX
-	DECQ       SI
-	JNZ        morefirst1
-	MOVB       $+1, add+56(FP)
-	JMP        morenext1
-
-moremore1:
-morefeature1:
-	VMOVUPS     (BX), Y1
-	VCVTPH2PS   (R9), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (BX)
-	VMOVUPS     32(BX), Y1
-	VCVTPH2PS   16(R9), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, 32(BX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	PREFETCHT1  (R13)
-	ADDQ        R8, R13
-	PREFETCHT1  (R14)
-	ADDQ        R8, R14
-	ADDQ        $+32, R9
-	ADDQ        $+64, BX
-	DECQ        SI
-	JNZ         morefeature1
-
-morenext1:
-	SUBQ $+4, DX
-	SUBQ CX, AX
-	DECQ count+48(FP)
-	JNZ  morepanel1
-
-moreend:
+moreBlock1Row:
+	VBROADCASTSS (R10), Y2
+	PREFETCHT1   (SI)
+	ADDQ         R8, SI
+	PREFETCHT1   (R9)
+	ADDQ         R8, R9
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	VCVTPH2PS    (R11), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VCVTPH2PS    16(R11), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	SUBQ         CX, R11
+	SUBQ         $0x04, R10
+	DECQ         R12
+	JNZ          moreBlock1Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	DECQ         count+48(FP)
+	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
