@@ -48,7 +48,7 @@ func (a *alternative) stronger(s float64) *alternative {
 func (a *alternative) own(dst []float64, x float64) []float64 {
 	dst = dst[:a.Width()]
 	a.Apply(dst, x)
-	if a.Kind == model.Curved {
+	if a.Width() > 1 {
 		return dst[1:]
 	}
 	return dst
@@ -71,26 +71,31 @@ func (d *design) alternatives(ctx context.Context, features []int, kinds ...stri
 		if n < 3 {
 			continue
 		}
+		middle, width := q[n/2], q[n-1]-q[0]
+		logarithmic := least > 0 && q[n-1]-middle > skewed*(middle-q[0])
 		for _, kind := range kinds {
-			width := q[n-1] - q[0]
 			a := &alternative{Transform: model.Transform{Feature: j, Kind: kind}, least: least - width, most: most + width}
 			switch kind {
 			case model.Clipped:
 				a.Knots = []float64{q[0], q[n-1]}
 			case model.Logarithmic:
-				a.Knots = []float64{least}
-				if middle := q[n/2]; !(least > 0 && q[n-1]-middle > skewed*(middle-q[0])) {
+				if a.Knots = []float64{least}; !logarithmic {
 					continue
 				}
 			default:
 				if s := d.Scale[j]; s > mostUnit || s < 1/mostUnit {
 					continue
 				}
-				values := make([]float64, n*n)
+				knots, values := slices.Clone(q), make([]float64, n*n)
+				if kind == model.LogCurved {
+					if knots[0] = least; !logarithmic {
+						continue
+					}
+				}
 				for i := range n {
 					values[i*n+i] = 1
 				}
-				a.Transform = model.NewCurve(j, q, values)
+				a.Transform = model.NewCurve(kind, j, knots, values)
 			}
 			out = append(out, a)
 		}
@@ -108,7 +113,7 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 	for k, a := range list {
 		n := len(a.Knots)
 		unit[k] = 1
-		if a.Kind != model.Curved { // about a value near the mean
+		if a.Width() == 1 { // about a value near the mean
 			n = 1
 			a.Apply(about[k:k+1], d.Center[a.Feature])
 		}
@@ -140,14 +145,18 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 	n := rows.First(sums)
 	for k, a := range list {
 		s := spans[k].Of(sums)
-		if a.Kind == model.Curved {
+		if a.Width() > 1 {
+			center, deviation := d.Center[a.Feature], d.Scale[a.Feature]
+			if a.Kind == model.LogCurved {
+				center, deviation = straight(a.Knots, s, n)
+			}
 			values, scale := smoothFirst(&a.Transform, s, n)
-			if slices.ContainsFunc(slices.Concat(values, scale), func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) }) || values == nil {
+			if slices.ContainsFunc(slices.Concat(values, scale, []float64{center, 1 / deviation}), func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) }) || values == nil {
 				continue // numbers out of range leave no curve
 			}
-			a.Transform = model.NewCurve(a.Feature, a.Knots, values)
-			a.center, a.scale = make([]float64, a.Width()), append([]float64{d.Scale[a.Feature]}, scale...)
-			a.center[0] = d.Center[a.Feature]
+			a.Transform = model.NewCurve(a.Kind, a.Feature, a.Knots, values)
+			a.center, a.scale = make([]float64, a.Width()), append([]float64{deviation}, scale...)
+			a.center[0] = center
 			continue
 		}
 		mean := s[0] / n
@@ -157,6 +166,25 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 		}
 	}
 	return nil
+}
+
+// straight returns mean and deviation of the logarithm of a feature by the sums of smoothFirst: it is itself one of the splines, with its value at
+// every knot.
+func straight(knots, sums []float64, rows float64) (mean, deviation float64) {
+	first, square := math.Log(knots[0]), 0.0
+	for i, k := range knots {
+		v := math.Log(k) - first
+		mean += v * sums[0] / rows
+		for j, u := range knots[i:] {
+			twice := 2.0
+			if j == 0 {
+				twice = 1
+			}
+			square += twice * v * (math.Log(u) - first) * sums[j+1] / rows
+		}
+		sums = sums[len(knots)-i+1:]
+	}
+	return first + mean, math.Sqrt(max(square-mean*mean, 0))
 }
 
 // smoothFirst returns the values at knots of the splines of Demmler and Reinsch, by the sums of a spline for each knot and of their products over rows: with the

@@ -101,7 +101,7 @@ func (d *design) missedWords(features []int, sums, squares []float64) string {
 	if curved != nil {
 		words := fmt.Sprintf("Residuals say that the effect is curved of %s", text.List(curved))
 		if !slices.ContainsFunc(d.Transforms, func(c model.Transform) bool {
-			return c.Kind == model.Curved && slices.Contains(flags, names[c.Feature])
+			return c.Width() > 1 && slices.Contains(flags, names[c.Feature])
 		}) {
 			words += ": try --curve " + text.ShellWord(strings.Join(flags, ","))
 		}

@@ -49,7 +49,7 @@ func (d *design) transform(ctx context.Context, c *Config, workers int) (splines
 	t := &transformer{d: own.design, workers: workers, chosen: make([]*alternative, len(d.Center)), failed: map[*alternative]float64{}}
 	var alternatives []*alternative
 	if d.chooses() {
-		if alternatives, err = own.alternatives(ctx, own.numbers(), model.Clipped, model.Logarithmic, model.Curved); err != nil {
+		if alternatives, err = own.alternatives(ctx, own.numbers(), model.Clipped, model.Logarithmic, model.Curved, model.LogCurved); err != nil {
 			return nil, err
 		}
 		if splines, err = d.fitSplines(ctx, alternatives, own.tasks, workers); err != nil {
@@ -232,7 +232,7 @@ func (t *transformer) improve(ctx context.Context, alternatives []*alternative) 
 
 // try takes an alternative if it is better than what there is, and reports whether it is.
 func (t *transformer) try(ctx context.Context, a *alternative) (found bool, err error) {
-	if a.Kind != model.Curved {
+	if a.Width() == 1 {
 		return t.takeBetter(ctx, a)
 	}
 	for _, factor := range []float64{1. / strengthFactor, strengthFactor} {
@@ -269,7 +269,7 @@ func (a *alternative) cost() float64 {
 	switch {
 	case a == nil:
 		return 0
-	case a.Kind == model.Curved:
+	case a.Width() > 1:
 		return curveCost
 	}
 	return plainCost
@@ -389,6 +389,9 @@ func (d *design) transformNotes(c *Config) (list []string) {
 	}
 	if names := kinds[model.Curved]; names != nil {
 		add("Columns of which the effect is a curve, and straight beyond its knots: %s.", text.List(names))
+	}
+	if names := kinds[model.LogCurved]; names != nil {
+		add("Columns of which the effect is a curve of the logarithm: %s.", text.List(names))
 	}
 	if names := kinds[model.Clipped]; names != nil {
 		add("Columns that are clipped, since far values have less effect than a straight line says: %s.", text.List(names))

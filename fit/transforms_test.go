@@ -81,6 +81,7 @@ func TestTransformsAreChosen(t *testing.T) {
 		"growth":    {func(wave, _, _, line, level float64) float64 { return level*math.Exp(2*wave) + line }, "wave curve"},
 		"clipped":   {func(_, wild, _, line, level float64) float64 { return min(max(wild, -4.3), 4.3) + line + level }, "wild clipped"},
 		"logarithm": {func(_, _, size, line, level float64) float64 { return math.Log(size) + line + level }, "size logarithm"},
+		"dose":      {func(_, _, size, line, level float64) float64 { return 2/(1+math.Pow(size, -3)) + line + level }, "size curve of the logarithm"},
 		"straight":  {func(wave, wild, size, line, level float64) float64 { return wave + wild + size + line + level }, ""},
 		"nothing":   {func(_, _, _, _, level float64) float64 { return level }, ""},
 	} {

@@ -15,6 +15,7 @@ const (
 	Clipped     = "clipped"
 	Logarithmic = "logarithm"
 	Curved      = "curve"
+	LogCurved   = "curve of the logarithm"
 )
 
 // A Transform says what takes the place of a feature of the table. Its inputs are, with knots k_1 < k_2 < ...,
@@ -22,18 +23,20 @@ const (
 //	Clipped      min(max(x, k_1), k_2)
 //	Logarithmic  log(max(x, k_1))
 //	Curved       x, and natural cubic splines of x, linear beyond the first and the last knot
+//	LogCurved    the same of log(max(x, k_1)), with knots at log(k_1), log(k_2), ...
 type Transform struct {
 	Feature int       `json:"feature"`
 	Kind    string    `json:"kind"`
 	Knots   []float64 `json:"knots"`
 	// Values are those of the splines at the knots, one spline after the other.
 	Values []float64 `json:"values,omitempty"`
+	at     []float64 // what the splines have as their knots
 	second []float64 // derivatives of the splines there
 }
 
-// NewCurve returns the transform of a feature into itself and natural cubic splines with the given knots and values there.
-func NewCurve(feature int, knots, values []float64) Transform {
-	c := Transform{Feature: feature, Kind: Curved, Knots: knots, Values: values}
+// NewCurve returns the transform of a feature, of kind Curved or LogCurved, into natural cubic splines with the given knots and values there.
+func NewCurve(kind string, feature int, knots, values []float64) Transform {
+	c := Transform{Feature: feature, Kind: kind, Knots: knots, Values: values}
 	c.complete()
 	return c
 }
@@ -49,6 +52,8 @@ func (c *Transform) String() string {
 		return "clipped at " + strings.Join(knots, " and ")
 	case Logarithmic:
 		return "its logarithm, from " + strings.Join(knots, " ")
+	case LogCurved:
+		return "a curve of its logarithm with knots at " + text.List(knots)
 	}
 	return "a curve with knots at " + text.List(knots)
 }
@@ -58,7 +63,7 @@ const mostInputs = 16
 
 // Width is the number of inputs.
 func (c *Transform) Width() int {
-	if c.Kind == Curved {
+	if c.Kind == Curved || c.Kind == LogCurved {
 		return 1 + len(c.Values)/max(len(c.Knots), 1)
 	}
 	return 1
@@ -72,10 +77,13 @@ func (c *Transform) Apply(dst []float64, x float64) {
 	case Logarithmic:
 		dst[0] = math.Log(math.Max(x, c.Knots[0]))
 	default:
+		if c.Kind == LogCurved {
+			x = math.Log(math.Max(x, c.Knots[0]))
+		}
 		dst[0] = x
 		n := len(c.Knots)
 		for j := range len(c.Values) / n {
-			dst[j+1] = naturalSpline(c.Knots, c.Values[j*n:][:n], c.second[j*n:][:n], x)
+			dst[j+1] = naturalSpline(c.at, c.Values[j*n:][:n], c.second[j*n:][:n], x)
 		}
 	}
 }
@@ -103,13 +111,19 @@ func naturalSpline(knots, values, second []float64, x float64) float64 {
 // complete computes the second derivatives, by the continuity of the first.
 func (c *Transform) complete() {
 	n := len(c.Knots)
+	c.at = slices.Clone(c.Knots)
+	if c.Kind == LogCurved {
+		for i, v := range c.at {
+			c.at[i] = math.Log(v)
+		}
+	}
 	c.second = make([]float64, len(c.Values))
 	if n < 3 || len(c.Values)%n != 0 {
 		return
 	}
 	a := mat.NewDense(n-2, n-2, nil)
 	for i := range n - 2 {
-		left, right := c.Knots[i+1]-c.Knots[i], c.Knots[i+2]-c.Knots[i+1]
+		left, right := c.at[i+1]-c.at[i], c.at[i+2]-c.at[i+1]
 		a.Set(i, i, (left+right)/3)
 		if i+1 < n-2 {
 			a.Set(i, i+1, right/6)
@@ -119,7 +133,7 @@ func (c *Transform) complete() {
 	for at := 0; at < len(c.Values); at += n {
 		v, b := c.Values[at:], mat.NewVecDense(n-2, nil)
 		for i := range n - 2 {
-			b.SetVec(i, (v[i+2]-v[i+1])/(c.Knots[i+2]-c.Knots[i+1])-(v[i+1]-v[i])/(c.Knots[i+1]-c.Knots[i]))
+			b.SetVec(i, (v[i+2]-v[i+1])/(c.at[i+2]-c.at[i+1])-(v[i+1]-v[i])/(c.at[i+1]-c.at[i]))
 		}
 		var x mat.VecDense
 		if x.SolveVec(a, b) == nil { // the matrix is dominated by its diagonal
@@ -140,10 +154,10 @@ func (c *Transform) check(features int) error {
 		ok = n == 2 && len(c.Values) == 0
 	case Logarithmic:
 		ok = n == 1 && c.Knots[0] > 0 && len(c.Values) == 0
-	case Curved:
-		ok = n >= 3 && len(c.Values) > 0 && len(c.Values)%n == 0 && len(c.Values)/n < mostInputs
+	case Curved, LogCurved:
+		ok = (c.Kind == Curved || n > 0 && c.Knots[0] > 0) && n >= 3 && len(c.Values) > 0 && len(c.Values)%n == 0 && len(c.Values)/n < mostInputs
 	}
-	for i, v := range slices.Concat(c.Knots, c.Values, c.second) {
+	for i, v := range slices.Concat(c.Knots, c.at, c.Values, c.second) {
 		ok = ok && !math.IsNaN(v) && !math.IsInf(v, 0) && (i == 0 || i >= n || v > c.Knots[i-1])
 	}
 	if !ok {
@@ -215,6 +229,9 @@ func (s *Scaling) InputNames(features []string) []string {
 		case Logarithmic:
 			names = append(names, "log("+name+")")
 		default:
+			if c.Kind == LogCurved {
+				name = "log(" + name + ")"
+			}
 			names = append(names, name)
 			for j := range c.Width() - 1 {
 				names = append(names, fmt.Sprintf("%s, bend %d", name, j+1))
@@ -234,7 +251,7 @@ func (c *Transform) Roughness() *mat.SymDense {
 		for j := i; j < m; j++ {
 			p, q, sum := c.second[i*n:], c.second[j*n:], 0.0
 			for k := range n - 1 {
-				h := c.Knots[k+1] - c.Knots[k]
+				h := c.at[k+1] - c.at[k]
 				sum += h / 6 * (2*p[k]*q[k] + 2*p[k+1]*q[k+1] + p[k]*q[k+1] + p[k+1]*q[k])
 			}
 			out.SetSym(i, j, sum)

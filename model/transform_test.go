@@ -13,6 +13,7 @@ import (
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A natural cubic spline goes through its values, has a continuous slope and second derivative, which is zero at both ends, and is straight beyond
@@ -24,7 +25,7 @@ func TestNaturalSpline(t *testing.T) {
 	for i := range values {
 		values[i] = r.NormFloat64()
 	}
-	c := NewCurve(0, knots, values)
+	c := NewCurve(Curved, 0, knots, values)
 	at := func(j int, x float64) float64 {
 		inputs := make([]float64, c.Width())
 		c.Apply(inputs, x)
@@ -68,7 +69,7 @@ func TestNaturalSpline(t *testing.T) {
 	for i, x := range knots {
 		line[i] = 3 - 2*x
 	}
-	c = NewCurve(0, knots, line)
+	c = NewCurve(Curved, 0, knots, line)
 	for _, x := range []float64{-50, -2, -1.7, 0.1, 2, 7, 9} {
 		near("a straight line", at(0, x), 3-2*x, 1e-12*(1+math.Abs(x)))
 	}
@@ -86,7 +87,7 @@ func transformed(t *testing.T) (bent, plain *Model, p Parameters) {
 	// The four inputs are those of a clipped feature, of a logarithm, and of a curve with one bend.
 	q.Scaling.Transforms = []Transform{
 		{Feature: 0, Kind: Clipped, Knots: []float64{-1, 1}}, {Feature: 1, Kind: Logarithmic, Knots: []float64{0.1}},
-		NewCurve(2, []float64{0, 1, 4}, []float64{0.3, -1, 2}),
+		NewCurve(Curved, 2, []float64{0, 1, 4}, []float64{0.3, -1, 2}),
 	}
 	if k != 4 || q.Scaling.Inputs(3) != 4 {
 		t.Fatalf("%d features and %d inputs", k, q.Scaling.Inputs(3))
@@ -103,10 +104,37 @@ func transformed(t *testing.T) (bent, plain *Model, p Parameters) {
 
 // inputsOf are the features of the plain model, by the definitions.
 func inputsOf(x []float64) []float64 {
-	spline := NewCurve(0, []float64{0, 1, 4}, []float64{0.3, -1, 2})
+	spline := NewCurve(Curved, 0, []float64{0, 1, 4}, []float64{0.3, -1, 2})
 	var curve [2]float64
 	spline.Apply(curve[:], x[2])
 	return []float64{min(max(x[0], -1), 1), math.Log(max(x[1], 0.1)), x[2], curve[1]}
+}
+
+// A curve of the logarithm is the curve with knots at the logarithms, of the logarithm, and constant below its first knot; so is its roughness.
+func TestLogCurve(t *testing.T) {
+	values := []float64{0.3, -1, 2, 0.7, 1, 0, 0, -2}
+	c := NewCurve(LogCurved, 0, []float64{0.1, 1, 5, 80}, values)
+	same := NewCurve(Curved, 0, []float64{math.Log(0.1), 0, math.Log(5), math.Log(80)}, values)
+	var got, want [3]float64
+	for _, x := range []float64{-3, 0, 0.01, 0.1, 0.4, 2, 30, 80, 1e5} {
+		c.Apply(got[:], x)
+		same.Apply(want[:], math.Log(max(x, 0.1)))
+		if got != want {
+			t.Errorf("at %v: %v, want %v", x, got, want)
+		}
+	}
+	if !mat.Equal(c.Roughness(), same.Roughness()) {
+		t.Error("their roughness differs")
+	}
+	s := Scaling{Transforms: []Transform{c}}
+	if names := s.InputNames([]string{"dose"}); !slices.Equal(names, []string{"log(dose)", "log(dose), bend 1", "log(dose), bend 2"}) {
+		t.Errorf("names %q", names)
+	}
+	for _, knots := range [][]float64{{0, 1, 2, 3}, {-1, 1, 2, 3}, {2, 1, 3, 4}} {
+		if bad := NewCurve(LogCurved, 0, knots, values); bad.check(1) == nil {
+			t.Errorf("knots %v are taken", knots)
+		}
+	}
 }
 
 // A model with transforms says what one says whose features are their inputs: all predictions, errors, and tasks that it
