@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -71,9 +69,7 @@ func (f *fitRun) help(w io.Writer, cmd *cobra.Command, all bool) {
 
 // run fits: the report goes to stdout, progress to stderr.
 func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if os.Getenv("GOGC") == "" { // rows of large tables are few objects: looking for garbage among them costs little
-		defer debug.SetGCPercent(debug.SetGCPercent(25))
-	}
+	defer saveMemory(25)()
 	out, err := openOutputs(&f.Files)
 	if err != nil {
 		return err
@@ -83,6 +79,10 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	in, err := f.read(ctx, stderr)
 	if err != nil {
 		return err
+	}
+	const large = 1 << 25 // numbers: a tenth of them takes more memory than all else that the program has
+	if len(in.Table.Features())*in.Table.Rows() > large {
+		defer saveMemory(10)()
 	}
 	network, err := f.network(in)
 	if err != nil {

@@ -37,7 +37,7 @@ func (n *nodeCommand) run(ctx context.Context) error {
 	if err := n.Resolve(); err != nil {
 		return err
 	}
-	defer saveMemory()()
+	defer saveMemory(50)()
 	if n.UntilEOF {
 		ignoreBrokenPipes()
 		var cancel context.CancelFunc
@@ -100,15 +100,14 @@ func (n *nodeCommand) complain(ctx context.Context, err error) int {
 	return code
 }
 
-// saveMemory lets the heap grow by half, not to twice what is in use, before it is
-// collected: what a node has is mostly its table, which costs the collector nothing. Who
-// sets GOGC knows better.
-func saveMemory() (restore func()) {
+// saveMemory lets the heap grow by so many percent, not to twice what is in use, before it is
+// collected: most of it is a table, which costs the collector nothing. Who sets GOGC knows better.
+func saveMemory(percent int) (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	percent := debug.SetGCPercent(50)
-	return func() { debug.SetGCPercent(percent) }
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // newNodeLog returns the log of a node.
