@@ -311,7 +311,7 @@ func TestDifferencesErrors(t *testing.T) {
 	m := newMixer(t, w, nil, Agreement{Codec: c})
 	wantError(t, m.Mix(background, streamOf(randomMessages(4, 6, 2, 1, 1), StreamBasis), -1), "-1 rounds")
 	wantError(t, m.Mix(background, streamOf(randomMessages(3, 6, 2, 1, 1), StreamBasis), 1), "3 messages for 4 hosted nodes")
-	wantError(t, m.Mix(background, streamOf(randomMessages(4, 6, 2, 1, 1), 77), 1), "Stream(77)")
+	wantError(t, m.Mix(background, streamOf(randomMessages(4, 6, 2, 1, 1), 77), 1), "channel 77")
 	mixTimes(t, m, streamOf(randomMessages(4, 6, 2, 1, 1), StreamBasis), 1, 1)
 	wantError(t, m.Mix(background, streamOf(randomMessages(4, 6, 3, 1, 1), StreamBasis), 1), "6 x 3 and 1 scalars on stream basis", "6 x 2 and 1")
 	z := streamOf(randomMessages(4, 6, 2, 1, 1), StreamBasis)

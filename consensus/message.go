@@ -35,15 +35,8 @@ const (
 	streams        = 4                           // how many there are
 )
 
-var streamNames = [streams]string{"exact", "basis", "gradient", "tracker"}
-
-// String returns a short name for messages.
-func (s Stream) String() string {
-	if s < streams {
-		return streamNames[s]
-	}
-	return fmt.Sprintf("Stream(%d)", uint8(s))
-}
+// String returns the name of its channel.
+func (s Stream) String() string { return wire.Channel(s).String() }
 
 // dimensions are the stream and the size of a message.
 type dimensions struct {
@@ -62,7 +55,7 @@ func dimensionsOf(z Message) dimensions {
 func (s dimensions) entries() int { return s.D*s.R + s.Scalars }
 
 func (s dimensions) String() string {
-	return fmt.Sprintf("%d x %d and %d scalars on stream %v", s.D, s.R, s.Scalars, s.Stream)
+	return fmt.Sprintf("%d x %d and %d scalars on %v", s.D, s.R, s.Scalars, s.Stream)
 }
 
 // checkMessages returns an error that names the first node whose message has other

@@ -52,13 +52,8 @@ func (n *Network) newPower(a Agreement, bound float64, pool *kernel.Pool) *power
 	}
 	l, cost := n.Len(), denseSpeed*(2*n.Graph().Edges()+n.Len())
 	p := &power{
-		w: mat.NewDense(l, l, nil), bound: bound, from: (l*l + cost - 1) / cost, powers: make(map[int]*mat.Dense), pool: pool,
+		w: n.weights.Dense(), bound: bound, from: (l*l + cost - 1) / cost, powers: make(map[int]*mat.Dense), pool: pool,
 		scratch: make([][2][]float64, pool.Workers()), bases: make([][]float64, l), scalars: make([][]float64, l),
-	}
-	for i := range l {
-		for j, v := range n.weights.Row(i) {
-			p.w.Set(i, j, v)
-		}
 	}
 	for k := range p.scratch {
 		p.scratch[k] = [2][]float64{make([]float64, l*blockLen), make([]float64, l*blockLen)}

@@ -93,7 +93,7 @@ func (w *Weights) measure() *Spectrum {
 		}
 	} else {
 		var eig mat.Eigen
-		if !eig.Factorize(w.dense(), mat.EigenNone) {
+		if !eig.Factorize(w.Dense(), mat.EigenNone) {
 			return &Spectrum{Values: []complex128{cmplx.NaN()}, Shares: []float64{1}}
 		}
 		eig.Values(s.Values)
@@ -101,16 +101,6 @@ func (w *Weights) measure() *Spectrum {
 	s.Values = withoutOne(s.Values)
 	s.real = !slices.ContainsFunc(s.Values, isComplex)
 	return s
-}
-
-func (w *Weights) dense() *mat.Dense {
-	m := mat.NewDense(w.Len(), w.Len(), nil)
-	for i := range w.Len() {
-		for j, v := range w.Row(i) {
-			m.Set(i, j, v)
-		}
-	}
-	return m
 }
 
 const notConverged = "topology: the eigenvalues of a finite symmetric matrix did not converge"

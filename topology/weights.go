@@ -186,6 +186,13 @@ func (w *Weights) Row(i int) iter.Seq2[int, float64] {
 	}
 }
 
+// Dense returns W with all entries, in memory of the caller.
+func (w *Weights) Dense() *mat.Dense {
+	m := mat.NewDense(w.Len(), w.Len(), nil)
+	m.Apply(func(i, j int, _ float64) float64 { return w.At(i, j) }, m)
+	return m
+}
+
 // Fingerprint returns a checksum of the bits of W, by which processes find out whether they
 // have the same.
 func (w *Weights) Fingerprint() uint64 {

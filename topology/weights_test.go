@@ -170,7 +170,7 @@ func TestGammaGeneral(t *testing.T) {
 			if err != nil {
 				continue // bipartite; see TestPeriodic
 			}
-			b := weights(WeightsOf(a.dense()))
+			b := weights(WeightsOf(a.Dense()))
 			if math.Abs(a.Gamma()-b.Gamma()) > 1e-7 || a.DoublyStochastic() != b.DoublyStochastic() {
 				t.Errorf("%v, as a matrix: %v", a, b)
 			}
@@ -243,7 +243,7 @@ func TestPeriodic(t *testing.T) {
 		}
 		mean := newWeights(g, "mean")
 		mean.setNeighborMean()
-		_, err = WeightsOf(mean.dense())
+		_, err = WeightsOf(mean.Dense())
 		wantError(t, err, "custom weights", fmt.Sprint(g.Edges())+" edge", "bipartite", "use metropolis")
 	}
 }

@@ -117,42 +117,53 @@ func (c *Collectives) Largest(ctx context.Context, z [][]float64) error {
 	if err := c.rounds.CheckRows(z); err != nil {
 		return err
 	}
-	n := len(z[0])
-	votes := zeroRows(len(z), n*ranges)
-	for i, row := range z {
-		for k, x := range row {
-			if e, ok := rangedExponent(x); ok {
-				votes[i][k*ranges+e/rangeLen]++
-			}
-		}
-	}
-	if err := c.count(ctx, votes, z); err != nil {
+	highest, err := c.highest(ctx, z, ranges, func(_, e int) int { return e / rangeLen })
+	if err != nil {
 		return err
 	}
-	highest := make([]int, n) // range; -1: all have 0
-	for k := range highest {
-		highest[k] = lastVote(votes[0][k*ranges:][:ranges])
-	}
-	votes = zeroRows(len(z), n*rangeLen)
-	for i, row := range z {
-		for k, x := range row {
-			if e, ok := rangedExponent(x); ok && e/rangeLen == highest[k] {
-				votes[i][k*rangeLen+e%rangeLen]++
-			}
+	exponents, err := c.highest(ctx, z, rangeLen, func(k, e int) int {
+		if e/rangeLen != highest[k] {
+			return -1
 		}
-	}
-	if err := c.count(ctx, votes, z); err != nil {
+		return e % rangeLen
+	})
+	if err != nil {
 		return err
 	}
 	for _, row := range z {
 		for k := range row {
 			row[k] = 0
-			if e := lastVote(votes[0][k*rangeLen:][:rangeLen]); e >= 0 {
+			if e := exponents[k]; e >= 0 {
 				row[k] = math.Ldexp(1, highest[k]*rangeLen+e+leastExponent)
 			}
 		}
 	}
 	return nil
+}
+
+// highest returns the highest of so many classes in which any node has a number, for every entry; -1 if all
+// have 0. class returns that of an exponent in entry k, or -1.
+func (c *Collectives) highest(ctx context.Context, z [][]float64, classes int, class func(k, exponent int) int) ([]int, error) {
+	n := len(z[0])
+	votes := zeroRows(len(z), n*classes)
+	for i, row := range z {
+		for k, x := range row {
+			if x == 0 || x-x != 0 {
+				continue
+			}
+			if at := class(k, math.Ilogb(x)-leastExponent); at >= 0 {
+				votes[i][k*classes+at]++
+			}
+		}
+	}
+	if err := c.count(ctx, votes, z); err != nil {
+		return nil, err
+	}
+	highest := make([]int, n)
+	for k := range highest {
+		highest[k] = lastVote(votes[0][k*classes:][:classes])
+	}
+	return highest, nil
 }
 
 // Ranges of exponents, from that of the smallest number to that of the largest.
@@ -161,15 +172,6 @@ const (
 	rangeLen      = 64
 	ranges        = (1023-leastExponent)/rangeLen + 1
 )
-
-// rangedExponent returns how far the exponent of x is above the least; false if x is 0 or not
-// finite.
-func rangedExponent(x float64) (int, bool) {
-	if x == 0 || x-x != 0 {
-		return 0, false
-	}
-	return math.Ilogb(x) - leastExponent, true
-}
 
 // lastVote returns the index of the last number that is not zero, or -1.
 func lastVote(votes []float64) int {
