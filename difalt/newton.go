@@ -71,7 +71,7 @@ func (m *newton) combine(ctx context.Context) error {
 		return err
 	}
 	// A gradient is sent in full: it is what products correct.
-	stream, scalars, multiplies := consensus.Exact, m.scalars, m.system.now.multiplies
+	stream, scalars, multiplies := consensus.Exact, m.scalars, m.system.now.stage == newtonProduct
 	if multiplies {
 		scalars = nil
 		m.multiplyOwn()
@@ -90,7 +90,7 @@ func (m *newton) combine(ctx context.Context) error {
 	} else {
 		m.differentiate()
 	}
-	if m.at.rests = m.system.next.multiplies; !m.at.rests {
+	if m.at.rests = m.system.next.stage == newtonProduct; !m.at.rests {
 		m.system.next.lands(m.at.z[0])
 		copyToAll(m.at.z)
 	}
@@ -111,7 +111,7 @@ func (m *newton) multiplyOwn() {
 // prepareNode makes what one node sends stand for all.
 func (m *newton) prepareNode(i int) {
 	nodes, g := m.exchange.nodes(), m.at.groups[i]
-	if m.system.now.multiplies {
+	if m.system.now.stage == newtonProduct {
 		floats.Scale(nodes, m.send[i].Data())
 		if m.coded {
 			m.whiten(i)
@@ -138,7 +138,7 @@ func (m *newton) differentiate() {
 	if m.at.reduced {
 		margin += mixedRise * objective
 	}
-	if now.tries && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {
+	if now.stage == newtonTrial && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {
 		n.shorten()
 		return
 	}

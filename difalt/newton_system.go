@@ -17,24 +17,37 @@ type newtonSystem struct {
 	inner     []float64 // r x r
 }
 
-// A newtonState is what an iteration leaves to the next. Gradients have the length
-// sqrt(<G, M G>), with the preconditioner M.
+// A newtonState is what an iteration leaves to the next.
 type newtonState struct {
-	multiplies  bool          // the next iteration sums a product, or else a gradient
-	tries       bool          // U is base + share x, and not accepted yet
+	newtonNumbers
 	base, x     *kernel.Basis // where G is, and the step from there
 	residual, p *kernel.Basis // of H x = -G, and the direction of the next product
 	matrix      []float64     // P at base
-	products    int           // of this system
-	slow        int           // how many steps in a row have gained little
-	objective   float64       // at base
-	gradient    float64       // the length of G
-	rest        float64       // the square of that of the residual
-	forcing     float64       // the part of the former at which the latter is short enough
-	decrease    float64       // of the objective by x, as the model has it
-	share       float64       // of x
-	length      float64       // |M G|_F, and with tries what the residual leaves of it
 }
+
+// newtonNumbers are the numbers of a state. Gradients have the length sqrt(<G, M G>), with the
+// preconditioner M.
+type newtonNumbers struct {
+	stage     newtonStage
+	products  int     // of this system
+	slow      int     // how many steps in a row have gained little
+	objective float64 // at base
+	gradient  float64 // the length of G
+	rest      float64 // the square of that of the residual
+	forcing   float64 // the part of the former at which the latter is short enough
+	decrease  float64 // of the objective by x, as the model has it
+	share     float64 // of x
+	length    float64 // |M G|_F, and in a trial what the residual leaves of it
+}
+
+// A newtonStage is what the next iteration adds up.
+type newtonStage uint8
+
+const (
+	newtonGradient newtonStage = iota // G at U
+	newtonTrial                       // G at U = base + share x, which is not accepted yet
+	newtonProduct                     // H p
+)
 
 const (
 	// The forcing term is least .. most, by (|G| / previous |G|)^1.5.
@@ -58,9 +71,7 @@ func newNewtonSystem(like *kernel.Basis, r int) *newtonSystem {
 
 // copyFrom copies v, in memory of its own.
 func (s *newtonState) copyFrom(v *newtonState) {
-	base, x, residual, p, matrix := s.base, s.x, s.residual, s.p, s.matrix
-	*s = *v
-	s.base, s.x, s.residual, s.p, s.matrix = base, x, residual, p, matrix
+	s.newtonNumbers = v.newtonNumbers
 	s.base.CopyFrom(v.base)
 	s.x.CopyFrom(v.x)
 	s.residual.CopyFrom(v.residual)
@@ -86,7 +97,7 @@ func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective f
 	s.p.CopyFrom(n.y)
 	s.rest = floats.Dot(s.residual.Data(), n.y.Data())
 	s.length = floats.Norm(n.y.Data(), 2)
-	s.multiplies, s.tries, s.objective, s.gradient = true, false, objective, math.Sqrt(max(s.rest, 0))
+	s.stage, s.objective, s.gradient = newtonProduct, objective, math.Sqrt(max(s.rest, 0))
 	s.products, s.decrease, s.share, s.forcing = 0, 0, 1, mostForcing
 	if s.slow = 0; before.gradient > 0 {
 		s.forcing = max(min(math.Pow(s.gradient/before.gradient, 1.5), mostForcing), leastForcing)
@@ -106,7 +117,7 @@ func (n *newtonSystem) advance(product *kernel.Basis, k curvature) {
 		if s.products == 0 {
 			s.x.CopyFrom(s.p)
 		}
-		s.multiplies, s.tries = false, true
+		s.stage = newtonTrial
 		return
 	}
 	alpha := s.rest / along
@@ -119,7 +130,7 @@ func (n *newtonSystem) advance(product *kernel.Basis, k curvature) {
 	s.rest = rest
 	s.products++
 	if !(rest > 0) || math.Sqrt(rest) <= s.forcing*s.gradient || s.products >= mostProducts {
-		s.multiplies, s.tries = false, true
+		s.stage = newtonTrial
 		s.length *= math.Sqrt(max(rest, 0)) / s.gradient
 		return
 	}
@@ -188,12 +199,20 @@ func (n *newtonSystem) project(v, u *kernel.Basis) {
 }
 
 func (n *newtonSystem) reset() {
-	n.now.multiplies, n.now.tries, n.now.gradient, n.now.length, n.now.slow = false, false, 0, math.Inf(1), 0
+	n.now.stage, n.now.gradient, n.now.length, n.now.slow = newtonGradient, 0, math.Inf(1), 0
 }
 
 func (s *newtonState) state(a *archive) {
-	carry(a, &s.multiplies)
-	carry(a, &s.tries)
+	multiplies, tries := s.stage == newtonProduct, s.stage == newtonTrial
+	carry(a, &multiplies)
+	if carry(a, &tries); a.mode == reading {
+		s.stage = newtonGradient
+		if multiplies {
+			s.stage = newtonProduct
+		} else if tries {
+			s.stage = newtonTrial
+		}
+	}
 	a.int("the products", &s.products, 0, mostProducts)
 	a.int("the slow steps", &s.slow, 0, patience)
 	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.decrease, &s.share, &s.length} {
