@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -372,34 +371,6 @@ func TestLeavingTogether(t *testing.T) {
 		var peer *wire.PeerError
 		if k == 3 && !errors.Is(err, gone) || k != 3 && (!errors.As(err, &peer) || errors.Is(err, context.Canceled)) {
 			t.Errorf("node 3 died: node %d ends with %v", k, err)
-		}
-	}
-}
-
-// TestOptionsDiffer starts nodes that do not want the same: all of them are told, however large or
-// small the data are that are added up in the same message.
-func TestOptionsDiffer(t *testing.T) {
-	const nodes = 4
-	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
-	groups := together(nodes, nodes)
-	for _, size := range []float64{1, 1e30, 1e100, 1e-100} {
-		s := gaussian(1, nodes, 12, 16, 2, fixed(15), 0.01)
-		rescale(s.Problem, size, size)
-		transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, errs := apart(t, s.Problem, w, groups, transports, func(k int) difalt.Options {
-			o := difalt.Options{Rank: 2}
-			if k == 2 {
-				o.Ridge = 0.1
-			}
-			return o
-		})
-		for k, err := range errs {
-			if err == nil || !strings.Contains(err.Error(), "do not run with the same Options") {
-				t.Errorf("data of size %g: node %d runs with other options than node 2: %v", size, k, err)
-			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
@@ -66,5 +67,33 @@ func TestNodesThatDiffer(t *testing.T) {
 	if errs[1] == nil || !strings.Contains(errs[1].Error(), "Rounds is 3 at node 0, but 4 here") || errs[0] == nil || !strings.Contains(errs[0].Error(), "some node has others") ||
 		!errors.As(errs[1], &peer) || peer.Peer != 0 || peer.Kind != wire.Refused || !errors.Is(errs[0], wire.ErrUntrue) {
 		t.Errorf("%v", errs)
+	}
+}
+
+// TestOptionsDiffer starts nodes that do not want the same: all of them are told, however large or
+// small the data are that are added up in the same message.
+func TestOptionsDiffer(t *testing.T) {
+	const nodes = 4
+	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
+	groups := together(nodes, nodes)
+	for _, size := range []float64{1, 1e30, 1e100, 1e-100} {
+		s := gaussian(1, nodes, 12, 16, 2, fixed(15), 0.01)
+		rescale(s.Problem, size, size)
+		transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, errs := apart(t, s.Problem, w, groups, transports, func(k int) difalt.Options {
+			o := difalt.Options{Rank: 2}
+			if k == 2 {
+				o.Ridge = 0.1
+			}
+			return o
+		})
+		for k, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "do not run with the same Options") {
+				t.Errorf("data of size %g: node %d runs with other options than node 2: %v", size, k, err)
+			}
+		}
 	}
 }
