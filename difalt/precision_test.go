@@ -174,7 +174,7 @@ func TestMixedPrecisionOfAnyFeatures(t *testing.T) {
 						low, high = min(low, w.SDMax), max(high, w.SDMax)
 					}
 					// In units of 1e-6 to 1e6 a distance is that of few features; an offset of 1e6 leaves ten digits.
-					alike, rounding := 1.2, 2e-15
+					alike, rounding := 1.2, 5e-15
 					switch name {
 					case "units":
 						alike = 3
