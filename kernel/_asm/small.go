@@ -17,13 +17,14 @@ var smallVectors = []int{2, 4}
 // lanes at once, so that nothing waits for memory.
 func leastSquaresSmall(r, vectors int) {
 	t := avx512
-	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, a *float64, lda, n int, y *float64, next uintptr, lines int) (lo, hi float64)",
-		fmt.Sprintf("works like leastSquaresGeneric for r = %d and 0 < n <= %d, and leaves nothing in work. It prefetches lines from next on.", r, 8*vectors))
+	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, a *float64, lda, n int, y, f *float64, next uintptr, lines int) (lo, hi float64)",
+		fmt.Sprintf("works like leastSquaresGeneric for r = %d and 0 < n <= %d, and leaves the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*vectors, r+4))
 	s := small{t: t, r: r, n: vectors}
 	s.load()
 	s.prefetch()
-	f := AllocLocal(8 * r * (r + 1)) // rows of F, with the squared norms on the diagonal
-	at := func(k, j int) Mem { return f.Offset(8 * (k*(r+1) + j)) }
+	f := param("f") // with the squared norms on the diagonal
+	at := func(k, j int) Mem { return Mem{Base: f, Disp: 8 * (k*(r+4) + j)} }
+	apart := s.squares()
 	for k := range r {
 		x := s.col[k]
 		sums := make([]vector, r+1)
@@ -31,40 +32,27 @@ func leastSquaresSmall(r, vectors int) {
 			sums[j] = s.dot(x, s.col[j])
 		}
 		VMOVSD(sums[k].AsX(), at(k, k))
+		keep := K()              // all lanes, or none
+		const notLessOrEqual = 6 // or NaN
+		VCMPPD(U8(notLessOrEqual), apart, sums[k], keep)
 		inv := t.vec()
-		quotient := XMM()
-		VMOVSD(s.one, quotient)
-		VDIVSD(sums[k].AsX(), quotient, quotient)
-		VBROADCASTSD(quotient, inv)
+		VMOVSD(s.one, inv.AsX())
+		VDIVSD(sums[k].AsX(), inv.AsX(), inv.AsX())
+		VBROADCASTSD(inv.AsX(), inv)
 		for j := k + 1; j <= r; j++ {
-			VMULPD(inv, sums[j], sums[j])
+			VMULPD_Z(inv, sums[j], keep, sums[j])
 			VMOVSD(sums[j].AsX(), at(k, j))
 			for v := range x {
 				VFNMADD231PD(sums[j], x[v], s.col[j][v])
 			}
 		}
 	}
-	// The squares of A are those of all rows of F, each times its diagonal entry.
-	lo, hi := XMM(), XMM()
-	for k := range r {
-		d, row := XMM(), XMM()
-		VMOVSD(at(k, k), d)
-		if k == 0 {
-			VMOVAPD(d, lo)
-			VXORPD(hi, hi, hi)
-		} else {
-			VMINSD(d, lo, lo) // NaN in the last ends there
-		}
-		VMOVSD(s.one, row)
-		for j := k + 1; j < r; j++ {
-			v := XMM()
-			VMOVSD(at(k, j), v)
-			VFMADD231SD(v, v, row)
-		}
-		VFMADD231SD(d, row, hi)
+	lo := XMM()
+	VMOVSD(at(0, 0), lo)
+	for k := 1; k < r; k++ {
+		VMINSD(at(k, k), lo, lo) // NaN in the last ends there
 	}
-	Store(lo, Return("lo"))
-	Store(hi, Return("hi"))
+	VMOVSD(lo, slot("lo"))
 	b := param("b")
 	solved := make([]reg.VecVirtual, r)
 	for k := r - 1; k >= 0; k-- {
@@ -79,10 +67,19 @@ func leastSquaresSmall(r, vectors int) {
 }
 
 type small struct {
-	t    isa
-	r, n int
-	col  [][]vector // of [A y]
-	one  Mem
+	t          isa
+	r, n       int
+	col        [][]vector // of [A y]
+	one, limit Mem        // 1, and SetApart of package tile
+}
+
+// slot returns the place of a result, for a register that Store has no instruction for.
+func slot(name string) Mem {
+	b, err := Return(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
 }
 
 // load loads the columns, with zeros below.
@@ -111,10 +108,13 @@ func (s *small) load() {
 			ADDQ(lda, p)
 		}
 	}
-	one := GP64()
-	MOVQ(U64(0x3ff0000000000000), one)
-	s.one = AllocLocal(8)
-	MOVQ(one, s.one)
+	constant := func(bits uint64) Mem {
+		m, v := AllocLocal(8), GP64()
+		MOVQ(U64(bits), v)
+		MOVQ(v, m)
+		return m
+	}
+	s.one, s.limit = constant(0x3ff0000000000000), constant(setApartBits)
 }
 
 func (s *small) prefetch() {
@@ -128,18 +128,45 @@ func (s *small) prefetch() {
 	Label("prefetched")
 }
 
+// squares returns what a pivot must exceed. The squares of A are hi.
+func (s *small) squares() vector {
+	sums := s.t.vecs(s.r) // of every column, so that none waits for another
+	for j, column := range s.col[:s.r] {
+		VMULPD(column[0], column[0], sums[j])
+		for _, x := range column[1:] {
+			VFMADD231PD(x, x, sums[j])
+		}
+	}
+	for n := len(sums); n > 1; n = (n + 1) / 2 {
+		for j := range n / 2 {
+			VADDPD(sums[n-1-j], sums[j], sums[j])
+		}
+	}
+	sum := sums[0]
+	s.total(sum)
+	VMOVSD(sum.AsX(), slot("hi"))
+	VMULPD_BCST(s.limit, sum, sum)
+	return sum
+}
+
 // dot returns the inner product of two columns in all lanes.
 func (s *small) dot(x, y []vector) vector {
-	sum, t := s.t.vec(), s.t.vec()
+	sum := s.t.vec()
 	VMULPD(x[0], y[0], sum)
 	for v := 1; v < len(x); v++ {
 		VFMADD231PD(x[v], y[v], sum)
 	}
+	s.total(sum)
+	return sum
+}
+
+// total sets all lanes to their sum.
+func (s *small) total(sum vector) {
+	t := s.t.vec()
 	VSHUFF64X2(U8(0x4e), sum, sum, t)
 	VADDPD(t, sum, sum)
 	VPERMPD(U8(0x4e), sum, t)
 	VADDPD(t, sum, sum)
 	VPERMILPD(U8(0x55), sum, t)
 	VADDPD(t, sum, sum)
-	return sum
 }

@@ -133,12 +133,6 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 	case n < r && ws.solveWide(b, a, y):
 		return Underdetermined
 	}
-	if m.Rows >= r {
-		lo, hi, ok := tile.LeastSquaresSmall(b, m.Data, m.Stride, m.Rows, r, rhs, ws.Next)
-		if ok && trusted(b, rhs, lo, hi) {
-			return OK
-		}
-	}
 	lo, hi := tile.LeastSquares(b, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
 	if m.Rows >= r && trusted(b, rhs, lo, hi) {
 		return OK
@@ -205,7 +199,7 @@ func trusted(b, y []float64, lo, hi float64) bool {
 }
 
 // solveWide solves for fewer samples than columns, if the samples are far from dependent. With
-// A' = W F as LeastSquares leaves them, W having orthogonal columns,
+// A' = W F as Orthogonalize leaves them, W having orthogonal columns,
 //
 //	b = W (W'W)^-1 h,   F'h = y.
 //
@@ -223,7 +217,7 @@ func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) boo
 	}
 	h := ws.split[:n]
 	clear(b)
-	lo, hi := tile.LeastSquares(h, transposed, r, r, n, b, ws.work, ws.Next)
+	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
 	if !regular(lo, hi) {
 		return false
 	}

@@ -4,7 +4,7 @@ package tile
 
 import "math"
 
-func leastSquaresSmall(b, a []float64, lda, n, r int, y []float64, _ uintptr) (lo, hi float64, ok bool) {
+func leastSquaresSmall(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64, ok bool) {
 	return 0, 0, false
 }
 

@@ -28,7 +28,7 @@ type Ops struct {
 	MulPacked32  func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, h tile.Hint)
 	LeastSquares func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
 
-	LeastSquaresSmall func(b, a []float64, lda, n, r int, y []float64, next uintptr) (lo, hi float64, ok bool)
+	Orthogonalize func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
 
 	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
 	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, h tile.Hint)
@@ -83,7 +83,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
-	add("LeastSquaresSmall", o.LeastSquaresSmall != nil, o.leastSquaresSmall)
+	add("LeastSquares of few columns", o.LeastSquares != nil, o.leastSquaresSmall)
 	add("SetApart", o.LeastSquares != nil, o.setApart)
 	add("Factor", o.Factor != nil, o.factor)
 	add("Gram", o.Gram != nil, o.gram)

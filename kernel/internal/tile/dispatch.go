@@ -63,23 +63,26 @@ func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 	mulPacked(a, lda, x, ldx, p, n, d, r, h)
 }
 
-// LeastSquares computes b = argmin |A b - y|; see leastSquaresGeneric. Meanwhile it
-// prefetches SolveAhead bytes from next on, if next is not 0.
+// LeastSquares computes b = argmin |A b - y| and leaves F in work, see leastSquaresGeneric and
+// Eliminated. Meanwhile it prefetches SolveAhead bytes from next on, if next is not 0.
 func LeastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
 	raceRead(a, r, n, lda)
 	raceRead(y, 1, n, 0)
 	raceWrite(b, 1, r, 0)
 	raceWrite(work, 1, LeastSquaresWork(n, r), 0)
+	if lo, hi, ok := leastSquaresSmall(b, a, lda, n, r, y, work, next); ok {
+		return lo, hi
+	}
 	return leastSquares(b, a, lda, n, r, y, work, next)
 }
 
-// LeastSquaresSmall does as LeastSquares does, but leaves nothing in work, for problems of few
-// samples and columns. It returns false, and has done nothing, where that is not faster.
-func LeastSquaresSmall(b, a []float64, lda, n, r int, y []float64, next uintptr) (lo, hi float64, ok bool) {
+// Orthogonalize does as LeastSquares does, and leaves W, too.
+func Orthogonalize(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
 	raceRead(a, r, n, lda)
 	raceRead(y, 1, n, 0)
 	raceWrite(b, 1, r, 0)
-	return leastSquaresSmall(b, a, lda, n, r, y, next)
+	raceWrite(work, 1, LeastSquaresWork(n, r), 0)
+	return leastSquares(b, a, lda, n, r, y, work, next)
 }
 
 // SolveAhead returns how many bytes LeastSquares prefetches.

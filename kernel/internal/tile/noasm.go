@@ -22,7 +22,7 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 	return leastSquaresGeneric(b, a, lda, n, r, y, work)
 }
 
-func leastSquaresSmall(b, a []float64, lda, n, r int, y []float64, _ uintptr) (lo, hi float64, ok bool) {
+func leastSquaresSmall(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64, ok bool) {
 	return 0, 0, false
 }
 

@@ -50,18 +50,11 @@ func (o Ops) leastSquares(r *run, s shape) {
 	})
 }
 
-// leastSquaresSmall takes the shapes up to some that no tier has a tile for.
+// leastSquaresSmall takes the shapes up to some that no tier has a tile of its own for.
 func (o Ops) leastSquaresSmall(r *run, s shape) {
 	cols := s.r%6 + 1
 	r.leastSquares(s, cols+s.n%(40-cols), cols, func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64) {
-		lo, hi, ok := o.LeastSquaresSmall(b, a, lda, n, cols, y, r.hint(a))
-		if want := tile.Active() == tile.AVX512 && n <= 32 && cols <= 5; ok != want {
-			r.Errorf("LeastSquaresSmall: %s: %d x %d: %v", r.at, n, cols, ok)
-		}
-		if !ok {
-			return o.LeastSquares(b, a, lda, n, cols, y, r.alloc(tile.LeastSquaresWork(n, cols)), 0)
-		}
-		return lo, hi
+		return o.LeastSquares(b, a, lda, n, cols, y, r.alloc(tile.LeastSquaresWork(n, cols)), r.hint(a))
 	})
 }
 
@@ -118,7 +111,7 @@ func (r *run) leastSquares(s shape, rows, cols int, solve func(b, a []float64, l
 	}
 }
 
-// setApart checks what LeastSquares leaves of a matrix of any shape with dependent columns: A = W F,
+// setApart checks what Orthogonalize and LeastSquares leave of a matrix of any shape with dependent columns: A = W F,
 // the diagonal of F, and that what was set apart has no part in anything.
 func (o Ops) setApart(r *run, s shape) {
 	cols, rows := s.r%40+1, s.n%50+1
@@ -140,20 +133,18 @@ func (o Ops) setApart(r *run, s shape) {
 	y, _ := r.dense("y", rows, 1)
 	b := r.alloc(cols)
 	work := r.alloc(tile.LeastSquaresWork(rows, cols))
-	_, hi := o.LeastSquares(b, a, lda, rows, cols, y, work, r.hint(a))
-	r.finish("LeastSquares")
+	_, hi := o.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a))
+	r.finish("Orthogonalize")
 	w, ldw, f, ldf := tile.Eliminated(work, rows, cols)
+	r.setApart(b, f, ldf, cols, hi)
 	for k := range cols {
-		row, pivot := f[k*ldf:], f[k*ldf+k]
+		pivot := f[k*ldf+k]
 		var square sum
 		for _, v := range w[k*ldw:][:rows] {
 			square.add(v, v)
 		}
 		if d := math.Abs(pivot - square.hi); !(d <= 8*float64(rows+8)*eps*pivot) {
-			r.Errorf("LeastSquares: %s: F(%d, %[2]d) = %g, w'w = %g", r.at, k, pivot, square.hi)
-		}
-		if pivot <= tile.SetApart*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
-			r.Errorf("LeastSquares: %s: column %d is set apart, and has b = %g, F = %g", r.at, k, b[k], row[k+1:cols+1])
+			r.Errorf("Orthogonalize: %s: F(%d, %[2]d) = %g, w'w = %g", r.at, k, pivot, square.hi)
 		}
 	}
 	for j := range cols {
@@ -168,7 +159,49 @@ func (o Ops) setApart(r *run, s shape) {
 			col[i] -= a[j*lda+i]
 		}
 		if d := norm(col); !(d <= 8*float64(rows+cols)*eps*size) {
-			r.Errorf("LeastSquares: %s: column %d of W F is off by %g of %g", r.at, j, d, size)
+			r.Errorf("Orthogonalize: %s: column %d of W F is off by %g of %g", r.at, j, d, size)
+		}
+	}
+	r.factorOf(o.LeastSquares, a, lda, rows, cols, y)
+}
+
+// setApart checks that columns that were set apart have no part in anything.
+func (r *run) setApart(b, f []float64, ldf, cols int, hi float64) {
+	for k := range cols {
+		row, pivot := f[k*ldf:], f[k*ldf+k]
+		if pivot <= tile.SetApart*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
+			r.Errorf("%s: column %d is set apart, and has b = %g, F = %g", r.at, k, b[k], row[k+1:cols+1])
+		}
+	}
+}
+
+// factorOf checks the F that LeastSquares leaves: A'A = F'D F with the diagonal D of F.
+func (r *run) factorOf(solve func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64), a []float64, lda, rows, cols int, y []float64) {
+	b, work := r.alloc(cols), r.alloc(tile.LeastSquaresWork(rows, cols))
+	_, hi := solve(b, a, lda, rows, cols, y, work, 0)
+	r.finish("LeastSquares")
+	_, _, f, ldf := tile.Eliminated(work, rows, cols)
+	r.setApart(b, f, ldf, cols, hi)
+	for j := range cols {
+		for i := range j + 1 {
+			var d sum
+			for k, v := range a[i*lda:][:rows] {
+				d.add(v, -a[j*lda+k])
+			}
+			got := -d.hi
+			for k := range i + 1 {
+				fi, fj := f[k*ldf+i], f[k*ldf+j]
+				if k == i {
+					fi = 1
+				}
+				if k == j {
+					fj = 1
+				}
+				got -= fi * f[k*ldf+k] * fj
+			}
+			if size := norm(a[i*lda:][:rows]) * norm(a[j*lda:][:rows]); !(math.Abs(got) <= 16*float64(rows+cols)*eps*size) {
+				r.Errorf("LeastSquares: %s: entry %d, %d of F'D F is off by %g of %g", r.at, i, j, got, size)
+			}
 		}
 	}
 }

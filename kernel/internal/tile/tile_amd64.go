@@ -109,16 +109,17 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*64)
 }
 
-func leastSquaresSmall(b, a []float64, lda, n, r int, y []float64, next uintptr) (lo, hi float64, ok bool) {
+func leastSquaresSmall(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64, ok bool) {
 	if active != AVX512 || n == 0 || n > maxSmallRows || r == 0 || r > maxSmall {
 		return 0, 0, false
 	}
 	_, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1]
+	_, _, f, _ := Eliminated(work, n, r)
 	lines := SolveAhead(n, r) / line
 	if next == 0 {
 		lines = 0
 	}
-	lo, hi = leastSquaresSmallTile(&b[0], &a[0], lda, n, r, &y[0], next, lines)
+	lo, hi = leastSquaresSmallTile(&b[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
 	return lo, hi, true
 }
 

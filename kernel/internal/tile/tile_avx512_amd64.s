@@ -15877,9 +15877,9 @@ solved:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x2_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $24-72
+// func leastSquaresSmall_1x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -15898,8 +15898,10 @@ TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $24-72
 	VMOVUPD.Z 64(AX), K2, Z3
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -15910,6 +15912,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z4
 	VFMADD231PD  Z1, Z1, Z4
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
@@ -15918,38 +15921,44 @@ prefetched:
 	VADDPD       Z5, Z4, Z4
 	VPERMILPD    $0x55, Z4, Z5
 	VADDPD       Z5, Z4, Z4
-	VMULPD       Z0, Z2, Z5
-	VFMADD231PD  Z1, Z3, Z5
+	VMOVSD       X4, hi+72(FP)
+	VMULPD.BCST  8(SP), Z4, Z4
+	VMULPD       Z0, Z0, Z5
+	VFMADD231PD  Z1, Z1, Z5
 	VSHUFF64X2   $0x4e, Z5, Z5, Z6
 	VADDPD       Z6, Z5, Z5
 	VPERMPD      $0x4e, Z5, Z6
 	VADDPD       Z6, Z5, Z5
 	VPERMILPD    $0x55, Z5, Z6
 	VADDPD       Z6, Z5, Z5
-	VMOVSD       X4, 8(SP)
-	VMOVSD       (SP), X6
-	VDIVSD       X4, X6, X6
-	VBROADCASTSD X6, Z4
-	VMULPD       Z4, Z5, Z5
-	VMOVSD       X5, 16(SP)
-	VFNMADD231PD Z5, Z0, Z2
-	VFNMADD231PD Z5, Z1, Z3
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       16(SP), X0
-	VMOVSD       X0, (AX)
+	VMULPD       Z0, Z2, Z6
+	VFMADD231PD  Z1, Z3, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVSD       X5, (AX)
+	VCMPPD       $0x06, Z4, Z5, K1
+	VMOVSD       (SP), X4
+	VDIVSD       X5, X4, X4
+	VBROADCASTSD X4, Z4
+	VMULPD.Z     Z4, Z6, K1, Z6
+	VMOVSD       X6, 8(AX)
+	VFNMADD231PD Z6, Z0, Z2
+	VFNMADD231PD Z6, Z1, Z3
+	VMOVSD       (AX), X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       8(AX), X0
+	VMOVSD       X0, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x4_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $24-72
+// func leastSquaresSmall_1x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -15976,8 +15985,10 @@ TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $24-72
 	VMOVUPD.Z 192(AX), K4, Z7
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -15988,6 +15999,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z8
 	VFMADD231PD  Z1, Z1, Z8
 	VFMADD231PD  Z2, Z2, Z8
@@ -15998,42 +16010,50 @@ prefetched:
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMULPD       Z0, Z4, Z9
-	VFMADD231PD  Z1, Z5, Z9
-	VFMADD231PD  Z2, Z6, Z9
-	VFMADD231PD  Z3, Z7, Z9
+	VMOVSD       X8, hi+72(FP)
+	VMULPD.BCST  8(SP), Z8, Z8
+	VMULPD       Z0, Z0, Z9
+	VFMADD231PD  Z1, Z1, Z9
+	VFMADD231PD  Z2, Z2, Z9
+	VFMADD231PD  Z3, Z3, Z9
 	VSHUFF64X2   $0x4e, Z9, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VPERMPD      $0x4e, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VPERMILPD    $0x55, Z9, Z10
 	VADDPD       Z10, Z9, Z9
-	VMOVSD       X8, 8(SP)
-	VMOVSD       (SP), X10
-	VDIVSD       X8, X10, X10
-	VBROADCASTSD X10, Z8
-	VMULPD       Z8, Z9, Z9
-	VMOVSD       X9, 16(SP)
-	VFNMADD231PD Z9, Z0, Z4
-	VFNMADD231PD Z9, Z1, Z5
-	VFNMADD231PD Z9, Z2, Z6
-	VFNMADD231PD Z9, Z3, Z7
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       16(SP), X0
-	VMOVSD       X0, (AX)
+	VMULPD       Z0, Z4, Z10
+	VFMADD231PD  Z1, Z5, Z10
+	VFMADD231PD  Z2, Z6, Z10
+	VFMADD231PD  Z3, Z7, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVSD       X9, (AX)
+	VCMPPD       $0x06, Z8, Z9, K1
+	VMOVSD       (SP), X8
+	VDIVSD       X9, X8, X8
+	VBROADCASTSD X8, Z8
+	VMULPD.Z     Z8, Z10, K1, Z10
+	VMOVSD       X10, 8(AX)
+	VFNMADD231PD Z10, Z0, Z4
+	VFNMADD231PD Z10, Z1, Z5
+	VFNMADD231PD Z10, Z2, Z6
+	VFNMADD231PD Z10, Z3, Z7
+	VMOVSD       (AX), X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       8(AX), X0
+	VMOVSD       X0, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x2_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $56-72
+// func leastSquaresSmall_2x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16055,8 +16075,10 @@ TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $56-72
 	VMOVUPD.Z 64(AX), K2, Z5
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16067,42 +16089,57 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z6
 	VFMADD231PD  Z1, Z1, Z6
+	VMULPD       Z2, Z2, Z7
+	VFMADD231PD  Z3, Z3, Z7
+	VADDPD       Z7, Z6, Z6
 	VSHUFF64X2   $0x4e, Z6, Z6, Z7
 	VADDPD       Z7, Z6, Z6
 	VPERMPD      $0x4e, Z6, Z7
 	VADDPD       Z7, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
-	VMULPD       Z0, Z2, Z7
-	VFMADD231PD  Z1, Z3, Z7
+	VMOVSD       X6, hi+72(FP)
+	VMULPD.BCST  8(SP), Z6, Z6
+	VMULPD       Z0, Z0, Z7
+	VFMADD231PD  Z1, Z1, Z7
 	VSHUFF64X2   $0x4e, Z7, Z7, Z8
 	VADDPD       Z8, Z7, Z7
 	VPERMPD      $0x4e, Z7, Z8
 	VADDPD       Z8, Z7, Z7
 	VPERMILPD    $0x55, Z7, Z8
 	VADDPD       Z8, Z7, Z7
-	VMULPD       Z0, Z4, Z8
-	VFMADD231PD  Z1, Z5, Z8
+	VMULPD       Z0, Z2, Z8
+	VFMADD231PD  Z1, Z3, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VPERMPD      $0x4e, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X6, 8(SP)
-	VMOVSD       (SP), X9
-	VDIVSD       X6, X9, X9
-	VBROADCASTSD X9, Z6
-	VMULPD       Z6, Z7, Z7
-	VMOVSD       X7, 16(SP)
-	VFNMADD231PD Z7, Z0, Z2
-	VFNMADD231PD Z7, Z1, Z3
-	VMULPD       Z6, Z8, Z8
-	VMOVSD       X8, 24(SP)
-	VFNMADD231PD Z8, Z0, Z4
-	VFNMADD231PD Z8, Z1, Z5
+	VMULPD       Z0, Z4, Z9
+	VFMADD231PD  Z1, Z5, Z9
+	VSHUFF64X2   $0x4e, Z9, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMPD      $0x4e, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMILPD    $0x55, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VMOVSD       X7, (AX)
+	VCMPPD       $0x06, Z6, Z7, K1
+	VMOVSD       (SP), X10
+	VDIVSD       X7, X10, X10
+	VBROADCASTSD X10, Z10
+	VMULPD.Z     Z10, Z8, K1, Z8
+	VMOVSD       X8, 8(AX)
+	VFNMADD231PD Z8, Z0, Z2
+	VFNMADD231PD Z8, Z1, Z3
+	VMULPD.Z     Z10, Z9, K1, Z9
+	VMOVSD       X9, 16(AX)
+	VFNMADD231PD Z9, Z0, Z4
+	VFNMADD231PD Z9, Z1, Z5
 	VMULPD       Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -16113,45 +16150,36 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VMULPD       Z2, Z4, Z1
 	VFMADD231PD  Z3, Z5, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z6
-	VADDPD       Z6, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z6
-	VADDPD       Z6, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z6
-	VADDPD       Z6, Z1, Z1
-	VMOVSD       X0, 40(SP)
+	VSHUFF64X2   $0x4e, Z1, Z1, Z7
+	VADDPD       Z7, Z1, Z1
+	VPERMPD      $0x4e, Z1, Z7
+	VADDPD       Z7, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z7
+	VADDPD       Z7, Z1, Z1
+	VMOVSD       X0, 56(AX)
+	VCMPPD       $0x06, Z6, Z0, K1
 	VMOVSD       (SP), X6
 	VDIVSD       X0, X6, X6
-	VBROADCASTSD X6, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 48(SP)
+	VBROADCASTSD X6, Z6
+	VMULPD.Z     Z6, Z1, K1, Z1
+	VMOVSD       X1, 64(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       40(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       48(SP), X0
-	VMOVSD       X0, 8(AX)
-	VMOVSD       24(SP), X1
-	VFNMADD231SD 16(SP), X0, X1
-	VMOVSD       X1, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       56(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       64(AX), X0
+	VMOVSD       X0, 8(CX)
+	VMOVSD       16(AX), X1
+	VFNMADD231SD 8(AX), X0, X1
+	VMOVSD       X1, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x4_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $56-72
+// func leastSquaresSmall_2x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16183,8 +16211,10 @@ TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $56-72
 	VMOVUPD.Z 192(AX), K4, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16195,52 +16225,71 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z12
 	VFMADD231PD  Z1, Z1, Z12
 	VFMADD231PD  Z2, Z2, Z12
 	VFMADD231PD  Z3, Z3, Z12
+	VMULPD       Z4, Z4, Z13
+	VFMADD231PD  Z5, Z5, Z13
+	VFMADD231PD  Z6, Z6, Z13
+	VFMADD231PD  Z7, Z7, Z13
+	VADDPD       Z13, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VPERMPD      $0x4e, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMULPD       Z0, Z4, Z13
-	VFMADD231PD  Z1, Z5, Z13
-	VFMADD231PD  Z2, Z6, Z13
-	VFMADD231PD  Z3, Z7, Z13
+	VMOVSD       X12, hi+72(FP)
+	VMULPD.BCST  8(SP), Z12, Z12
+	VMULPD       Z0, Z0, Z13
+	VFMADD231PD  Z1, Z1, Z13
+	VFMADD231PD  Z2, Z2, Z13
+	VFMADD231PD  Z3, Z3, Z13
 	VSHUFF64X2   $0x4e, Z13, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMPD      $0x4e, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMILPD    $0x55, Z13, Z14
 	VADDPD       Z14, Z13, Z13
-	VMULPD       Z0, Z8, Z14
-	VFMADD231PD  Z1, Z9, Z14
-	VFMADD231PD  Z2, Z10, Z14
-	VFMADD231PD  Z3, Z11, Z14
+	VMULPD       Z0, Z4, Z14
+	VFMADD231PD  Z1, Z5, Z14
+	VFMADD231PD  Z2, Z6, Z14
+	VFMADD231PD  Z3, Z7, Z14
 	VSHUFF64X2   $0x4e, Z14, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMPD      $0x4e, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMILPD    $0x55, Z14, Z15
 	VADDPD       Z15, Z14, Z14
-	VMOVSD       X12, 8(SP)
-	VMOVSD       (SP), X15
-	VDIVSD       X12, X15, X15
-	VBROADCASTSD X15, Z12
-	VMULPD       Z12, Z13, Z13
-	VMOVSD       X13, 16(SP)
-	VFNMADD231PD Z13, Z0, Z4
-	VFNMADD231PD Z13, Z1, Z5
-	VFNMADD231PD Z13, Z2, Z6
-	VFNMADD231PD Z13, Z3, Z7
-	VMULPD       Z12, Z14, Z14
-	VMOVSD       X14, 24(SP)
-	VFNMADD231PD Z14, Z0, Z8
-	VFNMADD231PD Z14, Z1, Z9
-	VFNMADD231PD Z14, Z2, Z10
-	VFNMADD231PD Z14, Z3, Z11
+	VMULPD       Z0, Z8, Z15
+	VFMADD231PD  Z1, Z9, Z15
+	VFMADD231PD  Z2, Z10, Z15
+	VFMADD231PD  Z3, Z11, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VMOVSD       X13, (AX)
+	VCMPPD       $0x06, Z12, Z13, K1
+	VMOVSD       (SP), X16
+	VDIVSD       X13, X16, X16
+	VBROADCASTSD X16, Z16
+	VMULPD.Z     Z16, Z14, K1, Z14
+	VMOVSD       X14, 8(AX)
+	VFNMADD231PD Z14, Z0, Z4
+	VFNMADD231PD Z14, Z1, Z5
+	VFNMADD231PD Z14, Z2, Z6
+	VFNMADD231PD Z14, Z3, Z7
+	VMULPD.Z     Z16, Z15, K1, Z15
+	VMOVSD       X15, 16(AX)
+	VFNMADD231PD Z15, Z0, Z8
+	VFNMADD231PD Z15, Z1, Z9
+	VFNMADD231PD Z15, Z2, Z10
+	VFNMADD231PD Z15, Z3, Z11
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
@@ -16261,41 +16310,32 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 40(SP)
+	VMOVSD       X0, 56(AX)
+	VCMPPD       $0x06, Z12, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 48(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 64(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       40(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       48(SP), X0
-	VMOVSD       X0, 8(AX)
-	VMOVSD       24(SP), X1
-	VFNMADD231SD 16(SP), X0, X1
-	VMOVSD       X1, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       56(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       64(AX), X0
+	VMOVSD       X0, 8(CX)
+	VMOVSD       16(AX), X1
+	VFNMADD231SD 8(AX), X0, X1
+	VMOVSD       X1, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x2_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $104-72
+// func leastSquaresSmall_3x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16320,8 +16360,10 @@ TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $104-72
 	VMOVUPD.Z 64(AX), K2, Z7
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16332,54 +16374,72 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z8
 	VFMADD231PD  Z1, Z1, Z8
+	VMULPD       Z2, Z2, Z9
+	VFMADD231PD  Z3, Z3, Z9
+	VMULPD       Z4, Z4, Z10
+	VFMADD231PD  Z5, Z5, Z10
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z9, Z8, Z8
 	VSHUFF64X2   $0x4e, Z8, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VPERMPD      $0x4e, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMULPD       Z0, Z2, Z9
-	VFMADD231PD  Z1, Z3, Z9
+	VMOVSD       X8, hi+72(FP)
+	VMULPD.BCST  8(SP), Z8, Z8
+	VMULPD       Z0, Z0, Z9
+	VFMADD231PD  Z1, Z1, Z9
 	VSHUFF64X2   $0x4e, Z9, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VPERMPD      $0x4e, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VPERMILPD    $0x55, Z9, Z10
 	VADDPD       Z10, Z9, Z9
-	VMULPD       Z0, Z4, Z10
-	VFMADD231PD  Z1, Z5, Z10
+	VMULPD       Z0, Z2, Z10
+	VFMADD231PD  Z1, Z3, Z10
 	VSHUFF64X2   $0x4e, Z10, Z10, Z11
 	VADDPD       Z11, Z10, Z10
 	VPERMPD      $0x4e, Z10, Z11
 	VADDPD       Z11, Z10, Z10
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
-	VMULPD       Z0, Z6, Z11
-	VFMADD231PD  Z1, Z7, Z11
+	VMULPD       Z0, Z4, Z11
+	VFMADD231PD  Z1, Z5, Z11
 	VSHUFF64X2   $0x4e, Z11, Z11, Z12
 	VADDPD       Z12, Z11, Z11
 	VPERMPD      $0x4e, Z11, Z12
 	VADDPD       Z12, Z11, Z11
 	VPERMILPD    $0x55, Z11, Z12
 	VADDPD       Z12, Z11, Z11
-	VMOVSD       X8, 8(SP)
-	VMOVSD       (SP), X12
-	VDIVSD       X8, X12, X12
-	VBROADCASTSD X12, Z8
-	VMULPD       Z8, Z9, Z9
-	VMOVSD       X9, 16(SP)
-	VFNMADD231PD Z9, Z0, Z2
-	VFNMADD231PD Z9, Z1, Z3
-	VMULPD       Z8, Z10, Z10
-	VMOVSD       X10, 24(SP)
-	VFNMADD231PD Z10, Z0, Z4
-	VFNMADD231PD Z10, Z1, Z5
-	VMULPD       Z8, Z11, Z11
-	VMOVSD       X11, 32(SP)
-	VFNMADD231PD Z11, Z0, Z6
-	VFNMADD231PD Z11, Z1, Z7
+	VMULPD       Z0, Z6, Z12
+	VFMADD231PD  Z1, Z7, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X9, (AX)
+	VCMPPD       $0x06, Z8, Z9, K1
+	VMOVSD       (SP), X13
+	VDIVSD       X9, X13, X13
+	VBROADCASTSD X13, Z13
+	VMULPD.Z     Z13, Z10, K1, Z10
+	VMOVSD       X10, 8(AX)
+	VFNMADD231PD Z10, Z0, Z2
+	VFNMADD231PD Z10, Z1, Z3
+	VMULPD.Z     Z13, Z11, K1, Z11
+	VMOVSD       X11, 16(AX)
+	VFNMADD231PD Z11, Z0, Z4
+	VFNMADD231PD Z11, Z1, Z5
+	VMULPD.Z     Z13, Z12, K1, Z12
+	VMOVSD       X12, 24(AX)
+	VFNMADD231PD Z12, Z0, Z6
+	VFNMADD231PD Z12, Z1, Z7
 	VMULPD       Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -16390,32 +16450,33 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VMULPD       Z2, Z4, Z1
 	VFMADD231PD  Z3, Z5, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z8
-	VADDPD       Z8, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z8
-	VADDPD       Z8, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z8
-	VADDPD       Z8, Z1, Z1
-	VMULPD       Z2, Z6, Z8
-	VFMADD231PD  Z3, Z7, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVSD       X0, 48(SP)
-	VMOVSD       (SP), X9
-	VDIVSD       X0, X9, X9
-	VBROADCASTSD X9, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 56(SP)
+	VSHUFF64X2   $0x4e, Z1, Z1, Z9
+	VADDPD       Z9, Z1, Z1
+	VPERMPD      $0x4e, Z1, Z9
+	VADDPD       Z9, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z9
+	VADDPD       Z9, Z1, Z1
+	VMULPD       Z2, Z6, Z9
+	VFMADD231PD  Z3, Z7, Z9
+	VSHUFF64X2   $0x4e, Z9, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMPD      $0x4e, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMILPD    $0x55, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VMOVSD       X0, 64(AX)
+	VCMPPD       $0x06, Z8, Z0, K1
+	VMOVSD       (SP), X10
+	VDIVSD       X0, X10, X10
+	VBROADCASTSD X10, Z10
+	VMULPD.Z     Z10, Z1, K1, Z1
+	VMOVSD       X1, 72(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMULPD       Z0, Z8, Z8
-	VMOVSD       X8, 64(SP)
-	VFNMADD231PD Z8, Z2, Z6
-	VFNMADD231PD Z8, Z3, Z7
+	VMULPD.Z     Z10, Z9, K1, Z9
+	VMOVSD       X9, 80(AX)
+	VFNMADD231PD Z9, Z2, Z6
+	VFNMADD231PD Z9, Z3, Z7
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -16432,51 +16493,35 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 88(SP)
+	VMOVSD       X0, 128(AX)
+	VCMPPD       $0x06, Z8, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 96(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 136(AX)
 	VFNMADD231PD Z1, Z4, Z6
 	VFNMADD231PD Z1, Z5, Z7
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       24(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       48(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       56(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       88(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       96(SP), X0
-	VMOVSD       X0, 16(AX)
-	VMOVSD       64(SP), X1
-	VFNMADD231SD 56(SP), X0, X1
-	VMOVSD       X1, 8(AX)
-	VMOVSD       32(SP), X2
-	VFNMADD231SD 24(SP), X0, X2
-	VFNMADD231SD 16(SP), X1, X2
-	VMOVSD       X2, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       64(AX), X0, X0
+	VMINSD       128(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       136(AX), X0
+	VMOVSD       X0, 16(CX)
+	VMOVSD       80(AX), X1
+	VFNMADD231SD 72(AX), X0, X1
+	VMOVSD       X1, 8(CX)
+	VMOVSD       24(AX), X2
+	VFNMADD231SD 16(AX), X0, X2
+	VFNMADD231SD 8(AX), X1, X2
+	VMOVSD       X2, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x4_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $104-72
+// func leastSquaresSmall_3x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16513,8 +16558,10 @@ TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $104-72
 	VMOVUPD.Z 192(AX), K4, Z15
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16525,68 +16572,92 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z16
 	VFMADD231PD  Z1, Z1, Z16
 	VFMADD231PD  Z2, Z2, Z16
 	VFMADD231PD  Z3, Z3, Z16
+	VMULPD       Z4, Z4, Z17
+	VFMADD231PD  Z5, Z5, Z17
+	VFMADD231PD  Z6, Z6, Z17
+	VFMADD231PD  Z7, Z7, Z17
+	VMULPD       Z8, Z8, Z18
+	VFMADD231PD  Z9, Z9, Z18
+	VFMADD231PD  Z10, Z10, Z18
+	VFMADD231PD  Z11, Z11, Z18
+	VADDPD       Z18, Z16, Z16
+	VADDPD       Z17, Z16, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VPERMPD      $0x4e, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z17
 	VADDPD       Z17, Z16, Z16
-	VMULPD       Z0, Z4, Z17
-	VFMADD231PD  Z1, Z5, Z17
-	VFMADD231PD  Z2, Z6, Z17
-	VFMADD231PD  Z3, Z7, Z17
+	VMOVSD       X16, hi+72(FP)
+	VMULPD.BCST  8(SP), Z16, Z16
+	VMULPD       Z0, Z0, Z17
+	VFMADD231PD  Z1, Z1, Z17
+	VFMADD231PD  Z2, Z2, Z17
+	VFMADD231PD  Z3, Z3, Z17
 	VSHUFF64X2   $0x4e, Z17, Z17, Z18
 	VADDPD       Z18, Z17, Z17
 	VPERMPD      $0x4e, Z17, Z18
 	VADDPD       Z18, Z17, Z17
 	VPERMILPD    $0x55, Z17, Z18
 	VADDPD       Z18, Z17, Z17
-	VMULPD       Z0, Z8, Z18
-	VFMADD231PD  Z1, Z9, Z18
-	VFMADD231PD  Z2, Z10, Z18
-	VFMADD231PD  Z3, Z11, Z18
+	VMULPD       Z0, Z4, Z18
+	VFMADD231PD  Z1, Z5, Z18
+	VFMADD231PD  Z2, Z6, Z18
+	VFMADD231PD  Z3, Z7, Z18
 	VSHUFF64X2   $0x4e, Z18, Z18, Z19
 	VADDPD       Z19, Z18, Z18
 	VPERMPD      $0x4e, Z18, Z19
 	VADDPD       Z19, Z18, Z18
 	VPERMILPD    $0x55, Z18, Z19
 	VADDPD       Z19, Z18, Z18
-	VMULPD       Z0, Z12, Z19
-	VFMADD231PD  Z1, Z13, Z19
-	VFMADD231PD  Z2, Z14, Z19
-	VFMADD231PD  Z3, Z15, Z19
+	VMULPD       Z0, Z8, Z19
+	VFMADD231PD  Z1, Z9, Z19
+	VFMADD231PD  Z2, Z10, Z19
+	VFMADD231PD  Z3, Z11, Z19
 	VSHUFF64X2   $0x4e, Z19, Z19, Z20
 	VADDPD       Z20, Z19, Z19
 	VPERMPD      $0x4e, Z19, Z20
 	VADDPD       Z20, Z19, Z19
 	VPERMILPD    $0x55, Z19, Z20
 	VADDPD       Z20, Z19, Z19
-	VMOVSD       X16, 8(SP)
-	VMOVSD       (SP), X20
-	VDIVSD       X16, X20, X20
-	VBROADCASTSD X20, Z16
-	VMULPD       Z16, Z17, Z17
-	VMOVSD       X17, 16(SP)
-	VFNMADD231PD Z17, Z0, Z4
-	VFNMADD231PD Z17, Z1, Z5
-	VFNMADD231PD Z17, Z2, Z6
-	VFNMADD231PD Z17, Z3, Z7
-	VMULPD       Z16, Z18, Z18
-	VMOVSD       X18, 24(SP)
-	VFNMADD231PD Z18, Z0, Z8
-	VFNMADD231PD Z18, Z1, Z9
-	VFNMADD231PD Z18, Z2, Z10
-	VFNMADD231PD Z18, Z3, Z11
-	VMULPD       Z16, Z19, Z19
-	VMOVSD       X19, 32(SP)
-	VFNMADD231PD Z19, Z0, Z12
-	VFNMADD231PD Z19, Z1, Z13
-	VFNMADD231PD Z19, Z2, Z14
-	VFNMADD231PD Z19, Z3, Z15
+	VMULPD       Z0, Z12, Z20
+	VFMADD231PD  Z1, Z13, Z20
+	VFMADD231PD  Z2, Z14, Z20
+	VFMADD231PD  Z3, Z15, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VMOVSD       X17, (AX)
+	VCMPPD       $0x06, Z16, Z17, K1
+	VMOVSD       (SP), X21
+	VDIVSD       X17, X21, X21
+	VBROADCASTSD X21, Z21
+	VMULPD.Z     Z21, Z18, K1, Z18
+	VMOVSD       X18, 8(AX)
+	VFNMADD231PD Z18, Z0, Z4
+	VFNMADD231PD Z18, Z1, Z5
+	VFNMADD231PD Z18, Z2, Z6
+	VFNMADD231PD Z18, Z3, Z7
+	VMULPD.Z     Z21, Z19, K1, Z19
+	VMOVSD       X19, 16(AX)
+	VFNMADD231PD Z19, Z0, Z8
+	VFNMADD231PD Z19, Z1, Z9
+	VFNMADD231PD Z19, Z2, Z10
+	VFNMADD231PD Z19, Z3, Z11
+	VMULPD.Z     Z21, Z20, K1, Z20
+	VMOVSD       X20, 24(AX)
+	VFNMADD231PD Z20, Z0, Z12
+	VFNMADD231PD Z20, Z1, Z13
+	VFNMADD231PD Z20, Z2, Z14
+	VFNMADD231PD Z20, Z3, Z15
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
@@ -16617,18 +16688,19 @@ prefetched:
 	VADDPD       Z3, Z2, Z2
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 48(SP)
+	VMOVSD       X0, 64(AX)
+	VCMPPD       $0x06, Z16, Z0, K1
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 56(SP)
+	VBROADCASTSD X3, Z3
+	VMULPD.Z     Z3, Z1, K1, Z1
+	VMOVSD       X1, 72(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 64(SP)
+	VMULPD.Z     Z3, Z2, K1, Z2
+	VMOVSD       X2, 80(AX)
 	VFNMADD231PD Z2, Z4, Z12
 	VFNMADD231PD Z2, Z5, Z13
 	VFNMADD231PD Z2, Z6, Z14
@@ -16653,53 +16725,37 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 88(SP)
+	VMOVSD       X0, 128(AX)
+	VCMPPD       $0x06, Z16, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 96(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 136(AX)
 	VFNMADD231PD Z1, Z8, Z12
 	VFNMADD231PD Z1, Z9, Z13
 	VFNMADD231PD Z1, Z10, Z14
 	VFNMADD231PD Z1, Z11, Z15
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       24(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       48(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       56(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       88(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       96(SP), X0
-	VMOVSD       X0, 16(AX)
-	VMOVSD       64(SP), X1
-	VFNMADD231SD 56(SP), X0, X1
-	VMOVSD       X1, 8(AX)
-	VMOVSD       32(SP), X2
-	VFNMADD231SD 24(SP), X0, X2
-	VFNMADD231SD 16(SP), X1, X2
-	VMOVSD       X2, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       64(AX), X0, X0
+	VMINSD       128(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       136(AX), X0
+	VMOVSD       X0, 16(CX)
+	VMOVSD       80(AX), X1
+	VFNMADD231SD 72(AX), X0, X1
+	VMOVSD       X1, 8(CX)
+	VMOVSD       24(AX), X2
+	VFNMADD231SD 16(AX), X0, X2
+	VFNMADD231SD 8(AX), X1, X2
+	VMOVSD       X2, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x2_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $168-72
+// func leastSquaresSmall_4x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16727,8 +16783,10 @@ TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $168-72
 	VMOVUPD.Z 64(AX), K2, Z9
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16739,66 +16797,87 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z10
 	VFMADD231PD  Z1, Z1, Z10
+	VMULPD       Z2, Z2, Z11
+	VFMADD231PD  Z3, Z3, Z11
+	VMULPD       Z4, Z4, Z12
+	VFMADD231PD  Z5, Z5, Z12
+	VMULPD       Z6, Z6, Z13
+	VFMADD231PD  Z7, Z7, Z13
+	VADDPD       Z13, Z10, Z10
+	VADDPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
 	VSHUFF64X2   $0x4e, Z10, Z10, Z11
 	VADDPD       Z11, Z10, Z10
 	VPERMPD      $0x4e, Z10, Z11
 	VADDPD       Z11, Z10, Z10
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
-	VMULPD       Z0, Z2, Z11
-	VFMADD231PD  Z1, Z3, Z11
+	VMOVSD       X10, hi+72(FP)
+	VMULPD.BCST  8(SP), Z10, Z10
+	VMULPD       Z0, Z0, Z11
+	VFMADD231PD  Z1, Z1, Z11
 	VSHUFF64X2   $0x4e, Z11, Z11, Z12
 	VADDPD       Z12, Z11, Z11
 	VPERMPD      $0x4e, Z11, Z12
 	VADDPD       Z12, Z11, Z11
 	VPERMILPD    $0x55, Z11, Z12
 	VADDPD       Z12, Z11, Z11
-	VMULPD       Z0, Z4, Z12
-	VFMADD231PD  Z1, Z5, Z12
+	VMULPD       Z0, Z2, Z12
+	VFMADD231PD  Z1, Z3, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VPERMPD      $0x4e, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMULPD       Z0, Z6, Z13
-	VFMADD231PD  Z1, Z7, Z13
+	VMULPD       Z0, Z4, Z13
+	VFMADD231PD  Z1, Z5, Z13
 	VSHUFF64X2   $0x4e, Z13, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMPD      $0x4e, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMILPD    $0x55, Z13, Z14
 	VADDPD       Z14, Z13, Z13
-	VMULPD       Z0, Z8, Z14
-	VFMADD231PD  Z1, Z9, Z14
+	VMULPD       Z0, Z6, Z14
+	VFMADD231PD  Z1, Z7, Z14
 	VSHUFF64X2   $0x4e, Z14, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMPD      $0x4e, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMILPD    $0x55, Z14, Z15
 	VADDPD       Z15, Z14, Z14
-	VMOVSD       X10, 8(SP)
-	VMOVSD       (SP), X15
-	VDIVSD       X10, X15, X15
-	VBROADCASTSD X15, Z10
-	VMULPD       Z10, Z11, Z11
-	VMOVSD       X11, 16(SP)
-	VFNMADD231PD Z11, Z0, Z2
-	VFNMADD231PD Z11, Z1, Z3
-	VMULPD       Z10, Z12, Z12
-	VMOVSD       X12, 24(SP)
-	VFNMADD231PD Z12, Z0, Z4
-	VFNMADD231PD Z12, Z1, Z5
-	VMULPD       Z10, Z13, Z13
-	VMOVSD       X13, 32(SP)
-	VFNMADD231PD Z13, Z0, Z6
-	VFNMADD231PD Z13, Z1, Z7
-	VMULPD       Z10, Z14, Z14
-	VMOVSD       X14, 40(SP)
-	VFNMADD231PD Z14, Z0, Z8
-	VFNMADD231PD Z14, Z1, Z9
+	VMULPD       Z0, Z8, Z15
+	VFMADD231PD  Z1, Z9, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VMOVSD       X11, (AX)
+	VCMPPD       $0x06, Z10, Z11, K1
+	VMOVSD       (SP), X16
+	VDIVSD       X11, X16, X16
+	VBROADCASTSD X16, Z16
+	VMULPD.Z     Z16, Z12, K1, Z12
+	VMOVSD       X12, 8(AX)
+	VFNMADD231PD Z12, Z0, Z2
+	VFNMADD231PD Z12, Z1, Z3
+	VMULPD.Z     Z16, Z13, K1, Z13
+	VMOVSD       X13, 16(AX)
+	VFNMADD231PD Z13, Z0, Z4
+	VFNMADD231PD Z13, Z1, Z5
+	VMULPD.Z     Z16, Z14, K1, Z14
+	VMOVSD       X14, 24(AX)
+	VFNMADD231PD Z14, Z0, Z6
+	VFNMADD231PD Z14, Z1, Z7
+	VMULPD.Z     Z16, Z15, K1, Z15
+	VMOVSD       X15, 32(AX)
+	VFNMADD231PD Z15, Z0, Z8
+	VFNMADD231PD Z15, Z1, Z9
 	VMULPD       Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -16809,44 +16888,45 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VMULPD       Z2, Z4, Z1
 	VFMADD231PD  Z3, Z5, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z10
-	VADDPD       Z10, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z10
-	VADDPD       Z10, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z10
-	VADDPD       Z10, Z1, Z1
-	VMULPD       Z2, Z6, Z10
-	VFMADD231PD  Z3, Z7, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VMULPD       Z2, Z8, Z11
-	VFMADD231PD  Z3, Z9, Z11
+	VSHUFF64X2   $0x4e, Z1, Z1, Z11
+	VADDPD       Z11, Z1, Z1
+	VPERMPD      $0x4e, Z1, Z11
+	VADDPD       Z11, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z11
+	VADDPD       Z11, Z1, Z1
+	VMULPD       Z2, Z6, Z11
+	VFMADD231PD  Z3, Z7, Z11
 	VSHUFF64X2   $0x4e, Z11, Z11, Z12
 	VADDPD       Z12, Z11, Z11
 	VPERMPD      $0x4e, Z11, Z12
 	VADDPD       Z12, Z11, Z11
 	VPERMILPD    $0x55, Z11, Z12
 	VADDPD       Z12, Z11, Z11
-	VMOVSD       X0, 56(SP)
-	VMOVSD       (SP), X12
-	VDIVSD       X0, X12, X12
-	VBROADCASTSD X12, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 64(SP)
+	VMULPD       Z2, Z8, Z12
+	VFMADD231PD  Z3, Z9, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X0, 72(AX)
+	VCMPPD       $0x06, Z10, Z0, K1
+	VMOVSD       (SP), X13
+	VDIVSD       X0, X13, X13
+	VBROADCASTSD X13, Z13
+	VMULPD.Z     Z13, Z1, K1, Z1
+	VMOVSD       X1, 80(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMULPD       Z0, Z10, Z10
-	VMOVSD       X10, 72(SP)
-	VFNMADD231PD Z10, Z2, Z6
-	VFNMADD231PD Z10, Z3, Z7
-	VMULPD       Z0, Z11, Z11
-	VMOVSD       X11, 80(SP)
-	VFNMADD231PD Z11, Z2, Z8
-	VFNMADD231PD Z11, Z3, Z9
+	VMULPD.Z     Z13, Z11, K1, Z11
+	VMOVSD       X11, 88(AX)
+	VFNMADD231PD Z11, Z2, Z6
+	VFNMADD231PD Z11, Z3, Z7
+	VMULPD.Z     Z13, Z12, K1, Z12
+	VMOVSD       X12, 96(AX)
+	VFNMADD231PD Z12, Z2, Z8
+	VFNMADD231PD Z12, Z3, Z9
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -16871,16 +16951,17 @@ prefetched:
 	VADDPD       Z3, Z2, Z2
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 104(SP)
+	VMOVSD       X0, 144(AX)
+	VCMPPD       $0x06, Z10, Z0, K1
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 112(SP)
+	VBROADCASTSD X3, Z3
+	VMULPD.Z     Z3, Z1, K1, Z1
+	VMOVSD       X1, 152(AX)
 	VFNMADD231PD Z1, Z4, Z6
 	VFNMADD231PD Z1, Z5, Z7
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 120(SP)
+	VMULPD.Z     Z3, Z2, K1, Z2
+	VMOVSD       X2, 160(AX)
 	VFNMADD231PD Z2, Z4, Z8
 	VFNMADD231PD Z2, Z5, Z9
 	VMULPD       Z6, Z6, Z0
@@ -16899,66 +16980,41 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 152(SP)
+	VMOVSD       X0, 216(AX)
+	VCMPPD       $0x06, Z10, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 160(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 224(AX)
 	VFNMADD231PD Z1, Z6, Z8
 	VFNMADD231PD Z1, Z7, Z9
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       24(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       32(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       56(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       64(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       72(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       104(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       112(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       152(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       160(SP), X0
-	VMOVSD       X0, 24(AX)
-	VMOVSD       120(SP), X1
-	VFNMADD231SD 112(SP), X0, X1
-	VMOVSD       X1, 16(AX)
-	VMOVSD       80(SP), X2
-	VFNMADD231SD 72(SP), X0, X2
-	VFNMADD231SD 64(SP), X1, X2
-	VMOVSD       X2, 8(AX)
-	VMOVSD       40(SP), X3
-	VFNMADD231SD 32(SP), X0, X3
-	VFNMADD231SD 24(SP), X1, X3
-	VFNMADD231SD 16(SP), X2, X3
-	VMOVSD       X3, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       72(AX), X0, X0
+	VMINSD       144(AX), X0, X0
+	VMINSD       216(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       224(AX), X0
+	VMOVSD       X0, 24(CX)
+	VMOVSD       160(AX), X1
+	VFNMADD231SD 152(AX), X0, X1
+	VMOVSD       X1, 16(CX)
+	VMOVSD       96(AX), X2
+	VFNMADD231SD 88(AX), X0, X2
+	VFNMADD231SD 80(AX), X1, X2
+	VMOVSD       X2, 8(CX)
+	VMOVSD       32(AX), X3
+	VFNMADD231SD 24(AX), X0, X3
+	VFNMADD231SD 16(AX), X1, X3
+	VFNMADD231SD 8(AX), X2, X3
+	VMOVSD       X3, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x4_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $168-72
+// func leastSquaresSmall_4x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17000,8 +17056,10 @@ TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $168-72
 	VMOVUPD.Z 192(AX), K4, Z19
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -17012,84 +17070,113 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z20
 	VFMADD231PD  Z1, Z1, Z20
 	VFMADD231PD  Z2, Z2, Z20
 	VFMADD231PD  Z3, Z3, Z20
+	VMULPD       Z4, Z4, Z21
+	VFMADD231PD  Z5, Z5, Z21
+	VFMADD231PD  Z6, Z6, Z21
+	VFMADD231PD  Z7, Z7, Z21
+	VMULPD       Z8, Z8, Z22
+	VFMADD231PD  Z9, Z9, Z22
+	VFMADD231PD  Z10, Z10, Z22
+	VFMADD231PD  Z11, Z11, Z22
+	VMULPD       Z12, Z12, Z23
+	VFMADD231PD  Z13, Z13, Z23
+	VFMADD231PD  Z14, Z14, Z23
+	VFMADD231PD  Z15, Z15, Z23
+	VADDPD       Z23, Z20, Z20
+	VADDPD       Z22, Z21, Z21
+	VADDPD       Z21, Z20, Z20
 	VSHUFF64X2   $0x4e, Z20, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VPERMPD      $0x4e, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z21
 	VADDPD       Z21, Z20, Z20
-	VMULPD       Z0, Z4, Z21
-	VFMADD231PD  Z1, Z5, Z21
-	VFMADD231PD  Z2, Z6, Z21
-	VFMADD231PD  Z3, Z7, Z21
+	VMOVSD       X20, hi+72(FP)
+	VMULPD.BCST  8(SP), Z20, Z20
+	VMULPD       Z0, Z0, Z21
+	VFMADD231PD  Z1, Z1, Z21
+	VFMADD231PD  Z2, Z2, Z21
+	VFMADD231PD  Z3, Z3, Z21
 	VSHUFF64X2   $0x4e, Z21, Z21, Z22
 	VADDPD       Z22, Z21, Z21
 	VPERMPD      $0x4e, Z21, Z22
 	VADDPD       Z22, Z21, Z21
 	VPERMILPD    $0x55, Z21, Z22
 	VADDPD       Z22, Z21, Z21
-	VMULPD       Z0, Z8, Z22
-	VFMADD231PD  Z1, Z9, Z22
-	VFMADD231PD  Z2, Z10, Z22
-	VFMADD231PD  Z3, Z11, Z22
+	VMULPD       Z0, Z4, Z22
+	VFMADD231PD  Z1, Z5, Z22
+	VFMADD231PD  Z2, Z6, Z22
+	VFMADD231PD  Z3, Z7, Z22
 	VSHUFF64X2   $0x4e, Z22, Z22, Z23
 	VADDPD       Z23, Z22, Z22
 	VPERMPD      $0x4e, Z22, Z23
 	VADDPD       Z23, Z22, Z22
 	VPERMILPD    $0x55, Z22, Z23
 	VADDPD       Z23, Z22, Z22
-	VMULPD       Z0, Z12, Z23
-	VFMADD231PD  Z1, Z13, Z23
-	VFMADD231PD  Z2, Z14, Z23
-	VFMADD231PD  Z3, Z15, Z23
+	VMULPD       Z0, Z8, Z23
+	VFMADD231PD  Z1, Z9, Z23
+	VFMADD231PD  Z2, Z10, Z23
+	VFMADD231PD  Z3, Z11, Z23
 	VSHUFF64X2   $0x4e, Z23, Z23, Z24
 	VADDPD       Z24, Z23, Z23
 	VPERMPD      $0x4e, Z23, Z24
 	VADDPD       Z24, Z23, Z23
 	VPERMILPD    $0x55, Z23, Z24
 	VADDPD       Z24, Z23, Z23
-	VMULPD       Z0, Z16, Z24
-	VFMADD231PD  Z1, Z17, Z24
-	VFMADD231PD  Z2, Z18, Z24
-	VFMADD231PD  Z3, Z19, Z24
+	VMULPD       Z0, Z12, Z24
+	VFMADD231PD  Z1, Z13, Z24
+	VFMADD231PD  Z2, Z14, Z24
+	VFMADD231PD  Z3, Z15, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VPERMPD      $0x4e, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VMOVSD       X20, 8(SP)
-	VMOVSD       (SP), X25
-	VDIVSD       X20, X25, X25
-	VBROADCASTSD X25, Z20
-	VMULPD       Z20, Z21, Z21
-	VMOVSD       X21, 16(SP)
-	VFNMADD231PD Z21, Z0, Z4
-	VFNMADD231PD Z21, Z1, Z5
-	VFNMADD231PD Z21, Z2, Z6
-	VFNMADD231PD Z21, Z3, Z7
-	VMULPD       Z20, Z22, Z22
-	VMOVSD       X22, 24(SP)
-	VFNMADD231PD Z22, Z0, Z8
-	VFNMADD231PD Z22, Z1, Z9
-	VFNMADD231PD Z22, Z2, Z10
-	VFNMADD231PD Z22, Z3, Z11
-	VMULPD       Z20, Z23, Z23
-	VMOVSD       X23, 32(SP)
-	VFNMADD231PD Z23, Z0, Z12
-	VFNMADD231PD Z23, Z1, Z13
-	VFNMADD231PD Z23, Z2, Z14
-	VFNMADD231PD Z23, Z3, Z15
-	VMULPD       Z20, Z24, Z24
-	VMOVSD       X24, 40(SP)
-	VFNMADD231PD Z24, Z0, Z16
-	VFNMADD231PD Z24, Z1, Z17
-	VFNMADD231PD Z24, Z2, Z18
-	VFNMADD231PD Z24, Z3, Z19
+	VMULPD       Z0, Z16, Z25
+	VFMADD231PD  Z1, Z17, Z25
+	VFMADD231PD  Z2, Z18, Z25
+	VFMADD231PD  Z3, Z19, Z25
+	VSHUFF64X2   $0x4e, Z25, Z25, Z26
+	VADDPD       Z26, Z25, Z25
+	VPERMPD      $0x4e, Z25, Z26
+	VADDPD       Z26, Z25, Z25
+	VPERMILPD    $0x55, Z25, Z26
+	VADDPD       Z26, Z25, Z25
+	VMOVSD       X21, (AX)
+	VCMPPD       $0x06, Z20, Z21, K1
+	VMOVSD       (SP), X26
+	VDIVSD       X21, X26, X26
+	VBROADCASTSD X26, Z26
+	VMULPD.Z     Z26, Z22, K1, Z22
+	VMOVSD       X22, 8(AX)
+	VFNMADD231PD Z22, Z0, Z4
+	VFNMADD231PD Z22, Z1, Z5
+	VFNMADD231PD Z22, Z2, Z6
+	VFNMADD231PD Z22, Z3, Z7
+	VMULPD.Z     Z26, Z23, K1, Z23
+	VMOVSD       X23, 16(AX)
+	VFNMADD231PD Z23, Z0, Z8
+	VFNMADD231PD Z23, Z1, Z9
+	VFNMADD231PD Z23, Z2, Z10
+	VFNMADD231PD Z23, Z3, Z11
+	VMULPD.Z     Z26, Z24, K1, Z24
+	VMOVSD       X24, 24(AX)
+	VFNMADD231PD Z24, Z0, Z12
+	VFNMADD231PD Z24, Z1, Z13
+	VFNMADD231PD Z24, Z2, Z14
+	VFNMADD231PD Z24, Z3, Z15
+	VMULPD.Z     Z26, Z25, K1, Z25
+	VMOVSD       X25, 32(AX)
+	VFNMADD231PD Z25, Z0, Z16
+	VFNMADD231PD Z25, Z1, Z17
+	VFNMADD231PD Z25, Z2, Z18
+	VFNMADD231PD Z25, Z3, Z19
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
@@ -17124,30 +17211,31 @@ prefetched:
 	VFMADD231PD  Z5, Z17, Z3
 	VFMADD231PD  Z6, Z18, Z3
 	VFMADD231PD  Z7, Z19, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z20
-	VADDPD       Z20, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z20
-	VADDPD       Z20, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z20
-	VADDPD       Z20, Z3, Z3
-	VMOVSD       X0, 56(SP)
-	VMOVSD       (SP), X20
-	VDIVSD       X0, X20, X20
-	VBROADCASTSD X20, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 64(SP)
+	VSHUFF64X2   $0x4e, Z3, Z3, Z21
+	VADDPD       Z21, Z3, Z3
+	VPERMPD      $0x4e, Z3, Z21
+	VADDPD       Z21, Z3, Z3
+	VPERMILPD    $0x55, Z3, Z21
+	VADDPD       Z21, Z3, Z3
+	VMOVSD       X0, 72(AX)
+	VCMPPD       $0x06, Z20, Z0, K1
+	VMOVSD       (SP), X21
+	VDIVSD       X0, X21, X21
+	VBROADCASTSD X21, Z21
+	VMULPD.Z     Z21, Z1, K1, Z1
+	VMOVSD       X1, 80(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 72(SP)
+	VMULPD.Z     Z21, Z2, K1, Z2
+	VMOVSD       X2, 88(AX)
 	VFNMADD231PD Z2, Z4, Z12
 	VFNMADD231PD Z2, Z5, Z13
 	VFNMADD231PD Z2, Z6, Z14
 	VFNMADD231PD Z2, Z7, Z15
-	VMULPD       Z0, Z3, Z3
-	VMOVSD       X3, 80(SP)
+	VMULPD.Z     Z21, Z3, K1, Z3
+	VMOVSD       X3, 96(AX)
 	VFNMADD231PD Z3, Z4, Z16
 	VFNMADD231PD Z3, Z5, Z17
 	VFNMADD231PD Z3, Z6, Z18
@@ -17182,18 +17270,19 @@ prefetched:
 	VADDPD       Z3, Z2, Z2
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 104(SP)
+	VMOVSD       X0, 144(AX)
+	VCMPPD       $0x06, Z20, Z0, K1
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 112(SP)
+	VBROADCASTSD X3, Z3
+	VMULPD.Z     Z3, Z1, K1, Z1
+	VMOVSD       X1, 152(AX)
 	VFNMADD231PD Z1, Z8, Z12
 	VFNMADD231PD Z1, Z9, Z13
 	VFNMADD231PD Z1, Z10, Z14
 	VFNMADD231PD Z1, Z11, Z15
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 120(SP)
+	VMULPD.Z     Z3, Z2, K1, Z2
+	VMOVSD       X2, 160(AX)
 	VFNMADD231PD Z2, Z8, Z16
 	VFNMADD231PD Z2, Z9, Z17
 	VFNMADD231PD Z2, Z10, Z18
@@ -17218,68 +17307,43 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 152(SP)
+	VMOVSD       X0, 216(AX)
+	VCMPPD       $0x06, Z20, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 160(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 224(AX)
 	VFNMADD231PD Z1, Z12, Z16
 	VFNMADD231PD Z1, Z13, Z17
 	VFNMADD231PD Z1, Z14, Z18
 	VFNMADD231PD Z1, Z15, Z19
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       24(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       32(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       56(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       64(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       72(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       104(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       112(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       152(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       160(SP), X0
-	VMOVSD       X0, 24(AX)
-	VMOVSD       120(SP), X1
-	VFNMADD231SD 112(SP), X0, X1
-	VMOVSD       X1, 16(AX)
-	VMOVSD       80(SP), X2
-	VFNMADD231SD 72(SP), X0, X2
-	VFNMADD231SD 64(SP), X1, X2
-	VMOVSD       X2, 8(AX)
-	VMOVSD       40(SP), X3
-	VFNMADD231SD 32(SP), X0, X3
-	VFNMADD231SD 24(SP), X1, X3
-	VFNMADD231SD 16(SP), X2, X3
-	VMOVSD       X3, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       72(AX), X0, X0
+	VMINSD       144(AX), X0, X0
+	VMINSD       216(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       224(AX), X0
+	VMOVSD       X0, 24(CX)
+	VMOVSD       160(AX), X1
+	VFNMADD231SD 152(AX), X0, X1
+	VMOVSD       X1, 16(CX)
+	VMOVSD       96(AX), X2
+	VFNMADD231SD 88(AX), X0, X2
+	VFNMADD231SD 80(AX), X1, X2
+	VMOVSD       X2, 8(CX)
+	VMOVSD       32(AX), X3
+	VFNMADD231SD 24(AX), X0, X3
+	VFNMADD231SD 16(AX), X1, X3
+	VFNMADD231SD 8(AX), X2, X3
+	VMOVSD       X3, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x2_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $248-72
+// func leastSquaresSmall_5x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17310,8 +17374,10 @@ TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $248-72
 	VMOVUPD.Z 64(AX), K2, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -17322,78 +17388,102 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z12
 	VFMADD231PD  Z1, Z1, Z12
+	VMULPD       Z2, Z2, Z13
+	VFMADD231PD  Z3, Z3, Z13
+	VMULPD       Z4, Z4, Z14
+	VFMADD231PD  Z5, Z5, Z14
+	VMULPD       Z6, Z6, Z15
+	VFMADD231PD  Z7, Z7, Z15
+	VMULPD       Z8, Z8, Z16
+	VFMADD231PD  Z9, Z9, Z16
+	VADDPD       Z16, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z13, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VPERMPD      $0x4e, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMULPD       Z0, Z2, Z13
-	VFMADD231PD  Z1, Z3, Z13
+	VMOVSD       X12, hi+72(FP)
+	VMULPD.BCST  8(SP), Z12, Z12
+	VMULPD       Z0, Z0, Z13
+	VFMADD231PD  Z1, Z1, Z13
 	VSHUFF64X2   $0x4e, Z13, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMPD      $0x4e, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMILPD    $0x55, Z13, Z14
 	VADDPD       Z14, Z13, Z13
-	VMULPD       Z0, Z4, Z14
-	VFMADD231PD  Z1, Z5, Z14
+	VMULPD       Z0, Z2, Z14
+	VFMADD231PD  Z1, Z3, Z14
 	VSHUFF64X2   $0x4e, Z14, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMPD      $0x4e, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMILPD    $0x55, Z14, Z15
 	VADDPD       Z15, Z14, Z14
-	VMULPD       Z0, Z6, Z15
-	VFMADD231PD  Z1, Z7, Z15
+	VMULPD       Z0, Z4, Z15
+	VFMADD231PD  Z1, Z5, Z15
 	VSHUFF64X2   $0x4e, Z15, Z15, Z16
 	VADDPD       Z16, Z15, Z15
 	VPERMPD      $0x4e, Z15, Z16
 	VADDPD       Z16, Z15, Z15
 	VPERMILPD    $0x55, Z15, Z16
 	VADDPD       Z16, Z15, Z15
-	VMULPD       Z0, Z8, Z16
-	VFMADD231PD  Z1, Z9, Z16
+	VMULPD       Z0, Z6, Z16
+	VFMADD231PD  Z1, Z7, Z16
 	VSHUFF64X2   $0x4e, Z16, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VPERMPD      $0x4e, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z17
 	VADDPD       Z17, Z16, Z16
-	VMULPD       Z0, Z10, Z17
-	VFMADD231PD  Z1, Z11, Z17
+	VMULPD       Z0, Z8, Z17
+	VFMADD231PD  Z1, Z9, Z17
 	VSHUFF64X2   $0x4e, Z17, Z17, Z18
 	VADDPD       Z18, Z17, Z17
 	VPERMPD      $0x4e, Z17, Z18
 	VADDPD       Z18, Z17, Z17
 	VPERMILPD    $0x55, Z17, Z18
 	VADDPD       Z18, Z17, Z17
-	VMOVSD       X12, 8(SP)
-	VMOVSD       (SP), X18
-	VDIVSD       X12, X18, X18
-	VBROADCASTSD X18, Z12
-	VMULPD       Z12, Z13, Z13
-	VMOVSD       X13, 16(SP)
-	VFNMADD231PD Z13, Z0, Z2
-	VFNMADD231PD Z13, Z1, Z3
-	VMULPD       Z12, Z14, Z14
-	VMOVSD       X14, 24(SP)
-	VFNMADD231PD Z14, Z0, Z4
-	VFNMADD231PD Z14, Z1, Z5
-	VMULPD       Z12, Z15, Z15
-	VMOVSD       X15, 32(SP)
-	VFNMADD231PD Z15, Z0, Z6
-	VFNMADD231PD Z15, Z1, Z7
-	VMULPD       Z12, Z16, Z16
-	VMOVSD       X16, 40(SP)
-	VFNMADD231PD Z16, Z0, Z8
-	VFNMADD231PD Z16, Z1, Z9
-	VMULPD       Z12, Z17, Z17
-	VMOVSD       X17, 48(SP)
-	VFNMADD231PD Z17, Z0, Z10
-	VFNMADD231PD Z17, Z1, Z11
+	VMULPD       Z0, Z10, Z18
+	VFMADD231PD  Z1, Z11, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VMOVSD       X13, (AX)
+	VCMPPD       $0x06, Z12, Z13, K1
+	VMOVSD       (SP), X19
+	VDIVSD       X13, X19, X19
+	VBROADCASTSD X19, Z19
+	VMULPD.Z     Z19, Z14, K1, Z14
+	VMOVSD       X14, 8(AX)
+	VFNMADD231PD Z14, Z0, Z2
+	VFNMADD231PD Z14, Z1, Z3
+	VMULPD.Z     Z19, Z15, K1, Z15
+	VMOVSD       X15, 16(AX)
+	VFNMADD231PD Z15, Z0, Z4
+	VFNMADD231PD Z15, Z1, Z5
+	VMULPD.Z     Z19, Z16, K1, Z16
+	VMOVSD       X16, 24(AX)
+	VFNMADD231PD Z16, Z0, Z6
+	VFNMADD231PD Z16, Z1, Z7
+	VMULPD.Z     Z19, Z17, K1, Z17
+	VMOVSD       X17, 32(AX)
+	VFNMADD231PD Z17, Z0, Z8
+	VFNMADD231PD Z17, Z1, Z9
+	VMULPD.Z     Z19, Z18, K1, Z18
+	VMOVSD       X18, 40(AX)
+	VFNMADD231PD Z18, Z0, Z10
+	VFNMADD231PD Z18, Z1, Z11
 	VMULPD       Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -17404,56 +17494,57 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VMULPD       Z2, Z4, Z1
 	VFMADD231PD  Z3, Z5, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z12
-	VADDPD       Z12, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z12
-	VADDPD       Z12, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z12
-	VADDPD       Z12, Z1, Z1
-	VMULPD       Z2, Z6, Z12
-	VFMADD231PD  Z3, Z7, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMULPD       Z2, Z8, Z13
-	VFMADD231PD  Z3, Z9, Z13
+	VSHUFF64X2   $0x4e, Z1, Z1, Z13
+	VADDPD       Z13, Z1, Z1
+	VPERMPD      $0x4e, Z1, Z13
+	VADDPD       Z13, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z13
+	VADDPD       Z13, Z1, Z1
+	VMULPD       Z2, Z6, Z13
+	VFMADD231PD  Z3, Z7, Z13
 	VSHUFF64X2   $0x4e, Z13, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMPD      $0x4e, Z13, Z14
 	VADDPD       Z14, Z13, Z13
 	VPERMILPD    $0x55, Z13, Z14
 	VADDPD       Z14, Z13, Z13
-	VMULPD       Z2, Z10, Z14
-	VFMADD231PD  Z3, Z11, Z14
+	VMULPD       Z2, Z8, Z14
+	VFMADD231PD  Z3, Z9, Z14
 	VSHUFF64X2   $0x4e, Z14, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMPD      $0x4e, Z14, Z15
 	VADDPD       Z15, Z14, Z14
 	VPERMILPD    $0x55, Z14, Z15
 	VADDPD       Z15, Z14, Z14
-	VMOVSD       X0, 64(SP)
-	VMOVSD       (SP), X15
-	VDIVSD       X0, X15, X15
-	VBROADCASTSD X15, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 72(SP)
+	VMULPD       Z2, Z10, Z15
+	VFMADD231PD  Z3, Z11, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VMOVSD       X0, 80(AX)
+	VCMPPD       $0x06, Z12, Z0, K1
+	VMOVSD       (SP), X16
+	VDIVSD       X0, X16, X16
+	VBROADCASTSD X16, Z16
+	VMULPD.Z     Z16, Z1, K1, Z1
+	VMOVSD       X1, 88(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMULPD       Z0, Z12, Z12
-	VMOVSD       X12, 80(SP)
-	VFNMADD231PD Z12, Z2, Z6
-	VFNMADD231PD Z12, Z3, Z7
-	VMULPD       Z0, Z13, Z13
-	VMOVSD       X13, 88(SP)
-	VFNMADD231PD Z13, Z2, Z8
-	VFNMADD231PD Z13, Z3, Z9
-	VMULPD       Z0, Z14, Z14
-	VMOVSD       X14, 96(SP)
-	VFNMADD231PD Z14, Z2, Z10
-	VFNMADD231PD Z14, Z3, Z11
+	VMULPD.Z     Z16, Z13, K1, Z13
+	VMOVSD       X13, 96(AX)
+	VFNMADD231PD Z13, Z2, Z6
+	VFNMADD231PD Z13, Z3, Z7
+	VMULPD.Z     Z16, Z14, K1, Z14
+	VMOVSD       X14, 104(AX)
+	VFNMADD231PD Z14, Z2, Z8
+	VFNMADD231PD Z14, Z3, Z9
+	VMULPD.Z     Z16, Z15, K1, Z15
+	VMOVSD       X15, 112(AX)
+	VFNMADD231PD Z15, Z2, Z10
+	VFNMADD231PD Z15, Z3, Z11
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
@@ -17480,26 +17571,27 @@ prefetched:
 	VADDPD       Z3, Z2, Z2
 	VMULPD       Z4, Z10, Z3
 	VFMADD231PD  Z5, Z11, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z12
-	VADDPD       Z12, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z12
-	VADDPD       Z12, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z12
-	VADDPD       Z12, Z3, Z3
-	VMOVSD       X0, 120(SP)
-	VMOVSD       (SP), X12
-	VDIVSD       X0, X12, X12
-	VBROADCASTSD X12, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 128(SP)
+	VSHUFF64X2   $0x4e, Z3, Z3, Z13
+	VADDPD       Z13, Z3, Z3
+	VPERMPD      $0x4e, Z3, Z13
+	VADDPD       Z13, Z3, Z3
+	VPERMILPD    $0x55, Z3, Z13
+	VADDPD       Z13, Z3, Z3
+	VMOVSD       X0, 160(AX)
+	VCMPPD       $0x06, Z12, Z0, K1
+	VMOVSD       (SP), X13
+	VDIVSD       X0, X13, X13
+	VBROADCASTSD X13, Z13
+	VMULPD.Z     Z13, Z1, K1, Z1
+	VMOVSD       X1, 168(AX)
 	VFNMADD231PD Z1, Z4, Z6
 	VFNMADD231PD Z1, Z5, Z7
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 136(SP)
+	VMULPD.Z     Z13, Z2, K1, Z2
+	VMOVSD       X2, 176(AX)
 	VFNMADD231PD Z2, Z4, Z8
 	VFNMADD231PD Z2, Z5, Z9
-	VMULPD       Z0, Z3, Z3
-	VMOVSD       X3, 144(SP)
+	VMULPD.Z     Z13, Z3, K1, Z3
+	VMOVSD       X3, 184(AX)
 	VFNMADD231PD Z3, Z4, Z10
 	VFNMADD231PD Z3, Z5, Z11
 	VMULPD       Z6, Z6, Z0
@@ -17526,16 +17618,17 @@ prefetched:
 	VADDPD       Z3, Z2, Z2
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 176(SP)
+	VMOVSD       X0, 240(AX)
+	VCMPPD       $0x06, Z12, Z0, K1
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 184(SP)
+	VBROADCASTSD X3, Z3
+	VMULPD.Z     Z3, Z1, K1, Z1
+	VMOVSD       X1, 248(AX)
 	VFNMADD231PD Z1, Z6, Z8
 	VFNMADD231PD Z1, Z7, Z9
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 192(SP)
+	VMULPD.Z     Z3, Z2, K1, Z2
+	VMOVSD       X2, 256(AX)
 	VFNMADD231PD Z2, Z6, Z10
 	VFNMADD231PD Z2, Z7, Z11
 	VMULPD       Z8, Z8, Z0
@@ -17554,84 +17647,48 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 232(SP)
+	VMOVSD       X0, 320(AX)
+	VCMPPD       $0x06, Z12, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 240(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 328(AX)
 	VFNMADD231PD Z1, Z8, Z10
 	VFNMADD231PD Z1, Z9, Z11
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       24(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       32(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       40(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       64(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       72(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       80(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       88(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       120(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       128(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       136(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       176(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       184(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       232(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       240(SP), X0
-	VMOVSD       X0, 32(AX)
-	VMOVSD       192(SP), X1
-	VFNMADD231SD 184(SP), X0, X1
-	VMOVSD       X1, 24(AX)
-	VMOVSD       144(SP), X2
-	VFNMADD231SD 136(SP), X0, X2
-	VFNMADD231SD 128(SP), X1, X2
-	VMOVSD       X2, 16(AX)
-	VMOVSD       96(SP), X3
-	VFNMADD231SD 88(SP), X0, X3
-	VFNMADD231SD 80(SP), X1, X3
-	VFNMADD231SD 72(SP), X2, X3
-	VMOVSD       X3, 8(AX)
-	VMOVSD       48(SP), X4
-	VFNMADD231SD 40(SP), X0, X4
-	VFNMADD231SD 32(SP), X1, X4
-	VFNMADD231SD 24(SP), X2, X4
-	VFNMADD231SD 16(SP), X3, X4
-	VMOVSD       X4, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       80(AX), X0, X0
+	VMINSD       160(AX), X0, X0
+	VMINSD       240(AX), X0, X0
+	VMINSD       320(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       328(AX), X0
+	VMOVSD       X0, 32(CX)
+	VMOVSD       256(AX), X1
+	VFNMADD231SD 248(AX), X0, X1
+	VMOVSD       X1, 24(CX)
+	VMOVSD       184(AX), X2
+	VFNMADD231SD 176(AX), X0, X2
+	VFNMADD231SD 168(AX), X1, X2
+	VMOVSD       X2, 16(CX)
+	VMOVSD       112(AX), X3
+	VFNMADD231SD 104(AX), X0, X3
+	VFNMADD231SD 96(AX), X1, X3
+	VFNMADD231SD 88(AX), X2, X3
+	VMOVSD       X3, 8(CX)
+	VMOVSD       40(AX), X4
+	VFNMADD231SD 32(AX), X0, X4
+	VFNMADD231SD 24(AX), X1, X4
+	VFNMADD231SD 16(AX), X2, X4
+	VFNMADD231SD 8(AX), X3, X4
+	VMOVSD       X4, (CX)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x4_avx512(b *float64, a *float64, lda int, n int, y *float64, next uintptr, lines int) (lo float64, hi float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $248-72
+// func leastSquaresSmall_5x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      n+24(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17678,8 +17735,10 @@ TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $248-72
 	VMOVUPD.Z 192(AX), K4, Z23
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      next+40(FP), AX
-	MOVQ      lines+48(FP), CX
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+48(FP), AX
+	MOVQ      lines+56(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -17690,100 +17749,134 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
+	MOVQ         f+40(FP), AX
 	VMULPD       Z0, Z0, Z24
 	VFMADD231PD  Z1, Z1, Z24
 	VFMADD231PD  Z2, Z2, Z24
 	VFMADD231PD  Z3, Z3, Z24
+	VMULPD       Z4, Z4, Z25
+	VFMADD231PD  Z5, Z5, Z25
+	VFMADD231PD  Z6, Z6, Z25
+	VFMADD231PD  Z7, Z7, Z25
+	VMULPD       Z8, Z8, Z26
+	VFMADD231PD  Z9, Z9, Z26
+	VFMADD231PD  Z10, Z10, Z26
+	VFMADD231PD  Z11, Z11, Z26
+	VMULPD       Z12, Z12, Z27
+	VFMADD231PD  Z13, Z13, Z27
+	VFMADD231PD  Z14, Z14, Z27
+	VFMADD231PD  Z15, Z15, Z27
+	VMULPD       Z16, Z16, Z28
+	VFMADD231PD  Z17, Z17, Z28
+	VFMADD231PD  Z18, Z18, Z28
+	VFMADD231PD  Z19, Z19, Z28
+	VADDPD       Z28, Z24, Z24
+	VADDPD       Z27, Z25, Z25
+	VADDPD       Z26, Z24, Z24
+	VADDPD       Z25, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VPERMPD      $0x4e, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VMULPD       Z0, Z4, Z25
-	VFMADD231PD  Z1, Z5, Z25
-	VFMADD231PD  Z2, Z6, Z25
-	VFMADD231PD  Z3, Z7, Z25
+	VMOVSD       X24, hi+72(FP)
+	VMULPD.BCST  8(SP), Z24, Z24
+	VMULPD       Z0, Z0, Z25
+	VFMADD231PD  Z1, Z1, Z25
+	VFMADD231PD  Z2, Z2, Z25
+	VFMADD231PD  Z3, Z3, Z25
 	VSHUFF64X2   $0x4e, Z25, Z25, Z26
 	VADDPD       Z26, Z25, Z25
 	VPERMPD      $0x4e, Z25, Z26
 	VADDPD       Z26, Z25, Z25
 	VPERMILPD    $0x55, Z25, Z26
 	VADDPD       Z26, Z25, Z25
-	VMULPD       Z0, Z8, Z26
-	VFMADD231PD  Z1, Z9, Z26
-	VFMADD231PD  Z2, Z10, Z26
-	VFMADD231PD  Z3, Z11, Z26
+	VMULPD       Z0, Z4, Z26
+	VFMADD231PD  Z1, Z5, Z26
+	VFMADD231PD  Z2, Z6, Z26
+	VFMADD231PD  Z3, Z7, Z26
 	VSHUFF64X2   $0x4e, Z26, Z26, Z27
 	VADDPD       Z27, Z26, Z26
 	VPERMPD      $0x4e, Z26, Z27
 	VADDPD       Z27, Z26, Z26
 	VPERMILPD    $0x55, Z26, Z27
 	VADDPD       Z27, Z26, Z26
-	VMULPD       Z0, Z12, Z27
-	VFMADD231PD  Z1, Z13, Z27
-	VFMADD231PD  Z2, Z14, Z27
-	VFMADD231PD  Z3, Z15, Z27
+	VMULPD       Z0, Z8, Z27
+	VFMADD231PD  Z1, Z9, Z27
+	VFMADD231PD  Z2, Z10, Z27
+	VFMADD231PD  Z3, Z11, Z27
 	VSHUFF64X2   $0x4e, Z27, Z27, Z28
 	VADDPD       Z28, Z27, Z27
 	VPERMPD      $0x4e, Z27, Z28
 	VADDPD       Z28, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z28
 	VADDPD       Z28, Z27, Z27
-	VMULPD       Z0, Z16, Z28
-	VFMADD231PD  Z1, Z17, Z28
-	VFMADD231PD  Z2, Z18, Z28
-	VFMADD231PD  Z3, Z19, Z28
+	VMULPD       Z0, Z12, Z28
+	VFMADD231PD  Z1, Z13, Z28
+	VFMADD231PD  Z2, Z14, Z28
+	VFMADD231PD  Z3, Z15, Z28
 	VSHUFF64X2   $0x4e, Z28, Z28, Z29
 	VADDPD       Z29, Z28, Z28
 	VPERMPD      $0x4e, Z28, Z29
 	VADDPD       Z29, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z29
 	VADDPD       Z29, Z28, Z28
-	VMULPD       Z0, Z20, Z29
-	VFMADD231PD  Z1, Z21, Z29
-	VFMADD231PD  Z2, Z22, Z29
-	VFMADD231PD  Z3, Z23, Z29
+	VMULPD       Z0, Z16, Z29
+	VFMADD231PD  Z1, Z17, Z29
+	VFMADD231PD  Z2, Z18, Z29
+	VFMADD231PD  Z3, Z19, Z29
 	VSHUFF64X2   $0x4e, Z29, Z29, Z30
 	VADDPD       Z30, Z29, Z29
 	VPERMPD      $0x4e, Z29, Z30
 	VADDPD       Z30, Z29, Z29
 	VPERMILPD    $0x55, Z29, Z30
 	VADDPD       Z30, Z29, Z29
-	VMOVSD       X24, 8(SP)
-	VMOVSD       (SP), X30
-	VDIVSD       X24, X30, X30
-	VBROADCASTSD X30, Z24
-	VMULPD       Z24, Z25, Z25
-	VMOVSD       X25, 16(SP)
-	VFNMADD231PD Z25, Z0, Z4
-	VFNMADD231PD Z25, Z1, Z5
-	VFNMADD231PD Z25, Z2, Z6
-	VFNMADD231PD Z25, Z3, Z7
-	VMULPD       Z24, Z26, Z26
-	VMOVSD       X26, 24(SP)
-	VFNMADD231PD Z26, Z0, Z8
-	VFNMADD231PD Z26, Z1, Z9
-	VFNMADD231PD Z26, Z2, Z10
-	VFNMADD231PD Z26, Z3, Z11
-	VMULPD       Z24, Z27, Z27
-	VMOVSD       X27, 32(SP)
-	VFNMADD231PD Z27, Z0, Z12
-	VFNMADD231PD Z27, Z1, Z13
-	VFNMADD231PD Z27, Z2, Z14
-	VFNMADD231PD Z27, Z3, Z15
-	VMULPD       Z24, Z28, Z28
-	VMOVSD       X28, 40(SP)
-	VFNMADD231PD Z28, Z0, Z16
-	VFNMADD231PD Z28, Z1, Z17
-	VFNMADD231PD Z28, Z2, Z18
-	VFNMADD231PD Z28, Z3, Z19
-	VMULPD       Z24, Z29, Z29
-	VMOVSD       X29, 48(SP)
-	VFNMADD231PD Z29, Z0, Z20
-	VFNMADD231PD Z29, Z1, Z21
-	VFNMADD231PD Z29, Z2, Z22
-	VFNMADD231PD Z29, Z3, Z23
+	VMULPD       Z0, Z20, Z30
+	VFMADD231PD  Z1, Z21, Z30
+	VFMADD231PD  Z2, Z22, Z30
+	VFMADD231PD  Z3, Z23, Z30
+	VSHUFF64X2   $0x4e, Z30, Z30, Z31
+	VADDPD       Z31, Z30, Z30
+	VPERMPD      $0x4e, Z30, Z31
+	VADDPD       Z31, Z30, Z30
+	VPERMILPD    $0x55, Z30, Z31
+	VADDPD       Z31, Z30, Z30
+	VMOVSD       X25, (AX)
+	VCMPPD       $0x06, Z24, Z25, K1
+	VMOVSD       (SP), X31
+	VDIVSD       X25, X31, X31
+	VBROADCASTSD X31, Z31
+	VMULPD.Z     Z31, Z26, K1, Z26
+	VMOVSD       X26, 8(AX)
+	VFNMADD231PD Z26, Z0, Z4
+	VFNMADD231PD Z26, Z1, Z5
+	VFNMADD231PD Z26, Z2, Z6
+	VFNMADD231PD Z26, Z3, Z7
+	VMULPD.Z     Z31, Z27, K1, Z27
+	VMOVSD       X27, 16(AX)
+	VFNMADD231PD Z27, Z0, Z8
+	VFNMADD231PD Z27, Z1, Z9
+	VFNMADD231PD Z27, Z2, Z10
+	VFNMADD231PD Z27, Z3, Z11
+	VMULPD.Z     Z31, Z28, K1, Z28
+	VMOVSD       X28, 24(AX)
+	VFNMADD231PD Z28, Z0, Z12
+	VFNMADD231PD Z28, Z1, Z13
+	VFNMADD231PD Z28, Z2, Z14
+	VFNMADD231PD Z28, Z3, Z15
+	VMULPD.Z     Z31, Z29, K1, Z29
+	VMOVSD       X29, 32(AX)
+	VFNMADD231PD Z29, Z0, Z16
+	VFNMADD231PD Z29, Z1, Z17
+	VFNMADD231PD Z29, Z2, Z18
+	VFNMADD231PD Z29, Z3, Z19
+	VMULPD.Z     Z31, Z30, K1, Z30
+	VMOVSD       X30, 40(AX)
+	VFNMADD231PD Z30, Z0, Z20
+	VFNMADD231PD Z30, Z1, Z21
+	VFNMADD231PD Z30, Z2, Z22
+	VFNMADD231PD Z30, Z3, Z23
 	VMULPD       Z4, Z4, Z0
 	VFMADD231PD  Z5, Z5, Z0
 	VFMADD231PD  Z6, Z6, Z0
@@ -17818,50 +17911,51 @@ prefetched:
 	VFMADD231PD  Z5, Z17, Z3
 	VFMADD231PD  Z6, Z18, Z3
 	VFMADD231PD  Z7, Z19, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z24
-	VADDPD       Z24, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z24
-	VADDPD       Z24, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z24
-	VADDPD       Z24, Z3, Z3
-	VMULPD       Z4, Z20, Z24
-	VFMADD231PD  Z5, Z21, Z24
-	VFMADD231PD  Z6, Z22, Z24
-	VFMADD231PD  Z7, Z23, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VMOVSD       X0, 64(SP)
-	VMOVSD       (SP), X25
-	VDIVSD       X0, X25, X25
-	VBROADCASTSD X25, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 72(SP)
+	VSHUFF64X2   $0x4e, Z3, Z3, Z25
+	VADDPD       Z25, Z3, Z3
+	VPERMPD      $0x4e, Z3, Z25
+	VADDPD       Z25, Z3, Z3
+	VPERMILPD    $0x55, Z3, Z25
+	VADDPD       Z25, Z3, Z3
+	VMULPD       Z4, Z20, Z25
+	VFMADD231PD  Z5, Z21, Z25
+	VFMADD231PD  Z6, Z22, Z25
+	VFMADD231PD  Z7, Z23, Z25
+	VSHUFF64X2   $0x4e, Z25, Z25, Z26
+	VADDPD       Z26, Z25, Z25
+	VPERMPD      $0x4e, Z25, Z26
+	VADDPD       Z26, Z25, Z25
+	VPERMILPD    $0x55, Z25, Z26
+	VADDPD       Z26, Z25, Z25
+	VMOVSD       X0, 80(AX)
+	VCMPPD       $0x06, Z24, Z0, K1
+	VMOVSD       (SP), X26
+	VDIVSD       X0, X26, X26
+	VBROADCASTSD X26, Z26
+	VMULPD.Z     Z26, Z1, K1, Z1
+	VMOVSD       X1, 88(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 80(SP)
+	VMULPD.Z     Z26, Z2, K1, Z2
+	VMOVSD       X2, 96(AX)
 	VFNMADD231PD Z2, Z4, Z12
 	VFNMADD231PD Z2, Z5, Z13
 	VFNMADD231PD Z2, Z6, Z14
 	VFNMADD231PD Z2, Z7, Z15
-	VMULPD       Z0, Z3, Z3
-	VMOVSD       X3, 88(SP)
+	VMULPD.Z     Z26, Z3, K1, Z3
+	VMOVSD       X3, 104(AX)
 	VFNMADD231PD Z3, Z4, Z16
 	VFNMADD231PD Z3, Z5, Z17
 	VFNMADD231PD Z3, Z6, Z18
 	VFNMADD231PD Z3, Z7, Z19
-	VMULPD       Z0, Z24, Z24
-	VMOVSD       X24, 96(SP)
-	VFNMADD231PD Z24, Z4, Z20
-	VFNMADD231PD Z24, Z5, Z21
-	VFNMADD231PD Z24, Z6, Z22
-	VFNMADD231PD Z24, Z7, Z23
+	VMULPD.Z     Z26, Z25, K1, Z25
+	VMOVSD       X25, 112(AX)
+	VFNMADD231PD Z25, Z4, Z20
+	VFNMADD231PD Z25, Z5, Z21
+	VFNMADD231PD Z25, Z6, Z22
+	VFNMADD231PD Z25, Z7, Z23
 	VMULPD       Z8, Z8, Z0
 	VFMADD231PD  Z9, Z9, Z0
 	VFMADD231PD  Z10, Z10, Z0
@@ -17902,24 +17996,25 @@ prefetched:
 	VADDPD       Z4, Z3, Z3
 	VPERMILPD    $0x55, Z3, Z4
 	VADDPD       Z4, Z3, Z3
-	VMOVSD       X0, 120(SP)
+	VMOVSD       X0, 160(AX)
+	VCMPPD       $0x06, Z24, Z0, K1
 	VMOVSD       (SP), X4
 	VDIVSD       X0, X4, X4
-	VBROADCASTSD X4, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 128(SP)
+	VBROADCASTSD X4, Z4
+	VMULPD.Z     Z4, Z1, K1, Z1
+	VMOVSD       X1, 168(AX)
 	VFNMADD231PD Z1, Z8, Z12
 	VFNMADD231PD Z1, Z9, Z13
 	VFNMADD231PD Z1, Z10, Z14
 	VFNMADD231PD Z1, Z11, Z15
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 136(SP)
+	VMULPD.Z     Z4, Z2, K1, Z2
+	VMOVSD       X2, 176(AX)
 	VFNMADD231PD Z2, Z8, Z16
 	VFNMADD231PD Z2, Z9, Z17
 	VFNMADD231PD Z2, Z10, Z18
 	VFNMADD231PD Z2, Z11, Z19
-	VMULPD       Z0, Z3, Z3
-	VMOVSD       X3, 144(SP)
+	VMULPD.Z     Z4, Z3, K1, Z3
+	VMOVSD       X3, 184(AX)
 	VFNMADD231PD Z3, Z8, Z20
 	VFNMADD231PD Z3, Z9, Z21
 	VFNMADD231PD Z3, Z10, Z22
@@ -17954,18 +18049,19 @@ prefetched:
 	VADDPD       Z3, Z2, Z2
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 176(SP)
+	VMOVSD       X0, 240(AX)
+	VCMPPD       $0x06, Z24, Z0, K1
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 184(SP)
+	VBROADCASTSD X3, Z3
+	VMULPD.Z     Z3, Z1, K1, Z1
+	VMOVSD       X1, 248(AX)
 	VFNMADD231PD Z1, Z12, Z16
 	VFNMADD231PD Z1, Z13, Z17
 	VFNMADD231PD Z1, Z14, Z18
 	VFNMADD231PD Z1, Z15, Z19
-	VMULPD       Z0, Z2, Z2
-	VMOVSD       X2, 192(SP)
+	VMULPD.Z     Z3, Z2, K1, Z2
+	VMOVSD       X2, 256(AX)
 	VFNMADD231PD Z2, Z12, Z20
 	VFNMADD231PD Z2, Z13, Z21
 	VFNMADD231PD Z2, Z14, Z22
@@ -17990,80 +18086,44 @@ prefetched:
 	VADDPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 232(SP)
+	VMOVSD       X0, 320(AX)
+	VCMPPD       $0x06, Z24, Z0, K1
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVSD       X1, 240(SP)
+	VBROADCASTSD X2, Z2
+	VMULPD.Z     Z2, Z1, K1, Z1
+	VMOVSD       X1, 328(AX)
 	VFNMADD231PD Z1, Z16, Z20
 	VFNMADD231PD Z1, Z17, Z21
 	VFNMADD231PD Z1, Z18, Z22
 	VFNMADD231PD Z1, Z19, Z23
-	VMOVSD       8(SP), X2
-	VMOVAPD      X2, X0
-	VXORPD       X1, X1, X1
-	VMOVSD       (SP), X3
-	VMOVSD       16(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       24(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       32(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       40(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       64(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       72(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       80(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       88(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       120(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       128(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VMOVSD       136(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       176(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VMOVSD       184(SP), X4
-	VFMADD231SD  X4, X4, X3
-	VFMADD231SD  X2, X3, X1
-	VMOVSD       232(SP), X2
-	VMINSD       X2, X0, X0
-	VMOVSD       (SP), X3
-	VFMADD231SD  X2, X3, X1
-	MOVSD        X0, lo+56(FP)
-	MOVSD        X1, hi+64(FP)
-	MOVQ         b+0(FP), AX
-	VMOVSD       240(SP), X0
-	VMOVSD       X0, 32(AX)
-	VMOVSD       192(SP), X1
-	VFNMADD231SD 184(SP), X0, X1
-	VMOVSD       X1, 24(AX)
-	VMOVSD       144(SP), X2
-	VFNMADD231SD 136(SP), X0, X2
-	VFNMADD231SD 128(SP), X1, X2
-	VMOVSD       X2, 16(AX)
-	VMOVSD       96(SP), X3
-	VFNMADD231SD 88(SP), X0, X3
-	VFNMADD231SD 80(SP), X1, X3
-	VFNMADD231SD 72(SP), X2, X3
-	VMOVSD       X3, 8(AX)
-	VMOVSD       48(SP), X4
-	VFNMADD231SD 40(SP), X0, X4
-	VFNMADD231SD 32(SP), X1, X4
-	VFNMADD231SD 24(SP), X2, X4
-	VFNMADD231SD 16(SP), X3, X4
-	VMOVSD       X4, (AX)
+	VMOVSD       (AX), X0
+	VMINSD       80(AX), X0, X0
+	VMINSD       160(AX), X0, X0
+	VMINSD       240(AX), X0, X0
+	VMINSD       320(AX), X0, X0
+	VMOVSD       X0, lo+64(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       328(AX), X0
+	VMOVSD       X0, 32(CX)
+	VMOVSD       256(AX), X1
+	VFNMADD231SD 248(AX), X0, X1
+	VMOVSD       X1, 24(CX)
+	VMOVSD       184(AX), X2
+	VFNMADD231SD 176(AX), X0, X2
+	VFNMADD231SD 168(AX), X1, X2
+	VMOVSD       X2, 16(CX)
+	VMOVSD       112(AX), X3
+	VFNMADD231SD 104(AX), X0, X3
+	VFNMADD231SD 96(AX), X1, X3
+	VFNMADD231SD 88(AX), X2, X3
+	VMOVSD       X3, 8(CX)
+	VMOVSD       40(AX), X4
+	VFNMADD231SD 32(AX), X0, X4
+	VFNMADD231SD 24(AX), X1, X4
+	VFNMADD231SD 16(AX), X2, X4
+	VFNMADD231SD 8(AX), X3, X4
+	VMOVSD       X4, (CX)
 	VZEROUPPER
 	RET
 

@@ -15,7 +15,7 @@ var ops = Ops{
 	MulPacked32:  tile.MulPacked[float32],
 	LeastSquares: tile.LeastSquares,
 
-	LeastSquaresSmall: tile.LeastSquaresSmall,
+	Orthogonalize: tile.Orthogonalize,
 
 	Residual:        tile.Residual,
 	MulTransposed:   tile.MulTransposed[float64],
