@@ -7,9 +7,15 @@ import (
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
-// Each runs a test once for every CPU tier of this machine and build, and with the race detector,
+// Each is Every for what calls the tiles and has no code of its own for a tier: with -short, which is for other builds
+// and processors, it runs the test for the tier in use.
+func Each(t *testing.T, f func(t *testing.T)) { on(t, testing.Short(), f) }
+
+// Every runs a test once for every CPU tier of this machine and build, and with the race detector,
 // which sees the same of each tier, for the one in use.
-func Each(t *testing.T, f func(t *testing.T)) {
+func Every(t *testing.T, f func(t *testing.T)) { on(t, false, f) }
+
+func on(t *testing.T, one bool, f func(t *testing.T)) {
 	before := tile.Active()
 	defer func() {
 		if err := tile.Use(before); err != nil {
@@ -17,7 +23,7 @@ func Each(t *testing.T, f func(t *testing.T)) {
 		}
 	}()
 	tiers := tile.Available()
-	if racing {
+	if racing || one {
 		tiers = []tile.Tier{before}
 	}
 	for _, tier := range tiers {

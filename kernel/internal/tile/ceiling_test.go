@@ -9,7 +9,7 @@ import (
 
 // A ceiling that skipped some of the memory, or of the work, would be too high.
 func TestCeilings(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
+	tiertest.Every(t, func(t *testing.T) {
 		x := make([]float64, 0, 1100)
 		want := 0.0
 		for len(x) < cap(x) {

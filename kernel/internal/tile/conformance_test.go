@@ -105,7 +105,7 @@ func repeats() int {
 
 // test holds an implementation to the definitions on every tier.
 func test(t *testing.T, ops Ops, repeats int) {
-	tiertest.Each(t, func(t *testing.T) {
+	tiertest.Every(t, func(t *testing.T) {
 		operations := ops.operations()
 		for _, name := range slices.Sorted(maps.Keys(operations)) {
 			check := operations[name]

@@ -13,7 +13,7 @@ import (
 // Sums of differences have the bits of the sum from first to last, on every tier: what one
 // end of a link adds the other takes away.
 func TestSumDifferences(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
+	tiertest.Every(t, func(t *testing.T) {
 		r := newRun(t, rand.New(rand.NewPCG(5, 6)))
 		for i := range 400 {
 			n, count, vectors := r.rng.IntN(150), r.rng.IntN(20), 1+r.rng.IntN(12)

@@ -170,7 +170,7 @@ func size[F tile.Float](name string, op func(x []F) (largest, squares float64)) 
 
 // TestHalf reads and writes every number of 16 bits, and what lies halfway to the next.
 func TestHalf(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
+	tiertest.Every(t, func(t *testing.T) {
 		one, none := make([]float64, 8), make([]float64, 8)
 		for i := range one {
 			one[i] = 1
