@@ -93,7 +93,13 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 		}
 		return t
 	}
-	if bytes <= worthwhile*resident*workers || len(candidates) < 2 {
+	switch {
+	case len(candidates) < 2:
+		return t
+	case bytes <= resident*workers: // they stay in the second-level caches
+		t.best = tile.None
+		return t
+	case bytes <= worthwhile*resident*workers:
 		return t
 	}
 	fastest.Lock()

@@ -302,3 +302,33 @@ func TestScheduleOfLargeTasks(t *testing.T) {
 		}
 	})
 }
+
+// What stays in the second-level cache is not prefetched, and what does not is.
+func TestScheduleInCache(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		small(t)
+		t.Setenv(tile.ScheduleVariable, "")
+		const n, d, r = 8, 64, 4
+		if len(tile.Schedules(d, r)) == 0 {
+			t.Skip("no schedules on this tier")
+		}
+		task := 8 * n * d // bytes
+		for _, workers := range []int{1, 2} {
+			pool := NewPool(workers)
+			for _, c := range []struct {
+				tasks int
+				want  string
+			}{{resident * workers / task, "none"}, {resident*workers/task + 1, usual}} {
+				rows := make([]int, c.tasks)
+				for i := range rows {
+					rows[i] = n
+				}
+				g := NewGroup(NewBuilder(d, rows, Float64).Tasks(), r)
+				if name, final := NewExecutor(pool, []*Group{g}).Schedule(); name != c.want || !final {
+					t.Errorf("%d tasks, %d workers: schedule %s, final %t; want %s", c.tasks, workers, name, final, c.want)
+				}
+			}
+			pool.Close()
+		}
+	})
+}

@@ -21,7 +21,7 @@ func blocked(n, d, size int) bool {
 	return accelerated() && d >= 2*blockDepth && n*d*size <= largest
 }
 
-// mulBlocks is mulRows in blocks of features, whose products are added up: a basis that the
+// mulBlocks is mulBasis in blocks of features, whose products are added up: a basis that the
 // first-level cache does not hold is read from the second level, or the third, once for
 // blockRows rows and not for every tile of them.
 func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {

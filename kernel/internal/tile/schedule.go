@@ -33,19 +33,20 @@ const oneTask = 1 << 30
 // half as high and prefetch every line twice anyway, and those for packed ones.
 var (
 	dots512 = []*Schedule{
-		none, share6, share6x2w, {Name: "share6x2", Share: 6, Ahead: oneTask, Twice: true},
+		None, share6, share6x2w, {Name: "share6x2", Share: 6, Ahead: oneTask, Twice: true},
 		{Name: "share8x2", Share: 8, Ahead: oneTask, Twice: true}, {Name: "share4x2", Share: 4, Ahead: oneTask, Twice: true},
 		share4w, share2w,
 	}
 	dots2 = []*Schedule{ // and for samples of 16 bits
-		none, share6, share6w, {Name: "share8", Share: 8, Ahead: oneTask}, {Name: "share8-64k", Share: 8, Ahead: Window},
+		None, share6, share6w, {Name: "share8", Share: 8, Ahead: oneTask}, {Name: "share8-64k", Share: 8, Ahead: Window},
 		{Name: "share4", Share: 4, Ahead: oneTask}, share4w, share2w,
 	}
 	panels16 = []*Schedule{
-		none, rows, {Name: "near32", Near: 32}, near64, {Name: "near128", Near: 128}, {Name: "near256", Near: 256},
+		None, rows, {Name: "near32", Near: 32}, near64, {Name: "near128", Near: 128}, {Name: "near256", Near: 256},
 	}
 
-	none      = &Schedule{Name: "none", None: true}
+	// None prefetches nothing.
+	None      = &Schedule{Name: "none", None: true}
 	share6    = &Schedule{Name: "share6", Share: basisShare, Ahead: oneTask}
 	share6w   = &Schedule{Name: "share6-64k", Share: basisShare, Ahead: Window}
 	share4w   = &Schedule{Name: "share4-64k", Share: 4, Ahead: Window}
@@ -91,7 +92,7 @@ func Usual(bytes, size, resident, d, r int) *Schedule {
 	case Packed(d, r) > 0 && LongRows(Pad(d)*size):
 		return near64
 	case bytes > resident:
-		return none
+		return None
 	case Packed(d, r) > 0:
 		return rows
 	case bytes < twiceFrom:

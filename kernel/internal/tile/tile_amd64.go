@@ -47,9 +47,14 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
 	if blocked(n, d, int(unsafe.Sizeof(x[0]))) {
 		mulBlocks(a, lda, x, ldx, u, ldu, n, d, r, h)
-	} else {
-		mulRows(&a[0], lda, &x[0], ldx, &u[0], ldu, n, d, r, h)
+		return
 	}
+	row := ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // bytes to prefetch
+	at, rows := 0, h.rows(n, n*row)
+	for ; n-at > rows; at += rows {
+		mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
+	}
+	mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, n-at, d, r, (n-at)*row, h.skip(at*row))
 }
 
 // at returns the address of entry i from p on.
@@ -57,17 +62,8 @@ func at[T any](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
-// mulRows is mulBasis for n, d, r > 0 and d a multiple of Width, all features at a time.
-func mulRows[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r int, h Hint) {
-	row := ldx * int(unsafe.Sizeof(*x)) * h.Eighths / 8 // bytes to prefetch
-	for rows := h.rows(n, n*row); n > rows; n -= rows {
-		mulDots(a, lda, x, ldx, u, ldu, rows, d, r, rows*row, h)
-		a, x, h = at(a, rows), at(x, rows*ldx), h.skip(rows*row)
-	}
-	mulDots(a, lda, x, ldx, u, ldu, n, d, r, n*row, h)
-}
-
-// mulDots is mulRows in one piece. It prefetches so many bytes.
+// mulDots is mulBasis for n, d, r > 0 and d a multiple of Width, in one piece. It prefetches so many
+// bytes.
 func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r, bytes int, h Hint) {
 	if n == 1 { // the tiles take two rows: the same one twice
 		var t [2 * maxDots]float64
