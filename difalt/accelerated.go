@@ -84,9 +84,10 @@ func newAcceleratedTracking(s *setup) method {
 func accelerate(s *setup, t *tracker) *accelerated {
 	u := s.at.u
 	m := &accelerated{
-		setup: s, scaled: newScaledStep(s, t),
+		setup: s,
 		exact: s.o.Agreement.Polynomial == consensus.Tree || s.exchange.net.Len() == 1,
 	}
+	m.scaled = newScaledStep(s, t, m.exact)
 	m.coded = m.exact && s.o.Agreement.Codec != nil
 	if s.o.Accelerated.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
@@ -116,6 +117,9 @@ func (m *accelerated) combine(ctx context.Context) error {
 	}
 	if err := m.scaled.tracker.combine(ctx); err != nil {
 		return err
+	}
+	if m.exact && m.entries > 0 {
+		m.scaled.invert(m.scaled.nodes[0])
 	}
 	m.pool.Run(m.adapt)
 	m.refine()

@@ -20,7 +20,8 @@ import (
 type scaledDiffusion struct {
 	unguarded
 	*setup
-	nodes   []*scaling
+	nodes   []*scaling // one for all if alike: their P is always the same
+	alike   bool
 	next    [][]float64 // what becomes the P of the nodes
 	shared  bool        // the nodes have agreed on P before
 	tracker *tracker    // nil: every node steps on its own gradient
@@ -28,16 +29,21 @@ type scaledDiffusion struct {
 	adapt, observe func(worker int) // stored, so that calling them does not allocate
 }
 
-func newScaledDiffusion(s *setup) method { return newScaledStep(s, nil) }
+func newScaledDiffusion(s *setup) method { return newScaledStep(s, nil, false) }
 
-func newGradientTracking(s *setup) method { return newScaledStep(s, newTracker(s, false)) }
+func newGradientTracking(s *setup) method { return newScaledStep(s, newTracker(s, false), false) }
 
-func newScaledStep(s *setup, t *tracker) *scaledDiffusion {
-	m := &scaledDiffusion{setup: s, tracker: t}
-	for _, u := range s.at.u {
-		c := newScaling(s.o.Rank)
-		c.damping = newDamping(len(u.Data()))
-		m.nodes, m.next = append(m.nodes, c), append(m.next, make([]float64, len(c.p)))
+func newScaledStep(s *setup, t *tracker, alike bool) *scaledDiffusion {
+	m := &scaledDiffusion{setup: s, tracker: t, alike: alike}
+	for i, u := range s.at.u {
+		if i > 0 && alike {
+			m.nodes = append(m.nodes, m.nodes[0])
+		} else {
+			c := newScaling(s.o.Rank)
+			c.damping = newDamping(len(u.Data()))
+			m.nodes = append(m.nodes, c)
+		}
+		m.next = append(m.next, make([]float64, len(m.nodes[i].p)))
 	}
 	m.adapt = s.each(m.adaptNode)
 	m.observe = s.each(func(i int) { m.nodes[i].observe(s.at.z[i], s.at.u[i]) })
@@ -82,25 +88,36 @@ func (s *setup) sumP(ctx context.Context, p [][]float64, nodes []*scaling) error
 // place of L grad, and the node's own L B B', to be averaged together with Z.
 func (m *scaledDiffusion) adaptNode(i int) {
 	at, c, r := m.at, m.nodes[i], m.o.Rank
-	step, grad := m.o.Scaled.Step/at.data.curvature(), at.grads[i]
+	grad := at.grads[i]
 	if m.tracker.tracks() {
 		grad = m.tracker.next[i]
-	} else {
-		step *= m.exchange.nodes()
 	}
 	if at.moments != nil {
-		step *= at.data.curvature()
 		grad = at.moments.apply(i, grad.Matrix())
 	}
-	c.invert()
-	for k := range c.inverse {
-		c.inverse[k] *= -step * c.factor
+	if !m.alike {
+		m.invert(c)
 	}
 	z := at.z[i]
 	z.CopyFrom(at.u[i])
 	// Column k of the gradient adds row k of -step P^-1 to the columns of Z.
 	blas.AddMulNT(z.Matrix(), grad.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: c.inverse})
 	gather(m.next[i], at.groups[i].B, r, m.exchange.nodes())
+}
+
+// invert makes the inverse of c that of P times the step, downwards.
+func (m *scaledDiffusion) invert(c *scaling) {
+	step := m.o.Scaled.Step / m.at.data.curvature()
+	if !m.tracker.tracks() {
+		step *= m.exchange.nodes()
+	}
+	if m.at.moments != nil {
+		step *= m.at.data.curvature()
+	}
+	c.invert()
+	for k := range c.inverse {
+		c.inverse[k] *= -step * c.factor
+	}
 }
 
 func (m *scaledDiffusion) commit() {
