@@ -18,8 +18,9 @@
 // run in the same loop from the same start.
 //
 // The file algorithm.go reads as Alg. 3, lines 7 to 14: minimise, adapt, agree, project.
-// Each method has a file of its own; methods.go has their table. The monitor of stop.go
-// decides when a run ends, by what measure.go measures.
+// The paper's methods are in descent.go, and each other one has a file of its own;
+// methods.go has their table. The monitor of stop.go decides when a run ends, by what
+// measure.go measures.
 //
 // References to algorithms, lines and equations are to that paper.
 package difalt

@@ -193,16 +193,6 @@ func (o *Options) judges() bool {
 	return (!o.EveryIteration || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
 }
 
-// SendsCoefficientGrams reports whether nodes send their neighbours B_g B_g', the sum of
-// b_t b_t' over their own tasks: in gossip, with P in every iteration (ScaledDiffusion,
-// GradientTracking and, unless PreconditionerNone, the accelerated methods). From it the b_t
-// of a node with fewer than r tasks can be computed up to a rotation, and that of a single
-// task up to its sign. Along consensus.Tree nobody sees more than the sum over all nodes; see
-// docs/privacy.md for all else that messages give away. The options must be valid.
-func (o *Options) SendsCoefficientGrams() bool {
-	return o.sumsCoefficients() && o.Agreement.Polynomial != consensus.Tree
-}
-
 // sumsCoefficients reports whether the iterations need P.
 func (o *Options) sumsCoefficients() bool {
 	return o.traits().scaled && !(o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone)

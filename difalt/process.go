@@ -179,11 +179,14 @@ func (s *process) timed(f func(i, worker int)) {
 }
 
 // warnExposed names the hosted nodes whose coefficients can be computed from what they
-// are about to send: in gossip by their neighbours, and of two nodes by the other one, which
-// takes its own part from the total.
+// are about to send, the sum of b_t b_t' over their own tasks: in gossip, with P in every iteration, by
+// their neighbours, and of two nodes by the other one, which takes its own part from the total. From it
+// the b_t of a node with fewer than r tasks can be computed up to a rotation, and that of a single
+// task up to its sign.
 func (s *process) warnExposed() {
+	gossip := s.o.sumsCoefficients() && s.o.Agreement.Polynomial != consensus.Tree
 	two := s.net.Len() == 2 && (s.o.sumsCoefficients() || s.o.judges())
-	if s.net.Len() == 1 || !s.o.SendsCoefficientGrams() && !two {
+	if s.net.Len() == 1 || !gossip && !two {
 		return
 	}
 	var exposed []int

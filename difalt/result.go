@@ -241,7 +241,7 @@ func (s *Solver) Result() (*Result, error) {
 	groups := s.minimized()
 	res := &Result{
 		Status: s.status, Iterations: s.at.iteration, U: clone(s.estimates()),
-		Step: s.step, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
+		Step: s.initial.Step, SigmaSquared: s.initial.SigmaSquared, InitTraffic: s.initial.Traffic, InitCompute: s.initial.Compute, Last: s.record(groups),
 		Residual: s.stop.gauge.residual, StatisticalError: s.stop.gauge.noise,
 	}
 	if w := s.stop.standing; w != nil {

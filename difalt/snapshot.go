@@ -95,7 +95,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	s.stop.reset()
 	s.initial = &Initial{}
 	s.state(&archive{mode: reading, bytes: rest, hosted: s.hosted})
-	s.initial.U, s.initial.Step = clone(s.at.u), s.step
+	s.initial.U = clone(s.at.u)
 	s.setEta()
 	s.records.observed, s.records.enough = s.at.iteration-1, false
 	s.atFirstIteration = s.net.Traffic()
@@ -127,7 +127,8 @@ func (s *Solver) state(a *archive) {
 		carry(a, &s.at.moved[i])
 	}
 	a.of, a.diverged = "", status == Diverged
-	step, initial, sent := []float64{s.step}, or(s.initial, &Initial{}), s.traffic()
+	initial, sent := or(s.initial, &Initial{}), s.traffic()
+	step := []float64{initial.Step}
 	a.floats("the step", step)
 	carry(a, &initial.SigmaSquared)
 	carry(a, &initial.Traffic)
@@ -135,7 +136,7 @@ func (s *Solver) state(a *archive) {
 	carry(a, &sent)
 	carry(a, &s.compute)
 	if a.mode == reading {
-		s.status, s.step, s.restored = status, step[0], sent
+		s.status, initial.Step, s.restored = status, step[0], sent
 	}
 	s.method.state(a)
 	a.of = ""

@@ -30,7 +30,6 @@ type Solver struct {
 	measureMove func(worker int) // stored, so that calling it does not allocate
 
 	initial *Initial // nil until the first step
-	step    float64  // eta, in the user's units
 	status  Status
 	cost
 }
@@ -242,7 +241,7 @@ func (s *Solver) begin(ctx context.Context) error {
 			return err
 		}
 		initial.Traffic = s.net.Traffic().Minus(s.atStart)
-		s.step = or(s.o.Step, initial.Step)
+		initial.Step = or(s.o.Step, initial.Step)
 		for i, u := range initial.U {
 			s.at.u[i].CopyFrom(u)
 		}
@@ -279,6 +278,9 @@ func (s *Solver) newInitial(ctx context.Context) (initial *Initial, err error) {
 	}
 	return initial, err
 }
+
+// setEta brings the step into the units of the data.
+func (s *Solver) setEta() { s.at.eta = s.initial.Step / (s.data.unit.y * s.data.unit.y) }
 
 // build makes what computes on the data, now that their units are known.
 func (s *Solver) build() (err error) {

@@ -6,59 +6,16 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// SetStep changes eta for the iterations to come; 0 goes back to the initialisation's.
-// All nodes of a network must do so in the same iteration. It returns an error, and
-// changes nothing, if eta is negative or not finite.
-func (s *Solver) SetStep(eta float64) error {
-	o := s.o
-	o.Step = eta
-	if err := s.setOptions(o); err != nil {
-		return err
-	}
-	if s.initial != nil {
-		s.step = or(eta, s.initial.Step)
-		s.setEta()
-	}
-	return nil
-}
-
-// setEta brings the step into the units of the data.
-func (s *Solver) setEta() { s.at.eta = s.step / (s.data.unit.y * s.data.unit.y) }
-
-// SetRounds changes T_con for the iterations to come, as SetStep does eta. It has no
-// meaning for AltGDmin and DGD, which take one round.
-func (s *Solver) SetRounds(rounds int) error {
-	o := s.o
-	o.Rounds = rounds
-	if rounds == 0 {
-		return &ParameterError{"Rounds", rounds, "need at least 1"}
-	}
-	if err := s.setOptions(o); err != nil {
-		return err
-	}
-	if s.exchange == s.agreement {
-		s.exchange.rounds = rounds
-	}
-	return nil
-}
-
 // SetRidge changes the strength of the ridge and starts the iterations again from the
 // current U, with the packed data kept. All nodes of a network must do so together.
 func (s *Solver) SetRidge(ridge float64) error {
 	o := s.o
 	o.Ridge = ridge
-	if err := s.setOptions(o); err != nil {
-		return err
-	}
-	s.restart()
-	return nil
-}
-
-func (s *Solver) setOptions(o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
 	s.o = o
+	s.restart()
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestUpdates changes responses, ridge, rounds and step of a solver and compares with
+// TestUpdates changes responses and ridge of a solver and compares with
 // solvers made for that.
 func TestUpdates(t *testing.T) {
 	s, net := small(t)
@@ -64,7 +64,7 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("a response that is NaN: %v", err)
 	}
 	for name, err := range map[string]error{
-		"step": solver.SetStep(-1), "rounds": solver.SetRounds(0), "ridge": solver.SetRidge(math.Inf(1)), "responses": solver.SetResponses(bad),
+		"ridge": solver.SetRidge(math.Inf(1)), "responses": solver.SetResponses(bad),
 	} {
 		if err == nil {
 			t.Errorf("a bad %s is accepted", name)
