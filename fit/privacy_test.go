@@ -154,6 +154,25 @@ func TestFewEvaluations(t *testing.T) {
 	}
 }
 
+// Of three owners of 13 tasks x 15 rows x 8 features, totals determine a third of the statistics of the others in the mean over draws, and little
+// more of any.
+func TestAThirdIsDetermined(t *testing.T) {
+	const draws = 4
+	mean := 0.0
+	for seed := range uint64(draws) {
+		_, r := fit(t, newTruth(seed, 8, 1).table(t, 39, 15, 15, 3), testConfig(t, 3, 0))
+		told := r.Told()
+		t.Logf("%+v", told)
+		part := float64(told.Determined) / (26 * 55)
+		if mean += part / draws; told.Statistics != 26*55 || part < 0.1 || part > 0.36 {
+			t.Errorf("seed %d: %d of %d are determined", seed, told.Determined, told.Statistics)
+		}
+	}
+	if mean > 1./3 {
+		t.Errorf("%.3f are determined in the mean", mean)
+	}
+}
+
 // Nodes that are made up of the table of one owner have nothing to hide from one another: however many they are, the fit is that of one node.
 func TestMadeUpNodesAreNotDithered(t *testing.T) {
 	tab := newTruth(5, 4, 1).table(t, 24, 8, 14, 1)

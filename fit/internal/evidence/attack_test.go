@@ -187,6 +187,26 @@ func statisticsOf(v []float64, w int) (out []*statistics) {
 	return out
 }
 
+// Of more statistics than are looked at, as many are found to be determined as by looking at all, but for a sixth.
+func TestDeterminedByAPart(t *testing.T) {
+	for _, width := range []int{9, 14} {
+		r, _ := attacked(t, 39, width, 15)
+		r.heard.sayings = r.heard.sayings[:8]
+		p := Statistics(width)
+		if 26*p <= mostStatistics {
+			t.Fatalf("%d statistics are all looked at", 26*p)
+		}
+		others := r.standIns(0, 26, rand.New(rand.NewPCG(1, 1)))
+		size, noise := r.scales(r.heard.sayings, others)
+		j := jacobian(r.heard.sayings, others, size, noise)
+		j.subtractMeans(p)
+		got, want := r.Determined(0, 26, 3), p+j.above(10)
+		if t.Logf("of %d: %d, all %d", 26*p, got, want); math.Abs(float64(got-want)) > float64(want)/6 {
+			t.Errorf("%d statistics of %d are determined, want %d", got, 26*p, want)
+		}
+	}
+}
+
 // The derivatives of sums are those of finite differences.
 func TestDerivatives(t *testing.T) {
 	r, tasks := attacked(t, 5, 3, 10)

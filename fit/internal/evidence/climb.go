@@ -348,7 +348,7 @@ func (c *ascent) slope(x []float64) []float64 {
 		return make([]float64, len(x))
 	}
 	for a := range p.Rank {
-		column := mat.Col(nil, a, at.loadings)
+		column := at.loadings[a*w:][:w]
 		along := mat.NewVecDense(w, nil)
 		if c.variances == nil {
 			along.MulVec(c.into, mat.NewVecDense(w, p.Column(a)))

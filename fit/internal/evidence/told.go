@@ -30,12 +30,12 @@ func Statistics(w int) int { return w*(w+1)/2 + w + 1 }
 // sumsOf is the number of the sums of a saying: those of a point, and its slope.
 func sumsOf(w int) int { return w*(w+1) + w + 2 }
 
-// mostStatistics is how many of them are looked at; of more a part, and the same part of the sums: that finds rather more
-// than all would.
-const mostStatistics = 2000
+// mostStatistics is how many of them are looked at, if these are of few tasks twice as many; of more a part, and the same part of the
+// sums: that finds as many in that part, to some percent.
+const mostStatistics, fewTasks = 1000, 4
 
 // Countable reports whether Determined can count the statistics of tasks of w numbers a row: those of two tasks at least.
-func Countable(w int) bool { return 2*Statistics(w) <= mostStatistics }
+func Countable(w int) bool { return Statistics(w) <= mostStatistics }
 
 // Determined returns how many statistics of so many tasks of other nodes what was told of the rows determines to a tenth of what they differ
 // by between tasks, if an attacker knows all else and starts near enough: directions of the Jacobian of all sums that stand out of the
@@ -44,7 +44,7 @@ func Countable(w int) bool { return 2*Statistics(w) <= mostStatistics }
 func (r *Rows) Determined(g, tasks int, seed uint64) int {
 	p := Statistics(r.Width)
 	draw := rand.New(rand.NewPCG(seed, 77))
-	others := r.standIns(g, min(tasks, mostStatistics/p), draw)
+	others := r.standIns(g, min(tasks, max(mostStatistics/p, min(fewTasks, 2*mostStatistics/p))), draw)
 	if others == nil {
 		return 0
 	}
@@ -52,8 +52,7 @@ func (r *Rows) Determined(g, tasks int, seed uint64) int {
 	size, noise := r.scales(sayings, others)
 	j, part := jacobian(sayings, others, size, noise), float64(len(others))/float64(tasks)
 	j.subtractMeans(p)
-	j.keep(part, draw)
-	return int(float64(p+j.above(10))/part + 0.5)
+	return p + int(float64(j.keep(part, draw).above(10))/part+0.5)
 }
 
 // A derivatives is a Jacobian by columns, one a statistic of a task: how sums change over their dither when it changes by its size.
@@ -80,15 +79,22 @@ func (j derivatives) subtractMeans(p int) {
 	}
 }
 
-// keep sets all but a part of the sums to zero.
-func (j derivatives) keep(part float64, draw *rand.Rand) {
+// keep returns a part of the sums.
+func (j derivatives) keep(part float64, draw *rand.Rand) derivatives {
+	var kept []int
 	for i := range j.Rows {
-		if draw.Float64() >= part {
-			for k := range j.Cols {
-				j.column(k)[i] = 0
-			}
+		if draw.Float64() < part {
+			kept = append(kept, i)
 		}
 	}
+	out := newDerivatives(len(kept), j.Cols)
+	for k := range j.Cols {
+		from, to := j.column(k), out.column(k)
+		for n, i := range kept {
+			to[n] = from[i]
+		}
+	}
+	return out
 }
 
 // above returns how many singular values are larger than a bound, by the signs of the pivots of a Gram matrix less its square (Sylvester).
@@ -111,19 +117,11 @@ func (j derivatives) above(bound float64) (count int) {
 	return a.positive()
 }
 
-// transposed returns the transpose, without columns of zeros.
 func (j derivatives) transposed() derivatives {
 	t := newDerivatives(j.Cols, j.Rows)
-	t.Cols = 0
-	for i := range j.Rows {
-		zero := true
-		for k := range j.Cols {
-			v := j.Data[k*j.Stride+i]
-			t.Data[t.Cols*t.Stride+k] = v
-			zero = zero && v == 0
-		}
-		if !zero {
-			t.Cols++
+	for k := range j.Cols {
+		for i, v := range j.column(k) {
+			t.Data[i*t.Stride+k] = v
 		}
 	}
 	return t

@@ -1,0 +1,197 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// An alikePoint is a prior as an Alike sees it.
+type alikePoint struct {
+	value, noise, trace float64   // but for what depends on the mean's variance; noise over that of the base
+	loadings            []float64 // slope by the loadings along the axes, by columns
+	intercept, spread   float64   // slope by these variances
+}
+
+// at evaluates a prior, with a noise that the mean's variance makes so much larger; false where there is no evidence. It takes
+// products of w x w and w x rank only: B is a diagonal matrix and one of rank + 1. A climb calls it some hundred times a step.
+func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool) {
+	w, n := p.W, p.Rank+1
+	s := mixedmodel.GetScratch(w + 5*w*n + 7*n*n)
+	defer s.Put()
+	f, ok := a.factor(p, s)
+	if !ok {
+		return out, false
+	}
+	y, dx := s.Take(n*w), s.Take(n*w) // (C X)' and (D^-1 X)'
+	xx, xy, nx, ny := s.Take(n*n), s.Take(n*n), s.Take(n*n), s.Take(n*n)
+	for i := range w {
+		row := a.scatter.RawRowView(i)
+		for c := range n {
+			y[c*w+i] = floats.Dot(row, f.x[c*w:][:w])
+			dx[c*w+i] = f.x[c*w+i] / f.d[i]
+		}
+	}
+	rowProducts(xx, f.x, f.x, n)
+	rowProducts(xy, f.x, y, n)
+	smallProduct(nx, f.inner, xx, n)
+	smallProduct(ny, f.inner, xy, n)
+	traceB, square := -traceOf(nx, n), traceOfProduct(nx, ny, n)
+	rowProducts(xx, dx, y, n)
+	square -= 2 * traceOfProduct(f.inner, xx, n)
+	out.trace = -traceOf(ny, n)
+	for i, v := range f.d {
+		c := a.scatter.At(i, i)
+		out.trace += c / v
+		traceB += 1 / v
+		square += c / (v * v)
+	}
+	if out.noise = noise + (out.trace-a.base)/a.freedom; !(out.noise > leastNoise) {
+		return out, false
+	}
+	out.value = a.freedom*math.Log(out.noise) + a.tasks*(f.logDet+a.logSlopes)
+	// B^-1 F, and the slope of the value times F.
+	rest, low := xx, xy
+	smallProduct(rest, f.inner, f.k, n)
+	for i := range rest {
+		rest[i] = unit(i/n, i%n) - rest[i]
+	}
+	z, sz := dx, s.Take(n*w)
+	combine(z, rest, f.x, n)
+	combine(sz, rest, y, n)
+	rowProducts(nx, f.x, sz, n)
+	smallProduct(low, f.inner, nx, n)
+	combine(y, low, f.x, n)
+	for c := range n {
+		for i, v := range f.d {
+			k := c*w + i
+			z[k] = a.tasks*z[k] - (sz[k]/v-y[k])/out.noise
+		}
+	}
+	out.intercept = floats.Dot(a.constant, z[p.Rank*w:])
+	out.spread = a.tasks*traceB - square/out.noise - out.intercept
+	out.loadings = slices.Clone(z[:p.Rank*w])
+	floats.Scale(2, out.loadings)
+	return out, true
+}
+
+// leastNoise is how much of the noise at the point there must be left: where tasks have few rows, that of tasks that are alike
+// goes to zero, and says nothing long before.
+const leastNoise = 3e-3
+
+// factors are B of a prior as D + F J F', D diagonal, F the loadings and the constant along the axes: D, X' = (D^-1 F)', K = F'X, N with
+// B^-1 = D^-1 - X N X', and log det B.
+type factors struct {
+	d, x, k, inner []float64
+	logDet         float64
+}
+
+// factor returns those of a prior, in the memory that it is given; false where rounding leaves none.
+func (a *Alike) factor(p *mixedmodel.Prior, s *mixedmodel.Scratch) (f factors, ok bool) {
+	w, n := p.W, p.Rank+1
+	f.d, f.x, f.k, f.inner = s.Take(w), s.Take(n*w), s.Take(n*n), s.Take(n*n)
+	along, m := s.Take(n*w), s.Take(n*n) // F' and I + J K
+	copy(f.d, a.errors)
+	floats.AddConst(p.Spread, f.d)
+	copy(along[p.Rank*w:], a.constant)
+	for c := range p.Rank {
+		for i := range w {
+			along[c*w+i] = floats.Dot(a.into.RawRowView(i), p.Column(c))
+		}
+	}
+	for c := range n {
+		floats.DivTo(f.x[c*w:][:w], along[c*w:][:w], f.d)
+	}
+	rowProducts(f.k, along, f.x, n)
+	last := p.Intercept - p.Spread // of J, which has ones before
+	for i := range n {
+		j := 1.0
+		if i == p.Rank {
+			j = last
+		}
+		for c := range n {
+			m[i*n+c] = j*f.k[i*n+c] + unit(i, c)
+			f.inner[i*n+c] = unit(i, c)
+		}
+	}
+	size, swaps := floats.Norm(m, 2), make([]int, n)
+	if !lapack64.Getrf(mixedmodel.Square(m, n), swaps) {
+		return f, false
+	}
+	sign := 1.0
+	for i, with := range swaps {
+		if with != i {
+			sign = -sign
+		}
+		if m[i*n+i] < 0 {
+			sign = -sign
+		}
+		f.logDet += math.Log(math.Abs(m[i*n+i]))
+	}
+	lapack64.Getrs(blas.NoTrans, mixedmodel.Square(m, n), mixedmodel.Square(f.inner, n), swaps)
+	if !(sign > 0) || !(size*floats.Norm(f.inner, 2) < mat.ConditionTolerance) {
+		return f, false
+	}
+	for i := range n {
+		f.inner[i*n+p.Rank] *= last
+	}
+	for _, v := range f.d {
+		f.logDet += math.Log(v)
+	}
+	return f, true
+}
+
+// rowProducts sets out, n x n, to x y' for matrices of n rows.
+func rowProducts(out, x, y []float64, n int) {
+	w := len(x) / n
+	for i := range out {
+		out[i] = floats.Dot(x[i/n*w:][:w], y[i%n*w:][:w])
+	}
+}
+
+// combine sets out to m'x for a matrix x of n rows.
+func combine(out, m, x []float64, n int) {
+	w := len(x) / n
+	clear(out)
+	for c := range n {
+		for k := range n {
+			floats.AddScaled(out[c*w:][:w], m[k*n+c], x[k*w:][:w])
+		}
+	}
+}
+
+// smallProduct sets out to x y, all n x n.
+func smallProduct(out, x, y []float64, n int) {
+	for i := range n {
+		for j := range n {
+			sum := 0.0
+			for k := range n {
+				sum += x[i*n+k] * y[k*n+j]
+			}
+			out[i*n+j] = sum
+		}
+	}
+}
+
+// traceOf returns tr x.
+func traceOf(x []float64, n int) (sum float64) {
+	for i := range n {
+		sum += x[i*n+i]
+	}
+	return sum
+}
+
+// traceOfProduct returns tr x y.
+func traceOfProduct(x, y []float64, n int) (sum float64) {
+	for i := range n {
+		for j := range n {
+			sum += x[i*n+j] * y[j*n+i]
+		}
+	}
+	return sum
+}
