@@ -177,7 +177,7 @@ func TestMixedPrecisionOfAnyFeatures(t *testing.T) {
 					alike, rounding := 1.2, 5e-15
 					switch name {
 					case "units":
-						alike = 3
+						alike = 5
 					case "large offset":
 						rounding = 1e-9
 					}
