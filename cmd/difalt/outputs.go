@@ -40,39 +40,24 @@ func openOutputs(f *options.Files) (out *outputs, err error) {
 }
 
 func (o *outputs) close() {
-	for _, f := range []*atomicfile.File{o.trace, o.model} {
-		if f != nil {
-			f.Close()
-		}
-	}
+	o.trace.Close()
+	o.model.Close()
 }
 
 // write writes the files; they take their names with commit, when all that may fail is
 // done.
 func (o *outputs) write(trace, model []byte) error {
-	for _, x := range []struct {
-		file    *atomicfile.File
-		content []byte
-	}{{o.trace, trace}, {o.model, model}} {
-		if x.file == nil {
-			continue
-		}
-		if err := x.file.Complete(x.content); err != nil {
-			return err
-		}
+	if err := o.trace.Complete(trace); err != nil {
+		return err
 	}
-	return nil
+	return o.model.Complete(model)
 }
 
 func (o *outputs) commit() error {
-	for _, f := range []*atomicfile.File{o.trace, o.model} {
-		if f != nil {
-			if err := f.Commit(); err != nil {
-				return err
-			}
-		}
+	if err := o.trace.Commit(); err != nil {
+		return err
 	}
-	return nil
+	return o.model.Commit()
 }
 
 // printFiles says where the files are.

@@ -18,7 +18,8 @@ import (
 const Stdout = "-"
 
 // A File is being written. It takes its final name with Commit; until then
-// whatever has that name stays as it is.
+// whatever has that name stays as it is. A nil File is none that was asked for: Complete,
+// Commit and Close do nothing.
 type File struct {
 	*os.File
 	path   string
@@ -170,6 +171,9 @@ func (f *File) Write(b []byte) (int, error) {
 
 // Complete writes a whole content, and finishes the file.
 func (f *File) Complete(content []byte) error {
+	if f == nil {
+		return nil
+	}
 	if _, err := f.Write(content); err != nil {
 		return err
 	}
@@ -198,6 +202,9 @@ func (f *File) Finish() error {
 
 // Commit gives the file its final name, replacing what had it.
 func (f *File) Commit() error {
+	if f == nil {
+		return nil
+	}
 	if err := f.Finish(); err != nil || f.state == over {
 		return err
 	}
@@ -224,6 +231,9 @@ func (f *File) orGone(err error) error {
 
 // Close removes the temporary file, unless Commit was called before.
 func (f *File) Close() error {
+	if f == nil {
+		return nil
+	}
 	was := f.state
 	f.state = over
 	switch {

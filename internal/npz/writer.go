@@ -34,22 +34,14 @@ func (w *Writer) Float64s(name string, shape []int, data []float64) {
 // Floats writes an array of float64, or float32 if single is set, whose elements
 // fill puts one after the other in C order.
 func (w *Writer) Floats(name string, shape []int, single bool, fill func(put func(float64))) {
-	descr := "<f8"
+	descr, put := "<f8", putNumber
 	if single {
-		descr = "<f4"
+		descr, put = "<f4", putSingle
 	}
-	w.array(name, descr, shape, func(out *bufio.Writer) int {
-		n := 0
-		var b [8]byte
+	w.array(name, descr, shape, func(out *bufio.Writer) (n int) {
 		fill(func(v float64) {
 			n++
-			if single {
-				binary.LittleEndian.PutUint32(b[:], math.Float32bits(float32(v)))
-				w.write(out, b[:4])
-				return
-			}
-			binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
-			w.write(out, b[:])
+			put(out, v)
 		})
 		return n
 	})
@@ -58,10 +50,8 @@ func (w *Writer) Floats(name string, shape []int, single bool, fill func(put fun
 // Ints writes a one-dimensional array of int64.
 func (w *Writer) Ints(name string, data []int) {
 	w.array(name, "<i8", []int{len(data)}, func(out *bufio.Writer) int {
-		var b [8]byte
 		for _, v := range data {
-			binary.LittleEndian.PutUint64(b[:], uint64(v))
-			w.write(out, b[:])
+			out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), uint64(v)))
 		}
 		return len(data)
 	})
@@ -74,18 +64,30 @@ func (w *Writer) Strings(name string, shape []int, data []string) {
 		width = max(width, utf8.RuneCountInString(s))
 	}
 	w.array(name, fmt.Sprintf("<U%d", width), shape, func(out *bufio.Writer) int {
-		b := make([]byte, 4*width)
 		for _, s := range data {
-			clear(b)
-			i := 0
-			for _, c := range s {
-				binary.LittleEndian.PutUint32(b[4*i:], uint32(c))
-				i++
-			}
-			w.write(out, b)
+			putText(out, s, width)
 		}
 		return len(data)
 	})
+}
+
+// Elements of arrays; a bufio.Writer keeps its first error until it is flushed.
+
+func putNumber(out *bufio.Writer, v float64) {
+	out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), math.Float64bits(v)))
+}
+
+func putSingle(out *bufio.Writer, v float64) {
+	out.Write(binary.LittleEndian.AppendUint32(out.AvailableBuffer(), math.Float32bits(float32(v))))
+}
+
+// putText writes a text of at most so many runes.
+func putText(out *bufio.Writer, s string, width int) {
+	b := out.AvailableBuffer()
+	for _, c := range s {
+		b = binary.LittleEndian.AppendUint32(b, uint32(c))
+	}
+	out.Write(append(b, make([]byte, 4*width-len(b))...))
 }
 
 // Close writes the table of contents and returns the first error.
@@ -122,11 +124,5 @@ func (w *Writer) array(name, descr string, shape []int, fill func(*bufio.Writer)
 	}
 	if w.err == nil && n != want {
 		w.err = fmt.Errorf("array %q: %d elements do not fill the shape %v", name, n, shape)
-	}
-}
-
-func (w *Writer) write(out *bufio.Writer, b []byte) {
-	if _, err := out.Write(b); w.err == nil {
-		w.err = err
 	}
 }

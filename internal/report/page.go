@@ -201,15 +201,7 @@ func (p *page) addLoadings(m *model.Model) {
 			longest[1+j] = max(longest[1+j], math.Abs(v))
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case size[a] > size[b]:
-			return -1
-		case size[a] < size[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
 	p.Axes = []string{"shared mean"}
 	for j := range values {
 		p.Axes = append(p.Axes, fmt.Sprintf("axis %d", j+1))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -48,15 +49,7 @@ func (r *Report) levelsFigure() *chart.Figure {
 		e := 1.96 * math.Sqrt(max(p.Covariance[(t+1)*packed-1], 0)) * p.Scaling.TargetScale
 		list = append(list, ofTask{name, v, v - e, v + e})
 	}
-	slices.SortStableFunc(list, func(a, b ofTask) int {
-		switch {
-		case a.value < b.value:
-			return -1
-		case a.value > b.value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b ofTask) int { return cmp.Compare(a.value, b.value) })
 	if len(list) < 2 || !(list[len(list)-1].value-list[0].value > 1e-6*r.model.Noise()) {
 		return nil
 	}

@@ -60,29 +60,19 @@ func (f *parquetFile) Number(v float64) {
 
 func (f *parquetFile) Close() error { return errors.Join(f.err, f.file.Close(), f.out.Flush()) }
 
-// A numPy is a structured array, with a field for each column.
-type numPy struct {
-	array *npz.Structured
-	out   *bufio.Writer
-}
-
-func newNumPy(out *bufio.Writer, columns []Column, rows int) (*numPy, error) {
+// newNumPy returns a structured array, with a field for each column.
+func newNumPy(out *bufio.Writer, columns []Column, rows int) (*npz.Structured, error) {
 	var fields []npz.Field
 	for _, c := range columns {
-		descr := "<f8"
+		f := npz.Field{Name: c.Name, Descr: "<f8"}
 		switch c.Kind {
 		case Text:
-			descr = fmt.Sprintf("<U%d", max(c.Runes, 1))
+			f.Runes = max(c.Runes, 1)
+			f.Descr = fmt.Sprintf("<U%d", f.Runes)
 		case Flag:
-			descr = "|b1"
+			f.Descr = "|b1"
 		}
-		fields = append(fields, npz.Field{Name: c.Name, Descr: descr})
+		fields = append(fields, f)
 	}
-	array, err := npz.NewStructured(out, fields, rows)
-	return &numPy{array, out}, err
+	return npz.NewStructured(out, fields, rows)
 }
-
-func (f *numPy) Text(s string)    { f.array.Text(s) }
-func (f *numPy) Number(v float64) { f.array.Number(v) }
-func (f *numPy) Flag(b bool)      { f.array.Flag(b) }
-func (f *numPy) Close() error     { return errors.Join(f.array.Close(), f.out.Flush()) }
