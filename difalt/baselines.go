@@ -5,7 +5,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/floats"
 )
@@ -155,8 +154,7 @@ func (m *baseline) directNode(i int) {
 		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
 		congruent(m.p[i], n.r, r)
 		m.scalings[i].invert()
-		clear(n.scaled.Data())
-		blas.AddMulNT(n.scaled.Matrix(), n.d.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: m.scalings[i].inverse})
+		multiply(n.scaled, n.d, m.scalings[i].inverse)
 		grad = n.scaled
 	}
 	copy(n.next.grad, grad.Data())

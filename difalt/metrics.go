@@ -7,6 +7,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/eigen"
+	"gonum.org/v1/gonum/floats"
 )
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with
@@ -23,36 +24,32 @@ func SubspaceDistance(u, v *kernel.Basis) float64 {
 
 // distance is the scratch memory for subspace distances.
 type distance struct {
-	a, b, m, gram, work []float64
-	ldm                 int
+	m                 *kernel.Basis
+	inner, gram, work []float64
 }
 
 // newDistance returns scratch for SD_2(u, v) with u of d x ur and v of d x vr.
 func newDistance(d, ur, vr int) *distance {
-	k := &distance{
-		a: make([]float64, ur*vr), b: make([]float64, ur*vr), gram: make([]float64, vr*vr),
-		work: make([]float64, 2*vr), ldm: blas.Stride(d),
-	}
-	k.m = make([]float64, k.ldm*vr)
-	return k
+	return &distance{m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), gram: make([]float64, vr*vr), work: make([]float64, 2*vr)}
 }
 
 func (k *distance) between(u, v *kernel.Basis) float64 {
-	d, ur := u.Dims()
 	_, vr := v.Dims()
-	// M = v - u (u'v).
-	blas.MulTN(blas.ColumnMajor{Rows: ur, Cols: vr, Stride: ur, Data: k.a}, u.Matrix(), v.Matrix())
-	for i := range ur {
-		for j := range vr {
-			k.b[i*vr+j] = -k.a[j*ur+i]
-		}
-	}
-	copy(k.m, v.Data())
-	m := blas.ColumnMajor{Rows: d, Cols: vr, Stride: k.ldm, Data: k.m}
-	blas.AddMulNT(m, u.Matrix(), blas.ColumnMajor{Rows: vr, Cols: ur, Stride: vr, Data: k.b})
-	// |M|_2 is the root of the largest eigenvalue of M'M.
-	blas.MulTN(blas.ColumnMajor{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, m, m)
+	k.m.CopyFrom(v)
+	project(k.m, u, k.inner)
+	// The 2-norm is the root of the largest eigenvalue of M'M.
+	blas.MulTN(blas.ColumnMajor{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, k.m.Matrix(), k.m.Matrix())
 	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
+}
+
+// project computes v = (I - u u') v; inner is scratch for v'u.
+func project(v, u *kernel.Basis, inner []float64) {
+	_, vr := v.Dims()
+	_, ur := u.Dims()
+	products := blas.ColumnMajor{Rows: vr, Cols: ur, Stride: vr, Data: inner[:vr*ur]}
+	blas.MulTN(products, v.Matrix(), u.Matrix())
+	floats.Scale(-1, products.Data)
+	blas.AddMulNT(v.Matrix(), u.Matrix(), products)
 }
 
 // metrics measures the state of a run.

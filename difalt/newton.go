@@ -125,8 +125,7 @@ func (m *newton) prepareNode(i int) {
 
 // whiten multiplies what hosted node i sends by the whitening of the system.
 func (m *newton) whiten(i int) {
-	clear(m.work[i].Data())
-	m.system.timesInner(m.work[i], m.send[i])
+	multiply(m.work[i], m.send[i], m.system.inner)
 	m.send[i], m.work[i] = m.work[i], m.send[i]
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -91,7 +90,7 @@ func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective f
 	s.base.CopyFrom(u)
 	copy(s.matrix, p)
 	clear(s.x.Data())
-	n.project(gradient, u)
+	project(gradient, u, n.inner)
 	floats.ScaleTo(s.residual.Data(), -1, gradient.Data())
 	n.precondition(s, k)
 	s.p.CopyFrom(n.y)
@@ -111,7 +110,7 @@ func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective f
 func (n *newtonSystem) advance(product *kernel.Basis, k curvature) {
 	s := &n.next
 	s.copyFrom(&n.now)
-	n.project(product, s.base)
+	project(product, s.base, n.inner)
 	along := floats.Dot(s.p.Data(), product.Data())
 	if !(along > 0) { // to rounding there is no curvature, and no gradient, along p
 		if s.products == 0 {
@@ -157,12 +156,6 @@ func (n *newtonSystem) whitening(power float64) {
 	}
 }
 
-// timesInner adds v inner', which is symmetric after whitening, to dst.
-func (n *newtonSystem) timesInner(dst, v *kernel.Basis) {
-	r := len(n.scaling.values)
-	blas.AddMulNT(dst.Matrix(), v.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner})
-}
-
 // shorten tries a shorter part of the step.
 func (n *newtonSystem) shorten() {
 	n.next.copyFrom(&n.now)
@@ -184,18 +177,8 @@ func (n *newtonSystem) precondition(s *newtonState, k curvature) {
 	} else {
 		floats.Scale(1/k.value, n.scaling.inverse)
 	}
-	clear(n.y.Data())
-	r := len(n.scaling.values)
-	blas.AddMulNT(n.y.Matrix(), from.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.scaling.inverse})
-	n.project(n.y, s.base)
-}
-
-// project computes v = (I - u u') v.
-func (n *newtonSystem) project(v, u *kernel.Basis) {
-	_, r := u.Dims()
-	blas.MulTN(blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: n.inner}, v.Matrix(), u.Matrix())
-	floats.Scale(-1, n.inner)
-	n.timesInner(v, u)
+	multiply(n.y, from, n.scaling.inverse)
+	project(n.y, s.base, n.inner)
 }
 
 func (n *newtonSystem) reset() {

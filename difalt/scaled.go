@@ -5,7 +5,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 )
 
 // scaledDiffusion is ScaledDiffusion and, with a tracker, GradientTracking. With
@@ -100,8 +99,7 @@ func (m *scaledDiffusion) adaptNode(i int) {
 	}
 	z := at.z[i]
 	z.CopyFrom(at.u[i])
-	// Column k of the gradient adds row k of -step P^-1 to the columns of Z.
-	blas.AddMulNT(z.Matrix(), grad.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: c.inverse})
+	addProduct(z, grad, c.inverse)
 	gather(m.next[i], at.groups[i].B, r, m.exchange.nodes())
 }
 

@@ -1,6 +1,8 @@
 package difalt
 
 import (
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
@@ -37,6 +39,17 @@ func newScaling(r int) *scaling {
 func (c *scaling) symmetric() blas64.Symmetric {
 	r := len(c.values)
 	return blas64.Symmetric{N: r, Stride: r, Data: c.vectors, Uplo: gblas.Upper}
+}
+
+// multiply computes dst = v s for a symmetric r x r matrix s, and addProduct dst += v s.
+func multiply(dst, v *kernel.Basis, s []float64) {
+	clear(dst.Data())
+	addProduct(dst, v, s)
+}
+
+func addProduct(dst, v *kernel.Basis, s []float64) {
+	_, r := v.Dims()
+	blas.AddMulNT(dst.Matrix(), v.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: s})
 }
 
 // gather sets P = scale B B' for the coefficients of one node, b_t = b[t*r:(t+1)*r].
