@@ -31,7 +31,8 @@ const (
 	// maxRank is the largest rank that is tried where the caller gives none.
 	maxRank = 8
 	// decisive is the -2 log Bayes factor from which on a larger rank counts as better: what Kass and Raftery (1995) call
-	// "strong". On drawn tables without structure no direction is found with it.
+	// "strong". On 1,080 drawn tables without structure (12 to 100 tasks, 3 to 20 features, noise normal, of Student's t with 3 degrees of freedom or
+	// of the tasks' own, features normal or of that t) it finds a direction on 13: on 12 of 540 with slopes of the tasks' own, mostly where tails are heavy, and on 1 of 540 without.
 	decisive = 6
 	// Between owners sums are dithered, and a climb may end before it has arrived: there it is this.
 	decisiveBetween = 20

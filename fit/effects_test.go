@@ -118,8 +118,8 @@ func checkGoodness(t *testing.T, m *model.Model, likelihood, marginal, condition
 	}
 }
 
-// 95 % intervals of the standard deviation of intercepts and slopes, of the noise, and of fixed effects, hold what tables were drawn with in 85 to 99.5 of 100 cases: of
-// 150 tables a standard error is 1.8; Wald's intervals of fixed effects, of 30 tasks, are a percent too narrow, and deviations
+// 95 % intervals of the standard deviation of intercepts and slopes, of the noise, and of fixed effects, hold what tables were drawn with in 85 to 99 of 100 cases, terms with the same truth together: of
+// 150 tables a standard error is 1.8 or less; Wald's intervals of fixed effects, of 30 tasks, are a percent too narrow, and deviations
 // are those of a model that the evidence chose: with one variance for the slopes of all features, or one for each.
 func TestCoverageOfEffects(t *testing.T) {
 	inFull(t)
@@ -132,7 +132,7 @@ func TestCoverageOfEffects(t *testing.T) {
 func coverageOfEffects(t *testing.T, slopes []float64) {
 	t.Helper()
 	const tables, tasks, rows = 150, 30, 12
-	hits := map[string]int{}
+	hits, all := map[string]float64{}, map[string]float64{}
 	for seed := range uint64(tables) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		tab := emptyTable(t, len(slopes))
@@ -159,18 +159,22 @@ func coverageOfEffects(t *testing.T, slopes []float64) {
 			truth := map[string]float64{
 				"fixedf0": 1, "fixedf1": 1, "fixed(intercept)": 2, "deviationf0": slopes[0], "deviationf1": slopes[1], "deviation(intercept)": 0.8, "noise": 1,
 			}[e.Kind+e.Term]
-			if e.Kind != model.Correlation && e.Low < truth && truth < e.High {
-				hits[e.Kind+" "+e.Term]++
+			if e.Kind == model.Correlation {
+				continue
+			}
+			what := fmt.Sprintf("%s %v", e.Kind, truth)
+			if all[what]++; e.Low < truth && truth < e.High {
+				hits[what]++
 			}
 		}
 	}
 	t.Log(hits)
 	for what, n := range hits {
-		if share := float64(n) / tables; share < 0.85 || share > 0.995 {
+		if share := n / all[what]; share < 0.85 || share > 0.99 {
 			t.Errorf("intervals of %s hold the truth in %.3f", what, share)
 		}
 	}
-	if len(hits) != 7 {
+	if len(hits) < 5 {
 		t.Errorf("intervals are of %v", hits)
 	}
 }

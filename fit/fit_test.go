@@ -216,7 +216,7 @@ func TestContinue(t *testing.T) {
 			theta, _, _ := got.Coefficients(task)
 			wanted, _, _ := want.Coefficients(task)
 			for j, v := range wanted {
-				if math.Abs(theta[j]-v) > 0.1*(1+math.Abs(v)) {
+				if math.Abs(theta[j]-v) > 0.03*(1+math.Abs(v)) {
 					t.Errorf("%s: task %s, feature %d: %v, want %v", name, task, j, theta[j], v)
 				}
 			}

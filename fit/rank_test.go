@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -45,6 +46,41 @@ func TestNoRankInNoise(t *testing.T) {
 			if _, r := fit(t, tab, c); r.Chosen.Rank > 0 {
 				t.Errorf("levels %v, seed %d: rank %d of evidence %v", levels, seed, r.Chosen.Rank, r.Chosen.Evidence)
 			}
+		}
+	}
+}
+
+// Neither heavy tails of noise and features nor noise of the tasks' own make a direction where tasks differ by their level alone, by the threshold of a
+// single owner.
+func TestNoRankInTails(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 37))
+		student := func() float64 { // of 3 degrees of freedom
+			a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+			return rng.NormFloat64() / math.Sqrt((a*a+b*b+c*c)/3)
+		}
+		const features = 5
+		tab := emptyTable(t, features)
+		for task := range 30 {
+			level, noise := 1.5*rng.NormFloat64(), 1.0
+			if seed%2 == 0 {
+				noise = math.Exp(0.6 * rng.NormFloat64())
+			}
+			for range 10 {
+				x, y := make([]float64, features), level+noise*student()
+				for j := range x {
+					x[j] = student()
+					y += 0.4 * x[j]
+				}
+				if err := tab.Append(fmt.Sprint(task), "", x, y); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		c := testConfig(t, 2, 0)
+		c.Owners = false
+		if _, r := fit(t, assigned(t, tab, 2), c); r.Chosen.Rank > 0 {
+			t.Errorf("seed %d: rank %d of evidence %v", seed, r.Chosen.Rank, r.Chosen.Evidence)
 		}
 	}
 }

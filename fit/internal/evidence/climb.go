@@ -88,7 +88,7 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 			stride.Adapt(before, promise)
 		}
 		before = promise
-		next, err := r.toward(ctx, best, top, stride, tolerance)
+		next, err := r.toward(ctx, best, top, stride)
 		if err != nil || next == nil { // nothing on the way was higher
 			return best, promise < near+2*r.Slack(), err
 		}
@@ -97,14 +97,14 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 }
 
 // toward evaluates a prior on the way from a point to another, as far as that is no lower; nil if there is none.
-func (r *Rows) toward(ctx context.Context, from *Point, to *mixedmodel.Prior, stride *Stride, tolerance float64) (*Point, error) {
+func (r *Rows) toward(ctx context.Context, from *Point, to *mixedmodel.Prior, stride *Stride) (*Point, error) {
 	for range maxCuts {
 		pt, err := r.at(ctx, stride.Go(from.Prior, to), from.Mean)
 		if err != nil {
 			return nil, err
 		}
 		pt.LoadingVariances = from.LoadingVariances
-		if pt.Penalized() < from.Penalized()+tolerance {
+		if pt.Penalized() < from.Penalized()+r.Slack() {
 			return pt, nil
 		}
 		if stride.Cut(); !r.Alone() && r.Evaluations() >= MostTold-keptLast {

@@ -65,7 +65,7 @@ func TestClimbTakesFewEvaluations(t *testing.T) {
 			t.Fatal(converged, err)
 		}
 		took := rows.Evaluations()
-		if gap := near.Penalized() - top.Penalized(); gap > 0.3 || took > 20 {
+		if gap := near.Penalized() - top.Penalized(); gap > 0.3 || took > 13 {
 			t.Errorf("lengths %v: %v above the top after %d evaluations", lengths, gap, took)
 		}
 		again := rows.Evaluations()

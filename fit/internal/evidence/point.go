@@ -301,18 +301,3 @@ func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
 		out = out[w-a:]
 	}
 }
-
-// gradient returns the derivatives of the value: by the loadings, w x rank by columns, and
-// by the logarithms of intercept, spread and mean.
-func (pt *Point) gradient() (loadings []float64, logs [3]float64) {
-	w := pt.W
-	if loadings = make([]float64, w*pt.Rank); pt.Rank > 0 {
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 2, pt.Transposed(), mixedmodel.Square(pt.slope, w), 0, mixedmodel.Matrix(loadings, pt.Rank, w))
-	}
-	logs[0] = pt.Intercept * pt.slope[w*w-1]
-	for j := range w - 1 {
-		logs[1] += pt.Spread * pt.slope[j*w+j]
-		logs[2] += 1 - (pt.MeanCovariance[j*w+j]+pt.Mean[j]*pt.Mean[j]/pt.Noise)/pt.MeanVariance
-	}
-	return loadings, logs
-}
