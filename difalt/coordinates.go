@@ -158,27 +158,25 @@ func (m *featureMoments) coordinates() coordinates {
 }
 
 // leave returns U R = D^-1 u of a basis u in these coordinates, with U orthonormal, and R as
-// kernel.Basis.Orthonormalize has it.
+// kernel.Basis.Orthonormalize has it; enter an orthonormal basis of D u, of which leave makes u again.
 func (c coordinates) leave(u *kernel.Basis) (out *kernel.Basis, rr []float64) {
+	return c.scale(u, floats.Div)
+}
+
+func (c coordinates) enter(u *kernel.Basis) *kernel.Basis {
+	out, _ := c.scale(u, floats.Mul)
+	return out
+}
+
+func (c coordinates) scale(u *kernel.Basis, by func(column, c []float64)) (out *kernel.Basis, rr []float64) {
 	out = u.Clone()
 	_, r := u.Dims()
 	for k := range r {
-		floats.Div(out.Col(k), c)
+		by(out.Col(k), c)
 	}
 	rr = make([]float64, r*r)
 	out.Orthonormalize(rr, nil)
 	return out, rr
-}
-
-// enter returns an orthonormal basis of D u, of which leave makes u again.
-func (c coordinates) enter(u *kernel.Basis) *kernel.Basis {
-	out := u.Clone()
-	_, r := u.Dims()
-	for k := range r {
-		floats.Mul(out.Col(k), c)
-	}
-	out.Orthonormalize(nil, nil)
-	return out
 }
 
 // A meanInverse is K^-1 for K = n (diag(v) + mu mu') + ridge I, in O(d) a vector.

@@ -212,9 +212,13 @@ func (k *data) set(i, l int) *kernel.Tasks {
 }
 
 // noiseEdge is Initial.NoiseEdge, in these units.
-func (k *data) noiseEdge() float64 {
+func (k *data) noiseEdge() float64 { return k.edge(k.yy / k.curvature()) }
+
+// edge is about the square of the largest singular value of a matrix with a row a feature and a column a
+// task, all entries noise of that variance: (sqrt(d) + sqrt(T))^2 times the variance.
+func (k *data) edge(variance float64) float64 {
 	width := math.Sqrt(float64(k.features)) + math.Sqrt(float64(k.tasks))
-	return k.yy / k.curvature() * width * width
+	return variance * width * width
 }
 
 // free is how many more samples than unknowns there are.

@@ -49,12 +49,9 @@ type view struct {
 	at         int     // of the arc, where the objective is lowest; -1: at U itself
 }
 
-// noiseEnergy is the largest E that noise alone makes of a direction which is chosen for it:
-// v (sqrt(d) + sqrt(T))^2, with v its variance.
-func (k *data) noiseEnergy(objective float64) float64 {
-	width := math.Sqrt(float64(k.features)) + math.Sqrt(float64(k.tasks))
-	return objective / max(k.free(), 1) * width * width
-}
+// noiseEnergy is the largest E that noise alone, of the variance that an objective tells, makes of
+// a direction which is chosen for it.
+func (k *data) noiseEnergy(objective float64) float64 { return k.edge(objective / max(k.free(), 1)) }
 
 // isSuspicious reports whether the direction that the tasks say least of may be noise, or whether a
 // few tasks may have one for themselves: one that their samples hardly see, with large b_t. Then

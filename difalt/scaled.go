@@ -161,6 +161,12 @@ func shortenedOf(nodes []*scaling) (damped, regularized int) {
 	return damped, regularized
 }
 
+func copyBases(dst, u []*kernel.Basis) {
+	for i, v := range u {
+		dst[i].CopyFrom(v)
+	}
+}
+
 func newBases(like []*kernel.Basis) []*kernel.Basis {
 	u := make([]*kernel.Basis, len(like))
 	for i := range u {

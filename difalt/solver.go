@@ -242,9 +242,7 @@ func (s *Solver) begin(ctx context.Context) error {
 		}
 		initial.Traffic = s.net.Traffic().Minus(s.atStart)
 		initial.Step = or(s.o.Step, initial.Step)
-		for i, u := range initial.U {
-			s.at.u[i].CopyFrom(u)
-		}
+		copyBases(s.at.u, initial.U)
 	}
 	s.net.Commit()
 	s.atFirstIteration = s.net.Traffic()

@@ -248,9 +248,7 @@ func (b *bestStates) offer(u []*kernel.Basis, iteration int) {
 		return
 	}
 	c.held, c.of = true, iteration
-	for i, v := range u {
-		c.u[i].CopyFrom(v)
-	}
+	copyBases(c.u, u)
 }
 
 // keep keeps the candidate, if it is of that iteration.
@@ -264,9 +262,7 @@ func (b *bestStates) keep(iteration int) {
 // copyTo overwrites u by the state that is kept, if there is one.
 func (b *bestStates) copyTo(u []*kernel.Basis) {
 	if b.kept.held {
-		for i, v := range b.kept.u {
-			u[i].CopyFrom(v)
-		}
+		copyBases(u, b.kept.u)
 	}
 }
 

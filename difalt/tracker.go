@@ -73,9 +73,7 @@ func (t *tracker) commit() {
 		return
 	}
 	t.sum, t.next = t.next, t.sum
-	for i, grad := range t.at.grads {
-		t.previous[i].CopyFrom(grad)
-	}
+	copyBases(t.previous, t.at.grads)
 }
 
 func (t *tracker) reset() {
