@@ -95,7 +95,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 # fit: tests in which processes, workers and observers meet. Elsewhere: all tests of -short but those that compute alone.
 MEET = ^(Example.*|TestSameBits.*|TestLeavingTogether|TestLeaveTogether|TestOptionsDiffer|TestNodesThatDiffer|TestPrivateNodesDiffer|TestSettings|TestWorkers|TestObserver.*|TestInterrupted.*|TestCanceled.*|TestPrivateRetried|TestBaselineTransactions|TestMixedPrecisionResumes|TestSamplesOnDisk|TestStartsApart|TestFitApart|TestRefusedApart|TestNoiseApart|TestPrivateFitApart|TestPeerDies)$$
 ALONE = ^(TestConformance.*|TestAverageAgainstPowers|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestOnDisk|TestReduced|TestProducts|TestGemm|TestSyrkAndSyr2k|TestTrsm|TestSyev|TestMalformedFiles)$$
-CONCURRENT = $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u | grep -vxE '\./(difalt|fit)')
+CONCURRENT = $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u | grep -vxE '\./(difalt|fit|bench)')
 
 test-race: ## race detector, on the packages that start goroutines or share a pool
 	$(WITH_C) $(GO) test -race $(SHORT) -run '$(MEET)' ./difalt ./fit

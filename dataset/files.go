@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // ReadFiles reads a table from one file or several, each of which is named by its
@@ -99,13 +101,13 @@ func (r *reader) readFile(path string) error {
 	if path != Stdin {
 		var err error
 		if f, err = os.Open(path); err != nil {
-			return withoutPath(err)
+			return text.Cause(err)
 		}
 		defer f.Close()
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return withoutPath(err)
+		return text.Cause(err)
 	}
 	if info.IsDir() {
 		return errors.New("it is a folder")
@@ -113,7 +115,7 @@ func (r *reader) readFile(path string) error {
 	in := bufio.NewReaderSize(countedReader{f, &r.readSoFar}, 1<<16)
 	head, err := in.Peek(len(magicNPY))
 	if err != nil && err != io.EOF {
-		return withoutPath(err)
+		return text.Cause(err)
 	}
 	switch s := string(head); {
 	case strings.HasPrefix(s, magicParquet):
@@ -123,12 +125,12 @@ func (r *reader) readFile(path string) error {
 	case strings.HasPrefix(s, magicZip):
 		return errors.New("it is a zip archive: want CSV, Parquet or .npy; a problem file has a name that ends with .npz, and a spreadsheet has to be saved as CSV")
 	}
-	text, encoding, done, err := decompress(in)
+	lines, encoding, done, err := decompress(in)
 	if err != nil {
-		return withoutPath(err)
+		return text.Cause(err)
 	}
 	defer done()
-	return r.readCSV(text, encoding)
+	return r.readCSV(lines, encoding)
 }
 
 // readWhole calls read with all of a file, which goes to memory unless it is regular.
@@ -138,16 +140,7 @@ func (r *reader) readWhole(read func(io.ReaderAt, int64) error, f *os.File, in *
 	}
 	all, err := io.ReadAll(in)
 	if err != nil {
-		return withoutPath(err)
+		return text.Cause(err)
 	}
 	return read(bytes.NewReader(all), int64(len(all)))
-}
-
-// withoutPath strips the path from an error, for callers that add it.
-func withoutPath(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

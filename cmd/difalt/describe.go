@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
 	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
@@ -34,7 +34,7 @@ func newDescribeCommand() *cobra.Command {
 			return options.WithHint(err)
 		}
 		if asJSON {
-			return writeJSON(cmd.OutOrStdout(), d)
+			return report.WriteJSON(cmd.OutOrStdout(), d)
 		}
 		printDescription(cmd.OutOrStdout(), d)
 		return nil
@@ -56,16 +56,6 @@ func newDescribeCommand() *cobra.Command {
 	f.AddFlagSet(input.Set)
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// writeJSON prints a value as JSON for a program.
-func writeJSON(w io.Writer, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", b)
-	return err
 }
 
 // shownColumns is how many columns a terminal shows; --json has all.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/pflag"
 )
@@ -149,22 +149,13 @@ type checkedWriter struct {
 func (w *checkedWriter) Write(b []byte) (int, error) {
 	n, err := w.out.Write(b)
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("cannot write to the standard output: %w", pathless(err))
+		w.err = fmt.Errorf("cannot write to the standard output: %w", text.Cause(err))
 	}
 	return n, err
 }
 
 // Behind returns the writer behind it, for those who ask how wide a terminal is.
 func (w *checkedWriter) Behind() io.Writer { return w.out }
-
-// pathless strips operation and path from an error about a file.
-func pathless(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
 
 // untilCanceled does work that does not watch the context. When that ends, the work is
 // left behind: the program ends, too.

@@ -8,6 +8,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/report"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/internal/theory"
@@ -38,7 +39,7 @@ func newPlanCommand() *cobra.Command {
 			return err
 		}
 		if flags.json {
-			return writeJSON(cmd.OutOrStdout(), plan)
+			return report.WriteJSON(cmd.OutOrStdout(), plan)
 		}
 		return writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
 	})

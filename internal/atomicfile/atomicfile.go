@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // Stdout is the path that stands for the standard output.
@@ -64,7 +66,7 @@ func create(path string, mode fs.FileMode) (*File, error) {
 	case err == nil:
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
+			return nil, fmt.Errorf("cannot write %s: %w", path, text.Cause(err))
 		}
 		if !info.Mode().IsRegular() {
 			return &File{File: f, path: path, direct: true}, nil
@@ -74,7 +76,7 @@ func create(path string, mode fs.FileMode) (*File, error) {
 	}
 	f, err := temporary(path, mode)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, cause(err))
+		return nil, fmt.Errorf("cannot write %s: %w", path, text.Cause(err))
 	}
 	return &File{File: f, path: path, secret: isSecret}, nil
 }
@@ -164,7 +166,7 @@ func write(path string, content []byte, mode fs.FileMode) error {
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
 	if err != nil {
-		err = fmt.Errorf("cannot write %s: %w", f.path, cause(err))
+		err = fmt.Errorf("cannot write %s: %w", f.path, text.Cause(err))
 	}
 	return n, err
 }
@@ -226,7 +228,7 @@ func (f *File) orGone(err error) error {
 	if !f.direct {
 		os.Remove(f.Name())
 	}
-	return fmt.Errorf("cannot write %s: %w", f.path, cause(err))
+	return fmt.Errorf("cannot write %s: %w", f.path, text.Cause(err))
 }
 
 // Close removes the temporary file, unless Commit was called before.
@@ -253,17 +255,4 @@ func (f *File) keepMode() error {
 		return nil
 	}
 	return f.Chmod(info.Mode().Perm())
-}
-
-// cause strips the temporary name from an error about a path.
-func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	var le *os.LinkError
-	if errors.As(err, &le) {
-		return le.Err
-	}
-	return err
 }

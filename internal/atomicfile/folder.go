@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // CheckFolder fails if files cannot be written to a folder, or if it cannot be made. It
@@ -17,7 +19,7 @@ func CheckFolder(dir string) error {
 	defer undo()
 	f, err := temporary(filepath.Join(dir, "check"), 0o666)
 	if err != nil {
-		return fmt.Errorf("cannot write to %s: %w", dir, cause(err))
+		return fmt.Errorf("cannot write to %s: %w", dir, text.Cause(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
@@ -71,7 +73,7 @@ func makeFolder(dir string) (undo func(), err error) {
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		undo()
-		return nil, fmt.Errorf("cannot make the folder %s: %w", dir, cause(err))
+		return nil, fmt.Errorf("cannot make the folder %s: %w", dir, text.Cause(err))
 	}
 	return undo, nil
 }

@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // A Reader is an open .npz file.
@@ -38,11 +39,7 @@ type Array struct {
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		var named *fs.PathError
-		if errors.As(err, &named) {
-			err = named.Err
-		}
-		return nil, err
+		return nil, text.Cause(err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -162,9 +161,7 @@ func WriteModel(w io.Writer, m *model.Model) error {
 	for _, n := range p.Samples {
 		rows += n
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return WriteJSON(w, struct {
 		Version  int      `json:"version"`
 		Method   string   `json:"method"`
 		Target   string   `json:"target"`

@@ -298,9 +298,14 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 		r.writeText(w)
 		return nil
 	}
+	return WriteJSON(w, r)
+}
+
+// WriteJSON writes a value for programs.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return e.Encode(v)
 }
 
 // A Trace collects the records of a run.
