@@ -31,26 +31,15 @@ func Neighbours(g *topology.Graph, run func(node int, t wire.Transport, second b
 	if err != nil {
 		return nil, err
 	}
-	for n, a := range before {
-		b := after[n]
-		if len(a.rounds) != len(b.rounds) {
-			return nil, fmt.Errorf("testnet: node %d takes %d rounds, and then %d", a.node, len(a.rounds), len(b.rounds))
+	err = differing(before, after, func(node, round, link int, p, q []byte) error {
+		change, err := changed(p, q, g.Len())
+		if err != nil {
+			return fmt.Errorf("testnet: node %d, frame %d on link %d: %w", node, round, link, err)
 		}
-		for k := range a.rounds {
-			for link, p := range a.rounds[k] {
-				q := b.rounds[k][link]
-				if bytes.Equal(p, q) {
-					continue
-				}
-				change, err := changed(p, q, g.Len())
-				if err != nil {
-					return nil, fmt.Errorf("testnet: node %d, frame %d on link %d: %w", a.node, k, link, err)
-				}
-				changes = append(changes, change)
-			}
-		}
-	}
-	return changes, nil
+		changes = append(changes, change)
+		return nil
+	})
+	return changes, err
 }
 
 // changed returns by what two frames of a sum over so many nodes differ.

@@ -178,25 +178,33 @@ func transcripts(g *topology.Graph, pair map[int]*disguise, run func(node int, t
 
 // compare returns an error that names the first difference between records.
 func compare(before, after []*record) error {
+	return differing(before, after, func(node, round, link int, p, q []byte) error {
+		if len(p) == 0 || len(q) == 0 {
+			return fmt.Errorf("testnet: node %d can tell: in round %d frames of %d and %d bytes cross link %d", node, round, len(p), len(q), link)
+		}
+		at := 0
+		for at < min(len(p), len(q)) && p[at] == q[at] {
+			at++
+		}
+		one, _, _ := Open(p)
+		other, _, _ := Open(q)
+		return fmt.Errorf("testnet: node %d can tell: in round %d frames on link %d, of %d and %d bytes, are %v and %v and differ from byte %d on",
+			node, round, link, len(p), len(q), one, other, at)
+	})
+}
+
+// differing calls f for the frames that differ between records, until it returns an error, and
+// returns that; or one if there are more rounds in one of them.
+func differing(before, after []*record, f func(node, round, link int, p, q []byte) error) error {
 	for n, a := range before {
 		b := after[n]
 		for k := range min(len(a.rounds), len(b.rounds)) {
 			for link, p := range a.rounds[k] {
-				q := b.rounds[k][link]
-				if bytes.Equal(p, q) {
-					continue
+				if q := b.rounds[k][link]; !bytes.Equal(p, q) {
+					if err := f(a.node, k, link, p, q); err != nil {
+						return err
+					}
 				}
-				if len(p) == 0 || len(q) == 0 {
-					return fmt.Errorf("testnet: node %d can tell: in round %d frames of %d and %d bytes cross link %d", a.node, k, len(p), len(q), link)
-				}
-				at := 0
-				for at < min(len(p), len(q)) && p[at] == q[at] {
-					at++
-				}
-				one, _, _ := Open(p)
-				other, _, _ := Open(q)
-				return fmt.Errorf("testnet: node %d can tell: in round %d frames on link %d, of %d and %d bytes, are %v and %v and differ from byte %d on",
-					a.node, k, link, len(p), len(q), one, other, at)
 			}
 		}
 		if len(a.rounds) != len(b.rounds) {
