@@ -50,9 +50,8 @@ func reportBytes(b *testing.B, bytes int) { b.ReportMetric(float64(bytes)/perOp(
 func report(b *testing.B, flops float64, c *measure.Ceiling) float64 {
 	ns := perOp(b)
 	b.ReportMetric(flops/ns, "GFLOP/s")
-	var peak float64
-	ms := times(b, func() { peak = c.MultiplyAdd() })
-	share := 100 * flops / ns / (peak / ms / 1e6)
+	ms := times(b, c.Arithmetic(measure.PeakFlops))
+	share := 100 * flops / ns / (measure.PeakFlops / ms / 1e6)
 	b.ReportMetric(share, "%fma")
 	b.ReportAllocs()
 	return share

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/difalt/difalt/internal/text"
 )
 
 // names are numbered in the order in which they come.
@@ -75,21 +73,14 @@ func checkGiven(s string) error {
 
 // quoted lists names for a message, at most 20 of them.
 func quoted(list []string) string {
-	if n := len(list) - 20; n > 0 {
-		return fmt.Sprintf("%q and %d more", clippedAll(list[:20]), n)
+	short := make([]string, min(len(list), 20))
+	for i := range short {
+		short[i] = clip(list[i])
 	}
-	return fmt.Sprintf("%q", clippedAll(list))
-}
-
-// quotedList lists names for a sentence, at most five of them.
-func quotedList(list []string) string { return text.Names(clippedAll(list)) }
-
-func clippedAll(list []string) []string {
-	short := make([]string, len(list))
-	for i, s := range list {
-		short[i] = clip(s)
+	if n := len(list) - len(short); n > 0 {
+		return fmt.Sprintf("%q and %d more", short, n)
 	}
-	return short
+	return fmt.Sprintf("%q", short)
 }
 
 // clipped is how many bytes of a cell a message shows.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/difalt/difalt/internal/text"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -157,7 +158,7 @@ func (l *builder) types(file string, list []*parquetColumn) error {
 		return formatErrorf("Categorical", texts, "column %q holds strings: want numbers", texts[0])
 	}
 	if dates != nil {
-		l.assume(Assumption{file, fmt.Sprintf("dates in %s as days since 1970-01-01", quotedList(dates))})
+		l.assume(Assumption{file, fmt.Sprintf("dates in %s as days since 1970-01-01", text.Names(dates))})
 	}
 	return nil
 }

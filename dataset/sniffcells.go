@@ -269,16 +269,16 @@ func (r *reader) assumptions(d *dialect, encoding string, named bool) []string {
 	for _, mark := range []byte{',', '.', ' ', '\''} {
 		columns := r.columnsWhere(d, func(f cellFormat) bool { return f.group == mark })
 		if columns != nil && r.o.Thousands == 0 {
-			list = append(list, fmt.Sprintf("%s between thousands in %s", marks[mark], quotedList(columns)))
+			list = append(list, fmt.Sprintf("%s between thousands in %s", marks[mark], text.Names(columns)))
 		}
 	}
 	if columns := r.columnsWhere(d, func(f cellFormat) bool { return f.truth }); columns != nil {
-		list = append(list, fmt.Sprintf("true and false in %s as 1 and 0", quotedList(columns)))
+		list = append(list, fmt.Sprintf("true and false in %s as 1 and 0", text.Names(columns)))
 	}
 	words := map[dateOrder]string{yearFirst: "", dayFirst: " (day first)", monthFirst: " (month first)"}
 	for _, order := range []dateOrder{yearFirst, dayFirst, monthFirst} {
 		if columns := r.columnsWhere(d, func(f cellFormat) bool { return f.date == order }); columns != nil {
-			list = append(list, fmt.Sprintf("dates%s in %s as days since 1970-01-01", words[order], quotedList(columns)))
+			list = append(list, fmt.Sprintf("dates%s in %s as days since 1970-01-01", words[order], text.Names(columns)))
 		}
 	}
 	return list

@@ -48,7 +48,7 @@ func ours(p *problem, threads int, variant string) (iterate, export func(*answer
 		return func(*answer) { ceiling.Read() }, nil, nil
 	case "fma":
 		shape := measure.Shape{Tasks: p.Tasks, Samples: p.N, Features: p.D, Rank: p.R}
-		arithmetic := measure.Arithmetic(pool, shape.Flops())
+		arithmetic := measure.NewCeiling(pool).Arithmetic(shape.Flops())
 		return func(*answer) { arithmetic() }, nil, nil
 	}
 	return nil, nil, fmt.Errorf("variant %q: want float32, reduced, read, fma or gonum", variant)

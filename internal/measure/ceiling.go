@@ -14,8 +14,7 @@ type Ceiling struct {
 	pool  *kernel.Pool
 	nodes []*kernel.Tasks
 	out   []slot // what the workers computed, so that it is not optimised away
-
-	read, multiplyAdd func(worker int)
+	read  func(worker int)
 }
 
 // A slot is a result of one worker on a cache line of its own.
@@ -24,15 +23,11 @@ type slot struct {
 	_     [7]float64
 }
 
-// multiplyAddRounds is the length of a call of MultiplyAdd.
-const multiplyAddRounds = 100_000
-
 // NewCeiling returns the ceilings for reading the samples of nodes, if there are any.
 func NewCeiling(pool *kernel.Pool, nodes ...*kernel.Tasks) *Ceiling {
 	c := &Ceiling{pool: pool, nodes: nodes, out: make([]slot, pool.Workers())}
 	one := func(w int) { c.sweepPart(w, false) }
 	four := func(w int) { c.sweepPart(w, true) }
-	c.multiplyAdd = func(w int) { c.out[w].value = ceiling.MultiplyAdd(multiplyAddRounds) }
 	c.read = one
 	if c.sweep(four) < c.sweep(one) {
 		c.read = four
@@ -67,16 +62,8 @@ func (c *Ceiling) Read() { c.pool.Run(c.read) }
 
 // Arithmetic returns a function that does so many floating-point operations at the peak
 // of multiply-adds, as many on each worker, up to a few hundred.
-func Arithmetic(pool *kernel.Pool, flops float64) func() {
-	rounds := int(math.Ceil(flops / float64(pool.Workers()) / ceiling.MultiplyAdd(1)))
-	out := make([]slot, pool.Workers())
-	run := func(w int) { out[w].value = ceiling.MultiplyAdd(rounds) }
-	return func() { pool.Run(run) }
-}
-
-// MultiplyAdd multiplies and adds in registers on all workers and returns the
-// number of floating-point operations.
-func (c *Ceiling) MultiplyAdd() (flops float64) {
-	c.pool.Run(c.multiplyAdd)
-	return c.out[0].value * float64(len(c.out))
+func (c *Ceiling) Arithmetic(flops float64) func() {
+	rounds := int(math.Ceil(flops / float64(len(c.out)) / ceiling.MultiplyAdd(1)))
+	run := func(w int) { c.out[w].value = ceiling.MultiplyAdd(rounds) }
+	return func() { c.pool.Run(run) }
 }

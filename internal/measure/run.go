@@ -120,6 +120,9 @@ func Run(ctx context.Context, c Config, emit func(Row) error) error {
 	return nil
 }
 
+// PeakFlops are enough floating-point operations to measure their peak.
+const PeakFlops = 1e8
+
 func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, storage Storage, workers int, seconds float64) (Row, error) {
 	row := Row{
 		Shape:   p.Name,
@@ -134,15 +137,14 @@ func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, storage 
 	}
 	row.Schedule = it.Schedule()
 	length := time.Duration(seconds * float64(time.Second))
-	flops := 0.0
-	ms, err := InTurns(ctx, length, it.Step, it.Read, func() { flops = it.MultiplyAdd() })
+	ms, err := InTurns(ctx, length, it.Step, it.Read, it.Arithmetic(PeakFlops))
 	if err != nil {
 		return row, err
 	}
 	row.IterationMS = ms[0]
 	row.ReadMS = ms[1]
 	row.ReadShare = row.ReadMS / row.IterationMS
-	row.FMAShare = p.Flops() / row.IterationMS / (flops / ms[2])
+	row.FMAShare = p.Flops() / row.IterationMS / (PeakFlops / ms[2])
 	row.Allocs = allocations(it.Step)
 	return row, nil
 }
