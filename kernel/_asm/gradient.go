@@ -95,13 +95,7 @@ func (p blockSum) block(label string, steps int) {
 			if i%(requestSteps*each) == 0 {
 				p.request()
 			}
-			src := Op(Mem{Base: row, Disp: i * in.lanes(p.t) * p.x.size})
-			if p.x.convert != nil {
-				w := p.t.vec()
-				p.x.convert(src, w)
-				src = w
-			}
-			in.fma(src, ei, sums[i])
+			p.x.add(p.t, Mem{Base: row, Disp: i * in.lanes(p.t) * p.x.size}, ei, sums[i])
 		}
 		SUBQ(p.ldx, row)
 		SUBQ(Imm(uint64(in.size)), e)
@@ -128,6 +122,51 @@ func (p blockSum) request() {
 		}
 		ADDQ(p.pace, base)
 	}
+}
+
+// panelHeight is the number of rows of a panel of addPanels. Package tile has the same number.
+const panelHeight = 8
+
+// addPanels emits g += X' e for panels of rows, each read along its rows: so many streams the
+// processor's own prefetching follows.
+func addPanels(t isa, x *samples) {
+	text("addPanels"+x.suffix, t,
+		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, count int, next uintptr, apart, pace int)", x.in.typ, x.typ),
+		fmt.Sprintf("adds to grad the product of %d*count rows, x and e being those of the last %[1]d, count >= 1, d a multiple of %d, d > 0. "+
+			"It prefetches %d lines, apart bytes from each other, for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, x.step(), x.gradientStreams))
+	in := x.in
+	first, e, g, left := param("x"), param("e"), GP64(), GP64()
+	p := blockSum{t: t, x: x, ldx: bytesParam("ldx", x.size), pf: param("next"), apart: param("apart"), pace: param("pace")}
+	xs := newRows(GP64(), p.ldx, panelHeight)
+	Label("panel")
+	es := t.vecs(panelHeight)
+	for i := range es {
+		in.broadcast(Mem{Base: e, Disp: in.size * i}, es[i])
+	}
+	MOVQ(first, xs.base)
+	MOVQ(mem("grad"), g)
+	MOVQ(mem("d"), left)
+	SHRQ(U8(log2(x.step())), left)
+	loop("feature", left, func() {
+		for k := 0; k < x.step(); k += in.lanes(t) {
+			v := t.vec()
+			in.move(Mem{Base: g, Disp: in.size * k}, v)
+			for i := range es {
+				x.add(t, xs.at(i, x.size*k), es[i], v)
+			}
+			in.move(v, Mem{Base: g, Disp: in.size * k})
+		}
+		p.request()
+		ADDQ(I32(x.step()*x.size), xs.base)
+		ADDQ(I32(64), g)
+	})
+	SUBQ(I32(in.size*panelHeight), e)
+	for range panelHeight {
+		SUBQ(p.ldx, first)
+	}
+	DECQ(mem("count"))
+	JNZ(LabelRef("panel"))
+	finish()
 }
 
 // rankUpdate emits G += V B' for m vectors: every vector of G is loaded and

@@ -40,6 +40,7 @@ func main() {
 			mulBasis(t, cols, x)
 		}
 		sumBlocks(t, x)
+		addPanels(t, x)
 	}
 	addScaled(t)
 	halve(t, samples64)

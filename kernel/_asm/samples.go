@@ -43,6 +43,16 @@ var (
 // step is how many features a round of a loop along d takes: 64 bytes of numbers.
 func (x *samples) step() int { return 64 / x.in.size }
 
+// add adds a vector of samples times v to sum.
+func (x *samples) add(t isa, src Op, v, sum vector) {
+	if x.convert != nil {
+		w := t.vec()
+		x.convert(src, w)
+		src = w
+	}
+	x.in.fma(src, v, sum)
+}
+
 // load loads a vector of samples as numbers.
 func (x *samples) load(src, dst Op) {
 	if x.convert == nil {

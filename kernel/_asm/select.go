@@ -97,17 +97,23 @@ func (w *selector) rankUpdate() {
 	w.line("default:\nrankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)\n}\nreturn 1\n}")
 }
 
-// blockSum emits the choice among the tiles of mulTransposed.
+// blockSum emits the choices among the tiles of mulTransposed.
 func (w *selector) blockSum() {
 	w.line("\n// maxBlock returns the largest width of blockSum, in steps.")
 	w.line("func maxBlock() int {\nif active == AVX512 {\nreturn %d\n}\nreturn %d\n}", avx512.blockSteps(), avx2.blockSteps())
-	w.line("\n// blockSum sets count blocks of g to sums over n rows of samples X in numbers N.")
-	w.line("func blockSum[X, N any](g *N, x *X, ldx int, e *N, n, width, count int, k prefetch) {")
+	w.sums("blockSum", "sets count blocks of g to sums over n rows of samples X in numbers N",
+		"n, width, count int", "sumBlocks", "n, width, count, k.next, k.apart, k.pace, k.more")
+	w.sums("panelSum", "adds sums over panels of samples X to g, in numbers N", "d, count int", "addPanels", "d, count, k.next, k.apart, k.pace")
+}
+
+// sums emits the choice among tiles of some name for all kinds of samples.
+func (w *selector) sums(name, doc, params, tile, args string) {
+	w.line("\n// %s %s.\nfunc %[1]s[X, N any](g *N, x *X, ldx int, e *N, %[3]s, k prefetch) {", name, doc, params)
 	w.line("wide := active == AVX512\nswitch unsafe.Sizeof(*x) {")
 	for _, x := range []*samples{samples64, samples32, samples16} {
 		w.line("case %d:", x.size)
 		w.line("g, x, e := (*%s)(unsafe.Pointer(g)), (*%s)(unsafe.Pointer(x)), (*%[1]s)(unsafe.Pointer(e))", x.in.typ, x.typ)
-		call := fmt.Sprintf("sumBlocks%s_%%s(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)", x.suffix)
+		call := fmt.Sprintf("%s%s_%%s(g, x, ldx, e, %s)", tile, x.suffix, args)
 		w.line("if wide {\n"+call+"\n} else {\n"+call+"\n}", avx512.name, avx2.name)
 	}
 	w.line("}\n}")

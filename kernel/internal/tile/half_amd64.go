@@ -46,7 +46,7 @@ func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, 
 		mulTransposedHalfGeneric(g, x, ldx, e, n, d)
 		return
 	}
-	sumBlocks(g, x, ldx, e, n, PadHalf(d), h)
+	sumRows(g, x, ldx, e, n, PadHalf(d), h)
 }
 
 func addScaled(v, w, s []float64, g []float32, n int) {

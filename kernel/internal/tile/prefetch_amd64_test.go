@@ -137,8 +137,8 @@ func TestGradientPrefetchCoversEveryLine(t *testing.T) {
 // The generator of the assembly says how many lines a step prefetches, and so does this
 // package.
 func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
-	function := regexp.MustCompile(`^TEXT ·(mulBasis|sumBlocks)(32|Half)?_`)
-	loop := regexp.MustCompile(`^(?:(twice|)dot|(more|)[bB]lock)(\d+)(?:Row|):$`)
+	function := regexp.MustCompile(`^TEXT ·(mulBasis|sumBlocks|addPanels)(32|Half)?_`)
+	loop := regexp.MustCompile(`^(?:(twice|)dot|(more|)[bB]lock|feature)(\d*)(?:Row|):$`)
 	for _, file := range []string{"tile_avx2_amd64.s", "tile_avx512_amd64.s"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -162,9 +162,12 @@ func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 				f := loop.FindStringSubmatch(line)
 				at, lines = line, 0
 				want = basisStreams(size)
-				if name == "sumBlocks" {
+				switch name {
+				case "sumBlocks":
 					width, _ := strconv.Atoi(f[3])
 					want = gradientStreams(size) * blocks{width, 1}.rounds()
+				case "addPanels":
+					want = gradientStreams(size)
 				}
 				switch f[1] + f[2] {
 				case "twice":

@@ -166,6 +166,34 @@ func blockSum[X, N any](g *N, x *X, ldx int, e *N, n, width, count int, k prefet
 	}
 }
 
+// panelSum adds sums over panels of samples X to g, in numbers N.
+func panelSum[X, N any](g *N, x *X, ldx int, e *N, d, count int, k prefetch) {
+	wide := active == AVX512
+	switch unsafe.Sizeof(*x) {
+	case 8:
+		g, x, e := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
+		if wide {
+			addPanels_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		} else {
+			addPanels_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		}
+	case 4:
+		g, x, e := (*float64)(unsafe.Pointer(g)), (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
+		if wide {
+			addPanels32_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		} else {
+			addPanels32_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		}
+	case 2:
+		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
+		if wide {
+			addPanelsHalf_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		} else {
+			addPanelsHalf_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		}
+	}
+}
+
 // maxSmall is the largest rank, and maxSmallRows the largest number of rows, of leastSquaresSmallTile.
 const (
 	maxSmall     = 5

@@ -39,6 +39,11 @@ func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, l
 //go:noescape
 func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 
+// addPanels_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
+//
+//go:noescape
+func addPanels_avx512(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+
 // mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
@@ -74,6 +79,11 @@ func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64,
 //go:noescape
 func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
 
+// addPanels32_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
+//
+//go:noescape
+func addPanels32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+
 // mulBasisHalf_4x1_avx512 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
@@ -108,6 +118,11 @@ func mulBasisHalf_4x6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint
 //
 //go:noescape
 func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+
+// addPanelsHalf_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1 lines, apart bytes from each other, for every 16 features of a panel, and moves on by pace bytes.
+//
+//go:noescape
+func addPanelsHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
 
 // addScaled_avx512 works like addScaledGeneric for n a multiple of 8, n > 0.
 //

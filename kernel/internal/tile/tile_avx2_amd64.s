@@ -1586,6 +1586,78 @@ moreBlock1Row:
 	VZEROUPPER
 	RET
 
+// func addPanels_avx2(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·addPanels_avx2(SB), NOSPLIT, $0-72
+	MOVQ x+8(FP), AX
+	MOVQ e+24(FP), CX
+	MOVQ ldx+16(FP), SI
+	SHLQ $0x03, SI
+	MOVQ next+48(FP), DI
+	MOVQ apart+56(FP), R8
+	MOVQ pace+64(FP), R9
+	LEAQ (SI)(SI*2), R11
+	LEAQ (SI)(SI*4), R12
+	MOVQ SI, R13
+	SHLQ $0x03, R13
+	SUBQ SI, R13
+
+panel:
+	VBROADCASTSD (CX), Y0
+	VBROADCASTSD 8(CX), Y1
+	VBROADCASTSD 16(CX), Y2
+	VBROADCASTSD 24(CX), Y3
+	VBROADCASTSD 32(CX), Y4
+	VBROADCASTSD 40(CX), Y5
+	VBROADCASTSD 48(CX), Y6
+	VBROADCASTSD 56(CX), Y7
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), DX
+	MOVQ         d+32(FP), BX
+	SHRQ         $0x03, BX
+
+feature:
+	VMOVUPD     (DX), Y8
+	VFMADD231PD (R10), Y0, Y8
+	VFMADD231PD (R10)(SI*1), Y1, Y8
+	VFMADD231PD (R10)(SI*2), Y2, Y8
+	VFMADD231PD (R10)(R11*1), Y3, Y8
+	VFMADD231PD (R10)(SI*4), Y4, Y8
+	VFMADD231PD (R10)(R12*1), Y5, Y8
+	VFMADD231PD (R10)(R11*2), Y6, Y8
+	VFMADD231PD (R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, (DX)
+	VMOVUPD     32(DX), Y8
+	VFMADD231PD 32(R10), Y0, Y8
+	VFMADD231PD 32(R10)(SI*1), Y1, Y8
+	VFMADD231PD 32(R10)(SI*2), Y2, Y8
+	VFMADD231PD 32(R10)(R11*1), Y3, Y8
+	VFMADD231PD 32(R10)(SI*4), Y4, Y8
+	VFMADD231PD 32(R10)(R12*1), Y5, Y8
+	VFMADD231PD 32(R10)(R11*2), Y6, Y8
+	VFMADD231PD 32(R10)(R13*1), Y7, Y8
+	VMOVUPD     Y8, 32(DX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         feature
+	SUBQ        $+64, CX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	DECQ        count+40(FP)
+	JNZ         panel
+	VZEROUPPER
+	RET
+
 // func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $40-96
@@ -3206,6 +3278,93 @@ moreBlock1Row:
 	ADDQ         $+32, AX
 	DECQ         count+48(FP)
 	JNZ          moreBlock1
+	VZEROUPPER
+	RET
+
+// func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·addPanels32_avx2(SB), NOSPLIT, $0-72
+	MOVQ x+8(FP), AX
+	MOVQ e+24(FP), CX
+	MOVQ ldx+16(FP), SI
+	SHLQ $0x02, SI
+	MOVQ next+48(FP), DI
+	MOVQ apart+56(FP), DX
+	MOVQ pace+64(FP), R8
+	LEAQ (SI)(SI*2), R10
+	LEAQ (SI)(SI*4), R11
+	MOVQ SI, R12
+	SHLQ $0x03, R12
+	SUBQ SI, R12
+
+panel:
+	VBROADCASTSD (CX), Y0
+	VBROADCASTSD 8(CX), Y1
+	VBROADCASTSD 16(CX), Y2
+	VBROADCASTSD 24(CX), Y3
+	VBROADCASTSD 32(CX), Y4
+	VBROADCASTSD 40(CX), Y5
+	VBROADCASTSD 48(CX), Y6
+	VBROADCASTSD 56(CX), Y7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DX
+	MOVQ         d+32(FP), BX
+	SHRQ         $0x03, BX
+
+feature:
+	VMOVUPD     (DX), Y8
+	VCVTPS2PD   (R9), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCVTPS2PD   (R9)(SI*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   (R9)(SI*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   (R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   (R9)(SI*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   (R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   (R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   (R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, (DX)
+	VMOVUPD     32(DX), Y8
+	VCVTPS2PD   16(R9), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCVTPS2PD   16(R9)(SI*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VCVTPS2PD   16(R9)(SI*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VCVTPS2PD   16(R9)(R10*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VCVTPS2PD   16(R9)(SI*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VCVTPS2PD   16(R9)(R11*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VCVTPS2PD   16(R9)(R10*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VCVTPS2PD   16(R9)(R12*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, 32(DX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         feature
+	SUBQ        $+64, CX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	DECQ        count+40(FP)
+	JNZ         panel
 	VZEROUPPER
 	RET
 
@@ -5039,6 +5198,93 @@ moreBlock1Row:
 	ADDQ         $+32, AX
 	DECQ         count+48(FP)
 	JNZ          moreBlock1
+	VZEROUPPER
+	RET
+
+// func addPanelsHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·addPanelsHalf_avx2(SB), NOSPLIT, $0-72
+	MOVQ x+8(FP), AX
+	MOVQ e+24(FP), CX
+	MOVQ ldx+16(FP), SI
+	SHLQ $0x01, SI
+	MOVQ next+48(FP), DI
+	MOVQ apart+56(FP), DX
+	MOVQ pace+64(FP), R8
+	LEAQ (SI)(SI*2), R10
+	LEAQ (SI)(SI*4), R11
+	MOVQ SI, R12
+	SHLQ $0x03, R12
+	SUBQ SI, R12
+
+panel:
+	VBROADCASTSS (CX), Y0
+	VBROADCASTSS 4(CX), Y1
+	VBROADCASTSS 8(CX), Y2
+	VBROADCASTSS 12(CX), Y3
+	VBROADCASTSS 16(CX), Y4
+	VBROADCASTSS 20(CX), Y5
+	VBROADCASTSS 24(CX), Y6
+	VBROADCASTSS 28(CX), Y7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DX
+	MOVQ         d+32(FP), BX
+	SHRQ         $0x04, BX
+
+feature:
+	VMOVUPS     (DX), Y8
+	VCVTPH2PS   (R9), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VCVTPH2PS   (R9)(SI*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   (R9)(SI*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   (R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   (R9)(SI*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   (R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   (R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   (R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (DX)
+	VMOVUPS     32(DX), Y8
+	VCVTPH2PS   16(R9), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VCVTPH2PS   16(R9)(SI*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VCVTPH2PS   16(R9)(SI*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VCVTPH2PS   16(R9)(R10*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VCVTPH2PS   16(R9)(SI*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VCVTPH2PS   16(R9)(R11*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VCVTPH2PS   16(R9)(R10*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VCVTPH2PS   16(R9)(R12*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, 32(DX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         feature
+	SUBQ        $+32, CX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	DECQ        count+40(FP)
+	JNZ         panel
 	VZEROUPPER
 	RET
 

@@ -4725,6 +4725,68 @@ moreBlock1Row:
 	VZEROUPPER
 	RET
 
+// func addPanels_avx512(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addPanels_avx512(SB), NOSPLIT, $0-72
+	MOVQ x+8(FP), AX
+	MOVQ e+24(FP), CX
+	MOVQ ldx+16(FP), SI
+	SHLQ $0x03, SI
+	MOVQ next+48(FP), DI
+	MOVQ apart+56(FP), R8
+	MOVQ pace+64(FP), R9
+	LEAQ (SI)(SI*2), R11
+	LEAQ (SI)(SI*4), R12
+	MOVQ SI, R13
+	SHLQ $0x03, R13
+	SUBQ SI, R13
+
+panel:
+	VBROADCASTSD (CX), Z0
+	VBROADCASTSD 8(CX), Z1
+	VBROADCASTSD 16(CX), Z2
+	VBROADCASTSD 24(CX), Z3
+	VBROADCASTSD 32(CX), Z4
+	VBROADCASTSD 40(CX), Z5
+	VBROADCASTSD 48(CX), Z6
+	VBROADCASTSD 56(CX), Z7
+	MOVQ         AX, R10
+	MOVQ         grad+0(FP), DX
+	MOVQ         d+32(FP), BX
+	SHRQ         $0x03, BX
+
+feature:
+	VMOVUPD     (DX), Z8
+	VFMADD231PD (R10), Z0, Z8
+	VFMADD231PD (R10)(SI*1), Z1, Z8
+	VFMADD231PD (R10)(SI*2), Z2, Z8
+	VFMADD231PD (R10)(R11*1), Z3, Z8
+	VFMADD231PD (R10)(SI*4), Z4, Z8
+	VFMADD231PD (R10)(R12*1), Z5, Z8
+	VFMADD231PD (R10)(R11*2), Z6, Z8
+	VFMADD231PD (R10)(R13*1), Z7, Z8
+	VMOVUPD     Z8, (DX)
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	ADDQ        R9, DI
+	ADDQ        $+64, R10
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         feature
+	SUBQ        $+64, CX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	DECQ        count+40(FP)
+	JNZ         panel
+	VZEROUPPER
+	RET
+
 // func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $56-97
@@ -9586,6 +9648,75 @@ moreBlock1Row:
 	VZEROUPPER
 	RET
 
+// func addPanels32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addPanels32_avx512(SB), NOSPLIT, $0-72
+	MOVQ x+8(FP), AX
+	MOVQ e+24(FP), CX
+	MOVQ ldx+16(FP), SI
+	SHLQ $0x02, SI
+	MOVQ next+48(FP), DI
+	MOVQ apart+56(FP), DX
+	MOVQ pace+64(FP), R8
+	LEAQ (SI)(SI*2), R10
+	LEAQ (SI)(SI*4), R11
+	MOVQ SI, R12
+	SHLQ $0x03, R12
+	SUBQ SI, R12
+
+panel:
+	VBROADCASTSD (CX), Z0
+	VBROADCASTSD 8(CX), Z1
+	VBROADCASTSD 16(CX), Z2
+	VBROADCASTSD 24(CX), Z3
+	VBROADCASTSD 32(CX), Z4
+	VBROADCASTSD 40(CX), Z5
+	VBROADCASTSD 48(CX), Z6
+	VBROADCASTSD 56(CX), Z7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DX
+	MOVQ         d+32(FP), BX
+	SHRQ         $0x03, BX
+
+feature:
+	VMOVUPD     (DX), Z8
+	VCVTPS2PD   (R9), Z9
+	VFMADD231PD Z9, Z0, Z8
+	VCVTPS2PD   (R9)(SI*1), Z9
+	VFMADD231PD Z9, Z1, Z8
+	VCVTPS2PD   (R9)(SI*2), Z9
+	VFMADD231PD Z9, Z2, Z8
+	VCVTPS2PD   (R9)(R10*1), Z9
+	VFMADD231PD Z9, Z3, Z8
+	VCVTPS2PD   (R9)(SI*4), Z9
+	VFMADD231PD Z9, Z4, Z8
+	VCVTPS2PD   (R9)(R11*1), Z9
+	VFMADD231PD Z9, Z5, Z8
+	VCVTPS2PD   (R9)(R10*2), Z9
+	VFMADD231PD Z9, Z6, Z8
+	VCVTPS2PD   (R9)(R12*1), Z9
+	VFMADD231PD Z9, Z7, Z8
+	VMOVUPD     Z8, (DX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         feature
+	SUBQ        $+64, CX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	DECQ        count+40(FP)
+	JNZ         panel
+	VZEROUPPER
+	RET
+
 // func mulBasisHalf_4x1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasisHalf_4x1_avx512(SB), NOSPLIT, $72-112
@@ -13362,6 +13493,75 @@ moreBlock1Row:
 	ADDQ         $+32, AX
 	DECQ         count+48(FP)
 	JNZ          moreBlock1
+	VZEROUPPER
+	RET
+
+// func addPanelsHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addPanelsHalf_avx512(SB), NOSPLIT, $0-72
+	MOVQ x+8(FP), AX
+	MOVQ e+24(FP), CX
+	MOVQ ldx+16(FP), SI
+	SHLQ $0x01, SI
+	MOVQ next+48(FP), DI
+	MOVQ apart+56(FP), DX
+	MOVQ pace+64(FP), R8
+	LEAQ (SI)(SI*2), R10
+	LEAQ (SI)(SI*4), R11
+	MOVQ SI, R12
+	SHLQ $0x03, R12
+	SUBQ SI, R12
+
+panel:
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS 28(CX), Z7
+	MOVQ         AX, R9
+	MOVQ         grad+0(FP), DX
+	MOVQ         d+32(FP), BX
+	SHRQ         $0x04, BX
+
+feature:
+	VMOVUPS     (DX), Z8
+	VCVTPH2PS   (R9), Z9
+	VFMADD231PS Z9, Z0, Z8
+	VCVTPH2PS   (R9)(SI*1), Z9
+	VFMADD231PS Z9, Z1, Z8
+	VCVTPH2PS   (R9)(SI*2), Z9
+	VFMADD231PS Z9, Z2, Z8
+	VCVTPH2PS   (R9)(R10*1), Z9
+	VFMADD231PS Z9, Z3, Z8
+	VCVTPH2PS   (R9)(SI*4), Z9
+	VFMADD231PS Z9, Z4, Z8
+	VCVTPH2PS   (R9)(R11*1), Z9
+	VFMADD231PS Z9, Z5, Z8
+	VCVTPH2PS   (R9)(R10*2), Z9
+	VFMADD231PS Z9, Z6, Z8
+	VCVTPH2PS   (R9)(R12*1), Z9
+	VFMADD231PS Z9, Z7, Z8
+	VMOVUPS     Z8, (DX)
+	PREFETCHT1  (DI)
+	ADDQ        R8, DI
+	ADDQ        $+32, R9
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         feature
+	SUBQ        $+32, CX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	SUBQ        SI, AX
+	DECQ        count+40(FP)
+	JNZ         panel
 	VZEROUPPER
 	RET
 
