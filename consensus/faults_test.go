@@ -96,7 +96,7 @@ func TestSchedules(t *testing.T) {
 	case longtest.Enabled():
 		schedules = 2000
 	case testing.Short():
-		schedules = 100
+		schedules = 30
 	}
 	w := networks(t)[:2]
 	agreement := someAgreements(t)

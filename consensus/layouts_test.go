@@ -36,11 +36,14 @@ const headerLen = 6
 func networks(t testing.TB) []*topology.Weights {
 	ring := must[*topology.Graph](t)(topology.Ring(6))
 	er := must[*topology.Graph](t)(topology.ErdosRenyi(7, .5, 8))
-	return []*topology.Weights{
+	list := []*topology.Weights{
 		must[*topology.Weights](t)(topology.NewWeights(ring, topology.Metropolis)),
 		must[*topology.Weights](t)(topology.NewWeights(er, topology.Metropolis)),
-		must[*topology.Weights](t)(topology.NewWeights(er, topology.EqualNeighbor)),
 	}
+	if testing.Short() {
+		return list
+	}
+	return append(list, must[*topology.Weights](t)(topology.NewWeights(er, topology.EqualNeighbor)))
 }
 
 // codecs returns all kinds of codecs, nil first.
