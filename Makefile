@@ -93,7 +93,7 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 
 # The race detector makes computing fifty times slower, and has nothing to say about one goroutine. Of the algorithm and of
 # fit: tests in which processes, workers and observers meet. Elsewhere: all tests of -short but those that compute alone.
-MEET = ^(Example.*|TestSameBits.*|TestLeavingTogether|TestLeaveTogether|TestOptionsDiffer|TestNodesThatDiffer|TestPrivateNodesDiffer|TestSettings|TestWorkers|TestObserver.*|TestInterrupted.*|TestCanceled.*|TestPrivateRetried|TestBaselineTransactions|TestMixedPrecisionResumes|TestSamplesOnDisk|TestStartsApart|TestFitApart|TestRefusedApart|TestNoiseApart|TestPrivateFitApart|TestPeerDies)$$
+MEET = ^(Example_transport|TestSameBits.*|TestLeavingTogether|TestLeaveTogether|TestOptionsDiffer|TestNodesThatDiffer|TestPrivateNodesDiffer|TestSettings|TestWorkers|TestObserver.*|TestInterrupted.*|TestCanceled.*|TestPrivateRetried|TestBaselineTransactions|TestMixedPrecisionResumes|TestSamplesOnDisk|TestStartsApart|TestFitApart|TestRefusedApart|TestNoiseApart|TestPrivateFitApart|TestPeerDies)$$
 ALONE = ^(TestConformance.*|TestAverageAgainstPowers|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestOnDisk|TestReduced|TestProducts|TestGemm|TestSyrkAndSyr2k|TestTrsm|TestSyev|TestMalformedFiles)$$
 CONCURRENT = $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u | grep -vxE '\./(difalt|fit|bench)')
 

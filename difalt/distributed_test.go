@@ -179,6 +179,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 // have carried anything, anywhere in a run: the process that asks again computes the
 // same bits, and so do the others.
 func TestRetriedIteration(t *testing.T) {
+	inFull(t)
 	const nodes = 4
 	s := gaussian(1, nodes, 12, 16, 2, fixed(15), 0.01)
 	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()

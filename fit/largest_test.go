@@ -15,6 +15,7 @@ import (
 // shorter than the sums: with one loading and many features; with several, whose information is joint; and with more
 // features than rows.
 func TestLargestMessage(t *testing.T) {
+	inFull(t)
 	w := weights(t, "ring", 3, topology.Metropolis)
 	for _, c := range []struct{ features, rank, rows int }{{60, 1, 24}, {24, 3, 12}, {100, 1, 3}} {
 		_, taps := tapped(t, w, func(net *consensus.Network) (*outcome, error) {

@@ -141,6 +141,7 @@ func look(t *testing.T, p *tap, secrets map[uint64]string) {
 
 // Between owners the evidence is evaluated at most 20 times, whatever the tables are like: of levels, of directions, and of noise that differs.
 func TestFewEvaluations(t *testing.T) {
+	inFull(t)
 	for seed := range uint64(3) {
 		k := newTruth(seed, 6, 1)
 		w, noise := newWorld(seed, 6), map[string]float64{}
