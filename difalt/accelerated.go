@@ -83,10 +83,7 @@ func newAcceleratedTracking(s *setup) method {
 
 func accelerate(s *setup, t *tracker) *accelerated {
 	u := s.at.u
-	m := &accelerated{
-		setup: s,
-		exact: s.o.Agreement.Polynomial == consensus.Tree || s.exchange.net.Len() == 1,
-	}
+	m := &accelerated{setup: s, exact: s.oneBasis}
 	m.scaled = newScaledStep(s, t, m.exact)
 	m.coded = m.exact && s.o.Agreement.Codec != nil
 	if s.o.Accelerated.Preconditioner == PreconditionerScaled {

@@ -137,7 +137,7 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	g.p.invert()
 	v.objective, m.course.start = *sum.objective, *sum.start
 	mean := m.at.u[0].Data()
-	if !m.o.sharesBasis() {
+	if !m.o.sharesBasis(m.exchange.net.Len()) {
 		mean = sum.basis
 		floats.Scale(1/m.exchange.nodes(), mean)
 	}
@@ -148,7 +148,7 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	g.residual = length / (curvature * d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
 	g.next = m.at.iteration + m.wait(v.mostlyNoise)
-	if g.residual <= m.enough() && !m.o.sharesBasis() {
+	if g.residual <= m.enough() && !m.o.sharesBasis(m.exchange.net.Len()) {
 		err = m.addSpread(ctx, mean)
 	}
 	return v, err

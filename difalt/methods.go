@@ -178,9 +178,10 @@ func (o *Options) usesStep() bool {
 	return !o.traits().scaled || o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone
 }
 
-// sharesBasis reports whether all nodes of an accelerated method compute with one U.
-func (o *Options) sharesBasis() bool {
-	return o.traits().accelerated && o.Agreement.Polynomial == consensus.Tree
+// sharesBasis reports whether all of so many nodes compute with one U: those of an accelerated method who get
+// the mean itself, along a tree or as a single node.
+func (o *Options) sharesBasis(nodes int) bool {
+	return o.traits().accelerated && (o.Agreement.Polynomial == consensus.Tree || nodes == 1)
 }
 
 // tracks reports whether gradients may be tracked.

@@ -51,7 +51,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.projection = s.newProjection(r)
 	s.measureMove = s.each(func(i int) { at.moved[i] = move(at.u[i], at.z[i]) })
 	s.exchange = s.newExchange()
-	s.method = proc.o.traits().new(&setup{o: proc.o, at: at, exchange: s.exchange, each: s.each, pool: s.pool})
+	s.method = proc.o.traits().new(&setup{o: proc.o, at: at, exchange: s.exchange, each: s.each, pool: s.pool, oneBasis: proc.o.sharesBasis(net.Len())})
 	s.stop = newMonitor(&proc.o, at, s.exchange)
 	if proc.o.MixedPrecision {
 		s.anchors = newAnchors(s)
@@ -78,6 +78,7 @@ type setup struct {
 	exchange *exchange
 	each     func(f func(i int)) func(worker int)
 	pool     *kernel.Pool
+	oneBasis bool // see Options.sharesBasis
 }
 
 // Run runs a whole problem: NewSolver, Solver.Run and Close.
@@ -267,7 +268,7 @@ func (s *Solver) newInitial(ctx context.Context) (initial *Initial, err error) {
 			return nil, err
 		}
 	}
-	if (s.o.traits().central || s.o.sharesBasis()) && u0 != nil { // one U for all, node 0's estimate
+	if (s.o.traits().central || s.o.sharesBasis(s.net.Len())) && u0 != nil { // one U for all, node 0's estimate
 		z := make([][]float64, len(initial.U))
 		for i, u := range initial.U {
 			z[i] = u.Data()

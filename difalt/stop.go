@@ -40,7 +40,7 @@ func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
 	for range at.u {
 		m.report.sums = append(m.report.sums, make([]float64, 2))
 	}
-	m.gauge = newGauge(at, o.sharesBasis())
+	m.gauge = newGauge(at, o.sharesBasis(x.net.Len()))
 	m.reset()
 	return m
 }
