@@ -13,7 +13,7 @@ func TestExplainedByNoise(t *testing.T) {
 	const n, r, draws = 12, 3, 4000
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, ridge := range []float64{0, 3, 50} {
-		sums := make([]float64, ofTurn)
+		sums := make([]float64, sumsOfAxis)
 		for range draws {
 			a, e := mat.NewDense(n, r, nil), mat.NewVecDense(n, nil)
 			for i := range n {

@@ -146,20 +146,20 @@ func (s *Solver) escape() {
 	s.stop.gauge.measuring, s.stop.gauge.next = false, s.at.iteration+atMost
 }
 
-// A turn is an eigenvector q of P, with what the nodes add up of U q: E(U q), and sums of
+// An axis is an eigenvector q of P, with what the nodes add up of U q: E(U q), and sums of
 // (q'b_t)^2 and (q'b_t)^4.
-type turn struct {
+type axis struct {
 	q    []float64
 	sums []float64
 }
 
-const ofTurn = 3
+const sumsOfAxis = 3
 
 // look finds what is said above. The nodes have measured, and b_t are fitted. It leaves the
 // bases along the arc in z.
 func (s *Solver) look(ctx context.Context, objective float64) (w view, err error) {
 	r, p := s.o.Rank, s.stop.gauge.p
-	all := make([]turn, r)
+	all := make([]axis, r)
 	for k := range all {
 		for i := range r {
 			all[k].q = append(all[k].q, p.vectors[i*r+k])
@@ -167,10 +167,10 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 	}
 	energy, left := make([][]float64, len(s.hosted)), make([]*kernel.Tasks, len(s.hosted))
 	s.pool.Run(s.each(func(i int) {
-		energy[i] = make([]float64, ofTurn*r)
+		energy[i] = make([]float64, sumsOfAxis*r)
 		left[i] = s.unexplained(i, func(a *mat.Dense, b []float64) {
 			for k, of := range all {
-				addExplained(energy[i][ofTurn*k:][:ofTurn], a, b, of.q, s.data.ridge)
+				addExplained(energy[i][sumsOfAxis*k:][:sumsOfAxis], a, b, of.q, s.data.ridge)
 			}
 		})
 		finiteOr(energy[i], 0)
@@ -180,7 +180,7 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 	}
 	weakest := 0
 	for k := range all {
-		sums := energy[0][ofTurn*k:][:ofTurn]
+		sums := energy[0][sumsOfAxis*k:][:sumsOfAxis]
 		all[k].sums = sums
 		if sums[0] < all[weakest].sums[0] {
 			weakest = k
