@@ -28,19 +28,23 @@ func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu i
 	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch
 	var t [blockRows * maxDots]float64
 	work, done, asked := n*d*r, 0, 0
+	wide, narrow := cut(r, maxDots)
 	height, width := evenly(n, blockRows, 4), evenly(d, blockDepth, Width)
 	for i := 0; i < n; i += height {
 		rows := min(height, n-i)
 		for k := 0; k < d; k += width {
 			depth := min(width, d-k)
-			for _, c := range cut(r, 0) {
-				for j := c.first; j < c.first+c.groups*c.width; j += c.width {
-					done += rows * depth * c.width
-					ahead := bytes*done/work - asked
-					mulDots(&t[0], rows, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, depth, c.width, ahead, h.skip(asked))
-					asked += ahead
-					addProducts(a[j*lda+i:], lda, t[:], rows, c.width, k > 0)
+			for j := 0; j < r; {
+				columns := wide.width
+				if j >= narrow.first {
+					columns = narrow.width
 				}
+				done += rows * depth * columns
+				ahead := bytes*done/work - asked
+				mulDots(&t[0], rows, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, depth, columns, ahead, h.skip(asked))
+				asked += ahead
+				addProducts(a[j*lda+i:], lda, t[:], rows, columns, k > 0)
+				j += columns
 			}
 		}
 	}

@@ -43,9 +43,9 @@ func PackBasis(p, u []float64, ldu, d, r int) {
 // features: then they are not used one row after the other, and Schedule.Ahead means nothing.
 func Blocked(n, d, size int) bool { return blocked(n, d, size) }
 
-// LongRows reports whether rows of so many bytes are so long that those of one tile of
+// longRows reports whether rows of so many bytes are so long that those of one tile of
 // MulPacked fill a Window.
-func LongRows(bytes int) bool { return PackRows*bytes > Window }
+func longRows(bytes int) bool { return PackRows*bytes > Window }
 
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It
 // prefetches as many bytes as x has, or, if the schedule is a near one, the next features

@@ -33,11 +33,13 @@ func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx 
 		return
 	}
 	steps := float64(n*d) / (4 * HalfWidth) // for each group
-	for _, c := range cut(r, bytes) {
-		if c.groups > 0 {
-			k := basisPrefetch(h.skip(c.after), c.bytes, steps*float64(c.groups), &x[0])
-			dotsHalf(&a[c.first*lda], lda, &a0[c.first*lda0], lda0, &x[0], ldx, &u[c.first*ldu], ldu, n, d, c.width, c.groups, k)
-		}
+	wide, narrow := cut(r, maxDots)
+	share := bytes * wide.count / (wide.count + narrow.count)
+	k := basisPrefetch(h, share, steps*float64(wide.count), &x[0])
+	dotsHalf(&a[0], lda, &a0[0], lda0, &x[0], ldx, &u[0], ldu, n, d, wide.width, wide.count, k)
+	if c := narrow; c.count > 0 {
+		k := basisPrefetch(h.skip(share), bytes-share, steps*float64(c.count), &x[0])
+		dotsHalf(&a[c.first*lda], lda, &a0[c.first*lda0], lda0, &x[0], ldx, &u[c.first*ldu], ldu, n, d, c.width, c.count, k)
 	}
 }
 

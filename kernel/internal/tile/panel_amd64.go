@@ -124,7 +124,7 @@ func (h Hint) near(d, size int) int {
 	near := 0
 	if h.Schedule != nil {
 		near = h.Near
-	} else if LongRows(d * size) {
+	} else if longRows(d * size) {
 		near = near64.Near
 	}
 	return min(near, d/2) &^ (Width - 1)

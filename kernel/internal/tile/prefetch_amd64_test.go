@@ -97,8 +97,8 @@ func testGradientPrefetch[X any](t *testing.T) {
 			size, step, ldx := layout[X](d)
 			d = (d + step - 1) / step * step
 			for _, eighths := range []int{2, 4, 6} {
-				wide, narrow := blocksOf(d / step)
-				steps := n * (wide.rounds() + narrow.rounds())
+				wide, narrow := cut(d/step, maxBlock())
+				steps := n * (rounds(wide) + rounds(narrow))
 				const start = 1 << 20
 				bytes := n * ldx * size * eighths / 8
 				k := gradientPrefetch(start, bytes, float64(steps), &here)
@@ -165,7 +165,7 @@ func TestAssemblyPrefetchesAsManyStreams(t *testing.T) {
 				switch name {
 				case "sumBlocks":
 					width, _ := strconv.Atoi(f[3])
-					want = gradientStreams(size) * blocks{width, 1}.rounds()
+					want = gradientStreams(size) * rounds(groups{0, width, 1})
 				case "addPanels":
 					want = gradientStreams(size)
 				}

@@ -89,7 +89,7 @@ const twiceFrom = 64 << 10
 // alone, except that they do not follow as many rows as a tile of a packed basis takes.
 func Usual(bytes, size, resident, d, r int) *Schedule {
 	switch {
-	case Packed(d, r) > 0 && LongRows(Pad(d)*size):
+	case Packed(d, r) > 0 && longRows(Pad(d)*size):
 		return near64
 	case bytes > resident:
 		return None

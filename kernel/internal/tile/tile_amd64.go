@@ -20,19 +20,20 @@ func available() []Tier {
 	return t
 }
 
-// columns are groups of equal width among the columns of a basis, from the given one on.
-// Meanwhile so many bytes are prefetched, after the given number of others.
-type columns struct{ first, width, groups, bytes, after int }
+// groups are so many groups of equal width, from the given place on.
+type groups struct{ first, width, count int }
 
-// cut divides r columns into groups of nearly equal width, first the wider ones, which
-// share the bytes to prefetch. There may be no group of the second kind.
-func cut(r, bytes int) [2]columns {
-	n := (r + maxDots - 1) / maxDots
-	width := (r + n - 1) / n
-	narrow := n*width - r
-	wide := n - narrow
-	share := bytes * wide / n
-	return [2]columns{{0, width, wide, share, 0}, {wide * width, width - 1, narrow, bytes - share, share}}
+// cut divides n, columns of a basis or steps of a row, into groups of at most so many and nearly
+// equal width, first the wider ones. There may be no group of the second kind.
+func cut(n, most int) (wide, narrow groups) {
+	if n <= most {
+		return groups{0, n, 1}, groups{first: n}
+	}
+	count := (n + most - 1) / most
+	width := (n + count - 1) / count
+	less := count*width - n
+	wide = groups{0, width, count - less}
+	return wide, groups{width * wide.count, width - 1, less}
 }
 
 // accelerated reports whether a tier above Generic is in use.
@@ -78,15 +79,16 @@ func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n
 		return
 	}
 	steps := float64(n*d) / (4 * Width) // for each group
-	if r <= maxDots {
-		dots(a, lda, x, ldx, u, ldu, n, d, r, 1, basisPrefetch(h, bytes, steps, x))
-		return
+	wide, narrow := cut(r, maxDots)
+	share := bytes
+	if narrow.count > 0 {
+		share = bytes * wide.count / (wide.count + narrow.count)
 	}
-	for _, c := range cut(r, bytes) {
-		if c.groups > 0 {
-			k := basisPrefetch(h.skip(c.after), c.bytes, steps*float64(c.groups), x)
-			dots(at(a, c.first*lda), lda, x, ldx, at(u, c.first*ldu), ldu, n, d, c.width, c.groups, k)
-		}
+	k := basisPrefetch(h, share, steps*float64(wide.count), x)
+	dots(a, lda, x, ldx, u, ldu, n, d, wide.width, wide.count, k)
+	if narrow.count > 0 {
+		k := basisPrefetch(h.skip(share), bytes-share, steps*float64(narrow.count), x)
+		dots(at(a, narrow.first*lda), lda, x, ldx, at(u, narrow.first*ldu), ldu, n, d, narrow.width, narrow.count, k)
 	}
 }
 
@@ -171,35 +173,22 @@ func sumRows[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 // sumBlocks is sumRows by blocks.
 func sumBlocks[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 	step := line / int(unsafe.Sizeof(g[0])) // features
-	wide, narrow := blocksOf(d / step)
+	wide, narrow := cut(d/step, maxBlock())
 	k := prefetch{next: uintptr(unsafe.Pointer(&x[0]))}
 	if h.Next != 0 {
 		bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8
-		k = gradientPrefetch(h.Next, bytes, float64(n*(wide.rounds()+narrow.rounds())), &x[0])
+		k = gradientPrefetch(h.Next, bytes, float64(n*(rounds(wide)+rounds(narrow))), &x[0])
 	}
 	blockSum(&g[0], &x[0], ldx, &e[0], n, wide.width, wide.count, k)
-	if at := wide.width * wide.count * step; at < d {
-		k.next += uintptr(n * wide.rounds() * k.pace)
+	if narrow.count > 0 {
+		k.next += uintptr(n * rounds(wide) * k.pace)
+		at := narrow.first * step
 		blockSum(&g[at], &x[at], ldx, &e[0], n, narrow.width, narrow.count, k)
 	}
 }
 
-// blocks are so many blocks of features of equal width, in steps.
-type blocks struct{ width, count int }
-
-// blocksOf cuts so many steps into blocks of nearly equal width, first the wider ones.
-func blocksOf(steps int) (wide, narrow blocks) {
-	count, width := 1, steps
-	if most := maxBlock(); steps > most {
-		count = (steps + most - 1) / most
-		width = (steps + count - 1) / count
-	}
-	less := count*width - steps
-	return blocks{width, count - less}, blocks{width - 1, less}
-}
-
-// rounds returns how many rounds of prefetches a row has in the blocks.
-func (b blocks) rounds() int { return b.count * ((b.width + requestSteps - 1) / requestSteps) }
+// rounds returns how many rounds of prefetches a row has in blocks.
+func rounds(b groups) int { return b.count * ((b.width + requestSteps - 1) / requestSteps) }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
 	if !accelerated() || m == 0 || d == 0 || r == 0 {
