@@ -72,8 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = out.err
 	}
-	var reported *reportedError
-	if errors.As(err, &reported) {
+	if reported, ok := errors.AsType[*reportedError](err); ok {
 		return reported.code
 	}
 	return complain(ctx, stderr, err)

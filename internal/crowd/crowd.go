@@ -86,12 +86,7 @@ func (c *Conn) Admit() {
 	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for k, s := range l.strangers {
-		if s == c {
-			l.strangers = append(l.strangers[:k], l.strangers[k+1:]...)
-			return
-		}
-	}
+	l.strangers = slices.DeleteFunc(l.strangers, func(s *Conn) bool { return s == c })
 }
 
 // Close closes the connection.

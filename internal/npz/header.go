@@ -144,7 +144,7 @@ func (a *Array) parse(text string) error {
 	}
 	a.fortran = fortran[1] == "True"
 	a.len = 1
-	for _, s := range strings.Split(shape[1], ",") {
+	for s := range strings.SplitSeq(shape[1], ",") {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
 		}

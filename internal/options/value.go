@@ -3,6 +3,7 @@ package options
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -191,10 +192,8 @@ func parseRidge(s string) (*float64, error) {
 // OneOf returns what parses a word that is one of those given, and says otherwise what was wanted.
 func OneOf(wanted string, words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
-		for _, w := range words {
-			if s == w {
-				return s, nil
-			}
+		if slices.Contains(words, s) {
+			return s, nil
 		}
 		return "", want(wanted)
 	}
