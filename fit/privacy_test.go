@@ -174,6 +174,21 @@ func TestAThirdIsDetermined(t *testing.T) {
 	}
 }
 
+// All numbers that are told count, those of a curve as well: a histogram, fine parts of eight bins, splines and moments.
+func TestNumbersTold(t *testing.T) {
+	tab, numbers := newTruth(2, 3, 1).table(t, 24, 12, 12, 3), [2]int{}
+	for i, curves := range [][]string{{}, {tab.Features()[0]}} {
+		c := testConfig(t, 3, 1)
+		c.Curves = curves
+		_, r := fit(t, tab, c)
+		numbers[i] = r.Told().Numbers
+	}
+	const histogram, splines = 513 + 8*64, 36
+	if more := numbers[1] - numbers[0]; numbers[0] < 300 || more < histogram+splines || more > 3*histogram {
+		t.Errorf("%d numbers, with a curve %d", numbers[0], numbers[1])
+	}
+}
+
 // Nodes that are made up of the table of one owner have nothing to hide from one another: however many they are, the fit is that of one node.
 func TestMadeUpNodesAreNotDithered(t *testing.T) {
 	tab := newTruth(5, 4, 1).table(t, 24, 8, 14, 1)

@@ -34,6 +34,7 @@ func (d *design) missed(ctx context.Context, theta [][]float64) (string, error) 
 	n := len(features) * (len(features) + 1) / 2
 	sums, squares, tasks := l.Span(n), l.Span(n), l.Span(1)
 	z := d.Zeros(l.Len)
+	fourths := make([]float64, n)
 	row, own := make([]float64, d.width()), make([]float64, n)
 	first := make([]int, len(features)) // column of a feature
 	for a, j := range features {
@@ -64,7 +65,15 @@ func (d *design) missed(ctx context.Context, theta [][]float64) (string, error) 
 			floats.Add(sums.Of(z[g]), own)
 			floats.Mul(own, own)
 			floats.Add(squares.Of(z[g]), own)
+			floats.Mul(own, own)
+			floats.Add(fourths, own)
 		}
+		if d.Dithers() {
+			const tenth = 0.1 // of what tasks differ by
+			d.Dither(g, sums.Of(z[g]), squares.Of(z[g]), len(list), func(int) float64 { return tenth })
+			d.Dither(g, squares.Of(z[g]), fourths, len(list), func(int) float64 { return tenth })
+		}
+		clear(fourths)
 	}
 	sum, err := d.Sum(ctx, z)
 	if err != nil || tasks.First(sum) < fewestSaying {

@@ -10,9 +10,11 @@ import (
 type Told struct {
 	// Statistics is how many numbers the estimator needs of the tasks of the other nodes, Z'Z, Z'y and y'y of each, and Determined how
 	// many of them, or of their combinations, are determined to a tenth of what tasks differ by. The node's own tasks
-	// stand in for those of others. Sums about the noise of tasks, and moments by fold, are not counted. Both are zero if the table has so
-	// many features (43 or more) that counting would take long.
+	// stand in for those of others. Sums about the noise of tasks are not counted, nor those that are no sums of these: moments by
+	// fold, histograms of columns, residuals times squares. Both are zero if the table has so many features (43 or more) that counting would take long.
 	Statistics, Determined int
+	// Numbers is of how many numbers all totals are made, those of anything else included, and the iterations.
+	Numbers int
 	// Evaluations is how often the evidence was evaluated, the noise of tasks included.
 	Evaluations int
 }
@@ -27,16 +29,17 @@ func (d *design) told(rows *evidence.Rows, res *difalt.Result, seed uint64) (t T
 	if rows.Alone() || others < 1 {
 		return t
 	}
-	t.Evaluations = rows.Evaluations()
+	t.Evaluations, t.Numbers = rows.Evaluations(), d.Numbers
+	iterations := 0
+	if res != nil {
+		w, r := res.U[0].Dims()
+		iterations = (res.Iterations + 1) * (w*r + r*(r+1)/2)
+	}
+	t.Numbers += iterations
 	if !evidence.Countable(rows.Width) {
 		return t
 	}
 	t.Statistics = others * evidence.Statistics(rows.Width)
-	t.Determined = rows.Determined(0, others, seed)
-	if res != nil {
-		w, r := res.U[0].Dims()
-		t.Determined += (res.Iterations + 1) * (w*r + r*(r+1)/2)
-	}
-	t.Determined = min(t.Determined, t.Statistics)
+	t.Determined = min(rows.Determined(0, others, seed)+iterations, t.Statistics)
 	return t
 }

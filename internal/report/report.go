@@ -253,7 +253,7 @@ func notes(r *fit.Report) (list []string) {
 	if told := r.Told(); told.Evaluations > 0 && told.Statistics == 0 {
 		list = append(list, "How much the totals of this fit determine of the tasks of other nodes was not counted: the table has too many features for that.")
 	} else if told.Statistics > 0 {
-		words := fmt.Sprintf("Of %d statistics of the tasks of other nodes, the totals of this fit determine about %d to a tenth of what tasks differ by.", told.Statistics, told.Determined)
+		words := fmt.Sprintf("Of %d statistics of the tasks of other nodes, the totals of this fit determine about %d to a tenth of what tasks differ by, of %d numbers in all.", told.Statistics, told.Determined, told.Numbers)
 		if told.Much() {
 			words += " That is more than half: who knows nearly all of them could find out the rest. More tasks a node would help."
 		}

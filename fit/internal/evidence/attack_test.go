@@ -80,20 +80,20 @@ func totals(points []saying, tasks []*statistics, noise [][]float64) (out []floa
 	return out
 }
 
-// Gauss-Newton by all totals finds the statistics of all tasks from 20 % off, if totals are those of 43 evaluations to their last
-// digit; with the dither, and as many evaluations as a fit has, it does from no start. So with few tasks, and at length with
-// three owners of 13, by who knows all of these tasks but three or six.
+// An attack by all totals finds the statistics of all tasks, if totals are those of 43 evaluations to their last digit: from 20 % off those of few
+// tasks, and of all 26 of two other owners, as far as nobody else can, from 5 % off. With the dither, and as many evaluations as a
+// fit has, it does from no start. So with few tasks, and at length with three owners of 13.
 func TestGaussNewtonFindsTasks(t *testing.T) {
-	testGaussNewton(t, 5, 3, 10, 3, 3, 4)
+	testGaussNewton(t, 5, 3, 10, 3, 0.2, 3, 4)
 	if longtest.Enabled() {
-		testGaussNewton(t, 5, 3, 10, 3, 3, 20)
-		testGaussNewton(t, 39, 9, 15, 3, 1, 20)
-		testGaussNewton(t, 39, 9, 15, 6, 1, 20)
+		testGaussNewton(t, 5, 3, 10, 3, 0.2, 3, 20)
+		testGaussNewton(t, 39, 9, 15, 6, 0.2, 1, 20)
+		testGaussNewton(t, 39, 9, 15, 26, 0.05, 3, 20)
 	}
 }
 
 // testGaussNewton tries tasks of three owners, of which so many are unknown. Without a dither they have to be found from some of four starts.
-func testGaussNewton(t *testing.T, tasks, width, rows, unknown, least, starts int) {
+func testGaussNewton(t *testing.T, tasks, width, rows, unknown int, off float64, least, starts int) {
 	r, others := attacked(t, tasks, width, rows)
 	others = others[:unknown]
 	dithered, exact := r.group, &nodes.Group{Net: r.group.Net}
@@ -105,42 +105,71 @@ func testGaussNewton(t *testing.T, tasks, width, rows, unknown, least, starts in
 		r.group = c.group
 		found, rng := 0, rand.New(rand.NewPCG(1, 2))
 		for start := range c.starts {
-			off := attack(r, r.heard.sayings[:c.points], others, rng)
-			t.Logf("%d tasks, %d points, dithered %v, start %d: %.3g off", tasks, c.points, c.group.Dithers(), start, off)
-			if off < 0.1 {
+			left := attack(r, r.heard.sayings[:c.points], others, off, rng)
+			t.Logf("%d of %d tasks, %d points, dithered %v, start %d: %.3g of what it was off", unknown, tasks, c.points, c.group.Dithers(), start, left)
+			if left < 0.1 {
 				found++
 			}
 		}
 		if found < c.least || found > c.most {
-			t.Errorf("%d tasks, %d points, dithered %v: found from %d of %d starts, want %d to %d", tasks, c.points, c.group.Dithers(), found, c.starts, c.least, c.most)
+			t.Errorf("%d of %d tasks, %d points, dithered %v: found from %d of %d starts, want %d to %d", unknown, tasks, c.points, c.group.Dithers(), found, c.starts, c.least, c.most)
 		}
 	}
 }
 
-// attack returns the largest error of a task's Z'Z, over its size, that a Gauss-Newton method from a start 20 % off comes to.
-func attack(r *Rows, points []saying, tasks []*statistics, rng *rand.Rand) float64 {
+// attack returns the largest error of a task's Z'Z that somebody comes to by the method of Levenberg and Marquardt, over that of the start, which is
+// off by a part. Totals that are known to many digits count less at first: they leave narrow valleys, along which steps are short.
+func attack(r *Rows, points []saying, tasks []*statistics, off float64, rng *rand.Rand) float64 {
 	w := tasks[0].b.Len()
 	size, noise := r.scales(points, tasks)
 	told := totals(points, tasks, noise)
 	for k := range told {
 		told[k] += rng.NormFloat64()
 	}
-	n := len(size) * len(tasks)
-	truth, at := make([]float64, n), make([]float64, n)
+	p := len(size)
+	truth, at := make([]float64, p*len(tasks)), make([]float64, p*len(tasks))
 	for t, task := range tasks {
-		task.pack(truth[t*len(size):][:len(size)])
+		task.pack(truth[t*p:][:p])
 	}
 	for k, v := range truth {
-		at[k] = v * (1 + 0.2*(2*rng.Float64()-1))
+		at[k] = v * (1 + off*(2*rng.Float64()-1))
 	}
+	worst := func() (worst float64) {
+		for k := range at {
+			if k%p < w*(w+1)/2 {
+				worst = max(worst, math.Abs(at[k]-truth[k])/size[k%p])
+			}
+		}
+		return worst
+	}
+	start := worst()
+	blurs := []float64{1e12, 1e9, 1e6, 1e3, 1}
+	if !r.Alone() {
+		blurs = []float64{10, 1}
+	}
+	for _, blur := range blurs {
+		at = approach(points, at, told, size, noise, w, blur)
+	}
+	return worst() / start
+}
+
+// approach returns where the method comes to from statistics of tasks, if totals have so many times their noise.
+func approach(points []saying, at, told, size []float64, noise [][]float64, w int, blur float64) []float64 {
+	const steps, enough = 40, 0.5
+	n := len(at)
 	damping, last := 1.0, math.Inf(1)
 	best, h, g := at, blas.ColumnMajor{}, mat.NewVecDense(n, nil)
-	for range 15 {
+	for range steps {
 		now := statisticsOf(at, w)
 		off := totals(points, now, noise)
 		floats.Sub(off, told)
+		floats.Scale(1/blur, off)
 		if value := floats.Norm(off, 2); value < last {
+			arrived := value > 0.99*last || value < enough
 			last, best, damping = value, at, damping/5
+			if arrived {
+				break
+			}
 			j := jacobian(points, now, size, noise)
 			h = newDerivatives(n, n).ColumnMajor
 			blas.Gram(h, j.ColumnMajor)
@@ -148,14 +177,14 @@ func attack(r *Rows, points []saying, tasks []*statistics, rng *rand.Rand) float
 				g.SetVec(k, floats.Dot(j.column(k), off))
 			}
 		} else {
-			damping *= 20
+			damping *= 5
 		}
 		damped := mat.NewSymDense(n, nil) // of the upper triangle, by rows
 		for k := range n {
 			for i := range k {
 				damped.SetSym(i, k, h.Data[k*h.Stride+i])
 			}
-			damped.SetSym(k, k, h.Data[k*h.Stride+k]*(1+damping)+1e-12)
+			damped.SetSym(k, k, h.Data[k*h.Stride+k]*(1+damping)+1e-12*blur*blur)
 		}
 		var chol mat.Cholesky
 		step := mat.NewVecDense(n, nil)
@@ -165,16 +194,10 @@ func attack(r *Rows, points []saying, tasks []*statistics, rng *rand.Rand) float
 		}
 		at = slices.Clone(best)
 		for k := range at {
-			at[k] -= step.AtVec(k) * size[k%len(size)]
+			at[k] -= blur * step.AtVec(k) * size[k%len(size)]
 		}
 	}
-	worst := 0.0
-	for k := range best {
-		if k := k % len(size); k < w*(w+1)/2 {
-			worst = max(worst, math.Abs(best[k]-truth[k])/size[k])
-		}
-	}
-	return worst
+	return best
 }
 
 // statisticsOf returns the statistics of tasks that are packed one after the other.

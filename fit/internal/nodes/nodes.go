@@ -24,6 +24,8 @@ type Group struct {
 	Names []string // of all nodes; nil until they are known
 	// Secrets of the hosted nodes, by which sums are dithered; nil if there are none.
 	Secrets []Secret
+	// Numbers is how many numbers all sums together had.
+	Numbers int
 }
 
 // Alone returns the group of a node that works by itself: what it sums or compares is its own, and nothing is sent.
@@ -91,6 +93,7 @@ func (group *Group) collect(ctx context.Context, z [][]float64, collective func(
 	}
 	group.Net.Commit()
 	n := len(z[0]) - 1
+	group.Numbers += n
 	switch {
 	case z[0][n] == 0:
 		return z[0][:n], nil
