@@ -2,7 +2,11 @@ package fit
 
 import (
 	"context"
+	"fmt"
 	"math"
+
+	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
 )
 
 // columns returns the column of every feature, and whether it is one of its levels.
@@ -55,4 +59,37 @@ func (d *design) findIDs(ctx context.Context, deviation []float64) (list []int, 
 		}
 	}
 	return list, nil
+}
+
+// transformNotes say what takes the place of columns, or why nothing was looked for.
+func (d *design) transformNotes(c *Config) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	kinds := map[string][]string{}
+	for _, t := range d.Transforms {
+		name := fmt.Sprintf("%q", d.t.Features()[t.Feature])
+		if t.Kind != model.Logarithmic {
+			name += fmt.Sprintf(" (%s to %s)", text.Short(t.Knots[0]), text.Short(t.Knots[len(t.Knots)-1]))
+		}
+		kinds[t.Kind] = append(kinds[t.Kind], name)
+	}
+	if names := kinds[model.Curved]; names != nil {
+		add("Columns of which the effect is a curve, and straight beyond its knots: %s.", text.List(names))
+	}
+	if names := kinds[model.LogCurved]; names != nil {
+		add("Columns of which the effect is a curve of the logarithm: %s.", text.List(names))
+	}
+	if names := kinds[model.Clipped]; names != nil {
+		add("Columns that are clipped, since far values have less effect than a straight line says: %s.", text.List(names))
+	}
+	if names := kinds[model.Logarithmic]; names != nil {
+		add("Columns that count by their logarithm: %s.", text.List(names))
+	}
+	switch {
+	case c.Curves != nil:
+	case d.owners:
+		add("All columns count as they are: between owners nothing is told by which curves could be found. --curve COLUMN makes the effect of a column a curve.")
+	case len(d.t.Features()) > mostTransformed:
+		add("All columns count as they are: of more than %d features curves are not looked for. --curve COLUMN makes the effect of a column a curve.", mostTransformed)
+	}
+	return list
 }
