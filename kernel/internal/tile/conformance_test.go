@@ -84,7 +84,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
 	add("LeastSquares of few columns", o.LeastSquares != nil, o.leastSquaresSmall)
-	add("SetApart", o.LeastSquares != nil, o.setApart)
+	add("Orthogonalize", o.Orthogonalize != nil, o.setApart)
 	add("Factor", o.Factor != nil, o.factor)
 	add("Gram", o.Gram != nil, o.gram)
 	add("SolveUpper", o.SolveUpper != nil, o.solveUpper)
