@@ -20,8 +20,10 @@ type Candidate struct {
 	// and MeanRidge that on the coefficients that all tasks share.
 	Intercept, Ridge, MeanRidge float64
 	// Evidence is the logarithm of the Bayes factor against the model of rank 0, or against the
-	// first that was compared. That of a rank that was not worth an evaluation is as if all tasks were alike.
+	// first that was compared; Expected says that the rank was not worth an evaluation: then it is what the evidence
+	// would be if all tasks said as much about their coefficients.
 	Evidence float64
+	Expected bool
 	// Axes are the standard deviations of predictions along the principal axes of the
 	// low rank, for standardised features, in the unit of the target.
 	Axes []float64
@@ -75,6 +77,7 @@ func (c *choice) steps(most, kept int) int {
 type candidate struct {
 	*evidence.Point
 	evidence  float64 // -2 log
+	expected  bool    // not evaluated
 	converged bool
 }
 
@@ -268,7 +271,9 @@ func (q *question) expected(alike *evidence.Alike, rank int) *candidate {
 	for a := range variances {
 		variances[a] = max(2*squares(p.Column(a))/float64(min(p.W, 20)), 1e-8)
 	}
-	return q.ascend(alike, p, variances)
+	k := q.ascend(alike, p, variances)
+	k.expected = true
+	return k
 }
 
 // ascend goes to the top of the evidence of a rank if all tasks were alike, with variances of the loadings by the entries that
@@ -351,7 +356,7 @@ func ridgeOf(none *evidence.Point, rank int) float64 {
 
 // report returns a candidate as it is reported, with its evidence against one of -2 log evidence zero.
 func (c *candidate) report(zero, unit float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2}
+	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {

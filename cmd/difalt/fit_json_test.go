@@ -37,6 +37,7 @@ func TestFitSaysTheSame(t *testing.T) {
 			Candidates []struct {
 				Rank     int
 				Evidence float64 `json:"log_evidence"`
+				Expected bool
 			}
 			Effects    []jsonTestEffect
 			Likelihood float64 `json:"log_likelihood"`
@@ -65,6 +66,9 @@ func TestFitSaysTheSame(t *testing.T) {
 		}
 		for _, c := range r.Candidates {
 			want = append(want, fmt.Sprintf("%+.1f", c.Evidence))
+			if c.Expected != strings.Contains(words, fmt.Sprintf("\n%d, expected ", c.Rank)) {
+				t.Errorf("%q: rank %d is expected: %v, but the terminal says\n%s", flags, c.Rank, c.Expected, words)
+			}
 		}
 		for _, e := range r.Effects {
 			if e.Effect == "fixed" {

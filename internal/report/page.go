@@ -85,7 +85,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 		{"residuals", "Residuals", "What the predictions leave. A bend, or a fan, says that the model lacks something.", r.residualsFigure()},
 		{"", "Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", r.convergenceFigure()},
 		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), r.axesFigure()},
-		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation.", r.evidenceFigure()},
+		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation. " + expectedEvidence, r.evidenceFigure()},
 	}
 	for _, f := range figures {
 		if f.image == nil {
@@ -274,9 +274,9 @@ func (r *Report) scoresCSV() []byte {
 }
 
 func (r *Report) evidenceCSV() []byte {
-	out := [][]string{{"rank", "log_evidence", "intercept_ridge", "ridge", "mean_ridge"}}
+	out := [][]string{{"rank", "log_evidence", "intercept_ridge", "ridge", "mean_ridge", "expected"}}
 	for _, c := range r.Candidates {
-		out = append(out, []string{strconv.Itoa(c.Rank), c.Evidence.String(), c.Intercept.String(), c.Ridge.String(), c.MeanRidge.String()})
+		out = append(out, []string{strconv.Itoa(c.Rank), c.Evidence.String(), c.Intercept.String(), c.Ridge.String(), c.MeanRidge.String(), strconv.FormatBool(c.Expected)})
 	}
 	return asCSV(out)
 }

@@ -144,6 +144,7 @@ type errors struct {
 type candidate struct {
 	Rank      int       `json:"rank"`
 	Evidence  number    `json:"log_evidence"`
+	Expected  bool      `json:"expected"` // not evaluated
 	Intercept number    `json:"intercept_ridge"`
 	Ridge     number    `json:"ridge"`
 	MeanRidge number    `json:"mean_ridge"`
@@ -233,7 +234,7 @@ func newErrors(e fit.Errors) errors {
 }
 
 func newCandidate(c fit.Candidate) candidate {
-	return candidate{c.Rank, number(c.Evidence), number(c.Intercept), number(c.Ridge), number(c.MeanRidge), append([]float64{}, c.Axes...)}
+	return candidate{c.Rank, number(c.Evidence), c.Expected, number(c.Intercept), number(c.Ridge), number(c.MeanRidge), append([]float64{}, c.Axes...)}
 }
 
 // notes are sentences about the nodes and tasks that a user should know of.

@@ -112,6 +112,9 @@ func (r *Report) scores() text.Table {
 	return t
 }
 
+// expectedEvidence says what that is.
+const expectedEvidence = "Expected: what the evidence would be there if all tasks said as much about their coefficients. It was not worth an evaluation."
+
 // candidates has the models that were compared, with the row of the best one.
 func (r *Report) candidates() (t text.Table, chosen int) {
 	t = text.Table{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on mean"}}
@@ -119,6 +122,9 @@ func (r *Report) candidates() (t text.Table, chosen int) {
 		rank := strconv.Itoa(c.Rank)
 		if c.interceptsOnly() {
 			rank += ", intercepts only"
+		}
+		if c.Expected {
+			rank += ", expected"
 		}
 		row := []string{rank, fmt.Sprintf("%+.1f", c.Evidence)}
 		for _, v := range []number{c.Intercept, c.Ridge, c.MeanRidge} {
@@ -157,6 +163,10 @@ func (r *Report) writeCandidates(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	t.Write(w)
+	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
+		fmt.Fprintln(w)
+		terminal.Sayf(w, "%s", expectedEvidence)
+	}
 	fmt.Fprintln(w)
 }
 
