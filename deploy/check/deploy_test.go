@@ -103,7 +103,7 @@ func rehearse(t *testing.T, cluster string, containers []*container) {
 		if err := os.WriteFile(filepath.Join(c.mounts["/data"], "table.csv"), []byte(table), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		args := append(c.here(t, c.args), "--listen="+addresses[i], "--stay", "--iterations=6000", "--tolerance=-1", "--ridge=1")
+		args := append(c.here(t, c.args), "--listen="+addresses[i], "--stay", "--rank=2", "--iterations=3000", "--tolerance=-1")
 		if strings.Contains(strings.Join(args, " "), "--metrics=") {
 			args = append(args, "--metrics=127.0.0.1:0")
 		}
