@@ -146,17 +146,7 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 	for k, a := range list {
 		s := spans[k].Of(sums)
 		if a.Width() > 1 {
-			center, deviation := d.Center[a.Feature], d.Scale[a.Feature]
-			if a.Kind == model.LogCurved {
-				center, deviation = straight(a.Knots, s, n)
-			}
-			values, scale := smoothFirst(&a.Transform, s, n)
-			if slices.ContainsFunc(slices.Concat(values, scale, []float64{center, 1 / deviation}), func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) }) || values == nil {
-				continue // numbers out of range leave no curve
-			}
-			a.Transform = model.NewCurve(a.Kind, a.Feature, a.Knots, values)
-			a.center, a.scale = make([]float64, a.Width()), append([]float64{deviation}, scale...)
-			a.center[0] = center
+			a.makeCurve(s, n, d.Center[a.Feature], d.Scale[a.Feature])
 			continue
 		}
 		mean := s[0] / n
@@ -166,6 +156,22 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 		}
 	}
 	return nil
+}
+
+// makeCurve makes a curve by the sums of its splines over so many rows, given what its feature has for mean and deviation. Numbers out of range
+// leave no curve.
+func (a *alternative) makeCurve(sums []float64, rows, center, deviation float64) {
+	if a.Kind == model.LogCurved {
+		center, deviation = straight(a.Knots, sums, rows)
+	}
+	values, scale := smoothFirst(&a.Transform, sums, rows)
+	numbers := slices.Concat(values, scale, []float64{center, 1 / deviation})
+	if values == nil || slices.ContainsFunc(numbers, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) }) {
+		return
+	}
+	a.Transform = model.NewCurve(a.Kind, a.Feature, a.Knots, values)
+	a.center, a.scale = make([]float64, a.Width()), append([]float64{deviation}, scale...)
+	a.center[0] = center
 }
 
 // straight returns mean and deviation of the logarithm of a feature by the sums of smoothFirst: it is itself one of the splines, with its value at
