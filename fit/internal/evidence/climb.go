@@ -348,7 +348,7 @@ func (c *ascent) slope(x []float64) []float64 {
 		return make([]float64, len(x))
 	}
 	for a := range p.Rank {
-		column := at.loadings[a*w:][:w]
+		column := slices.Clone(at.loadings[a*w:][:w]) // the point may be asked again
 		along := mat.NewVecDense(w, nil)
 		if c.variances == nil {
 			along.MulVec(c.into, mat.NewVecDense(w, p.Column(a)))

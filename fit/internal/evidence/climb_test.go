@@ -92,3 +92,34 @@ func TestClimbThatCannotArrive(t *testing.T) {
 		t.Error("loadings out of range are no error")
 	}
 }
+
+// The slope of an ascent is that of its values, also when a point is asked for it again.
+func TestSlopeOfAscent(t *testing.T) {
+	rows, _, p := testRows(t)
+	pt, err := rows.Evaluate(t.Context(), &Point{Prior: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, ok := pt.Alike()
+	if !ok {
+		t.Fatal("none")
+	}
+	variances := slices.Repeat([]float64{0.3}, p.Rank)
+	c := &ascent{Alike: a, start: p.Clone(), variances: variances, given: Unknown(), noise: 1}
+	x := c.variables()
+	first := slices.Clone(c.slope(x))
+	if again := c.slope(x); !slices.Equal(again, first) {
+		t.Errorf("asked again, the slope is %v, and was %v", again, first)
+	}
+	for i := range x {
+		const h = 1e-5
+		up, down := slices.Clone(x), slices.Clone(x)
+		up[i] += h
+		down[i] -= h
+		high := c.near(up).value
+		low := c.near(down).value
+		if want := (high - low) / (2 * h); math.Abs(first[i]-want) > 1e-4*(1+math.Abs(want)) {
+			t.Errorf("by variable %d the slope is %v, want %v", i, first[i], want)
+		}
+	}
+}
