@@ -55,6 +55,7 @@ type estimate struct {
 	*mixedmodel.Posterior                     // of the coefficients of a task, without its rows
 	noise                 *evidence.TaskNoise // nil if it is the same for all tasks
 	theta                 [][]float64         // coefficients of every task of this process
+	sampleNoise           float64             // variance of single targets, if it is more than Noise
 	goodness              model.Goodness
 }
 
@@ -102,7 +103,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 func (e *estimate) widen(by float64) {
 	if e.noise == nil {
 		if by > 1 {
-			e.NoisePrior.Scale = e.Noise * by
+			e.sampleNoise = e.Noise * by
 		}
 		return
 	}
@@ -133,6 +134,7 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 	out.Directions = d.directions
 	out.Mean = d.expand(e.Mean)
 	out.Prior, out.Goodness = priorOf(e.Posterior), e.goodness
+	out.Prior.SampleNoise = e.sampleNoise
 	if e.noise != nil {
 		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
 	}

@@ -41,6 +41,7 @@ type headerNoise struct {
 	Freedom      float64 `json:"noise_known"`
 	PriorScale   float64 `json:"noise_scale,omitempty"`
 	PriorFreedom float64 `json:"noise_freedom,omitempty"`
+	Sample       float64 `json:"sample_noise,omitempty"`
 }
 
 type headerScaling struct {
@@ -92,8 +93,10 @@ type headerGoodness struct {
 //	header      1          JSON: format, version, rank, method, noise_variance (of scaled targets),
 //	                       noise_known (degrees of freedom to which it is), noise_scale and
 //	                       noise_freedom (where tasks differ: noise_scale / variance has a
-//	                       chi^2 distribution over its freedom; without noise_freedom that of
-//	                       single targets, if it is more than noise_variance), target_mean, target_scale, constant_feature, intercept_variance, spread_variance,
+//	                       chi^2 distribution over its freedom), sample_noise (variance of single
+//	                       targets, if it is more than noise_variance; older files have it in
+//	                       noise_scale, without noise_freedom), target_mean, target_scale,
+//	                       constant_feature, intercept_variance, spread_variance,
 //	                       mean_variance (over that of the noise), log_likelihood, r2_marginal and
 //	                       r2_conditional (missing if not known), task_column, target_column,
 //	                       transforms (feature, kind, knots, values: see Transform)
@@ -119,7 +122,7 @@ func (m *Model) Write(to io.Writer) error {
 	p, prior := &m.p, &m.p.Prior
 	text, err := json.Marshal(header{
 		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method,
-		headerNoise:     headerNoise{prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom},
+		headerNoise:     headerNoise{prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom, prior.SampleNoise},
 		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant},
 		headerVariances: headerVariances{prior.Intercept, prior.Spread, prior.MeanVariance},
 		headerGoodness:  headerGoodness(p.Goodness),
@@ -208,11 +211,14 @@ func read(r *npz.Reader) (*Model, error) {
 	if h.Rank < 0 {
 		return nil, fmt.Errorf("the model's header has rank %d", h.Rank)
 	}
+	if h.PriorFreedom == 0 && h.Sample == 0 { // an older file
+		h.Sample, h.PriorScale = h.PriorScale, 0
+	}
 	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn, Goodness: Goodness(h.headerGoodness)}
 	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, Transforms: h.Transforms}
 	p.Prior = Prior{
 		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean,
-		Noise: h.Variance, Freedom: h.Freedom, NoisePrior: NoisePrior{h.PriorScale, h.PriorFreedom},
+		Noise: h.Variance, Freedom: h.Freedom, NoisePrior: NoisePrior{h.PriorScale, h.PriorFreedom}, SampleNoise: h.Sample,
 	}
 	features, err := p.read(r)
 	if err != nil {

@@ -1,7 +1,11 @@
 package model
 
 import (
+	"archive/zip"
+	"bytes"
+	"io"
 	"math"
+	"reflect"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -85,7 +89,7 @@ func TestLimits(t *testing.T) {
 func TestWidenedNoise(t *testing.T) {
 	p := testParameters(t)
 	before := testModel(t)
-	p.Prior.NoisePrior.Scale = 4 * p.Prior.Noise
+	p.Prior.SampleNoise = 4 * p.Prior.Noise
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)
@@ -110,4 +114,59 @@ func TestWidenedNoise(t *testing.T) {
 	if _, variance := stat.MeanVariance(m.noise, nil); variance != 0 {
 		t.Error("tasks differ by their noise")
 	}
+	// Older files have it in noise_scale, without noise_freedom.
+	data, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := new(Model)
+	if err := old.UnmarshalBinary(withHeader(t, data, `"sample_noise":`, `"noise_scale" :`)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(m, old) {
+		t.Errorf("an older file has a prior %+v, want %+v", old.p.Prior, m.p.Prior)
+	}
+	p.Prior.SampleNoise, p.Prior.NoisePrior = 0, NoisePrior{Scale: 1}
+	_, err = New(p)
+	check(t, err, "the prior of the noise has scale 1 and 0 degrees of freedom")
+}
+
+// withHeader returns the file of a model with another text of the same length in its header.
+func withHeader(t *testing.T, file []byte, from, to string) []byte {
+	t.Helper()
+	wide := func(s string) (b []byte) {
+		for _, c := range s {
+			b = append(b, byte(c), 0, 0, 0) // as NumPy has ASCII
+		}
+		return b
+	}
+	in, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil || len(from) != len(to) {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	out := zip.NewWriter(&buf)
+	found := 0
+	for _, f := range in.File {
+		r, errOpen := f.Open()
+		w, errCreate := out.Create(f.Name)
+		if errOpen != nil || errCreate != nil {
+			t.Fatal(errOpen, errCreate)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name == "header.npy" {
+			found = bytes.Count(content, wide(from))
+			content = bytes.Replace(content, wide(from), wide(to), 1)
+		}
+		if _, err := w.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil || found != 1 {
+		t.Fatalf("%q is there %d times, %v", from, found, err)
+	}
+	return buf.Bytes()
 }

@@ -62,9 +62,10 @@ type Prior struct {
 	// Noise is the variance of the noise of the scaled target, and Freedom the degrees of
 	// freedom of its estimate; 0 if these are not known.
 	Noise, Freedom float64
-	// NoisePrior says how tasks differ by their noise. If they do not its Freedom is 0, and its Scale the variance of single targets about what is
-	// expected, where that is more than Noise.
+	// NoisePrior says how tasks differ by their noise; zero if they do not.
 	NoisePrior NoisePrior
+	// SampleNoise is the variance of single targets about what is expected, of tasks without a noise of their own; Noise if that is more.
+	SampleNoise float64
 	// Uncertainty is the covariance of the entries of Loadings and of the logarithms of Intercept
 	// and Spread, in this order; nil takes them as known.
 	Uncertainty *mat.SymDense
@@ -168,10 +169,13 @@ func (m *Model) check() error {
 	}
 	prior := &p.Prior
 	for _, v := range slices.Concat(p.Noise, p.Freedom, []float64{prior.Intercept, prior.Spread, prior.MeanVariance,
-		prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom}) {
+		prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom, prior.SampleNoise}) {
 		if !(v >= 0) {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
+	}
+	if n := prior.NoisePrior; (n.Scale > 0) != (n.Freedom > 0) {
+		return fmt.Errorf("the prior of the noise has scale %v and %v degrees of freedom: want both or neither", n.Scale, n.Freedom)
 	}
 	for _, v := range slices.Concat(prior.Slopes, prior.SlopesFreedom) {
 		if !(v > 0) {
@@ -201,10 +205,7 @@ func (m *Model) complete() {
 	m.fresh = m.prior.ForNew()
 	m.noise = make([]float64, len(m.p.Tasks)+1)
 	for t := range m.noise {
-		v, freedom := p.Noise, p.Freedom
-		if p.NoisePrior.Freedom == 0 {
-			v = max(v, p.NoisePrior.Scale)
-		}
+		v, freedom := max(p.Noise, p.SampleNoise), p.Freedom
 		switch {
 		case t < len(m.p.Noise):
 			v, freedom = m.p.Noise[t], m.p.Freedom[t]
