@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/mat"
@@ -133,11 +134,6 @@ func (a *array) read(r *npz.Reader) error {
 	if err != nil {
 		return err
 	}
-	for i, v := range v {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("array %q: entry %d is %v", a.name, i, v)
-		}
-	}
 	switch at := a.at.(type) {
 	case *[]float64:
 		*at = v
@@ -159,7 +155,7 @@ func (a *array) read(r *npz.Reader) error {
 	return nil
 }
 
-// check returns an error if the number of entries does not fit the shape.
+// check returns an error if the number of entries does not fit the shape, or a number is not finite.
 func (a *array) check() error {
 	want := 1
 	for _, n := range a.shape {
@@ -168,12 +164,13 @@ func (a *array) check() error {
 	if a.none {
 		want = 0
 	}
+	var numbers []float64
 	got := want
 	switch at := a.at.(type) {
 	case *[]float64:
-		got = len(*at)
+		numbers, got = *at, len(*at)
 	case *byColumns:
-		got = len(*at)
+		numbers, got = *at, len(*at)
 	case **mat.SymDense:
 		if a.none {
 			return nil
@@ -181,11 +178,24 @@ func (a *array) check() error {
 		if n := (*at).SymmetricDim(); n != a.shape[0] {
 			return fmt.Errorf("array %q is of order %d: want %d", a.name, n, a.shape[0])
 		}
+		for i, raw := 0, (*at).RawSymmetric(); i < raw.N; i++ {
+			if j := notFinite(raw.Data[i*raw.Stride+i:][:raw.N-i]); j >= 0 {
+				return fmt.Errorf("array %q: entry (%d, %d) is not finite", a.name, i, i+j)
+			}
+		}
 	case *[]int:
 		got = len(*at)
 	}
 	if got != want {
 		return fmt.Errorf("array %q has %d entries: want %d", a.name, got, want)
 	}
+	if i := notFinite(numbers); i >= 0 {
+		return fmt.Errorf("array %q: entry %d is %v", a.name, i, numbers[i])
+	}
 	return nil
+}
+
+// notFinite returns the place of the first that is not; -1 if all are.
+func notFinite(v []float64) int {
+	return slices.IndexFunc(v, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }

@@ -133,6 +133,7 @@ func TestNewErrors(t *testing.T) {
 	for want, change := range map[string]func(p *Parameters){
 		`array "mean" has 5 entries: want 4`:    func(p *Parameters) { p.Scaling.Constant = false },
 		`array "theta" has 74 entries: want 75`: func(p *Parameters) { p.Theta = p.Theta[1:] },
+		`array "doubt": entry (3, 4) is not`:    func(p *Parameters) { p.Prior.Uncertainty.SetSym(4, 3, math.NaN()) },
 		`array "doubt" is of order 11: want 12`: func(p *Parameters) { p.Prior.Uncertainty = mat.NewSymDense(11, nil) },
 		"which is there twice":                  func(p *Parameters) { p.Schema.Columns = []string{"a", "b", "a", "c"}; p.Schema.Categories = nil },
 		"the unit of the target is 0":           func(p *Parameters) { p.Scaling.TargetScale = 0 },

@@ -167,10 +167,15 @@ func (m *Model) check() error {
 			return fmt.Errorf("array %q: entry %d is %d: want -1 to %d", "node", i, g, len(p.Nodes)-1)
 		}
 	}
+	return p.checkNumbers()
+}
+
+// checkNumbers is check for what is not in arrays, and for variances.
+func (p *Parameters) checkNumbers() error {
 	prior := &p.Prior
 	for _, v := range slices.Concat(p.Noise, p.Freedom, []float64{prior.Intercept, prior.Spread, prior.MeanVariance,
 		prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom, prior.SampleNoise}) {
-		if !(v >= 0) {
+		if !(v >= 0 && v <= math.MaxFloat64) {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
 	}
@@ -185,8 +190,11 @@ func (m *Model) check() error {
 	if g := p.Goodness; !(g.R2Marginal >= 0 && g.R2Marginal <= g.R2Conditional && g.R2Conditional <= 1) {
 		return fmt.Errorf("the parts of the variance that the model explains are %v and %v", g.R2Marginal, g.R2Conditional)
 	}
-	if !(p.Scaling.TargetScale > 0) {
-		return fmt.Errorf("the unit of the target is %v", p.Scaling.TargetScale)
+	if s := &p.Scaling; !(s.TargetScale > 0 && s.TargetScale <= math.MaxFloat64) || !(math.Abs(s.Target) <= math.MaxFloat64) {
+		return fmt.Errorf("the unit of the target is %v, and its mean %v", s.TargetScale, s.Target)
+	}
+	if l := p.Goodness.LogLikelihood; !(math.Abs(l) <= math.MaxFloat64) {
+		return fmt.Errorf("the log likelihood is %v", l)
 	}
 	return nil
 }
