@@ -25,18 +25,26 @@ func (r *Report) evidenceFigure() *chart.Figure {
 	if len(r.Candidates) < 2 {
 		return nil
 	}
-	all := chart.Series{Name: "tasks differ in all features", Style: dotted(chart.Blue)}
-	level := chart.Series{Name: "in their intercepts only", Style: chart.Style{Color: chart.Orange, Dot: 3.2}}
+	all := chart.Series{Name: "all features", Style: dotted(chart.Blue)}
+	level := chart.Series{Name: "intercepts only", Style: chart.Style{Color: chart.Orange, Dot: 3.2}}
+	expected := chart.Series{Name: "expected", Style: chart.Style{Color: chart.Gray, Dot: 3.2}}
 	for _, c := range r.Candidates {
-		s := &all
-		if c.interceptsOnly() {
-			s = &level
+		series := []*chart.Series{&all}
+		switch {
+		case c.interceptsOnly():
+			series[0] = &level
+		case c.Expected:
+			series = append(series, &expected)
 		}
-		s.X, s.Y = append(s.X, float64(c.Rank)), append(s.Y, float64(c.Evidence))
+		for _, s := range series {
+			s.X, s.Y = append(s.X, float64(c.Rank)), append(s.Y, float64(c.Evidence))
+		}
 	}
+	series := []chart.Series{all, level, expected}
+	series = slices.DeleteFunc(series, func(s chart.Series) bool { return s.X == nil })
 	return newFigure("Log evidence", chart.Panel{
 		X:      chart.Axis{Label: "Rank", Marks: chart.MarkAll(all.X)},
-		Series: []chart.Series{all, level},
+		Series: series,
 	})
 }
 

@@ -31,14 +31,10 @@ type page struct {
 	Title, Subtitle string
 	Version         string
 	Facts           []pageFact
-	Scores          [][]string // with a header
-	Best            int        // row of Scores, of the smallest error on held-out rows; 0 for none
 	Gain            string
+	Scores          pageTable
 	Figures         []figure
-	Tried           [][]string // with a header; nothing if nothing was tuned
-	Chosen          int        // row of Tried
-	Effects         [][]string // with a header
-	EffectsText     string
+	Tried, Effects  pageTable // without rows where there are none
 	Axes            []string
 	Loadings        []loading
 	MoreFeatures    int
@@ -46,6 +42,13 @@ type page struct {
 }
 
 type pageFact struct{ Name, Value string }
+
+// A pageTable begins with a header. Best is the row that stands out, 0 for none, and Text what is said of the table.
+type pageTable struct {
+	Rows [][]string
+	Best int
+	Text string
+}
 
 type figure struct {
 	Title, Text string
@@ -85,7 +88,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 		{"residuals", "Residuals", "What the predictions leave. A bend, or a fan, says that the model lacks something.", r.residualsFigure()},
 		{"", "Convergence", "How far the objective, the sum of squared errors on training rows, is above its least value and, where nodes differ by more than rounding, how far two nodes' bases are apart at most.", r.convergenceFigure()},
 		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the unit of the target.", r.Chosen.Rank), r.axesFigure()},
-		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation. " + expectedEvidence, r.evidenceFigure()},
+		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation, if tasks differ in all features or in their intercepts only.", r.evidenceFigure()},
 	}
 	for _, f := range figures {
 		if f.image == nil {
@@ -149,14 +152,15 @@ func (r *Report) page() *page {
 			{"nodes", strconv.Itoa(len(m.Parameters().Nodes))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
 			{"noise", text.Short(float64(r.Noise))}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Bytes)/1e6)},
 		},
-		Scores: r.scores(), Best: bestScore(r.Methods),
-		Gain: strings.ReplaceAll(r.Verdict, " %", "\u00a0%"),
+		Scores: pageTable{Rows: r.scores(), Best: bestScore(r.Methods)},
+		Gain:   strings.ReplaceAll(r.Verdict, " %", "\u00a0%"),
 	}
 	if len(r.Candidates) > 0 {
-		p.Tried, p.Chosen = r.candidates()
+		rows, chosen := r.candidates()
+		p.Tried = pageTable{rows, chosen, r.expectedEvidence()}
 	}
 	if r.effects != nil {
-		p.Effects, p.EffectsText = effectsTable(r.effects), strings.Join(effectsWords(m, r.effects), " ")
+		p.Effects = pageTable{Rows: effectsTable(r.effects), Text: strings.Join(effectsWords(m, r.effects), " ")}
 	}
 	p.addLoadings(m)
 	if r.Status != "" {

@@ -112,8 +112,13 @@ func (r *Report) scores() text.Table {
 	return t
 }
 
-// expectedEvidence says what that is.
-const expectedEvidence = "Expected: what the evidence would be there if all tasks said as much about their coefficients. It was not worth an evaluation."
+// expectedEvidence says what that is, if a rank has it.
+func (r *Report) expectedEvidence() string {
+	if !slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
+		return ""
+	}
+	return "Expected: what the evidence would be there if all tasks said as much about their coefficients. It was not worth an evaluation."
+}
 
 // candidates has the models that were compared, with the row of the best one.
 func (r *Report) candidates() (t text.Table, chosen int) {
@@ -163,9 +168,9 @@ func (r *Report) writeCandidates(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	t.Write(w)
-	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
+	if words := r.expectedEvidence(); words != "" {
 		fmt.Fprintln(w)
-		terminal.Sayf(w, "%s", expectedEvidence)
+		terminal.Sayf(w, "%s", words)
 	}
 	fmt.Fprintln(w)
 }
