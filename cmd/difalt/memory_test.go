@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +35,21 @@ func TestNoMemory(t *testing.T) {
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != exitFailure || !strings.HasPrefix(string(text), "difalt: ulimit -v leaves 1.9 GB of addresses") || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("a limit of addresses: %v: %s", err, text)
+	}
+}
+
+// The floor of the heap is one for all calls of saveMemory, of fits one after the other too.
+func TestOneHeapFloor(t *testing.T) {
+	t.Setenv("GOGC", "")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 3 {
+		restore := saveMemory(25)
+		saveMemory(10)()
+		restore()
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(heapFloor()))*3/2 {
+		t.Errorf("%d bytes were allocated for a floor of %d", n, len(heapFloor()))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
@@ -109,11 +109,12 @@ func saveMemory(percent int) (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	const heapFloor = 32 << 20
-	floor := make([]byte, heapFloor)
+	heapFloor()
 	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before); runtime.KeepAlive(floor) }
+	return func() { debug.SetGCPercent(before) }
 }
+
+var heapFloor = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // newNodeLog returns the log of a node.
 func newNodeLog(w io.Writer, format string) *slog.Logger {
