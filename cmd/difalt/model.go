@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -113,6 +114,11 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	line("features", "%d%s", len(m.Features()), constant)
 	for _, c := range p.Scaling.Transforms {
 		line("column", "%q: %s", m.Features()[c.Feature], c.String())
+	}
+	for j, least := range p.Scaling.Least {
+		if most := p.Scaling.Most[j]; least > -math.MaxFloat64 || most < math.MaxFloat64 {
+			line("limits", "%q counts as at least %s and at most %s", m.Features()[j], text.Short(least), text.Short(most))
+		}
 	}
 	line("rank", "%d", m.Rank())
 	line("noise", "%s, standard deviation in the unit of the target", text.Short(m.Noise()))

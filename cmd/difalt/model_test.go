@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // What model show prints, its JSON and the file of effects say the same, and the file is of the format that its name says.
@@ -47,6 +51,22 @@ func TestModelShowEffects(t *testing.T) {
 		if shown := strconv.FormatFloat(e.Estimate, 'f', 4, 64); e.Effect == "fixed" && !strings.Contains(words, shown) {
 			t.Errorf("%s is not printed: %s", shown, words)
 		}
+	}
+	m, err := loadModel(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, shown := m.Parameters().Scaling, 0
+	for j, name := range m.Features() {
+		if s.Least != nil && s.Least[j] > -math.MaxFloat64 {
+			shown++
+			if want := fmt.Sprintf("%q counts as at least %s and at most %s\n", name, text.Short(s.Least[j]), text.Short(s.Most[j])); !strings.Contains(words, want) {
+				t.Errorf("%q is not printed: %s", want, words)
+			}
+		}
+	}
+	if strings.Count(words, "counts as at least") != shown || shown == 0 {
+		t.Errorf("the limits of %d columns are not printed: %s", shown, words)
 	}
 	if _, stderr, code := difaltCommand(t, "model", "show", model, "--effects-out", out+".xlsx"); code != exitUsage || !strings.Contains(stderr, "--effects-out") {
 		t.Errorf("exit code %d: %s", code, stderr)
