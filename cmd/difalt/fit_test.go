@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -355,24 +354,6 @@ func TestFitAgreements(t *testing.T) {
 		if strings.Contains(stdout, "Not converged") {
 			t.Errorf("the default:\n%s", stdout)
 		}
-	}
-}
-
-func TestPredictionsAreCSV(t *testing.T) {
-	inFull(t)
-	path, _ := fitClinics(t, "--iterations", "5", "--rank", "1")
-	out := filepath.Join(t.TempDir(), "p.csv")
-	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out); code != 0 {
-		t.Fatal(stderr)
-	}
-	f, err := os.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	records, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(records) != 799 || records[0][0] != "task" || records[0][1] != "prediction" || records[1][0] != "C01" {
-		t.Errorf("%d records, %v", len(records), err)
 	}
 }
 

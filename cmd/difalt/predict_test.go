@@ -159,3 +159,16 @@ func TestPredictFarRows(t *testing.T) {
 		t.Errorf("training rows: %s", stdout)
 	}
 }
+
+func TestPredictionsAreCSV(t *testing.T) {
+	inFull(t)
+	path, _ := fitClinics(t, "--iterations", "5", "--rank", "1")
+	out := filepath.Join(t.TempDir(), "p.csv")
+	if _, stderr, code := difaltCommand(t, "predict", "--model", path, "--data", clinics, "--out", out); code != 0 {
+		t.Fatal(stderr)
+	}
+	text, records := string(readFile(t, out)), records(t, out)
+	if !strings.HasPrefix(text, "task,prediction") || len(records) != 798 || records[0]["task"] != "C01" {
+		t.Errorf("%d records of %.100q", len(records), text)
+	}
+}
