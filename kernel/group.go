@@ -222,17 +222,19 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 		x.mulBasis(ws, u)
 		ws.lsq.Next = x.solveNext
 		b := g.solve(t, ridge, ws)
+		e, squares := ws.lsq.Residual, ws.lsq.Squares
 		if g.grad != g.fit {
 			x = &grad
 			x.take(g.grad, t, g.r, ws.schedule)
 			x.mulBasis(ws, u)
+			e = ws.e[:x.n]
+			squares = blas.Residual(e, ws.products(x.n, g.r), b, g.grad.Y(t))
 		}
-		n := g.grad.rows[t]
-		c.objective += blas.Residual(ws.e, ws.products(n, g.r), b, g.grad.Y(t))
+		c.objective += squares
 		v := sum.next()
-		x.mulTransposed(v, ws.e)
+		x.mulTransposed(v, e)
 		if g.anchoring() {
-			g.reduced.keep(t, n, g.r, ws, v)
+			g.reduced.keep(t, g.r, ws, e, v)
 		}
 		sum.done(t, hi)
 	}
@@ -274,8 +276,8 @@ func (g *Group) minimize(first, _ int, u *Basis, ridge float64, ws *Workspace) i
 		x.take(g.fit, t, g.r, ws.schedule)
 		x.mulBasis(ws, u)
 		ws.lsq.Next = x.solveNext
-		b := g.solve(t, ridge, ws)
-		c.objective += blas.Residual(ws.e, ws.products(g.fit.rows[t], g.r), b, g.fit.Y(t))
+		g.solve(t, ridge, ws)
+		c.objective += ws.lsq.Squares
 	}
 	c.elapsed = time.Since(start)
 	return 1

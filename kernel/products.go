@@ -119,8 +119,7 @@ func (p *Products) multiplyChunk(group, chunkOf int, ws *Workspace, k *productWo
 		ws.lsq.Next = x.solveNext
 		a := ws.products(n, g.r)
 		lsq.Solve(k.c, a, k.w[:n], p.ridge, ws.lsq)
-		blas.Residual(ws.e, a, k.c[:g.r], k.w[:n])
-		x.mulTransposed(sum.next(), ws.e)
+		x.mulTransposed(sum.next(), ws.lsq.Residual)
 		sum.done(t, c.hi)
 	}
 	c.elapsed = time.Since(start)

@@ -226,14 +226,15 @@ func (g *Group) copied() {
 	g.reduced.copied = true
 }
 
-// keep stores what a step at the anchor found out about task t: A0_t and e0_t are in ws,
-// and w_t is given.
-func (h *reduced) keep(t, n, r int, ws *Workspace, w []float64) {
+// keep stores what a step at the anchor found out about task t: A0_t is in ws, and
+// e0_t and w_t are given.
+func (h *reduced) keep(t, r int, ws *Workspace, e, w []float64) {
+	n := len(e)
 	a := h.a[h.first[t]*r:]
 	for j := range r {
 		copy(a[j*n:][:n], ws.a[j*ws.lda:])
 	}
-	copy(h.e[h.first[t]:][:n], ws.e)
+	copy(h.e[h.first[t]:], e)
 	copy(h.w[t*h.ldw:][:blas.Pad(ws.d)], w)
 }
 
@@ -250,9 +251,9 @@ func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		tile.MulBasisHalf(ws.a, ws.lda, h.a[first*r:], n, z, h.stride, k.du, k.lddu, n, h.d, r, hint.basisNext)
 		ws.lsq.Next = hint.solveNext
 		b := g.solve(t, ridge, ws)
-		c.objective += blas.Residual(ws.e, ws.products(n, r), b, g.fit.Y(t))
+		c.objective += ws.lsq.Squares
 		for i, e := range h.e[first:][:n] {
-			k.de[i] = float32(ws.e[i] - e)
+			k.de[i] = float32(ws.lsq.Residual[i] - e)
 		}
 		tile.MulTransposedHalf(k.dv, z, h.stride, k.de, n, h.d, hint.gradientNext)
 		tile.AddScaled(sum.next(), h.w[t*h.ldw:], h.scale, k.dv, u.d)

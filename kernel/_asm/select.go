@@ -124,11 +124,11 @@ func (w *selector) small() {
 	w.line("\n// maxSmall is the largest rank, and maxSmallRows the largest number of rows, of leastSquaresSmallTile.")
 	w.line("const (\nmaxSmall = %d\nmaxSmallRows = %d\n)", maxSmall, 8*slices.Max(smallVectors))
 	w.line("\n// leastSquaresSmallTile solves a problem in registers.")
-	w.line("func leastSquaresSmallTile(b, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi float64) {")
+	w.line("func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64) {")
 	w.line("switch {")
 	for r := 1; r <= maxSmall; r++ {
 		for _, vectors := range smallVectors {
-			w.line("case r == %d && n <= %d:\nreturn leastSquaresSmall_%[1]dx%[3]d_avx512(b, a, lda, n, y, f, next, lines)", r, 8*vectors, vectors)
+			w.line("case r == %d && n <= %d:\nreturn leastSquaresSmall_%[1]dx%[3]d_avx512(b, e, a, lda, n, y, f, next, lines)", r, 8*vectors, vectors)
 		}
 	}
 	w.line("}\npanic(\"tile: no small problem\")\n}")

@@ -17,8 +17,8 @@ var smallVectors = []int{2, 4}
 // lanes at once, so that nothing waits for memory.
 func leastSquaresSmall(r, vectors int) {
 	t := avx512
-	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, a *float64, lda, n int, y, f *float64, next uintptr, lines int) (lo, hi float64)",
-		fmt.Sprintf("works like leastSquaresGeneric for r = %d and 0 < n <= %d, and leaves the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*vectors, r+4))
+	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64)",
+		fmt.Sprintf("works like leastSquaresGeneric for r = %d and 0 < n <= %d, and leaves e and e'e, and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*vectors, r+4))
 	s := small{t: t, r: r, n: vectors}
 	s.load()
 	s.prefetch()
@@ -42,8 +42,12 @@ func leastSquaresSmall(r, vectors int) {
 		for j := k + 1; j <= r; j++ {
 			VMULPD_Z(inv, sums[j], keep, sums[j])
 			VMOVSD(sums[j].AsX(), at(k, j))
-			for v := range x {
-				VFNMADD231PD(sums[j], x[v], s.col[j][v])
+			for v, c := range s.col[j] {
+				if k == r-1 { // y, the last time
+					VFMSUB231PD(sums[j], x[v], c)
+				} else {
+					VFNMADD231PD(sums[j], x[v], c)
+				}
 			}
 		}
 	}
@@ -63,14 +67,20 @@ func leastSquaresSmall(r, vectors int) {
 		}
 		VMOVSD(solved[k], Mem{Base: b, Disp: 8 * k})
 	}
+	e, left := param("e"), s.col[r]
+	for v, x := range left {
+		VMOVUPD(x, s.masks[v], Mem{Base: e, Disp: v * t.bytes()})
+	}
+	VMOVSD(s.dot(left, left).AsX(), slot("squares"))
 	finish()
 }
 
 type small struct {
 	t          isa
 	r, n       int
-	col        [][]vector // of [A y]
-	one, limit Mem        // 1, and SetApart of package tile
+	col        [][]vector     // of [A y]
+	masks      []reg.Register // of their rows
+	one, limit Mem            // 1, and SetApart of package tile
 }
 
 // slot returns the place of a result, for a register that Store has no instruction for.
@@ -88,10 +98,10 @@ func (s *small) load() {
 	MOVQ(U32(1), bits)
 	SHLXQ(rows, bits, bits)
 	DECQ(bits)
-	masks := make([]reg.Register, s.n)
-	for v := range masks {
-		masks[v] = K()
-		KMOVW(bits.As32(), masks[v])
+	s.masks = make([]reg.Register, s.n)
+	for v := range s.masks {
+		s.masks[v] = K()
+		KMOVW(bits.As32(), s.masks[v])
 		SHRQ(U8(8), bits)
 	}
 	p, lda := param("a"), bytesParam("lda", 8)
@@ -101,7 +111,7 @@ func (s *small) load() {
 		}
 		column := s.t.vecs(s.n)
 		for v := range column {
-			VMOVUPD_Z(Mem{Base: p, Disp: v * s.t.bytes()}, masks[v], column[v])
+			VMOVUPD_Z(Mem{Base: p, Disp: v * s.t.bytes()}, s.masks[v], column[v])
 		}
 		s.col = append(s.col, column)
 		if j < s.r-1 {

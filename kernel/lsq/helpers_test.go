@@ -132,7 +132,9 @@ func (p problem) solve(t *testing.T, ridge float64) ([]float64, lsq.Status) {
 		b[i] = math.NaN()
 	}
 	a, y := append([]float64(nil), p.a...), append([]float64(nil), p.y...)
-	status := lsq.Solve(b, p.matrix(), p.y, ridge, lsq.NewWorkspace(p.n, p.r))
+	ws := lsq.NewWorkspace(p.n, p.r)
+	status := lsq.Solve(b, p.matrix(), p.y, ridge, ws)
+	p.residual(t, b, status, ws)
 	for i, v := range a {
 		if math.Float64bits(v) != math.Float64bits(p.a[i]) {
 			t.Fatalf("a[%d] was written", i)
@@ -144,6 +146,28 @@ func (p problem) solve(t *testing.T, ridge float64) ([]float64, lsq.Status) {
 		}
 	}
 	return b, status
+}
+
+// residual checks A b - y as Solve has left it.
+func (p problem) residual(t *testing.T, b []float64, status lsq.Status, ws *lsq.Workspace) {
+	t.Helper()
+	if len(ws.Residual) != p.n {
+		t.Fatalf("a residual of %d entries for %d samples", len(ws.Residual), p.n)
+	}
+	if status == lsq.NotFinite || p.n == 0 {
+		return
+	}
+	want := mat.NewVecDense(p.n, nil)
+	want.MulVec(p.dense(), mat.NewVecDense(p.r, b))
+	want.SubVec(want, mat.NewVecDense(p.n, p.y))
+	size := mat.Norm(p.dense(), 2)*norm(b) + norm(p.y)
+	bound := 8 * float64(p.n+p.r) * (eps*size + math.SmallestNonzeroFloat64)
+	if d := distance(ws.Residual, want.RawVector().Data); !(d <= bound) {
+		t.Errorf("%d x %d: the residual is off by %g, want at most %g", p.n, p.r, d, bound)
+	}
+	if s := norm(ws.Residual); s > 1e-140 && s < 1e140 && !(math.Abs(ws.Squares-s*s) <= 8*float64(p.n)*eps*s*s) {
+		t.Errorf("%d x %d: the residual's squares are %g, want %g", p.n, p.r, ws.Squares, s*s)
+	}
 }
 
 func norm(x []float64) float64 {

@@ -65,10 +65,14 @@ type Workspace struct {
 	// Next is an address from which the caller will read soon, or zero: a prefetch
 	// hint for Solve, which never dereferences it.
 	Next uintptr
+	// Residual is A b - y of the last problem, and Squares the sum of its squares. Solve writes both.
+	Residual []float64
+	Squares  float64
 
 	maxRows, maxCols int
 
 	f          []float64 // [A y] with ridge rows, by columns
+	e          []float64 // the residual, with ridge rows
 	work       []float64
 	split      []float64
 	ones       []float64
@@ -86,6 +90,7 @@ func NewWorkspace(n, r int) *Workspace {
 	ws := &Workspace{
 		maxRows: n, maxCols: r,
 		f:     make([]float64, blas.Pad(n+r)*(r+1)),
+		e:     make([]float64, n+r),
 		work:  make([]float64, max(tile.LeastSquaresWork(n+r, r), decompositionWork(n+r, r))),
 		split: make([]float64, splitWork(r)),
 		ones:  make([]float64, r),
@@ -104,7 +109,7 @@ func NewWorkspace(n, r int) *Workspace {
 // for the n x r matrix a and the n entries of y.
 // With ridge zero and A of full column rank that is A^+ y; if the minimiser is not
 // unique, b is the one of minimum norm. b never holds NaN. a and y are not
-// written. Solve allocates a workspace if ws is nil, and nothing otherwise.
+// written. It leaves A b - y in ws.Residual. Solve allocates a workspace if ws is nil, and nothing otherwise.
 func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Workspace) Status {
 	n, r := a.Rows, a.Cols
 	if n < 0 || r <= 0 {
@@ -122,26 +127,37 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 	if len(b) < r || len(y) < n || a.Stride < n || len(a.Data) < (r-1)*a.Stride+n {
 		panic(badSlice)
 	}
-	b = b[:r]
-	m, rhs := a, y[:n]
+	b, y, ws.Residual = b[:r], y[:n], ws.e[:n]
+	status, direct := ws.solve(b, a, y, ridge)
+	if !direct {
+		ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, n, r)
+	}
+	return status
+}
+
+// solve is Solve, and reports whether it left the residual, too.
+func (ws *Workspace) solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64) (s Status, direct bool) {
+	n, r := a.Rows, a.Cols
+	m, rhs := a, y
 	switch {
 	case ridge > 0:
 		m, rhs = ws.augment(a, y, math.Sqrt(ridge))
 	case n == 0:
 		clear(b)
-		return Underdetermined
+		return Underdetermined, false
 	case n < r && ws.solveWide(b, a, y):
-		return Underdetermined
+		return Underdetermined, false
 	}
-	lo, hi := tile.LeastSquares(b, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
+	lo, hi, squares := tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
 	if m.Rows >= r && trusted(b, rhs, lo, hi) {
-		return OK
+		ws.Squares = squares
+		return OK, ridge == 0 // or the squares are those of the ridge, too
 	}
 	rank, ok := ws.dependent(b, m, rhs, hi, tolerance(a))
 	if !ok {
-		return ws.minimumNorm(b, a, y, ridge)
+		return ws.minimumNorm(b, a, y, ridge), false
 	}
-	return statusOf(rank, n, r)
+	return statusOf(rank, n, r), false
 }
 
 // statusOf returns the status of a solution of n x r with a matrix of some rank.

@@ -69,8 +69,7 @@ func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at
 	}
 	before := tile.MaxAbs(b)
 	g := take(others)
-	_, squares := tile.LeastSquares(g, n, s.c, s.c, others, b, ws.work, 0)
-	tile.Residual(b, n, s.c, g, b, s.c, others)
+	_, squares, _ := tile.LeastSquares(g, b, n, s.c, s.c, others, b, ws.work, 0)
 	for i, v := range b {
 		b[i] = -v
 	}

@@ -4,8 +4,8 @@ package tile
 
 import "math"
 
-func leastSquaresSmall(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64, ok bool) {
-	return 0, 0, false
+func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi, squares float64, ok bool) {
+	return 0, 0, 0, false
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
@@ -89,7 +89,7 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 		for j := k + 1; j <= r; j++ {
 			row[j] /= s
 		}
-		for j := k + 1; j <= r; j += 4 {
+		for j := k + 1; j <= r && k < r-1; j += 4 { // of y LeastSquares makes e in the end
 			axpys_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 	}

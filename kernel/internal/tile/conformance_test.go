@@ -26,7 +26,7 @@ type Ops struct {
 	PackBasis    func(p, u []float64, ldu, d, r int)
 	MulPacked    func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h tile.Hint)
 	MulPacked32  func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, h tile.Hint)
-	LeastSquares func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
+	LeastSquares func(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64)
 
 	Orthogonalize func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
 

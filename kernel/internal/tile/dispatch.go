@@ -63,20 +63,25 @@ func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d,
 	mulPacked(a, lda, x, ldx, p, n, d, r, h)
 }
 
-// LeastSquares computes b = argmin |A b - y| and leaves F in work, see leastSquaresGeneric and
-// Eliminated. Meanwhile it prefetches SolveAhead bytes from next on, if next is not 0.
-func LeastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
+// LeastSquares computes b = argmin |A b - y|, e = A b - y, which may be y, and e'e, and leaves F in
+// work; see leastSquaresGeneric and Eliminated. Meanwhile it prefetches SolveAhead bytes from next on,
+// if next is not 0.
+func LeastSquares(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64) {
 	raceRead(a, r, n, lda)
 	raceRead(y, 1, n, 0)
 	raceWrite(b, 1, r, 0)
+	raceWrite(e, 1, n, 0)
 	raceWrite(work, 1, LeastSquaresWork(n, r), 0)
-	if lo, hi, ok := leastSquaresSmall(b, a, lda, n, r, y, work, next); ok {
-		return lo, hi
+	if lo, hi, squares, ok := leastSquaresSmall(b, e, a, lda, n, r, y, work, next); ok {
+		return lo, hi, squares
 	}
-	return leastSquares(b, a, lda, n, r, y, work, next)
+	lo, hi = leastSquares(b, a, lda, n, r, y, work, next)
+	// y has been made orthogonal to all columns but the last.
+	w, ldw, f, ldf := Eliminated(work, n, r)
+	return lo, hi, residual(e, w[(r-1)*ldw:], ldw, f[(r-1)*ldf+r:], w[r*ldw:], n, 1)
 }
 
-// Orthogonalize does as LeastSquares does, and leaves W, too.
+// Orthogonalize computes b as LeastSquares does, and leaves W and F in work.
 func Orthogonalize(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64) {
 	raceRead(a, r, n, lda)
 	raceRead(y, 1, n, 0)

@@ -104,7 +104,8 @@ const SetApart = 0x1p-80
 // stable as Householder QR: it is Householder QR of [0 0; A y], to the rounding
 // (Bjorck and Paige, 1992), as long as y is treated as a column, as here. It has
 // half of the latency, no square root and no special row, and latency is what
-// small problems spend.
+// small problems spend. What is left of y is y - A b, to the rounding of A b and y, however ill-conditioned
+// A is: A is W F, and y is that and W f_y, each to the rounding.
 //
 // A column of which next to nothing is left, x'x <= SetApart times the squares of A, is
 // set apart: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of
@@ -132,6 +133,9 @@ func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, 
 			c := w[j*ldw:][:n]
 			fj := Dot(x, c) / s
 			row[j] = fj
+			if k == r-1 {
+				break // LeastSquares makes e of it
+			}
 			for i, v := range x {
 				c[i] -= fj * v
 			}

@@ -22,8 +22,8 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 	return leastSquaresGeneric(b, a, lda, n, r, y, work)
 }
 
-func leastSquaresSmall(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64, ok bool) {
-	return 0, 0, false
+func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi, squares float64, ok bool) {
+	return 0, 0, 0, false
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {

@@ -201,28 +201,28 @@ const (
 )
 
 // leastSquaresSmallTile solves a problem in registers.
-func leastSquaresSmallTile(b, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi float64) {
+func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64) {
 	switch {
 	case r == 1 && n <= 16:
-		return leastSquaresSmall_1x2_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_1x2_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 1 && n <= 32:
-		return leastSquaresSmall_1x4_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_1x4_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 2 && n <= 16:
-		return leastSquaresSmall_2x2_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_2x2_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 2 && n <= 32:
-		return leastSquaresSmall_2x4_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_2x4_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 3 && n <= 16:
-		return leastSquaresSmall_3x2_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_3x2_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 3 && n <= 32:
-		return leastSquaresSmall_3x4_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_3x4_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 4 && n <= 16:
-		return leastSquaresSmall_4x2_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_4x2_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 4 && n <= 32:
-		return leastSquaresSmall_4x4_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_4x4_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 5 && n <= 16:
-		return leastSquaresSmall_5x2_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_5x2_avx512(b, e, a, lda, n, y, f, next, lines)
 	case r == 5 && n <= 32:
-		return leastSquaresSmall_5x4_avx512(b, a, lda, n, y, f, next, lines)
+		return leastSquaresSmall_5x4_avx512(b, e, a, lda, n, y, f, next, lines)
 	}
 	panic("tile: no small problem")
 }

@@ -2,6 +2,7 @@ package tile_test
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/mat"
@@ -45,27 +46,23 @@ func (o Ops) residual(r *run, s shape) {
 
 func (o Ops) leastSquares(r *run, s shape) {
 	cols := s.r%40 + 1
-	r.leastSquares(s, cols+s.n, cols, func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64) {
-		return o.LeastSquares(b, a, lda, n, cols, y, r.alloc(tile.LeastSquaresWork(n, cols)), r.hint(a))
-	})
+	o.solve(r, cols+s.n, cols)
 }
 
 // leastSquaresSmall takes the shapes up to some that no tier has a tile of its own for.
 func (o Ops) leastSquaresSmall(r *run, s shape) {
 	cols := s.r%6 + 1
-	r.leastSquares(s, cols+s.n%(40-cols), cols, func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64) {
-		return o.LeastSquares(b, a, lda, n, cols, y, r.alloc(tile.LeastSquaresWork(n, cols)), r.hint(a))
-	})
+	o.solve(r, cols+s.n%(40-cols), cols)
 }
 
-// leastSquares checks the solution by the normal equations, lo by
-// gonum's R and hi by its norm. Values other than normal ones may fail, but must show that they did.
-func (r *run) leastSquares(s shape, rows, cols int, solve func(b, a []float64, lda, n, cols int, y []float64) (lo, hi float64)) {
+// solve checks the solution by the normal equations, lo by gonum's R, hi by its norm, and the residual.
+// Values other than normal ones may fail, but must show that they did.
+func (o Ops) solve(r *run, rows, cols int) {
 	r.start()
 	a, lda := r.dense("a", rows, cols)
 	y, _ := r.dense("y", rows, 1)
-	b := r.alloc(cols)
-	lo, hi := solve(b, a, lda, rows, cols, y)
+	b, residual, work, next := r.alloc(cols), r.alloc(rows), r.alloc(tile.LeastSquaresWork(rows, cols)), r.hint(a)
+	lo, hi, squares := o.LeastSquares(b, residual, a, lda, rows, cols, y, work, next)
 	r.finish("LeastSquares")
 	m := mat.NewDense(rows, cols, nil)
 	for j := range cols {
@@ -97,6 +94,13 @@ func (r *run) leastSquares(s shape, rows, cols int, solve func(b, a []float64, l
 	if v := mat.Norm(&g, 2); !(v <= bound) {
 		r.Errorf("LeastSquares: %s: |A'(A b - y)| = %g, want at most %g", r.at, v, bound)
 	}
+	r.residualOf(residual, squares, e.RawVector().Data, norm*mat.Norm(x, 2)+mat.Norm(mat.NewVecDense(rows, y), 2))
+	again := r.alloc(rows) // e may be y
+	copy(again, y)
+	o.LeastSquares(b, again, a, lda, rows, cols, again, work, 0)
+	if !slices.Equal(again, residual) {
+		r.Errorf("LeastSquares: %s: e = %g where it is y, and %g elsewhere", r.at, again, residual)
+	}
 	var qr mat.QR
 	qr.Factorize(m)
 	var rr mat.Dense
@@ -109,6 +113,19 @@ func (r *run) leastSquares(s shape, rows, cols int, solve func(b, a []float64, l
 	if math.Abs(lo-wantLo) > tol || math.Abs(hi-wantHi) > tol {
 		r.Errorf("LeastSquares: %s: lo = %g, hi = %g, want %g, %g", r.at, lo, hi, wantLo, wantHi)
 	}
+}
+
+// residualOf checks e and its sum of squares, given |A| |b| + |y|.
+func (r *run) residualOf(e []float64, squares float64, want []float64, size float64) {
+	bound := 8 * float64(len(e)+16) * (eps*size + math.SmallestNonzeroFloat64)
+	var s sum
+	for i, v := range e {
+		s.add(v, v)
+		if d := math.Abs(v - want[i]); !(d <= bound) {
+			r.Errorf("LeastSquares: %s: e[%d] = %g is off by %g, at most %g", r.at, i, v, d, bound)
+		}
+	}
+	r.element("LeastSquares, sum of squares", squares, &s, 0, 0)
 }
 
 // setApart checks what Orthogonalize and LeastSquares leave of a matrix of any shape with dependent columns: A = W F,
@@ -176,9 +193,9 @@ func (r *run) setApart(b, f []float64, ldf, cols int, hi float64) {
 }
 
 // factorOf checks the F that LeastSquares leaves: A'A = F'D F with the diagonal D of F.
-func (r *run) factorOf(solve func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64), a []float64, lda, rows, cols int, y []float64) {
-	b, work := r.alloc(cols), r.alloc(tile.LeastSquaresWork(rows, cols))
-	_, hi := solve(b, a, lda, rows, cols, y, work, 0)
+func (r *run) factorOf(solve func(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64), a []float64, lda, rows, cols int, y []float64) {
+	b, e, work := r.alloc(cols), r.alloc(rows), r.alloc(tile.LeastSquaresWork(rows, cols))
+	_, hi, _ := solve(b, e, a, lda, rows, cols, y, work, 0)
 	r.finish("LeastSquares")
 	_, _, f, ldf := tile.Eliminated(work, rows, cols)
 	r.setApart(b, f, ldf, cols, hi)

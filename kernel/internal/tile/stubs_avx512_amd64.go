@@ -214,55 +214,55 @@ func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 //go:noescape
 func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
 
-// leastSquaresSmall_1x2_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 16, and leaves the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_1x2_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_1x4_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 32, and leaves the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_1x4_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x2_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 16, and leaves the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_2x2_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x4_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 32, and leaves the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_2x4_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x2_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 16, and leaves the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_3x2_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x4_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 32, and leaves the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_3x4_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x2_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 16, and leaves the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_4x2_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x4_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 32, and leaves the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_4x4_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x2_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 16, and leaves the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_5x2_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x4_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 32, and leaves the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_5x4_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 
 // residual_avx512 works like residualGeneric for n >= 1, r >= 1.
 //

@@ -107,18 +107,18 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*64)
 }
 
-func leastSquaresSmall(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64, ok bool) {
+func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64, ok bool) {
 	if active != AVX512 || n == 0 || n > maxSmallRows || r == 0 || r > maxSmall {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
-	_, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1]
+	_, _, _, _ = b[r-1], e[n-1], a[(r-1)*lda+n-1], y[n-1]
 	_, _, f, _ := Eliminated(work, n, r)
 	lines := SolveAhead(n, r) / line
 	if next == 0 {
 		lines = 0
 	}
-	lo, hi = leastSquaresSmallTile(&b[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
-	return lo, hi, true
+	lo, hi, squares = leastSquaresSmallTile(&b[0], &e[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
+	return lo, hi, squares, true
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {

@@ -16077,10 +16077,10 @@ solved:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16088,20 +16088,20 @@ TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K2
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z2
 	VMOVUPD.Z 64(AX), K2, Z3
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16112,7 +16112,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z4
 	VFMADD231PD  Z1, Z1, Z4
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
@@ -16121,7 +16121,7 @@ prefetched:
 	VADDPD       Z5, Z4, Z4
 	VPERMILPD    $0x55, Z4, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVSD       X4, hi+72(FP)
+	VMOVSD       X4, hi+80(FP)
 	VMULPD.BCST  8(SP), Z4, Z4
 	VMULPD       Z0, Z0, Z5
 	VFMADD231PD  Z1, Z1, Z5
@@ -16140,26 +16140,38 @@ prefetched:
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
 	VMOVSD       X5, (AX)
-	VCMPPD       $0x06, Z4, Z5, K1
+	VCMPPD       $0x06, Z4, Z5, K3
 	VMOVSD       (SP), X4
 	VDIVSD       X5, X4, X4
 	VBROADCASTSD X4, Z4
-	VMULPD.Z     Z4, Z6, K1, Z6
+	VMULPD.Z     Z4, Z6, K3, Z6
 	VMOVSD       X6, 8(AX)
-	VFNMADD231PD Z6, Z0, Z2
-	VFNMADD231PD Z6, Z1, Z3
+	VFMSUB231PD  Z6, Z0, Z2
+	VFMSUB231PD  Z6, Z1, Z3
 	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       8(AX), X0
 	VMOVSD       X0, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z2, K1, (AX)
+	VMOVUPD      Z3, K2, 64(AX)
+	VMULPD       Z2, Z2, Z0
+	VFMADD231PD  Z3, Z3, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16171,14 +16183,14 @@ TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K4
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
 	VMOVUPD.Z 128(AX), K3, Z2
 	VMOVUPD.Z 192(AX), K4, Z3
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z4
 	VMOVUPD.Z 64(AX), K2, Z5
 	VMOVUPD.Z 128(AX), K3, Z6
@@ -16187,8 +16199,8 @@ TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16199,7 +16211,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z8
 	VFMADD231PD  Z1, Z1, Z8
 	VFMADD231PD  Z2, Z2, Z8
@@ -16210,7 +16222,7 @@ prefetched:
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+72(FP)
+	VMOVSD       X8, hi+80(FP)
 	VMULPD.BCST  8(SP), Z8, Z8
 	VMULPD       Z0, Z0, Z9
 	VFMADD231PD  Z1, Z1, Z9
@@ -16233,28 +16245,44 @@ prefetched:
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
 	VMOVSD       X9, (AX)
-	VCMPPD       $0x06, Z8, Z9, K1
+	VCMPPD       $0x06, Z8, Z9, K5
 	VMOVSD       (SP), X8
 	VDIVSD       X9, X8, X8
 	VBROADCASTSD X8, Z8
-	VMULPD.Z     Z8, Z10, K1, Z10
+	VMULPD.Z     Z8, Z10, K5, Z10
 	VMOVSD       X10, 8(AX)
-	VFNMADD231PD Z10, Z0, Z4
-	VFNMADD231PD Z10, Z1, Z5
-	VFNMADD231PD Z10, Z2, Z6
-	VFNMADD231PD Z10, Z3, Z7
+	VFMSUB231PD  Z10, Z0, Z4
+	VFMSUB231PD  Z10, Z1, Z5
+	VFMSUB231PD  Z10, Z2, Z6
+	VFMSUB231PD  Z10, Z3, Z7
 	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       8(AX), X0
 	VMOVSD       X0, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      Z5, K2, 64(AX)
+	VMOVUPD      Z6, K3, 128(AX)
+	VMOVUPD      Z7, K4, 192(AX)
+	VMULPD       Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16262,23 +16290,23 @@ TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K2
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z2
 	VMOVUPD.Z 64(AX), K2, Z3
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z4
 	VMOVUPD.Z 64(AX), K2, Z5
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16289,7 +16317,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z6
 	VFMADD231PD  Z1, Z1, Z6
 	VMULPD       Z2, Z2, Z7
@@ -16301,7 +16329,7 @@ prefetched:
 	VADDPD       Z7, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+72(FP)
+	VMOVSD       X6, hi+80(FP)
 	VMULPD.BCST  8(SP), Z6, Z6
 	VMULPD       Z0, Z0, Z7
 	VFMADD231PD  Z1, Z1, Z7
@@ -16328,15 +16356,15 @@ prefetched:
 	VPERMILPD    $0x55, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VMOVSD       X7, (AX)
-	VCMPPD       $0x06, Z6, Z7, K1
+	VCMPPD       $0x06, Z6, Z7, K3
 	VMOVSD       (SP), X10
 	VDIVSD       X7, X10, X10
 	VBROADCASTSD X10, Z10
-	VMULPD.Z     Z10, Z8, K1, Z8
+	VMULPD.Z     Z10, Z8, K3, Z8
 	VMOVSD       X8, 8(AX)
 	VFNMADD231PD Z8, Z0, Z2
 	VFNMADD231PD Z8, Z1, Z3
-	VMULPD.Z     Z10, Z9, K1, Z9
+	VMULPD.Z     Z10, Z9, K3, Z9
 	VMOVSD       X9, 16(AX)
 	VFNMADD231PD Z9, Z0, Z4
 	VFNMADD231PD Z9, Z1, Z5
@@ -16357,30 +16385,42 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z7
 	VADDPD       Z7, Z1, Z1
 	VMOVSD       X0, 56(AX)
-	VCMPPD       $0x06, Z6, Z0, K1
+	VCMPPD       $0x06, Z6, Z0, K3
 	VMOVSD       (SP), X6
 	VDIVSD       X0, X6, X6
 	VBROADCASTSD X6, Z6
-	VMULPD.Z     Z6, Z1, K1, Z1
+	VMULPD.Z     Z6, Z1, K3, Z1
 	VMOVSD       X1, 64(AX)
-	VFNMADD231PD Z1, Z2, Z4
-	VFNMADD231PD Z1, Z3, Z5
+	VFMSUB231PD  Z1, Z2, Z4
+	VFMSUB231PD  Z1, Z3, Z5
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
 	VMOVSD       16(AX), X1
 	VFNMADD231SD 8(AX), X0, X1
 	VMOVSD       X1, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      Z5, K2, 64(AX)
+	VMULPD       Z4, Z4, Z0
+	VFMADD231PD  Z5, Z5, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16392,8 +16432,8 @@ TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K4
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -16404,7 +16444,7 @@ TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-80
 	VMOVUPD.Z 64(AX), K2, Z5
 	VMOVUPD.Z 128(AX), K3, Z6
 	VMOVUPD.Z 192(AX), K4, Z7
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z8
 	VMOVUPD.Z 64(AX), K2, Z9
 	VMOVUPD.Z 128(AX), K3, Z10
@@ -16413,8 +16453,8 @@ TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16425,7 +16465,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z12
 	VFMADD231PD  Z1, Z1, Z12
 	VFMADD231PD  Z2, Z2, Z12
@@ -16441,7 +16481,7 @@ prefetched:
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+72(FP)
+	VMOVSD       X12, hi+80(FP)
 	VMULPD.BCST  8(SP), Z12, Z12
 	VMULPD       Z0, Z0, Z13
 	VFMADD231PD  Z1, Z1, Z13
@@ -16474,17 +16514,17 @@ prefetched:
 	VPERMILPD    $0x55, Z15, Z16
 	VADDPD       Z16, Z15, Z15
 	VMOVSD       X13, (AX)
-	VCMPPD       $0x06, Z12, Z13, K1
+	VCMPPD       $0x06, Z12, Z13, K5
 	VMOVSD       (SP), X16
 	VDIVSD       X13, X16, X16
 	VBROADCASTSD X16, Z16
-	VMULPD.Z     Z16, Z14, K1, Z14
+	VMULPD.Z     Z16, Z14, K5, Z14
 	VMOVSD       X14, 8(AX)
 	VFNMADD231PD Z14, Z0, Z4
 	VFNMADD231PD Z14, Z1, Z5
 	VFNMADD231PD Z14, Z2, Z6
 	VFNMADD231PD Z14, Z3, Z7
-	VMULPD.Z     Z16, Z15, K1, Z15
+	VMULPD.Z     Z16, Z15, K5, Z15
 	VMOVSD       X15, 16(AX)
 	VFNMADD231PD Z15, Z0, Z8
 	VFNMADD231PD Z15, Z1, Z9
@@ -16511,32 +16551,48 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 56(AX)
-	VCMPPD       $0x06, Z12, Z0, K1
+	VCMPPD       $0x06, Z12, Z0, K5
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K5, Z1
 	VMOVSD       X1, 64(AX)
-	VFNMADD231PD Z1, Z4, Z8
-	VFNMADD231PD Z1, Z5, Z9
-	VFNMADD231PD Z1, Z6, Z10
-	VFNMADD231PD Z1, Z7, Z11
+	VFMSUB231PD  Z1, Z4, Z8
+	VFMSUB231PD  Z1, Z5, Z9
+	VFMSUB231PD  Z1, Z6, Z10
+	VFMSUB231PD  Z1, Z7, Z11
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
 	VMOVSD       16(AX), X1
 	VFNMADD231SD 8(AX), X0, X1
 	VMOVSD       X1, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z8, K1, (AX)
+	VMOVUPD      Z9, K2, 64(AX)
+	VMOVUPD      Z10, K3, 128(AX)
+	VMOVUPD      Z11, K4, 192(AX)
+	VMULPD       Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16544,8 +16600,8 @@ TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K2
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -16555,15 +16611,15 @@ TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-80
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z4
 	VMOVUPD.Z 64(AX), K2, Z5
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z6
 	VMOVUPD.Z 64(AX), K2, Z7
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16574,7 +16630,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z8
 	VFMADD231PD  Z1, Z1, Z8
 	VMULPD       Z2, Z2, Z9
@@ -16589,7 +16645,7 @@ prefetched:
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+72(FP)
+	VMOVSD       X8, hi+80(FP)
 	VMULPD.BCST  8(SP), Z8, Z8
 	VMULPD       Z0, Z0, Z9
 	VFMADD231PD  Z1, Z1, Z9
@@ -16624,19 +16680,19 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X9, (AX)
-	VCMPPD       $0x06, Z8, Z9, K1
+	VCMPPD       $0x06, Z8, Z9, K3
 	VMOVSD       (SP), X13
 	VDIVSD       X9, X13, X13
 	VBROADCASTSD X13, Z13
-	VMULPD.Z     Z13, Z10, K1, Z10
+	VMULPD.Z     Z13, Z10, K3, Z10
 	VMOVSD       X10, 8(AX)
 	VFNMADD231PD Z10, Z0, Z2
 	VFNMADD231PD Z10, Z1, Z3
-	VMULPD.Z     Z13, Z11, K1, Z11
+	VMULPD.Z     Z13, Z11, K3, Z11
 	VMOVSD       X11, 16(AX)
 	VFNMADD231PD Z11, Z0, Z4
 	VFNMADD231PD Z11, Z1, Z5
-	VMULPD.Z     Z13, Z12, K1, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
 	VMOVSD       X12, 24(AX)
 	VFNMADD231PD Z12, Z0, Z6
 	VFNMADD231PD Z12, Z1, Z7
@@ -16665,15 +16721,15 @@ prefetched:
 	VPERMILPD    $0x55, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VMOVSD       X0, 64(AX)
-	VCMPPD       $0x06, Z8, Z0, K1
+	VCMPPD       $0x06, Z8, Z0, K3
 	VMOVSD       (SP), X10
 	VDIVSD       X0, X10, X10
 	VBROADCASTSD X10, Z10
-	VMULPD.Z     Z10, Z1, K1, Z1
+	VMULPD.Z     Z10, Z1, K3, Z1
 	VMOVSD       X1, 72(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMULPD.Z     Z10, Z9, K1, Z9
+	VMULPD.Z     Z10, Z9, K3, Z9
 	VMOVSD       X9, 80(AX)
 	VFNMADD231PD Z9, Z2, Z6
 	VFNMADD231PD Z9, Z3, Z7
@@ -16694,18 +16750,18 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 128(AX)
-	VCMPPD       $0x06, Z8, Z0, K1
+	VCMPPD       $0x06, Z8, Z0, K3
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K3, Z1
 	VMOVSD       X1, 136(AX)
-	VFNMADD231PD Z1, Z4, Z6
-	VFNMADD231PD Z1, Z5, Z7
+	VFMSUB231PD  Z1, Z4, Z6
+	VFMSUB231PD  Z1, Z5, Z7
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -16716,13 +16772,25 @@ prefetched:
 	VFNMADD231SD 16(AX), X0, X2
 	VFNMADD231SD 8(AX), X1, X2
 	VMOVSD       X2, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z6, K1, (AX)
+	VMOVUPD      Z7, K2, 64(AX)
+	VMULPD       Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16734,8 +16802,8 @@ TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K4
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -16751,7 +16819,7 @@ TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-80
 	VMOVUPD.Z 64(AX), K2, Z9
 	VMOVUPD.Z 128(AX), K3, Z10
 	VMOVUPD.Z 192(AX), K4, Z11
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z12
 	VMOVUPD.Z 64(AX), K2, Z13
 	VMOVUPD.Z 128(AX), K3, Z14
@@ -16760,8 +16828,8 @@ TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16772,7 +16840,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z16
 	VFMADD231PD  Z1, Z1, Z16
 	VFMADD231PD  Z2, Z2, Z16
@@ -16793,7 +16861,7 @@ prefetched:
 	VADDPD       Z17, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z17
 	VADDPD       Z17, Z16, Z16
-	VMOVSD       X16, hi+72(FP)
+	VMOVSD       X16, hi+80(FP)
 	VMULPD.BCST  8(SP), Z16, Z16
 	VMULPD       Z0, Z0, Z17
 	VFMADD231PD  Z1, Z1, Z17
@@ -16836,23 +16904,23 @@ prefetched:
 	VPERMILPD    $0x55, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VMOVSD       X17, (AX)
-	VCMPPD       $0x06, Z16, Z17, K1
+	VCMPPD       $0x06, Z16, Z17, K5
 	VMOVSD       (SP), X21
 	VDIVSD       X17, X21, X21
 	VBROADCASTSD X21, Z21
-	VMULPD.Z     Z21, Z18, K1, Z18
+	VMULPD.Z     Z21, Z18, K5, Z18
 	VMOVSD       X18, 8(AX)
 	VFNMADD231PD Z18, Z0, Z4
 	VFNMADD231PD Z18, Z1, Z5
 	VFNMADD231PD Z18, Z2, Z6
 	VFNMADD231PD Z18, Z3, Z7
-	VMULPD.Z     Z21, Z19, K1, Z19
+	VMULPD.Z     Z21, Z19, K5, Z19
 	VMOVSD       X19, 16(AX)
 	VFNMADD231PD Z19, Z0, Z8
 	VFNMADD231PD Z19, Z1, Z9
 	VFNMADD231PD Z19, Z2, Z10
 	VFNMADD231PD Z19, Z3, Z11
-	VMULPD.Z     Z21, Z20, K1, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
 	VMOVSD       X20, 24(AX)
 	VFNMADD231PD Z20, Z0, Z12
 	VFNMADD231PD Z20, Z1, Z13
@@ -16889,17 +16957,17 @@ prefetched:
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 64(AX)
-	VCMPPD       $0x06, Z16, Z0, K1
+	VCMPPD       $0x06, Z16, Z0, K5
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
 	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K1, Z1
+	VMULPD.Z     Z3, Z1, K5, Z1
 	VMOVSD       X1, 72(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMULPD.Z     Z3, Z2, K1, Z2
+	VMULPD.Z     Z3, Z2, K5, Z2
 	VMOVSD       X2, 80(AX)
 	VFNMADD231PD Z2, Z4, Z12
 	VFNMADD231PD Z2, Z5, Z13
@@ -16926,20 +16994,20 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 128(AX)
-	VCMPPD       $0x06, Z16, Z0, K1
+	VCMPPD       $0x06, Z16, Z0, K5
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K5, Z1
 	VMOVSD       X1, 136(AX)
-	VFNMADD231PD Z1, Z8, Z12
-	VFNMADD231PD Z1, Z9, Z13
-	VFNMADD231PD Z1, Z10, Z14
-	VFNMADD231PD Z1, Z11, Z15
+	VFMSUB231PD  Z1, Z8, Z12
+	VFMSUB231PD  Z1, Z9, Z13
+	VFMSUB231PD  Z1, Z10, Z14
+	VFMSUB231PD  Z1, Z11, Z15
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -16950,13 +17018,29 @@ prefetched:
 	VFNMADD231SD 16(AX), X0, X2
 	VFNMADD231SD 8(AX), X1, X2
 	VMOVSD       X2, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z12, K1, (AX)
+	VMOVUPD      Z13, K2, 64(AX)
+	VMOVUPD      Z14, K3, 128(AX)
+	VMOVUPD      Z15, K4, 192(AX)
+	VMULPD       Z12, Z12, Z0
+	VFMADD231PD  Z13, Z13, Z0
+	VFMADD231PD  Z14, Z14, Z0
+	VFMADD231PD  Z15, Z15, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -16964,8 +17048,8 @@ TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K2
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -16978,15 +17062,15 @@ TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-80
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z6
 	VMOVUPD.Z 64(AX), K2, Z7
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z8
 	VMOVUPD.Z 64(AX), K2, Z9
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -16997,7 +17081,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z10
 	VFMADD231PD  Z1, Z1, Z10
 	VMULPD       Z2, Z2, Z11
@@ -17015,7 +17099,7 @@ prefetched:
 	VADDPD       Z11, Z10, Z10
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
-	VMOVSD       X10, hi+72(FP)
+	VMOVSD       X10, hi+80(FP)
 	VMULPD.BCST  8(SP), Z10, Z10
 	VMULPD       Z0, Z0, Z11
 	VFMADD231PD  Z1, Z1, Z11
@@ -17058,23 +17142,23 @@ prefetched:
 	VPERMILPD    $0x55, Z15, Z16
 	VADDPD       Z16, Z15, Z15
 	VMOVSD       X11, (AX)
-	VCMPPD       $0x06, Z10, Z11, K1
+	VCMPPD       $0x06, Z10, Z11, K3
 	VMOVSD       (SP), X16
 	VDIVSD       X11, X16, X16
 	VBROADCASTSD X16, Z16
-	VMULPD.Z     Z16, Z12, K1, Z12
+	VMULPD.Z     Z16, Z12, K3, Z12
 	VMOVSD       X12, 8(AX)
 	VFNMADD231PD Z12, Z0, Z2
 	VFNMADD231PD Z12, Z1, Z3
-	VMULPD.Z     Z16, Z13, K1, Z13
+	VMULPD.Z     Z16, Z13, K3, Z13
 	VMOVSD       X13, 16(AX)
 	VFNMADD231PD Z13, Z0, Z4
 	VFNMADD231PD Z13, Z1, Z5
-	VMULPD.Z     Z16, Z14, K1, Z14
+	VMULPD.Z     Z16, Z14, K3, Z14
 	VMOVSD       X14, 24(AX)
 	VFNMADD231PD Z14, Z0, Z6
 	VFNMADD231PD Z14, Z1, Z7
-	VMULPD.Z     Z16, Z15, K1, Z15
+	VMULPD.Z     Z16, Z15, K3, Z15
 	VMOVSD       X15, 32(AX)
 	VFNMADD231PD Z15, Z0, Z8
 	VFNMADD231PD Z15, Z1, Z9
@@ -17111,19 +17195,19 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X0, 72(AX)
-	VCMPPD       $0x06, Z10, Z0, K1
+	VCMPPD       $0x06, Z10, Z0, K3
 	VMOVSD       (SP), X13
 	VDIVSD       X0, X13, X13
 	VBROADCASTSD X13, Z13
-	VMULPD.Z     Z13, Z1, K1, Z1
+	VMULPD.Z     Z13, Z1, K3, Z1
 	VMOVSD       X1, 80(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMULPD.Z     Z13, Z11, K1, Z11
+	VMULPD.Z     Z13, Z11, K3, Z11
 	VMOVSD       X11, 88(AX)
 	VFNMADD231PD Z11, Z2, Z6
 	VFNMADD231PD Z11, Z3, Z7
-	VMULPD.Z     Z13, Z12, K1, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
 	VMOVSD       X12, 96(AX)
 	VFNMADD231PD Z12, Z2, Z8
 	VFNMADD231PD Z12, Z3, Z9
@@ -17152,15 +17236,15 @@ prefetched:
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 144(AX)
-	VCMPPD       $0x06, Z10, Z0, K1
+	VCMPPD       $0x06, Z10, Z0, K3
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
 	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K1, Z1
+	VMULPD.Z     Z3, Z1, K3, Z1
 	VMOVSD       X1, 152(AX)
 	VFNMADD231PD Z1, Z4, Z6
 	VFNMADD231PD Z1, Z5, Z7
-	VMULPD.Z     Z3, Z2, K1, Z2
+	VMULPD.Z     Z3, Z2, K3, Z2
 	VMOVSD       X2, 160(AX)
 	VFNMADD231PD Z2, Z4, Z8
 	VFNMADD231PD Z2, Z5, Z9
@@ -17181,19 +17265,19 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 216(AX)
-	VCMPPD       $0x06, Z10, Z0, K1
+	VCMPPD       $0x06, Z10, Z0, K3
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K3, Z1
 	VMOVSD       X1, 224(AX)
-	VFNMADD231PD Z1, Z6, Z8
-	VFNMADD231PD Z1, Z7, Z9
+	VFMSUB231PD  Z1, Z6, Z8
+	VFMSUB231PD  Z1, Z7, Z9
 	VMOVSD       (AX), X0
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -17209,13 +17293,25 @@ prefetched:
 	VFNMADD231SD 16(AX), X1, X3
 	VFNMADD231SD 8(AX), X2, X3
 	VMOVSD       X3, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z8, K1, (AX)
+	VMOVUPD      Z9, K2, 64(AX)
+	VMULPD       Z8, Z8, Z0
+	VFMADD231PD  Z9, Z9, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -17227,8 +17323,8 @@ TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K4
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -17249,7 +17345,7 @@ TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-80
 	VMOVUPD.Z 64(AX), K2, Z13
 	VMOVUPD.Z 128(AX), K3, Z14
 	VMOVUPD.Z 192(AX), K4, Z15
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z16
 	VMOVUPD.Z 64(AX), K2, Z17
 	VMOVUPD.Z 128(AX), K3, Z18
@@ -17258,8 +17354,8 @@ TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -17270,7 +17366,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z20
 	VFMADD231PD  Z1, Z1, Z20
 	VFMADD231PD  Z2, Z2, Z20
@@ -17296,7 +17392,7 @@ prefetched:
 	VADDPD       Z21, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z21
 	VADDPD       Z21, Z20, Z20
-	VMOVSD       X20, hi+72(FP)
+	VMOVSD       X20, hi+80(FP)
 	VMULPD.BCST  8(SP), Z20, Z20
 	VMULPD       Z0, Z0, Z21
 	VFMADD231PD  Z1, Z1, Z21
@@ -17349,29 +17445,29 @@ prefetched:
 	VPERMILPD    $0x55, Z25, Z26
 	VADDPD       Z26, Z25, Z25
 	VMOVSD       X21, (AX)
-	VCMPPD       $0x06, Z20, Z21, K1
+	VCMPPD       $0x06, Z20, Z21, K5
 	VMOVSD       (SP), X26
 	VDIVSD       X21, X26, X26
 	VBROADCASTSD X26, Z26
-	VMULPD.Z     Z26, Z22, K1, Z22
+	VMULPD.Z     Z26, Z22, K5, Z22
 	VMOVSD       X22, 8(AX)
 	VFNMADD231PD Z22, Z0, Z4
 	VFNMADD231PD Z22, Z1, Z5
 	VFNMADD231PD Z22, Z2, Z6
 	VFNMADD231PD Z22, Z3, Z7
-	VMULPD.Z     Z26, Z23, K1, Z23
+	VMULPD.Z     Z26, Z23, K5, Z23
 	VMOVSD       X23, 16(AX)
 	VFNMADD231PD Z23, Z0, Z8
 	VFNMADD231PD Z23, Z1, Z9
 	VFNMADD231PD Z23, Z2, Z10
 	VFNMADD231PD Z23, Z3, Z11
-	VMULPD.Z     Z26, Z24, K1, Z24
+	VMULPD.Z     Z26, Z24, K5, Z24
 	VMOVSD       X24, 24(AX)
 	VFNMADD231PD Z24, Z0, Z12
 	VFNMADD231PD Z24, Z1, Z13
 	VFNMADD231PD Z24, Z2, Z14
 	VFNMADD231PD Z24, Z3, Z15
-	VMULPD.Z     Z26, Z25, K1, Z25
+	VMULPD.Z     Z26, Z25, K5, Z25
 	VMOVSD       X25, 32(AX)
 	VFNMADD231PD Z25, Z0, Z16
 	VFNMADD231PD Z25, Z1, Z17
@@ -17418,23 +17514,23 @@ prefetched:
 	VPERMILPD    $0x55, Z3, Z21
 	VADDPD       Z21, Z3, Z3
 	VMOVSD       X0, 72(AX)
-	VCMPPD       $0x06, Z20, Z0, K1
+	VCMPPD       $0x06, Z20, Z0, K5
 	VMOVSD       (SP), X21
 	VDIVSD       X0, X21, X21
 	VBROADCASTSD X21, Z21
-	VMULPD.Z     Z21, Z1, K1, Z1
+	VMULPD.Z     Z21, Z1, K5, Z1
 	VMOVSD       X1, 80(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMULPD.Z     Z21, Z2, K1, Z2
+	VMULPD.Z     Z21, Z2, K5, Z2
 	VMOVSD       X2, 88(AX)
 	VFNMADD231PD Z2, Z4, Z12
 	VFNMADD231PD Z2, Z5, Z13
 	VFNMADD231PD Z2, Z6, Z14
 	VFNMADD231PD Z2, Z7, Z15
-	VMULPD.Z     Z21, Z3, K1, Z3
+	VMULPD.Z     Z21, Z3, K5, Z3
 	VMOVSD       X3, 96(AX)
 	VFNMADD231PD Z3, Z4, Z16
 	VFNMADD231PD Z3, Z5, Z17
@@ -17471,17 +17567,17 @@ prefetched:
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 144(AX)
-	VCMPPD       $0x06, Z20, Z0, K1
+	VCMPPD       $0x06, Z20, Z0, K5
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
 	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K1, Z1
+	VMULPD.Z     Z3, Z1, K5, Z1
 	VMOVSD       X1, 152(AX)
 	VFNMADD231PD Z1, Z8, Z12
 	VFNMADD231PD Z1, Z9, Z13
 	VFNMADD231PD Z1, Z10, Z14
 	VFNMADD231PD Z1, Z11, Z15
-	VMULPD.Z     Z3, Z2, K1, Z2
+	VMULPD.Z     Z3, Z2, K5, Z2
 	VMOVSD       X2, 160(AX)
 	VFNMADD231PD Z2, Z8, Z16
 	VFNMADD231PD Z2, Z9, Z17
@@ -17508,21 +17604,21 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 216(AX)
-	VCMPPD       $0x06, Z20, Z0, K1
+	VCMPPD       $0x06, Z20, Z0, K5
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K5, Z1
 	VMOVSD       X1, 224(AX)
-	VFNMADD231PD Z1, Z12, Z16
-	VFNMADD231PD Z1, Z13, Z17
-	VFNMADD231PD Z1, Z14, Z18
-	VFNMADD231PD Z1, Z15, Z19
+	VFMSUB231PD  Z1, Z12, Z16
+	VFMSUB231PD  Z1, Z13, Z17
+	VFMSUB231PD  Z1, Z14, Z18
+	VFMSUB231PD  Z1, Z15, Z19
 	VMOVSD       (AX), X0
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -17538,13 +17634,29 @@ prefetched:
 	VFNMADD231SD 16(AX), X1, X3
 	VFNMADD231SD 8(AX), X2, X3
 	VMOVSD       X3, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z16, K1, (AX)
+	VMOVUPD      Z17, K2, 64(AX)
+	VMOVUPD      Z18, K3, 128(AX)
+	VMOVUPD      Z19, K4, 192(AX)
+	VMULPD       Z16, Z16, Z0
+	VFMADD231PD  Z17, Z17, Z0
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x2_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -17552,8 +17664,8 @@ TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K2
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -17569,15 +17681,15 @@ TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-80
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z8
 	VMOVUPD.Z 64(AX), K2, Z9
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z10
 	VMOVUPD.Z 64(AX), K2, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -17588,7 +17700,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z12
 	VFMADD231PD  Z1, Z1, Z12
 	VMULPD       Z2, Z2, Z13
@@ -17609,7 +17721,7 @@ prefetched:
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+72(FP)
+	VMOVSD       X12, hi+80(FP)
 	VMULPD.BCST  8(SP), Z12, Z12
 	VMULPD       Z0, Z0, Z13
 	VFMADD231PD  Z1, Z1, Z13
@@ -17660,27 +17772,27 @@ prefetched:
 	VPERMILPD    $0x55, Z18, Z19
 	VADDPD       Z19, Z18, Z18
 	VMOVSD       X13, (AX)
-	VCMPPD       $0x06, Z12, Z13, K1
+	VCMPPD       $0x06, Z12, Z13, K3
 	VMOVSD       (SP), X19
 	VDIVSD       X13, X19, X19
 	VBROADCASTSD X19, Z19
-	VMULPD.Z     Z19, Z14, K1, Z14
+	VMULPD.Z     Z19, Z14, K3, Z14
 	VMOVSD       X14, 8(AX)
 	VFNMADD231PD Z14, Z0, Z2
 	VFNMADD231PD Z14, Z1, Z3
-	VMULPD.Z     Z19, Z15, K1, Z15
+	VMULPD.Z     Z19, Z15, K3, Z15
 	VMOVSD       X15, 16(AX)
 	VFNMADD231PD Z15, Z0, Z4
 	VFNMADD231PD Z15, Z1, Z5
-	VMULPD.Z     Z19, Z16, K1, Z16
+	VMULPD.Z     Z19, Z16, K3, Z16
 	VMOVSD       X16, 24(AX)
 	VFNMADD231PD Z16, Z0, Z6
 	VFNMADD231PD Z16, Z1, Z7
-	VMULPD.Z     Z19, Z17, K1, Z17
+	VMULPD.Z     Z19, Z17, K3, Z17
 	VMOVSD       X17, 32(AX)
 	VFNMADD231PD Z17, Z0, Z8
 	VFNMADD231PD Z17, Z1, Z9
-	VMULPD.Z     Z19, Z18, K1, Z18
+	VMULPD.Z     Z19, Z18, K3, Z18
 	VMOVSD       X18, 40(AX)
 	VFNMADD231PD Z18, Z0, Z10
 	VFNMADD231PD Z18, Z1, Z11
@@ -17725,23 +17837,23 @@ prefetched:
 	VPERMILPD    $0x55, Z15, Z16
 	VADDPD       Z16, Z15, Z15
 	VMOVSD       X0, 80(AX)
-	VCMPPD       $0x06, Z12, Z0, K1
+	VCMPPD       $0x06, Z12, Z0, K3
 	VMOVSD       (SP), X16
 	VDIVSD       X0, X16, X16
 	VBROADCASTSD X16, Z16
-	VMULPD.Z     Z16, Z1, K1, Z1
+	VMULPD.Z     Z16, Z1, K3, Z1
 	VMOVSD       X1, 88(AX)
 	VFNMADD231PD Z1, Z2, Z4
 	VFNMADD231PD Z1, Z3, Z5
-	VMULPD.Z     Z16, Z13, K1, Z13
+	VMULPD.Z     Z16, Z13, K3, Z13
 	VMOVSD       X13, 96(AX)
 	VFNMADD231PD Z13, Z2, Z6
 	VFNMADD231PD Z13, Z3, Z7
-	VMULPD.Z     Z16, Z14, K1, Z14
+	VMULPD.Z     Z16, Z14, K3, Z14
 	VMOVSD       X14, 104(AX)
 	VFNMADD231PD Z14, Z2, Z8
 	VFNMADD231PD Z14, Z3, Z9
-	VMULPD.Z     Z16, Z15, K1, Z15
+	VMULPD.Z     Z16, Z15, K3, Z15
 	VMOVSD       X15, 112(AX)
 	VFNMADD231PD Z15, Z2, Z10
 	VFNMADD231PD Z15, Z3, Z11
@@ -17778,19 +17890,19 @@ prefetched:
 	VPERMILPD    $0x55, Z3, Z13
 	VADDPD       Z13, Z3, Z3
 	VMOVSD       X0, 160(AX)
-	VCMPPD       $0x06, Z12, Z0, K1
+	VCMPPD       $0x06, Z12, Z0, K3
 	VMOVSD       (SP), X13
 	VDIVSD       X0, X13, X13
 	VBROADCASTSD X13, Z13
-	VMULPD.Z     Z13, Z1, K1, Z1
+	VMULPD.Z     Z13, Z1, K3, Z1
 	VMOVSD       X1, 168(AX)
 	VFNMADD231PD Z1, Z4, Z6
 	VFNMADD231PD Z1, Z5, Z7
-	VMULPD.Z     Z13, Z2, K1, Z2
+	VMULPD.Z     Z13, Z2, K3, Z2
 	VMOVSD       X2, 176(AX)
 	VFNMADD231PD Z2, Z4, Z8
 	VFNMADD231PD Z2, Z5, Z9
-	VMULPD.Z     Z13, Z3, K1, Z3
+	VMULPD.Z     Z13, Z3, K3, Z3
 	VMOVSD       X3, 184(AX)
 	VFNMADD231PD Z3, Z4, Z10
 	VFNMADD231PD Z3, Z5, Z11
@@ -17819,15 +17931,15 @@ prefetched:
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 240(AX)
-	VCMPPD       $0x06, Z12, Z0, K1
+	VCMPPD       $0x06, Z12, Z0, K3
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
 	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K1, Z1
+	VMULPD.Z     Z3, Z1, K3, Z1
 	VMOVSD       X1, 248(AX)
 	VFNMADD231PD Z1, Z6, Z8
 	VFNMADD231PD Z1, Z7, Z9
-	VMULPD.Z     Z3, Z2, K1, Z2
+	VMULPD.Z     Z3, Z2, K3, Z2
 	VMOVSD       X2, 256(AX)
 	VFNMADD231PD Z2, Z6, Z10
 	VFNMADD231PD Z2, Z7, Z11
@@ -17848,20 +17960,20 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 320(AX)
-	VCMPPD       $0x06, Z12, Z0, K1
+	VCMPPD       $0x06, Z12, Z0, K3
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K3, Z1
 	VMOVSD       X1, 328(AX)
-	VFNMADD231PD Z1, Z8, Z10
-	VFNMADD231PD Z1, Z9, Z11
+	VFMSUB231PD  Z1, Z8, Z10
+	VFMSUB231PD  Z1, Z9, Z11
 	VMOVSD       (AX), X0
 	VMINSD       80(AX), X0, X0
 	VMINSD       160(AX), X0, X0
 	VMINSD       240(AX), X0, X0
 	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       328(AX), X0
 	VMOVSD       X0, 32(CX)
@@ -17883,13 +17995,25 @@ prefetched:
 	VFNMADD231SD 16(AX), X2, X4
 	VFNMADD231SD 8(AX), X3, X4
 	VMOVSD       X4, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z10, K1, (AX)
+	VMOVUPD      Z11, K2, 64(AX)
+	VMULPD       Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x4_avx512(b *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64)
+// func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-80
-	MOVQ      n+24(FP), AX
+TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-96
+	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
 	DECQ      CX
@@ -17901,8 +18025,8 @@ TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-80
 	SHRQ      $0x08, CX
 	KMOVW     CX, K4
 	SHRQ      $0x08, CX
-	MOVQ      a+8(FP), AX
-	MOVQ      lda+16(FP), CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
@@ -17928,7 +18052,7 @@ TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-80
 	VMOVUPD.Z 64(AX), K2, Z17
 	VMOVUPD.Z 128(AX), K3, Z18
 	VMOVUPD.Z 192(AX), K4, Z19
-	MOVQ      y+32(FP), AX
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z20
 	VMOVUPD.Z 64(AX), K2, Z21
 	VMOVUPD.Z 128(AX), K3, Z22
@@ -17937,8 +18061,8 @@ TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-80
 	MOVQ      AX, (SP)
 	MOVQ      $0x3af0000000000000, AX
 	MOVQ      AX, 8(SP)
-	MOVQ      next+48(FP), AX
-	MOVQ      lines+56(FP), CX
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
 	JZ        prefetched
 
@@ -17949,7 +18073,7 @@ prefetch:
 	JNZ        prefetch
 
 prefetched:
-	MOVQ         f+40(FP), AX
+	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z24
 	VFMADD231PD  Z1, Z1, Z24
 	VFMADD231PD  Z2, Z2, Z24
@@ -17980,7 +18104,7 @@ prefetched:
 	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VMOVSD       X24, hi+72(FP)
+	VMOVSD       X24, hi+80(FP)
 	VMULPD.BCST  8(SP), Z24, Z24
 	VMULPD       Z0, Z0, Z25
 	VFMADD231PD  Z1, Z1, Z25
@@ -18043,35 +18167,35 @@ prefetched:
 	VPERMILPD    $0x55, Z30, Z31
 	VADDPD       Z31, Z30, Z30
 	VMOVSD       X25, (AX)
-	VCMPPD       $0x06, Z24, Z25, K1
+	VCMPPD       $0x06, Z24, Z25, K5
 	VMOVSD       (SP), X31
 	VDIVSD       X25, X31, X31
 	VBROADCASTSD X31, Z31
-	VMULPD.Z     Z31, Z26, K1, Z26
+	VMULPD.Z     Z31, Z26, K5, Z26
 	VMOVSD       X26, 8(AX)
 	VFNMADD231PD Z26, Z0, Z4
 	VFNMADD231PD Z26, Z1, Z5
 	VFNMADD231PD Z26, Z2, Z6
 	VFNMADD231PD Z26, Z3, Z7
-	VMULPD.Z     Z31, Z27, K1, Z27
+	VMULPD.Z     Z31, Z27, K5, Z27
 	VMOVSD       X27, 16(AX)
 	VFNMADD231PD Z27, Z0, Z8
 	VFNMADD231PD Z27, Z1, Z9
 	VFNMADD231PD Z27, Z2, Z10
 	VFNMADD231PD Z27, Z3, Z11
-	VMULPD.Z     Z31, Z28, K1, Z28
+	VMULPD.Z     Z31, Z28, K5, Z28
 	VMOVSD       X28, 24(AX)
 	VFNMADD231PD Z28, Z0, Z12
 	VFNMADD231PD Z28, Z1, Z13
 	VFNMADD231PD Z28, Z2, Z14
 	VFNMADD231PD Z28, Z3, Z15
-	VMULPD.Z     Z31, Z29, K1, Z29
+	VMULPD.Z     Z31, Z29, K5, Z29
 	VMOVSD       X29, 32(AX)
 	VFNMADD231PD Z29, Z0, Z16
 	VFNMADD231PD Z29, Z1, Z17
 	VFNMADD231PD Z29, Z2, Z18
 	VFNMADD231PD Z29, Z3, Z19
-	VMULPD.Z     Z31, Z30, K1, Z30
+	VMULPD.Z     Z31, Z30, K5, Z30
 	VMOVSD       X30, 40(AX)
 	VFNMADD231PD Z30, Z0, Z20
 	VFNMADD231PD Z30, Z1, Z21
@@ -18128,29 +18252,29 @@ prefetched:
 	VPERMILPD    $0x55, Z25, Z26
 	VADDPD       Z26, Z25, Z25
 	VMOVSD       X0, 80(AX)
-	VCMPPD       $0x06, Z24, Z0, K1
+	VCMPPD       $0x06, Z24, Z0, K5
 	VMOVSD       (SP), X26
 	VDIVSD       X0, X26, X26
 	VBROADCASTSD X26, Z26
-	VMULPD.Z     Z26, Z1, K1, Z1
+	VMULPD.Z     Z26, Z1, K5, Z1
 	VMOVSD       X1, 88(AX)
 	VFNMADD231PD Z1, Z4, Z8
 	VFNMADD231PD Z1, Z5, Z9
 	VFNMADD231PD Z1, Z6, Z10
 	VFNMADD231PD Z1, Z7, Z11
-	VMULPD.Z     Z26, Z2, K1, Z2
+	VMULPD.Z     Z26, Z2, K5, Z2
 	VMOVSD       X2, 96(AX)
 	VFNMADD231PD Z2, Z4, Z12
 	VFNMADD231PD Z2, Z5, Z13
 	VFNMADD231PD Z2, Z6, Z14
 	VFNMADD231PD Z2, Z7, Z15
-	VMULPD.Z     Z26, Z3, K1, Z3
+	VMULPD.Z     Z26, Z3, K5, Z3
 	VMOVSD       X3, 104(AX)
 	VFNMADD231PD Z3, Z4, Z16
 	VFNMADD231PD Z3, Z5, Z17
 	VFNMADD231PD Z3, Z6, Z18
 	VFNMADD231PD Z3, Z7, Z19
-	VMULPD.Z     Z26, Z25, K1, Z25
+	VMULPD.Z     Z26, Z25, K5, Z25
 	VMOVSD       X25, 112(AX)
 	VFNMADD231PD Z25, Z4, Z20
 	VFNMADD231PD Z25, Z5, Z21
@@ -18197,23 +18321,23 @@ prefetched:
 	VPERMILPD    $0x55, Z3, Z4
 	VADDPD       Z4, Z3, Z3
 	VMOVSD       X0, 160(AX)
-	VCMPPD       $0x06, Z24, Z0, K1
+	VCMPPD       $0x06, Z24, Z0, K5
 	VMOVSD       (SP), X4
 	VDIVSD       X0, X4, X4
 	VBROADCASTSD X4, Z4
-	VMULPD.Z     Z4, Z1, K1, Z1
+	VMULPD.Z     Z4, Z1, K5, Z1
 	VMOVSD       X1, 168(AX)
 	VFNMADD231PD Z1, Z8, Z12
 	VFNMADD231PD Z1, Z9, Z13
 	VFNMADD231PD Z1, Z10, Z14
 	VFNMADD231PD Z1, Z11, Z15
-	VMULPD.Z     Z4, Z2, K1, Z2
+	VMULPD.Z     Z4, Z2, K5, Z2
 	VMOVSD       X2, 176(AX)
 	VFNMADD231PD Z2, Z8, Z16
 	VFNMADD231PD Z2, Z9, Z17
 	VFNMADD231PD Z2, Z10, Z18
 	VFNMADD231PD Z2, Z11, Z19
-	VMULPD.Z     Z4, Z3, K1, Z3
+	VMULPD.Z     Z4, Z3, K5, Z3
 	VMOVSD       X3, 184(AX)
 	VFNMADD231PD Z3, Z8, Z20
 	VFNMADD231PD Z3, Z9, Z21
@@ -18250,17 +18374,17 @@ prefetched:
 	VPERMILPD    $0x55, Z2, Z3
 	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 240(AX)
-	VCMPPD       $0x06, Z24, Z0, K1
+	VCMPPD       $0x06, Z24, Z0, K5
 	VMOVSD       (SP), X3
 	VDIVSD       X0, X3, X3
 	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K1, Z1
+	VMULPD.Z     Z3, Z1, K5, Z1
 	VMOVSD       X1, 248(AX)
 	VFNMADD231PD Z1, Z12, Z16
 	VFNMADD231PD Z1, Z13, Z17
 	VFNMADD231PD Z1, Z14, Z18
 	VFNMADD231PD Z1, Z15, Z19
-	VMULPD.Z     Z3, Z2, K1, Z2
+	VMULPD.Z     Z3, Z2, K5, Z2
 	VMOVSD       X2, 256(AX)
 	VFNMADD231PD Z2, Z12, Z20
 	VFNMADD231PD Z2, Z13, Z21
@@ -18287,22 +18411,22 @@ prefetched:
 	VPERMILPD    $0x55, Z1, Z2
 	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 320(AX)
-	VCMPPD       $0x06, Z24, Z0, K1
+	VCMPPD       $0x06, Z24, Z0, K5
 	VMOVSD       (SP), X2
 	VDIVSD       X0, X2, X2
 	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K1, Z1
+	VMULPD.Z     Z2, Z1, K5, Z1
 	VMOVSD       X1, 328(AX)
-	VFNMADD231PD Z1, Z16, Z20
-	VFNMADD231PD Z1, Z17, Z21
-	VFNMADD231PD Z1, Z18, Z22
-	VFNMADD231PD Z1, Z19, Z23
+	VFMSUB231PD  Z1, Z16, Z20
+	VFMSUB231PD  Z1, Z17, Z21
+	VFMSUB231PD  Z1, Z18, Z22
+	VFMSUB231PD  Z1, Z19, Z23
 	VMOVSD       (AX), X0
 	VMINSD       80(AX), X0, X0
 	VMINSD       160(AX), X0, X0
 	VMINSD       240(AX), X0, X0
 	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+64(FP)
+	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       328(AX), X0
 	VMOVSD       X0, 32(CX)
@@ -18324,6 +18448,22 @@ prefetched:
 	VFNMADD231SD 16(AX), X2, X4
 	VFNMADD231SD 8(AX), X3, X4
 	VMOVSD       X4, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z20, K1, (AX)
+	VMOVUPD      Z21, K2, 64(AX)
+	VMOVUPD      Z22, K3, 128(AX)
+	VMOVUPD      Z23, K4, 192(AX)
+	VMULPD       Z20, Z20, Z0
+	VFMADD231PD  Z21, Z21, Z0
+	VFMADD231PD  Z22, Z22, Z0
+	VFMADD231PD  Z23, Z23, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
 	VZEROUPPER
 	RET
 
