@@ -21,23 +21,35 @@ func readTasks(r *npz.Reader, x *npz.Array) (task []int, names []string, err err
 		}
 		return task, numbered("", x.Shape[0]), nil
 	}
-	a, err := readVector(r, "task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
-	if err != nil {
-		return nil, nil, err
-	}
-	if a.Text() {
-		text, err := a.Strings()
-		if err != nil {
-			return nil, nil, err
-		}
-		task, names := inOrder(text)
-		return task, names, nil
-	}
-	if task, err = a.Ints(); err != nil {
-		return nil, nil, err
+	task, names, err = readNumbered(r, "task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
+	if err != nil || names != nil {
+		return task, names, err
 	}
 	tasks, err := countTasks(r, task)
 	return task, numbered("", tasks), err
+}
+
+// readNumbered reads an array of n numbers, or of names, which are numbered in the order in which they come first.
+func readNumbered(r *npz.Reader, name string, n int, want string) (numbers []int, names []string, err error) {
+	a, err := readVector(r, name, n, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !a.Text() {
+		numbers, err = a.Ints()
+		return numbers, nil, err
+	}
+	text, err := a.Strings()
+	index := map[string]int{}
+	for _, s := range text {
+		k, there := index[s]
+		if !there {
+			k = len(names)
+			index[s], names = k, append(names, s)
+		}
+		numbers = append(numbers, k)
+	}
+	return numbers, names, err
 }
 
 // countTasks returns the number of tasks, each of which must have rows.
@@ -90,40 +102,14 @@ func numbered(prefix string, n int) []string {
 	return names
 }
 
-// inOrder numbers names in the order of their first appearance.
-func inOrder(text []string) (number []int, names []string) {
-	index := map[string]int{}
-	for _, s := range text {
-		k, there := index[s]
-		if !there {
-			k = len(names)
-			index[s] = k
-			names = append(names, s)
-		}
-		number = append(number, k)
-	}
-	return number, names
-}
-
 // readNodes reads where the tasks live and returns the number of nodes.
 func (f *File) readNodes(r *npz.Reader) (int, error) {
 	tasks := len(f.Table.Tasks())
-	a, err := readVector(r, "node", tasks, fmt.Sprintf("one entry for each of the %d tasks", tasks))
+	node, names, err := readNumbered(r, "node", tasks, fmt.Sprintf("one entry for each of the %d tasks", tasks))
 	if err != nil {
 		return 0, err
 	}
-	var node []int
-	var names []string
-	if a.Text() {
-		text, err := a.Strings()
-		if err != nil {
-			return 0, err
-		}
-		node, names = inOrder(text)
-	} else {
-		if node, err = a.Ints(); err != nil {
-			return 0, err
-		}
+	if names == nil {
 		for k, g := range node {
 			if g < 0 || g >= tasks {
 				return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, tasks)

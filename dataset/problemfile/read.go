@@ -159,44 +159,33 @@ func (f *File) readNetwork(r *npz.Reader) (err error) {
 		return err
 	}
 	d := len(f.Table.Features())
-	if f.Start, err = readBasis(r, "Ustart", d); err != nil {
+	one := fmt.Sprintf("d x r with d = %d and r at most d, float64", d)
+	start, err := readBases(r, "Ustart", []int{d}, one)
+	if err != nil {
 		return err
 	}
-	if f.Truth, err = readBasis(r, "Ustar", d); err != nil {
+	truth, err := readBases(r, "Ustar", []int{d}, one)
+	if err != nil {
 		return err
 	}
-	if f.Truth != nil {
+	if start != nil {
+		f.Start = start[0]
+	}
+	if truth != nil {
+		f.Truth = truth[0]
 		if err := checkOrthonormal("Ustar", f.Truth); err != nil {
 			return err
 		}
 	}
-	return f.readU0(r, nodes, d)
-}
-
-func (f *File) readU0(r *npz.Reader, nodes, d int) error {
-	if !r.Has("U0") {
-		return nil
+	l := "L"
+	if nodes > 0 {
+		l = strconv.Itoa(nodes)
 	}
-	a, err := r.Array("U0")
-	if err != nil {
+	if f.U0, err = readBases(r, "U0", []int{nodes, d}, fmt.Sprintf("L x d x r with L = %s and d = %d, float64", l, d)); err != nil {
 		return err
 	}
-	if len(a.Shape) != 3 || !a.Float() || a.Shape[1] != d || a.Shape[2] < 1 || a.Shape[0] < 1 || nodes > 0 && a.Shape[0] != nodes {
-		l := "L"
-		if nodes > 0 {
-			l = strconv.Itoa(nodes)
-		}
-		return fmt.Errorf("array %q is %s: want L x d x r with L = %s and d = %d, float64", "U0", a, l, d)
-	}
-	data, err := a.Float64s()
-	if err != nil {
-		return err
-	}
-	rank := a.Shape[2]
-	for g := range a.Shape[0] {
-		u := mat.NewDense(d, rank, data[g*d*rank:][:d*rank])
-		f.U0 = append(f.U0, kernel.BasisOf(u))
-		if err := checkOrthonormal(fmt.Sprintf("U0[%d]", g), f.U0[g]); err != nil {
+	for g, u := range f.U0 {
+		if err := checkOrthonormal(fmt.Sprintf("U0[%d]", g), u); err != nil {
 			return err
 		}
 	}
@@ -244,40 +233,47 @@ func readVector(r *npz.Reader, name string, n int, want string) (*npz.Array, err
 	return a, nil
 }
 
-// readSquare reads an optional L x L matrix; nodes is L, or 0 if it is not known.
-func readSquare(r *npz.Reader, name string, nodes int) (*mat.Dense, error) {
+// readOptional reads an array, nil if there is none, of which the shape begins with some sizes: 0 is one that is not known.
+func readOptional(r *npz.Reader, name string, sizes []int, fits func(a *npz.Array) bool, want string) (*npz.Array, []float64, error) {
 	if !r.Has(name) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	a, err := r.Array(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if len(a.Shape) != 2 || a.Shape[0] != a.Shape[1] || a.Shape[0] < 1 || nodes > 0 && a.Shape[0] != nodes {
-		return nil, fmt.Errorf("array %q is %s: want L x L, with L = %d nodes", name, a, nodes)
+	ok := len(a.Shape) == len(sizes)+1 && fits(a)
+	for k := 0; ok && k < len(sizes); k++ {
+		ok = a.Shape[k] > 0 && (sizes[k] == 0 || a.Shape[k] == sizes[k])
+	}
+	if !ok {
+		return nil, nil, fmt.Errorf("array %q is %s: want %s", name, a, want)
 	}
 	data, err := a.Float64s()
-	if err != nil {
+	return a, data, err
+}
+
+// readSquare reads an optional L x L matrix; nodes is L, or 0 if it is not known.
+func readSquare(r *npz.Reader, name string, nodes int) (*mat.Dense, error) {
+	square := func(a *npz.Array) bool { return a.Shape[0] == a.Shape[1] }
+	a, data, err := readOptional(r, name, []int{nodes}, square, fmt.Sprintf("L x L, with L = %d nodes", nodes))
+	if a == nil || err != nil {
 		return nil, err
 	}
 	return mat.NewDense(a.Shape[0], a.Shape[0], data), nil
 }
 
-// readBasis reads an optional matrix of d rows.
-func readBasis(r *npz.Reader, name string, d int) (*kernel.Basis, error) {
-	if !r.Has(name) {
-		return nil, nil
-	}
-	a, err := r.Array(name)
-	if err != nil {
+// readBases reads an optional array of d x r, or of several such.
+func readBases(r *npz.Reader, name string, sizes []int, want string) (list []*kernel.Basis, err error) {
+	d := sizes[len(sizes)-1]
+	tall := func(a *npz.Array) bool { k := a.Shape[len(sizes)]; return a.Float() && k >= 1 && k <= d }
+	a, data, err := readOptional(r, name, sizes, tall, want)
+	if a == nil || err != nil {
 		return nil, err
 	}
-	if len(a.Shape) != 2 || a.Shape[0] != d || a.Shape[1] < 1 || a.Shape[1] > d || !a.Float() {
-		return nil, fmt.Errorf("array %q is %s: want d x r with d = %d and r at most d, float64", name, a, d)
+	rank := a.Shape[len(sizes)]
+	for part := range slices.Chunk(data, d*rank) {
+		list = append(list, kernel.BasisOf(mat.NewDense(d, rank, part)))
 	}
-	data, err := a.Float64s()
-	if err != nil {
-		return nil, err
-	}
-	return kernel.BasisOf(mat.NewDense(d, a.Shape[1], data)), nil
+	return list, nil
 }
