@@ -2,9 +2,12 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
+	"sync"
 )
 
 // ReadCSV reads a table of text, whose first line names the columns unless the
@@ -100,4 +103,159 @@ func countNumbers(cells []string) (n int) {
 		}
 	}
 	return n
+}
+
+// Sizes of the pieces in which text is read and parsed. A record must fit in the
+// larger one, which bounds the memory for a quoted cell that never ends.
+const (
+	blockBytes = 512 << 10
+	maxRecord  = 16 << 20
+)
+
+// A splitter cuts text into blocks that end where a record ends.
+type splitter struct {
+	in    io.Reader
+	quote byte
+	rest  []byte // was read, but not returned
+	line  int    // of the first byte of rest
+	err   error  // of in
+}
+
+// look returns the start of the text, before the first call of next.
+func (s *splitter) look() []byte {
+	s.rest = s.fill(nil, blockBytes)
+	return s.rest
+}
+
+// next returns a block, its memory taken from buf if that suffices, and its first
+// line. After the last block, the error is io.EOF.
+func (s *splitter) next(buf []byte) (block []byte, line int, err error) {
+	buf = append(buf[:0], s.rest...)
+	line = s.line
+	for size := blockBytes; ; size = min(2*size, maxRecord) {
+		buf = s.fill(buf, size)
+		if s.err != nil {
+			s.rest, s.line = nil, line
+			if s.err != io.EOF {
+				return buf, line, fmt.Errorf("after line %d: %w", line+bytes.Count(buf, []byte("\n"))-1, s.err)
+			}
+			return buf, line, io.EOF
+		}
+		end := lastRecord(buf, s.quote)
+		if end == 0 && size == maxRecord {
+			end = len(buf) // for the parser to complain
+		}
+		if end > 0 {
+			s.rest = append(s.rest[:0], buf[end:]...)
+			s.line += bytes.Count(buf[:end], []byte("\n"))
+			return buf[:end], line, nil
+		}
+	}
+}
+
+// fill reads until buf has the given length, or the text ends.
+func (s *splitter) fill(buf []byte, size int) []byte {
+	if cap(buf) < size {
+		buf = append(make([]byte, 0, size), buf...)
+	}
+	for len(buf) < size && s.err == nil {
+		var n int
+		n, s.err = s.in.Read(buf[len(buf):size])
+		buf = buf[:len(buf)+n]
+	}
+	return buf
+}
+
+// lastRecord returns where the last complete record ends, 0 if none does. Line
+// breaks within quotes, of which an odd number lies before them, end no record.
+func lastRecord(b []byte, quote byte) int {
+	if bytes.IndexByte(b, quote) < 0 {
+		return bytes.LastIndexByte(b, '\n') + 1
+	}
+	end, within := 0, false
+	for at := 0; at < len(b); {
+		n := bytes.IndexByte(b[at:], '\n') + 1
+		if n == 0 {
+			break
+		}
+		if bytes.Count(b[at:at+n], []byte{quote})%2 == 1 {
+			within = !within
+		}
+		at += n
+		if !within {
+			end = at
+		}
+	}
+	return end
+}
+
+// A job is a block on its way through a parser.
+type job struct {
+	block []byte
+	line  int
+	batch batch
+	err   error // of reading, after the block
+	done  chan struct{}
+}
+
+// records adds the records of first and of all blocks that follow it. Blocks are parsed in
+// parallel and added in their order.
+func (l *builder) records(p *recordParser, s *splitter, first []byte, line int, undecided error) error {
+	if undecided != nil {
+		return undecided
+	}
+	workers := min(runtime.GOMAXPROCS(0), 16)
+	free := make(chan *job, workers+2)
+	for range cap(free) {
+		free <- &job{}
+	}
+	work, order := make(chan *job, cap(free)), make(chan *job, cap(free))
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(stop)
+	for range workers {
+		running.Go(func() {
+			for j := range work {
+				p.parse(j.block, j.line, &j.batch)
+				close(j.done)
+			}
+		})
+	}
+	running.Go(func() {
+		defer close(order)
+		defer close(work)
+		for {
+			var j *job
+			select {
+			case <-stop:
+				return
+			case j = <-free:
+			}
+			if first != nil {
+				j.block, j.line = append(j.block[:0], first...), line
+				first = nil
+			} else {
+				j.block, j.line, j.err = s.next(j.block)
+			}
+			j.done = make(chan struct{})
+			work <- j
+			order <- j
+			if j.err != nil {
+				return
+			}
+		}
+	})
+	for j := range order {
+		<-j.done
+		err := l.add(&j.batch)
+		if err == nil && j.err != nil && !errors.Is(j.err, io.EOF) {
+			err = j.err
+		}
+		if err != nil {
+			return err
+		}
+		free <- j
+	}
+	return nil
 }

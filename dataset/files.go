@@ -144,3 +144,78 @@ func (r *reader) readWhole(read func(io.ReaderAt, int64) error, f *os.File, in *
 	}
 	return read(bytes.NewReader(all), int64(len(all)))
 }
+
+// A reader reads the files that a sink takes, one after the other.
+type reader struct {
+	o    *TableOptions
+	to   sink
+	path string   // of the current file, empty for a stream
+	cols *columns // of the current file
+	readSoFar
+}
+
+// A sink takes the rows of files: a table, or the description of one.
+type sink interface {
+	// open begins a file with the given columns, whose rows are counted in a unit, line or
+	// row, and says what the columns are for.
+	open(header []string, unit string) (*columns, error)
+	// types takes what a Parquet file says about its columns. It refuses what the sink cannot
+	// take, and may change the roles of columns.
+	types(file string, list []*parquetColumn) error
+	// records takes text from its first record on. undecided is the error about numbers that
+	// can be read in several ways, if there is one.
+	records(p *recordParser, s *splitter, first []byte, line int, undecided error) error
+	// assume takes how a file is read, apart from the plain way.
+	assume(a Assumption)
+	// add takes the rows of a batch, which it may change, up to one that is wrong.
+	add(b *batch) error
+	// close ends a file.
+	close() error
+}
+
+// open begins a file.
+func (r *reader) open(header []string, unit string) (err error) {
+	r.cols, err = r.to.open(header, unit)
+	return err
+}
+
+// A readSoFar counts the bytes of files of a known size that have been read.
+type readSoFar struct {
+	tell         func(done, total int64) // nil if nobody asks
+	before, size int64                   // bytes of the files before, and of all
+	read         int64                   // of the current file
+}
+
+// newReadSoFar starts counting for some files; those that are no regular files have no size.
+func newReadSoFar(tell func(done, total int64), paths []string) readSoFar {
+	p := readSoFar{tell: tell}
+	for _, path := range paths {
+		if info, err := os.Stat(path); tell != nil && err == nil && info.Mode().IsRegular() {
+			p.size += info.Size()
+		}
+	}
+	return p
+}
+
+// to tells that so many bytes of the current file have been read.
+func (p *readSoFar) to(read int64) {
+	p.read = read
+	if p.tell != nil {
+		p.tell(p.before+read, p.size)
+	}
+}
+
+// next begins the next file.
+func (p *readSoFar) next() { p.before, p.read = p.before+p.read, 0 }
+
+// A countedReader counts what is read through it.
+type countedReader struct {
+	in io.Reader
+	to *readSoFar
+}
+
+func (c countedReader) Read(b []byte) (int, error) {
+	n, err := c.in.Read(b)
+	c.to.to(c.to.read + int64(n))
+	return n, err
+}
