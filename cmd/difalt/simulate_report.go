@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -9,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/paper"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/text"
+	"github.com/spf13/cobra"
 )
 
 // describe says in words what is going to be computed.
@@ -96,4 +100,27 @@ func medians(trials int) string {
 		return "One trial"
 	}
 	return fmt.Sprintf("Medians of %d trials", trials)
+}
+
+func newResultsCommand() *cobra.Command {
+	var from, out string
+	cmd := newCommand("results", "Write a page with figures and tables about runs of simulate", nil, func(cmd *cobra.Command, _ []string) error {
+		if from == "" {
+			return options.Usagef("--from is missing: need a folder with runs of simulate")
+		}
+		out = cmp.Or(out, from)
+		all, err := simulation.LoadResults(from)
+		if err != nil {
+			return err
+		}
+		if err := paper.WriteReport(out, all); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(out, paper.ReportFile), text.Plural(len(all), "run"))
+		return err
+	})
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "folder `DIR` with runs of simulate")
+	f.StringVar(&out, "out", "", "output folder `DIR` (default that of --from)")
+	return cmd
 }

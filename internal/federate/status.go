@@ -1,9 +1,13 @@
 package federate
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +15,10 @@ import (
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/internal/crowd"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // A status says in the log, and to who asks, how far a node is and for whom it waits.
@@ -104,4 +112,110 @@ func waiting(c *cluster.Cluster, t engine.Transport) (attributes []any) {
 		attributes = append(attributes, "where", strings.Join(beyond, "; "))
 	}
 	return attributes
+}
+
+const (
+	// Anybody may connect to the figures, so a request is short, and few are answered at once.
+	requestTimeout = 10 * time.Second
+	mostMonitors   = 16
+)
+
+// serveMetrics serves the figures of a node until stop is called.
+func serveMetrics(address string, s *status) (stop func(), err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), s)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !s.ready() {
+			http.Error(w, "not all neighbours are connected", http.StatusServiceUnavailable)
+		}
+	})
+	server := &http.Server{
+		Handler: mux, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, MaxHeaderBytes: 8 << 10,
+	}
+	server.SetKeepAlivesEnabled(false) // who asks again connects again: a connection is at work, or it ends
+	l = crowd.Limit(l, mostMonitors, func(string) {})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("--metrics", "why", err.Error())
+		}
+	}()
+	return func() { _ = server.Close(); <-done }, nil
+}
+
+// ready reports whether all neighbours are connected.
+func (s *status) ready() bool {
+	s.mu.Lock()
+	t := s.transport
+	s.mu.Unlock()
+	if t == nil {
+		return false
+	}
+	edges := t.Stats().Edges // none before processes of MPI have joined
+	return len(edges) > 0 && !slices.ContainsFunc(edges, func(e engine.EdgeStats) bool { return !e.Connected })
+}
+
+// What a node tells Prometheus. Totals begin anew when it joins anew, as counters may.
+var (
+	descJoins       = prometheus.NewDesc("difalt_joins_total", "How often this process has joined the others.", nil, nil)
+	descStage       = prometheus.NewDesc("difalt_stage", "1, with what the node is doing.", []string{"stage"}, nil)
+	descDone        = prometheus.NewDesc("difalt_stage_done", "How much of the stage is done: iterations in the stage iterations.", nil, nil)
+	descTotal       = prometheus.NewDesc("difalt_stage_size", "How much there is to do in the stage at most.", nil, nil)
+	descIterations  = prometheus.NewDesc("difalt_iterations", "Iterations of the final run that are done.", nil, nil)
+	descObjective   = prometheus.NewDesc("difalt_objective", "Squared error on the training rows of this node, in the final run.", nil, nil)
+	descRounds      = prometheus.NewDesc("difalt_rounds_total", "Rounds of messages.", nil, nil)
+	descConnected   = prometheus.NewDesc("difalt_neighbor_connected", "1 if the neighbour is connected.", []string{"neighbor"}, nil)
+	descConnections = prometheus.NewDesc("difalt_neighbor_connections_total", "Connections made; all but the first because one broke.", []string{"neighbor"}, nil)
+	descSent        = prometheus.NewDesc("difalt_neighbor_sent_bytes_total", "Bytes of frames sent, with those sent again.", []string{"neighbor"}, nil)
+	descReceived    = prometheus.NewDesc("difalt_neighbor_received_bytes_total", "Bytes of frames received.", []string{"neighbor"}, nil)
+	descWaited      = prometheus.NewDesc("difalt_neighbor_wait_seconds_total", "Time spent waiting for the neighbour, alone or with others.", []string{"neighbor"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s *status) Describe(c chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, c) }
+
+// Collect implements prometheus.Collector.
+func (s *status) Collect(c chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		c <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	s.mu.Lock()
+	t, stage, done, total, attempts, rec := s.transport, s.stage, s.done, s.total, s.attempts, s.record
+	s.mu.Unlock()
+	counter(descJoins, float64(attempts))
+	gauge(descIterations, float64(rec.Iteration))
+	if !math.IsNaN(rec.Objective) {
+		gauge(descObjective, rec.Objective)
+	}
+	if t == nil {
+		gauge(descStage, 1, reading)
+		return
+	}
+	gauge(descStage, 1, stage)
+	gauge(descDone, float64(done))
+	gauge(descTotal, float64(total))
+	stats := t.Stats()
+	counter(descRounds, float64(stats.Rounds))
+	for _, e := range stats.Edges {
+		name, connected := s.cluster.Nodes[e.Peer].Name, 0.0
+		if e.Connected {
+			connected = 1
+		}
+		gauge(descConnected, connected, name)
+		counter(descConnections, float64(e.Connections), name)
+		counter(descSent, float64(e.Sent), name)
+		counter(descReceived, float64(e.Received), name)
+		counter(descWaited, e.Waited.Seconds(), name)
+	}
 }

@@ -1,11 +1,13 @@
 package mixedmodel
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -92,3 +94,229 @@ func Square(data []float64, n int) blas64.General { return Matrix(data, n, n) }
 
 // Mass returns tr L L'.
 func (p *Prior) Mass() float64 { return floats.Dot(p.Loadings, p.Loadings) }
+
+// A Whitened is a task seen through V^-1/2, V = I + Z S Z' with the covariance S of the deviations.
+type Whitened struct {
+	Z, Y   []float64 // V^-1/2 Z, m x w, and V^-1/2 y, m
+	LogDet float64   // of V
+}
+
+// Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
+func (t *Task) Whiten(s []float64, w int) (k Whitened, ok bool) {
+	ok = t.WhitenTo(&k, s, w)
+	return k, ok
+}
+
+// WhitenTo is Whiten in the memory of a result of a task of as many rows, if it has some.
+func (t *Task) WhitenTo(k *Whitened, s []float64, w int) (ok bool) {
+	m := len(t.Y)
+	if k.LogDet = 0; m == 0 {
+		return true
+	}
+	if len(k.Y) != m || len(k.Z) != m*w {
+		fresh := newTask(m, w)
+		k.Z, k.Y = fresh.Z, fresh.Y
+	}
+	copy(k.Z, t.Z)
+	copy(k.Y, t.Y)
+	z := Matrix(t.Z, m, w)
+	scratch := GetScratch(m * (w + m))
+	defer scratch.Put()
+	zs, v := Matrix(scratch.Take(m*w), m, w), scratch.Take(m*m)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, Square(s, w), 0, zs)
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, zs, z, 0, Square(v, m))
+	for i := range m {
+		v[i*m+i]++
+	}
+	r, ok := lapack64.Potrf(blas64.Symmetric{N: m, Stride: m, Data: v, Uplo: blas.Upper})
+	if !ok {
+		*k = Whitened{}
+		return false
+	}
+	for i := range m {
+		k.LogDet += 2 * math.Log(v[i*m+i])
+	}
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Z, m, w))
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Y, m, 1))
+	return true
+}
+
+// Gradient returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
+func (k *Whitened) Gradient(mean []float64) []float64 {
+	g := make([]float64, len(mean))
+	k.GradientTo(g, mean)
+	return g
+}
+
+// GradientTo sets g to Gradient.
+func (k *Whitened) GradientTo(g, mean []float64) {
+	w := len(mean)
+	clear(g)
+	for i, u := range k.Y {
+		row := k.Z[i*w:][:w]
+		floats.AddScaled(g, u-floats.Dot(row, mean), row)
+	}
+}
+
+// Gram returns Z'V^-1 Z.
+func (k *Whitened) Gram(w int) []float64 {
+	g := make([]float64, w*w)
+	if m := len(k.Y); m > 0 {
+		km := Matrix(k.Z, m, w)
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, km, km, 0, Square(g, w))
+	}
+	return g
+}
+
+// A Posterior says what the rows of all tasks leave unknown about the coefficients of one, before its own rows count.
+type Posterior struct {
+	*Prior
+	Mean           []float64 // of the coefficients, w
+	MeanCovariance []float64 // of that mean, in units of Noise, w x w; zero where the mean is known
+	S              []float64 // covariance of the deviations, in units of Noise, w x w
+	Noise          float64   // variance of the noise: of all tasks, unless they differ
+	Freedom        float64   // degrees of freedom of the estimate of Noise; 0 if these are not known
+	// NoisePrior says how tasks differ by their noise; its Freedom is 0 if they do not.
+	NoisePrior NoisePrior
+	// Uncertainty is the covariance of the loadings, by columns, and of the logarithms of Intercept and
+	// Spread; nil takes them as known.
+	Uncertainty *mat.SymDense
+	// SlopesFreedom is to how many degrees of freedom the variance of the slopes of every feature is known, W - 1; nil if that is only
+	// what Uncertainty says of Spread.
+	SlopesFreedom []float64
+}
+
+// Coefficients returns the coefficients of a task by its rows, and their covariance unless
+// that is not wanted: that of a linear mixed model with the error of the mean (Henderson 1975), and
+// to first order what Uncertainty adds to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
+// rest is too small by as much again (Prasad and Rao 1990). ok is false if rounding leaves no solution.
+func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64, ok bool) {
+	w := p.W
+	k, ok := t.Whiten(p.S, w)
+	if !ok {
+		return nil, nil, false
+	}
+	g := k.Gradient(p.Mean)
+	theta = slices.Clone(p.Mean)
+	blas64.Gemv(blas.NoTrans, 1, Square(p.S, w), Vector(g), 1, Vector(theta))
+	if !covariance {
+		return theta, nil, true
+	}
+	q := make([]float64, w*w) // I - S Z'V^-1 Z
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, Square(p.S, w), Square(k.Gram(w), w), 0, Square(q, w))
+	for j := range w {
+		q[j*w+j]++
+	}
+	cov = make([]float64, w*w)
+	blas64.Gemm(blas.NoTrans, blas.Trans, p.Noise, Square(p.S, w), Square(q, w), 0, Square(cov, w))
+	addQuadratic(cov, q, w, p.MeanCovariance, w, p.Noise)
+	if p.Uncertainty != nil {
+		n, _ := p.Uncertainty.Dims()
+		j := Matrix(make([]float64, w*n), w, n)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
+		ju := Matrix(make([]float64, w*n), w, n)
+		blas64.Symm(blas.Right, 1, p.Uncertainty.RawSymmetric(), j, 0, ju)
+		blas64.Gemm(blas.NoTrans, blas.Trans, 2, ju, j, 1, Square(cov, w))
+	}
+	return theta, cov, true
+}
+
+// slopes returns d S g by the entries of Uncertainty, w x n, for g that stays.
+func (p *Posterior) slopes(g []float64, n int) blas64.General {
+	w := p.W
+	out := Matrix(make([]float64, w*n), w, n)
+	for a := range p.Rank {
+		l := p.Column(a)
+		lg := floats.Dot(l, g)
+		for i := range w { // by entry i of column a
+			out.Data[i*n+a*w+i] += lg
+			for j := range w {
+				out.Data[j*n+a*w+i] += l[j] * g[i]
+			}
+		}
+	}
+	for j := range w - 1 {
+		out.Data[j*n+n-1] = p.Slope(j) * g[j]
+	}
+	out.Data[(w-1)*n+n-2] = p.Intercept * g[w-1]
+	return out
+}
+
+// addQuadratic adds factor a m a' to out, with a of rows x n.
+func addQuadratic(out, a []float64, rows int, m []float64, n int, factor float64) {
+	am := Matrix(make([]float64, rows*n), rows, n)
+	left := Matrix(a, rows, n)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, left, Square(m, n), 0, am)
+	blas64.Gemm(blas.NoTrans, blas.Trans, factor, am, left, 1, Square(out, rows))
+}
+
+// ForNew returns the posterior for a task that the prior was not estimated with: its deviation
+// from the mean counts with the errors of mean and loadings.
+func (p *Posterior) ForNew() *Posterior {
+	w := p.W
+	n := *p
+	n.S, n.MeanCovariance = slices.Clone(p.S), make([]float64, w*w)
+	floats.Add(n.S, p.MeanCovariance)
+	if p.Uncertainty != nil {
+		for a := range p.Rank {
+			for i := range w {
+				for j := range w {
+					n.S[i*w+j] += p.Uncertainty.At(a*w+i, a*w+j)
+				}
+			}
+		}
+	}
+	return &n
+}
+
+// Vector returns the vector of the data.
+func Vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
+
+// Covary returns the covariance of a' deviation and b' deviation of a task without rows, and its derivatives by what Uncertain knows
+// about: the entries of Uncertainty, and the logarithms of the variances of slopes in place of that of Spread. nil if nothing is.
+func (p *Posterior) Covary(a, b []float64) (v float64, slopes []float64) {
+	w, c := p.W, p.W-1
+	for i, x := range a {
+		if x != 0 {
+			v += p.Noise * x * floats.Dot(p.S[i*w:][:w], b)
+		}
+	}
+	if p.Uncertainty == nil {
+		return v, nil
+	}
+	n, _ := p.Uncertainty.Dims()
+	slopes = make([]float64, n, n+len(p.SlopesFreedom))
+	for k := range p.Rank {
+		l := p.Column(k)
+		floats.AddScaled(slopes[k*w:][:w], p.Noise*floats.Dot(l, b), a)
+		floats.AddScaled(slopes[k*w:][:w], p.Noise*floats.Dot(l, a), b)
+	}
+	slopes[n-2] = p.Noise * p.Intercept * a[c] * b[c]
+	for j := range c {
+		if by := p.Noise * p.Slope(j) * a[j] * b[j]; p.SlopesFreedom == nil {
+			slopes[n-1] += by
+		} else {
+			slopes = append(slopes, by)
+		}
+	}
+	return v, slopes
+}
+
+// Uncertain returns the variance, to first order, of an estimate with derivatives as from Covary; 0 if the prior is known.
+func (p *Posterior) Uncertain(slopes []float64) (v float64) {
+	if p.Uncertainty == nil {
+		return 0
+	}
+	n, _ := p.Uncertainty.Dims()
+	u := p.Uncertainty.RawSymmetric()
+	for i, x := range slopes[:n] {
+		if x != 0 { // most are, for a single coefficient
+			row := u.Data[i*u.Stride:][:n]
+			v += x * (x*row[i] + 2*floats.Dot(row[i+1:], slopes[i+1:n]))
+		}
+	}
+	for j, f := range p.SlopesFreedom {
+		v += 2 / f * slopes[n+j] * slopes[n+j]
+	}
+	return v
+}

@@ -1,3 +1,10 @@
+// Package simulation runs simulations of Dif-AltGDmin and of the methods beside it:
+// synthetic problems, trials of several methods from the same start, a model of the time
+// that communication takes, and the traces, summaries and figures that come out.
+//
+// A [Setting] says what is computed and [Run] computes it. Everything but the
+// measured times is a function of the setting and the trial's number: neither the
+// number of trials, nor the workers, nor the other methods of the run matter.
 package simulation
 
 import (
@@ -8,9 +15,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -196,4 +205,67 @@ func NewRow(rec *difalt.Record, communication float64) Row {
 		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
 		Seconds: rec.Compute.Seconds() + communication,
 	}
+}
+
+// purpose says what a stream of random numbers is for.
+type purpose uint64
+
+const (
+	forGraph purpose = iota + 1
+	forData
+	forStart
+	forJitter
+	_ // of earlier versions: the seeds of the others stay as they were
+	forLinks
+)
+
+// derive returns the seed for one purpose of one trial. Trials and purposes have
+// unrelated streams, so that adding trials, methods or workers changes none.
+func derive(seed uint64, trial int, p purpose) uint64 {
+	return mix(mix(mix(seed)^uint64(trial)) ^ uint64(p))
+}
+
+// mix is the output function of SplitMix64: a bijection without visible structure
+// between neighbouring inputs.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// CheckMemory returns an error if so many trials of the setting, some of them at the same
+// time, cannot fit in memory. It counts what no run can do without: of samples on disk
+// only the copies in 16 bits and what goes with them.
+func (s *Setting) CheckMemory(trials, lanes int) error {
+	l, d, r, t, n := float64(s.Nodes), float64(s.Features), float64(s.Rank), float64(s.Tasks), float64(s.Samples)
+	if err := memory.CheckGraph(s.Nodes, topology.Degree(s.Graph, s.Nodes)); err != nil {
+		return err
+	}
+	at := float64(lanes)
+	rows := float64(trials) * float64(len(s.Methods)) * float64(s.Iterations)
+	samples, copies := at*8*t*n*(d+1), 0.0
+	if s.MixedPrecision {
+		copies = at * (2*t*n*d + 8*t*n*(r+1) + 8*t*d)
+	}
+	if s.Folder != "" {
+		samples = at * 8 * t * n
+	}
+	sum := 0.0
+	for _, part := range []struct {
+		bytes float64
+		what  string
+	}{
+		{samples, fmt.Sprintf("%d tasks of %d samples with %d features", s.Tasks, s.Samples, s.Features)},
+		{copies, fmt.Sprintf("copies in 16 bits of %d tasks of %d samples with %d features", s.Tasks, s.Samples, s.Features)},
+		{at * 8 * 4 * l * d * r, fmt.Sprintf("%d nodes with %d x %d bases and gradients", s.Nodes, s.Features, s.Rank)},
+		{at * 8 * 2 * t * r, fmt.Sprintf("%d tasks with %d coefficients", s.Tasks, s.Rank)},
+		{rows * float64(unsafe.Sizeof(Row{})), fmt.Sprintf("curves of %d iterations, %d methods and %d trials", s.Iterations, len(s.Methods), trials)},
+	} {
+		sum += part.bytes
+		if err := memory.Check(part.bytes, part.what); err != nil {
+			return err
+		}
+	}
+	return memory.Check(sum, "samples, bases and curves together")
 }

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/difalt/difalt/internal/text"
 	"golang.org/x/term"
@@ -46,4 +50,216 @@ func Sayf(w io.Writer, format string, args ...any) {
 		columns = min(n, columns)
 	}
 	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), columns))
+}
+
+// How often progress is reported: a bar after so long when more is done, and every second in any case; PlainInterval is
+// for what is no terminal.
+const (
+	barInterval   = 100 * time.Millisecond
+	tickInterval  = time.Second
+	PlainInterval = 5 * time.Second
+)
+
+// A Progress reports how far a command is: a bar with rate and remaining time on
+// a terminal, which moves every second even where nothing gets done, and a plain line now and then elsewhere. Its
+// methods may be called from several goroutines. A nil Progress reports nothing.
+type Progress struct {
+	mu          sync.Mutex
+	out         io.Writer
+	width       func() int // of the terminal, nil where there is none
+	what, unit  string
+	anchors     int // iterations that read the samples themselves
+	done, total int64
+	start, last time.Time
+	closed      bool
+	over        chan struct{} // is closed, too
+}
+
+// NewProgress starts reporting to out, until Close. What names the work in a few words; unit
+// is what is counted, in the form "it" of "20 it/s", or empty where rates say nothing.
+func NewProgress(out io.Writer, what, unit string, total int64) *Progress {
+	now := time.Now()
+	p := &Progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
+	every := PlainInterval
+	if Is(out) {
+		p.width, every = func() int { return width(out) }, tickInterval
+	}
+	p.over = make(chan struct{})
+	go p.tick(every, p.over)
+	return p
+}
+
+// tick reports again and again, whether there is news or not.
+func (p *Progress) tick(every time.Duration, over <-chan struct{}) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case now := <-ticker.C:
+			p.mu.Lock()
+			p.show(now)
+			p.mu.Unlock()
+		}
+	}
+}
+
+// Add reports that n more units are done.
+func (p *Progress) Add(n int64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += n
+	if now := time.Now(); p.width != nil && p.done < p.total && now.Sub(p.last) >= barInterval {
+		p.show(now)
+	}
+}
+
+// Set reports that so many units are done, of how many.
+func (p *Progress) Set(done, total int64) {
+	p.mu.Lock()
+	p.total = total
+	more := done - p.done
+	p.mu.Unlock()
+	p.Add(more)
+}
+
+// show reports how far the work is at a time.
+func (p *Progress) show(now time.Time) {
+	if p.closed {
+		return
+	}
+	p.last = now
+	spent := now.Sub(p.start)
+	share, more := 0.0, fmt.Sprintf("%s so far", spent.Round(time.Second))
+	if p.total > 0 {
+		share = min(float64(p.done)/float64(p.total), 1)
+	}
+	if share > 0 {
+		more = fmt.Sprintf("%s left", time.Duration(float64(spent)*(1-share)/share).Round(time.Second))
+	}
+	if p.anchors > 0 {
+		more += ", " + text.Plural(p.anchors, "anchor")
+	}
+	if p.width == nil {
+		fmt.Fprintf(p.out, "%s: %d %%, %s\n", p.what, int(100*share), more)
+		return
+	}
+	if p.unit != "" {
+		rate := strconv.FormatFloat(float64(p.done)/spent.Seconds(), 'f', 0, 64)
+		if p.done < 100*int64(spent.Seconds()) {
+			rate = fmt.Sprintf("%.2g", float64(p.done)/spent.Seconds())
+		}
+		more = fmt.Sprintf("%s %s/s, %s", rate, p.unit, more)
+	}
+	// A terminal that cannot show the bar is no reason to stop.
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, share, more))
+}
+
+// Anchors reports that n more of the iterations have read the samples themselves, and not
+// their copies in 16 bits.
+func (p *Progress) Anchors(n int) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.anchors += n
+}
+
+// barLine returns a line shorter than the terminal is wide: what is done, the share of
+// it, a bar, and more, of which narrow terminals leave out the last ones. It is ASCII,
+// which every font has.
+func barLine(width int, what string, share float64, more string) string {
+	line := fmt.Sprintf("%s %3.0f %%", what, 100*share)
+	bar := min(width-1-len(line)-len(more)-len("  []  "), 60)
+	if bar < 5 {
+		bar, more = min(width-1-len(line)-len(" []"), 60), ""
+	}
+	if bar >= 5 {
+		full := int(share * float64(bar))
+		line += " [" + strings.Repeat("#", full) + strings.Repeat(".", bar-full) + "] " + more
+	}
+	line = strings.TrimRight(line, " ")
+	return line[:max(0, min(len(line), width-1))]
+}
+
+// Close removes the bar, which does not come back. Lines of other output may follow.
+func (p *Progress) Close() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.closed = true
+	close(p.over)
+	if p.width != nil {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// Stages show the progress of work that has several stages, one after the other, until Close. Methods may be called from
+// several goroutines.
+type Stages struct {
+	Out    io.Writer
+	mu     sync.Mutex
+	stage  string
+	done   int64
+	bar    *Progress
+	closed bool
+}
+
+// Iterations is the stage of those of the algorithm, which have a rate.
+const Iterations = "iterations"
+
+// Show reports that so much of a stage is done.
+func (s *Stages) Show(stage string, done, total int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if stage != s.stage {
+		s.bar.Close()
+		unit := ""
+		if stage == Iterations {
+			unit = "it"
+		}
+		s.stage, s.done = stage, 0
+		s.bar = NewProgress(s.Out, stage, unit, int64(total))
+	}
+	s.bar.Add(int64(done) - s.done)
+	s.done = int64(done)
+}
+
+// Anchors reports that n more of the iterations have read the samples themselves.
+func (s *Stages) Anchors(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bar.Anchors(n)
+}
+
+// Say prints a line that stays.
+func (s *Stages) Say(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.bar.Close()
+		s.stage, s.bar = "", nil
+		Sayf(s.Out, "%s", line)
+	}
+}
+
+// Close removes the bar of the last stage.
+func (s *Stages) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.bar.Close()
 }
