@@ -161,13 +161,17 @@ func (s *small) squares() vector {
 
 // dot returns the inner product of two columns in all lanes.
 func (s *small) dot(x, y []vector) vector {
-	sum := s.t.vec()
-	VMULPD(x[0], y[0], sum)
-	for v := 1; v < len(x); v++ {
-		VFMADD231PD(x[v], y[v], sum)
+	sums := s.t.vecs(2) // neither waits for the other
+	for v := range x {
+		if v < 2 {
+			VMULPD(x[v], y[v], sums[v])
+		} else {
+			VFMADD231PD(x[v], y[v], sums[v%2])
+		}
 	}
-	s.total(sum)
-	return sum
+	VADDPD(sums[1], sums[0], sums[0])
+	s.total(sums[0])
+	return sums[0]
 }
 
 // total sets all lanes to their sum.

@@ -24,12 +24,13 @@ type decomposition struct {
 	rank     int
 	r        []float64 // by columns ldr apart
 	ldr      int
-	w        []float64 // room for a row or a column
+	w, work  []float64 // room for a row or a column, and for two
+	v        []float64 // of hidden
 }
 
 // decompositionWork returns the length of the memory for matrices of up to m x c.
 func decompositionWork(m, c int) int {
-	return oddPad(m)*(c+1) + oddPad(c)*c + 4*c
+	return oddPad(m)*(c+1) + oddPad(c)*c + 7*c
 }
 
 // oddPad returns an odd multiple of eight: a row of a matrix with this stride is in as many
@@ -49,7 +50,7 @@ func (ws *Workspace) decomposition(m, c int) *decomposition {
 		d.order[k] = k
 	}
 	d.q, d.r = take(d.ld*(c+1)), take(d.ldr*c)
-	d.norm, d.computed, d.w = take(c), take(c), take(2*c)
+	d.norm, d.computed, d.v, d.w, d.work = take(c), take(c), take(c), take(2*c), take(2*c)
 	return d
 }
 
@@ -75,19 +76,64 @@ func (d *decomposition) load(a blas.ColumnMajor, y []float64, scale, yscale, rho
 // pivoted finds the decomposition; load loads M. What is at most tol times the
 // Frobenius norm of M counts as null.
 //
-// Pivoting puts what is null into the last columns, but for a few matrices of which
-// each column depends on all others a little (Kahan's). So null directions that are left
-// in R are looked for, and the column in which one shows most is set apart as the last
-// (Chan, 1987).
+// Pivoting puts what is null into the last columns, but for matrices of which
+// each column depends on all others a little (Kahan's), and where the singular values fall so
+// slowly that none is the first null one. So null directions that are left
+// in R are looked for, and the column in which one shows most is set apart (Chan, 1987): it moves
+// behind the others. All starts again without it in the rare case that other columns that were
+// set apart are not null beside what is left then.
 func (d *decomposition) pivoted(tol float64, load func()) {
 	for last := d.c; ; last-- {
 		load()
 		d.factor(tol, last)
-		k := d.hidden()
+		k := d.hidden(0)
+		for k >= 0 && d.retire(k) {
+			k = d.hidden(k)
+		}
 		if k < 0 {
 			break
 		}
-		d.order[k], d.order[last-1] = d.order[last-1], d.order[k]
+		d.order[d.rank-1], d.order[last-1] = d.order[last-1], d.order[d.rank-1]
+	}
+}
+
+// retire moves column k behind the other independent ones, rotates rows so that R is a triangle again,
+// and takes the last row and column away: it reports whether nothing but what is null is lost so.
+func (d *decomposition) retire(k int) bool {
+	last := d.rank - 1
+	moved, of := d.w[:d.rank], d.order[k]
+	copy(moved, d.r[k*d.ldr:])
+	rotations := d.work[:2*(last-k)]
+	for j := k; j < last; j++ {
+		col := d.r[j*d.ldr:][:j+2]
+		copy(col, d.r[(j+1)*d.ldr:])
+		rotate(col[k:], rotations[:2*(j-k)])
+		d.order[j] = d.order[j+1]
+		size := math.Hypot(col[j], col[j+1])
+		rotations[2*(j-k)], rotations[2*(j-k)+1] = col[j]/size, col[j+1]/size
+		col[j], col[j+1] = size, 0
+	}
+	copy(d.r[last*d.ldr:], moved)
+	d.order[last] = of
+	lost := 0.0
+	for j := last; j < d.c; j++ {
+		col := d.r[j*d.ldr:][:d.rank]
+		rotate(col[k:], rotations)
+		lost = max(lost, math.Abs(col[last]))
+	}
+	rotate(d.q[d.c*d.ld:][k:d.rank], rotations)
+	if lost > 2*math.Sqrt(float64(d.rank))*d.null {
+		return false
+	}
+	d.rank = last
+	return true
+}
+
+// rotate applies the rotations of entries i and i+1 of x, given by cosines and sines.
+func rotate(x, by []float64) {
+	for i := range len(by) / 2 {
+		c, s := by[2*i], by[2*i+1]
+		x[i], x[i+1] = c*x[i]+s*x[i+1], c*x[i+1]-s*x[i]
 	}
 }
 
@@ -174,14 +220,15 @@ func (d *decomposition) reflect(k int) {
 
 // hidden returns the column of R in which a null direction shows most, or -1 if there is
 // none. The smallest singular value is estimated by two triangular solves, as LINPACK's
-// condition numbers are.
-func (d *decomposition) hidden() int {
-	z := d.w[:d.rank]
-	for j := range z { // R'z = e, each entry of e being the sign that makes z larger
+// condition numbers are. The first so many columns of R are as they were when it was called before.
+func (d *decomposition) hidden(first int) int {
+	for j := first; j < d.rank; j++ { // R'v = e, each entry of e being the sign that makes v larger
 		col := d.r[j*d.ldr:]
-		s := blas.Dot(col[:j], z)
-		z[j] = -(s + math.Copysign(1, s)) / col[j]
+		s := blas.Dot(col[:j], d.v)
+		d.v[j] = -(s + math.Copysign(1, s)) / col[j]
 	}
+	z := d.w[:d.rank]
+	copy(z, d.v)
 	before := blas.Dot(z, z)
 	solveUpper(d.r, d.ldr, z)
 	if after := blas.Dot(z, z); before > d.null*d.null*after || len(z) < 2 {

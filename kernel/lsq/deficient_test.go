@@ -74,18 +74,57 @@ var kinds = map[string]func(rng *rand.Rand, p problem){
 		}
 	},
 	"singular values down to nothing": func(rng *rand.Rand, p problem) {
-		k := min(p.n, p.r)
-		left, right := orthonormal(rng, p.n, k), orthonormal(rng, p.r, k)
-		for i := range p.n {
-			for j := range p.r {
-				s := 0.0
-				for q := range k {
-					s += left.At(i, q) * math.Ldexp(1, -6*q) * right.At(j, q)
-				}
-				p.a[j*p.lda+i] = s
+		p.values(rng, func(q, _ int) float64 { return math.Ldexp(1, -6*q) })
+	},
+	"a small singular value": func(rng *rand.Rand, p problem) {
+		p.values(rng, func(q, k int) float64 { return math.Ldexp(1, -33*(q/max(k-1, 1))) })
+	},
+	"small singular values": func(rng *rand.Rand, p problem) {
+		p.values(rng, func(q, k int) float64 { return math.Ldexp(1, -33*(2*q/k)) })
+	},
+}
+
+// values makes the matrix one of min(n, r) given singular values.
+func (p problem) values(rng *rand.Rand, value func(q, k int) float64) {
+	k := min(p.n, p.r)
+	left, right := orthonormal(rng, p.n, k), orthonormal(rng, p.r, k)
+	for i := range p.n {
+		for j := range p.r {
+			s := 0.0
+			for q := range k {
+				s += left.At(i, q) * value(q, k) * right.At(j, q)
+			}
+			p.a[j*p.lda+i] = s
+		}
+	}
+}
+
+// Where singular values fall slowly many directions are nearly null, and none is the first: what is
+// found is a solution of a matrix that differs by no more than what counts as null, and no long one.
+func testSlowFall(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 1))
+	for _, r := range []int{60, 100} {
+		for _, n := range []int{r / 2, r - 1, r, r + 20} {
+			p := random(rng, n, r)
+			p.values(rng, func(q, k int) float64 { return math.Pow(1e-22, float64(q)/float64(k)) })
+			b, status := p.solve(t, 0)
+			if want := map[bool]lsq.Status{true: lsq.Underdetermined, false: lsq.RankDeficient}[n < r]; status != want {
+				t.Errorf("%d x %d: status %v", n, r, status)
+			}
+			a := p.dense()
+			line := 30 * float64(n+r) * eps * mat.Norm(a, 2)
+			var e, g mat.VecDense
+			e.MulVec(a, mat.NewVecDense(r, b))
+			e.SubVec(&e, mat.NewVecDense(n, p.y))
+			g.MulVec(a.T(), &e)
+			if v := mat.Norm(&g, 2); !(v <= line*(mat.Norm(a, 2)*norm(b)+norm(p.y))) {
+				t.Errorf("%d x %d: gradient %g with |b| = %g", n, r, v, norm(b))
+			}
+			if !(norm(b) <= 900*norm(p.y)/line) {
+				t.Errorf("%d x %d: |b| = %g, with |y| = %g", n, r, norm(b), norm(p.y))
 			}
 		}
-	},
+	}
 }
 
 func everyThird(rng *rand.Rand, p problem) {

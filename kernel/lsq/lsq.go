@@ -145,19 +145,22 @@ func (ws *Workspace) solve(b []float64, a blas.ColumnMajor, y []float64, ridge f
 	case n == 0:
 		clear(b)
 		return Underdetermined, false
-	case n < r && ws.solveWide(b, a, y):
-		return Underdetermined, false
+	case n < r:
+		if solved, gap := ws.solveWide(b, a, y); solved {
+			return Underdetermined, false
+		} else if !gap {
+			return ws.minimumNorm(b, a, y, ridge), false
+		}
 	}
-	lo, hi, squares := tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if m.Rows >= r && trusted(b, rhs, lo, hi) {
-		ws.Squares = squares
+	var lo, hi float64
+	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
+	if m.Rows >= r && (trusted(b, rhs, lo, hi) || ws.independent(m, lo, hi, tolerance(a)) && inRange(b, rhs, lo)) {
 		return OK, ridge == 0 // or the squares are those of the ridge, too
 	}
-	rank, ok := ws.dependent(b, m, rhs, hi, tolerance(a))
-	if !ok {
-		return ws.minimumNorm(b, a, y, ridge), false
+	if rank, ok := ws.dependent(b, m, rhs, hi, tolerance(a)); ok {
+		return statusOf(rank, n, r), false
 	}
-	return statusOf(rank, n, r), false
+	return ws.minimumNorm(b, a, y, ridge), false
 }
 
 // statusOf returns the status of a solution of n x r with a matrix of some rank.
@@ -210,18 +213,24 @@ func trusted(b, y []float64, lo, hi float64) bool {
 	if bmax*lo > smallest && least <= math.Abs(y[0]) && math.Abs(y[0]) <= math.MaxFloat64 && bmax <= math.MaxFloat64 {
 		return true // with NaN or Inf anywhere in y, b has them too
 	}
-	ymax := tile.MaxAbs(y)
-	return (bmax*lo > smallest || ymax == 0) && least <= ymax && ymax <= math.MaxFloat64
+	return least <= tile.MaxAbs(y) && inRange(b, y, lo)
 }
 
-// solveWide solves for fewer samples than columns, if the samples are far from dependent. With
+// inRange reports whether no number is so large or small that digits of b were lost.
+func inRange(b, y []float64, lo float64) bool {
+	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y)
+	return (bmax*lo > smallest || ymax == 0) && bmax <= math.MaxFloat64 && ymax <= math.MaxFloat64
+}
+
+// solveWide solves for fewer samples than columns, if the samples are independent; otherwise it
+// reports whether what is nearly nothing of their norms is nothing. With
 // A' = W F as Orthogonalize leaves them, W having orthogonal columns,
 //
 //	b = W (W'W)^-1 h,   F'h = y.
 //
 // Taking what W'b already is off h, column by column, makes that as stable as by Householder
 // reflectors (Bjorck and Paige, 1992, section 5).
-func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) bool {
+func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) (solved, gap bool) {
 	n, r := a.Rows, a.Cols
 	transposed := ws.f[:r*n]
 	for j := range r {
@@ -234,10 +243,16 @@ func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) boo
 	h := ws.split[:n]
 	clear(b)
 	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
-	if !regular(lo, hi) {
-		return false
-	}
 	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
+	clear := regular(lo, hi)
+	if !clear && !ws.independent(blas.ColumnMajor{Rows: r, Cols: n}, lo, hi, tolerance(a)) {
+		for k := range n {
+			if p := f[k*ldf+k]; p > tile.SetApart*hi && p <= suspect*suspect*hi {
+				return false, false
+			}
+		}
+		return false, true
+	}
 	copy(h, y)
 	for i, v := range h {
 		for k, x := range f[i*ldf:][i+1 : n] {
@@ -248,5 +263,8 @@ func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) boo
 		x := w[k*ldw:][:r]
 		blas.Axpy((h[k]-blas.Dot(x, b))/f[k*ldf+k], x, b)
 	}
-	return trusted(b, y[:n], lo, hi)
+	if clear {
+		return trusted(b, y, lo, hi), true
+	}
+	return inRange(b, y, lo), true
 }

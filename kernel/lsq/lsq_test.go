@@ -22,6 +22,7 @@ func TestSolve(t *testing.T) {
 		t.Run("ScaledRidge", testScaledRidge)
 		t.Run("HiddenDeficiency", testHiddenDeficiency)
 		t.Run("EveryColumnALittle", testKahan)
+		t.Run("SlowFall", testSlowFall)
 		t.Run("NotFinite", testNotFinite)
 		t.Run("ZeroRightHandSide", testZeroRightHandSide)
 		t.Run("WorkspaceReuse", testWorkspaceReuse)
@@ -250,12 +251,25 @@ func testKahan(t *testing.T) {
 		tall.y[j], wide.y[j], below.y[j+1] = math.Sin(float64(j)), math.Cos(float64(j)), 1
 	}
 	clear(wide.a[n*wide.lda:])
-	for _, p := range []problem{tall, wide, below} {
+	// A small column that is what the others lack: it looks like nothing beside all of them.
+	instead := newProblem(n+1, n+1, n+1) // with a row of zeros
+	for i := range n {
+		for j := range n {
+			instead.a[j*instead.lda+i] = tall.a[j*tall.lda+i]
+		}
+		instead.y[i] = 1e-7 * math.Sin(float64(i*i))
+		instead.a[n*instead.lda+i] = instead.y[i]
+	}
+	for _, p := range []problem{tall, wide, below, instead} {
 		b, status := p.solve(t, 0)
 		if status == lsq.OK {
 			t.Errorf("%d x %d: status %v", p.n, p.r, status)
 		}
-		want, cond := p.reference(p.n-1, 0)
+		rank, decided := p.rank()
+		if !decided || rank < n-1 {
+			t.Fatalf("%d x %d: rank %d, %v", p.n, p.r, rank, decided)
+		}
+		want, cond := p.reference(rank, 0)
 		within(t, p, b, want, cond)
 	}
 }

@@ -76,6 +76,34 @@ func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at
 	return squares <= longest*float64(others) && before <= math.Sqrt(longest)*tile.MaxAbs(b)
 }
 
+// independent reports whether the columns of a matrix, of which LeastSquares or Orthogonalize have left
+// F in ws.work, are independent beyond doubt: R^-1 is F^-1 D^-1/2 for the diagonal D of F, and
+// 1/|R^-1| is at most the smallest singular value.
+func (ws *Workspace) independent(m blas.ColumnMajor, lo, squares, tol float64) bool {
+	const beyond = 8 // times what counts as null
+	if !(lo > tile.SetApart*squares && lo > smallest && squares < largest) {
+		return false
+	}
+	c := m.Cols
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, c)
+	inverse, t := ws.split[:c*c], ws.split[c*c:][:c*c]
+	clear(inverse)
+	for i := range c { // F' backwards is upper triangular
+		row := f[i*ldf:][:c]
+		inverse[(c-1-i)*(c+1)] = 1 / math.Sqrt(row[i])
+		to := t[(c-1-i)*c:]
+		for k := i + 1; k < c; k++ {
+			to[c-1-k] = row[k]
+		}
+	}
+	tile.SolveUpper(inverse, c, t, c, ws.ones[:c], c, c)
+	size := 0.0
+	for _, v := range inverse {
+		size += v * v
+	}
+	return beyond*beyond*tol*tol*squares*size < 1
+}
+
 // dependent takes the basic solution b that LeastSquares has left, with ws.work, of a problem with
 // the matrix m, which has a sum of squares, to that of minimum norm, and returns the rank, if it is
 // beyond doubt: what is left of the columns that were set apart is within tol of the Frobenius norm
