@@ -305,25 +305,30 @@ func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
 
 // climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence.
 func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evidence.Point) (best *candidate, err error) {
-	stride, before := c.rows.NewStride(), 0.0
+	stride := evidence.NewStride()
 	for range max(c.steps(rankSteps, c.kept()), 1) {
-		p := k.Prior
+		to := k.Point
 		if best != nil {
-			p = stride.Go(best.Prior, p)
+			to = stride.Go(best.Point, to)
 		}
-		pt, err := c.rows.At(ctx, p, near)
+		pt, err := c.rows.At(ctx, to.Prior, near)
 		if err != nil {
 			return nil, err
 		}
-		pt.LoadingVariances = k.LoadingVariances
+		pt.LoadingVariances = to.LoadingVariances
 		alike, ok := pt.Alike()
 		if !ok {
 			break
 		}
 		here := judged(alike, pt)
-		if best != nil && here.evidence > best.evidence+c.rows.Slack() {
-			stride.Cut()
-			continue
+		if best != nil {
+			up := here.evidence < best.evidence+c.rows.Slack()
+			again := stride.Learn(best.Point, pt, k.Point, up)
+			if best.converged = best.converged || stride.Ended(); !up && (best.converged || !again) {
+				break
+			} else if !up {
+				continue
+			}
 		}
 		best, near = here, pt
 		k = q.ascend(alike, pt.Prior, pt.LoadingVariances)
@@ -334,10 +339,6 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-c.decisive() {
 			break // there will be no rest at this rank
 		}
-		if before > 0 {
-			stride.Adapt(before, promise)
-		}
-		before = promise
 	}
 	if best == nil {
 		return nil, errOutOfRange

@@ -73,45 +73,44 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 	if math.IsInf(pt.Value, 0) {
 		return nil, false, errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
 	}
-	stride, before := r.NewStride(), 0.0
+	stride := NewStride()
 	for step := 0; ; step++ {
 		a, ok := best.Alike()
 		if !ok {
 			return best, true, nil
 		}
 		top := a.Top(best.Prior, variances, given)
-		promise := best.Penalized() - a.Point(top, variances).Penalized()
+		there := a.Point(top, variances)
+		promise := best.Penalized() - there.Penalized()
 		if step == steps || promise < tolerance {
 			return best, promise < near+2*r.Slack(), nil
 		}
-		if step > 0 {
-			stride.Adapt(before, promise)
-		}
-		before = promise
-		next, err := r.toward(ctx, best, top, stride)
+		next, err := r.toward(ctx, best, there, stride)
 		if err != nil || next == nil { // nothing on the way was higher
-			return best, promise < near+2*r.Slack(), err
+			return best, promise < near+2*r.Slack() || stride.Ended(), err
 		}
 		best = next
 	}
 }
 
 // toward evaluates a prior on the way from a point to another, as far as that is no lower; nil if there is none.
-func (r *Rows) toward(ctx context.Context, from *Point, to *mixedmodel.Prior, stride *Stride) (*Point, error) {
-	for range maxCuts {
-		pt, err := r.at(ctx, stride.Go(from.Prior, to), from.Mean)
+func (r *Rows) toward(ctx context.Context, from, to *Point, stride *Stride) (*Point, error) {
+	for {
+		next := stride.Go(from, to)
+		pt, err := r.At(ctx, next.Prior, from)
 		if err != nil {
 			return nil, err
 		}
-		pt.LoadingVariances = from.LoadingVariances
-		if pt.Penalized() < from.Penalized()+r.Slack() {
+		pt.LoadingVariances = next.LoadingVariances
+		ok := pt.Penalized() < from.Penalized()+r.Slack()
+		again := stride.Learn(from, pt, to, ok)
+		if ok {
 			return pt, nil
 		}
-		if stride.Cut(); !r.Alone() && r.Evaluations() >= MostTold-keptLast {
-			break
+		if !again || !r.Alone() && r.Evaluations() >= MostTold-keptLast {
+			return nil, nil
 		}
 	}
-	return nil, nil
 }
 
 // Slack is by how much the dither of sums may make a value larger.
@@ -122,46 +121,77 @@ func (r *Rows) Slack() float64 {
 	return 1
 }
 
-// A Stride is how much farther a climb goes than to the top that it would find if all tasks were alike: where that is always
-// too near, or too far, promises say so.
-type Stride struct{ length, closeBy float64 }
+// A Stride is how much farther a climb goes than to the top that it would find if all tasks were alike: where that is always too near, or too
+// far, the slopes at both ends of a step say so.
+type Stride struct {
+	length  float64
+	cuts    int     // since a step has led up
+	promise float64 // of the way, by its slopes
+}
 
 const longestStride = 8
 
-// NewStride returns that of a first step. Between nodes, who should not need many steps, it stays one until a step promises so
-// little that the value is near to a parabola.
-func (r *Rows) NewStride() *Stride {
-	if r.Alone() {
-		return &Stride{1, math.Inf(1)}
-	}
-	return &Stride{1, 30}
-}
+// NewStride returns that of a first step.
+func NewStride() *Stride { return &Stride{length: 1} }
 
-// Adapt sets it by the promises before and after a step: along a parabola, the root of their ratio is the part of the way that is left.
-func (s *Stride) Adapt(before, after float64) {
-	if left := math.Sqrt(max(after, 0) / before); before < s.closeBy && left > 0.5 && left < 1 {
-		s.length = min(s.length/(1-left), longestStride)
-	}
-}
-
-// Cut makes it shorter, after a step that has led down.
-func (s *Stride) Cut() { s.length = min(s.length, 2) / 2 }
-
-// Go returns where a step leads from a prior toward another of its rank, by roots of strengths.
-func (s *Stride) Go(from, to *mixedmodel.Prior) *mixedmodel.Prior {
-	p := to.Clone()
-	p.Slopes = between(from.Slopes, to.Slopes, s.length)
-	floats.Scale(s.length, p.Loadings)
-	floats.AddScaled(p.Loadings, 1-s.length, from.Loadings)
-	own := strengthsOf(from)
+// Go returns where a step leads from a point toward another of its rank, with variances of loadings as far on the way as these.
+func (s *Stride) Go(from, to *Point) *Point {
+	p := advance(from.Prior, from.Prior, to.Prior, s.length)
+	own, aim := strengthsOf(from.Prior), strengthsOf(to.Prior)
 	for k, v := range strengthsOf(p) {
-		a, b := math.Sqrt(*own[k]), math.Sqrt(*v)
+		a, b := math.Sqrt(*own[k]), math.Sqrt(*aim[k])
 		root := max(a+s.length*(b-a), b/8)
 		if *v = root * root; root > 0 {
 			*v = limitStrength(*v)
 		}
 	}
-	return p
+	return &Point{Prior: p, LoadingVariances: advanceLogs(from.LoadingVariances, from.LoadingVariances, to.LoadingVariances, s.length)}
+}
+
+// Learn sets it after a step from a point to another toward a third: to where the slope along it would have been zero, if it goes on as
+// between both ends, and after one that has led down to half of it at most. It reports whether to go along the same way again.
+func (s *Stride) Learn(from, at, to *Point, up bool) bool {
+	was := s.length
+	before, after := from.along(from.Prior, to.Prior, at.LoadingVariances), at.along(from.Prior, to.Prior, at.LoadingVariances)
+	if before < 0 && !math.IsInf(after, 0) && !math.IsNaN(after) {
+		s.length *= before / min(before-after, before/longestStride)
+		s.length = min(max(s.length, 1./longestStride), longestStride)
+	}
+	s.promise = -before * s.length / 2
+	if s.cuts++; up {
+		s.cuts = 0
+	} else {
+		s.length = min(s.length, was/2)
+	}
+	return !up && s.cuts < maxCuts
+}
+
+// Ended reports whether the last way promises next to nothing, and has led down again and again.
+func (s *Stride) Ended() bool { return s.cuts == maxCuts && s.promise < near }
+
+// along returns the slope of the penalized value in the direction from one prior to another.
+func (pt *Point) along(from, to *mixedmodel.Prior, variances []float64) float64 {
+	const h = 1e-3
+	a, ok := pt.Alike()
+	if !ok {
+		return math.Inf(1)
+	}
+	at := func(part float64) float64 { return a.Point(advance(pt.Prior, from, to, part), variances).Penalized() }
+	return (at(h) - at(-h)) / (2 * h)
+}
+
+// advance returns a prior after a part of the way from one to another, by roots of strengths.
+func advance(p, from, to *mixedmodel.Prior, part float64) *mixedmodel.Prior {
+	out := p.Clone()
+	out.Slopes = advanceLogs(p.Slopes, from.Slopes, to.Slopes, part)
+	floats.AddScaled(out.Loadings, part, to.Loadings)
+	floats.AddScaled(out.Loadings, -part, from.Loadings)
+	a, b := strengthsOf(from), strengthsOf(to)
+	for k, v := range strengthsOf(out) {
+		root := math.Sqrt(*v) + part*(math.Sqrt(*b[k])-math.Sqrt(*a[k]))
+		*v = root * root
+	}
+	return out
 }
 
 // Top returns the prior of the largest evidence from a start, as if all tasks were alike: variances and given are as in

@@ -2,10 +2,12 @@ package evidence
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Where all tasks have the same rows, the information of tasks that are alike is the sum of theirs.
@@ -76,6 +78,70 @@ func TestClimbTakesFewEvaluations(t *testing.T) {
 			t.Errorf("lengths %v: from there on %d evaluations more", lengths, took)
 		}
 	}
+}
+
+// Tasks of fewer rows than coefficients explain less than their alikes would, so that steps are too long along some directions and too short
+// along others: a climb by loadings takes few evaluations all the same, and as many when targets are rounded otherwise.
+func TestClimbOfShortTasks(t *testing.T) {
+	const rank, most = 3, 16
+	base, _, _ := testRows(t)
+	for _, shape := range [][3]int{{40, 12, 25}, {100, 10, 26}, {200, 3, 11}} {
+		var least, largest int
+		for draw, rounding := range []float64{0, 1e-7, 2e-7} {
+			tasks := [][]mixedmodel.Task{shortTasks(shape[0], shape[1], shape[2], rank, rounding), nil, nil}
+			rows, err := NewRows(t.Context(), base.group, tasks, shape[2], shape[0]*shape[1], 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moments, err := rows.Evaluate(t.Context(), &Point{Prior: &mixedmodel.Prior{W: shape[2], MeanVariance: 0.1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alike, ok := moments.Alike()
+			if !ok {
+				t.Fatal("none")
+			}
+			start := alike.Start(rank)
+			start.Intercept, start.Spread = 0.1, 0.01
+			_, converged, err := rows.Maximize(t.Context(), &Point{Prior: start}, slices.Repeat([]float64{0.05}, rank), Unknown(), 0.1, 100)
+			if took := rows.Evaluations(); err != nil || !converged || took > most {
+				t.Errorf("%v: %d evaluations, converged %v, %v", shape, took, converged, err)
+			}
+			if draw == 0 {
+				least, largest = rows.Evaluations(), rows.Evaluations()
+			}
+			least, largest = min(least, rows.Evaluations()), max(largest, rows.Evaluations())
+		}
+		if largest > least+2 {
+			t.Errorf("%v: %d to %d evaluations", shape, least, largest)
+		}
+	}
+}
+
+// shortTasks returns tasks of rows whose coefficients differ along so many directions.
+func shortTasks(count, rows, width, rank int, rounding float64) (tasks []mixedmodel.Task) {
+	draw, other := rand.New(rand.NewPCG(0, 7)), rand.New(rand.NewPCG(1, 7))
+	normal := func(n int, scale float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = scale * draw.NormFloat64()
+		}
+		return v
+	}
+	axes, shared := normal(rank*width, 5/float64(width)), normal(width, 0.2)
+	c := mixedmodel.NewCompressor(width)
+	for range count {
+		theta := slices.Clone(shared)
+		for a := range rank {
+			floats.AddScaled(theta, draw.NormFloat64(), axes[a*width:][:width])
+		}
+		for range rows {
+			row := append(normal(width-1, 1), 1)
+			copy(c.Next(), append(row, floats.Dot(row, theta)+0.5*draw.NormFloat64()+rounding*other.NormFloat64()))
+		}
+		tasks = append(tasks, c.Task())
+	}
+	return tasks
 }
 
 // A climb that may take no step says that it has not arrived, and strengths that give no

@@ -117,6 +117,7 @@ func (j derivatives) above(bound float64) (count int) {
 	return a.positive()
 }
 
+// transposed returns the transpose.
 func (j derivatives) transposed() derivatives {
 	t := newDerivatives(j.Cols, j.Rows)
 	for k := range j.Cols {
