@@ -89,75 +89,33 @@ func (t *Table) Layout() (Layout, error) {
 // Samples of a table that is on disk (TableOptions.Folder) are packed there: an error says
 // that it is full.
 func (t *Table) Pack(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) ([]*kernel.Tasks, error) {
-	p, err := t.newPacker(l, rows, features, fill)
-	if err != nil {
-		return nil, err
-	}
-	for i := range t.task {
-		if p.has(i) {
-			p.pack(i)
-		}
-	}
-	return p.tasks(), nil
-}
-
-// A packer copies rows of a table to the packed tasks of every node.
-type packer struct {
-	t        *Table
-	rows     []bool
-	fill     func(x []float64, row int) (y float64)
-	at       []packedTask // of every task
-	next     []int        // sample of every task
-	x        []float64
-	builders []*kernel.Builder
-}
-
-// A packedTask is a task among those of a node, -1 for none.
-type packedTask struct{ node, task int }
-
-func (t *Table) newPacker(l Layout, rows []bool, features int, fill func(x []float64, row int) float64) (*packer, error) {
 	if fill == nil {
 		fill = func(x []float64, row int) float64 { t.X(x, row); return t.y[row] }
 	}
-	p := &packer{
-		t: t, rows: rows, fill: fill, x: make([]float64, features),
-		at: make([]packedTask, len(t.tasks.list)), next: make([]int, len(t.tasks.list)), builders: make([]*kernel.Builder, len(l)),
-	}
-	n := t.Samples(rows)
-	for k := range p.at {
-		p.at[k].node = -1
-	}
+	type sample struct{ node, task, next int } // of a task: its place, -1 for none, and that of its next row
+	at, n := slices.Repeat([]sample{{node: -1}}, len(t.tasks.list)), t.Samples(rows)
+	builders := make([]*kernel.Builder, len(l))
 	for g, tasks := range l {
 		samples := make([]int, len(tasks))
 		for i, k := range tasks {
-			p.at[k] = packedTask{g, i}
-			samples[i] = n[k]
+			at[k], samples[i] = sample{node: g, task: i}, n[k]
 		}
 		var err error
-		if p.builders[g], err = kernel.NewBuilderOnDisk(t.folder, features, samples, t.storage); err != nil {
+		if builders[g], err = kernel.NewBuilderOnDisk(t.folder, features, samples, t.storage); err != nil {
 			return nil, err
 		}
 	}
-	return p, nil
-}
-
-// has reports whether a row is to be packed.
-func (p *packer) has(row int) bool {
-	return (p.rows == nil || p.rows[row]) && p.at[p.t.task[row]].node >= 0
-}
-
-// pack copies a row, after those of its task that are packed already.
-func (p *packer) pack(row int) {
-	k := p.t.task[row]
-	y := p.fill(p.x, row)
-	p.builders[p.at[k].node].SetRow(p.at[k].task, p.next[k], p.x, y)
-	p.next[k]++
-}
-
-func (p *packer) tasks() []*kernel.Tasks {
-	out := make([]*kernel.Tasks, len(p.builders))
-	for g, b := range p.builders {
+	x := make([]float64, features)
+	for row, k := range t.task {
+		if to := &at[k]; (rows == nil || rows[row]) && to.node >= 0 {
+			y := fill(x, row)
+			builders[to.node].SetRow(to.task, to.next, x, y)
+			to.next++
+		}
+	}
+	out := make([]*kernel.Tasks, len(l))
+	for g, b := range builders {
 		out[g] = b.Tasks()
 	}
-	return out
+	return out, nil
 }

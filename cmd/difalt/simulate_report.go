@@ -67,7 +67,11 @@ func printSummary(w io.Writer, sum *simulation.Summary, folder *simulation.Folde
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
 		for _, target := range []float64{1e-6, 1e-10} {
-			row = append(row, iterationsTo(&m, target))
+			iterations := "-"
+			if v := m.To(target).Iterations; v != nil {
+				iterations = strconv.FormatFloat(*v, 'f', -1, 64)
+			}
+			row = append(row, iterations)
 		}
 		row = append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f s", m.Communication), fmt.Sprintf("%.2f s", m.Computation))
 		t = append(t, row)
@@ -82,16 +86,6 @@ to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
 	_, err := fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
 		filepath.Clean(folder.Path(simulation.FigureFile+".png")), filepath.Clean(folder.Path(simulation.TraceFile)), filepath.Clean(folder.Path(simulation.SummaryFile)))
 	return err
-}
-
-// iterationsTo returns the iterations to a target, or a dash.
-func iterationsTo(m *simulation.MethodSummary, target float64) string {
-	for _, r := range m.Reached {
-		if r.Distance == target && r.Iterations != nil {
-			return strconv.FormatFloat(*r.Iterations, 'f', -1, 64)
-		}
-	}
-	return "-"
 }
 
 // medians says of how many trials the table shows the medians.
