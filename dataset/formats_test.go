@@ -139,7 +139,7 @@ func TestFloat16(t *testing.T) {
 		case exponent == 31:
 			want = math.NaN()
 		}
-		if got := float16([]byte{byte(h), byte(h >> 8)}); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+		if got := halfOf([]byte{byte(h), byte(h >> 8)}); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Fatalf("%04x is %v, want %v", h, got, want)
 		}
 	}

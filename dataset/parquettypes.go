@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/difalt/difalt/dataset/internal/number"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/x448/float16"
 )
 
 // A parquetType says what the values of a column stand for.
@@ -39,7 +41,7 @@ func parquetTypeOf(t parquet.Type, annotated format.LogicalType) (p parquetType,
 	case *format.TimestampType:
 		return timestampType(t.Kind(), a.Unit.Value)
 	case *format.Float16Type:
-		half := func(v parquet.Value) float64 { return float16(v.ByteArray()) }
+		half := func(v parquet.Value) float64 { return halfOf(v.ByteArray()) }
 		return parquetType{value: half}, t.Kind() == parquet.FixedLenByteArray && t.Length() == 2
 	case *format.StringType, *format.EnumType:
 		return parquetType{text: true}, t.Kind() == parquet.ByteArray
@@ -153,21 +155,7 @@ func timestampType(k parquet.Kind, unit format.TimeUnitValue) (p parquetType, ok
 	return parquetType{dates: true, value: days, name: name}, true
 }
 
-// float16 returns the value of two bytes of IEEE 754 binary16.
-func float16(b []byte) float64 {
-	h := uint16(b[0]) | uint16(b[1])<<8
-	fraction, exponent := float64(h&0x3ff), int(h>>10&0x1f)
-	v := math.Ldexp(1024+fraction, exponent-25)
-	switch {
-	case exponent == 0:
-		v = math.Ldexp(fraction, -24)
-	case exponent == 0x1f && fraction == 0:
-		v = math.Inf(1)
-	case exponent == 0x1f:
-		v = math.NaN()
-	}
-	if h&0x8000 != 0 {
-		v = -v
-	}
-	return v
+// halfOf returns the value of two bytes of IEEE 754 binary16.
+func halfOf(b []byte) float64 {
+	return float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32())
 }

@@ -128,20 +128,17 @@ func create(path string, write func(io.Writer) error) (err error) {
 const chunk = 4096
 
 func writeFloats(w io.Writer, all ...[]float64) error {
-	for _, v := range all {
-		for part := range slices.Chunk(v, chunk) {
-			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return inChunks(all, func(part []float64) error { return binary.Write(w, binary.LittleEndian, part) })
 }
 
 func readFloats(r io.Reader, all ...[]float64) error {
+	return inChunks(all, func(part []float64) error { return binary.Read(r, binary.LittleEndian, part) })
+}
+
+func inChunks(all [][]float64, f func(part []float64) error) error {
 	for _, v := range all {
 		for part := range slices.Chunk(v, chunk) {
-			if err := binary.Read(r, binary.LittleEndian, part); err != nil {
+			if err := f(part); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/text"
 )
 
@@ -312,10 +313,4 @@ func (r results) seconds(table, method string) []float64 {
 }
 
 // median returns the median, infinite numbers included, or NaN of nothing.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
+func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }
