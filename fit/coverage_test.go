@@ -51,6 +51,58 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// From 12 tasks the variances of the slopes of many features are known badly, and the evidence may even be for none: intervals of expected targets
+// count that. 30 tables of each kind have a standard error of about one percent.
+func TestCoverageOfOwnSlopes(t *testing.T) {
+	inFull(t)
+	for _, s := range []struct {
+		tasks, features, rows int
+		slopes                float64
+	}{{12, 20, 25, 0.2}, {8, 8, 15, 0.3}} {
+		var known rate
+		for seed := range uint64(30) {
+			r := rand.New(rand.NewPCG(seed, 78))
+			tab, theta := emptyTable(t, s.features), make([][]float64, s.tasks)
+			row := func(k int) (x []float64, y float64) {
+				y = theta[k][s.features]
+				for j := range s.features {
+					x = append(x, r.NormFloat64())
+					y += x[j] * theta[k][j]
+				}
+				return x, y
+			}
+			for k := range theta {
+				for j := range s.features {
+					theta[k] = append(theta[k], 0.1*float64(j%7-3)+s.slopes*r.NormFloat64())
+				}
+				theta[k] = append(theta[k], 3+r.NormFloat64())
+				for range s.rows {
+					x, y := row(k)
+					if err := tab.Append(fmt.Sprint(k), "", x, y+r.NormFloat64()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			c := testConfig(t, 2, 0)
+			c.Owners = false
+			m, _ := fit(t, assigned(t, tab, 2), c)
+			for k := range theta {
+				for range 10 {
+					x, want := row(k)
+					y, e, err := m.PredictError(fmt.Sprint(k), x)
+					if err != nil {
+						t.Fatal(err)
+					}
+					known.add(math.Abs(y-want) < 1.96*e)
+				}
+			}
+		}
+		if t.Logf("%+v: %.3f", s, known.share()); known.share() < 0.925 || known.share() > 0.975 {
+			t.Errorf("%+v: intervals cover %.3f", s, known.share())
+		}
+	}
+}
+
 type rate struct{ hits, all float64 }
 
 func (r *rate) add(hit bool) {

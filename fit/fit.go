@@ -82,7 +82,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	others = slices.Insert(others, 1, splines...)
 	f := &findings{dependent: dependent, outliers: d.left}
-	chosen, err := q.weighted(ctx, first)
+	chosen, err := q.chooseNoise(ctx, first)
 	if err != nil {
 		return nil, err
 	}

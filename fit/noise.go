@@ -10,8 +10,17 @@ import (
 // Weights stay when they change by less than this, as logarithms, in the root of the mean square.
 const smallChange = 0.05
 
-// weighted returns what is chosen of rank 0 with the noise of every task, if the evidence says that tasks differ by their noise; else the
-// choice that it is given.
+// chooseNoise returns what is chosen of rank 0 with the noise of every task, if the evidence says that tasks differ by their noise; else the
+// choice that it is given. Slopes of the tasks' own are left out only where the evidence is decisive: a model without is sure of what it leaves out.
+func (q *question) chooseNoise(ctx context.Context, c *choice) (*choice, error) {
+	c, err := q.weighted(ctx, c)
+	if err == nil && c.best == c.levels && c.levels.evidence > c.tried[1].evidence-decisive {
+		c.best = c.tried[1]
+	}
+	return c, err
+}
+
+// weighted is chooseNoise, by the larger evidence.
 func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 	if q.commonNoise {
 		return c, nil

@@ -83,3 +83,86 @@ func TestCovary(t *testing.T) {
 		t.Error("a prior that is known is uncertain")
 	}
 }
+
+// What is not known of the prior adds to the covariance of a task's coefficients twice J U J', for its covariance U and the derivatives J of the
+// coefficients, which are finite differences.
+func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
+	const w, rank, rows = 4, 2, 5
+	r := rand.New(rand.NewPCG(3, 4))
+	normal := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = r.NormFloat64()
+		}
+		return v
+	}
+	const n = w*rank + 2
+	var u mat.SymDense
+	u.SymOuterK(0.1, mat.NewDense(n, n, normal(n*n)))
+	task := &Task{Z: normal(rows * w), Y: normal(rows), Rows: rows}
+	p := &Posterior{Prior: &Prior{W: w, Rank: rank, Loadings: normal(w * rank), Intercept: 0.7, Spread: 0.3, Slopes: []float64{0.5, 2, 1}},
+		Mean: normal(w), MeanCovariance: make([]float64, w*w), Noise: 1.7}
+	theta := func() []float64 {
+		p.S = p.Prior.Covariance()
+		theta, _, _ := p.Coefficients(task, false)
+		return theta
+	}
+	derivative := func(x *float64, move func(v, h float64) float64) *mat.VecDense {
+		const h = 1e-5
+		was, out := *x, mat.NewVecDense(w, nil)
+		*x = move(was, h)
+		out.AddVec(out, mat.NewVecDense(w, theta()))
+		*x = move(was, -h)
+		out.SubVec(out, mat.NewVecDense(w, theta()))
+		*x = was
+		out.ScaleVec(1/(2*h), out)
+		return out
+	}
+	add := func(v, h float64) float64 { return v + h }
+	times := func(v, h float64) float64 { return v * math.Exp(h) }
+	var all mat.Dense // J
+	for i := range p.Loadings {
+		grow(&all, derivative(&p.Loadings[i], add))
+	}
+	grow(&all, derivative(&p.Intercept, times))
+	theta()
+	_, known, _ := p.Coefficients(task, true)
+	for _, own := range [][]float64{nil, {3, 4, 5}} {
+		var want, j mat.Dense
+		j.CloneFrom(&all)
+		want.CloneFrom(mat.NewDense(w, w, known))
+		if own == nil {
+			grow(&j, derivative(&p.Spread, times))
+		} else {
+			grow(&j, mat.NewVecDense(w, nil))
+			for k, f := range own {
+				d := derivative(&p.Slopes[k], times)
+				var square mat.Dense
+				square.Outer(4/f, d, d)
+				want.Add(&want, &square)
+			}
+		}
+		var twice mat.Dense
+		twice.Product(&j, &u, j.T())
+		twice.Scale(2, &twice)
+		want.Add(&want, &twice)
+		p.Uncertainty, p.SlopesFreedom = &u, own
+		p.S = p.Prior.Covariance()
+		_, got, ok := p.Coefficients(task, true)
+		if !ok || !mat.EqualApprox(mat.NewDense(w, w, got), &want, 1e-7) {
+			t.Errorf("slopes known to %v: covariance %v, want %v", own, got, want.RawMatrix().Data)
+		}
+		p.Uncertainty = nil
+	}
+}
+
+// grow adds a column.
+func grow(m *mat.Dense, column *mat.VecDense) {
+	_, n := m.Dims()
+	if n == 0 {
+		m.CloneFrom(column)
+		return
+	}
+	*m = *m.Grow(0, 1).(*mat.Dense)
+	m.SetCol(n, column.RawVector().Data)
+}

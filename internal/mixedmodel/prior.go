@@ -188,7 +188,7 @@ type Posterior struct {
 
 // Coefficients returns the coefficients of a task by its rows, and their covariance unless
 // that is not wanted: that of a linear mixed model with the error of the mean (Henderson 1975), and
-// to first order what Uncertainty adds to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
+// to first order what Uncertainty and SlopesFreedom add to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
 // rest is too small by as much again (Prasad and Rao 1990). ok is false if rounding leaves no solution.
 func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64, ok bool) {
 	w := p.W
@@ -217,6 +217,14 @@ func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64
 		ju := Matrix(make([]float64, w*n), w, n)
 		blas64.Symm(blas.Right, 1, p.Uncertainty.RawSymmetric(), j, 0, ju)
 		blas64.Gemm(blas.NoTrans, blas.Trans, 2, ju, j, 1, Square(cov, w))
+		if p.SlopesFreedom != nil {
+			j := Matrix(q, w, w-1) // in the place of q, without the constant
+			j.Stride = w
+			for k, f := range p.SlopesFreedom {
+				blas64.Scal(p.Slope(k)*g[k]*2/math.Sqrt(f), blas64.Vector{N: w, Inc: w, Data: q[k:]})
+			}
+			blas64.Gemm(blas.NoTrans, blas.Trans, 1, j, j, 1, Square(cov, w))
+		}
 	}
 	return theta, cov, true
 }
@@ -236,7 +244,9 @@ func (p *Posterior) slopes(g []float64, n int) blas64.General {
 		}
 	}
 	for j := range w - 1 {
-		out.Data[j*n+n-1] = p.Slope(j) * g[j]
+		if p.SlopesFreedom == nil {
+			out.Data[j*n+n-1] = p.Slope(j) * g[j]
+		}
 	}
 	out.Data[(w-1)*n+n-2] = p.Intercept * g[w-1]
 	return out
