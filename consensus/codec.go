@@ -193,21 +193,23 @@ func (q quantizer) encode(p []byte, v []float64) error {
 	if largest >= smallestNormal {
 		inverse = center / largest
 	}
-	product, squares := 0.0, 0.0
-	var codes [packed]uint16
-	for at := 0; at < len(v); at += packed {
-		part := v[at:min(at+packed, len(v))]
-		for i, x := range part {
-			c := min(max(int(x*inverse+center+0.5), 0), 2*zero)
-			level := float64(c - zero)
-			product += level * x
-			squares += level * level
-			codes[i] = uint16(c)
+	product, squares, to := 0.0, int64(0), p[4:]
+	for i, x := range v {
+		c := int(x*inverse + center + 0.5) // from 0 to 2 zero
+		level := int64(c - zero)
+		product += float64(level) * x
+		squares += level * level
+		switch q {
+		case 4: // the first in the lower bits
+			to[i/2] |= byte(c << (i % 2 * 4))
+		case 8:
+			to[i] = byte(c)
+		default:
+			binary.LittleEndian.PutUint16(to[2*i:], uint16(c))
 		}
-		q.pack(p[4+at*int(q)/8:], codes[:len(part)])
 	}
 	if squares > 0 { // minimises |v - scale level|
-		binary.LittleEndian.PutUint32(p, math.Float32bits(float32(product/squares)))
+		binary.LittleEndian.PutUint32(p, math.Float32bits(float32(product/float64(squares))))
 	}
 	return nil
 }
@@ -223,34 +225,11 @@ func largestOfAll(v []float64) float64 {
 	return math.Float64frombits(most)
 }
 
-// packed is how many codes are packed and unpacked at a time: whole bytes of them, few enough
+// packed is how many codes are unpacked at a time: whole bytes of them, few enough
 // to stay in the first-level cache.
 const packed = 128
 
-// pack writes codes of so many bits each, the first in the lowest bits.
-func (q quantizer) pack(p []byte, codes []uint16) {
-	switch q {
-	case 4:
-		for i, c := range codes {
-			if i%2 == 0 {
-				p[i/2] = byte(c)
-			} else {
-				p[i/2] |= byte(c << 4)
-			}
-		}
-	case 8:
-		p = p[:len(codes)]
-		for i, c := range codes {
-			p[i] = byte(c)
-		}
-	default:
-		for i, c := range codes {
-			binary.LittleEndian.PutUint16(p[2*i:], c)
-		}
-	}
-}
-
-// unpack reads what pack has written.
+// unpack reads codes of so many bits each.
 func (q quantizer) unpack(codes []uint16, p []byte) {
 	switch q {
 	case 4:
