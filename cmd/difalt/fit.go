@@ -15,6 +15,7 @@ import (
 	"github.com/difalt/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/report"
@@ -115,7 +116,7 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 		printFiles(stdout, &f.Files)
 	}
 	if res := fitted.Result; res != nil && res.Status == difalt.Canceled {
-		return &interruptedError{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", res.Iterations, f.Config.Options.Iterations)}
+		return federate.Interrupted(fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", res.Iterations, f.Config.Options.Iterations))
 	}
 	return nil
 }
@@ -161,7 +162,7 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 	})
 	switch {
 	case errors.Is(err, context.Canceled):
-		return nil, nil, &interruptedError{"interrupted before the iterations of the model began: nothing was written"}
+		return nil, nil, federate.Interrupted("interrupted before the iterations of the model began: nothing was written")
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", f.Files.Data, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
@@ -170,7 +171,7 @@ func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T
 	case <-done:
 		return late, lateErr
 	case <-ctx.Done():
-		return result, &interruptedError{"interrupted: nothing was written"}
+		return result, federate.Interrupted("interrupted: nothing was written")
 	}
 }
 
@@ -188,10 +189,3 @@ func flagError(f *pflag.FlagSet, err error) error {
 	}
 	return &options.UsageError{Err: err}
 }
-
-// An interruptedError says what Ctrl-C left.
-type interruptedError struct{ text string }
-
-func (e *interruptedError) Error() string { return e.text }
-
-func (e *interruptedError) Unwrap() error { return context.Canceled }

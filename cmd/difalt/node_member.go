@@ -100,7 +100,7 @@ func (m *member) join(ctx context.Context, o engine.Options) (engine.Transport, 
 		return t, nil
 	case errors.Is(err, context.Canceled):
 		t.Leave(errors.New("interrupted before the start"))
-		return t, &interruptedError{"interrupted while waiting for the neighbours: nothing was written"}
+		return t, federate.Interrupted("interrupted while waiting for the neighbours: nothing was written")
 	default:
 		t.Leave(err)
 		return t, federate.Explain(m.cluster, err)

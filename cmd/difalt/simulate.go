@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/difalt/difalt/dataset/problemfile"
+	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/terminal"
 	"github.com/difalt/difalt/internal/text"
@@ -75,7 +76,7 @@ func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	switch done := len(folder.Done); {
 	case interrupted && done == 0:
-		return &interruptedError{"interrupted before the first trial was done: nothing was written"}
+		return federate.Interrupted("interrupted before the first trial was done: nothing was written")
 	case interrupted:
 		return s.interrupted(done)
 	case runErr != nil && done == 0:
@@ -94,7 +95,7 @@ func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 func (s *simulateRun) interrupted(done int) error {
-	return &interruptedError{fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there", s.out, done, s.trials)}
+	return federate.Interrupted(fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there", s.out, done, s.trials))
 }
 
 // results writes and reports what the trials of a folder amount to.

@@ -179,7 +179,7 @@ func (f *upFlags) outcome(stdout io.Writer, ends []federate.End) error {
 		}
 	}
 	if severity(worst) > 0 {
-		return errors.Join(err, &interruptedError{worst.Why})
+		return errors.Join(err, federate.Interrupted(worst.Why))
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (r *run) attempt(ctx context.Context) error {
 	r.status.begin(transport)
 	err = r.join(ctx, transport, t, c)
 	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = &interrupted{"interrupted, and the others cannot be told in time, since one of them is silent or gone: nothing was written"}
+		err = Interrupted("interrupted, and the others cannot be told in time, since one of them is silent or gone: nothing was written")
 	}
 	if err == nil {
 		err = transport.Close()
@@ -49,7 +49,7 @@ func (r *run) attempt(ctx context.Context) error {
 		transport.Leave(r.farewell(ctx, err))
 	}
 	if r.keeper != nil && ctx.Err() != nil && err != nil {
-		return &interrupted{"interrupted: the same command goes on from the checkpoints in " + r.Checkpoints.Folder}
+		return Interrupted("interrupted: the same command goes on from the checkpoints in " + r.Checkpoints.Folder)
 	}
 	return Explain(r.Cluster, err)
 }
@@ -111,7 +111,7 @@ func (r *run) join(ctx context.Context, transport engine.Transport, t *dataset.T
 		case own != nil && nobodyCame(err):
 			return r.deliver(own)
 		case errors.Is(err, context.Canceled):
-			return &interrupted{"interrupted while waiting for the neighbours: nothing was written"}
+			return Interrupted("interrupted while waiting for the neighbours: nothing was written")
 		}
 		return err
 	}
@@ -135,7 +135,7 @@ func (r *run) join(ctx context.Context, transport engine.Transport, t *dataset.T
 	if result != nil && result.Status == difalt.Canceled {
 		// The others know, and have what they need: there is nothing to tell them.
 		_ = transport.Close()
-		return &interrupted{fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", result.Iterations, c.Options.Iterations)}
+		return Interrupted(fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", result.Iterations, c.Options.Iterations))
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (r *run) fit(ctx context.Context, t *dataset.Table, c *fit.Config) (*difalt
 	c.Owners = true
 	m, report, err := fit.Fit(ctx, t, *c)
 	if errors.Is(err, context.Canceled) {
-		return nil, &interrupted{"interrupted before the iterations of the model began: nothing was written"}
+		return nil, Interrupted("interrupted before the iterations of the model began: nothing was written")
 	}
 	if err != nil {
 		return nil, err

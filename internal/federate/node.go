@@ -135,12 +135,12 @@ func mayComeBack(err error) bool {
 	return errors.Is(err, engine.ErrGone) || errors.Is(err, fit.ErrLeft)
 }
 
-// An interrupted says what was left when the training was interrupted, here or elsewhere.
-type interrupted struct{ text string }
+// An Interrupted says what was left when work was interrupted, here or elsewhere.
+type Interrupted string
 
-func (e *interrupted) Error() string { return e.text }
+func (e Interrupted) Error() string { return string(e) }
 
-func (e *interrupted) Unwrap() error { return context.Canceled }
+func (e Interrupted) Unwrap() error { return context.Canceled }
 
 // Explain puts the failure of another node into words with its name.
 func Explain(c *cluster.Cluster, err error) error {
