@@ -104,7 +104,7 @@ type noiseSection struct {
 // noise compares distances to the truth and to the minimiser of the pooled data; nil if
 // there are no runs.
 func (r *report) noise() (*noiseSection, error) {
-	alone := r.find("noise/truth/"+simulation.Pooled, smallSetting.Weights)
+	alone := r.find("noise/truth/"+simulation.Pooled, "metropolis")
 	minimiser := r.group("noise/" + simulation.Pooled)
 	if alone == nil || len(minimiser) == 0 {
 		return nil, nil
@@ -162,7 +162,7 @@ func (r *report) baselines() (string, error) {
 	t := table{{"κ", "method", "arrive", "iterations", "rounds", "KB a node"}}
 	var panels []chart.Panel
 	caption := ""
-	for _, kappa := range baselineKappas {
+	for _, kappa := range []float64{1.5, 10} {
 		panel := chart.Panel{Title: fmt.Sprintf("Condition number %g", kappa), X: chart.Axis{Label: "Rounds after the initialisation", Log: true}}
 		for i, run := range r.group(fmt.Sprintf("baselines/%g", kappa)) {
 			s, m := &run.Summary.Setting, &run.Summary.Methods[0]
