@@ -163,59 +163,47 @@ func (s *status) ready() bool {
 	return len(edges) > 0 && !slices.ContainsFunc(edges, func(e engine.EdgeStats) bool { return !e.Connected })
 }
 
-// What a node tells Prometheus. Totals begin anew when it joins anew, as counters may.
-var (
-	descJoins       = prometheus.NewDesc("difalt_joins_total", "How often this process has joined the others.", nil, nil)
-	descStage       = prometheus.NewDesc("difalt_stage", "1, with what the node is doing.", []string{"stage"}, nil)
-	descDone        = prometheus.NewDesc("difalt_stage_done", "How much of the stage is done: iterations in the stage iterations.", nil, nil)
-	descTotal       = prometheus.NewDesc("difalt_stage_size", "How much there is to do in the stage at most.", nil, nil)
-	descIterations  = prometheus.NewDesc("difalt_iterations", "Iterations of the final run that are done.", nil, nil)
-	descObjective   = prometheus.NewDesc("difalt_objective", "Squared error on the training rows of this node, in the final run.", nil, nil)
-	descRounds      = prometheus.NewDesc("difalt_rounds_total", "Rounds of messages.", nil, nil)
-	descConnected   = prometheus.NewDesc("difalt_neighbor_connected", "1 if the neighbour is connected.", []string{"neighbor"}, nil)
-	descConnections = prometheus.NewDesc("difalt_neighbor_connections_total", "Connections made; all but the first because one broke.", []string{"neighbor"}, nil)
-	descSent        = prometheus.NewDesc("difalt_neighbor_sent_bytes_total", "Bytes of frames sent, with those sent again.", []string{"neighbor"}, nil)
-	descReceived    = prometheus.NewDesc("difalt_neighbor_received_bytes_total", "Bytes of frames received.", []string{"neighbor"}, nil)
-	descWaited      = prometheus.NewDesc("difalt_neighbor_wait_seconds_total", "Time spent waiting for the neighbour, alone or with others.", []string{"neighbor"}, nil)
-)
-
 // Describe implements prometheus.Collector.
 func (s *status) Describe(c chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, c) }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: what a node tells Prometheus. Totals begin anew when it joins anew, as counters may.
 func (s *status) Collect(c chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	tell := func(kind prometheus.ValueType, name, help string, v float64, label ...string) {
+		var names, values []string
+		if label != nil {
+			names, values = label[:1], label[1:]
+		}
+		c <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, v, values...)
 	}
-	counter := func(d *prometheus.Desc, v float64, labels ...string) {
-		c <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
-	}
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	s.mu.Lock()
 	t, stage, done, total, attempts, rec := s.transport, s.stage, s.done, s.total, s.attempts, s.record
 	s.mu.Unlock()
-	counter(descJoins, float64(attempts))
-	gauge(descIterations, float64(rec.Iteration))
-	if !math.IsNaN(rec.Objective) {
-		gauge(descObjective, rec.Objective)
-	}
 	if t == nil {
-		gauge(descStage, 1, reading)
+		stage = reading
+	}
+	tell(counter, "difalt_joins_total", "How often this process has joined the others.", float64(attempts))
+	tell(gauge, "difalt_iterations", "Iterations of the final run that are done.", float64(rec.Iteration))
+	if !math.IsNaN(rec.Objective) {
+		tell(gauge, "difalt_objective", "Squared error on the training rows of this node, in the final run.", rec.Objective)
+	}
+	tell(gauge, "difalt_stage", "1, with what the node is doing.", 1, "stage", stage)
+	if t == nil {
 		return
 	}
-	gauge(descStage, 1, stage)
-	gauge(descDone, float64(done))
-	gauge(descTotal, float64(total))
+	tell(gauge, "difalt_stage_done", "How much of the stage is done: iterations in the stage iterations.", float64(done))
+	tell(gauge, "difalt_stage_size", "How much there is to do in the stage at most.", float64(total))
 	stats := t.Stats()
-	counter(descRounds, float64(stats.Rounds))
+	tell(counter, "difalt_rounds_total", "Rounds of messages.", float64(stats.Rounds))
 	for _, e := range stats.Edges {
-		name, connected := s.cluster.Nodes[e.Peer].Name, 0.0
+		neighbour, connected := []string{"neighbor", s.cluster.Nodes[e.Peer].Name}, 0.0
 		if e.Connected {
 			connected = 1
 		}
-		gauge(descConnected, connected, name)
-		counter(descConnections, float64(e.Connections), name)
-		counter(descSent, float64(e.Sent), name)
-		counter(descReceived, float64(e.Received), name)
-		counter(descWaited, e.Waited.Seconds(), name)
+		tell(gauge, "difalt_neighbor_connected", "1 if the neighbour is connected.", connected, neighbour...)
+		tell(counter, "difalt_neighbor_connections_total", "Connections made; all but the first because one broke.", float64(e.Connections), neighbour...)
+		tell(counter, "difalt_neighbor_sent_bytes_total", "Bytes of frames sent, with those sent again.", float64(e.Sent), neighbour...)
+		tell(counter, "difalt_neighbor_received_bytes_total", "Bytes of frames received.", float64(e.Received), neighbour...)
+		tell(counter, "difalt_neighbor_wait_seconds_total", "Time spent waiting for the neighbour, alone or with others.", e.Waited.Seconds(), neighbour...)
 	}
 }
