@@ -74,7 +74,7 @@ func (w *selector) dotTiles(x *samples, args string) {
 			if t == avx512 {
 				wide = " && wide"
 				if x != samples16 {
-					twice = ", k.twice"
+					twice = ", k.more"
 				}
 			}
 			w.line("case width == %d%s:\nmulBasis%s_%dx%[1]d_%[5]s(a, lda, %[6]sx, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace%[7]s)",

@@ -128,39 +128,42 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 		panic(badSlice)
 	}
 	b, y, ws.Residual = b[:r], y[:n], ws.e[:n]
-	status, direct := ws.solve(b, a, y, ridge)
+	status, direct := ws.solve(b, &a, y, ridge)
 	if !direct {
 		ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, n, r)
 	}
 	return status
 }
 
-// solve is Solve, and reports whether it left the residual, too.
-func (ws *Workspace) solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64) (s Status, direct bool) {
+// solve is Solve, and reports whether it left the residual, too. To copy a takes longer than some problems wait for
+// anything else.
+func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge float64) (s Status, direct bool) {
 	n, r := a.Rows, a.Cols
 	m, rhs := a, y
 	switch {
 	case ridge > 0:
-		m, rhs = ws.augment(a, y, math.Sqrt(ridge))
+		var with blas.ColumnMajor
+		with, rhs = ws.augment(*a, y, math.Sqrt(ridge))
+		m = &with
 	case n == 0:
 		clear(b)
 		return Underdetermined, false
 	case n < r:
-		if solved, gap := ws.solveWide(b, a, y); solved {
+		if solved, gap := ws.solveWide(b, *a, y); solved {
 			return Underdetermined, false
 		} else if !gap {
-			return ws.minimumNorm(b, a, y, ridge), false
+			return ws.minimumNorm(b, *a, y, ridge), false
 		}
 	}
 	var lo, hi float64
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if m.Rows >= r && (trusted(b, rhs, lo, hi) || ws.independent(m, lo, hi, tolerance(a)) && inRange(b, rhs, lo)) {
+	if m.Rows >= r && (trusted(b, rhs, lo, hi) || ws.independent(*m, lo, hi, tolerance(*a)) && inRange(b, rhs, lo)) {
 		return OK, ridge == 0 // or the squares are those of the ridge, too
 	}
-	if rank, ok := ws.dependent(b, m, rhs, hi, tolerance(a)); ok {
+	if rank, ok := ws.dependent(b, *m, rhs, hi, tolerance(*a)); ok {
 		return statusOf(rank, n, r), false
 	}
-	return ws.minimumNorm(b, a, y, ridge), false
+	return ws.minimumNorm(b, *a, y, ridge), false
 }
 
 // statusOf returns the status of a solution of n x r with a matrix of some rank.

@@ -17,24 +17,25 @@ import "unsafe"
 type prefetch struct {
 	next        uintptr
 	apart, pace int
-	// twice as many streams, of half the length, for mulBasis on AVX-512. Each moves on by
+	// more streams: moreStreams times as many for mulTransposed, and twice as many, of half the
+	// length, for mulBasis on AVX-512. Each of these moves on by
 	// half a line a step, so that two steps in a row prefetch the same line, as happens on
 	// AVX2, whose tiles are half as high. The second request makes up for the first where
 	// the processor dropped it, as it seems to do under load: reading a task that had been
 	// prefetched completely took 7 us instead of 3 (Ice Lake).
-	twice bool
-	more  bool // moreStreams times as many streams, for mulTransposed
+	more bool
+	// Structs of more than four fields are not kept in registers: to copy this one took 20 ns once.
 }
 
 // newPrefetch returns how to prefetch the given number of bytes from next on in so many
 // steps. If next is zero there is nothing to prefetch: the tile then
 // names the line at here, which is in the cache, over and over.
-func newPrefetch[X any](next uintptr, bytes int, steps float64, streams int, here *X) prefetch {
+func newPrefetch[X any](next uintptr, bytes int, steps float64, streams int, more bool, here *X) prefetch {
 	if next == 0 || bytes == 0 {
-		return prefetch{next: uintptr(unsafe.Pointer(here))}
+		return prefetch{next: uintptr(unsafe.Pointer(here)), more: more}
 	}
 	pace := int(float64(bytes)/(steps*float64(streams))+1.99) &^ 1
-	return prefetch{next: next, apart: bytes / streams, pace: pace}
+	return prefetch{next, bytes / streams, pace, more}
 }
 
 // basisStreams and gradientStreams return the numbers of streams of mulBasis and of
@@ -74,9 +75,7 @@ func basisPrefetch[X any](h Hint, bytes int, steps float64, here *X) prefetch {
 	if twice {
 		streams *= 2
 	}
-	k := newPrefetch(h.Next, bytes, steps, streams, here)
-	k.twice = twice
-	return k
+	return newPrefetch(h.Next, bytes, steps, streams, twice, here)
 }
 
 // gradientPrefetch is newPrefetch for mulTransposed.
@@ -87,9 +86,7 @@ func gradientPrefetch[X any](next uintptr, bytes int, steps float64, here *X) pr
 	if more {
 		streams *= moreStreams
 	}
-	k := newPrefetch(next, bytes, steps, streams, here)
-	k.more = more
-	return k
+	return newPrefetch(next, bytes, steps, streams, more, here)
 }
 
 // rows returns how many of n rows, during which so many bytes are prefetched, X U takes at a time: what is prefetched too early pushes out what is

@@ -53,7 +53,7 @@ func testPrefetch[X any](t *testing.T) {
 				by := Usual(n*ldx*size, size, 1<<30, d, 1)
 				k := basisPrefetch(Hint{start, share, by}, bytes, float64(groups*n*d)/float64(4*step), &here)
 				streams := few
-				if k.twice {
+				if k.more {
 					streams *= 2
 				}
 				fetched := make([]bool, bytes/64+1)

@@ -14,27 +14,27 @@ func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d
 		x := (*float64)(unsafe.Pointer(x))
 		switch {
 		case width == 1 && wide:
-			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 1:
 			mulBasis_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 2 && wide:
-			mulBasis_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 2:
 			mulBasis_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 3 && wide:
-			mulBasis_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 3:
 			mulBasis_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 4 && wide:
-			mulBasis_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 4:
 			mulBasis_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 5 && wide:
-			mulBasis_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 5:
 			mulBasis_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 6 && wide:
-			mulBasis_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 6:
 			mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
@@ -42,27 +42,27 @@ func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d
 		x := (*float32)(unsafe.Pointer(x))
 		switch {
 		case width == 1 && wide:
-			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 1:
 			mulBasis32_4x1_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 2 && wide:
-			mulBasis32_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis32_4x2_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 2:
 			mulBasis32_4x2_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 3 && wide:
-			mulBasis32_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis32_4x3_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 3:
 			mulBasis32_4x3_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 4 && wide:
-			mulBasis32_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis32_4x4_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 4:
 			mulBasis32_2x4_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 5 && wide:
-			mulBasis32_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis32_4x5_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 5:
 			mulBasis32_2x5_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		case width == 6 && wide:
-			mulBasis32_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.twice)
+			mulBasis32_4x6_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
 		case width == 6:
 			mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}

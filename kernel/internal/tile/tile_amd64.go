@@ -113,9 +113,9 @@ func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next
 	}
 	_, _, _, _ = b[r-1], e[n-1], a[(r-1)*lda+n-1], y[n-1]
 	_, _, f, _ := Eliminated(work, n, r)
-	lines := SolveAhead(n, r) / line
-	if next == 0 {
-		lines = 0
+	lines := 0
+	if next != 0 {
+		lines = SolveAhead(n, r) / line
 	}
 	lo, hi, squares = leastSquaresSmallTile(&b[0], &e[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
 	return lo, hi, squares, true
@@ -158,7 +158,7 @@ func sumRows[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 	step, count := line/int(unsafe.Sizeof(g[0])), n/panelHeight // features
 	k, bytes := prefetch{next: uintptr(unsafe.Pointer(&x[0]))}, n*ldx*int(unsafe.Sizeof(x[0]))*h.Eighths/8
 	if h.Next != 0 {
-		k = newPrefetch(h.Next, bytes, float64(count*d/step), gradientStreams(unsafe.Sizeof(x[0])), &x[0])
+		k = newPrefetch(h.Next, bytes, float64(count*d/step), gradientStreams(unsafe.Sizeof(x[0])), false, &x[0])
 	}
 	rows := count * panelHeight // the others first
 	if rows < n {
