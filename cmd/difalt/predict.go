@@ -147,7 +147,7 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 	if err != nil {
 		return seen, err
 	}
-	x := make([]float64, len(t.Features()))
+	x, row := make([]float64, len(t.Features())), make([]tablefile.Cell, 0, 5)
 	for i := range t.Rows() {
 		task := t.Tasks()[t.Task(i)]
 		m.FillMissing(t.X(x, i))
@@ -164,13 +164,11 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 		if f.safe {
 			task = withoutFormula(task)
 		}
-		w.Text(task)
-		w.Number(p.Y)
+		row = append(row[:0], tablefile.Cell{Text: task}, tablefile.Cell{Number: p.Y})
 		if f.standardError {
-			w.Number(p.StandardError)
-			w.Number(p.SampleError)
+			row = append(row, tablefile.Cell{Number: p.StandardError}, tablefile.Cell{Number: p.SampleError})
 		}
-		if w.Flag(p.Known); !p.Known {
+		if w.Write(append(row, tablefile.Cell{Flag: p.Known})); !p.Known {
 			seen.unknown++
 		}
 	}

@@ -161,8 +161,8 @@ func (a *Array) parse(text string) error {
 	return nil
 }
 
-// writeHeader writes the header of an array in C order, version 1. descr is a type, or a list of fields.
-func writeHeader(w io.Writer, descr string, shape []int) error {
+// WriteHeader writes the header of an array in C order, version 1. descr is a type, or a list of fields.
+func WriteHeader(w io.Writer, descr string, shape []int) error {
 	var dims strings.Builder
 	for i, n := range shape {
 		if i > 0 {

@@ -4,11 +4,9 @@ import (
 	"archive/zip"
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -36,7 +34,7 @@ func (w *Writer) Float64s(name string, shape []int, data []float64) {
 // Floats writes an array of float64, or float32 if single is set, whose elements
 // fill puts one after the other in C order.
 func (w *Writer) Floats(name string, shape []int, single bool, fill func(put func(float64))) {
-	descr, put := "<f8", putNumber
+	descr, put := "<f8", PutNumber
 	if single {
 		descr, put = "<f4", putSingle
 	}
@@ -67,7 +65,7 @@ func (w *Writer) Strings(name string, shape []int, data []string) {
 	}
 	w.array(name, fmt.Sprintf("<U%d", width), shape, func(out *bufio.Writer) int {
 		for _, s := range data {
-			putText(out, s, width)
+			PutText(out, s, width)
 		}
 		return len(data)
 	})
@@ -75,7 +73,8 @@ func (w *Writer) Strings(name string, shape []int, data []string) {
 
 // Elements of arrays; a bufio.Writer keeps its first error until it is flushed.
 
-func putNumber(out *bufio.Writer, v float64) {
+// PutNumber writes a float64.
+func PutNumber(out *bufio.Writer, v float64) {
 	out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), math.Float64bits(v)))
 }
 
@@ -83,8 +82,8 @@ func putSingle(out *bufio.Writer, v float64) {
 	out.Write(binary.LittleEndian.AppendUint32(out.AvailableBuffer(), math.Float32bits(float32(v))))
 }
 
-// putText writes a text of at most so many runes.
-func putText(out *bufio.Writer, s string, width int) {
+// PutText writes a text of at most so many runes.
+func PutText(out *bufio.Writer, s string, width int) {
 	b := out.AvailableBuffer()
 	for _, c := range s {
 		b = binary.LittleEndian.AppendUint32(b, uint32(c))
@@ -113,7 +112,7 @@ func (w *Writer) array(name, descr string, shape []int, fill func(*bufio.Writer)
 		return
 	}
 	out := bufio.NewWriterSize(entry, 1<<16)
-	if w.err = writeHeader(out, descr, shape); w.err != nil {
+	if w.err = WriteHeader(out, descr, shape); w.err != nil {
 		return
 	}
 	n := fill(out)
@@ -127,65 +126,4 @@ func (w *Writer) array(name, descr string, shape []int, fill func(*bufio.Writer)
 	if w.err == nil && n != want {
 		w.err = fmt.Errorf("array %q: %d elements do not fill the shape %v", name, n, shape)
 	}
-}
-
-// A Field is one of a structured array: a name, which is ASCII without quotes, and a type of NumPy, <f8, |b1 or <U and
-// the number of Runes.
-type Field struct {
-	Name, Descr string
-	Runes       int // of texts
-}
-
-// A Structured writes a .npy file with a structured array of one dimension, element after element, field after field.
-type Structured struct {
-	out        *bufio.Writer
-	fields     []Field
-	at, length int // fields of all elements
-	err        error
-}
-
-// NewStructured begins an array of so many elements.
-func NewStructured(out io.Writer, fields []Field, rows int) (*Structured, error) {
-	s := &Structured{out: bufio.NewWriterSize(out, 1<<16), fields: fields, length: rows * len(fields)}
-	var list []string
-	for _, f := range fields {
-		list = append(list, fmt.Sprintf("('%s', '%s')", f.Name, f.Descr))
-	}
-	return s, writeHeader(s.out, "["+strings.Join(list, ", ")+"]", []int{rows})
-}
-
-// Text writes a text, which must not be longer than the field.
-func (s *Structured) Text(v string) {
-	width := s.fields[s.at%len(s.fields)].Runes
-	if n := utf8.RuneCountInString(v); n > width && s.err == nil {
-		s.err = fmt.Errorf("a text of %d characters does not fit a field of %d", n, width)
-	}
-	if s.err == nil {
-		putText(s.out, v, width)
-	}
-	s.at++
-}
-
-// Number writes a float64.
-func (s *Structured) Number(v float64) {
-	putNumber(s.out, v)
-	s.at++
-}
-
-// Flag writes a bool.
-func (s *Structured) Flag(v bool) {
-	b := byte(0)
-	if v {
-		b = 1
-	}
-	s.out.WriteByte(b)
-	s.at++
-}
-
-// Close returns the first error, or one that says that elements are missing or too many.
-func (s *Structured) Close() error {
-	if s.err == nil && s.at != s.length {
-		s.err = fmt.Errorf("the array has %d fields less than its shape says", s.length-s.at)
-	}
-	return errors.Join(s.err, s.out.Flush())
 }

@@ -144,12 +144,10 @@ func EffectsFile(out io.Writer, path string, m *model.Model) error {
 		return err
 	}
 	for _, e := range list {
-		for _, s := range []string{e.Kind, e.Term, e.Reference} {
-			w.Text(s)
-		}
-		for _, v := range []float64{e.Estimate, e.StandardError, e.Low, e.High} {
-			w.Number(v)
-		}
+		w.Write([]tablefile.Cell{
+			{Text: e.Kind}, {Text: e.Term}, {Text: e.Reference},
+			{Number: e.Estimate}, {Number: e.StandardError}, {Number: e.Low}, {Number: e.High},
+		})
 	}
 	return w.Close()
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/internal/text"
@@ -44,121 +45,104 @@ const (
 	Flag
 )
 
-// A Column is one of a table. Runes is how many a text has at most, which files of NumPy need.
+// A Column is one of a table. Its name is ASCII without quotes, and Runes is how many a text has at most, which files of
+// NumPy need.
 type Column struct {
 	Name  string
 	Kind  Kind
 	Runes int
 }
 
-// A Writer is given the cells of row after row, in the order of the columns.
-type Writer interface {
-	Text(s string)
-	// Number is given NaN where there is none.
-	Number(v float64)
-	Flag(b bool)
-	// Close returns the first error of all.
-	Close() error
+// A Cell is what the kind of its column says.
+type Cell struct {
+	Text   string
+	Number float64 // NaN where there is none
+	Flag   bool
 }
 
-// New starts a table of so many rows in the format that the name of a file asks for, on out, which Close does not close.
-func New(out io.Writer, path string, columns []Column, rows int) (Writer, error) {
-	if err := CheckExtension(path, Extensions...); err != nil {
-		return nil, err
-	}
-	buf := bufio.NewWriterSize(out, 1<<16)
-	switch extension(path) {
-	case ".parquet":
-		return newParquet(buf, columns), nil
-	case ".jsonl":
-		return &jsonLines{out: buf, columns: columns}, nil
-	case ".npy":
-		return newNumPy(buf, columns, rows)
-	}
-	return newCSV(buf, columns), nil
-}
-
-// A csvFile has a header. Numbers have all their digits, and those that are missing are empty.
-type csvFile struct {
-	out    *bufio.Writer
-	csv    *csv.Writer
-	record []string
-	width  int
-}
-
-func newCSV(out *bufio.Writer, columns []Column) *csvFile {
-	f := &csvFile{out: out, csv: csv.NewWriter(out), width: len(columns)}
-	for _, c := range columns {
-		f.Text(c.Name)
-	}
-	return f
-}
-
-func (f *csvFile) Text(s string) {
-	if f.record = append(f.record, s); len(f.record) == f.width {
-		_ = f.csv.Write(f.record) // Error has it
-		f.record = f.record[:0]
-	}
-}
-
-func (f *csvFile) Number(v float64) { f.Text(text.Number(v)) }
-func (f *csvFile) Flag(b bool)      { f.Text(strconv.FormatBool(b)) }
-
-func (f *csvFile) Close() error {
-	f.csv.Flush()
-	return errors.Join(f.csv.Error(), f.out.Flush())
-}
-
-// jsonLines has an object a line. Numbers that are missing are null.
-type jsonLines struct {
-	out     *bufio.Writer
-	columns []Column
-	at      int
-}
-
-func (f *jsonLines) cell(v any) {
-	value, err := json.Marshal(v)
-	if err != nil {
-		value = []byte("null")
-	}
-	name, _ := json.Marshal(f.columns[f.at].Name)
-	before, after := byte(','), ""
-	if f.at == 0 {
-		before = '{'
-	}
-	if f.at++; f.at == len(f.columns) {
-		f.at, after = 0, "}\n"
-	}
-	f.out.WriteByte(before)
-	f.out.Write(name)
-	f.out.WriteByte(':')
-	f.out.Write(value)
-	f.out.WriteString(after)
-}
-
-func (f *jsonLines) Text(s string) { f.cell(s) }
-func (f *jsonLines) Flag(b bool)   { f.cell(b) }
-
-func (f *jsonLines) Number(v float64) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		f.cell(nil)
-		return
-	}
-	f.cell(v)
-}
-
-func (f *jsonLines) Close() error { return f.out.Flush() }
-
-// parquetFile has the columns in their order; numbers that are missing are null.
-type parquetFile struct {
+// A Writer is given row after row.
+type Writer struct {
 	out   *bufio.Writer
-	file  *parquet.GenericWriter[any]
-	row   parquet.Row
-	width int
+	write func(row []Cell) error
+	end   func() error
 	err   error
 }
 
-func newParquet(out *bufio.Writer, columns []Column) *parquetFile {
+// New starts a table of so many rows in the format that the name of a file asks for, on out, which Close does not close.
+func New(out io.Writer, path string, columns []Column, rows int) (*Writer, error) {
+	if err := CheckExtension(path, Extensions...); err != nil {
+		return nil, err
+	}
+	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), end: func() error { return nil }}
+	switch extension(path) {
+	case ".parquet":
+		w.startParquet(columns)
+	case ".jsonl":
+		w.startJSON(columns)
+	case ".npy":
+		w.startNumPy(columns, rows)
+	default:
+		w.startCSV(columns)
+	}
+	return w, w.err
+}
+
+// Write writes a row, a cell a column.
+func (w *Writer) Write(row []Cell) {
+	if w.err == nil {
+		w.err = w.write(row)
+	}
+}
+
+// Close returns the first error of all.
+func (w *Writer) Close() error { return errors.Join(w.err, w.end(), w.out.Flush()) }
+
+// startCSV writes a header. Numbers have all their digits, and those that are missing are empty.
+func (w *Writer) startCSV(columns []Column) {
+	file, record := csv.NewWriter(w.out), make([]string, len(columns))
+	for i, c := range columns {
+		record[i] = c.Name
+	}
+	w.err = file.Write(record)
+	w.write = func(row []Cell) error {
+		for i, c := range columns {
+			record[i] = [...]string{Text: row[i].Text, Number: text.Number(row[i].Number), Flag: strconv.FormatBool(row[i].Flag)}[c.Kind]
+		}
+		return file.Write(record)
+	}
+	w.end = func() error { file.Flush(); return file.Error() }
+}
+
+// startJSON begins JSON lines, an object a row. Numbers that are missing are null.
+func (w *Writer) startJSON(columns []Column) {
+	w.write = func(row []Cell) error {
+		for i, c := range columns {
+			var v any
+			switch number := row[i].Number; {
+			case c.Kind == Text:
+				v = row[i].Text
+			case c.Kind == Flag:
+				v = row[i].Flag
+			case !math.IsNaN(number) && !math.IsInf(number, 0):
+				v = number
+			}
+			value, err := json.Marshal(v)
+			if err != nil {
+				return err
+			}
+			begin := byte(',')
+			if i == 0 {
+				begin = '{'
+			}
+			fmt.Fprintf(w.out, "%c%q:%s", begin, c.Name, value)
+		}
+		_, err := w.out.WriteString("}\n")
+		return err
+	}
+}
+
+// startParquet begins a file with the columns in their order; numbers that are missing are null.
+func (w *Writer) startParquet(columns []Column) {
 	// Fields of a type keep their order, those of a parquet.Group do not.
 	var fields []reflect.StructField
 	for i, c := range columns {
@@ -172,45 +156,55 @@ func newParquet(out *bufio.Writer, columns []Column) *parquetFile {
 		})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	return &parquetFile{out: out, file: parquet.NewGenericWriter[any](out, schema, parquet.Compression(&parquet.Snappy)), width: len(columns)}
-}
-
-func (f *parquetFile) cell(v parquet.Value, level int) {
-	if f.row = append(f.row, v.Level(0, level, len(f.row))); len(f.row) < f.width {
-		return
-	}
-	if _, err := f.file.WriteRows([]parquet.Row{f.row}); f.err == nil {
-		f.err = err
-	}
-	f.row = f.row[:0]
-}
-
-func (f *parquetFile) Text(s string) { f.cell(parquet.ByteArrayValue([]byte(s)), 0) }
-func (f *parquetFile) Flag(b bool)   { f.cell(parquet.BooleanValue(b), 0) }
-
-func (f *parquetFile) Number(v float64) {
-	if math.IsNaN(v) {
-		f.cell(parquet.NullValue(), 0)
-		return
-	}
-	f.cell(parquet.DoubleValue(v), 1)
-}
-
-func (f *parquetFile) Close() error { return errors.Join(f.err, f.file.Close(), f.out.Flush()) }
-
-// newNumPy returns a structured array, with a field for each column.
-func newNumPy(out *bufio.Writer, columns []Column, rows int) (*npz.Structured, error) {
-	var fields []npz.Field
-	for _, c := range columns {
-		f := npz.Field{Name: c.Name, Descr: "<f8"}
-		switch c.Kind {
-		case Text:
-			f.Runes = max(c.Runes, 1)
-			f.Descr = fmt.Sprintf("<U%d", f.Runes)
-		case Flag:
-			f.Descr = "|b1"
+	file, values := parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy)), make(parquet.Row, len(columns))
+	w.write = func(row []Cell) error {
+		for i, c := range columns {
+			v, level := parquet.NullValue(), 0
+			switch {
+			case c.Kind == Text:
+				v = parquet.ByteArrayValue([]byte(row[i].Text))
+			case c.Kind == Flag:
+				v = parquet.BooleanValue(row[i].Flag)
+			case !math.IsNaN(row[i].Number):
+				v, level = parquet.DoubleValue(row[i].Number), 1
+			}
+			values[i] = v.Level(0, level, i)
 		}
-		fields = append(fields, f)
+		_, err := file.WriteRows([]parquet.Row{values})
+		return err
 	}
-	return npz.NewStructured(out, fields, rows)
+	w.end = file.Close
+}
+
+// startNumPy begins a structured array of so many rows, with a field for each column.
+func (w *Writer) startNumPy(columns []Column, rows int) {
+	var fields []string
+	for _, c := range columns {
+		descr := [...]string{Text: fmt.Sprintf("<U%d", max(c.Runes, 1)), Number: "<f8", Flag: "|b1"}[c.Kind]
+		fields = append(fields, fmt.Sprintf("('%s', '%s')", c.Name, descr))
+	}
+	w.err = npz.WriteHeader(w.out, "["+strings.Join(fields, ", ")+"]", []int{rows})
+	w.write = func(row []Cell) error {
+		rows--
+		for i, c := range columns {
+			switch width := max(c.Runes, 1); c.Kind {
+			case Text:
+				if n := utf8.RuneCountInString(row[i].Text); n > width {
+					return fmt.Errorf("a text of %d characters does not fit a field of %d", n, width)
+				}
+				npz.PutText(w.out, row[i].Text, width)
+			case Number:
+				npz.PutNumber(w.out, row[i].Number)
+			case Flag:
+				w.out.WriteByte(map[bool]byte{true: 1}[row[i].Flag])
+			}
+		}
+		return nil
+	}
+	w.end = func() error {
+		if rows != 0 {
+			return fmt.Errorf("the array has %d rows less than its shape says", rows)
+		}
+		return nil
+	}
 }

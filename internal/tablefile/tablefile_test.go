@@ -40,13 +40,11 @@ func written(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	for _, r := range rows() {
-		w.Text(r.Task)
-		if r.Y == nil {
-			w.Number(math.NaN())
-		} else {
-			w.Number(*r.Y)
+		y := math.NaN()
+		if r.Y != nil {
+			y = *r.Y
 		}
-		w.Flag(r.Known)
+		w.Write([]Cell{{Text: r.Task}, {Number: y}, {Flag: r.Known}})
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -151,14 +149,12 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Text("nine runes")
-	w.Number(1)
-	w.Flag(true)
+	w.Write([]Cell{{Text: "nine runes"}, {Number: 1}, {Flag: true}})
 	if err := w.Close(); err == nil {
 		t.Error("a text is cut")
 	}
 	if w, err = New(io.Discard, "p.npy", columns, 2); err == nil {
-		w.Text("a")
+		w.Write([]Cell{{Text: "a"}, {}, {}})
 		err = w.Close()
 	}
 	if err == nil {
