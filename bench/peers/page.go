@@ -165,8 +165,5 @@ func absentTable(all []comparison) string {
 			}
 		}
 	}
-	if len(rows) == 1 {
-		return ""
-	}
 	return text.Table(rows).Markdown()
 }

@@ -143,8 +143,8 @@ func (r *report) panels(figure, weights string) []*result {
 
 // paper returns a figure of the paper for every rule of weights, and its numbers; nothing
 // if there are none.
-func (r *report) paper(f *figure) (text string, err error) {
-	t := table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
+func (r *report) paper(f *figure) (section string, err error) {
+	t := text.Table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
 	for _, weights := range paperWeights {
 		runs := r.panels(f.name, weights)
 		if len(runs) < 3 {
@@ -169,19 +169,9 @@ func (r *report) paper(f *figure) (text string, err error) {
 		if err != nil {
 			return "", err
 		}
-		text += shown
+		section += shown
 	}
-	return text + t.markdown(), nil
-}
-
-// A table of the page. It has no text without a row below the header.
-type table text.Table
-
-func (t table) markdown() string {
-	if len(t) == 1 {
-		return ""
-	}
-	return text.Table(t).Markdown()
+	return section + t.Markdown(), nil
 }
 
 // numbers lists how a method did.
@@ -213,7 +203,7 @@ func short(v float64) string {
 // runs returns a list of the runs with their machines. Those of a group of settings, whose names
 // begin alike up to a slash, share a row where they agree.
 func (r *report) runs() string {
-	t := table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
+	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
 	var machines []string
 	for _, run := range r.all {
 		s := &run.Summary
@@ -231,7 +221,7 @@ func (r *report) runs() string {
 			t = append(t, row)
 		}
 	}
-	words := t.markdown() + "\n"
+	words := t.Markdown() + "\n"
 	for i, m := range machines {
 		words += fmt.Sprintf("\n%d. %s", i+1, m)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/difalt/difalt/internal/chart"
 	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // group returns the runs whose names begin with a prefix and a slash, in the order of
@@ -37,8 +38,8 @@ func (r *result) variantText() string {
 }
 
 // frontier compares the variants of the preset frontier.
-func (r *report) frontier() (text string, err error) {
-	t := table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
+func (r *report) frontier() (section string, err error) {
+	t := text.Table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
 	many := r.group("frontier/many")
 	for _, kind := range []struct {
 		title string
@@ -63,11 +64,11 @@ func (r *report) frontier() (text string, err error) {
 			rounds.Series = append(rounds.Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Rounds }))
 		}
 		f := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(many[0].Bands), ";  "), bytes, rounds)
-		if text, err = r.picture("frontier", "distance against bytes and against rounds", f); err != nil {
+		if section, err = r.picture("frontier", "distance against bytes and against rounds", f); err != nil {
 			return "", err
 		}
 	}
-	return text + t.markdown(), nil
+	return section + t.Markdown(), nil
 }
 
 // times says how often v goes into a reference.
@@ -118,7 +119,7 @@ func (r *report) noise() (*noiseSection, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Body = shown + r.noiseTable(n, minimiser).markdown()
+	n.Body = shown + r.noiseTable(n, minimiser).Markdown()
 	return n, nil
 }
 
@@ -136,8 +137,8 @@ func (n *noiseSection) panel(title string, runs []*result) chart.Panel {
 }
 
 // noiseTable says where runs end, and when they come near to the minimiser.
-func (r *report) noiseTable(n *noiseSection, minimiser []*result) table {
-	t := table{{"method, T_con × message", "final distance to the truth", "to the minimiser", "rounds to a tenth of the statistical error", "KB a node", "rounds to 1e-10 of the minimiser", "KB a node"}}
+func (r *report) noiseTable(n *noiseSection, minimiser []*result) text.Table {
+	t := text.Table{{"method, T_con × message", "final distance to the truth", "to the minimiser", "rounds to a tenth of the statistical error", "KB a node", "rounds to 1e-10 of the minimiser", "KB a node"}}
 	for _, run := range minimiser {
 		row := []string{run.variantText(), "-", distance(run.Summary.Methods[0].Final.Median)}
 		if to := r.find(strings.Replace(run.Summary.Setting.Name, "/"+simulation.Pooled+"/", "/truth/", 1), n.Weights); to != nil {
@@ -159,7 +160,7 @@ func (r *report) noiseTable(n *noiseSection, minimiser []*result) table {
 
 // baselines compares the runs of the preset baselines.
 func (r *report) baselines() (string, error) {
-	t := table{{"κ", "method", "arrive", "iterations", "rounds", "KB a node"}}
+	t := text.Table{{"κ", "method", "arrive", "iterations", "rounds", "KB a node"}}
 	var panels []chart.Panel
 	caption := ""
 	for _, kappa := range []float64{1.5, 10} {
@@ -184,5 +185,5 @@ func (r *report) baselines() (string, error) {
 		return "", nil
 	}
 	shown, err := r.picture("baselines", "distance against rounds, beside other algorithms of decentralised optimisation", simulation.DistanceFigure(caption, panels...))
-	return shown + t.markdown(), err
+	return shown + t.Markdown(), err
 }

@@ -3,6 +3,8 @@ package paper
 import (
 	"math"
 	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // A statement is what the paper says about figures, with what counts as confirmed.
@@ -104,8 +106,8 @@ func (s *statement) verdict(runs []*result) string {
 	var numbers []string
 	confirmed := s.trend == nil || s.trend(runs)
 	for _, r := range runs {
-		text, ok := s.panel(r)
-		numbers, confirmed = append(numbers, text), confirmed && ok
+		number, ok := s.panel(r)
+		numbers, confirmed = append(numbers, number), confirmed && ok
 	}
 	return map[bool]string{true: "yes: ", false: "**no**: "}[confirmed] + strings.Join(numbers, ", ")
 }
@@ -121,7 +123,7 @@ func percent(v float64) string { return whole(100*v) + " %" }
 
 // statements returns a table that judges what the paper says about its figures.
 func (r *report) statements() string {
-	t := table{{"the paper says", "of figure", "confirmed if", "equal weights", "metropolis weights"}}
+	t := text.Table{{"the paper says", "of figure", "confirmed if", "equal weights", "metropolis weights"}}
 	for _, s := range statements {
 		for _, figure := range strings.Split(s.figures, "") {
 			row := []string{"“" + s.text + "”", figure, s.criterion}
@@ -139,5 +141,5 @@ func (r *report) statements() string {
 			}
 		}
 	}
-	return t.markdown()
+	return t.Markdown()
 }

@@ -90,8 +90,11 @@ func (t Table) stacked() Table {
 	return append(Table{above, below}, t[1:]...)
 }
 
-// Markdown returns the table in Markdown, without a last line break.
+// Markdown returns the table in Markdown, without a last line break; nothing of a table without a row below the header.
 func (t Table) Markdown() string {
+	if len(t) == 1 {
+		return ""
+	}
 	var b strings.Builder
 	for i, row := range t {
 		if i > 0 {
