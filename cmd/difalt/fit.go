@@ -123,7 +123,7 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // train fits, and shows how far it is.
 func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, trace *report.Trace, stderr io.Writer) (*model.Model, *fit.Report, error) {
-	bar, began := &terminal.Stages{Out: stderr}, atomic.Bool{}
+	bar, began := terminal.NewProgress(stderr), atomic.Bool{}
 	defer bar.Close()
 	traced := f.Files.Trace != "" || f.Files.Report != ""
 	if traced || c.Options.MixedPrecision {
@@ -139,7 +139,7 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 		if stage == terminal.Iterations {
 			began.Store(true)
 		}
-		bar.Show(stage, done, total)
+		bar.Stage(stage, done, total)
 	}
 	c.Owners = !f.isMadeUp
 	// Before the iterations there is nothing to wait for, and from then on a model, as far as it got.

@@ -123,8 +123,9 @@ func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, st
 		return nil
 	}
 	iterations := int64(s.trials-done) * int64(len(s.setting.Methods)) * int64(s.setting.Iterations)
-	bar := terminal.NewProgress(stderr, cmp.Or(s.setting.Name, "simulating"), "it", iterations)
+	bar := terminal.NewProgress(stderr)
 	defer bar.Close()
+	bar.Begin(cmp.Or(s.setting.Name, "simulating"), "it", iterations)
 	run := simulation.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,
 		Deliver:  folder.Add,

@@ -32,8 +32,9 @@ func TestBarLine(t *testing.T) {
 // Where there is no terminal there is no bar.
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := NewProgress(&out, "work", "it", 10)
+	p := NewProgress(&out)
 	defer p.Close()
+	p.Begin("work", "it", 10)
 	p.Add(5)
 	p.show(p.start.Add(20 * time.Second))
 	if got, want := out.String(), "work: 50 %, 20s left\n"; got != want {
@@ -76,13 +77,15 @@ func (f writerFunc) Write(b []byte) (int, error) {
 // The line says how many anchors there were, if any.
 func TestProgressShowsAnchors(t *testing.T) {
 	var out strings.Builder
-	s := &Stages{Out: &out}
-	s.Show(Iterations, 0, 100)
+	s := NewProgress(&out)
+	s.Stage("rank", 1, 3)
+	s.Anchors(7)
+	s.Stage(Iterations, 0, 100)
 	for _, anchors := range []int{0, 1, 0, 1} {
 		s.Anchors(anchors)
 	}
-	s.Show(Iterations, 4, 100)
-	s.bar.show(s.bar.start.Add(4 * time.Second))
+	s.Stage(Iterations, 4, 100)
+	s.show(s.start.Add(4 * time.Second))
 	s.Close()
 	if got, want := out.String(), "iterations: 4 %, 1m36s left, 2 anchors\n"; got != want {
 		t.Errorf("progress is %q, want %q", got, want)

@@ -60,33 +60,44 @@ const (
 	PlainInterval = 5 * time.Second
 )
 
-// A Progress reports how far a command is: a bar with rate and remaining time on
+// A Progress reports how far a command is, in one stage after the other: a bar with rate and remaining time on
 // a terminal, which moves every second even where nothing gets done, and a plain line now and then elsewhere. Its
-// methods may be called from several goroutines. A nil Progress reports nothing.
+// methods may be called from several goroutines.
 type Progress struct {
-	mu          sync.Mutex
-	out         io.Writer
-	width       func() int // of the terminal, nil where there is none
-	what, unit  string
-	anchors     int // iterations that read the samples themselves
+	mu     sync.Mutex
+	out    io.Writer
+	width  func() int // of the terminal, nil where there is none
+	over   chan struct{}
+	closed bool // over is
+	// Of the stage under way.
+	what, unit  string // empty before the first
+	anchors     int    // iterations that read the samples themselves
 	done, total int64
 	start, last time.Time
-	closed      bool
-	over        chan struct{} // is closed, too
 }
 
-// NewProgress starts reporting to out, until Close. What names the work in a few words; unit
-// is what is counted, in the form "it" of "20 it/s", or empty where rates say nothing.
-func NewProgress(out io.Writer, what, unit string, total int64) *Progress {
-	now := time.Now()
-	p := &Progress{out: out, what: what, unit: unit, total: total, start: now, last: now}
-	every := PlainInterval
+// NewProgress starts reporting to out, until Close.
+func NewProgress(out io.Writer) *Progress {
+	p, every := &Progress{out: out, over: make(chan struct{})}, PlainInterval
 	if Is(out) {
 		p.width, every = func() int { return width(out) }, tickInterval
 	}
-	p.over = make(chan struct{})
 	go p.tick(every, p.over)
 	return p
+}
+
+// Begin begins a stage. What names it in a few words; unit is what is counted, in the form "it" of "20 it/s", or empty
+// where rates say nothing.
+func (p *Progress) Begin(what, unit string, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begin(what, unit)
+	p.total = total
+}
+
+func (p *Progress) begin(what, unit string) {
+	p.what, p.unit, p.done, p.anchors, p.start = what, unit, 0, 0, time.Now()
+	p.last = p.start
 }
 
 // tick reports again and again, whether there is news or not.
@@ -107,29 +118,45 @@ func (p *Progress) tick(every time.Duration, over <-chan struct{}) {
 
 // Add reports that n more units are done.
 func (p *Progress) Add(n int64) {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done += n
-	if now := time.Now(); p.width != nil && p.done < p.total && now.Sub(p.last) >= barInterval {
-		p.show(now)
-	}
+	p.set(p.done+n, p.total)
 }
 
 // Set reports that so many units are done, of how many.
 func (p *Progress) Set(done, total int64) {
 	p.mu.Lock()
-	p.total = total
-	more := done - p.done
-	p.mu.Unlock()
-	p.Add(more)
+	defer p.mu.Unlock()
+	p.set(done, total)
+}
+
+func (p *Progress) set(done, total int64) {
+	p.done, p.total = done, total
+	if now := time.Now(); p.width != nil && done < total && now.Sub(p.last) >= barInterval {
+		p.show(now)
+	}
+}
+
+// Iterations is the stage of those of the algorithm, which have a rate.
+const Iterations = "iterations"
+
+// Stage reports that so much of a stage is done, and begins it if another one was under way.
+func (p *Progress) Stage(stage string, done, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stage != p.what {
+		unit := ""
+		if stage == Iterations {
+			unit = "it"
+		}
+		p.begin(stage, unit)
+	}
+	p.set(int64(done), int64(total))
 }
 
 // show reports how far the work is at a time.
 func (p *Progress) show(now time.Time) {
-	if p.closed {
+	if p.closed || p.what == "" {
 		return
 	}
 	p.last = now
@@ -162,9 +189,6 @@ func (p *Progress) show(now time.Time) {
 // Anchors reports that n more of the iterations have read the samples themselves, and not
 // their copies in 16 bits.
 func (p *Progress) Anchors(n int) {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.anchors += n
@@ -187,79 +211,30 @@ func barLine(width int, what string, share float64, more string) string {
 	return line[:max(0, min(len(line), width-1))]
 }
 
-// Close removes the bar, which does not come back. Lines of other output may follow.
-func (p *Progress) Close() {
-	if p == nil {
-		return
-	}
+// Say prints a line that stays.
+func (p *Progress) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return
+	if !p.closed {
+		p.clear()
+		Sayf(p.out, "%s", line)
 	}
-	p.closed = true
-	close(p.over)
+}
+
+// clear removes the bar.
+func (p *Progress) clear() {
 	if p.width != nil {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
 
-// Stages show the progress of work that has several stages, one after the other, until Close. Methods may be called from
-// several goroutines.
-type Stages struct {
-	Out    io.Writer
-	mu     sync.Mutex
-	stage  string
-	done   int64
-	bar    *Progress
-	closed bool
-}
-
-// Iterations is the stage of those of the algorithm, which have a rate.
-const Iterations = "iterations"
-
-// Show reports that so much of a stage is done.
-func (s *Stages) Show(stage string, done, total int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
+// Close removes the bar, which does not come back. Lines of other output may follow.
+func (p *Progress) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.closed = true
+		close(p.over)
+		p.clear()
 	}
-	if stage != s.stage {
-		s.bar.Close()
-		unit := ""
-		if stage == Iterations {
-			unit = "it"
-		}
-		s.stage, s.done = stage, 0
-		s.bar = NewProgress(s.Out, stage, unit, int64(total))
-	}
-	s.bar.Add(int64(done) - s.done)
-	s.done = int64(done)
-}
-
-// Anchors reports that n more of the iterations have read the samples themselves.
-func (s *Stages) Anchors(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar.Anchors(n)
-}
-
-// Say prints a line that stays.
-func (s *Stages) Say(line string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.bar.Close()
-		s.stage, s.bar = "", nil
-		Sayf(s.Out, "%s", line)
-	}
-}
-
-// Close removes the bar of the last stage.
-func (s *Stages) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	s.bar.Close()
 }
