@@ -80,14 +80,9 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 			len(tasks), k, len(tasks), len(tasks)*k, len(dst), len(x))
 	}
 	for i, name := range tasks {
-		t, ok := m.index[name]
-		if !ok {
-			return fmt.Errorf("row %d: %w", i, unknownTask(name))
-		}
-		row := x[i*k:][:k]
-		dst[i] = m.predict(t, row)
-		if why := refusal(dst[i], row); why != nil {
-			return fmt.Errorf("row %d: %w", i, why)
+		var err error
+		if dst[i], err = m.Predict(name, x[i*k:][:k]); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
 	return nil
@@ -151,25 +146,16 @@ func (m *Model) PredictTable(t Table) ([]float64, error) {
 	if err := m.checkFeatures(t); err != nil {
 		return nil, err
 	}
-	at := make([]int, len(t.Tasks()))
-	var unknown []string
-	for k, name := range t.Tasks() {
-		i, ok := m.index[name]
-		if !ok {
-			unknown = append(unknown, name)
-		}
-		at[k] = i
-	}
-	if unknown != nil {
+	unknown := slices.DeleteFunc(slices.Clone(t.Tasks()), func(name string) bool { _, ok := m.index[name]; return ok })
+	if len(unknown) > 0 {
 		return nil, unknownTask(unknown...)
 	}
-	out := make([]float64, t.Rows())
-	x := make([]float64, len(m.features))
+	out, x := make([]float64, t.Rows()), make([]float64, len(m.features))
 	for i := range out {
 		m.FillMissing(t.X(x, i))
-		out[i] = m.predict(at[t.Task(i)], x)
-		if why := refusal(out[i], x); why != nil {
-			return nil, fmt.Errorf("row %d: %w", i, why)
+		var err error
+		if out[i], err = m.Predict(t.Tasks()[t.Task(i)], x); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
 		}
 	}
 	return out, nil
