@@ -206,7 +206,7 @@ func TestMeter(t *testing.T) {
 		}
 	}
 	for want, l := range map[string]faults.Links{
-		"Loss = 1": {Loss: 1}, "Delay = -0.1": {Delay: -.1}, "Duplicate = NaN": {Duplicate: math.NaN()},
+		"loss is 1": {Loss: 1}, "delay is -0.1": {Delay: -.1}, "duplicate is NaN": {Duplicate: math.NaN()},
 		"must be less than 1": {Loss: .5, Delay: .5},
 	} {
 		_, err := faults.NewMeter(3, l, 1)

@@ -18,18 +18,18 @@ type Links struct {
 	Duplicate float64 // probability that it arrives twice, which costs nobody anything
 }
 
-// Validate returns an error that names the first field with a value out of range.
+// Validate returns an error that begins with the first field whose value is out of range, as flags call it.
 func (l Links) Validate() error {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"Loss", l.Loss}, {"Delay", l.Delay}, {"Duplicate", l.Duplicate}} {
+	}{{"loss", l.Loss}, {"delay", l.Delay}, {"duplicate", l.Duplicate}} {
 		if !(f.value >= 0 && f.value < 1) {
-			return fmt.Errorf("faults: Links.%s = %v: need 0 <= %s < 1", f.name, f.value, f.name)
+			return fmt.Errorf("%s is %v: want at least 0 and less than 1", f.name, f.value)
 		}
 	}
 	if sum := l.Loss + l.Delay; sum >= 1 {
-		return fmt.Errorf("faults: Links.Loss + Delay = %v: must be less than 1", sum)
+		return fmt.Errorf("delay and loss are %v together: must be less than 1", sum)
 	}
 	return nil
 }

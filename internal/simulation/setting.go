@@ -237,14 +237,6 @@ func (s *Setting) Network(weights *topology.Weights, trial int) (*consensus.Netw
 	if links == (faults.Links{}) {
 		return consensus.New(weights, nil)
 	}
-	for _, f := range []struct {
-		name  string
-		links faults.Links
-	}{{"loss", faults.Links{Loss: s.Loss}}, {"duplicate", faults.Links{Duplicate: s.Duplicate}}, {"delay", links}} {
-		if err := f.links.Validate(); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
-		}
-	}
 	meter, err := faults.NewMeter(weights.Graph().Len(), links, derive(s.Seed, trial, forLinks))
 	if err != nil {
 		return nil, err

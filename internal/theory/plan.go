@@ -4,6 +4,7 @@
 package theory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -107,13 +108,8 @@ func (in *Input) SetNetwork(w *topology.Weights) error {
 
 // Validate returns an error that names the first parameter out of range.
 func (in *Input) Validate() error {
-	for _, c := range []struct {
-		name         string
-		value, least int
-	}{{"nodes", in.Nodes, 1}, {"links", in.Links, 0}, {"degree", in.MaxDegree, 0}, {"rounds", in.Rounds, 0}} {
-		if c.value < c.least {
-			return fmt.Errorf("%s is %d: need at least %d", c.name, c.value, c.least)
-		}
+	if err := cmp.Or(synth.AtLeast(1, "nodes", in.Nodes), synth.AtLeast(0, "links", in.Links, "degree", in.MaxDegree, "rounds", in.Rounds)); err != nil {
+		return err
 	}
 	if !(in.Kappa >= 1) || math.IsInf(in.Kappa, 0) {
 		return fmt.Errorf("kappa is %v: must be finite and at least 1", in.Kappa)
