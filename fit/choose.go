@@ -305,11 +305,11 @@ func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
 
 // climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence.
 func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evidence.Point) (best *candidate, err error) {
-	stride := evidence.NewStride()
+	var way evidence.Way
 	for range max(c.steps(rankSteps, c.kept()), 1) {
 		to := k.Point
 		if best != nil {
-			to = stride.Go(best.Point, to)
+			to = way.Next()
 		}
 		pt, err := c.rows.At(ctx, to.Prior, near)
 		if err != nil {
@@ -321,14 +321,12 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 			break
 		}
 		here := judged(alike, pt)
-		if best != nil {
-			up := here.evidence < best.evidence+c.rows.Slack()
-			again := stride.Learn(best.Point, pt, k.Point, up)
-			if best.converged = best.converged || stride.Ended(); !up && (best.converged || !again) {
+		if best != nil && here.evidence > best.evidence+c.rows.Slack() {
+			if again := way.Shorten(pt); best.converged || !again {
+				best.converged = best.converged || way.Ended()
 				break
-			} else if !up {
-				continue
 			}
+			continue
 		}
 		best, near = here, pt
 		k = q.ascend(alike, pt.Prior, pt.LoadingVariances)
@@ -339,6 +337,7 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-c.decisive() {
 			break // there will be no rest at this rank
 		}
+		way.Aim(pt, k.Point)
 	}
 	if best == nil {
 		return nil, errOutOfRange

@@ -52,9 +52,6 @@ const near = 1
 // MostTold is how many evaluations a fit between owners has, or two more, of which a climb leaves some to what comes after it.
 const MostTold, keptLast = 19, 3
 
-// maxCuts is how often a step that leads down is cut.
-const maxCuts = 3
-
 // Maximize returns the point of the largest evidence that is found from a start, of which only the
 // prior counts if it is about other rows, and whether the climb has ended there. variances[a] is that
 // of the entries of column a of the loadings: a prior of them in its turn, which keeps columns from following
@@ -73,7 +70,7 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 	if math.IsInf(pt.Value, 0) {
 		return nil, false, errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
 	}
-	stride := NewStride()
+	var way Way
 	for step := 0; ; step++ {
 		a, ok := best.Alike()
 		if !ok {
@@ -85,29 +82,28 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 		if step == steps || promise < tolerance {
 			return best, promise < near+2*r.Slack(), nil
 		}
-		next, err := r.toward(ctx, best, there, stride)
+		way.Aim(best, there)
+		next, err := r.along(ctx, &way)
 		if err != nil || next == nil { // nothing on the way was higher
-			return best, promise < near+2*r.Slack() || stride.Ended(), err
+			return best, promise < near+2*r.Slack() || way.Ended(), err
 		}
 		best = next
 	}
 }
 
-// toward evaluates a prior on the way from a point to another, as far as that is no lower; nil if there is none.
-func (r *Rows) toward(ctx context.Context, from, to *Point, stride *Stride) (*Point, error) {
+// along evaluates a point along a way, as far as that is no lower than where it begins; nil if there is none.
+func (r *Rows) along(ctx context.Context, way *Way) (*Point, error) {
 	for {
-		next := stride.Go(from, to)
-		pt, err := r.At(ctx, next.Prior, from)
+		next := way.Next()
+		pt, err := r.At(ctx, next.Prior, way.from)
 		if err != nil {
 			return nil, err
 		}
 		pt.LoadingVariances = next.LoadingVariances
-		ok := pt.Penalized() < from.Penalized()+r.Slack()
-		again := stride.Learn(from, pt, to, ok)
-		if ok {
+		if up := pt.Penalized() < way.from.Penalized()+r.Slack(); up {
 			return pt, nil
 		}
-		if !again || !r.Alone() && r.Evaluations() >= MostTold-keptLast {
+		if !way.Shorten(pt) || !r.Alone() && r.Evaluations() >= MostTold-keptLast {
 			return nil, nil
 		}
 	}
@@ -119,79 +115,6 @@ func (r *Rows) Slack() float64 {
 		return 0
 	}
 	return 1
-}
-
-// A Stride is how much farther a climb goes than to the top that it would find if all tasks were alike: where that is always too near, or too
-// far, the slopes at both ends of a step say so.
-type Stride struct {
-	length  float64
-	cuts    int     // since a step has led up
-	promise float64 // of the way, by its slopes
-}
-
-const longestStride = 8
-
-// NewStride returns that of a first step.
-func NewStride() *Stride { return &Stride{length: 1} }
-
-// Go returns where a step leads from a point toward another of its rank, with variances of loadings as far on the way as these.
-func (s *Stride) Go(from, to *Point) *Point {
-	p := advance(from.Prior, from.Prior, to.Prior, s.length)
-	own, aim := strengthsOf(from.Prior), strengthsOf(to.Prior)
-	for k, v := range strengthsOf(p) {
-		a, b := math.Sqrt(*own[k]), math.Sqrt(*aim[k])
-		root := max(a+s.length*(b-a), b/8)
-		if *v = root * root; root > 0 {
-			*v = limitStrength(*v)
-		}
-	}
-	return &Point{Prior: p, LoadingVariances: advanceLogs(from.LoadingVariances, from.LoadingVariances, to.LoadingVariances, s.length)}
-}
-
-// Learn sets it after a step from a point to another toward a third: to where the slope along it would have been zero, if it goes on as
-// between both ends, and after one that has led down to half of it at most. It reports whether to go along the same way again.
-func (s *Stride) Learn(from, at, to *Point, up bool) bool {
-	was := s.length
-	before, after := from.along(from.Prior, to.Prior, at.LoadingVariances), at.along(from.Prior, to.Prior, at.LoadingVariances)
-	if before < 0 && !math.IsInf(after, 0) && !math.IsNaN(after) {
-		s.length *= before / min(before-after, before/longestStride)
-		s.length = min(max(s.length, 1./longestStride), longestStride)
-	}
-	s.promise = -before * s.length / 2
-	if s.cuts++; up {
-		s.cuts = 0
-	} else {
-		s.length = min(s.length, was/2)
-	}
-	return !up && s.cuts < maxCuts
-}
-
-// Ended reports whether the last way promises next to nothing, and has led down again and again.
-func (s *Stride) Ended() bool { return s.cuts == maxCuts && s.promise < near }
-
-// along returns the slope of the penalized value in the direction from one prior to another.
-func (pt *Point) along(from, to *mixedmodel.Prior, variances []float64) float64 {
-	const h = 1e-3
-	a, ok := pt.Alike()
-	if !ok {
-		return math.Inf(1)
-	}
-	at := func(part float64) float64 { return a.Point(advance(pt.Prior, from, to, part), variances).Penalized() }
-	return (at(h) - at(-h)) / (2 * h)
-}
-
-// advance returns a prior after a part of the way from one to another, by roots of strengths.
-func advance(p, from, to *mixedmodel.Prior, part float64) *mixedmodel.Prior {
-	out := p.Clone()
-	out.Slopes = advanceLogs(p.Slopes, from.Slopes, to.Slopes, part)
-	floats.AddScaled(out.Loadings, part, to.Loadings)
-	floats.AddScaled(out.Loadings, -part, from.Loadings)
-	a, b := strengthsOf(from), strengthsOf(to)
-	for k, v := range strengthsOf(out) {
-		root := math.Sqrt(*v) + part*(math.Sqrt(*b[k])-math.Sqrt(*a[k]))
-		*v = root * root
-	}
-	return out
 }
 
 // Top returns the prior of the largest evidence from a start, as if all tasks were alike: variances and given are as in

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,8 +11,6 @@ import (
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/topology"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
@@ -128,44 +127,44 @@ func (r *sample) density(p *mixedmodel.Prior, noise float64) float64 {
 	return normal.LogProb(r.y)
 }
 
-// The derivatives are those of finite differences.
-func TestEvidenceGradient(t *testing.T) {
+// The derivatives by all coordinates are those of finite differences, but by variances of loadings, which stay.
+func TestPartials(t *testing.T) {
 	rows, _, p := testRows(t)
-	pt, err := rows.at(t.Context(), p, nil)
-	if err != nil {
-		t.Fatal(err)
+	p.Slopes = []float64{0.5, 2, 1, 3}
+	at := func(p *mixedmodel.Prior) *Point {
+		pt, err := rows.at(t.Context(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pt.LoadingVariances = []float64{0.3, 2}
+		return pt
 	}
-	loadings, logs := pt.gradient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pt := at(p)
 	const h = 1e-5
-	slope := func(change func(q *mixedmodel.Prior, h float64)) float64 {
-		var v [2]float64
-		for k, step := range []float64{-h, h} {
-			q := p.Clone()
-			change(q, step)
-			pt, err := rows.at(t.Context(), q, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v[k] = pt.Value
-		}
-		return (v[1] - v[0]) / (2 * h)
-	}
-	for i, got := range loadings {
-		if want := slope(func(q *mixedmodel.Prior, h float64) { q.Loadings[i] += h }); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
-			t.Errorf("loading %d: %v, want %v", i, got, want)
+	check := func(what string, got float64, change func(q *mixedmodel.Prior, h float64)) {
+		low, high := p.Clone(), p.Clone()
+		change(low, -h)
+		change(high, h)
+		if want := (at(high).Penalized() - at(low).Penalized()) / (2 * h); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
+			t.Errorf("by %s: %v, want %v", what, got, want)
 		}
 	}
-	for k, change := range []func(q *mixedmodel.Prior, h float64){
-		func(q *mixedmodel.Prior, h float64) { q.Intercept *= math.Exp(h) },
-		func(q *mixedmodel.Prior, h float64) { q.Spread *= math.Exp(h) },
-		func(q *mixedmodel.Prior, h float64) { q.MeanVariance *= math.Exp(h) },
-	} {
-		if want := slope(change); math.Abs(logs[k]-want) > 1e-5*(1+math.Abs(want)) {
-			t.Errorf("strength %d: %v, want %v", k, logs[k], want)
-		}
+	got := pt.partials()
+	for i := range p.Loadings {
+		check(fmt.Sprint("loading ", i), got[i], func(q *mixedmodel.Prior, h float64) { q.Loadings[i] += h })
+	}
+	got = got[len(p.Loadings):]
+	for k := range strengthsOf(p) {
+		check(fmt.Sprint("the root of strength ", k), got[k], func(q *mixedmodel.Prior, h float64) {
+			v := strengthsOf(q)[k]
+			*v = math.Pow(math.Sqrt(*v)+h, 2)
+		})
+	}
+	if got = got[3:]; !slices.Equal(got[:p.Rank], make([]float64, p.Rank)) {
+		t.Errorf("by variances: %v", got[:p.Rank])
+	}
+	for j, got := range got[p.Rank:] {
+		check(fmt.Sprint("slope ", j), got, func(q *mixedmodel.Prior, h float64) { q.Slopes[j] *= math.Exp(h) })
 	}
 }
 
@@ -201,19 +200,4 @@ func TestAddTriangle(t *testing.T) {
 			}
 		}
 	}
-}
-
-// gradient returns the derivatives of the value: by the loadings, w x rank by columns, and
-// by the logarithms of intercept, spread and mean.
-func (pt *Point) gradient() (loadings []float64, logs [3]float64) {
-	w := pt.W
-	if loadings = make([]float64, w*pt.Rank); pt.Rank > 0 {
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 2, pt.Transposed(), mixedmodel.Square(pt.slope, w), 0, mixedmodel.Matrix(loadings, pt.Rank, w))
-	}
-	logs[0] = pt.Intercept * pt.slope[w*w-1]
-	for j := range w - 1 {
-		logs[1] += pt.Spread * pt.slope[j*w+j]
-		logs[2] += 1 - (pt.MeanCovariance[j*w+j]+pt.Mean[j]*pt.Mean[j]/pt.Noise)/pt.MeanVariance
-	}
-	return loadings, logs
 }

@@ -136,21 +136,3 @@ func logsOf(list []float64) []float64 {
 	}
 	return out
 }
-
-// advanceLogs returns variances, or slopes of which nil are ones, after a part of the way from some to others, as their logarithms go.
-func advanceLogs(list, from, to []float64, part float64) []float64 {
-	n := max(len(list), len(from), len(to))
-	if n == 0 {
-		return nil
-	}
-	out := make([]float64, n)
-	for k, l := range [][]float64{list, from, to} {
-		for j, v := range l {
-			out[j] += []float64{1, -part, part}[k] * math.Log(v)
-		}
-	}
-	for j, l := range out {
-		out[j] = math.Exp(math.Min(math.Max(l, -20), 20))
-	}
-	return out
-}
