@@ -58,9 +58,9 @@ func main() {
 	sumDifferences(t)
 	widen(t)
 	leastSquares(t)
-	for r := 1; r <= maxSmall && t == avx512; r++ {
-		for _, vectors := range smallVectors {
-			leastSquaresSmall(r, vectors)
+	for _, m := range maxSmall {
+		for r := 1; r <= m.columns && t == avx512; r++ {
+			leastSquaresSmall(r, m.vectors)
 		}
 	}
 	residual(t)

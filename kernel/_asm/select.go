@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/format"
 	"os"
-	"slices"
 )
 
 // maxDots is the widest group of columns of mulBasis. Package tile has the same number.
@@ -121,15 +120,15 @@ func (w *selector) sums(name, doc, params, tile, args string) {
 
 // small emits the choice among the tiles of small problems.
 func (w *selector) small() {
-	w.line("\n// maxSmall is the largest rank, and maxSmallRows the largest number of rows, of leastSquaresSmallTile.")
-	w.line("const (\nmaxSmall = %d\nmaxSmallRows = %d\n)", maxSmall, 8*slices.Max(smallVectors))
-	w.line("\n// leastSquaresSmallTile solves a problem in registers.")
-	w.line("func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64) {")
+	w.line("\n// leastSquaresSmallTile solves a problem in registers, if there are enough of them.")
+	w.line("func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64, ok bool) {")
 	w.line("switch {")
-	for r := 1; r <= maxSmall; r++ {
-		for _, vectors := range smallVectors {
-			w.line("case r == %d && n <= %d:\nreturn leastSquaresSmall_%[1]dx%[3]d_avx512(b, e, a, lda, n, y, f, next, lines)", r, 8*vectors, vectors)
+	for _, m := range maxSmall {
+		w.line("case n <= %d && r <= %d:\nswitch r {", 8*m.vectors, m.columns)
+		for r := 1; r <= m.columns; r++ {
+			w.line("case %d:\nlo, hi, squares = leastSquaresSmall_%[1]dx%d_avx512(b, e, a, lda, n, y, f, next, lines)", r, m.vectors)
 		}
+		w.line("}\nreturn lo, hi, squares, true")
 	}
-	w.line("}\npanic(\"tile: no small problem\")\n}")
+	w.line("}\nreturn 0, 0, 0, false\n}")
 }

@@ -8,10 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Problems of up to maxSmall columns, and up to eight times smallVectors rows, stay in registers.
-const maxSmall = 5
-
-var smallVectors = []int{2, 4}
+// Problems of up to so many columns stay in registers, by how many vectors a column of up to eight times as many rows takes.
+var maxSmall = []struct{ vectors, columns int }{{2, 5}, {3, 8}, {4, 6}}
 
 // leastSquaresSmall emits the solution of one task in registers: [A y] by columns, every sum in all
 // lanes at once, so that nothing waits for memory.
@@ -27,26 +25,24 @@ func leastSquaresSmall(r, vectors int) {
 	apart := s.squares()
 	for k := range r {
 		x := s.col[k]
-		sums := make([]vector, r+1)
-		for j := k; j <= r; j++ {
-			sums[j] = s.dot(x, s.col[j])
-		}
-		VMOVSD(sums[k].AsX(), at(k, k))
+		square := s.dot(x, x)
+		VMOVSD(square.AsX(), at(k, k))
 		keep := K()              // all lanes, or none
 		const notLessOrEqual = 6 // or NaN
-		VCMPPD(U8(notLessOrEqual), apart, sums[k], keep)
+		VCMPPD_BCST(U8(notLessOrEqual), apart, square, keep)
 		inv := t.vec()
 		VMOVSD(s.one, inv.AsX())
-		VDIVSD(sums[k].AsX(), inv.AsX(), inv.AsX())
+		VDIVSD(square.AsX(), inv.AsX(), inv.AsX())
 		VBROADCASTSD(inv.AsX(), inv)
 		for j := k + 1; j <= r; j++ {
-			VMULPD_Z(inv, sums[j], keep, sums[j])
-			VMOVSD(sums[j].AsX(), at(k, j))
+			f := s.dot(x, s.col[j])
+			VMULPD_Z(inv, f, keep, f)
+			VMOVSD(f.AsX(), at(k, j))
 			for v, c := range s.col[j] {
 				if k == r-1 { // y, the last time
-					VFMSUB231PD(sums[j], x[v], c)
+					VFMSUB231PD(f, x[v], c)
 				} else {
-					VFNMADD231PD(sums[j], x[v], c)
+					VFNMADD231PD(f, x[v], c)
 				}
 			}
 		}
@@ -139,12 +135,15 @@ func (s *small) prefetch() {
 }
 
 // squares returns what a pivot must exceed. The squares of A are hi.
-func (s *small) squares() vector {
-	sums := s.t.vecs(s.r) // of every column, so that none waits for another
+func (s *small) squares() Mem {
+	sums := s.t.vecs(min(s.r, 4)) // of which none waits for another
 	for j, column := range s.col[:s.r] {
-		VMULPD(column[0], column[0], sums[j])
-		for _, x := range column[1:] {
-			VFMADD231PD(x, x, sums[j])
+		for v, x := range column {
+			if sum := sums[j%len(sums)]; j < len(sums) && v == 0 {
+				VMULPD(x, x, sum)
+			} else {
+				VFMADD231PD(x, x, sum)
+			}
 		}
 	}
 	for n := len(sums); n > 1; n = (n + 1) / 2 {
@@ -155,8 +154,10 @@ func (s *small) squares() vector {
 	sum := sums[0]
 	s.total(sum)
 	VMOVSD(sum.AsX(), slot("hi"))
-	VMULPD_BCST(s.limit, sum, sum)
-	return sum
+	VMULSD(s.limit, sum.AsX(), sum.AsX())
+	apart := AllocLocal(8)
+	VMOVSD(sum.AsX(), apart)
+	return apart
 }
 
 // dot returns the inner product of two columns in all lanes.

@@ -194,37 +194,61 @@ func panelSum[X, N any](g *N, x *X, ldx int, e *N, d, count int, k prefetch) {
 	}
 }
 
-// maxSmall is the largest rank, and maxSmallRows the largest number of rows, of leastSquaresSmallTile.
-const (
-	maxSmall     = 5
-	maxSmallRows = 32
-)
-
-// leastSquaresSmallTile solves a problem in registers.
-func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64) {
+// leastSquaresSmallTile solves a problem in registers, if there are enough of them.
+func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64, ok bool) {
 	switch {
-	case r == 1 && n <= 16:
-		return leastSquaresSmall_1x2_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 1 && n <= 32:
-		return leastSquaresSmall_1x4_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 2 && n <= 16:
-		return leastSquaresSmall_2x2_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 2 && n <= 32:
-		return leastSquaresSmall_2x4_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 3 && n <= 16:
-		return leastSquaresSmall_3x2_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 3 && n <= 32:
-		return leastSquaresSmall_3x4_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 4 && n <= 16:
-		return leastSquaresSmall_4x2_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 4 && n <= 32:
-		return leastSquaresSmall_4x4_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 5 && n <= 16:
-		return leastSquaresSmall_5x2_avx512(b, e, a, lda, n, y, f, next, lines)
-	case r == 5 && n <= 32:
-		return leastSquaresSmall_5x4_avx512(b, e, a, lda, n, y, f, next, lines)
+	case n <= 16 && r <= 5:
+		switch r {
+		case 1:
+			lo, hi, squares = leastSquaresSmall_1x2_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 2:
+			lo, hi, squares = leastSquaresSmall_2x2_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 3:
+			lo, hi, squares = leastSquaresSmall_3x2_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 4:
+			lo, hi, squares = leastSquaresSmall_4x2_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 5:
+			lo, hi, squares = leastSquaresSmall_5x2_avx512(b, e, a, lda, n, y, f, next, lines)
+		}
+		return lo, hi, squares, true
+	case n <= 24 && r <= 8:
+		switch r {
+		case 1:
+			lo, hi, squares = leastSquaresSmall_1x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 2:
+			lo, hi, squares = leastSquaresSmall_2x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 3:
+			lo, hi, squares = leastSquaresSmall_3x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 4:
+			lo, hi, squares = leastSquaresSmall_4x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 5:
+			lo, hi, squares = leastSquaresSmall_5x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 6:
+			lo, hi, squares = leastSquaresSmall_6x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 7:
+			lo, hi, squares = leastSquaresSmall_7x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 8:
+			lo, hi, squares = leastSquaresSmall_8x3_avx512(b, e, a, lda, n, y, f, next, lines)
+		}
+		return lo, hi, squares, true
+	case n <= 32 && r <= 6:
+		switch r {
+		case 1:
+			lo, hi, squares = leastSquaresSmall_1x4_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 2:
+			lo, hi, squares = leastSquaresSmall_2x4_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 3:
+			lo, hi, squares = leastSquaresSmall_3x4_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 4:
+			lo, hi, squares = leastSquaresSmall_4x4_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 5:
+			lo, hi, squares = leastSquaresSmall_5x4_avx512(b, e, a, lda, n, y, f, next, lines)
+		case 6:
+			lo, hi, squares = leastSquaresSmall_6x4_avx512(b, e, a, lda, n, y, f, next, lines)
+		}
+		return lo, hi, squares, true
 	}
-	panic("tile: no small problem")
+	return 0, 0, 0, false
 }
 
 // columnProducts computes s[j] = x'c_j over m rows.

@@ -51,7 +51,7 @@ func (o Ops) leastSquares(r *run, s shape) {
 
 // leastSquaresSmall takes the shapes up to some that no tier has a tile of its own for.
 func (o Ops) leastSquaresSmall(r *run, s shape) {
-	cols := s.r%6 + 1
+	cols := s.r%10 + 1
 	o.solve(r, cols+s.n%(40-cols), cols)
 }
 

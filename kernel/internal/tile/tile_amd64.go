@@ -108,7 +108,7 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 }
 
 func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64, ok bool) {
-	if active != AVX512 || n == 0 || n > maxSmallRows || r == 0 || r > maxSmall {
+	if active != AVX512 || n == 0 || r == 0 {
 		return 0, 0, 0, false
 	}
 	_, _, _, _ = b[r-1], e[n-1], a[(r-1)*lda+n-1], y[n-1]
@@ -117,8 +117,7 @@ func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next
 	if next != 0 {
 		lines = SolveAhead(n, r) / line
 	}
-	lo, hi, squares = leastSquaresSmallTile(&b[0], &e[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
-	return lo, hi, squares, true
+	return leastSquaresSmallTile(&b[0], &e[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {

@@ -16079,7 +16079,7 @@ solved:
 
 // func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-96
+TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $24-96
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16122,34 +16122,35 @@ prefetched:
 	VPERMILPD    $0x55, Z4, Z5
 	VADDPD       Z5, Z4, Z4
 	VMOVSD       X4, hi+80(FP)
-	VMULPD.BCST  8(SP), Z4, Z4
-	VMULPD       Z0, Z0, Z5
-	VMULPD       Z1, Z1, Z6
-	VADDPD       Z6, Z5, Z5
-	VSHUFF64X2   $0x4e, Z5, Z5, Z6
-	VADDPD       Z6, Z5, Z5
-	VPERMPD      $0x4e, Z5, Z6
-	VADDPD       Z6, Z5, Z5
-	VPERMILPD    $0x55, Z5, Z6
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z0, Z2, Z6
-	VMULPD       Z1, Z3, Z7
-	VADDPD       Z7, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VMOVSD       X5, (AX)
-	VCMPPD       $0x06, Z4, Z5, K3
-	VMOVSD       (SP), X4
-	VDIVSD       X5, X4, X4
-	VBROADCASTSD X4, Z4
-	VMULPD.Z     Z4, Z6, K3, Z6
-	VMOVSD       X6, 8(AX)
-	VFMSUB231PD  Z6, Z0, Z2
-	VFMSUB231PD  Z6, Z1, Z3
+	VMULSD       8(SP), X4, X4
+	VMOVSD       X4, 16(SP)
+	VMULPD       Z0, Z0, Z4
+	VMULPD       Z1, Z1, Z5
+	VADDPD       Z5, Z4, Z4
+	VSHUFF64X2   $0x4e, Z4, Z4, Z5
+	VADDPD       Z5, Z4, Z4
+	VPERMPD      $0x4e, Z4, Z5
+	VADDPD       Z5, Z4, Z4
+	VPERMILPD    $0x55, Z4, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVSD       X4, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z4, K3
+	VMOVSD       (SP), X5
+	VDIVSD       X4, X5, X5
+	VBROADCASTSD X5, Z5
+	VMULPD       Z0, Z2, Z4
+	VMULPD       Z1, Z3, Z6
+	VADDPD       Z6, Z4, Z4
+	VSHUFF64X2   $0x4e, Z4, Z4, Z6
+	VADDPD       Z6, Z4, Z4
+	VPERMPD      $0x4e, Z4, Z6
+	VADDPD       Z6, Z4, Z4
+	VPERMILPD    $0x55, Z4, Z6
+	VADDPD       Z6, Z4, Z4
+	VMULPD.Z     Z5, Z4, K3, Z4
+	VMOVSD       X4, 8(AX)
+	VFMSUB231PD  Z4, Z0, Z2
+	VFMSUB231PD  Z4, Z1, Z3
 	VMOVSD       (AX), X0
 	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
@@ -16171,9 +16172,4350 @@ prefetched:
 	VZEROUPPER
 	RET
 
+// func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVUPD.Z 64(AX), K2, Z3
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z6
+	VFMADD231PD  Z1, Z1, Z6
+	VMULPD       Z2, Z2, Z7
+	VFMADD231PD  Z3, Z3, Z7
+	VADDPD       Z7, Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVSD       X6, hi+80(FP)
+	VMULSD       8(SP), X6, X6
+	VMOVSD       X6, 16(SP)
+	VMULPD       Z0, Z0, Z6
+	VMULPD       Z1, Z1, Z7
+	VADDPD       Z7, Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVSD       X6, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z6, K3
+	VMOVSD       (SP), X7
+	VDIVSD       X6, X7, X7
+	VBROADCASTSD X7, Z7
+	VMULPD       Z0, Z2, Z6
+	VMULPD       Z1, Z3, Z8
+	VADDPD       Z8, Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VMULPD.Z     Z7, Z6, K3, Z6
+	VMOVSD       X6, 8(AX)
+	VFNMADD231PD Z6, Z0, Z2
+	VFNMADD231PD Z6, Z1, Z3
+	VMULPD       Z0, Z4, Z6
+	VMULPD       Z1, Z5, Z8
+	VADDPD       Z8, Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VMULPD.Z     Z7, Z6, K3, Z6
+	VMOVSD       X6, 16(AX)
+	VFNMADD231PD Z6, Z0, Z4
+	VFNMADD231PD Z6, Z1, Z5
+	VMULPD       Z2, Z2, Z0
+	VMULPD       Z3, Z3, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 56(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z2, Z4, Z0
+	VMULPD       Z3, Z5, Z6
+	VADDPD       Z6, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z6
+	VADDPD       Z6, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z6
+	VADDPD       Z6, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z6
+	VADDPD       Z6, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 64(AX)
+	VFMSUB231PD  Z0, Z2, Z4
+	VFMSUB231PD  Z0, Z3, Z5
+	VMOVSD       (AX), X0
+	VMINSD       56(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       64(AX), X0
+	VMOVSD       X0, 8(CX)
+	VMOVSD       16(AX), X1
+	VFNMADD231SD 8(AX), X0, X1
+	VMOVSD       X1, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      Z5, K2, 64(AX)
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVUPD.Z 64(AX), K2, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z8
+	VFMADD231PD  Z1, Z1, Z8
+	VMULPD       Z2, Z2, Z9
+	VFMADD231PD  Z3, Z3, Z9
+	VMULPD       Z4, Z4, Z10
+	VFMADD231PD  Z5, Z5, Z10
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z9, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVSD       X8, hi+80(FP)
+	VMULSD       8(SP), X8, X8
+	VMOVSD       X8, 16(SP)
+	VMULPD       Z0, Z0, Z8
+	VMULPD       Z1, Z1, Z9
+	VADDPD       Z9, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVSD       X8, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z8, K3
+	VMOVSD       (SP), X9
+	VDIVSD       X8, X9, X9
+	VBROADCASTSD X9, Z9
+	VMULPD       Z0, Z2, Z8
+	VMULPD       Z1, Z3, Z10
+	VADDPD       Z10, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VMULPD.Z     Z9, Z8, K3, Z8
+	VMOVSD       X8, 8(AX)
+	VFNMADD231PD Z8, Z0, Z2
+	VFNMADD231PD Z8, Z1, Z3
+	VMULPD       Z0, Z4, Z8
+	VMULPD       Z1, Z5, Z10
+	VADDPD       Z10, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VMULPD.Z     Z9, Z8, K3, Z8
+	VMOVSD       X8, 16(AX)
+	VFNMADD231PD Z8, Z0, Z4
+	VFNMADD231PD Z8, Z1, Z5
+	VMULPD       Z0, Z6, Z8
+	VMULPD       Z1, Z7, Z10
+	VADDPD       Z10, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VMULPD.Z     Z9, Z8, K3, Z8
+	VMOVSD       X8, 24(AX)
+	VFNMADD231PD Z8, Z0, Z6
+	VFNMADD231PD Z8, Z1, Z7
+	VMULPD       Z2, Z2, Z0
+	VMULPD       Z3, Z3, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 64(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z2, Z4, Z0
+	VMULPD       Z3, Z5, Z8
+	VADDPD       Z8, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z8
+	VADDPD       Z8, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z8
+	VADDPD       Z8, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z8
+	VADDPD       Z8, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 72(AX)
+	VFNMADD231PD Z0, Z2, Z4
+	VFNMADD231PD Z0, Z3, Z5
+	VMULPD       Z2, Z6, Z0
+	VMULPD       Z3, Z7, Z8
+	VADDPD       Z8, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z8
+	VADDPD       Z8, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z8
+	VADDPD       Z8, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z8
+	VADDPD       Z8, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 80(AX)
+	VFNMADD231PD Z0, Z2, Z6
+	VFNMADD231PD Z0, Z3, Z7
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 128(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z6, Z0
+	VMULPD       Z5, Z7, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 136(AX)
+	VFMSUB231PD  Z0, Z4, Z6
+	VFMSUB231PD  Z0, Z5, Z7
+	VMOVSD       (AX), X0
+	VMINSD       64(AX), X0, X0
+	VMINSD       128(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       136(AX), X0
+	VMOVSD       X0, 16(CX)
+	VMOVSD       80(AX), X1
+	VFNMADD231SD 72(AX), X0, X1
+	VMOVSD       X1, 8(CX)
+	VMOVSD       24(AX), X2
+	VFNMADD231SD 16(AX), X0, X2
+	VFNMADD231SD 8(AX), X1, X2
+	VMOVSD       X2, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z6, K1, (AX)
+	VMOVUPD      Z7, K2, 64(AX)
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVUPD.Z 64(AX), K2, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z10
+	VFMADD231PD  Z1, Z1, Z10
+	VMULPD       Z2, Z2, Z11
+	VFMADD231PD  Z3, Z3, Z11
+	VMULPD       Z4, Z4, Z12
+	VFMADD231PD  Z5, Z5, Z12
+	VMULPD       Z6, Z6, Z13
+	VFMADD231PD  Z7, Z7, Z13
+	VADDPD       Z13, Z10, Z10
+	VADDPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVSD       X10, hi+80(FP)
+	VMULSD       8(SP), X10, X10
+	VMOVSD       X10, 16(SP)
+	VMULPD       Z0, Z0, Z10
+	VMULPD       Z1, Z1, Z11
+	VADDPD       Z11, Z10, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVSD       X10, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z10, K3
+	VMOVSD       (SP), X11
+	VDIVSD       X10, X11, X11
+	VBROADCASTSD X11, Z11
+	VMULPD       Z0, Z2, Z10
+	VMULPD       Z1, Z3, Z12
+	VADDPD       Z12, Z10, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD.Z     Z11, Z10, K3, Z10
+	VMOVSD       X10, 8(AX)
+	VFNMADD231PD Z10, Z0, Z2
+	VFNMADD231PD Z10, Z1, Z3
+	VMULPD       Z0, Z4, Z10
+	VMULPD       Z1, Z5, Z12
+	VADDPD       Z12, Z10, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD.Z     Z11, Z10, K3, Z10
+	VMOVSD       X10, 16(AX)
+	VFNMADD231PD Z10, Z0, Z4
+	VFNMADD231PD Z10, Z1, Z5
+	VMULPD       Z0, Z6, Z10
+	VMULPD       Z1, Z7, Z12
+	VADDPD       Z12, Z10, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD.Z     Z11, Z10, K3, Z10
+	VMOVSD       X10, 24(AX)
+	VFNMADD231PD Z10, Z0, Z6
+	VFNMADD231PD Z10, Z1, Z7
+	VMULPD       Z0, Z8, Z10
+	VMULPD       Z1, Z9, Z12
+	VADDPD       Z12, Z10, Z10
+	VSHUFF64X2   $0x4e, Z10, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMPD      $0x4e, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VPERMILPD    $0x55, Z10, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD.Z     Z11, Z10, K3, Z10
+	VMOVSD       X10, 32(AX)
+	VFNMADD231PD Z10, Z0, Z8
+	VFNMADD231PD Z10, Z1, Z9
+	VMULPD       Z2, Z2, Z0
+	VMULPD       Z3, Z3, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 72(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z2, Z4, Z0
+	VMULPD       Z3, Z5, Z10
+	VADDPD       Z10, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 80(AX)
+	VFNMADD231PD Z0, Z2, Z4
+	VFNMADD231PD Z0, Z3, Z5
+	VMULPD       Z2, Z6, Z0
+	VMULPD       Z3, Z7, Z10
+	VADDPD       Z10, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 88(AX)
+	VFNMADD231PD Z0, Z2, Z6
+	VFNMADD231PD Z0, Z3, Z7
+	VMULPD       Z2, Z8, Z0
+	VMULPD       Z3, Z9, Z10
+	VADDPD       Z10, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z10
+	VADDPD       Z10, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z2, Z8
+	VFNMADD231PD Z0, Z3, Z9
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 144(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z6, Z0
+	VMULPD       Z5, Z7, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 152(AX)
+	VFNMADD231PD Z0, Z4, Z6
+	VFNMADD231PD Z0, Z5, Z7
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 160(AX)
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 216(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z8, Z0
+	VMULPD       Z7, Z9, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 224(AX)
+	VFMSUB231PD  Z0, Z6, Z8
+	VFMSUB231PD  Z0, Z7, Z9
+	VMOVSD       (AX), X0
+	VMINSD       72(AX), X0, X0
+	VMINSD       144(AX), X0, X0
+	VMINSD       216(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       224(AX), X0
+	VMOVSD       X0, 24(CX)
+	VMOVSD       160(AX), X1
+	VFNMADD231SD 152(AX), X0, X1
+	VMOVSD       X1, 16(CX)
+	VMOVSD       96(AX), X2
+	VFNMADD231SD 88(AX), X0, X2
+	VFNMADD231SD 80(AX), X1, X2
+	VMOVSD       X2, 8(CX)
+	VMOVSD       32(AX), X3
+	VFNMADD231SD 24(AX), X0, X3
+	VFNMADD231SD 16(AX), X1, X3
+	VFNMADD231SD 8(AX), X2, X3
+	VMOVSD       X3, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z8, K1, (AX)
+	VMOVUPD      Z9, K2, 64(AX)
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVUPD.Z 64(AX), K2, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z10
+	VMOVUPD.Z 64(AX), K2, Z11
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z12
+	VFMADD231PD  Z1, Z1, Z12
+	VMULPD       Z2, Z2, Z13
+	VFMADD231PD  Z3, Z3, Z13
+	VMULPD       Z4, Z4, Z14
+	VFMADD231PD  Z5, Z5, Z14
+	VMULPD       Z6, Z6, Z15
+	VFMADD231PD  Z7, Z7, Z15
+	VFMADD231PD  Z8, Z8, Z12
+	VFMADD231PD  Z9, Z9, Z12
+	VADDPD       Z15, Z12, Z12
+	VADDPD       Z14, Z13, Z13
+	VADDPD       Z13, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X12, hi+80(FP)
+	VMULSD       8(SP), X12, X12
+	VMOVSD       X12, 16(SP)
+	VMULPD       Z0, Z0, Z12
+	VMULPD       Z1, Z1, Z13
+	VADDPD       Z13, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X12, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z12, K3
+	VMOVSD       (SP), X13
+	VDIVSD       X12, X13, X13
+	VBROADCASTSD X13, Z13
+	VMULPD       Z0, Z2, Z12
+	VMULPD       Z1, Z3, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
+	VMOVSD       X12, 8(AX)
+	VFNMADD231PD Z12, Z0, Z2
+	VFNMADD231PD Z12, Z1, Z3
+	VMULPD       Z0, Z4, Z12
+	VMULPD       Z1, Z5, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
+	VMOVSD       X12, 16(AX)
+	VFNMADD231PD Z12, Z0, Z4
+	VFNMADD231PD Z12, Z1, Z5
+	VMULPD       Z0, Z6, Z12
+	VMULPD       Z1, Z7, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
+	VMOVSD       X12, 24(AX)
+	VFNMADD231PD Z12, Z0, Z6
+	VFNMADD231PD Z12, Z1, Z7
+	VMULPD       Z0, Z8, Z12
+	VMULPD       Z1, Z9, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
+	VMOVSD       X12, 32(AX)
+	VFNMADD231PD Z12, Z0, Z8
+	VFNMADD231PD Z12, Z1, Z9
+	VMULPD       Z0, Z10, Z12
+	VMULPD       Z1, Z11, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K3, Z12
+	VMOVSD       X12, 40(AX)
+	VFNMADD231PD Z12, Z0, Z10
+	VFNMADD231PD Z12, Z1, Z11
+	VMULPD       Z2, Z2, Z0
+	VMULPD       Z3, Z3, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 80(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z2, Z4, Z0
+	VMULPD       Z3, Z5, Z12
+	VADDPD       Z12, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 88(AX)
+	VFNMADD231PD Z0, Z2, Z4
+	VFNMADD231PD Z0, Z3, Z5
+	VMULPD       Z2, Z6, Z0
+	VMULPD       Z3, Z7, Z12
+	VADDPD       Z12, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z2, Z6
+	VFNMADD231PD Z0, Z3, Z7
+	VMULPD       Z2, Z8, Z0
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 104(AX)
+	VFNMADD231PD Z0, Z2, Z8
+	VFNMADD231PD Z0, Z3, Z9
+	VMULPD       Z2, Z10, Z0
+	VMULPD       Z3, Z11, Z12
+	VADDPD       Z12, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z12
+	VADDPD       Z12, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z2, Z10
+	VFNMADD231PD Z0, Z3, Z11
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 160(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z6, Z0
+	VMULPD       Z5, Z7, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 168(AX)
+	VFNMADD231PD Z0, Z4, Z6
+	VFNMADD231PD Z0, Z5, Z7
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 176(AX)
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VMULPD       Z4, Z10, Z0
+	VMULPD       Z5, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 184(AX)
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 240(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z8, Z0
+	VMULPD       Z7, Z9, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 248(AX)
+	VFNMADD231PD Z0, Z6, Z8
+	VFNMADD231PD Z0, Z7, Z9
+	VMULPD       Z6, Z10, Z0
+	VMULPD       Z7, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 256(AX)
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 320(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z8, Z10, Z0
+	VMULPD       Z9, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K3, Z0
+	VMOVSD       X0, 328(AX)
+	VFMSUB231PD  Z0, Z8, Z10
+	VFMSUB231PD  Z0, Z9, Z11
+	VMOVSD       (AX), X0
+	VMINSD       80(AX), X0, X0
+	VMINSD       160(AX), X0, X0
+	VMINSD       240(AX), X0, X0
+	VMINSD       320(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       328(AX), X0
+	VMOVSD       X0, 32(CX)
+	VMOVSD       256(AX), X1
+	VFNMADD231SD 248(AX), X0, X1
+	VMOVSD       X1, 24(CX)
+	VMOVSD       184(AX), X2
+	VFNMADD231SD 176(AX), X0, X2
+	VFNMADD231SD 168(AX), X1, X2
+	VMOVSD       X2, 16(CX)
+	VMOVSD       112(AX), X3
+	VFNMADD231SD 104(AX), X0, X3
+	VFNMADD231SD 96(AX), X1, X3
+	VFNMADD231SD 88(AX), X2, X3
+	VMOVSD       X3, 8(CX)
+	VMOVSD       40(AX), X4
+	VFNMADD231SD 32(AX), X0, X4
+	VFNMADD231SD 24(AX), X1, X4
+	VFNMADD231SD 16(AX), X2, X4
+	VFNMADD231SD 8(AX), X3, X4
+	VMOVSD       X4, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z10, K1, (AX)
+	VMOVUPD      Z11, K2, 64(AX)
+	VMULPD       Z10, Z10, Z0
+	VMULPD       Z11, Z11, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·leastSquaresSmall_1x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z6
+	VFMADD231PD  Z1, Z1, Z6
+	VFMADD231PD  Z2, Z2, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVSD       X6, hi+80(FP)
+	VMULSD       8(SP), X6, X6
+	VMOVSD       X6, 16(SP)
+	VMULPD       Z0, Z0, Z6
+	VMULPD       Z1, Z1, Z7
+	VFMADD231PD  Z2, Z2, Z6
+	VADDPD       Z7, Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVSD       X6, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z6, K4
+	VMOVSD       (SP), X7
+	VDIVSD       X6, X7, X7
+	VBROADCASTSD X7, Z7
+	VMULPD       Z0, Z3, Z6
+	VMULPD       Z1, Z4, Z8
+	VFMADD231PD  Z2, Z5, Z6
+	VADDPD       Z8, Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VPERMPD      $0x4e, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z8
+	VADDPD       Z8, Z6, Z6
+	VMULPD.Z     Z7, Z6, K4, Z6
+	VMOVSD       X6, 8(AX)
+	VFMSUB231PD  Z6, Z0, Z3
+	VFMSUB231PD  Z6, Z1, Z4
+	VFMSUB231PD  Z6, Z2, Z5
+	VMOVSD       (AX), X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       8(AX), X0
+	VMOVSD       X0, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z3, K1, (AX)
+	VMOVUPD      Z4, K2, 64(AX)
+	VMOVUPD      Z5, K3, 128(AX)
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_2x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z9
+	VFMADD231PD  Z1, Z1, Z9
+	VFMADD231PD  Z2, Z2, Z9
+	VMULPD       Z3, Z3, Z10
+	VFMADD231PD  Z4, Z4, Z10
+	VFMADD231PD  Z5, Z5, Z10
+	VADDPD       Z10, Z9, Z9
+	VSHUFF64X2   $0x4e, Z9, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMPD      $0x4e, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMILPD    $0x55, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VMOVSD       X9, hi+80(FP)
+	VMULSD       8(SP), X9, X9
+	VMOVSD       X9, 16(SP)
+	VMULPD       Z0, Z0, Z9
+	VMULPD       Z1, Z1, Z10
+	VFMADD231PD  Z2, Z2, Z9
+	VADDPD       Z10, Z9, Z9
+	VSHUFF64X2   $0x4e, Z9, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMPD      $0x4e, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VPERMILPD    $0x55, Z9, Z10
+	VADDPD       Z10, Z9, Z9
+	VMOVSD       X9, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z9, K4
+	VMOVSD       (SP), X10
+	VDIVSD       X9, X10, X10
+	VBROADCASTSD X10, Z10
+	VMULPD       Z0, Z3, Z9
+	VMULPD       Z1, Z4, Z11
+	VFMADD231PD  Z2, Z5, Z9
+	VADDPD       Z11, Z9, Z9
+	VSHUFF64X2   $0x4e, Z9, Z9, Z11
+	VADDPD       Z11, Z9, Z9
+	VPERMPD      $0x4e, Z9, Z11
+	VADDPD       Z11, Z9, Z9
+	VPERMILPD    $0x55, Z9, Z11
+	VADDPD       Z11, Z9, Z9
+	VMULPD.Z     Z10, Z9, K4, Z9
+	VMOVSD       X9, 8(AX)
+	VFNMADD231PD Z9, Z0, Z3
+	VFNMADD231PD Z9, Z1, Z4
+	VFNMADD231PD Z9, Z2, Z5
+	VMULPD       Z0, Z6, Z9
+	VMULPD       Z1, Z7, Z11
+	VFMADD231PD  Z2, Z8, Z9
+	VADDPD       Z11, Z9, Z9
+	VSHUFF64X2   $0x4e, Z9, Z9, Z11
+	VADDPD       Z11, Z9, Z9
+	VPERMPD      $0x4e, Z9, Z11
+	VADDPD       Z11, Z9, Z9
+	VPERMILPD    $0x55, Z9, Z11
+	VADDPD       Z11, Z9, Z9
+	VMULPD.Z     Z10, Z9, K4, Z9
+	VMOVSD       X9, 16(AX)
+	VFNMADD231PD Z9, Z0, Z6
+	VFNMADD231PD Z9, Z1, Z7
+	VFNMADD231PD Z9, Z2, Z8
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 56(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 64(AX)
+	VFMSUB231PD  Z0, Z3, Z6
+	VFMSUB231PD  Z0, Z4, Z7
+	VFMSUB231PD  Z0, Z5, Z8
+	VMOVSD       (AX), X0
+	VMINSD       56(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       64(AX), X0
+	VMOVSD       X0, 8(CX)
+	VMOVSD       16(AX), X1
+	VFNMADD231SD 8(AX), X0, X1
+	VMOVSD       X1, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z6, K1, (AX)
+	VMOVUPD      Z7, K2, 64(AX)
+	VMOVUPD      Z8, K3, 128(AX)
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_3x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVUPD.Z 64(AX), K2, Z10
+	VMOVUPD.Z 128(AX), K3, Z11
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z12
+	VFMADD231PD  Z1, Z1, Z12
+	VFMADD231PD  Z2, Z2, Z12
+	VMULPD       Z3, Z3, Z13
+	VFMADD231PD  Z4, Z4, Z13
+	VFMADD231PD  Z5, Z5, Z13
+	VMULPD       Z6, Z6, Z14
+	VFMADD231PD  Z7, Z7, Z14
+	VFMADD231PD  Z8, Z8, Z14
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z13, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X12, hi+80(FP)
+	VMULSD       8(SP), X12, X12
+	VMOVSD       X12, 16(SP)
+	VMULPD       Z0, Z0, Z12
+	VMULPD       Z1, Z1, Z13
+	VFMADD231PD  Z2, Z2, Z12
+	VADDPD       Z13, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X12, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z12, K4
+	VMOVSD       (SP), X13
+	VDIVSD       X12, X13, X13
+	VBROADCASTSD X13, Z13
+	VMULPD       Z0, Z3, Z12
+	VMULPD       Z1, Z4, Z14
+	VFMADD231PD  Z2, Z5, Z12
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K4, Z12
+	VMOVSD       X12, 8(AX)
+	VFNMADD231PD Z12, Z0, Z3
+	VFNMADD231PD Z12, Z1, Z4
+	VFNMADD231PD Z12, Z2, Z5
+	VMULPD       Z0, Z6, Z12
+	VMULPD       Z1, Z7, Z14
+	VFMADD231PD  Z2, Z8, Z12
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K4, Z12
+	VMOVSD       X12, 16(AX)
+	VFNMADD231PD Z12, Z0, Z6
+	VFNMADD231PD Z12, Z1, Z7
+	VFNMADD231PD Z12, Z2, Z8
+	VMULPD       Z0, Z9, Z12
+	VMULPD       Z1, Z10, Z14
+	VFMADD231PD  Z2, Z11, Z12
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K4, Z12
+	VMOVSD       X12, 24(AX)
+	VFNMADD231PD Z12, Z0, Z9
+	VFNMADD231PD Z12, Z1, Z10
+	VFNMADD231PD Z12, Z2, Z11
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 64(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 72(AX)
+	VFNMADD231PD Z0, Z3, Z6
+	VFNMADD231PD Z0, Z4, Z7
+	VFNMADD231PD Z0, Z5, Z8
+	VMULPD       Z3, Z9, Z0
+	VMULPD       Z4, Z10, Z2
+	VFMADD231PD  Z5, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 80(AX)
+	VFNMADD231PD Z0, Z3, Z9
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 128(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z9, Z0
+	VMULPD       Z7, Z10, Z2
+	VFMADD231PD  Z8, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 136(AX)
+	VFMSUB231PD  Z0, Z6, Z9
+	VFMSUB231PD  Z0, Z7, Z10
+	VFMSUB231PD  Z0, Z8, Z11
+	VMOVSD       (AX), X0
+	VMINSD       64(AX), X0, X0
+	VMINSD       128(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       136(AX), X0
+	VMOVSD       X0, 16(CX)
+	VMOVSD       80(AX), X1
+	VFNMADD231SD 72(AX), X0, X1
+	VMOVSD       X1, 8(CX)
+	VMOVSD       24(AX), X2
+	VFNMADD231SD 16(AX), X0, X2
+	VFNMADD231SD 8(AX), X1, X2
+	VMOVSD       X2, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z9, K1, (AX)
+	VMOVUPD      Z10, K2, 64(AX)
+	VMOVUPD      Z11, K3, 128(AX)
+	VMULPD       Z9, Z9, Z0
+	VMULPD       Z10, Z10, Z1
+	VFMADD231PD  Z11, Z11, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_4x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVUPD.Z 64(AX), K2, Z10
+	VMOVUPD.Z 128(AX), K3, Z11
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z15
+	VFMADD231PD  Z1, Z1, Z15
+	VFMADD231PD  Z2, Z2, Z15
+	VMULPD       Z3, Z3, Z16
+	VFMADD231PD  Z4, Z4, Z16
+	VFMADD231PD  Z5, Z5, Z16
+	VMULPD       Z6, Z6, Z17
+	VFMADD231PD  Z7, Z7, Z17
+	VFMADD231PD  Z8, Z8, Z17
+	VMULPD       Z9, Z9, Z18
+	VFMADD231PD  Z10, Z10, Z18
+	VFMADD231PD  Z11, Z11, Z18
+	VADDPD       Z18, Z15, Z15
+	VADDPD       Z17, Z16, Z16
+	VADDPD       Z16, Z15, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VMOVSD       X15, hi+80(FP)
+	VMULSD       8(SP), X15, X15
+	VMOVSD       X15, 16(SP)
+	VMULPD       Z0, Z0, Z15
+	VMULPD       Z1, Z1, Z16
+	VFMADD231PD  Z2, Z2, Z15
+	VADDPD       Z16, Z15, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z16
+	VADDPD       Z16, Z15, Z15
+	VMOVSD       X15, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z15, K4
+	VMOVSD       (SP), X16
+	VDIVSD       X15, X16, X16
+	VBROADCASTSD X16, Z16
+	VMULPD       Z0, Z3, Z15
+	VMULPD       Z1, Z4, Z17
+	VFMADD231PD  Z2, Z5, Z15
+	VADDPD       Z17, Z15, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VMULPD.Z     Z16, Z15, K4, Z15
+	VMOVSD       X15, 8(AX)
+	VFNMADD231PD Z15, Z0, Z3
+	VFNMADD231PD Z15, Z1, Z4
+	VFNMADD231PD Z15, Z2, Z5
+	VMULPD       Z0, Z6, Z15
+	VMULPD       Z1, Z7, Z17
+	VFMADD231PD  Z2, Z8, Z15
+	VADDPD       Z17, Z15, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VMULPD.Z     Z16, Z15, K4, Z15
+	VMOVSD       X15, 16(AX)
+	VFNMADD231PD Z15, Z0, Z6
+	VFNMADD231PD Z15, Z1, Z7
+	VFNMADD231PD Z15, Z2, Z8
+	VMULPD       Z0, Z9, Z15
+	VMULPD       Z1, Z10, Z17
+	VFMADD231PD  Z2, Z11, Z15
+	VADDPD       Z17, Z15, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VMULPD.Z     Z16, Z15, K4, Z15
+	VMOVSD       X15, 24(AX)
+	VFNMADD231PD Z15, Z0, Z9
+	VFNMADD231PD Z15, Z1, Z10
+	VFNMADD231PD Z15, Z2, Z11
+	VMULPD       Z0, Z12, Z15
+	VMULPD       Z1, Z13, Z17
+	VFMADD231PD  Z2, Z14, Z15
+	VADDPD       Z17, Z15, Z15
+	VSHUFF64X2   $0x4e, Z15, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMPD      $0x4e, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VPERMILPD    $0x55, Z15, Z17
+	VADDPD       Z17, Z15, Z15
+	VMULPD.Z     Z16, Z15, K4, Z15
+	VMOVSD       X15, 32(AX)
+	VFNMADD231PD Z15, Z0, Z12
+	VFNMADD231PD Z15, Z1, Z13
+	VFNMADD231PD Z15, Z2, Z14
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 72(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 80(AX)
+	VFNMADD231PD Z0, Z3, Z6
+	VFNMADD231PD Z0, Z4, Z7
+	VFNMADD231PD Z0, Z5, Z8
+	VMULPD       Z3, Z9, Z0
+	VMULPD       Z4, Z10, Z2
+	VFMADD231PD  Z5, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 88(AX)
+	VFNMADD231PD Z0, Z3, Z9
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z3, Z12, Z0
+	VMULPD       Z4, Z13, Z2
+	VFMADD231PD  Z5, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z3, Z12
+	VFNMADD231PD Z0, Z4, Z13
+	VFNMADD231PD Z0, Z5, Z14
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 144(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z9, Z0
+	VMULPD       Z7, Z10, Z2
+	VFMADD231PD  Z8, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 152(AX)
+	VFNMADD231PD Z0, Z6, Z9
+	VFNMADD231PD Z0, Z7, Z10
+	VFNMADD231PD Z0, Z8, Z11
+	VMULPD       Z6, Z12, Z0
+	VMULPD       Z7, Z13, Z2
+	VFMADD231PD  Z8, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 160(AX)
+	VFNMADD231PD Z0, Z6, Z12
+	VFNMADD231PD Z0, Z7, Z13
+	VFNMADD231PD Z0, Z8, Z14
+	VMULPD       Z9, Z9, Z0
+	VMULPD       Z10, Z10, Z1
+	VFMADD231PD  Z11, Z11, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 216(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z9, Z12, Z0
+	VMULPD       Z10, Z13, Z2
+	VFMADD231PD  Z11, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 224(AX)
+	VFMSUB231PD  Z0, Z9, Z12
+	VFMSUB231PD  Z0, Z10, Z13
+	VFMSUB231PD  Z0, Z11, Z14
+	VMOVSD       (AX), X0
+	VMINSD       72(AX), X0, X0
+	VMINSD       144(AX), X0, X0
+	VMINSD       216(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       224(AX), X0
+	VMOVSD       X0, 24(CX)
+	VMOVSD       160(AX), X1
+	VFNMADD231SD 152(AX), X0, X1
+	VMOVSD       X1, 16(CX)
+	VMOVSD       96(AX), X2
+	VFNMADD231SD 88(AX), X0, X2
+	VFNMADD231SD 80(AX), X1, X2
+	VMOVSD       X2, 8(CX)
+	VMOVSD       32(AX), X3
+	VFNMADD231SD 24(AX), X0, X3
+	VFNMADD231SD 16(AX), X1, X3
+	VFNMADD231SD 8(AX), X2, X3
+	VMOVSD       X3, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z12, K1, (AX)
+	VMOVUPD      Z13, K2, 64(AX)
+	VMOVUPD      Z14, K3, 128(AX)
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_5x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVUPD.Z 64(AX), K2, Z10
+	VMOVUPD.Z 128(AX), K3, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z15
+	VMOVUPD.Z 64(AX), K2, Z16
+	VMOVUPD.Z 128(AX), K3, Z17
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z18
+	VFMADD231PD  Z1, Z1, Z18
+	VFMADD231PD  Z2, Z2, Z18
+	VMULPD       Z3, Z3, Z19
+	VFMADD231PD  Z4, Z4, Z19
+	VFMADD231PD  Z5, Z5, Z19
+	VMULPD       Z6, Z6, Z20
+	VFMADD231PD  Z7, Z7, Z20
+	VFMADD231PD  Z8, Z8, Z20
+	VMULPD       Z9, Z9, Z21
+	VFMADD231PD  Z10, Z10, Z21
+	VFMADD231PD  Z11, Z11, Z21
+	VFMADD231PD  Z12, Z12, Z18
+	VFMADD231PD  Z13, Z13, Z18
+	VFMADD231PD  Z14, Z14, Z18
+	VADDPD       Z21, Z18, Z18
+	VADDPD       Z20, Z19, Z19
+	VADDPD       Z19, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VMOVSD       X18, hi+80(FP)
+	VMULSD       8(SP), X18, X18
+	VMOVSD       X18, 16(SP)
+	VMULPD       Z0, Z0, Z18
+	VMULPD       Z1, Z1, Z19
+	VFMADD231PD  Z2, Z2, Z18
+	VADDPD       Z19, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z19
+	VADDPD       Z19, Z18, Z18
+	VMOVSD       X18, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z18, K4
+	VMOVSD       (SP), X19
+	VDIVSD       X18, X19, X19
+	VBROADCASTSD X19, Z19
+	VMULPD       Z0, Z3, Z18
+	VMULPD       Z1, Z4, Z20
+	VFMADD231PD  Z2, Z5, Z18
+	VADDPD       Z20, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VMULPD.Z     Z19, Z18, K4, Z18
+	VMOVSD       X18, 8(AX)
+	VFNMADD231PD Z18, Z0, Z3
+	VFNMADD231PD Z18, Z1, Z4
+	VFNMADD231PD Z18, Z2, Z5
+	VMULPD       Z0, Z6, Z18
+	VMULPD       Z1, Z7, Z20
+	VFMADD231PD  Z2, Z8, Z18
+	VADDPD       Z20, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VMULPD.Z     Z19, Z18, K4, Z18
+	VMOVSD       X18, 16(AX)
+	VFNMADD231PD Z18, Z0, Z6
+	VFNMADD231PD Z18, Z1, Z7
+	VFNMADD231PD Z18, Z2, Z8
+	VMULPD       Z0, Z9, Z18
+	VMULPD       Z1, Z10, Z20
+	VFMADD231PD  Z2, Z11, Z18
+	VADDPD       Z20, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VMULPD.Z     Z19, Z18, K4, Z18
+	VMOVSD       X18, 24(AX)
+	VFNMADD231PD Z18, Z0, Z9
+	VFNMADD231PD Z18, Z1, Z10
+	VFNMADD231PD Z18, Z2, Z11
+	VMULPD       Z0, Z12, Z18
+	VMULPD       Z1, Z13, Z20
+	VFMADD231PD  Z2, Z14, Z18
+	VADDPD       Z20, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VMULPD.Z     Z19, Z18, K4, Z18
+	VMOVSD       X18, 32(AX)
+	VFNMADD231PD Z18, Z0, Z12
+	VFNMADD231PD Z18, Z1, Z13
+	VFNMADD231PD Z18, Z2, Z14
+	VMULPD       Z0, Z15, Z18
+	VMULPD       Z1, Z16, Z20
+	VFMADD231PD  Z2, Z17, Z18
+	VADDPD       Z20, Z18, Z18
+	VSHUFF64X2   $0x4e, Z18, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMPD      $0x4e, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VPERMILPD    $0x55, Z18, Z20
+	VADDPD       Z20, Z18, Z18
+	VMULPD.Z     Z19, Z18, K4, Z18
+	VMOVSD       X18, 40(AX)
+	VFNMADD231PD Z18, Z0, Z15
+	VFNMADD231PD Z18, Z1, Z16
+	VFNMADD231PD Z18, Z2, Z17
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 80(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 88(AX)
+	VFNMADD231PD Z0, Z3, Z6
+	VFNMADD231PD Z0, Z4, Z7
+	VFNMADD231PD Z0, Z5, Z8
+	VMULPD       Z3, Z9, Z0
+	VMULPD       Z4, Z10, Z2
+	VFMADD231PD  Z5, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z3, Z9
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z3, Z12, Z0
+	VMULPD       Z4, Z13, Z2
+	VFMADD231PD  Z5, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 104(AX)
+	VFNMADD231PD Z0, Z3, Z12
+	VFNMADD231PD Z0, Z4, Z13
+	VFNMADD231PD Z0, Z5, Z14
+	VMULPD       Z3, Z15, Z0
+	VMULPD       Z4, Z16, Z2
+	VFMADD231PD  Z5, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z3, Z15
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 160(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z9, Z0
+	VMULPD       Z7, Z10, Z2
+	VFMADD231PD  Z8, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 168(AX)
+	VFNMADD231PD Z0, Z6, Z9
+	VFNMADD231PD Z0, Z7, Z10
+	VFNMADD231PD Z0, Z8, Z11
+	VMULPD       Z6, Z12, Z0
+	VMULPD       Z7, Z13, Z2
+	VFMADD231PD  Z8, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 176(AX)
+	VFNMADD231PD Z0, Z6, Z12
+	VFNMADD231PD Z0, Z7, Z13
+	VFNMADD231PD Z0, Z8, Z14
+	VMULPD       Z6, Z15, Z0
+	VMULPD       Z7, Z16, Z2
+	VFMADD231PD  Z8, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 184(AX)
+	VFNMADD231PD Z0, Z6, Z15
+	VFNMADD231PD Z0, Z7, Z16
+	VFNMADD231PD Z0, Z8, Z17
+	VMULPD       Z9, Z9, Z0
+	VMULPD       Z10, Z10, Z1
+	VFMADD231PD  Z11, Z11, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 240(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z9, Z12, Z0
+	VMULPD       Z10, Z13, Z2
+	VFMADD231PD  Z11, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 248(AX)
+	VFNMADD231PD Z0, Z9, Z12
+	VFNMADD231PD Z0, Z10, Z13
+	VFNMADD231PD Z0, Z11, Z14
+	VMULPD       Z9, Z15, Z0
+	VMULPD       Z10, Z16, Z2
+	VFMADD231PD  Z11, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 256(AX)
+	VFNMADD231PD Z0, Z9, Z15
+	VFNMADD231PD Z0, Z10, Z16
+	VFNMADD231PD Z0, Z11, Z17
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 320(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z15, Z0
+	VMULPD       Z13, Z16, Z2
+	VFMADD231PD  Z14, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 328(AX)
+	VFMSUB231PD  Z0, Z12, Z15
+	VFMSUB231PD  Z0, Z13, Z16
+	VFMSUB231PD  Z0, Z14, Z17
+	VMOVSD       (AX), X0
+	VMINSD       80(AX), X0, X0
+	VMINSD       160(AX), X0, X0
+	VMINSD       240(AX), X0, X0
+	VMINSD       320(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       328(AX), X0
+	VMOVSD       X0, 32(CX)
+	VMOVSD       256(AX), X1
+	VFNMADD231SD 248(AX), X0, X1
+	VMOVSD       X1, 24(CX)
+	VMOVSD       184(AX), X2
+	VFNMADD231SD 176(AX), X0, X2
+	VFNMADD231SD 168(AX), X1, X2
+	VMOVSD       X2, 16(CX)
+	VMOVSD       112(AX), X3
+	VFNMADD231SD 104(AX), X0, X3
+	VFNMADD231SD 96(AX), X1, X3
+	VFNMADD231SD 88(AX), X2, X3
+	VMOVSD       X3, 8(CX)
+	VMOVSD       40(AX), X4
+	VFNMADD231SD 32(AX), X0, X4
+	VFNMADD231SD 24(AX), X1, X4
+	VFNMADD231SD 16(AX), X2, X4
+	VFNMADD231SD 8(AX), X3, X4
+	VMOVSD       X4, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z15, K1, (AX)
+	VMOVUPD      Z16, K2, 64(AX)
+	VMOVUPD      Z17, K3, 128(AX)
+	VMULPD       Z15, Z15, Z0
+	VMULPD       Z16, Z16, Z1
+	VFMADD231PD  Z17, Z17, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_6x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVUPD.Z 64(AX), K2, Z10
+	VMOVUPD.Z 128(AX), K3, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z15
+	VMOVUPD.Z 64(AX), K2, Z16
+	VMOVUPD.Z 128(AX), K3, Z17
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z18
+	VMOVUPD.Z 64(AX), K2, Z19
+	VMOVUPD.Z 128(AX), K3, Z20
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z21
+	VFMADD231PD  Z1, Z1, Z21
+	VFMADD231PD  Z2, Z2, Z21
+	VMULPD       Z3, Z3, Z22
+	VFMADD231PD  Z4, Z4, Z22
+	VFMADD231PD  Z5, Z5, Z22
+	VMULPD       Z6, Z6, Z23
+	VFMADD231PD  Z7, Z7, Z23
+	VFMADD231PD  Z8, Z8, Z23
+	VMULPD       Z9, Z9, Z24
+	VFMADD231PD  Z10, Z10, Z24
+	VFMADD231PD  Z11, Z11, Z24
+	VFMADD231PD  Z12, Z12, Z21
+	VFMADD231PD  Z13, Z13, Z21
+	VFMADD231PD  Z14, Z14, Z21
+	VFMADD231PD  Z15, Z15, Z22
+	VFMADD231PD  Z16, Z16, Z22
+	VFMADD231PD  Z17, Z17, Z22
+	VADDPD       Z24, Z21, Z21
+	VADDPD       Z23, Z22, Z22
+	VADDPD       Z22, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z22
+	VADDPD       Z22, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z22
+	VADDPD       Z22, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z22
+	VADDPD       Z22, Z21, Z21
+	VMOVSD       X21, hi+80(FP)
+	VMULSD       8(SP), X21, X21
+	VMOVSD       X21, 16(SP)
+	VMULPD       Z0, Z0, Z21
+	VMULPD       Z1, Z1, Z22
+	VFMADD231PD  Z2, Z2, Z21
+	VADDPD       Z22, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z22
+	VADDPD       Z22, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z22
+	VADDPD       Z22, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z22
+	VADDPD       Z22, Z21, Z21
+	VMOVSD       X21, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z21, K4
+	VMOVSD       (SP), X22
+	VDIVSD       X21, X22, X22
+	VBROADCASTSD X22, Z22
+	VMULPD       Z0, Z3, Z21
+	VMULPD       Z1, Z4, Z23
+	VFMADD231PD  Z2, Z5, Z21
+	VADDPD       Z23, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VMULPD.Z     Z22, Z21, K4, Z21
+	VMOVSD       X21, 8(AX)
+	VFNMADD231PD Z21, Z0, Z3
+	VFNMADD231PD Z21, Z1, Z4
+	VFNMADD231PD Z21, Z2, Z5
+	VMULPD       Z0, Z6, Z21
+	VMULPD       Z1, Z7, Z23
+	VFMADD231PD  Z2, Z8, Z21
+	VADDPD       Z23, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VMULPD.Z     Z22, Z21, K4, Z21
+	VMOVSD       X21, 16(AX)
+	VFNMADD231PD Z21, Z0, Z6
+	VFNMADD231PD Z21, Z1, Z7
+	VFNMADD231PD Z21, Z2, Z8
+	VMULPD       Z0, Z9, Z21
+	VMULPD       Z1, Z10, Z23
+	VFMADD231PD  Z2, Z11, Z21
+	VADDPD       Z23, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VMULPD.Z     Z22, Z21, K4, Z21
+	VMOVSD       X21, 24(AX)
+	VFNMADD231PD Z21, Z0, Z9
+	VFNMADD231PD Z21, Z1, Z10
+	VFNMADD231PD Z21, Z2, Z11
+	VMULPD       Z0, Z12, Z21
+	VMULPD       Z1, Z13, Z23
+	VFMADD231PD  Z2, Z14, Z21
+	VADDPD       Z23, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VMULPD.Z     Z22, Z21, K4, Z21
+	VMOVSD       X21, 32(AX)
+	VFNMADD231PD Z21, Z0, Z12
+	VFNMADD231PD Z21, Z1, Z13
+	VFNMADD231PD Z21, Z2, Z14
+	VMULPD       Z0, Z15, Z21
+	VMULPD       Z1, Z16, Z23
+	VFMADD231PD  Z2, Z17, Z21
+	VADDPD       Z23, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VMULPD.Z     Z22, Z21, K4, Z21
+	VMOVSD       X21, 40(AX)
+	VFNMADD231PD Z21, Z0, Z15
+	VFNMADD231PD Z21, Z1, Z16
+	VFNMADD231PD Z21, Z2, Z17
+	VMULPD       Z0, Z18, Z21
+	VMULPD       Z1, Z19, Z23
+	VFMADD231PD  Z2, Z20, Z21
+	VADDPD       Z23, Z21, Z21
+	VSHUFF64X2   $0x4e, Z21, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMPD      $0x4e, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VPERMILPD    $0x55, Z21, Z23
+	VADDPD       Z23, Z21, Z21
+	VMULPD.Z     Z22, Z21, K4, Z21
+	VMOVSD       X21, 48(AX)
+	VFNMADD231PD Z21, Z0, Z18
+	VFNMADD231PD Z21, Z1, Z19
+	VFNMADD231PD Z21, Z2, Z20
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 88(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z3, Z6
+	VFNMADD231PD Z0, Z4, Z7
+	VFNMADD231PD Z0, Z5, Z8
+	VMULPD       Z3, Z9, Z0
+	VMULPD       Z4, Z10, Z2
+	VFMADD231PD  Z5, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 104(AX)
+	VFNMADD231PD Z0, Z3, Z9
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z3, Z12, Z0
+	VMULPD       Z4, Z13, Z2
+	VFMADD231PD  Z5, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z3, Z12
+	VFNMADD231PD Z0, Z4, Z13
+	VFNMADD231PD Z0, Z5, Z14
+	VMULPD       Z3, Z15, Z0
+	VMULPD       Z4, Z16, Z2
+	VFMADD231PD  Z5, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 120(AX)
+	VFNMADD231PD Z0, Z3, Z15
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VMULPD       Z3, Z18, Z0
+	VMULPD       Z4, Z19, Z2
+	VFMADD231PD  Z5, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 128(AX)
+	VFNMADD231PD Z0, Z3, Z18
+	VFNMADD231PD Z0, Z4, Z19
+	VFNMADD231PD Z0, Z5, Z20
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 176(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z9, Z0
+	VMULPD       Z7, Z10, Z2
+	VFMADD231PD  Z8, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 184(AX)
+	VFNMADD231PD Z0, Z6, Z9
+	VFNMADD231PD Z0, Z7, Z10
+	VFNMADD231PD Z0, Z8, Z11
+	VMULPD       Z6, Z12, Z0
+	VMULPD       Z7, Z13, Z2
+	VFMADD231PD  Z8, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 192(AX)
+	VFNMADD231PD Z0, Z6, Z12
+	VFNMADD231PD Z0, Z7, Z13
+	VFNMADD231PD Z0, Z8, Z14
+	VMULPD       Z6, Z15, Z0
+	VMULPD       Z7, Z16, Z2
+	VFMADD231PD  Z8, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 200(AX)
+	VFNMADD231PD Z0, Z6, Z15
+	VFNMADD231PD Z0, Z7, Z16
+	VFNMADD231PD Z0, Z8, Z17
+	VMULPD       Z6, Z18, Z0
+	VMULPD       Z7, Z19, Z2
+	VFMADD231PD  Z8, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 208(AX)
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VFNMADD231PD Z0, Z8, Z20
+	VMULPD       Z9, Z9, Z0
+	VMULPD       Z10, Z10, Z1
+	VFMADD231PD  Z11, Z11, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 264(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z9, Z12, Z0
+	VMULPD       Z10, Z13, Z2
+	VFMADD231PD  Z11, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 272(AX)
+	VFNMADD231PD Z0, Z9, Z12
+	VFNMADD231PD Z0, Z10, Z13
+	VFNMADD231PD Z0, Z11, Z14
+	VMULPD       Z9, Z15, Z0
+	VMULPD       Z10, Z16, Z2
+	VFMADD231PD  Z11, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 280(AX)
+	VFNMADD231PD Z0, Z9, Z15
+	VFNMADD231PD Z0, Z10, Z16
+	VFNMADD231PD Z0, Z11, Z17
+	VMULPD       Z9, Z18, Z0
+	VMULPD       Z10, Z19, Z2
+	VFMADD231PD  Z11, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 288(AX)
+	VFNMADD231PD Z0, Z9, Z18
+	VFNMADD231PD Z0, Z10, Z19
+	VFNMADD231PD Z0, Z11, Z20
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 352(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z15, Z0
+	VMULPD       Z13, Z16, Z2
+	VFMADD231PD  Z14, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 360(AX)
+	VFNMADD231PD Z0, Z12, Z15
+	VFNMADD231PD Z0, Z13, Z16
+	VFNMADD231PD Z0, Z14, Z17
+	VMULPD       Z12, Z18, Z0
+	VMULPD       Z13, Z19, Z2
+	VFMADD231PD  Z14, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 368(AX)
+	VFNMADD231PD Z0, Z12, Z18
+	VFNMADD231PD Z0, Z13, Z19
+	VFNMADD231PD Z0, Z14, Z20
+	VMULPD       Z15, Z15, Z0
+	VMULPD       Z16, Z16, Z1
+	VFMADD231PD  Z17, Z17, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 440(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z15, Z18, Z0
+	VMULPD       Z16, Z19, Z2
+	VFMADD231PD  Z17, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 448(AX)
+	VFMSUB231PD  Z0, Z15, Z18
+	VFMSUB231PD  Z0, Z16, Z19
+	VFMSUB231PD  Z0, Z17, Z20
+	VMOVSD       (AX), X0
+	VMINSD       88(AX), X0, X0
+	VMINSD       176(AX), X0, X0
+	VMINSD       264(AX), X0, X0
+	VMINSD       352(AX), X0, X0
+	VMINSD       440(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       448(AX), X0
+	VMOVSD       X0, 40(CX)
+	VMOVSD       368(AX), X1
+	VFNMADD231SD 360(AX), X0, X1
+	VMOVSD       X1, 32(CX)
+	VMOVSD       288(AX), X2
+	VFNMADD231SD 280(AX), X0, X2
+	VFNMADD231SD 272(AX), X1, X2
+	VMOVSD       X2, 24(CX)
+	VMOVSD       208(AX), X3
+	VFNMADD231SD 200(AX), X0, X3
+	VFNMADD231SD 192(AX), X1, X3
+	VFNMADD231SD 184(AX), X2, X3
+	VMOVSD       X3, 16(CX)
+	VMOVSD       128(AX), X4
+	VFNMADD231SD 120(AX), X0, X4
+	VFNMADD231SD 112(AX), X1, X4
+	VFNMADD231SD 104(AX), X2, X4
+	VFNMADD231SD 96(AX), X3, X4
+	VMOVSD       X4, 8(CX)
+	VMOVSD       48(AX), X5
+	VFNMADD231SD 40(AX), X0, X5
+	VFNMADD231SD 32(AX), X1, X5
+	VFNMADD231SD 24(AX), X2, X5
+	VFNMADD231SD 16(AX), X3, X5
+	VFNMADD231SD 8(AX), X4, X5
+	VMOVSD       X5, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z18, K1, (AX)
+	VMOVUPD      Z19, K2, 64(AX)
+	VMOVUPD      Z20, K3, 128(AX)
+	VMULPD       Z18, Z18, Z0
+	VMULPD       Z19, Z19, Z1
+	VFMADD231PD  Z20, Z20, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_7x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVUPD.Z 64(AX), K2, Z10
+	VMOVUPD.Z 128(AX), K3, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z15
+	VMOVUPD.Z 64(AX), K2, Z16
+	VMOVUPD.Z 128(AX), K3, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VMOVUPD.Z 64(AX), K2, Z19
+	VMOVUPD.Z 128(AX), K3, Z20
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z21
+	VMOVUPD.Z 64(AX), K2, Z22
+	VMOVUPD.Z 128(AX), K3, Z23
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z24
+	VFMADD231PD  Z1, Z1, Z24
+	VFMADD231PD  Z2, Z2, Z24
+	VMULPD       Z3, Z3, Z25
+	VFMADD231PD  Z4, Z4, Z25
+	VFMADD231PD  Z5, Z5, Z25
+	VMULPD       Z6, Z6, Z26
+	VFMADD231PD  Z7, Z7, Z26
+	VFMADD231PD  Z8, Z8, Z26
+	VMULPD       Z9, Z9, Z27
+	VFMADD231PD  Z10, Z10, Z27
+	VFMADD231PD  Z11, Z11, Z27
+	VFMADD231PD  Z12, Z12, Z24
+	VFMADD231PD  Z13, Z13, Z24
+	VFMADD231PD  Z14, Z14, Z24
+	VFMADD231PD  Z15, Z15, Z25
+	VFMADD231PD  Z16, Z16, Z25
+	VFMADD231PD  Z17, Z17, Z25
+	VFMADD231PD  Z18, Z18, Z26
+	VFMADD231PD  Z19, Z19, Z26
+	VFMADD231PD  Z20, Z20, Z26
+	VADDPD       Z27, Z24, Z24
+	VADDPD       Z26, Z25, Z25
+	VADDPD       Z25, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VMOVSD       X24, hi+80(FP)
+	VMULSD       8(SP), X24, X24
+	VMOVSD       X24, 16(SP)
+	VMULPD       Z0, Z0, Z24
+	VMULPD       Z1, Z1, Z25
+	VFMADD231PD  Z2, Z2, Z24
+	VADDPD       Z25, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VMOVSD       X24, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z24, K4
+	VMOVSD       (SP), X25
+	VDIVSD       X24, X25, X25
+	VBROADCASTSD X25, Z25
+	VMULPD       Z0, Z3, Z24
+	VMULPD       Z1, Z4, Z26
+	VFMADD231PD  Z2, Z5, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 8(AX)
+	VFNMADD231PD Z24, Z0, Z3
+	VFNMADD231PD Z24, Z1, Z4
+	VFNMADD231PD Z24, Z2, Z5
+	VMULPD       Z0, Z6, Z24
+	VMULPD       Z1, Z7, Z26
+	VFMADD231PD  Z2, Z8, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 16(AX)
+	VFNMADD231PD Z24, Z0, Z6
+	VFNMADD231PD Z24, Z1, Z7
+	VFNMADD231PD Z24, Z2, Z8
+	VMULPD       Z0, Z9, Z24
+	VMULPD       Z1, Z10, Z26
+	VFMADD231PD  Z2, Z11, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 24(AX)
+	VFNMADD231PD Z24, Z0, Z9
+	VFNMADD231PD Z24, Z1, Z10
+	VFNMADD231PD Z24, Z2, Z11
+	VMULPD       Z0, Z12, Z24
+	VMULPD       Z1, Z13, Z26
+	VFMADD231PD  Z2, Z14, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 32(AX)
+	VFNMADD231PD Z24, Z0, Z12
+	VFNMADD231PD Z24, Z1, Z13
+	VFNMADD231PD Z24, Z2, Z14
+	VMULPD       Z0, Z15, Z24
+	VMULPD       Z1, Z16, Z26
+	VFMADD231PD  Z2, Z17, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 40(AX)
+	VFNMADD231PD Z24, Z0, Z15
+	VFNMADD231PD Z24, Z1, Z16
+	VFNMADD231PD Z24, Z2, Z17
+	VMULPD       Z0, Z18, Z24
+	VMULPD       Z1, Z19, Z26
+	VFMADD231PD  Z2, Z20, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 48(AX)
+	VFNMADD231PD Z24, Z0, Z18
+	VFNMADD231PD Z24, Z1, Z19
+	VFNMADD231PD Z24, Z2, Z20
+	VMULPD       Z0, Z21, Z24
+	VMULPD       Z1, Z22, Z26
+	VFMADD231PD  Z2, Z23, Z24
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K4, Z24
+	VMOVSD       X24, 56(AX)
+	VFNMADD231PD Z24, Z0, Z21
+	VFNMADD231PD Z24, Z1, Z22
+	VFNMADD231PD Z24, Z2, Z23
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 96(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 104(AX)
+	VFNMADD231PD Z0, Z3, Z6
+	VFNMADD231PD Z0, Z4, Z7
+	VFNMADD231PD Z0, Z5, Z8
+	VMULPD       Z3, Z9, Z0
+	VMULPD       Z4, Z10, Z2
+	VFMADD231PD  Z5, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z3, Z9
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z3, Z12, Z0
+	VMULPD       Z4, Z13, Z2
+	VFMADD231PD  Z5, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 120(AX)
+	VFNMADD231PD Z0, Z3, Z12
+	VFNMADD231PD Z0, Z4, Z13
+	VFNMADD231PD Z0, Z5, Z14
+	VMULPD       Z3, Z15, Z0
+	VMULPD       Z4, Z16, Z2
+	VFMADD231PD  Z5, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 128(AX)
+	VFNMADD231PD Z0, Z3, Z15
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VMULPD       Z3, Z18, Z0
+	VMULPD       Z4, Z19, Z2
+	VFMADD231PD  Z5, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 136(AX)
+	VFNMADD231PD Z0, Z3, Z18
+	VFNMADD231PD Z0, Z4, Z19
+	VFNMADD231PD Z0, Z5, Z20
+	VMULPD       Z3, Z21, Z0
+	VMULPD       Z4, Z22, Z2
+	VFMADD231PD  Z5, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 144(AX)
+	VFNMADD231PD Z0, Z3, Z21
+	VFNMADD231PD Z0, Z4, Z22
+	VFNMADD231PD Z0, Z5, Z23
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 192(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z9, Z0
+	VMULPD       Z7, Z10, Z2
+	VFMADD231PD  Z8, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 200(AX)
+	VFNMADD231PD Z0, Z6, Z9
+	VFNMADD231PD Z0, Z7, Z10
+	VFNMADD231PD Z0, Z8, Z11
+	VMULPD       Z6, Z12, Z0
+	VMULPD       Z7, Z13, Z2
+	VFMADD231PD  Z8, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 208(AX)
+	VFNMADD231PD Z0, Z6, Z12
+	VFNMADD231PD Z0, Z7, Z13
+	VFNMADD231PD Z0, Z8, Z14
+	VMULPD       Z6, Z15, Z0
+	VMULPD       Z7, Z16, Z2
+	VFMADD231PD  Z8, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 216(AX)
+	VFNMADD231PD Z0, Z6, Z15
+	VFNMADD231PD Z0, Z7, Z16
+	VFNMADD231PD Z0, Z8, Z17
+	VMULPD       Z6, Z18, Z0
+	VMULPD       Z7, Z19, Z2
+	VFMADD231PD  Z8, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 224(AX)
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VFNMADD231PD Z0, Z8, Z20
+	VMULPD       Z6, Z21, Z0
+	VMULPD       Z7, Z22, Z2
+	VFMADD231PD  Z8, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 232(AX)
+	VFNMADD231PD Z0, Z6, Z21
+	VFNMADD231PD Z0, Z7, Z22
+	VFNMADD231PD Z0, Z8, Z23
+	VMULPD       Z9, Z9, Z0
+	VMULPD       Z10, Z10, Z1
+	VFMADD231PD  Z11, Z11, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 288(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z9, Z12, Z0
+	VMULPD       Z10, Z13, Z2
+	VFMADD231PD  Z11, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 296(AX)
+	VFNMADD231PD Z0, Z9, Z12
+	VFNMADD231PD Z0, Z10, Z13
+	VFNMADD231PD Z0, Z11, Z14
+	VMULPD       Z9, Z15, Z0
+	VMULPD       Z10, Z16, Z2
+	VFMADD231PD  Z11, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 304(AX)
+	VFNMADD231PD Z0, Z9, Z15
+	VFNMADD231PD Z0, Z10, Z16
+	VFNMADD231PD Z0, Z11, Z17
+	VMULPD       Z9, Z18, Z0
+	VMULPD       Z10, Z19, Z2
+	VFMADD231PD  Z11, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 312(AX)
+	VFNMADD231PD Z0, Z9, Z18
+	VFNMADD231PD Z0, Z10, Z19
+	VFNMADD231PD Z0, Z11, Z20
+	VMULPD       Z9, Z21, Z0
+	VMULPD       Z10, Z22, Z2
+	VFMADD231PD  Z11, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 320(AX)
+	VFNMADD231PD Z0, Z9, Z21
+	VFNMADD231PD Z0, Z10, Z22
+	VFNMADD231PD Z0, Z11, Z23
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 384(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z15, Z0
+	VMULPD       Z13, Z16, Z2
+	VFMADD231PD  Z14, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 392(AX)
+	VFNMADD231PD Z0, Z12, Z15
+	VFNMADD231PD Z0, Z13, Z16
+	VFNMADD231PD Z0, Z14, Z17
+	VMULPD       Z12, Z18, Z0
+	VMULPD       Z13, Z19, Z2
+	VFMADD231PD  Z14, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 400(AX)
+	VFNMADD231PD Z0, Z12, Z18
+	VFNMADD231PD Z0, Z13, Z19
+	VFNMADD231PD Z0, Z14, Z20
+	VMULPD       Z12, Z21, Z0
+	VMULPD       Z13, Z22, Z2
+	VFMADD231PD  Z14, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 408(AX)
+	VFNMADD231PD Z0, Z12, Z21
+	VFNMADD231PD Z0, Z13, Z22
+	VFNMADD231PD Z0, Z14, Z23
+	VMULPD       Z15, Z15, Z0
+	VMULPD       Z16, Z16, Z1
+	VFMADD231PD  Z17, Z17, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 480(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z15, Z18, Z0
+	VMULPD       Z16, Z19, Z2
+	VFMADD231PD  Z17, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 488(AX)
+	VFNMADD231PD Z0, Z15, Z18
+	VFNMADD231PD Z0, Z16, Z19
+	VFNMADD231PD Z0, Z17, Z20
+	VMULPD       Z15, Z21, Z0
+	VMULPD       Z16, Z22, Z2
+	VFMADD231PD  Z17, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 496(AX)
+	VFNMADD231PD Z0, Z15, Z21
+	VFNMADD231PD Z0, Z16, Z22
+	VFNMADD231PD Z0, Z17, Z23
+	VMULPD       Z18, Z18, Z0
+	VMULPD       Z19, Z19, Z1
+	VFMADD231PD  Z20, Z20, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 576(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z18, Z21, Z0
+	VMULPD       Z19, Z22, Z2
+	VFMADD231PD  Z20, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 584(AX)
+	VFMSUB231PD  Z0, Z18, Z21
+	VFMSUB231PD  Z0, Z19, Z22
+	VFMSUB231PD  Z0, Z20, Z23
+	VMOVSD       (AX), X0
+	VMINSD       96(AX), X0, X0
+	VMINSD       192(AX), X0, X0
+	VMINSD       288(AX), X0, X0
+	VMINSD       384(AX), X0, X0
+	VMINSD       480(AX), X0, X0
+	VMINSD       576(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       584(AX), X0
+	VMOVSD       X0, 48(CX)
+	VMOVSD       496(AX), X1
+	VFNMADD231SD 488(AX), X0, X1
+	VMOVSD       X1, 40(CX)
+	VMOVSD       408(AX), X2
+	VFNMADD231SD 400(AX), X0, X2
+	VFNMADD231SD 392(AX), X1, X2
+	VMOVSD       X2, 32(CX)
+	VMOVSD       320(AX), X3
+	VFNMADD231SD 312(AX), X0, X3
+	VFNMADD231SD 304(AX), X1, X3
+	VFNMADD231SD 296(AX), X2, X3
+	VMOVSD       X3, 24(CX)
+	VMOVSD       232(AX), X4
+	VFNMADD231SD 224(AX), X0, X4
+	VFNMADD231SD 216(AX), X1, X4
+	VFNMADD231SD 208(AX), X2, X4
+	VFNMADD231SD 200(AX), X3, X4
+	VMOVSD       X4, 16(CX)
+	VMOVSD       144(AX), X5
+	VFNMADD231SD 136(AX), X0, X5
+	VFNMADD231SD 128(AX), X1, X5
+	VFNMADD231SD 120(AX), X2, X5
+	VFNMADD231SD 112(AX), X3, X5
+	VFNMADD231SD 104(AX), X4, X5
+	VMOVSD       X5, 8(CX)
+	VMOVSD       56(AX), X6
+	VFNMADD231SD 48(AX), X0, X6
+	VFNMADD231SD 40(AX), X1, X6
+	VFNMADD231SD 32(AX), X2, X6
+	VFNMADD231SD 24(AX), X3, X6
+	VFNMADD231SD 16(AX), X4, X6
+	VFNMADD231SD 8(AX), X5, X6
+	VMOVSD       X6, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z21, K1, (AX)
+	VMOVUPD      Z22, K2, 64(AX)
+	VMOVUPD      Z23, K3, 128(AX)
+	VMULPD       Z21, Z21, Z0
+	VMULPD       Z22, Z22, Z1
+	VFMADD231PD  Z23, Z23, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_8x3_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVUPD.Z 64(AX), K2, Z4
+	VMOVUPD.Z 128(AX), K3, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVUPD.Z 64(AX), K2, Z7
+	VMOVUPD.Z 128(AX), K3, Z8
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVUPD.Z 64(AX), K2, Z10
+	VMOVUPD.Z 128(AX), K3, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z15
+	VMOVUPD.Z 64(AX), K2, Z16
+	VMOVUPD.Z 128(AX), K3, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VMOVUPD.Z 64(AX), K2, Z19
+	VMOVUPD.Z 128(AX), K3, Z20
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z21
+	VMOVUPD.Z 64(AX), K2, Z22
+	VMOVUPD.Z 128(AX), K3, Z23
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z24
+	VMOVUPD.Z 64(AX), K2, Z25
+	VMOVUPD.Z 128(AX), K3, Z26
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z27
+	VFMADD231PD  Z1, Z1, Z27
+	VFMADD231PD  Z2, Z2, Z27
+	VMULPD       Z3, Z3, Z28
+	VFMADD231PD  Z4, Z4, Z28
+	VFMADD231PD  Z5, Z5, Z28
+	VMULPD       Z6, Z6, Z29
+	VFMADD231PD  Z7, Z7, Z29
+	VFMADD231PD  Z8, Z8, Z29
+	VMULPD       Z9, Z9, Z30
+	VFMADD231PD  Z10, Z10, Z30
+	VFMADD231PD  Z11, Z11, Z30
+	VFMADD231PD  Z12, Z12, Z27
+	VFMADD231PD  Z13, Z13, Z27
+	VFMADD231PD  Z14, Z14, Z27
+	VFMADD231PD  Z15, Z15, Z28
+	VFMADD231PD  Z16, Z16, Z28
+	VFMADD231PD  Z17, Z17, Z28
+	VFMADD231PD  Z18, Z18, Z29
+	VFMADD231PD  Z19, Z19, Z29
+	VFMADD231PD  Z20, Z20, Z29
+	VFMADD231PD  Z21, Z21, Z30
+	VFMADD231PD  Z22, Z22, Z30
+	VFMADD231PD  Z23, Z23, Z30
+	VADDPD       Z30, Z27, Z27
+	VADDPD       Z29, Z28, Z28
+	VADDPD       Z28, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VMOVSD       X27, hi+80(FP)
+	VMULSD       8(SP), X27, X27
+	VMOVSD       X27, 16(SP)
+	VMULPD       Z0, Z0, Z27
+	VMULPD       Z1, Z1, Z28
+	VFMADD231PD  Z2, Z2, Z27
+	VADDPD       Z28, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z28
+	VADDPD       Z28, Z27, Z27
+	VMOVSD       X27, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z27, K4
+	VMOVSD       (SP), X28
+	VDIVSD       X27, X28, X28
+	VBROADCASTSD X28, Z28
+	VMULPD       Z0, Z3, Z27
+	VMULPD       Z1, Z4, Z29
+	VFMADD231PD  Z2, Z5, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 8(AX)
+	VFNMADD231PD Z27, Z0, Z3
+	VFNMADD231PD Z27, Z1, Z4
+	VFNMADD231PD Z27, Z2, Z5
+	VMULPD       Z0, Z6, Z27
+	VMULPD       Z1, Z7, Z29
+	VFMADD231PD  Z2, Z8, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 16(AX)
+	VFNMADD231PD Z27, Z0, Z6
+	VFNMADD231PD Z27, Z1, Z7
+	VFNMADD231PD Z27, Z2, Z8
+	VMULPD       Z0, Z9, Z27
+	VMULPD       Z1, Z10, Z29
+	VFMADD231PD  Z2, Z11, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 24(AX)
+	VFNMADD231PD Z27, Z0, Z9
+	VFNMADD231PD Z27, Z1, Z10
+	VFNMADD231PD Z27, Z2, Z11
+	VMULPD       Z0, Z12, Z27
+	VMULPD       Z1, Z13, Z29
+	VFMADD231PD  Z2, Z14, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 32(AX)
+	VFNMADD231PD Z27, Z0, Z12
+	VFNMADD231PD Z27, Z1, Z13
+	VFNMADD231PD Z27, Z2, Z14
+	VMULPD       Z0, Z15, Z27
+	VMULPD       Z1, Z16, Z29
+	VFMADD231PD  Z2, Z17, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 40(AX)
+	VFNMADD231PD Z27, Z0, Z15
+	VFNMADD231PD Z27, Z1, Z16
+	VFNMADD231PD Z27, Z2, Z17
+	VMULPD       Z0, Z18, Z27
+	VMULPD       Z1, Z19, Z29
+	VFMADD231PD  Z2, Z20, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 48(AX)
+	VFNMADD231PD Z27, Z0, Z18
+	VFNMADD231PD Z27, Z1, Z19
+	VFNMADD231PD Z27, Z2, Z20
+	VMULPD       Z0, Z21, Z27
+	VMULPD       Z1, Z22, Z29
+	VFMADD231PD  Z2, Z23, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 56(AX)
+	VFNMADD231PD Z27, Z0, Z21
+	VFNMADD231PD Z27, Z1, Z22
+	VFNMADD231PD Z27, Z2, Z23
+	VMULPD       Z0, Z24, Z27
+	VMULPD       Z1, Z25, Z29
+	VFMADD231PD  Z2, Z26, Z27
+	VADDPD       Z29, Z27, Z27
+	VSHUFF64X2   $0x4e, Z27, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMPD      $0x4e, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VPERMILPD    $0x55, Z27, Z29
+	VADDPD       Z29, Z27, Z27
+	VMULPD.Z     Z28, Z27, K4, Z27
+	VMOVSD       X27, 64(AX)
+	VFNMADD231PD Z27, Z0, Z24
+	VFNMADD231PD Z27, Z1, Z25
+	VFNMADD231PD Z27, Z2, Z26
+	VMULPD       Z3, Z3, Z0
+	VMULPD       Z4, Z4, Z1
+	VFMADD231PD  Z5, Z5, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 104(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z3, Z6, Z0
+	VMULPD       Z4, Z7, Z2
+	VFMADD231PD  Z5, Z8, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z3, Z6
+	VFNMADD231PD Z0, Z4, Z7
+	VFNMADD231PD Z0, Z5, Z8
+	VMULPD       Z3, Z9, Z0
+	VMULPD       Z4, Z10, Z2
+	VFMADD231PD  Z5, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 120(AX)
+	VFNMADD231PD Z0, Z3, Z9
+	VFNMADD231PD Z0, Z4, Z10
+	VFNMADD231PD Z0, Z5, Z11
+	VMULPD       Z3, Z12, Z0
+	VMULPD       Z4, Z13, Z2
+	VFMADD231PD  Z5, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 128(AX)
+	VFNMADD231PD Z0, Z3, Z12
+	VFNMADD231PD Z0, Z4, Z13
+	VFNMADD231PD Z0, Z5, Z14
+	VMULPD       Z3, Z15, Z0
+	VMULPD       Z4, Z16, Z2
+	VFMADD231PD  Z5, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 136(AX)
+	VFNMADD231PD Z0, Z3, Z15
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VMULPD       Z3, Z18, Z0
+	VMULPD       Z4, Z19, Z2
+	VFMADD231PD  Z5, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 144(AX)
+	VFNMADD231PD Z0, Z3, Z18
+	VFNMADD231PD Z0, Z4, Z19
+	VFNMADD231PD Z0, Z5, Z20
+	VMULPD       Z3, Z21, Z0
+	VMULPD       Z4, Z22, Z2
+	VFMADD231PD  Z5, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 152(AX)
+	VFNMADD231PD Z0, Z3, Z21
+	VFNMADD231PD Z0, Z4, Z22
+	VFNMADD231PD Z0, Z5, Z23
+	VMULPD       Z3, Z24, Z0
+	VMULPD       Z4, Z25, Z2
+	VFMADD231PD  Z5, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 160(AX)
+	VFNMADD231PD Z0, Z3, Z24
+	VFNMADD231PD Z0, Z4, Z25
+	VFNMADD231PD Z0, Z5, Z26
+	VMULPD       Z6, Z6, Z0
+	VMULPD       Z7, Z7, Z1
+	VFMADD231PD  Z8, Z8, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 208(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z6, Z9, Z0
+	VMULPD       Z7, Z10, Z2
+	VFMADD231PD  Z8, Z11, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 216(AX)
+	VFNMADD231PD Z0, Z6, Z9
+	VFNMADD231PD Z0, Z7, Z10
+	VFNMADD231PD Z0, Z8, Z11
+	VMULPD       Z6, Z12, Z0
+	VMULPD       Z7, Z13, Z2
+	VFMADD231PD  Z8, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 224(AX)
+	VFNMADD231PD Z0, Z6, Z12
+	VFNMADD231PD Z0, Z7, Z13
+	VFNMADD231PD Z0, Z8, Z14
+	VMULPD       Z6, Z15, Z0
+	VMULPD       Z7, Z16, Z2
+	VFMADD231PD  Z8, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 232(AX)
+	VFNMADD231PD Z0, Z6, Z15
+	VFNMADD231PD Z0, Z7, Z16
+	VFNMADD231PD Z0, Z8, Z17
+	VMULPD       Z6, Z18, Z0
+	VMULPD       Z7, Z19, Z2
+	VFMADD231PD  Z8, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 240(AX)
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VFNMADD231PD Z0, Z8, Z20
+	VMULPD       Z6, Z21, Z0
+	VMULPD       Z7, Z22, Z2
+	VFMADD231PD  Z8, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 248(AX)
+	VFNMADD231PD Z0, Z6, Z21
+	VFNMADD231PD Z0, Z7, Z22
+	VFNMADD231PD Z0, Z8, Z23
+	VMULPD       Z6, Z24, Z0
+	VMULPD       Z7, Z25, Z2
+	VFMADD231PD  Z8, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 256(AX)
+	VFNMADD231PD Z0, Z6, Z24
+	VFNMADD231PD Z0, Z7, Z25
+	VFNMADD231PD Z0, Z8, Z26
+	VMULPD       Z9, Z9, Z0
+	VMULPD       Z10, Z10, Z1
+	VFMADD231PD  Z11, Z11, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 312(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z9, Z12, Z0
+	VMULPD       Z10, Z13, Z2
+	VFMADD231PD  Z11, Z14, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 320(AX)
+	VFNMADD231PD Z0, Z9, Z12
+	VFNMADD231PD Z0, Z10, Z13
+	VFNMADD231PD Z0, Z11, Z14
+	VMULPD       Z9, Z15, Z0
+	VMULPD       Z10, Z16, Z2
+	VFMADD231PD  Z11, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 328(AX)
+	VFNMADD231PD Z0, Z9, Z15
+	VFNMADD231PD Z0, Z10, Z16
+	VFNMADD231PD Z0, Z11, Z17
+	VMULPD       Z9, Z18, Z0
+	VMULPD       Z10, Z19, Z2
+	VFMADD231PD  Z11, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 336(AX)
+	VFNMADD231PD Z0, Z9, Z18
+	VFNMADD231PD Z0, Z10, Z19
+	VFNMADD231PD Z0, Z11, Z20
+	VMULPD       Z9, Z21, Z0
+	VMULPD       Z10, Z22, Z2
+	VFMADD231PD  Z11, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 344(AX)
+	VFNMADD231PD Z0, Z9, Z21
+	VFNMADD231PD Z0, Z10, Z22
+	VFNMADD231PD Z0, Z11, Z23
+	VMULPD       Z9, Z24, Z0
+	VMULPD       Z10, Z25, Z2
+	VFMADD231PD  Z11, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 352(AX)
+	VFNMADD231PD Z0, Z9, Z24
+	VFNMADD231PD Z0, Z10, Z25
+	VFNMADD231PD Z0, Z11, Z26
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 416(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z15, Z0
+	VMULPD       Z13, Z16, Z2
+	VFMADD231PD  Z14, Z17, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 424(AX)
+	VFNMADD231PD Z0, Z12, Z15
+	VFNMADD231PD Z0, Z13, Z16
+	VFNMADD231PD Z0, Z14, Z17
+	VMULPD       Z12, Z18, Z0
+	VMULPD       Z13, Z19, Z2
+	VFMADD231PD  Z14, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 432(AX)
+	VFNMADD231PD Z0, Z12, Z18
+	VFNMADD231PD Z0, Z13, Z19
+	VFNMADD231PD Z0, Z14, Z20
+	VMULPD       Z12, Z21, Z0
+	VMULPD       Z13, Z22, Z2
+	VFMADD231PD  Z14, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 440(AX)
+	VFNMADD231PD Z0, Z12, Z21
+	VFNMADD231PD Z0, Z13, Z22
+	VFNMADD231PD Z0, Z14, Z23
+	VMULPD       Z12, Z24, Z0
+	VMULPD       Z13, Z25, Z2
+	VFMADD231PD  Z14, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 448(AX)
+	VFNMADD231PD Z0, Z12, Z24
+	VFNMADD231PD Z0, Z13, Z25
+	VFNMADD231PD Z0, Z14, Z26
+	VMULPD       Z15, Z15, Z0
+	VMULPD       Z16, Z16, Z1
+	VFMADD231PD  Z17, Z17, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 520(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z15, Z18, Z0
+	VMULPD       Z16, Z19, Z2
+	VFMADD231PD  Z17, Z20, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 528(AX)
+	VFNMADD231PD Z0, Z15, Z18
+	VFNMADD231PD Z0, Z16, Z19
+	VFNMADD231PD Z0, Z17, Z20
+	VMULPD       Z15, Z21, Z0
+	VMULPD       Z16, Z22, Z2
+	VFMADD231PD  Z17, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 536(AX)
+	VFNMADD231PD Z0, Z15, Z21
+	VFNMADD231PD Z0, Z16, Z22
+	VFNMADD231PD Z0, Z17, Z23
+	VMULPD       Z15, Z24, Z0
+	VMULPD       Z16, Z25, Z2
+	VFMADD231PD  Z17, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 544(AX)
+	VFNMADD231PD Z0, Z15, Z24
+	VFNMADD231PD Z0, Z16, Z25
+	VFNMADD231PD Z0, Z17, Z26
+	VMULPD       Z18, Z18, Z0
+	VMULPD       Z19, Z19, Z1
+	VFMADD231PD  Z20, Z20, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 624(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z18, Z21, Z0
+	VMULPD       Z19, Z22, Z2
+	VFMADD231PD  Z20, Z23, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 632(AX)
+	VFNMADD231PD Z0, Z18, Z21
+	VFNMADD231PD Z0, Z19, Z22
+	VFNMADD231PD Z0, Z20, Z23
+	VMULPD       Z18, Z24, Z0
+	VMULPD       Z19, Z25, Z2
+	VFMADD231PD  Z20, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 640(AX)
+	VFNMADD231PD Z0, Z18, Z24
+	VFNMADD231PD Z0, Z19, Z25
+	VFNMADD231PD Z0, Z20, Z26
+	VMULPD       Z21, Z21, Z0
+	VMULPD       Z22, Z22, Z1
+	VFMADD231PD  Z23, Z23, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 728(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z21, Z24, Z0
+	VMULPD       Z22, Z25, Z2
+	VFMADD231PD  Z23, Z26, Z0
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K4, Z0
+	VMOVSD       X0, 736(AX)
+	VFMSUB231PD  Z0, Z21, Z24
+	VFMSUB231PD  Z0, Z22, Z25
+	VFMSUB231PD  Z0, Z23, Z26
+	VMOVSD       (AX), X0
+	VMINSD       104(AX), X0, X0
+	VMINSD       208(AX), X0, X0
+	VMINSD       312(AX), X0, X0
+	VMINSD       416(AX), X0, X0
+	VMINSD       520(AX), X0, X0
+	VMINSD       624(AX), X0, X0
+	VMINSD       728(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       736(AX), X0
+	VMOVSD       X0, 56(CX)
+	VMOVSD       640(AX), X1
+	VFNMADD231SD 632(AX), X0, X1
+	VMOVSD       X1, 48(CX)
+	VMOVSD       544(AX), X2
+	VFNMADD231SD 536(AX), X0, X2
+	VFNMADD231SD 528(AX), X1, X2
+	VMOVSD       X2, 40(CX)
+	VMOVSD       448(AX), X3
+	VFNMADD231SD 440(AX), X0, X3
+	VFNMADD231SD 432(AX), X1, X3
+	VFNMADD231SD 424(AX), X2, X3
+	VMOVSD       X3, 32(CX)
+	VMOVSD       352(AX), X4
+	VFNMADD231SD 344(AX), X0, X4
+	VFNMADD231SD 336(AX), X1, X4
+	VFNMADD231SD 328(AX), X2, X4
+	VFNMADD231SD 320(AX), X3, X4
+	VMOVSD       X4, 24(CX)
+	VMOVSD       256(AX), X5
+	VFNMADD231SD 248(AX), X0, X5
+	VFNMADD231SD 240(AX), X1, X5
+	VFNMADD231SD 232(AX), X2, X5
+	VFNMADD231SD 224(AX), X3, X5
+	VFNMADD231SD 216(AX), X4, X5
+	VMOVSD       X5, 16(CX)
+	VMOVSD       160(AX), X6
+	VFNMADD231SD 152(AX), X0, X6
+	VFNMADD231SD 144(AX), X1, X6
+	VFNMADD231SD 136(AX), X2, X6
+	VFNMADD231SD 128(AX), X3, X6
+	VFNMADD231SD 120(AX), X4, X6
+	VFNMADD231SD 112(AX), X5, X6
+	VMOVSD       X6, 8(CX)
+	VMOVSD       64(AX), X7
+	VFNMADD231SD 56(AX), X0, X7
+	VFNMADD231SD 48(AX), X1, X7
+	VFNMADD231SD 40(AX), X2, X7
+	VFNMADD231SD 32(AX), X3, X7
+	VFNMADD231SD 24(AX), X4, X7
+	VFNMADD231SD 16(AX), X5, X7
+	VFNMADD231SD 8(AX), X6, X7
+	VMOVSD       X7, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z24, K1, (AX)
+	VMOVUPD      Z25, K2, 64(AX)
+	VMOVUPD      Z26, K3, 128(AX)
+	VMULPD       Z24, Z24, Z0
+	VMULPD       Z25, Z25, Z1
+	VFMADD231PD  Z26, Z26, Z0
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
 // func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-96
+TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $24-96
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16226,40 +20568,41 @@ prefetched:
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VMOVSD       X8, hi+80(FP)
-	VMULPD.BCST  8(SP), Z8, Z8
-	VMULPD       Z0, Z0, Z9
-	VMULPD       Z1, Z1, Z10
-	VFMADD231PD  Z2, Z2, Z9
-	VFMADD231PD  Z3, Z3, Z10
-	VADDPD       Z10, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VMULPD       Z0, Z4, Z10
-	VMULPD       Z1, Z5, Z11
-	VFMADD231PD  Z2, Z6, Z10
-	VFMADD231PD  Z3, Z7, Z11
-	VADDPD       Z11, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VMOVSD       X9, (AX)
-	VCMPPD       $0x06, Z8, Z9, K5
-	VMOVSD       (SP), X8
-	VDIVSD       X9, X8, X8
-	VBROADCASTSD X8, Z8
-	VMULPD.Z     Z8, Z10, K5, Z10
-	VMOVSD       X10, 8(AX)
-	VFMSUB231PD  Z10, Z0, Z4
-	VFMSUB231PD  Z10, Z1, Z5
-	VFMSUB231PD  Z10, Z2, Z6
-	VFMSUB231PD  Z10, Z3, Z7
+	VMULSD       8(SP), X8, X8
+	VMOVSD       X8, 16(SP)
+	VMULPD       Z0, Z0, Z8
+	VMULPD       Z1, Z1, Z9
+	VFMADD231PD  Z2, Z2, Z8
+	VFMADD231PD  Z3, Z3, Z9
+	VADDPD       Z9, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVSD       X8, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z8, K5
+	VMOVSD       (SP), X9
+	VDIVSD       X8, X9, X9
+	VBROADCASTSD X9, Z9
+	VMULPD       Z0, Z4, Z8
+	VMULPD       Z1, Z5, Z10
+	VFMADD231PD  Z2, Z6, Z8
+	VFMADD231PD  Z3, Z7, Z10
+	VADDPD       Z10, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VMULPD.Z     Z9, Z8, K5, Z8
+	VMOVSD       X8, 8(AX)
+	VFMSUB231PD  Z8, Z0, Z4
+	VFMSUB231PD  Z8, Z1, Z5
+	VFMSUB231PD  Z8, Z2, Z6
+	VFMSUB231PD  Z8, Z3, Z7
 	VMOVSD       (AX), X0
 	VMOVSD       X0, lo+72(FP)
 	MOVQ         b+0(FP), CX
@@ -16285,153 +20628,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-96
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z6
-	VFMADD231PD  Z1, Z1, Z6
-	VMULPD       Z2, Z2, Z7
-	VFMADD231PD  Z3, Z3, Z7
-	VADDPD       Z7, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+80(FP)
-	VMULPD.BCST  8(SP), Z6, Z6
-	VMULPD       Z0, Z0, Z7
-	VMULPD       Z1, Z1, Z8
-	VADDPD       Z8, Z7, Z7
-	VSHUFF64X2   $0x4e, Z7, Z7, Z8
-	VADDPD       Z8, Z7, Z7
-	VPERMPD      $0x4e, Z7, Z8
-	VADDPD       Z8, Z7, Z7
-	VPERMILPD    $0x55, Z7, Z8
-	VADDPD       Z8, Z7, Z7
-	VMULPD       Z0, Z2, Z8
-	VMULPD       Z1, Z3, Z9
-	VADDPD       Z9, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMULPD       Z0, Z4, Z9
-	VMULPD       Z1, Z5, Z10
-	VADDPD       Z10, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VMOVSD       X7, (AX)
-	VCMPPD       $0x06, Z6, Z7, K3
-	VMOVSD       (SP), X10
-	VDIVSD       X7, X10, X10
-	VBROADCASTSD X10, Z10
-	VMULPD.Z     Z10, Z8, K3, Z8
-	VMOVSD       X8, 8(AX)
-	VFNMADD231PD Z8, Z0, Z2
-	VFNMADD231PD Z8, Z1, Z3
-	VMULPD.Z     Z10, Z9, K3, Z9
-	VMOVSD       X9, 16(AX)
-	VFNMADD231PD Z9, Z0, Z4
-	VFNMADD231PD Z9, Z1, Z5
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z2, Z4, Z1
-	VMULPD       Z3, Z5, Z7
-	VADDPD       Z7, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z7
-	VADDPD       Z7, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z7
-	VADDPD       Z7, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z7
-	VADDPD       Z7, Z1, Z1
-	VMOVSD       X0, 56(AX)
-	VCMPPD       $0x06, Z6, Z0, K3
-	VMOVSD       (SP), X6
-	VDIVSD       X0, X6, X6
-	VBROADCASTSD X6, Z6
-	VMULPD.Z     Z6, Z1, K3, Z1
-	VMOVSD       X1, 64(AX)
-	VFMSUB231PD  Z1, Z2, Z4
-	VFMSUB231PD  Z1, Z3, Z5
-	VMOVSD       (AX), X0
-	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       64(AX), X0
-	VMOVSD       X0, 8(CX)
-	VMOVSD       16(AX), X1
-	VFNMADD231SD 8(AX), X0, X1
-	VMOVSD       X1, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
-	VZEROUPPER
-	RET
-
 // func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-96
+TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $24-96
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16494,57 +20693,58 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, hi+80(FP)
-	VMULPD.BCST  8(SP), Z12, Z12
-	VMULPD       Z0, Z0, Z13
-	VMULPD       Z1, Z1, Z14
-	VFMADD231PD  Z2, Z2, Z13
-	VFMADD231PD  Z3, Z3, Z14
-	VADDPD       Z14, Z13, Z13
-	VSHUFF64X2   $0x4e, Z13, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMPD      $0x4e, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMILPD    $0x55, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VMULPD       Z0, Z4, Z14
-	VMULPD       Z1, Z5, Z15
-	VFMADD231PD  Z2, Z6, Z14
-	VFMADD231PD  Z3, Z7, Z15
-	VADDPD       Z15, Z14, Z14
-	VSHUFF64X2   $0x4e, Z14, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMPD      $0x4e, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMILPD    $0x55, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VMULPD       Z0, Z8, Z15
-	VMULPD       Z1, Z9, Z16
-	VFMADD231PD  Z2, Z10, Z15
-	VFMADD231PD  Z3, Z11, Z16
-	VADDPD       Z16, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VMOVSD       X13, (AX)
-	VCMPPD       $0x06, Z12, Z13, K5
-	VMOVSD       (SP), X16
-	VDIVSD       X13, X16, X16
-	VBROADCASTSD X16, Z16
-	VMULPD.Z     Z16, Z14, K5, Z14
-	VMOVSD       X14, 8(AX)
-	VFNMADD231PD Z14, Z0, Z4
-	VFNMADD231PD Z14, Z1, Z5
-	VFNMADD231PD Z14, Z2, Z6
-	VFNMADD231PD Z14, Z3, Z7
-	VMULPD.Z     Z16, Z15, K5, Z15
-	VMOVSD       X15, 16(AX)
-	VFNMADD231PD Z15, Z0, Z8
-	VFNMADD231PD Z15, Z1, Z9
-	VFNMADD231PD Z15, Z2, Z10
-	VFNMADD231PD Z15, Z3, Z11
+	VMULSD       8(SP), X12, X12
+	VMOVSD       X12, 16(SP)
+	VMULPD       Z0, Z0, Z12
+	VMULPD       Z1, Z1, Z13
+	VFMADD231PD  Z2, Z2, Z12
+	VFMADD231PD  Z3, Z3, Z13
+	VADDPD       Z13, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVSD       X12, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z12, K5
+	VMOVSD       (SP), X13
+	VDIVSD       X12, X13, X13
+	VBROADCASTSD X13, Z13
+	VMULPD       Z0, Z4, Z12
+	VMULPD       Z1, Z5, Z14
+	VFMADD231PD  Z2, Z6, Z12
+	VFMADD231PD  Z3, Z7, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K5, Z12
+	VMOVSD       X12, 8(AX)
+	VFNMADD231PD Z12, Z0, Z4
+	VFNMADD231PD Z12, Z1, Z5
+	VFNMADD231PD Z12, Z2, Z6
+	VFNMADD231PD Z12, Z3, Z7
+	VMULPD       Z0, Z8, Z12
+	VMULPD       Z1, Z9, Z14
+	VFMADD231PD  Z2, Z10, Z12
+	VFMADD231PD  Z3, Z11, Z14
+	VADDPD       Z14, Z12, Z12
+	VSHUFF64X2   $0x4e, Z12, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMPD      $0x4e, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VPERMILPD    $0x55, Z12, Z14
+	VADDPD       Z14, Z12, Z12
+	VMULPD.Z     Z13, Z12, K5, Z12
+	VMOVSD       X12, 16(AX)
+	VFNMADD231PD Z12, Z0, Z8
+	VFNMADD231PD Z12, Z1, Z9
+	VFNMADD231PD Z12, Z2, Z10
+	VFNMADD231PD Z12, Z3, Z11
 	VMULPD       Z4, Z4, Z0
 	VMULPD       Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z0
@@ -16556,28 +20756,28 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z8, Z1
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z1
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 56(AX)
-	VCMPPD       $0x06, Z12, Z0, K5
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K5, Z1
-	VMOVSD       X1, 64(AX)
-	VFMSUB231PD  Z1, Z4, Z8
-	VFMSUB231PD  Z1, Z5, Z9
-	VFMSUB231PD  Z1, Z6, Z10
-	VFMSUB231PD  Z1, Z7, Z11
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 64(AX)
+	VFMSUB231PD  Z0, Z4, Z8
+	VFMSUB231PD  Z0, Z5, Z9
+	VFMSUB231PD  Z0, Z6, Z10
+	VFMSUB231PD  Z0, Z7, Z11
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
 	VMOVSD       X0, lo+72(FP)
@@ -16607,217 +20807,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-96
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z8
-	VFMADD231PD  Z1, Z1, Z8
-	VMULPD       Z2, Z2, Z9
-	VFMADD231PD  Z3, Z3, Z9
-	VMULPD       Z4, Z4, Z10
-	VFMADD231PD  Z5, Z5, Z10
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z9, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+80(FP)
-	VMULPD.BCST  8(SP), Z8, Z8
-	VMULPD       Z0, Z0, Z9
-	VMULPD       Z1, Z1, Z10
-	VADDPD       Z10, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VMULPD       Z0, Z2, Z10
-	VMULPD       Z1, Z3, Z11
-	VADDPD       Z11, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VMULPD       Z0, Z4, Z11
-	VMULPD       Z1, Z5, Z12
-	VADDPD       Z12, Z11, Z11
-	VSHUFF64X2   $0x4e, Z11, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VPERMPD      $0x4e, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VPERMILPD    $0x55, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VMULPD       Z0, Z6, Z12
-	VMULPD       Z1, Z7, Z13
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X9, (AX)
-	VCMPPD       $0x06, Z8, Z9, K3
-	VMOVSD       (SP), X13
-	VDIVSD       X9, X13, X13
-	VBROADCASTSD X13, Z13
-	VMULPD.Z     Z13, Z10, K3, Z10
-	VMOVSD       X10, 8(AX)
-	VFNMADD231PD Z10, Z0, Z2
-	VFNMADD231PD Z10, Z1, Z3
-	VMULPD.Z     Z13, Z11, K3, Z11
-	VMOVSD       X11, 16(AX)
-	VFNMADD231PD Z11, Z0, Z4
-	VFNMADD231PD Z11, Z1, Z5
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 24(AX)
-	VFNMADD231PD Z12, Z0, Z6
-	VFNMADD231PD Z12, Z1, Z7
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z2, Z4, Z1
-	VMULPD       Z3, Z5, Z9
-	VADDPD       Z9, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z9
-	VADDPD       Z9, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z9
-	VADDPD       Z9, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z9
-	VADDPD       Z9, Z1, Z1
-	VMULPD       Z2, Z6, Z9
-	VMULPD       Z3, Z7, Z10
-	VADDPD       Z10, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VMOVSD       X0, 64(AX)
-	VCMPPD       $0x06, Z8, Z0, K3
-	VMOVSD       (SP), X10
-	VDIVSD       X0, X10, X10
-	VBROADCASTSD X10, Z10
-	VMULPD.Z     Z10, Z1, K3, Z1
-	VMOVSD       X1, 72(AX)
-	VFNMADD231PD Z1, Z2, Z4
-	VFNMADD231PD Z1, Z3, Z5
-	VMULPD.Z     Z10, Z9, K3, Z9
-	VMOVSD       X9, 80(AX)
-	VFNMADD231PD Z9, Z2, Z6
-	VFNMADD231PD Z9, Z3, Z7
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z6, Z1
-	VMULPD       Z5, Z7, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 128(AX)
-	VCMPPD       $0x06, Z8, Z0, K3
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K3, Z1
-	VMOVSD       X1, 136(AX)
-	VFMSUB231PD  Z1, Z4, Z6
-	VFMSUB231PD  Z1, Z5, Z7
-	VMOVSD       (AX), X0
-	VMINSD       64(AX), X0, X0
-	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       136(AX), X0
-	VMOVSD       X0, 16(CX)
-	VMOVSD       80(AX), X1
-	VFNMADD231SD 72(AX), X0, X1
-	VMOVSD       X1, 8(CX)
-	VMOVSD       24(AX), X2
-	VFNMADD231SD 16(AX), X0, X2
-	VFNMADD231SD 8(AX), X1, X2
-	VMOVSD       X2, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
-	VZEROUPPER
-	RET
-
 // func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-96
+TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $24-96
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16890,74 +20882,75 @@ prefetched:
 	VPERMILPD    $0x55, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VMOVSD       X16, hi+80(FP)
-	VMULPD.BCST  8(SP), Z16, Z16
-	VMULPD       Z0, Z0, Z17
-	VMULPD       Z1, Z1, Z18
-	VFMADD231PD  Z2, Z2, Z17
-	VFMADD231PD  Z3, Z3, Z18
-	VADDPD       Z18, Z17, Z17
-	VSHUFF64X2   $0x4e, Z17, Z17, Z18
-	VADDPD       Z18, Z17, Z17
-	VPERMPD      $0x4e, Z17, Z18
-	VADDPD       Z18, Z17, Z17
-	VPERMILPD    $0x55, Z17, Z18
-	VADDPD       Z18, Z17, Z17
-	VMULPD       Z0, Z4, Z18
-	VMULPD       Z1, Z5, Z19
-	VFMADD231PD  Z2, Z6, Z18
-	VFMADD231PD  Z3, Z7, Z19
-	VADDPD       Z19, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VMULPD       Z0, Z8, Z19
-	VMULPD       Z1, Z9, Z20
-	VFMADD231PD  Z2, Z10, Z19
-	VFMADD231PD  Z3, Z11, Z20
-	VADDPD       Z20, Z19, Z19
-	VSHUFF64X2   $0x4e, Z19, Z19, Z20
-	VADDPD       Z20, Z19, Z19
-	VPERMPD      $0x4e, Z19, Z20
-	VADDPD       Z20, Z19, Z19
-	VPERMILPD    $0x55, Z19, Z20
-	VADDPD       Z20, Z19, Z19
-	VMULPD       Z0, Z12, Z20
-	VMULPD       Z1, Z13, Z21
-	VFMADD231PD  Z2, Z14, Z20
-	VFMADD231PD  Z3, Z15, Z21
-	VADDPD       Z21, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VMOVSD       X17, (AX)
-	VCMPPD       $0x06, Z16, Z17, K5
-	VMOVSD       (SP), X21
-	VDIVSD       X17, X21, X21
-	VBROADCASTSD X21, Z21
-	VMULPD.Z     Z21, Z18, K5, Z18
-	VMOVSD       X18, 8(AX)
-	VFNMADD231PD Z18, Z0, Z4
-	VFNMADD231PD Z18, Z1, Z5
-	VFNMADD231PD Z18, Z2, Z6
-	VFNMADD231PD Z18, Z3, Z7
-	VMULPD.Z     Z21, Z19, K5, Z19
-	VMOVSD       X19, 16(AX)
-	VFNMADD231PD Z19, Z0, Z8
-	VFNMADD231PD Z19, Z1, Z9
-	VFNMADD231PD Z19, Z2, Z10
-	VFNMADD231PD Z19, Z3, Z11
-	VMULPD.Z     Z21, Z20, K5, Z20
-	VMOVSD       X20, 24(AX)
-	VFNMADD231PD Z20, Z0, Z12
-	VFNMADD231PD Z20, Z1, Z13
-	VFNMADD231PD Z20, Z2, Z14
-	VFNMADD231PD Z20, Z3, Z15
+	VMULSD       8(SP), X16, X16
+	VMOVSD       X16, 16(SP)
+	VMULPD       Z0, Z0, Z16
+	VMULPD       Z1, Z1, Z17
+	VFMADD231PD  Z2, Z2, Z16
+	VFMADD231PD  Z3, Z3, Z17
+	VADDPD       Z17, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VMOVSD       X16, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z16, K5
+	VMOVSD       (SP), X17
+	VDIVSD       X16, X17, X17
+	VBROADCASTSD X17, Z17
+	VMULPD       Z0, Z4, Z16
+	VMULPD       Z1, Z5, Z18
+	VFMADD231PD  Z2, Z6, Z16
+	VFMADD231PD  Z3, Z7, Z18
+	VADDPD       Z18, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VMULPD.Z     Z17, Z16, K5, Z16
+	VMOVSD       X16, 8(AX)
+	VFNMADD231PD Z16, Z0, Z4
+	VFNMADD231PD Z16, Z1, Z5
+	VFNMADD231PD Z16, Z2, Z6
+	VFNMADD231PD Z16, Z3, Z7
+	VMULPD       Z0, Z8, Z16
+	VMULPD       Z1, Z9, Z18
+	VFMADD231PD  Z2, Z10, Z16
+	VFMADD231PD  Z3, Z11, Z18
+	VADDPD       Z18, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VMULPD.Z     Z17, Z16, K5, Z16
+	VMOVSD       X16, 16(AX)
+	VFNMADD231PD Z16, Z0, Z8
+	VFNMADD231PD Z16, Z1, Z9
+	VFNMADD231PD Z16, Z2, Z10
+	VFNMADD231PD Z16, Z3, Z11
+	VMULPD       Z0, Z12, Z16
+	VMULPD       Z1, Z13, Z18
+	VFMADD231PD  Z2, Z14, Z16
+	VFMADD231PD  Z3, Z15, Z18
+	VADDPD       Z18, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VMULPD.Z     Z17, Z16, K5, Z16
+	VMOVSD       X16, 24(AX)
+	VFNMADD231PD Z16, Z0, Z12
+	VFNMADD231PD Z16, Z1, Z13
+	VFNMADD231PD Z16, Z2, Z14
+	VFNMADD231PD Z16, Z3, Z15
 	VMULPD       Z4, Z4, Z0
 	VMULPD       Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z0
@@ -16969,45 +20962,45 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z8, Z1
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z1
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z4, Z12, Z2
-	VMULPD       Z5, Z13, Z3
-	VFMADD231PD  Z6, Z14, Z2
-	VFMADD231PD  Z7, Z15, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 64(AX)
-	VCMPPD       $0x06, Z16, Z0, K5
-	VMOVSD       (SP), X3
-	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K5, Z1
-	VMOVSD       X1, 72(AX)
-	VFNMADD231PD Z1, Z4, Z8
-	VFNMADD231PD Z1, Z5, Z9
-	VFNMADD231PD Z1, Z6, Z10
-	VFNMADD231PD Z1, Z7, Z11
-	VMULPD.Z     Z3, Z2, K5, Z2
-	VMOVSD       X2, 80(AX)
-	VFNMADD231PD Z2, Z4, Z12
-	VFNMADD231PD Z2, Z5, Z13
-	VFNMADD231PD Z2, Z6, Z14
-	VFNMADD231PD Z2, Z7, Z15
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 72(AX)
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 80(AX)
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
 	VMULPD       Z8, Z8, Z0
 	VMULPD       Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z0
@@ -17019,28 +21012,28 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z8, Z12, Z1
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z1
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 128(AX)
-	VCMPPD       $0x06, Z16, Z0, K5
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K5, Z1
-	VMOVSD       X1, 136(AX)
-	VFMSUB231PD  Z1, Z8, Z12
-	VFMSUB231PD  Z1, Z9, Z13
-	VFMSUB231PD  Z1, Z10, Z14
-	VFMSUB231PD  Z1, Z11, Z15
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 136(AX)
+	VFMSUB231PD  Z0, Z8, Z12
+	VFMSUB231PD  Z0, Z9, Z13
+	VFMSUB231PD  Z0, Z10, Z14
+	VFMSUB231PD  Z0, Z11, Z15
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
@@ -17075,295 +21068,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-96
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z10
-	VFMADD231PD  Z1, Z1, Z10
-	VMULPD       Z2, Z2, Z11
-	VFMADD231PD  Z3, Z3, Z11
-	VMULPD       Z4, Z4, Z12
-	VFMADD231PD  Z5, Z5, Z12
-	VMULPD       Z6, Z6, Z13
-	VFMADD231PD  Z7, Z7, Z13
-	VADDPD       Z13, Z10, Z10
-	VADDPD       Z12, Z11, Z11
-	VADDPD       Z11, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VMOVSD       X10, hi+80(FP)
-	VMULPD.BCST  8(SP), Z10, Z10
-	VMULPD       Z0, Z0, Z11
-	VMULPD       Z1, Z1, Z12
-	VADDPD       Z12, Z11, Z11
-	VSHUFF64X2   $0x4e, Z11, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VPERMPD      $0x4e, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VPERMILPD    $0x55, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VMULPD       Z0, Z2, Z12
-	VMULPD       Z1, Z3, Z13
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMULPD       Z0, Z4, Z13
-	VMULPD       Z1, Z5, Z14
-	VADDPD       Z14, Z13, Z13
-	VSHUFF64X2   $0x4e, Z13, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMPD      $0x4e, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMILPD    $0x55, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VMULPD       Z0, Z6, Z14
-	VMULPD       Z1, Z7, Z15
-	VADDPD       Z15, Z14, Z14
-	VSHUFF64X2   $0x4e, Z14, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMPD      $0x4e, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMILPD    $0x55, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VMULPD       Z0, Z8, Z15
-	VMULPD       Z1, Z9, Z16
-	VADDPD       Z16, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VMOVSD       X11, (AX)
-	VCMPPD       $0x06, Z10, Z11, K3
-	VMOVSD       (SP), X16
-	VDIVSD       X11, X16, X16
-	VBROADCASTSD X16, Z16
-	VMULPD.Z     Z16, Z12, K3, Z12
-	VMOVSD       X12, 8(AX)
-	VFNMADD231PD Z12, Z0, Z2
-	VFNMADD231PD Z12, Z1, Z3
-	VMULPD.Z     Z16, Z13, K3, Z13
-	VMOVSD       X13, 16(AX)
-	VFNMADD231PD Z13, Z0, Z4
-	VFNMADD231PD Z13, Z1, Z5
-	VMULPD.Z     Z16, Z14, K3, Z14
-	VMOVSD       X14, 24(AX)
-	VFNMADD231PD Z14, Z0, Z6
-	VFNMADD231PD Z14, Z1, Z7
-	VMULPD.Z     Z16, Z15, K3, Z15
-	VMOVSD       X15, 32(AX)
-	VFNMADD231PD Z15, Z0, Z8
-	VFNMADD231PD Z15, Z1, Z9
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z2, Z4, Z1
-	VMULPD       Z3, Z5, Z11
-	VADDPD       Z11, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z11
-	VADDPD       Z11, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z11
-	VADDPD       Z11, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z11
-	VADDPD       Z11, Z1, Z1
-	VMULPD       Z2, Z6, Z11
-	VMULPD       Z3, Z7, Z12
-	VADDPD       Z12, Z11, Z11
-	VSHUFF64X2   $0x4e, Z11, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VPERMPD      $0x4e, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VPERMILPD    $0x55, Z11, Z12
-	VADDPD       Z12, Z11, Z11
-	VMULPD       Z2, Z8, Z12
-	VMULPD       Z3, Z9, Z13
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X0, 72(AX)
-	VCMPPD       $0x06, Z10, Z0, K3
-	VMOVSD       (SP), X13
-	VDIVSD       X0, X13, X13
-	VBROADCASTSD X13, Z13
-	VMULPD.Z     Z13, Z1, K3, Z1
-	VMOVSD       X1, 80(AX)
-	VFNMADD231PD Z1, Z2, Z4
-	VFNMADD231PD Z1, Z3, Z5
-	VMULPD.Z     Z13, Z11, K3, Z11
-	VMOVSD       X11, 88(AX)
-	VFNMADD231PD Z11, Z2, Z6
-	VFNMADD231PD Z11, Z3, Z7
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 96(AX)
-	VFNMADD231PD Z12, Z2, Z8
-	VFNMADD231PD Z12, Z3, Z9
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z6, Z1
-	VMULPD       Z5, Z7, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z4, Z8, Z2
-	VMULPD       Z5, Z9, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 144(AX)
-	VCMPPD       $0x06, Z10, Z0, K3
-	VMOVSD       (SP), X3
-	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K3, Z1
-	VMOVSD       X1, 152(AX)
-	VFNMADD231PD Z1, Z4, Z6
-	VFNMADD231PD Z1, Z5, Z7
-	VMULPD.Z     Z3, Z2, K3, Z2
-	VMOVSD       X2, 160(AX)
-	VFNMADD231PD Z2, Z4, Z8
-	VFNMADD231PD Z2, Z5, Z9
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z6, Z8, Z1
-	VMULPD       Z7, Z9, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 216(AX)
-	VCMPPD       $0x06, Z10, Z0, K3
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K3, Z1
-	VMOVSD       X1, 224(AX)
-	VFMSUB231PD  Z1, Z6, Z8
-	VFMSUB231PD  Z1, Z7, Z9
-	VMOVSD       (AX), X0
-	VMINSD       72(AX), X0, X0
-	VMINSD       144(AX), X0, X0
-	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       224(AX), X0
-	VMOVSD       X0, 24(CX)
-	VMOVSD       160(AX), X1
-	VFNMADD231SD 152(AX), X0, X1
-	VMOVSD       X1, 16(CX)
-	VMOVSD       96(AX), X2
-	VFNMADD231SD 88(AX), X0, X2
-	VFNMADD231SD 80(AX), X1, X2
-	VMOVSD       X2, 8(CX)
-	VMOVSD       32(AX), X3
-	VFNMADD231SD 24(AX), X0, X3
-	VFNMADD231SD 16(AX), X1, X3
-	VFNMADD231SD 8(AX), X2, X3
-	VMOVSD       X3, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
-	VZEROUPPER
-	RET
-
 // func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-96
+TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $24-96
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17446,91 +21153,92 @@ prefetched:
 	VPERMILPD    $0x55, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VMOVSD       X20, hi+80(FP)
-	VMULPD.BCST  8(SP), Z20, Z20
-	VMULPD       Z0, Z0, Z21
-	VMULPD       Z1, Z1, Z22
-	VFMADD231PD  Z2, Z2, Z21
-	VFMADD231PD  Z3, Z3, Z22
-	VADDPD       Z22, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VMULPD       Z0, Z4, Z22
-	VMULPD       Z1, Z5, Z23
-	VFMADD231PD  Z2, Z6, Z22
-	VFMADD231PD  Z3, Z7, Z23
-	VADDPD       Z23, Z22, Z22
-	VSHUFF64X2   $0x4e, Z22, Z22, Z23
-	VADDPD       Z23, Z22, Z22
-	VPERMPD      $0x4e, Z22, Z23
-	VADDPD       Z23, Z22, Z22
-	VPERMILPD    $0x55, Z22, Z23
-	VADDPD       Z23, Z22, Z22
-	VMULPD       Z0, Z8, Z23
-	VMULPD       Z1, Z9, Z24
-	VFMADD231PD  Z2, Z10, Z23
-	VFMADD231PD  Z3, Z11, Z24
-	VADDPD       Z24, Z23, Z23
-	VSHUFF64X2   $0x4e, Z23, Z23, Z24
-	VADDPD       Z24, Z23, Z23
-	VPERMPD      $0x4e, Z23, Z24
-	VADDPD       Z24, Z23, Z23
-	VPERMILPD    $0x55, Z23, Z24
-	VADDPD       Z24, Z23, Z23
-	VMULPD       Z0, Z12, Z24
-	VMULPD       Z1, Z13, Z25
-	VFMADD231PD  Z2, Z14, Z24
-	VFMADD231PD  Z3, Z15, Z25
-	VADDPD       Z25, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VMULPD       Z0, Z16, Z25
-	VMULPD       Z1, Z17, Z26
-	VFMADD231PD  Z2, Z18, Z25
-	VFMADD231PD  Z3, Z19, Z26
-	VADDPD       Z26, Z25, Z25
-	VSHUFF64X2   $0x4e, Z25, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VPERMPD      $0x4e, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VPERMILPD    $0x55, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VMOVSD       X21, (AX)
-	VCMPPD       $0x06, Z20, Z21, K5
-	VMOVSD       (SP), X26
-	VDIVSD       X21, X26, X26
-	VBROADCASTSD X26, Z26
-	VMULPD.Z     Z26, Z22, K5, Z22
-	VMOVSD       X22, 8(AX)
-	VFNMADD231PD Z22, Z0, Z4
-	VFNMADD231PD Z22, Z1, Z5
-	VFNMADD231PD Z22, Z2, Z6
-	VFNMADD231PD Z22, Z3, Z7
-	VMULPD.Z     Z26, Z23, K5, Z23
-	VMOVSD       X23, 16(AX)
-	VFNMADD231PD Z23, Z0, Z8
-	VFNMADD231PD Z23, Z1, Z9
-	VFNMADD231PD Z23, Z2, Z10
-	VFNMADD231PD Z23, Z3, Z11
-	VMULPD.Z     Z26, Z24, K5, Z24
-	VMOVSD       X24, 24(AX)
-	VFNMADD231PD Z24, Z0, Z12
-	VFNMADD231PD Z24, Z1, Z13
-	VFNMADD231PD Z24, Z2, Z14
-	VFNMADD231PD Z24, Z3, Z15
-	VMULPD.Z     Z26, Z25, K5, Z25
-	VMOVSD       X25, 32(AX)
-	VFNMADD231PD Z25, Z0, Z16
-	VFNMADD231PD Z25, Z1, Z17
-	VFNMADD231PD Z25, Z2, Z18
-	VFNMADD231PD Z25, Z3, Z19
+	VMULSD       8(SP), X20, X20
+	VMOVSD       X20, 16(SP)
+	VMULPD       Z0, Z0, Z20
+	VMULPD       Z1, Z1, Z21
+	VFMADD231PD  Z2, Z2, Z20
+	VFMADD231PD  Z3, Z3, Z21
+	VADDPD       Z21, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VMOVSD       X20, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z20, K5
+	VMOVSD       (SP), X21
+	VDIVSD       X20, X21, X21
+	VBROADCASTSD X21, Z21
+	VMULPD       Z0, Z4, Z20
+	VMULPD       Z1, Z5, Z22
+	VFMADD231PD  Z2, Z6, Z20
+	VFMADD231PD  Z3, Z7, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 8(AX)
+	VFNMADD231PD Z20, Z0, Z4
+	VFNMADD231PD Z20, Z1, Z5
+	VFNMADD231PD Z20, Z2, Z6
+	VFNMADD231PD Z20, Z3, Z7
+	VMULPD       Z0, Z8, Z20
+	VMULPD       Z1, Z9, Z22
+	VFMADD231PD  Z2, Z10, Z20
+	VFMADD231PD  Z3, Z11, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 16(AX)
+	VFNMADD231PD Z20, Z0, Z8
+	VFNMADD231PD Z20, Z1, Z9
+	VFNMADD231PD Z20, Z2, Z10
+	VFNMADD231PD Z20, Z3, Z11
+	VMULPD       Z0, Z12, Z20
+	VMULPD       Z1, Z13, Z22
+	VFMADD231PD  Z2, Z14, Z20
+	VFMADD231PD  Z3, Z15, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 24(AX)
+	VFNMADD231PD Z20, Z0, Z12
+	VFNMADD231PD Z20, Z1, Z13
+	VFNMADD231PD Z20, Z2, Z14
+	VFNMADD231PD Z20, Z3, Z15
+	VMULPD       Z0, Z16, Z20
+	VMULPD       Z1, Z17, Z22
+	VFMADD231PD  Z2, Z18, Z20
+	VFMADD231PD  Z3, Z19, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 32(AX)
+	VFNMADD231PD Z20, Z0, Z16
+	VFNMADD231PD Z20, Z1, Z17
+	VFNMADD231PD Z20, Z2, Z18
+	VFNMADD231PD Z20, Z3, Z19
 	VMULPD       Z4, Z4, Z0
 	VMULPD       Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z0
@@ -17542,62 +21250,62 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z8, Z1
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z1
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z4, Z12, Z2
-	VMULPD       Z5, Z13, Z3
-	VFMADD231PD  Z6, Z14, Z2
-	VFMADD231PD  Z7, Z15, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VMULPD       Z4, Z16, Z3
-	VMULPD       Z5, Z17, Z21
-	VFMADD231PD  Z6, Z18, Z3
-	VFMADD231PD  Z7, Z19, Z21
-	VADDPD       Z21, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z21
-	VADDPD       Z21, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z21
-	VADDPD       Z21, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z21
-	VADDPD       Z21, Z3, Z3
 	VMOVSD       X0, 72(AX)
-	VCMPPD       $0x06, Z20, Z0, K5
-	VMOVSD       (SP), X21
-	VDIVSD       X0, X21, X21
-	VBROADCASTSD X21, Z21
-	VMULPD.Z     Z21, Z1, K5, Z1
-	VMOVSD       X1, 80(AX)
-	VFNMADD231PD Z1, Z4, Z8
-	VFNMADD231PD Z1, Z5, Z9
-	VFNMADD231PD Z1, Z6, Z10
-	VFNMADD231PD Z1, Z7, Z11
-	VMULPD.Z     Z21, Z2, K5, Z2
-	VMOVSD       X2, 88(AX)
-	VFNMADD231PD Z2, Z4, Z12
-	VFNMADD231PD Z2, Z5, Z13
-	VFNMADD231PD Z2, Z6, Z14
-	VFNMADD231PD Z2, Z7, Z15
-	VMULPD.Z     Z21, Z3, K5, Z3
-	VMOVSD       X3, 96(AX)
-	VFNMADD231PD Z3, Z4, Z16
-	VFNMADD231PD Z3, Z5, Z17
-	VFNMADD231PD Z3, Z6, Z18
-	VFNMADD231PD Z3, Z7, Z19
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 80(AX)
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 88(AX)
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z4, Z16, Z0
+	VMULPD       Z5, Z17, Z2
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
 	VMULPD       Z8, Z8, Z0
 	VMULPD       Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z0
@@ -17609,45 +21317,45 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z8, Z12, Z1
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z1
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z8, Z16, Z2
-	VMULPD       Z9, Z17, Z3
-	VFMADD231PD  Z10, Z18, Z2
-	VFMADD231PD  Z11, Z19, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 144(AX)
-	VCMPPD       $0x06, Z20, Z0, K5
-	VMOVSD       (SP), X3
-	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K5, Z1
-	VMOVSD       X1, 152(AX)
-	VFNMADD231PD Z1, Z8, Z12
-	VFNMADD231PD Z1, Z9, Z13
-	VFNMADD231PD Z1, Z10, Z14
-	VFNMADD231PD Z1, Z11, Z15
-	VMULPD.Z     Z3, Z2, K5, Z2
-	VMOVSD       X2, 160(AX)
-	VFNMADD231PD Z2, Z8, Z16
-	VFNMADD231PD Z2, Z9, Z17
-	VFNMADD231PD Z2, Z10, Z18
-	VFNMADD231PD Z2, Z11, Z19
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 152(AX)
+	VFNMADD231PD Z0, Z8, Z12
+	VFNMADD231PD Z0, Z9, Z13
+	VFNMADD231PD Z0, Z10, Z14
+	VFNMADD231PD Z0, Z11, Z15
+	VMULPD       Z8, Z16, Z0
+	VMULPD       Z9, Z17, Z2
+	VFMADD231PD  Z10, Z18, Z0
+	VFMADD231PD  Z11, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 160(AX)
+	VFNMADD231PD Z0, Z8, Z16
+	VFNMADD231PD Z0, Z9, Z17
+	VFNMADD231PD Z0, Z10, Z18
+	VFNMADD231PD Z0, Z11, Z19
 	VMULPD       Z12, Z12, Z0
 	VMULPD       Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z0
@@ -17659,28 +21367,28 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z12, Z16, Z1
-	VMULPD       Z13, Z17, Z2
-	VFMADD231PD  Z14, Z18, Z1
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 216(AX)
-	VCMPPD       $0x06, Z20, Z0, K5
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K5, Z1
-	VMOVSD       X1, 224(AX)
-	VFMSUB231PD  Z1, Z12, Z16
-	VFMSUB231PD  Z1, Z13, Z17
-	VFMSUB231PD  Z1, Z14, Z18
-	VFMSUB231PD  Z1, Z15, Z19
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z16, Z0
+	VMULPD       Z13, Z17, Z2
+	VFMADD231PD  Z14, Z18, Z0
+	VFMADD231PD  Z15, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 224(AX)
+	VFMSUB231PD  Z0, Z12, Z16
+	VFMSUB231PD  Z0, Z13, Z17
+	VFMSUB231PD  Z0, Z14, Z18
+	VFMSUB231PD  Z0, Z15, Z19
 	VMOVSD       (AX), X0
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
@@ -17721,387 +21429,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-96
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z10
-	VMOVUPD.Z 64(AX), K2, Z11
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z12
-	VFMADD231PD  Z1, Z1, Z12
-	VMULPD       Z2, Z2, Z13
-	VFMADD231PD  Z3, Z3, Z13
-	VMULPD       Z4, Z4, Z14
-	VFMADD231PD  Z5, Z5, Z14
-	VMULPD       Z6, Z6, Z15
-	VFMADD231PD  Z7, Z7, Z15
-	VMULPD       Z8, Z8, Z16
-	VFMADD231PD  Z9, Z9, Z16
-	VADDPD       Z16, Z12, Z12
-	VADDPD       Z15, Z13, Z13
-	VADDPD       Z14, Z12, Z12
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+80(FP)
-	VMULPD.BCST  8(SP), Z12, Z12
-	VMULPD       Z0, Z0, Z13
-	VMULPD       Z1, Z1, Z14
-	VADDPD       Z14, Z13, Z13
-	VSHUFF64X2   $0x4e, Z13, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMPD      $0x4e, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMILPD    $0x55, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VMULPD       Z0, Z2, Z14
-	VMULPD       Z1, Z3, Z15
-	VADDPD       Z15, Z14, Z14
-	VSHUFF64X2   $0x4e, Z14, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMPD      $0x4e, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMILPD    $0x55, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VMULPD       Z0, Z4, Z15
-	VMULPD       Z1, Z5, Z16
-	VADDPD       Z16, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VMULPD       Z0, Z6, Z16
-	VMULPD       Z1, Z7, Z17
-	VADDPD       Z17, Z16, Z16
-	VSHUFF64X2   $0x4e, Z16, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VPERMILPD    $0x55, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VMULPD       Z0, Z8, Z17
-	VMULPD       Z1, Z9, Z18
-	VADDPD       Z18, Z17, Z17
-	VSHUFF64X2   $0x4e, Z17, Z17, Z18
-	VADDPD       Z18, Z17, Z17
-	VPERMPD      $0x4e, Z17, Z18
-	VADDPD       Z18, Z17, Z17
-	VPERMILPD    $0x55, Z17, Z18
-	VADDPD       Z18, Z17, Z17
-	VMULPD       Z0, Z10, Z18
-	VMULPD       Z1, Z11, Z19
-	VADDPD       Z19, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VMOVSD       X13, (AX)
-	VCMPPD       $0x06, Z12, Z13, K3
-	VMOVSD       (SP), X19
-	VDIVSD       X13, X19, X19
-	VBROADCASTSD X19, Z19
-	VMULPD.Z     Z19, Z14, K3, Z14
-	VMOVSD       X14, 8(AX)
-	VFNMADD231PD Z14, Z0, Z2
-	VFNMADD231PD Z14, Z1, Z3
-	VMULPD.Z     Z19, Z15, K3, Z15
-	VMOVSD       X15, 16(AX)
-	VFNMADD231PD Z15, Z0, Z4
-	VFNMADD231PD Z15, Z1, Z5
-	VMULPD.Z     Z19, Z16, K3, Z16
-	VMOVSD       X16, 24(AX)
-	VFNMADD231PD Z16, Z0, Z6
-	VFNMADD231PD Z16, Z1, Z7
-	VMULPD.Z     Z19, Z17, K3, Z17
-	VMOVSD       X17, 32(AX)
-	VFNMADD231PD Z17, Z0, Z8
-	VFNMADD231PD Z17, Z1, Z9
-	VMULPD.Z     Z19, Z18, K3, Z18
-	VMOVSD       X18, 40(AX)
-	VFNMADD231PD Z18, Z0, Z10
-	VFNMADD231PD Z18, Z1, Z11
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z2, Z4, Z1
-	VMULPD       Z3, Z5, Z13
-	VADDPD       Z13, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z13
-	VADDPD       Z13, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z13
-	VADDPD       Z13, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z13
-	VADDPD       Z13, Z1, Z1
-	VMULPD       Z2, Z6, Z13
-	VMULPD       Z3, Z7, Z14
-	VADDPD       Z14, Z13, Z13
-	VSHUFF64X2   $0x4e, Z13, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMPD      $0x4e, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VPERMILPD    $0x55, Z13, Z14
-	VADDPD       Z14, Z13, Z13
-	VMULPD       Z2, Z8, Z14
-	VMULPD       Z3, Z9, Z15
-	VADDPD       Z15, Z14, Z14
-	VSHUFF64X2   $0x4e, Z14, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMPD      $0x4e, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VPERMILPD    $0x55, Z14, Z15
-	VADDPD       Z15, Z14, Z14
-	VMULPD       Z2, Z10, Z15
-	VMULPD       Z3, Z11, Z16
-	VADDPD       Z16, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VMOVSD       X0, 80(AX)
-	VCMPPD       $0x06, Z12, Z0, K3
-	VMOVSD       (SP), X16
-	VDIVSD       X0, X16, X16
-	VBROADCASTSD X16, Z16
-	VMULPD.Z     Z16, Z1, K3, Z1
-	VMOVSD       X1, 88(AX)
-	VFNMADD231PD Z1, Z2, Z4
-	VFNMADD231PD Z1, Z3, Z5
-	VMULPD.Z     Z16, Z13, K3, Z13
-	VMOVSD       X13, 96(AX)
-	VFNMADD231PD Z13, Z2, Z6
-	VFNMADD231PD Z13, Z3, Z7
-	VMULPD.Z     Z16, Z14, K3, Z14
-	VMOVSD       X14, 104(AX)
-	VFNMADD231PD Z14, Z2, Z8
-	VFNMADD231PD Z14, Z3, Z9
-	VMULPD.Z     Z16, Z15, K3, Z15
-	VMOVSD       X15, 112(AX)
-	VFNMADD231PD Z15, Z2, Z10
-	VFNMADD231PD Z15, Z3, Z11
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z6, Z1
-	VMULPD       Z5, Z7, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z4, Z8, Z2
-	VMULPD       Z5, Z9, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VMULPD       Z4, Z10, Z3
-	VMULPD       Z5, Z11, Z13
-	VADDPD       Z13, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z13
-	VADDPD       Z13, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z13
-	VADDPD       Z13, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z13
-	VADDPD       Z13, Z3, Z3
-	VMOVSD       X0, 160(AX)
-	VCMPPD       $0x06, Z12, Z0, K3
-	VMOVSD       (SP), X13
-	VDIVSD       X0, X13, X13
-	VBROADCASTSD X13, Z13
-	VMULPD.Z     Z13, Z1, K3, Z1
-	VMOVSD       X1, 168(AX)
-	VFNMADD231PD Z1, Z4, Z6
-	VFNMADD231PD Z1, Z5, Z7
-	VMULPD.Z     Z13, Z2, K3, Z2
-	VMOVSD       X2, 176(AX)
-	VFNMADD231PD Z2, Z4, Z8
-	VFNMADD231PD Z2, Z5, Z9
-	VMULPD.Z     Z13, Z3, K3, Z3
-	VMOVSD       X3, 184(AX)
-	VFNMADD231PD Z3, Z4, Z10
-	VFNMADD231PD Z3, Z5, Z11
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z6, Z8, Z1
-	VMULPD       Z7, Z9, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z6, Z10, Z2
-	VMULPD       Z7, Z11, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VMOVSD       X0, 240(AX)
-	VCMPPD       $0x06, Z12, Z0, K3
-	VMOVSD       (SP), X3
-	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K3, Z1
-	VMOVSD       X1, 248(AX)
-	VFNMADD231PD Z1, Z6, Z8
-	VFNMADD231PD Z1, Z7, Z9
-	VMULPD.Z     Z3, Z2, K3, Z2
-	VMOVSD       X2, 256(AX)
-	VFNMADD231PD Z2, Z6, Z10
-	VFNMADD231PD Z2, Z7, Z11
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMULPD       Z8, Z10, Z1
-	VMULPD       Z9, Z11, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMOVSD       X0, 320(AX)
-	VCMPPD       $0x06, Z12, Z0, K3
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K3, Z1
-	VMOVSD       X1, 328(AX)
-	VFMSUB231PD  Z1, Z8, Z10
-	VFMSUB231PD  Z1, Z9, Z11
-	VMOVSD       (AX), X0
-	VMINSD       80(AX), X0, X0
-	VMINSD       160(AX), X0, X0
-	VMINSD       240(AX), X0, X0
-	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       328(AX), X0
-	VMOVSD       X0, 32(CX)
-	VMOVSD       256(AX), X1
-	VFNMADD231SD 248(AX), X0, X1
-	VMOVSD       X1, 24(CX)
-	VMOVSD       184(AX), X2
-	VFNMADD231SD 176(AX), X0, X2
-	VFNMADD231SD 168(AX), X1, X2
-	VMOVSD       X2, 16(CX)
-	VMOVSD       112(AX), X3
-	VFNMADD231SD 104(AX), X0, X3
-	VFNMADD231SD 96(AX), X1, X3
-	VFNMADD231SD 88(AX), X2, X3
-	VMOVSD       X3, 8(CX)
-	VMOVSD       40(AX), X4
-	VFNMADD231SD 32(AX), X0, X4
-	VFNMADD231SD 24(AX), X1, X4
-	VFNMADD231SD 16(AX), X2, X4
-	VFNMADD231SD 8(AX), X3, X4
-	VMOVSD       X4, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	VMULPD       Z10, Z10, Z0
-	VMULPD       Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
-	VZEROUPPER
-	RET
-
 // func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-96
+TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $24-96
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -18179,13 +21509,12 @@ prefetched:
 	VFMADD231PD  Z13, Z13, Z27
 	VFMADD231PD  Z14, Z14, Z27
 	VFMADD231PD  Z15, Z15, Z27
-	VMULPD       Z16, Z16, Z28
-	VFMADD231PD  Z17, Z17, Z28
-	VFMADD231PD  Z18, Z18, Z28
-	VFMADD231PD  Z19, Z19, Z28
-	VADDPD       Z28, Z24, Z24
-	VADDPD       Z27, Z25, Z25
-	VADDPD       Z26, Z24, Z24
+	VFMADD231PD  Z16, Z16, Z24
+	VFMADD231PD  Z17, Z17, Z24
+	VFMADD231PD  Z18, Z18, Z24
+	VFMADD231PD  Z19, Z19, Z24
+	VADDPD       Z27, Z24, Z24
+	VADDPD       Z26, Z25, Z25
 	VADDPD       Z25, Z24, Z24
 	VSHUFF64X2   $0x4e, Z24, Z24, Z25
 	VADDPD       Z25, Z24, Z24
@@ -18194,108 +21523,109 @@ prefetched:
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, hi+80(FP)
-	VMULPD.BCST  8(SP), Z24, Z24
-	VMULPD       Z0, Z0, Z25
-	VMULPD       Z1, Z1, Z26
-	VFMADD231PD  Z2, Z2, Z25
-	VFMADD231PD  Z3, Z3, Z26
-	VADDPD       Z26, Z25, Z25
-	VSHUFF64X2   $0x4e, Z25, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VPERMPD      $0x4e, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VPERMILPD    $0x55, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VMULPD       Z0, Z4, Z26
-	VMULPD       Z1, Z5, Z27
-	VFMADD231PD  Z2, Z6, Z26
-	VFMADD231PD  Z3, Z7, Z27
-	VADDPD       Z27, Z26, Z26
-	VSHUFF64X2   $0x4e, Z26, Z26, Z27
-	VADDPD       Z27, Z26, Z26
-	VPERMPD      $0x4e, Z26, Z27
-	VADDPD       Z27, Z26, Z26
-	VPERMILPD    $0x55, Z26, Z27
-	VADDPD       Z27, Z26, Z26
-	VMULPD       Z0, Z8, Z27
-	VMULPD       Z1, Z9, Z28
-	VFMADD231PD  Z2, Z10, Z27
-	VFMADD231PD  Z3, Z11, Z28
-	VADDPD       Z28, Z27, Z27
-	VSHUFF64X2   $0x4e, Z27, Z27, Z28
-	VADDPD       Z28, Z27, Z27
-	VPERMPD      $0x4e, Z27, Z28
-	VADDPD       Z28, Z27, Z27
-	VPERMILPD    $0x55, Z27, Z28
-	VADDPD       Z28, Z27, Z27
-	VMULPD       Z0, Z12, Z28
-	VMULPD       Z1, Z13, Z29
-	VFMADD231PD  Z2, Z14, Z28
-	VFMADD231PD  Z3, Z15, Z29
-	VADDPD       Z29, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VMULPD       Z0, Z16, Z29
-	VMULPD       Z1, Z17, Z30
-	VFMADD231PD  Z2, Z18, Z29
-	VFMADD231PD  Z3, Z19, Z30
-	VADDPD       Z30, Z29, Z29
-	VSHUFF64X2   $0x4e, Z29, Z29, Z30
-	VADDPD       Z30, Z29, Z29
-	VPERMPD      $0x4e, Z29, Z30
-	VADDPD       Z30, Z29, Z29
-	VPERMILPD    $0x55, Z29, Z30
-	VADDPD       Z30, Z29, Z29
-	VMULPD       Z0, Z20, Z30
-	VMULPD       Z1, Z21, Z31
-	VFMADD231PD  Z2, Z22, Z30
-	VFMADD231PD  Z3, Z23, Z31
-	VADDPD       Z31, Z30, Z30
-	VSHUFF64X2   $0x4e, Z30, Z30, Z31
-	VADDPD       Z31, Z30, Z30
-	VPERMPD      $0x4e, Z30, Z31
-	VADDPD       Z31, Z30, Z30
-	VPERMILPD    $0x55, Z30, Z31
-	VADDPD       Z31, Z30, Z30
-	VMOVSD       X25, (AX)
-	VCMPPD       $0x06, Z24, Z25, K5
-	VMOVSD       (SP), X31
-	VDIVSD       X25, X31, X31
-	VBROADCASTSD X31, Z31
-	VMULPD.Z     Z31, Z26, K5, Z26
-	VMOVSD       X26, 8(AX)
-	VFNMADD231PD Z26, Z0, Z4
-	VFNMADD231PD Z26, Z1, Z5
-	VFNMADD231PD Z26, Z2, Z6
-	VFNMADD231PD Z26, Z3, Z7
-	VMULPD.Z     Z31, Z27, K5, Z27
-	VMOVSD       X27, 16(AX)
-	VFNMADD231PD Z27, Z0, Z8
-	VFNMADD231PD Z27, Z1, Z9
-	VFNMADD231PD Z27, Z2, Z10
-	VFNMADD231PD Z27, Z3, Z11
-	VMULPD.Z     Z31, Z28, K5, Z28
-	VMOVSD       X28, 24(AX)
-	VFNMADD231PD Z28, Z0, Z12
-	VFNMADD231PD Z28, Z1, Z13
-	VFNMADD231PD Z28, Z2, Z14
-	VFNMADD231PD Z28, Z3, Z15
-	VMULPD.Z     Z31, Z29, K5, Z29
-	VMOVSD       X29, 32(AX)
-	VFNMADD231PD Z29, Z0, Z16
-	VFNMADD231PD Z29, Z1, Z17
-	VFNMADD231PD Z29, Z2, Z18
-	VFNMADD231PD Z29, Z3, Z19
-	VMULPD.Z     Z31, Z30, K5, Z30
-	VMOVSD       X30, 40(AX)
-	VFNMADD231PD Z30, Z0, Z20
-	VFNMADD231PD Z30, Z1, Z21
-	VFNMADD231PD Z30, Z2, Z22
-	VFNMADD231PD Z30, Z3, Z23
+	VMULSD       8(SP), X24, X24
+	VMOVSD       X24, 16(SP)
+	VMULPD       Z0, Z0, Z24
+	VMULPD       Z1, Z1, Z25
+	VFMADD231PD  Z2, Z2, Z24
+	VFMADD231PD  Z3, Z3, Z25
+	VADDPD       Z25, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VMOVSD       X24, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z24, K5
+	VMOVSD       (SP), X25
+	VDIVSD       X24, X25, X25
+	VBROADCASTSD X25, Z25
+	VMULPD       Z0, Z4, Z24
+	VMULPD       Z1, Z5, Z26
+	VFMADD231PD  Z2, Z6, Z24
+	VFMADD231PD  Z3, Z7, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 8(AX)
+	VFNMADD231PD Z24, Z0, Z4
+	VFNMADD231PD Z24, Z1, Z5
+	VFNMADD231PD Z24, Z2, Z6
+	VFNMADD231PD Z24, Z3, Z7
+	VMULPD       Z0, Z8, Z24
+	VMULPD       Z1, Z9, Z26
+	VFMADD231PD  Z2, Z10, Z24
+	VFMADD231PD  Z3, Z11, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 16(AX)
+	VFNMADD231PD Z24, Z0, Z8
+	VFNMADD231PD Z24, Z1, Z9
+	VFNMADD231PD Z24, Z2, Z10
+	VFNMADD231PD Z24, Z3, Z11
+	VMULPD       Z0, Z12, Z24
+	VMULPD       Z1, Z13, Z26
+	VFMADD231PD  Z2, Z14, Z24
+	VFMADD231PD  Z3, Z15, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 24(AX)
+	VFNMADD231PD Z24, Z0, Z12
+	VFNMADD231PD Z24, Z1, Z13
+	VFNMADD231PD Z24, Z2, Z14
+	VFNMADD231PD Z24, Z3, Z15
+	VMULPD       Z0, Z16, Z24
+	VMULPD       Z1, Z17, Z26
+	VFMADD231PD  Z2, Z18, Z24
+	VFMADD231PD  Z3, Z19, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 32(AX)
+	VFNMADD231PD Z24, Z0, Z16
+	VFNMADD231PD Z24, Z1, Z17
+	VFNMADD231PD Z24, Z2, Z18
+	VFNMADD231PD Z24, Z3, Z19
+	VMULPD       Z0, Z20, Z24
+	VMULPD       Z1, Z21, Z26
+	VFMADD231PD  Z2, Z22, Z24
+	VFMADD231PD  Z3, Z23, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 40(AX)
+	VFNMADD231PD Z24, Z0, Z20
+	VFNMADD231PD Z24, Z1, Z21
+	VFNMADD231PD Z24, Z2, Z22
+	VFNMADD231PD Z24, Z3, Z23
 	VMULPD       Z4, Z4, Z0
 	VMULPD       Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z0
@@ -18307,79 +21637,79 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z4, Z8, Z1
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z1
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z4, Z12, Z2
-	VMULPD       Z5, Z13, Z3
-	VFMADD231PD  Z6, Z14, Z2
-	VFMADD231PD  Z7, Z15, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VMULPD       Z4, Z16, Z3
-	VMULPD       Z5, Z17, Z25
-	VFMADD231PD  Z6, Z18, Z3
-	VFMADD231PD  Z7, Z19, Z25
-	VADDPD       Z25, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z25
-	VADDPD       Z25, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z25
-	VADDPD       Z25, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z25
-	VADDPD       Z25, Z3, Z3
-	VMULPD       Z4, Z20, Z25
-	VMULPD       Z5, Z21, Z26
-	VFMADD231PD  Z6, Z22, Z25
-	VFMADD231PD  Z7, Z23, Z26
-	VADDPD       Z26, Z25, Z25
-	VSHUFF64X2   $0x4e, Z25, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VPERMPD      $0x4e, Z25, Z26
-	VADDPD       Z26, Z25, Z25
-	VPERMILPD    $0x55, Z25, Z26
-	VADDPD       Z26, Z25, Z25
 	VMOVSD       X0, 80(AX)
-	VCMPPD       $0x06, Z24, Z0, K5
-	VMOVSD       (SP), X26
-	VDIVSD       X0, X26, X26
-	VBROADCASTSD X26, Z26
-	VMULPD.Z     Z26, Z1, K5, Z1
-	VMOVSD       X1, 88(AX)
-	VFNMADD231PD Z1, Z4, Z8
-	VFNMADD231PD Z1, Z5, Z9
-	VFNMADD231PD Z1, Z6, Z10
-	VFNMADD231PD Z1, Z7, Z11
-	VMULPD.Z     Z26, Z2, K5, Z2
-	VMOVSD       X2, 96(AX)
-	VFNMADD231PD Z2, Z4, Z12
-	VFNMADD231PD Z2, Z5, Z13
-	VFNMADD231PD Z2, Z6, Z14
-	VFNMADD231PD Z2, Z7, Z15
-	VMULPD.Z     Z26, Z3, K5, Z3
-	VMOVSD       X3, 104(AX)
-	VFNMADD231PD Z3, Z4, Z16
-	VFNMADD231PD Z3, Z5, Z17
-	VFNMADD231PD Z3, Z6, Z18
-	VFNMADD231PD Z3, Z7, Z19
-	VMULPD.Z     Z26, Z25, K5, Z25
-	VMOVSD       X25, 112(AX)
-	VFNMADD231PD Z25, Z4, Z20
-	VFNMADD231PD Z25, Z5, Z21
-	VFNMADD231PD Z25, Z6, Z22
-	VFNMADD231PD Z25, Z7, Z23
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 88(AX)
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z4, Z16, Z0
+	VMULPD       Z5, Z17, Z2
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 104(AX)
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VMULPD       Z4, Z20, Z0
+	VMULPD       Z5, Z21, Z2
+	VFMADD231PD  Z6, Z22, Z0
+	VFMADD231PD  Z7, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z4, Z20
+	VFNMADD231PD Z0, Z5, Z21
+	VFNMADD231PD Z0, Z6, Z22
+	VFNMADD231PD Z0, Z7, Z23
 	VMULPD       Z8, Z8, Z0
 	VMULPD       Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z0
@@ -18391,62 +21721,62 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z8, Z12, Z1
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z1
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z8, Z16, Z2
-	VMULPD       Z9, Z17, Z3
-	VFMADD231PD  Z10, Z18, Z2
-	VFMADD231PD  Z11, Z19, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VMULPD       Z8, Z20, Z3
-	VMULPD       Z9, Z21, Z4
-	VFMADD231PD  Z10, Z22, Z3
-	VFMADD231PD  Z11, Z23, Z4
-	VADDPD       Z4, Z3, Z3
-	VSHUFF64X2   $0x4e, Z3, Z3, Z4
-	VADDPD       Z4, Z3, Z3
-	VPERMPD      $0x4e, Z3, Z4
-	VADDPD       Z4, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z4
-	VADDPD       Z4, Z3, Z3
 	VMOVSD       X0, 160(AX)
-	VCMPPD       $0x06, Z24, Z0, K5
-	VMOVSD       (SP), X4
-	VDIVSD       X0, X4, X4
-	VBROADCASTSD X4, Z4
-	VMULPD.Z     Z4, Z1, K5, Z1
-	VMOVSD       X1, 168(AX)
-	VFNMADD231PD Z1, Z8, Z12
-	VFNMADD231PD Z1, Z9, Z13
-	VFNMADD231PD Z1, Z10, Z14
-	VFNMADD231PD Z1, Z11, Z15
-	VMULPD.Z     Z4, Z2, K5, Z2
-	VMOVSD       X2, 176(AX)
-	VFNMADD231PD Z2, Z8, Z16
-	VFNMADD231PD Z2, Z9, Z17
-	VFNMADD231PD Z2, Z10, Z18
-	VFNMADD231PD Z2, Z11, Z19
-	VMULPD.Z     Z4, Z3, K5, Z3
-	VMOVSD       X3, 184(AX)
-	VFNMADD231PD Z3, Z8, Z20
-	VFNMADD231PD Z3, Z9, Z21
-	VFNMADD231PD Z3, Z10, Z22
-	VFNMADD231PD Z3, Z11, Z23
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 168(AX)
+	VFNMADD231PD Z0, Z8, Z12
+	VFNMADD231PD Z0, Z9, Z13
+	VFNMADD231PD Z0, Z10, Z14
+	VFNMADD231PD Z0, Z11, Z15
+	VMULPD       Z8, Z16, Z0
+	VMULPD       Z9, Z17, Z2
+	VFMADD231PD  Z10, Z18, Z0
+	VFMADD231PD  Z11, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 176(AX)
+	VFNMADD231PD Z0, Z8, Z16
+	VFNMADD231PD Z0, Z9, Z17
+	VFNMADD231PD Z0, Z10, Z18
+	VFNMADD231PD Z0, Z11, Z19
+	VMULPD       Z8, Z20, Z0
+	VMULPD       Z9, Z21, Z2
+	VFMADD231PD  Z10, Z22, Z0
+	VFMADD231PD  Z11, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 184(AX)
+	VFNMADD231PD Z0, Z8, Z20
+	VFNMADD231PD Z0, Z9, Z21
+	VFNMADD231PD Z0, Z10, Z22
+	VFNMADD231PD Z0, Z11, Z23
 	VMULPD       Z12, Z12, Z0
 	VMULPD       Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z0
@@ -18458,45 +21788,45 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z12, Z16, Z1
-	VMULPD       Z13, Z17, Z2
-	VFMADD231PD  Z14, Z18, Z1
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VMULPD       Z12, Z20, Z2
-	VMULPD       Z13, Z21, Z3
-	VFMADD231PD  Z14, Z22, Z2
-	VFMADD231PD  Z15, Z23, Z3
-	VADDPD       Z3, Z2, Z2
-	VSHUFF64X2   $0x4e, Z2, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMPD      $0x4e, Z2, Z3
-	VADDPD       Z3, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z3
-	VADDPD       Z3, Z2, Z2
 	VMOVSD       X0, 240(AX)
-	VCMPPD       $0x06, Z24, Z0, K5
-	VMOVSD       (SP), X3
-	VDIVSD       X0, X3, X3
-	VBROADCASTSD X3, Z3
-	VMULPD.Z     Z3, Z1, K5, Z1
-	VMOVSD       X1, 248(AX)
-	VFNMADD231PD Z1, Z12, Z16
-	VFNMADD231PD Z1, Z13, Z17
-	VFNMADD231PD Z1, Z14, Z18
-	VFNMADD231PD Z1, Z15, Z19
-	VMULPD.Z     Z3, Z2, K5, Z2
-	VMOVSD       X2, 256(AX)
-	VFNMADD231PD Z2, Z12, Z20
-	VFNMADD231PD Z2, Z13, Z21
-	VFNMADD231PD Z2, Z14, Z22
-	VFNMADD231PD Z2, Z15, Z23
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z16, Z0
+	VMULPD       Z13, Z17, Z2
+	VFMADD231PD  Z14, Z18, Z0
+	VFMADD231PD  Z15, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 248(AX)
+	VFNMADD231PD Z0, Z12, Z16
+	VFNMADD231PD Z0, Z13, Z17
+	VFNMADD231PD Z0, Z14, Z18
+	VFNMADD231PD Z0, Z15, Z19
+	VMULPD       Z12, Z20, Z0
+	VMULPD       Z13, Z21, Z2
+	VFMADD231PD  Z14, Z22, Z0
+	VFMADD231PD  Z15, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 256(AX)
+	VFNMADD231PD Z0, Z12, Z20
+	VFNMADD231PD Z0, Z13, Z21
+	VFNMADD231PD Z0, Z14, Z22
+	VFNMADD231PD Z0, Z15, Z23
 	VMULPD       Z16, Z16, Z0
 	VMULPD       Z17, Z17, Z1
 	VFMADD231PD  Z18, Z18, Z0
@@ -18508,28 +21838,28 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMULPD       Z16, Z20, Z1
-	VMULPD       Z17, Z21, Z2
-	VFMADD231PD  Z18, Z22, Z1
-	VFMADD231PD  Z19, Z23, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMPD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VADDPD       Z2, Z1, Z1
 	VMOVSD       X0, 320(AX)
-	VCMPPD       $0x06, Z24, Z0, K5
-	VMOVSD       (SP), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z2
-	VMULPD.Z     Z2, Z1, K5, Z1
-	VMOVSD       X1, 328(AX)
-	VFMSUB231PD  Z1, Z16, Z20
-	VFMSUB231PD  Z1, Z17, Z21
-	VFMSUB231PD  Z1, Z18, Z22
-	VFMSUB231PD  Z1, Z19, Z23
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z16, Z20, Z0
+	VMULPD       Z17, Z21, Z2
+	VFMADD231PD  Z18, Z22, Z0
+	VFMADD231PD  Z19, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 328(AX)
+	VFMSUB231PD  Z0, Z16, Z20
+	VFMSUB231PD  Z0, Z17, Z21
+	VFMSUB231PD  Z0, Z18, Z22
+	VFMSUB231PD  Z0, Z19, Z23
 	VMOVSD       (AX), X0
 	VMINSD       80(AX), X0, X0
 	VMINSD       160(AX), X0, X0
@@ -18566,6 +21896,619 @@ prefetched:
 	VMULPD       Z21, Z21, Z1
 	VFMADD231PD  Z22, Z22, Z0
 	VFMADD231PD  Z23, Z23, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+88(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_6x4_avx512(SB), NOSPLIT, $24-96
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	VMOVUPD.Z 128(AX), K3, Z10
+	VMOVUPD.Z 192(AX), K4, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	VMOVUPD.Z 192(AX), K4, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VMOVUPD.Z 64(AX), K2, Z17
+	VMOVUPD.Z 128(AX), K3, Z18
+	VMOVUPD.Z 192(AX), K4, Z19
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VMOVUPD.Z 64(AX), K2, Z21
+	VMOVUPD.Z 128(AX), K3, Z22
+	VMOVUPD.Z 192(AX), K4, Z23
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z24
+	VMOVUPD.Z 64(AX), K2, Z25
+	VMOVUPD.Z 128(AX), K3, Z26
+	VMOVUPD.Z 192(AX), K4, Z27
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      $0x3af0000000000000, AX
+	MOVQ      AX, 8(SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z28
+	VFMADD231PD  Z1, Z1, Z28
+	VFMADD231PD  Z2, Z2, Z28
+	VFMADD231PD  Z3, Z3, Z28
+	VMULPD       Z4, Z4, Z29
+	VFMADD231PD  Z5, Z5, Z29
+	VFMADD231PD  Z6, Z6, Z29
+	VFMADD231PD  Z7, Z7, Z29
+	VMULPD       Z8, Z8, Z30
+	VFMADD231PD  Z9, Z9, Z30
+	VFMADD231PD  Z10, Z10, Z30
+	VFMADD231PD  Z11, Z11, Z30
+	VMULPD       Z12, Z12, Z31
+	VFMADD231PD  Z13, Z13, Z31
+	VFMADD231PD  Z14, Z14, Z31
+	VFMADD231PD  Z15, Z15, Z31
+	VFMADD231PD  Z16, Z16, Z28
+	VFMADD231PD  Z17, Z17, Z28
+	VFMADD231PD  Z18, Z18, Z28
+	VFMADD231PD  Z19, Z19, Z28
+	VFMADD231PD  Z20, Z20, Z29
+	VFMADD231PD  Z21, Z21, Z29
+	VFMADD231PD  Z22, Z22, Z29
+	VFMADD231PD  Z23, Z23, Z29
+	VADDPD       Z31, Z28, Z28
+	VADDPD       Z30, Z29, Z29
+	VADDPD       Z29, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VMOVSD       X28, hi+80(FP)
+	VMULSD       8(SP), X28, X28
+	VMOVSD       X28, 16(SP)
+	VMULPD       Z0, Z0, Z28
+	VMULPD       Z1, Z1, Z29
+	VFMADD231PD  Z2, Z2, Z28
+	VFMADD231PD  Z3, Z3, Z29
+	VADDPD       Z29, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VMOVSD       X28, (AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z28, K5
+	VMOVSD       (SP), X29
+	VDIVSD       X28, X29, X29
+	VBROADCASTSD X29, Z29
+	VMULPD       Z0, Z4, Z28
+	VMULPD       Z1, Z5, Z30
+	VFMADD231PD  Z2, Z6, Z28
+	VFMADD231PD  Z3, Z7, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 8(AX)
+	VFNMADD231PD Z28, Z0, Z4
+	VFNMADD231PD Z28, Z1, Z5
+	VFNMADD231PD Z28, Z2, Z6
+	VFNMADD231PD Z28, Z3, Z7
+	VMULPD       Z0, Z8, Z28
+	VMULPD       Z1, Z9, Z30
+	VFMADD231PD  Z2, Z10, Z28
+	VFMADD231PD  Z3, Z11, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 16(AX)
+	VFNMADD231PD Z28, Z0, Z8
+	VFNMADD231PD Z28, Z1, Z9
+	VFNMADD231PD Z28, Z2, Z10
+	VFNMADD231PD Z28, Z3, Z11
+	VMULPD       Z0, Z12, Z28
+	VMULPD       Z1, Z13, Z30
+	VFMADD231PD  Z2, Z14, Z28
+	VFMADD231PD  Z3, Z15, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 24(AX)
+	VFNMADD231PD Z28, Z0, Z12
+	VFNMADD231PD Z28, Z1, Z13
+	VFNMADD231PD Z28, Z2, Z14
+	VFNMADD231PD Z28, Z3, Z15
+	VMULPD       Z0, Z16, Z28
+	VMULPD       Z1, Z17, Z30
+	VFMADD231PD  Z2, Z18, Z28
+	VFMADD231PD  Z3, Z19, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 32(AX)
+	VFNMADD231PD Z28, Z0, Z16
+	VFNMADD231PD Z28, Z1, Z17
+	VFNMADD231PD Z28, Z2, Z18
+	VFNMADD231PD Z28, Z3, Z19
+	VMULPD       Z0, Z20, Z28
+	VMULPD       Z1, Z21, Z30
+	VFMADD231PD  Z2, Z22, Z28
+	VFMADD231PD  Z3, Z23, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 40(AX)
+	VFNMADD231PD Z28, Z0, Z20
+	VFNMADD231PD Z28, Z1, Z21
+	VFNMADD231PD Z28, Z2, Z22
+	VFNMADD231PD Z28, Z3, Z23
+	VMULPD       Z0, Z24, Z28
+	VMULPD       Z1, Z25, Z30
+	VFMADD231PD  Z2, Z26, Z28
+	VFMADD231PD  Z3, Z27, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 48(AX)
+	VFNMADD231PD Z28, Z0, Z24
+	VFNMADD231PD Z28, Z1, Z25
+	VFNMADD231PD Z28, Z2, Z26
+	VFNMADD231PD Z28, Z3, Z27
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 88(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 96(AX)
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 104(AX)
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z4, Z16, Z0
+	VMULPD       Z5, Z17, Z2
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VMULPD       Z4, Z20, Z0
+	VMULPD       Z5, Z21, Z2
+	VFMADD231PD  Z6, Z22, Z0
+	VFMADD231PD  Z7, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 120(AX)
+	VFNMADD231PD Z0, Z4, Z20
+	VFNMADD231PD Z0, Z5, Z21
+	VFNMADD231PD Z0, Z6, Z22
+	VFNMADD231PD Z0, Z7, Z23
+	VMULPD       Z4, Z24, Z0
+	VMULPD       Z5, Z25, Z2
+	VFMADD231PD  Z6, Z26, Z0
+	VFMADD231PD  Z7, Z27, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 128(AX)
+	VFNMADD231PD Z0, Z4, Z24
+	VFNMADD231PD Z0, Z5, Z25
+	VFNMADD231PD Z0, Z6, Z26
+	VFNMADD231PD Z0, Z7, Z27
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 176(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 184(AX)
+	VFNMADD231PD Z0, Z8, Z12
+	VFNMADD231PD Z0, Z9, Z13
+	VFNMADD231PD Z0, Z10, Z14
+	VFNMADD231PD Z0, Z11, Z15
+	VMULPD       Z8, Z16, Z0
+	VMULPD       Z9, Z17, Z2
+	VFMADD231PD  Z10, Z18, Z0
+	VFMADD231PD  Z11, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 192(AX)
+	VFNMADD231PD Z0, Z8, Z16
+	VFNMADD231PD Z0, Z9, Z17
+	VFNMADD231PD Z0, Z10, Z18
+	VFNMADD231PD Z0, Z11, Z19
+	VMULPD       Z8, Z20, Z0
+	VMULPD       Z9, Z21, Z2
+	VFMADD231PD  Z10, Z22, Z0
+	VFMADD231PD  Z11, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 200(AX)
+	VFNMADD231PD Z0, Z8, Z20
+	VFNMADD231PD Z0, Z9, Z21
+	VFNMADD231PD Z0, Z10, Z22
+	VFNMADD231PD Z0, Z11, Z23
+	VMULPD       Z8, Z24, Z0
+	VMULPD       Z9, Z25, Z2
+	VFMADD231PD  Z10, Z26, Z0
+	VFMADD231PD  Z11, Z27, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 208(AX)
+	VFNMADD231PD Z0, Z8, Z24
+	VFNMADD231PD Z0, Z9, Z25
+	VFNMADD231PD Z0, Z10, Z26
+	VFNMADD231PD Z0, Z11, Z27
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VFMADD231PD  Z15, Z15, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 264(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z12, Z16, Z0
+	VMULPD       Z13, Z17, Z2
+	VFMADD231PD  Z14, Z18, Z0
+	VFMADD231PD  Z15, Z19, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 272(AX)
+	VFNMADD231PD Z0, Z12, Z16
+	VFNMADD231PD Z0, Z13, Z17
+	VFNMADD231PD Z0, Z14, Z18
+	VFNMADD231PD Z0, Z15, Z19
+	VMULPD       Z12, Z20, Z0
+	VMULPD       Z13, Z21, Z2
+	VFMADD231PD  Z14, Z22, Z0
+	VFMADD231PD  Z15, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 280(AX)
+	VFNMADD231PD Z0, Z12, Z20
+	VFNMADD231PD Z0, Z13, Z21
+	VFNMADD231PD Z0, Z14, Z22
+	VFNMADD231PD Z0, Z15, Z23
+	VMULPD       Z12, Z24, Z0
+	VMULPD       Z13, Z25, Z2
+	VFMADD231PD  Z14, Z26, Z0
+	VFMADD231PD  Z15, Z27, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 288(AX)
+	VFNMADD231PD Z0, Z12, Z24
+	VFNMADD231PD Z0, Z13, Z25
+	VFNMADD231PD Z0, Z14, Z26
+	VFNMADD231PD Z0, Z15, Z27
+	VMULPD       Z16, Z16, Z0
+	VMULPD       Z17, Z17, Z1
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 352(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z16, Z20, Z0
+	VMULPD       Z17, Z21, Z2
+	VFMADD231PD  Z18, Z22, Z0
+	VFMADD231PD  Z19, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 360(AX)
+	VFNMADD231PD Z0, Z16, Z20
+	VFNMADD231PD Z0, Z17, Z21
+	VFNMADD231PD Z0, Z18, Z22
+	VFNMADD231PD Z0, Z19, Z23
+	VMULPD       Z16, Z24, Z0
+	VMULPD       Z17, Z25, Z2
+	VFMADD231PD  Z18, Z26, Z0
+	VFMADD231PD  Z19, Z27, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 368(AX)
+	VFNMADD231PD Z0, Z16, Z24
+	VFNMADD231PD Z0, Z17, Z25
+	VFNMADD231PD Z0, Z18, Z26
+	VFNMADD231PD Z0, Z19, Z27
+	VMULPD       Z20, Z20, Z0
+	VMULPD       Z21, Z21, Z1
+	VFMADD231PD  Z22, Z22, Z0
+	VFMADD231PD  Z23, Z23, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, 440(AX)
+	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VMOVSD       (SP), X1
+	VDIVSD       X0, X1, X1
+	VBROADCASTSD X1, Z1
+	VMULPD       Z20, Z24, Z0
+	VMULPD       Z21, Z25, Z2
+	VFMADD231PD  Z22, Z26, Z0
+	VFMADD231PD  Z23, Z27, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 448(AX)
+	VFMSUB231PD  Z0, Z20, Z24
+	VFMSUB231PD  Z0, Z21, Z25
+	VFMSUB231PD  Z0, Z22, Z26
+	VFMSUB231PD  Z0, Z23, Z27
+	VMOVSD       (AX), X0
+	VMINSD       88(AX), X0, X0
+	VMINSD       176(AX), X0, X0
+	VMINSD       264(AX), X0, X0
+	VMINSD       352(AX), X0, X0
+	VMINSD       440(AX), X0, X0
+	VMOVSD       X0, lo+72(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       448(AX), X0
+	VMOVSD       X0, 40(CX)
+	VMOVSD       368(AX), X1
+	VFNMADD231SD 360(AX), X0, X1
+	VMOVSD       X1, 32(CX)
+	VMOVSD       288(AX), X2
+	VFNMADD231SD 280(AX), X0, X2
+	VFNMADD231SD 272(AX), X1, X2
+	VMOVSD       X2, 24(CX)
+	VMOVSD       208(AX), X3
+	VFNMADD231SD 200(AX), X0, X3
+	VFNMADD231SD 192(AX), X1, X3
+	VFNMADD231SD 184(AX), X2, X3
+	VMOVSD       X3, 16(CX)
+	VMOVSD       128(AX), X4
+	VFNMADD231SD 120(AX), X0, X4
+	VFNMADD231SD 112(AX), X1, X4
+	VFNMADD231SD 104(AX), X2, X4
+	VFNMADD231SD 96(AX), X3, X4
+	VMOVSD       X4, 8(CX)
+	VMOVSD       48(AX), X5
+	VFNMADD231SD 40(AX), X0, X5
+	VFNMADD231SD 32(AX), X1, X5
+	VFNMADD231SD 24(AX), X2, X5
+	VFNMADD231SD 16(AX), X3, X5
+	VFNMADD231SD 8(AX), X4, X5
+	VMOVSD       X5, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z24, K1, (AX)
+	VMOVUPD      Z25, K2, 64(AX)
+	VMOVUPD      Z26, K3, 128(AX)
+	VMOVUPD      Z27, K4, 192(AX)
+	VMULPD       Z24, Z24, Z0
+	VMULPD       Z25, Z25, Z1
+	VFMADD231PD  Z26, Z26, Z0
+	VFMADD231PD  Z27, Z27, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
