@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -95,7 +94,14 @@ func (w *Writer) Write(row []Cell) {
 }
 
 // Close returns the first error of all.
-func (w *Writer) Close() error { return errors.Join(w.err, w.end(), w.out.Flush()) }
+func (w *Writer) Close() error {
+	for _, last := range []func() error{w.end, w.out.Flush} {
+		if w.err == nil {
+			w.err = last()
+		}
+	}
+	return w.err
+}
 
 // startCSV writes a header. Numbers have all their digits, and those that are missing are empty.
 func (w *Writer) startCSV(columns []Column) {

@@ -145,13 +145,13 @@ func TestRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w, err := New(io.Discard, "p.npy", columns, 1)
+	w, err := New(io.Discard, "p.npy", columns, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Write([]Cell{{Text: "nine runes"}, {Number: 1}, {Flag: true}})
-	if err := w.Close(); err == nil {
-		t.Error("a text is cut")
+	if err := w.Close(); err == nil || err.Error() != "a text of 10 characters does not fit a field of 8" {
+		t.Errorf("a text is cut: %v", err)
 	}
 	if w, err = New(io.Discard, "p.npy", columns, 2); err == nil {
 		w.Write([]Cell{{Text: "a"}, {}, {}})
