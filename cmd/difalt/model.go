@@ -112,12 +112,13 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		constant = ", and a constant for every task"
 	}
 	line("features", "%d%s", len(m.Features()), constant)
+	feature := func(j int) string { return text.Names(m.Features()[j : j+1]) }
 	for _, c := range p.Scaling.Transforms {
-		line("column", "%q: %s", m.Features()[c.Feature], c.String())
+		line("column", "%s: %s", feature(c.Feature), c.String())
 	}
 	for j, least := range p.Scaling.Least {
 		if most := p.Scaling.Most[j]; least > -math.MaxFloat64 || most < math.MaxFloat64 {
-			line("limits", "%q counts as at least %s and at most %s", m.Features()[j], text.Short(least), text.Short(most))
+			line("limits", "%s counts as at least %s and at most %s", feature(j), text.Short(least), text.Short(most))
 		}
 	}
 	line("rank", "%d", m.Rank())
