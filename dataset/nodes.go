@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -87,9 +88,16 @@ func (t *Table) Layout() (Layout, error) {
 // For every one of them, fill sets the features of the packed sample and returns
 // its response; nil copies the row. Rows of tasks that the layout lacks are left out.
 // Samples of a table that is on disk (TableOptions.Folder) are packed there: an error says
-// that it is full.
+// that it is full, or what does not fit the table.
 func (t *Table) Pack(l Layout, rows []bool, features int, fill func(x []float64, row int) (y float64)) ([]*kernel.Tasks, error) {
-	if fill == nil {
+	switch {
+	case features < 1 || fill == nil && features != len(t.features):
+		return nil, fmt.Errorf("samples of %d features cannot be packed: the table has %d", features, len(t.features))
+	case rows != nil && len(rows) != t.Rows():
+		return nil, fmt.Errorf("which rows to pack is said of %d: the table has %d", len(rows), t.Rows())
+	case fill == nil && !t.target:
+		return nil, errors.New("the table has no target column")
+	case fill == nil:
 		fill = func(x []float64, row int) float64 { t.X(x, row); return t.y[row] }
 	}
 	type sample struct{ node, task, next int } // of a task: its place, -1 for none, and that of its next row
@@ -98,6 +106,12 @@ func (t *Table) Pack(l Layout, rows []bool, features int, fill func(x []float64,
 	for g, tasks := range l {
 		samples := make([]int, len(tasks))
 		for i, k := range tasks {
+			switch {
+			case k < 0 || k >= len(at):
+				return nil, fmt.Errorf("node %d of the layout has task %d: there are %d", g, k, len(at))
+			case at[k].node >= 0:
+				return nil, fmt.Errorf("task %q is on nodes %d and %d of the layout", t.tasks.list[k], at[k].node, g)
+			}
 			at[k], samples[i] = sample{node: g, task: i}, n[k]
 		}
 		var err error
