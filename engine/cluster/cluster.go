@@ -258,6 +258,12 @@ func Named(names []string, g *topology.Graph, rule string) *Cluster {
 
 // New returns a cluster of a new run with a new key for every node, and the key files.
 func New(names, addresses []string, g *topology.Graph, rule string) (c *Cluster, keys [][]byte, err error) {
+	switch {
+	case len(names) != g.Len():
+		return nil, nil, fmt.Errorf("%d names for a graph of %d nodes", len(names), g.Len())
+	case len(names) != len(addresses):
+		return nil, nil, fmt.Errorf("%d names and %d addresses", len(names), len(addresses))
+	}
 	run := make([]byte, 8)
 	_, _ = rand.Read(run) // never fails
 	c = Named(names, g, rule)

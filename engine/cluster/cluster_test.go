@@ -222,3 +222,21 @@ func TestSettingsOfMany(t *testing.T) {
 		}
 	}
 }
+
+// New refuses lists that do not go together.
+func TestNewRefuses(t *testing.T) {
+	g, err := topology.Ring(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"a", "b", "c"}
+	for want, c := range map[string][2][]string{
+		"3 names and 2 addresses":  {names, {"a:1", "b:1"}},
+		"2 names for a graph of 3": {names[:2], {"a:1", "b:1"}},
+		"4 names for a graph of 3": {append(names, "d"), {"a:1", "b:1", "c:1", "d:1"}},
+	} {
+		if _, _, err := New(c[0], c[1], g, "metropolis"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
