@@ -130,6 +130,12 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		fmt.Fprintln(w)
 		report.WriteEffects(w, m)
 	}
+	showLoadings(w, m)
+}
+
+// showLoadings prints what tasks share and differ by.
+func showLoadings(w io.Writer, m *model.Model) {
+	p := m.Parameters()
 	loadings, values := m.Loadings()
 	rows := text.Table{{"feature", "mean"}}
 	for j := range values {
