@@ -16,7 +16,7 @@ import (
 )
 
 // finish runs the algorithm at the rank of a candidate until it converges, observed, from the loadings of the candidate, and climbs to the top
-// of the evidence. The result is nil at rank 0.
+// of the evidence. The result is nil where it was not run.
 func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algorithm) (*candidate, *difalt.Result, error) {
 	top := *k
 	var err error
@@ -24,19 +24,15 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 1))
 		return &top, nil, err
 	}
-	p := problem(c.none)
-	if err := a.agree(ctx, p); err != nil {
-		return nil, nil, err
-	}
-	p.U0 = spanned(k.Prior, len(c.rows.Tasks))
-	res, err := a.final(ctx, p, k.Rank, ridgeOf(c.none, k.Rank))
+	res, err := a.run(ctx, c, k)
 	if err != nil {
 		return nil, nil, err
 	}
-	if res.Status == difalt.Canceled {
+	if res != nil && res.Status == difalt.Canceled {
 		top.converged = false
 		return &top, res, nil
 	}
+	q.progress("lengths", 0, 1)
 	// The lengths of the loadings are those of the largest likelihood: their prior has as many entries to a length as
 	// there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
 	// that the directions stay.
@@ -46,8 +42,22 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 		return nil, nil, err
 	}
 	long.LoadingVariances = k.LoadingVariances
-	top.Point, top.converged = long, k.converged && converged && res.Status.Arrived()
+	top.Point, top.converged = long, k.converged && converged && (res == nil || res.Status.Arrived())
 	return &top, res, nil
+}
+
+// run runs the algorithm from the loadings of a candidate. It does not, and returns nil, where tasks have no more rows than the rank: then no basis
+// has residuals, and the ridge alone would lead it, slowly; unless all iterations are asked for.
+func (a *algorithm) run(ctx context.Context, c *choice, k *candidate) (*difalt.Result, error) {
+	if c.rows.PerTask() <= float64(k.Rank) && !a.options.EveryIteration {
+		return nil, nil
+	}
+	p := problem(c.none)
+	if err := a.agree(ctx, p); err != nil {
+		return nil, err
+	}
+	p.U0 = spanned(k.Prior, len(c.rows.Tasks))
+	return a.final(ctx, p, k.Rank, ridgeOf(c.none, k.Rank))
 }
 
 // An estimate is what a fit knows at its end.

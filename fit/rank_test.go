@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/longtest"
@@ -81,6 +82,24 @@ func TestNoRankInTails(t *testing.T) {
 		c.Owners = false
 		if _, r := fit(t, assigned(t, tab, 2), c); r.Chosen.Rank > 0 {
 			t.Errorf("seed %d: rank %d of evidence %v", seed, r.Chosen.Rank, r.Chosen.Evidence)
+		}
+	}
+}
+
+// Tasks of one row have a representation, by the evidence, of which no run of the algorithm says anything: it is not run, unless all of its
+// iterations are asked for, and with three rows it is.
+func TestNoRunWithoutResiduals(t *testing.T) {
+	for _, c := range []struct {
+		rows  int
+		every bool
+	}{{1, false}, {1, true}, {3, false}} {
+		k := newTruth(2, 4, 0.3)
+		o := testConfig(t, 2, 1)
+		o.Owners, o.Options.EveryIteration, o.Options.Iterations = false, c.every, 3
+		_, r := fit(t, k.table(t, 600, c.rows, c.rows, 2), o)
+		note := strings.Contains(strings.Join(r.Notes, "\n"), "the algorithm was not run")
+		if want := c.rows > 1 || c.every; r.Chosen.Rank != 1 || (r.Result != nil) != want || note == want {
+			t.Errorf("%+v: rank %d, result %v, notes %q", c, r.Chosen.Rank, r.Result != nil, r.Notes)
 		}
 	}
 }

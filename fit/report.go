@@ -78,7 +78,7 @@ type Report struct {
 	// Notes are sentences that a user should read: strengths at the end of their range,
 	// columns that look wrong.
 	Notes []string
-	// Result of the final run; nil for a model of rank 0, which has none. Options are as
+	// Result of the final run; nil for a model of rank 0 or of tasks with no more rows than the rank, which has none. Options are as
 	// Config.Auto has chosen them.
 	Result  *difalt.Result
 	Options difalt.Options

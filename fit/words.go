@@ -130,6 +130,9 @@ func fitNotes(c *Config, r *Report, f *findings) (list []string) {
 	if r.Result != nil && r.Result.Status == difalt.Diverged {
 		add("The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", r.Result.Iterations, r.Result.Step)
 	}
+	if r.Result == nil && r.Chosen.Rank > 0 {
+		add("Tasks have no more rows than the rank: the representation is that of the largest evidence, and the algorithm was not run.")
+	}
 	if f.outliers > 0 {
 		add("Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
 	}

@@ -166,3 +166,22 @@ func grow(m *mat.Dense, column *mat.VecDense) {
 	*m = *m.Grow(0, 1).(*mat.Dense)
 	m.SetCol(n, column.RawVector().Data)
 }
+
+// A product by dots is that by blocks.
+func TestProduct(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, shape := range [][3]int{{1, 9, 9}, {2, 11, 2}, {1, smallProduct, 1}, {1, smallProduct + 1, 1}, {20, 21, 22}} {
+		m, k, n := shape[0], shape[1], shape[2]
+		draw := func(rows int) *mat.Dense {
+			out := mat.NewDense(rows, k, nil)
+			out.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, out)
+			return out
+		}
+		a, b, out := draw(m), draw(n), mat.NewDense(m, n, nil)
+		var want mat.Dense
+		want.Mul(a, b.T())
+		if Product(a.RawMatrix(), b.RawMatrix(), out.RawMatrix()); !mat.EqualApprox(out, &want, 1e-11) {
+			t.Errorf("%v is not the product", shape)
+		}
+	}
+}

@@ -101,6 +101,23 @@ type Whitened struct {
 	LogDet float64   // of V
 }
 
+// smallProduct is the number of multiplications up to which a product is made of dots: there may be millions of tasks of a row or two.
+const smallProduct = 1 << 11
+
+// Product sets out to a b'.
+func Product(a, b, out blas64.General) {
+	if a.Rows*a.Cols*b.Rows > smallProduct {
+		blas64.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 0, out)
+		return
+	}
+	for i := range a.Rows {
+		row, to := a.Data[i*a.Stride:][:a.Cols], out.Data[i*out.Stride:][:b.Rows]
+		for j := range to {
+			to[j] = floats.Dot(row, b.Data[j*b.Stride:][:a.Cols])
+		}
+	}
+}
+
 // Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
 func (t *Task) Whiten(s []float64, w int) (k Whitened, ok bool) {
 	ok = t.WhitenTo(&k, s, w)
@@ -123,8 +140,8 @@ func (t *Task) WhitenTo(k *Whitened, s []float64, w int) (ok bool) {
 	scratch := GetScratch(m * (w + m))
 	defer scratch.Put()
 	zs, v := Matrix(scratch.Take(m*w), m, w), scratch.Take(m*m)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, Square(s, w), 0, zs)
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, zs, z, 0, Square(v, m))
+	Product(z, Square(s, w), zs)
+	Product(zs, z, Square(v, m))
 	for i := range m {
 		v[i*m+i]++
 	}

@@ -34,7 +34,7 @@ func TestMeanSpectrum(t *testing.T) {
 
 func checkNear(t *testing.T, what string, v, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-7*(1+math.Abs(want)) {
+	if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
 		t.Errorf("variance %g: %s is %v, want %v", v, what, got, want)
 	}
 }

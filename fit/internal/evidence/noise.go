@@ -85,7 +85,7 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 // scatter returns what the rows of every hosted task say about their noise, near a point of these rows.
 func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 	scatter, s := perTask[mixedmodel.Scatter](r), pt.Covariance()
-	r.hostedSums(ctx, 0, func(g, i int, _ []float64) {
+	r.hostedSums(ctx, 0, false, func(g, i int, _ []float64) {
 		k, _ := r.Tasks[g][i].Whiten(s, r.Width)
 		out := r.Tasks[g][i].Scatter(&k, pt.Mean, s)
 		out.Square /= r.Weight(g, i)

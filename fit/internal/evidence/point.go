@@ -270,34 +270,34 @@ func (pt *Point) setSlope(ctx context.Context, whitened [][]mixedmodel.Whitened)
 	return nil
 }
 
-// addSlope adds the slope of one task, by the rows of its upper triangle. It is, with Z and y of the whitened task, A = Z'Z,
-// g = Z'(y - Z mean) and the covariance C of the mean,
+// addSlope adds the slope of one task, by the rows of its upper triangle. It is, with Z and the residuals e = y - Z mean of the whitened task,
+// A = Z'Z, g = Z'e and the covariance C of the mean,
 //
-//	M = A - A C A - g g' / noise
+//	M = A - A C A - g g' / noise = Z' (I - Z C Z' - e e' / noise) Z
 func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
 	m, w := len(k.Y), pt.W
 	if m == 0 {
 		return
 	}
 	z := mixedmodel.Matrix(k.Z, m, w)
-	scratch := mixedmodel.GetScratch(m*w + m*m + w)
+	scratch := mixedmodel.GetScratch(m*w + m*m + m)
 	defer scratch.Put()
-	g := scratch.Take(w)
-	k.GradientTo(g, pt.Mean)
-	// H = I - Z C Z', m x m, so that A - A C A = Z' H Z.
-	zc := mixedmodel.Matrix(scratch.Take(m*w), m, w)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, mixedmodel.Square(pt.MeanCovariance, w), 0, zc)
-	h := mixedmodel.Square(scratch.Take(m*m), m)
-	blas64.Gemm(blas.NoTrans, blas.Trans, -1, zc, z, 0, h)
+	zc, h, e := mixedmodel.Matrix(scratch.Take(m*w), m, w), mixedmodel.Square(scratch.Take(m*m), m), scratch.Take(m)
+	mixedmodel.Product(z, mixedmodel.Square(pt.MeanCovariance, w), zc)
+	mixedmodel.Product(zc, z, h)
+	for i, y := range k.Y {
+		e[i] = y - floats.Dot(k.Z[i*w:][:w], pt.Mean)
+	}
 	for i := range m {
-		h.Data[i*m+i]++
+		for j := range m {
+			h.Data[i*m+j] = unit(i, j) - h.Data[i*m+j] - e[i]*e[j]/pt.Noise
+		}
 	}
 	along, hz := pt.axes.rows(k.Z, w), zc
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, mixedmodel.Matrix(along, m, w), 0, hz)
-	pt.axes.vector(g)
-	addTriangle(out, along, hz.Data, w)
-	for a := range w {
-		floats.AddScaled(out[:w-a], -g[a]/pt.Noise, g[a:])
-		out = out[w-a:]
+	if m == 1 {
+		floats.ScaleTo(hz.Data, h.Data[0], along)
+	} else {
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, mixedmodel.Matrix(along, m, w), 0, hz)
 	}
+	addTriangle(out, along, hz.Data, w)
 }

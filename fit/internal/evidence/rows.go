@@ -62,6 +62,9 @@ func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task,
 // weights: how often others were told a little of these rows.
 func (r *Rows) Evaluations() int { return r.heard.evaluations }
 
+// PerTask returns how many rows a task has in the mean, as few as say the same.
+func (r *Rows) PerTask() float64 { return r.kept / r.Count }
+
 // Alone reports whether all rows are of a single owner: nobody else hears the sums.
 func (r *Rows) Alone() bool { return !r.group.Dithers() }
 
@@ -125,7 +128,7 @@ func (r *Rows) dither(coarsely int) dither {
 
 // sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g.
 func (r *Rows) sum(ctx context.Context, n int, by dither, add func(g, i int, out []float64)) ([]float64, error) {
-	z, squares := r.hostedSums(ctx, n, add)
+	z, squares := r.hostedSums(ctx, n, by != nil, add)
 	if by != nil {
 		for g, tasks := range r.Tasks {
 			r.group.Dither(g, z[g], squares[g], len(tasks), by)
@@ -134,9 +137,9 @@ func (r *Rows) sum(ctx context.Context, n int, by dither, add func(g, i int, out
 	return r.group.Sum(ctx, z)
 }
 
-// hostedSums returns the sums of every hosted node, and those of squares. Tasks are cut into fixed chunks, whose sums are added in order:
-// the bits do not depend on the workers.
-func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []float64)) (z, squares [][]float64) {
+// hostedSums returns the sums of every hosted node, and those of squares if they are wanted. Tasks are cut into fixed chunks, whose sums are added in
+// order: the bits do not depend on the workers.
+func (r *Rows) hostedSums(ctx context.Context, n int, squared bool, add func(g, i int, out []float64)) (z, squares [][]float64) {
 	const parts = 8 // of a node, at most
 	type chunk struct {
 		g, lo, hi    int
@@ -150,9 +153,17 @@ func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []f
 		}
 	}
 	parallel.For(ctx, r.Workers, len(chunks), func(_, k int) {
-		c, task := &chunks[k], make([]float64, n)
-		c.sum, c.squares = make([]float64, n), make([]float64, n)
+		c := &chunks[k]
+		c.sum = make([]float64, n)
+		var task []float64
+		if squared {
+			task, c.squares = make([]float64, n), make([]float64, n)
+		}
 		for i := c.lo; i < c.hi && ctx.Err() == nil; i++ { // the next sum says who leaves
+			if !squared {
+				add(c.g, i, c.sum)
+				continue
+			}
 			clear(task)
 			add(c.g, i, task)
 			for j, v := range task {
@@ -167,7 +178,9 @@ func (r *Rows) hostedSums(ctx context.Context, n int, add func(g, i int, out []f
 			continue // the context has ended
 		}
 		floats.Add(z[c.g], c.sum)
-		floats.Add(squares[c.g], c.squares)
+		if squared {
+			floats.Add(squares[c.g], c.squares)
+		}
 	}
 	return z, squares
 }
