@@ -42,31 +42,21 @@ func (pt *Point) Alike() (*Alike, bool) {
 	}
 	w, tasks := pt.W, pt.rows.Count
 	a := &Alike{pt: pt, tasks: tasks, freedom: pt.freedom, axes: new(mat.Dense), errors: make([]float64, w)}
-	gram := slices.Clone(pt.gram)
-	floats.Scale(1/tasks, gram)
-	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(w, pt.curvature(gram)), true) {
-		return nil, false
-	}
-	values, q := e.Values(nil), new(mat.Dense)
-	e.VectorsTo(q)
-	if !(values[w-1] > 0) {
+	inverse := pt.regressionVariance()
+	if inverse == nil {
 		return nil, false
 	}
 	// E = A^-1 - S has what rows say at most as its least eigenvalue: features have a deviation of 1.
 	least := tasks / (pt.rows.Total * float64(w))
-	nothing := 1e-9 * values[w-1] // of which rows say nothing
-	inverse := mat.NewDense(w, w, nil)
-	inverse.Apply(func(i, j int, v float64) float64 { return v / math.Max(values[j], nothing) }, q)
-	inverse.Mul(inverse, q.T())
 	s := mat.NewDense(w, w, pt.Covariance())
 	a.e, a.c = new(mat.Dense), new(mat.Dense)
 	a.e.Sub(inverse, s)
+	var e mat.EigenSym
 	if !e.Factorize(symmetric(a.e), true) {
 		return nil, false
 	}
+	values, q := e.Values(nil), new(mat.Dense)
 	e.VectorsTo(q)
-	values = e.Values(values)
 	a.e.Apply(func(_, j int, v float64) float64 { return v * math.Max(values[j], least) }, q)
 	a.e.Mul(a.e, q.T())
 	b := new(mat.Dense)
@@ -84,6 +74,28 @@ func (pt *Point) Alike() (*Alike, bool) {
 		pt.alike = a
 	}
 	return a, ok
+}
+
+// regressionVariance returns B = E + S, that of the coefficients of a task by a regression of its own rows, if tasks are alike; nil if rounding leaves
+// none.
+func (pt *Point) regressionVariance() *mat.Dense {
+	w := pt.W
+	gram := slices.Clone(pt.gram)
+	floats.Scale(1/pt.rows.Count, gram)
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(w, pt.curvature(gram)), true) {
+		return nil
+	}
+	values, q := e.Values(nil), new(mat.Dense)
+	e.VectorsTo(q)
+	if !(values[w-1] > 0) {
+		return nil
+	}
+	nothing := 1e-9 * values[w-1] // of which rows say nothing
+	inverse := new(mat.Dense)
+	inverse.Apply(func(i, j int, v float64) float64 { return v / math.Max(values[j], nothing) }, q)
+	inverse.Mul(inverse, q.T())
+	return inverse
 }
 
 // setAxes sets all that is along axes, for priors of such slopes; false if rounding leaves none.

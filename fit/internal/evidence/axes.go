@@ -14,14 +14,15 @@ import (
 // coordinates of the rows.
 type axes struct{ r blas64.Triangular } // rows z become R z, for B = R'R
 
-// axesFor returns those for a prior by what was told last; nil if nobody else hears the sums, or nothing was told yet.
+// axesFor returns those for a prior, by the moments of the rows, which are told as they are; nil if nobody else hears the sums, or before that.
 func (r *Rows) axesFor(p *mixedmodel.Prior) *axes {
-	if r.Alone() || r.heard.last == nil {
+	if r.heard.errors == nil {
 		return nil
 	}
-	alike, ok := r.heard.last.Alike()
+	b := mat.NewDense(p.W, p.W, p.Covariance())
+	b.Add(b, r.heard.errors)
 	var chol mat.Cholesky
-	if !ok || !chol.Factorize(alike.covariance(p)) {
+	if !chol.Factorize(symmetric(b)) {
 		return nil
 	}
 	return &axes{chol.RawU().(*mat.TriDense).RawTriangular()}

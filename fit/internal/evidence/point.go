@@ -149,7 +149,11 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 		return pt, nil
 	}
 	pt.Value += pt.logDet - r.logWeights
-	if r.heard.last = pt; !r.Alone() && Countable(w) { // else nobody asks
+	if by == nil && !r.Alone() { // the slope is told after these moments
+		r.heard.errors = pt.regressionVariance()
+		pt.axes = r.axesFor(p)
+	}
+	if !r.Alone() && Countable(w) { // else nobody asks
 		r.heard.sayings = append(r.heard.sayings, newSaying(pt))
 	}
 	return pt, pt.setSlope(ctx, whitened)

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Rows are those of the tasks of all nodes, or as few as say the same. Every task is worked on where it lives;
@@ -34,7 +35,7 @@ type Rows struct {
 type heard struct {
 	evaluations int
 	sayings     []saying
-	last        *Point // of the last evaluation; nil before it
+	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
 	// Of every hosted node and task, while one point is evaluated: as large as all rows, and the same memory for all points.
 	whitened [][]mixedmodel.Whitened
 }
