@@ -43,16 +43,16 @@ const (
 // A climb ends where a step promises less than this in -2 log likelihood, a tenth of what the errors of estimates make of it.
 const enough = 0.1
 
-// How many steps climbs have at most. From each evaluation other nodes learn something of the rows: a fit has evidence.MostTold, and
-// keeps some of them for what comes after.
+// How many evaluations climbs have at most, beside that of the start. From each evaluation other nodes learn something of the rows: a fit has
+// evidence.MostTold, and keeps some of them for what comes after.
 const (
-	nextSteps   = 5 // of all strengths
-	firstSteps  = 2 // of intercepts alone
+	nextSteps   = 4 // of all strengths
+	firstSteps  = 1 // of intercepts alone
 	weightSteps = 3 // of strengths and weights of rows together
 	rankSteps   = 5 // of a rank
-	lastSteps   = 3 // of the lengths of loadings
+	lastSteps   = 5 // of strengths and the lengths of loadings
 	aloneSteps  = 50
-	keptRank    = 5 // for ranks
+	keptRank    = 8 // for ranks
 	keptWeights = 2 // for weights and the noise of tasks once more
 	keptLast    = 3 // for lengths, and the noise
 )
@@ -243,7 +243,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 		if !ok {
 			return errOutOfRange
 		}
-		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 })
+		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && !k.expected })
 		k := q.expected(alike, c.best.Rank-1)
 		if c.best.empty() { // what was tried at the rank before had not reached its top
 			before = -1
@@ -334,8 +334,8 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
 			break
 		}
-		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-c.decisive() {
-			break // there will be no rest at this rank
+		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
+			break // one more gains more than a step at this rank
 		}
 		way.Aim(pt, k.Point)
 	}

@@ -61,7 +61,7 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 
 // weightedAgain weights rows by the noise of their tasks at the best of a choice, if they have been weighted before.
 func (q *question) weightedAgain(ctx context.Context, c *choice) error {
-	if c.rows.Weights == nil || c.best.Rank == 0 {
+	if c.rows.Weights == nil || c.best.Rank == 0 && c.rows.Alone() {
 		return nil
 	}
 	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
@@ -79,24 +79,26 @@ func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows
 	if err != nil || far < smallChange {
 		return err
 	}
-	given, pt, p := q.strengthsFor(k), k.Point, k.Prior
+	given, from, next := q.strengthsFor(k), k.Point, k.Point
+	var way evidence.Way
 	// Weights are not chosen by the evidence that is climbed: many steps may lead away from it.
 	for range max(min(to.steps(weightSteps, keptLast+kept), weightSteps), 1) {
 		if to.rows, err = to.rows.Weighted(ctx, noise.Weight); err != nil {
 			return err
 		}
-		if pt, err = to.rows.At(ctx, p, pt); err != nil {
+		if from, err = to.rows.At(ctx, next.Prior, from); err != nil {
 			return err
 		}
-		pt.LoadingVariances = k.LoadingVariances
-		alike, ok := pt.Alike()
+		from.LoadingVariances = k.LoadingVariances
+		alike, ok := from.Alike()
 		if !ok {
 			return errOutOfRange
 		}
-		p = alike.Top(pt.Prior, pt.LoadingVariances, given)
-		noise.Reweigh(ctx, pt)
+		way.Aim(from, alike.Point(alike.Top(from.Prior, from.LoadingVariances, given), from.LoadingVariances))
+		next = way.Next()
+		noise.Reweigh(ctx, from)
 	}
-	to.best = &candidate{Point: pt, evidence: k.evidence + (pt.Penalized() - k.Penalized()), converged: k.converged}
+	to.best = &candidate{Point: from, evidence: k.evidence + (from.Penalized() - k.Penalized()), converged: k.converged}
 	return nil
 }
 

@@ -49,16 +49,16 @@ func limitStrength(v float64) float64 { return math.Min(math.Max(v, MinStrength)
 // near is how little a step may promise where a climb has to end, so that it has arrived for all that the data can tell.
 const near = 1
 
-// MostTold is how many evaluations a fit between owners has, or two more, of which a climb leaves some to what comes after it.
-const MostTold, keptLast = 19, 3
+// MostTold is how many evaluations a fit between owners has, or two more.
+const MostTold = 19
 
 // Maximize returns the point of the largest evidence that is found from a start, of which only the
 // prior counts if it is about other rows, and whether the climb has ended there. variances[a] is that
 // of the entries of column a of the loadings: a prior of them in its turn, which keeps columns from following
 // noise; nil leaves their directions as they are, and climbs by their lengths alone, without a prior. Every step goes to
 // the top that the evidence would have if all tasks were alike. The climb ends where that promises less than the tolerance
-// in -2 log likelihood, or after so many steps.
-func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, given Strengths, tolerance float64, steps int) (*Point, bool, error) {
+// in -2 log likelihood, or after so many evaluations beyond that of the start.
+func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, given Strengths, tolerance float64, more int) (*Point, bool, error) {
 	pt, err := r.Evaluate(ctx, start)
 	if err != nil {
 		return nil, false, err
@@ -71,7 +71,8 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 		return nil, false, errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
 	}
 	var way Way
-	for step := 0; ; step++ {
+	most := r.Evaluations() + more
+	for {
 		a, ok := best.Alike()
 		if !ok {
 			return best, true, nil
@@ -79,11 +80,11 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 		top := a.Top(best.Prior, variances, given)
 		there := a.Point(top, variances)
 		promise := best.Penalized() - there.Penalized()
-		if step == steps || promise < tolerance {
+		if r.Evaluations() >= most || promise < tolerance {
 			return best, promise < near+2*r.Slack(), nil
 		}
 		way.Aim(best, there)
-		next, err := r.along(ctx, &way)
+		next, err := r.along(ctx, &way, most)
 		if err != nil || next == nil { // nothing on the way was higher
 			return best, promise < near+2*r.Slack() || way.Ended(), err
 		}
@@ -91,8 +92,8 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 	}
 }
 
-// along evaluates a point along a way, as far as that is no lower than where it begins; nil if there is none.
-func (r *Rows) along(ctx context.Context, way *Way) (*Point, error) {
+// along evaluates a point along a way, as far as that is no lower than where it begins; nil if there is none within so many evaluations in all.
+func (r *Rows) along(ctx context.Context, way *Way, most int) (*Point, error) {
 	for {
 		next := way.Next()
 		pt, err := r.At(ctx, next.Prior, way.from)
@@ -103,7 +104,7 @@ func (r *Rows) along(ctx context.Context, way *Way) (*Point, error) {
 		if up := pt.Penalized() < way.from.Penalized()+r.Slack(); up {
 			return pt, nil
 		}
-		if !way.Shorten(pt) || !r.Alone() && r.Evaluations() >= MostTold-keptLast {
+		if !way.Shorten(pt) || r.Evaluations() >= most {
 			return nil, nil
 		}
 	}
