@@ -103,8 +103,12 @@ type choice struct {
 	tried          []*candidate
 }
 
-// try adds a candidate to those that are reported, in place of one of its rank that was only expected.
+// try adds a candidate to those that are reported, in place of one of its rank that was only expected. One that would explain all that there is has
+// no evidence.
 func (c *choice) try(k *candidate) {
+	if math.IsInf(k.evidence, 0) || math.IsNaN(k.evidence) {
+		return
+	}
 	if at := slices.IndexFunc(c.tried, func(o *candidate) bool { return o.Rank == k.Rank && k.Rank > 0 }); at >= 0 {
 		c.tried[at] = k
 		return
@@ -185,7 +189,7 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		q.progress("rank", from.Rank, hi)
 		alike, ok := from.Alike()
 		if !ok {
-			return errOutOfRange
+			break
 		}
 		var next *candidate
 		last := c.best.evidence
@@ -207,12 +211,18 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		if err != nil {
 			return err
 		}
+		if reached == nil {
+			break
+		}
 		if c.try(reached); q.rank == 0 && !(reached.evidence < c.best.evidence-c.decisive()) {
 			break
 		}
 		c.best, from = reached, reached.Point
 	}
 	q.progress("rank", hi, hi)
+	if q.rank > c.best.Rank {
+		return errOutOfRange
+	}
 	return q.lower(ctx, c)
 }
 
@@ -241,7 +251,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, c.kept()) > 0 {
 		alike, ok := c.best.Alike()
 		if !ok {
-			return errOutOfRange
+			return nil
 		}
 		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && !k.expected })
 		k := q.expected(alike, c.best.Rank-1)
@@ -252,7 +262,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 			return nil
 		}
 		reached, err := q.climb(ctx, c, k, c.best.Point)
-		if err != nil {
+		if err != nil || reached == nil {
 			return err
 		}
 		if c.try(reached); reached.evidence > c.best.evidence+c.decisive() {
@@ -303,7 +313,8 @@ func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
 	return k
 }
 
-// climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence.
+// climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence; nil if there is no likelihood, as where
+// it explains all that there is.
 func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evidence.Point) (best *candidate, err error) {
 	var way evidence.Way
 	for range max(c.steps(rankSteps, c.kept()), 1) {
@@ -338,9 +349,6 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 			break // one more gains more than a step at this rank
 		}
 		way.Aim(pt, k.Point)
-	}
-	if best == nil {
-		return nil, errOutOfRange
 	}
 	return best, nil
 }

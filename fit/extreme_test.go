@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A target without variation is predicted, and said; the smallest targets that a float64
@@ -115,6 +116,52 @@ func TestHardlyARow(t *testing.T) {
 			_, _, err := Fit(t.Context(), tab, testConfig(t, 1, 0))
 			if err != nil && !strings.Contains(err.Error(), "are there too few rows") {
 				t.Errorf("%d rows of %d tasks: %v", rows, tasks, err)
+			}
+		}
+	}
+}
+
+// A target without noise is no error, though ranks that explain all of it have no likelihood: what is reported has one, and predictions are near.
+func TestTargetWithoutNoise(t *testing.T) {
+	kinds := map[string]func(task float64, x []float64, y float64) float64{
+		"drawn": func(_ float64, _ []float64, y float64) float64 { return y },
+		"alike": func(_ float64, x []float64, _ float64) float64 { return 10 + floats.Sum(x) },
+		"one slope": func(task float64, x []float64, _ float64) float64 {
+			return 10 + math.Sin(9*task)*x[0] + 0.1*x[len(x)-1]
+		},
+		"intercepts": func(task float64, x []float64, _ float64) float64 { return 10 + math.Sin(9*task) + x[0] },
+	}
+	for kind, of := range kinds {
+		for _, nodes := range []int{1, 2} {
+			for _, tasks := range []int{3, 4, 12} {
+				for features := 1; features <= 4; features++ {
+					drawn := newTruth(uint64(features), features, 0).table(t, tasks, 12, 12, nodes)
+					tab := changed(t, drawn, func(i int, x []float64, y float64) float64 { return of(float64(drawn.Task(i)), x, y) })
+					c := testConfig(t, nodes, 0)
+					c.Owners = nodes > 1
+					m, r, err := Fit(t.Context(), tab, c)
+					if err != nil {
+						t.Errorf("%s, %d nodes, %d tasks of %d features: %v", kind, nodes, tasks, features, err)
+						continue
+					}
+					for _, k := range r.Tried {
+						if math.IsInf(k.Evidence, 0) || math.IsNaN(k.Evidence) {
+							t.Errorf("%s, %d nodes, %d tasks of %d features: evidence %v of rank %d", kind, nodes, tasks, features, k.Evidence, k.Rank)
+						}
+					}
+					worst, x := 0.0, make([]float64, features)
+					for i := range tab.Rows() {
+						tab.X(x, i)
+						y, err := m.Predict(tab.Tasks()[tab.Task(i)], x)
+						if err != nil {
+							t.Fatal(err)
+						}
+						worst = max(worst, math.Abs(y-tab.Y(i)))
+					}
+					if !(worst < 0.25) {
+						t.Errorf("%s, %d nodes, %d tasks of %d features: off by %v", kind, nodes, tasks, features, worst)
+					}
+				}
 			}
 		}
 	}

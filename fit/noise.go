@@ -33,6 +33,9 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 	if err = q.reweight(ctx, next, c.rows, c.best, noise, keptRank); err != nil {
 		return nil, err
 	}
+	if next.rows == c.rows {
+		return c, nil
+	}
 	if noise, err = next.rows.TaskNoise(ctx, next.best.Point); err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 		}
 		alike, ok := none.Alike()
 		if !ok {
-			return nil, errOutOfRange
+			return c, nil
 		}
 		k := judged(alike, none)
 		k.converged = converged
@@ -72,7 +75,7 @@ func (q *question) weightedAgain(ctx context.Context, c *choice) error {
 }
 
 // reweight sets the rows and the best of a choice: rows are weighted by the noise of their tasks, at a candidate of some rows, and the candidate
-// climbs from where it is while every node chooses its weights anew.
+// climbs from where it is while every node chooses its weights anew. Where weights change by little, or leave no likelihood, all stays as it is.
 func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows, k *candidate, noise *evidence.TaskNoise, kept int) error {
 	to.rows, to.best = rows, k
 	far, err := rows.ChangeOfWeights(ctx, noise)
@@ -92,7 +95,8 @@ func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows
 		from.LoadingVariances = k.LoadingVariances
 		alike, ok := from.Alike()
 		if !ok {
-			return errOutOfRange
+			to.rows = rows
+			return nil
 		}
 		way.Aim(from, alike.Point(alike.Top(from.Prior, from.LoadingVariances, given), from.LoadingVariances))
 		next = way.Next()
