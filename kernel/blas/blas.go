@@ -194,7 +194,7 @@ func HouseholderQ(a ColumnMajor, h []float64) {
 	tile.FormQ(a.Data, a.Stride, a.Rows, a.Cols, h)
 }
 
-// Dot returns x'y, summed from first to last; y needs as many entries as x.
+// Dot returns x'y, as four sums that are added in the end; y needs as many entries as x.
 func Dot(x, y []float64) float64 { return tile.Dot(x, y) }
 
 // Axpy computes y += alpha x; y needs as many entries as x.

@@ -29,11 +29,11 @@ func (i Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 	i.Dorgtr(ul, n, a, lda, tau, rest, len(rest))
 	e[n-1] = 0
 	v := newEigenvectors(n)
-	transpose(v.rows, v.stride, a, lda, n, n)
+	tile.Transpose(v.rows, v.stride, a, lda, n, n)
 	if ok = v.diagonalize(w[:n], e); ok {
 		v.sort(w[:n])
 	}
-	transpose(a, lda, v.rows, v.stride, n, n)
+	tile.Transpose(a, lda, v.rows, v.stride, n, n)
 	return ok
 }
 

@@ -161,7 +161,7 @@ func (p *product) packRight(w *buffers, b *block) (direct int) {
 			clear(panel)
 		}
 		if p.b.transposed {
-			transpose(panel, tile.PackWidth, from.data, from.stride, n, b.depth)
+			tile.Transpose(panel, tile.PackWidth, from.data, from.stride, n, b.depth)
 			continue
 		}
 		for k := range b.depth {
@@ -180,7 +180,7 @@ func (p *product) packLeft(w *buffers, b *block) (left []float64, stride int) {
 	}
 	left = w.left[:]
 	if p.a.transposed {
-		transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
+		tile.Transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
 	}
 	for i := range b.rows {
 		row := left[i*leftStride:][:b.depth]
@@ -194,29 +194,6 @@ func (p *product) packLeft(w *buffers, b *block) (left []float64, stride int) {
 		}
 	}
 	return left, leftStride
-}
-
-// transpose sets the rows of dst to the columns of the m x n matrix src: n rows of m entries.
-func transpose(dst []float64, ldd int, src []float64, lds, m, n int) {
-	const few = 8 // lines that the first-level cache keeps, whatever the strides
-	for i := 0; i < m; i += few {
-		rows := min(few, m-i)
-		if rows < few {
-			for k := range rows {
-				for j, v := range src[(i+k)*lds:][:n] {
-					dst[j*ldd+i+k] = v
-				}
-			}
-			return
-		}
-		s0, s1, s2, s3 := src[i*lds:][:n], src[(i+1)*lds:][:n], src[(i+2)*lds:][:n], src[(i+3)*lds:][:n]
-		s4, s5, s6, s7 := src[(i+4)*lds:][:n], src[(i+5)*lds:][:n], src[(i+6)*lds:][:n], src[(i+7)*lds:][:n]
-		for j := range n {
-			d := (*[few]float64)(dst[j*ldd+i:])
-			d[0], d[1], d[2], d[3] = s0[j], s1[j], s2[j], s3[j]
-			d[4], d[5], d[6], d[7] = s4[j], s5[j], s6[j], s7[j]
-		}
-	}
 }
 
 // panels adds a block to C, PackWidth columns at a time.

@@ -110,11 +110,11 @@ func (s *system) small(first, n, sides int, b []float64, ldb int) {
 		columns := min(chunk, sides-side)
 		if s.right {
 			rows := b[side*ldb:]
-			transpose(w.x[:], chunk, rows, ldb, columns, n)
+			tile.Transpose(w.x[:], chunk, rows, ldb, columns, n)
 			w.turn(forward, n, columns)
 			solve(w.x[:], chunk, columns)
 			w.turn(forward, n, columns)
-			transpose(rows, ldb, w.x[:], chunk, n, columns)
+			tile.Transpose(rows, ldb, w.x[:], chunk, n, columns)
 			continue
 		}
 		for k := range n {

@@ -149,15 +149,14 @@ func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge 
 		clear(b)
 		return Underdetermined, false
 	case n < r:
-		if solved, gap := ws.solveWide(b, *a, y); solved {
-			return Underdetermined, false
-		} else if !gap {
+		if !ws.solveWide(b, *a, y) {
 			return ws.minimumNorm(b, *a, y, ridge), false
 		}
+		return Underdetermined, false
 	}
 	var lo, hi float64
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if m.Rows >= r && (trusted(b, rhs, lo, hi) || ws.independent(*m, lo, hi, tolerance(*a)) && inRange(b, rhs, lo)) {
+	if trusted(b, rhs, lo, hi) || ws.independent(*m, lo, hi, tolerance(*a)) && inRange(b, rhs, lo) {
 		return OK, ridge == 0 // or the squares are those of the ridge, too
 	}
 	if rank, ok := ws.dependent(b, *m, rhs, hi, tolerance(*a)); ok {
@@ -223,51 +222,4 @@ func trusted(b, y []float64, lo, hi float64) bool {
 func inRange(b, y []float64, lo float64) bool {
 	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y)
 	return (bmax*lo > smallest || ymax == 0) && bmax <= math.MaxFloat64 && ymax <= math.MaxFloat64
-}
-
-// solveWide solves for fewer samples than columns, if the samples are independent; otherwise it
-// reports whether what is nearly nothing of their norms is nothing. With
-// A' = W F as Orthogonalize leaves them, W having orthogonal columns,
-//
-//	b = W (W'W)^-1 h,   F'h = y.
-//
-// Taking what W'b already is off h, column by column, makes that as stable as by Householder
-// reflectors (Bjorck and Paige, 1992, section 5).
-func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) (solved, gap bool) {
-	n, r := a.Rows, a.Cols
-	transposed := ws.f[:r*n]
-	for j := range r {
-		at := j
-		for _, v := range a.Data[j*a.Stride:][:n] {
-			transposed[at] = v
-			at += r
-		}
-	}
-	h := ws.split[:n]
-	clear(b)
-	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
-	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
-	clear := regular(lo, hi)
-	if !clear && !ws.independent(blas.ColumnMajor{Rows: r, Cols: n}, lo, hi, tolerance(a)) {
-		for k := range n {
-			if p := f[k*ldf+k]; p > tile.SetApart*hi && p <= suspect*suspect*hi {
-				return false, false
-			}
-		}
-		return false, true
-	}
-	copy(h, y)
-	for i, v := range h {
-		for k, x := range f[i*ldf:][i+1 : n] {
-			h[i+1+k] -= x * v
-		}
-	}
-	for k := n - 1; k >= 0; k-- {
-		x := w[k*ldw:][:r]
-		blas.Axpy((h[k]-blas.Dot(x, b))/f[k*ldf+k], x, b)
-	}
-	if clear {
-		return trusted(b, y, lo, hi), true
-	}
-	return inRange(b, y, lo), true
 }

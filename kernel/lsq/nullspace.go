@@ -104,14 +104,11 @@ func (ws *Workspace) independent(m blas.ColumnMajor, lo, squares, tol float64) b
 	return beyond*beyond*tol*tol*squares*size < 1
 }
 
-// dependent takes the basic solution b that LeastSquares has left, with ws.work, of a problem with
-// the matrix m, which has a sum of squares, to that of minimum norm, and returns the rank, if it is
-// beyond doubt: what is left of the columns that were set apart is within tol of the Frobenius norm
-// of m, and the others are far from dependent.
-func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, squares, tol float64) (rank int, ok bool) {
-	c := m.Cols
-	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, c)
-	s := split{c: c, order: ws.order[:c]}
+// sorted sorts the columns of a matrix with a sum of squares, of which LeastSquares or Orthogonalize have left F: those that
+// were set apart last. It returns the least square of what is left of the others, and reports whether these are far from
+// dependent, and what is left of those that were set apart is within tol of the Frobenius norm.
+func (ws *Workspace) sorted(f []float64, ldf, c int, squares, tol float64) (s split, lo float64, ok bool) {
+	s = split{c: c, order: ws.order[:c]}
 	lo, left := math.Inf(1), 0.0
 	for k := range c {
 		if pivot := f[k*ldf+k]; pivot <= tile.SetApart*squares {
@@ -123,7 +120,16 @@ func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, squ
 			s.rank++
 		}
 	}
-	if s.rank == 0 || s.rank > m.Rows || !regular(lo, squares) || left > tol*tol*squares {
+	return s, lo, s.rank > 0 && regular(lo, squares) && left <= tol*tol*squares
+}
+
+// dependent takes the basic solution b that LeastSquares has left, with ws.work, of a problem with
+// the matrix m, which has a sum of squares, to that of minimum norm, and returns the rank, if that is
+// beyond doubt.
+func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, squares, tol float64) (rank int, ok bool) {
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, m.Cols)
+	s, lo, ok := ws.sorted(f, ldf, m.Cols, squares, tol)
+	if !ok {
 		return 0, false
 	}
 	ok = ws.project(b, s, f, ldf, 1, s.order, ws.ones[:s.rank])

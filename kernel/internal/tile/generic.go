@@ -360,13 +360,20 @@ func panelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, 
 	}
 }
 
-// Dot returns x'y, summed from first to last.
+// Dot returns x'y, as four sums, of which none waits for another.
 func Dot(x, y []float64) float64 {
-	var s float64
-	for i, v := range x {
-		s += v * y[i]
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x, y = x[4:], y[4:] {
+		u, v := (*[4]float64)(x), (*[4]float64)(y)
+		s0 += u[0] * v[0]
+		s1 += u[1] * v[1]
+		s2 += u[2] * v[2]
+		s3 += u[3] * v[3]
 	}
-	return s
+	for i, v := range x {
+		s0 += v * y[i]
+	}
+	return (s0 + s2) + (s1 + s3)
 }
 
 // MaxAbs returns the largest absolute value in x, 0 if x is empty and NaN if one of
