@@ -170,25 +170,20 @@ func ExampleAuto() {
 
 // The responses of all tasks are measured anew: the run starts from the U of before, with
 // the samples where they are.
-func ExampleSolver_SetResponses() {
+func Example_otherResponses() {
 	ctx := context.Background()
-	before, after := fiveSites(0), fiveSites(0.01)
-	problem, network := onARing(before)
-	solver := must(difalt.NewSolver(problem, network, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, StopAtNoise: true}))
-	defer solver.Close()
-	first := must(solver.Run(ctx))
-	var y [][][]float64
-	for _, node := range after {
-		var of [][]float64
+	problem, network := onARing(fiveSites(0))
+	options := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, StopAtNoise: true}
+	first := must(difalt.Run(ctx, problem, network, options))
+	again := &difalt.Problem{U0: first.U}
+	for g, node := range fiveSites(0.01) {
+		var y []float64
 		for t := range node.Len() {
-			of = append(of, node.Y(t))
+			y = append(y, node.Y(t)...)
 		}
-		y = append(y, of)
+		again.Nodes = append(again.Nodes, problem.Nodes[g].WithResponses(y))
 	}
-	if err := solver.SetResponses(y); err != nil {
-		log.Fatal(err)
-	}
-	second := must(solver.Run(ctx))
+	second := must(difalt.Run(ctx, again, network, options))
 	fmt.Println(first.Status, second.Status, second.Iterations < first.Iterations, second.InitTraffic.Rounds < first.InitTraffic.Rounds)
 	// Output: converged converged true true
 }

@@ -30,8 +30,7 @@ type newton struct {
 	direction  []*kernel.Basis
 	scalars    [][]float64 // P and the objective of every hosted node
 	phase      newtonPhase
-	products   *kernel.Products
-	ofExecutor *kernel.Executor // whose products they are
+	products   *kernel.Products // nil before the first
 
 	prepare func(worker int) // stored, so that calling it does not allocate
 }
@@ -99,8 +98,8 @@ func (m *newton) combine(ctx context.Context) error {
 
 // multiplyOwn multiplies the direction by the hosted nodes' own parts of H.
 func (m *newton) multiplyOwn() {
-	if m.ofExecutor != m.at.executor {
-		m.products, m.ofExecutor = kernel.NewProducts(m.at.executor), m.at.executor
+	if m.products == nil {
+		m.products = kernel.NewProducts(m.at.executor)
 	}
 	for i := range m.direction {
 		m.direction[i] = m.system.now.p

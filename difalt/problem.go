@@ -19,9 +19,10 @@ type Problem struct {
 	// Start is the d x r start of the power iteration (Alg. 2, line 8); nil draws
 	// standard Gaussian entries from Options.Seed. The same at all nodes.
 	Start *kernel.Basis
-	// U0[i] is where node Hosted()[i] starts: after tasks were added, the U of the last
-	// result. Nil, at all nodes, runs the spectral initialisation. AltGDmin and, along
-	// consensus.Tree, the accelerated methods compute with one U, and start from node 0's.
+	// U0[i] is where node Hosted()[i] starts: after tasks were added or measured anew
+	// (kernel.Tasks.WithResponses keeps their samples), the U of the last result. Nil, at
+	// all nodes, runs the spectral initialisation. AltGDmin and, along consensus.Tree, the
+	// accelerated methods compute with one U, and start from node 0's.
 	U0 []*kernel.Basis
 	// Moments, d x d, is the mean of x x' over the samples of all nodes, if they have agreed
 	// on it: the scaled and accelerated methods then take steps that do not mind if

@@ -1,11 +1,14 @@
 package difalt_test
 
 import (
+	"bytes"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -56,62 +59,69 @@ func TestRestoredAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestUpdatesCountAnew: after an update that starts the iterations again, traffic and time
-// are those since then, also in a run that was restored.
-func TestUpdatesCountAnew(t *testing.T) {
+// TestOtherResponses: a solver for other responses that starts where another has ended keeps the
+// packed samples, comes to the bits of tasks that are packed anew, and counts its own traffic alone.
+func TestOtherResponses(t *testing.T) {
 	s, net := small(t)
-	var atStart difalt.Record
-	o := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, Observer: func(r *difalt.Record) error {
-		if r.Iteration == 0 {
-			atStart = *r
-		}
-		return nil
-	}}
-	first, err := difalt.NewSolver(s.Problem, net, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.Close()
-	before, err := first.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	snap, err := interrupted(t, s.Problem, net, o, 9).Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := difalt.NewSolver(s.Problem, net, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.Close()
-	if err := second.Restore(snap); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := second.Step(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for name, solver := range map[string]*difalt.Solver{"": first, "restored": second} {
-		for update, err := range map[string]error{"SetRidge": solver.SetRidge(0.5), "SetResponses": solver.SetResponses(s.y)} {
-			if err != nil {
-				t.Fatal(update, err)
+	other := gaussian(1, 5, 20, 40, 2, fixed(15), 0.3) // the same samples
+	for _, normalize := range []bool{false, true} {
+		o := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, NormalizeTasks: normalize}
+		before := run(t, s.Problem, net, o)
+		kept, anew := &difalt.Problem{U0: before.U}, &difalt.Problem{U0: before.U}
+		for g, tasks := range s.Nodes {
+			var x []mat.Matrix
+			for _, m := range s.x[g] {
+				x = append(x, m)
 			}
+			kept.Nodes = append(kept.Nodes, tasks.WithResponses(slices.Concat(other.y[g]...)))
+			anew.Nodes = append(anew.Nodes, kernel.NewTasks(x, other.y[g], kernel.Float64))
 		}
-		sent := net.Traffic()
-		got, err := solver.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		o.Ridge = 0.5
+		want, sent := run(t, anew, net, o), net.Traffic()
+		got := run(t, kept, net, o)
+		if got.Iterations != want.Iterations || got.Status != want.Status || got.Last.Objective != want.Last.Objective || !mat.Equal(got.U[3], want.U[3]) {
+			t.Errorf("with the samples kept: %v after %d iterations at %v, packed anew: %v after %d at %v", got.Status, got.Iterations, got.Last.Objective, want.Status, want.Iterations, want.Last.Objective)
 		}
-		if atStart.Compute != 0 || atStart.Traffic != (wire.Traffic{}) {
-			t.Errorf("%s: the iterations begin after %v and with %+v", name, atStart.Compute, atStart.Traffic)
-		}
-		all := net.Traffic().Minus(sent)
-		if got.InitTraffic.Plus(got.Last.Traffic) != all {
-			t.Errorf("%s: %+v and %+v, but %+v were sent", name, got.InitTraffic, got.Last.Traffic, all)
+		if all := net.Traffic().Minus(sent); got.InitTraffic.Plus(got.Last.Traffic) != all {
+			t.Errorf("%+v and %+v, but %+v were sent", got.InitTraffic, got.Last.Traffic, all)
 		}
 		// From U0 and with a method that needs no step the nodes only compare their data.
 		if r := got.InitTraffic.Rounds; r > 8 {
-			t.Errorf("%s: %d rounds before the iterations, %d in the run before", name, r, before.InitTraffic.Rounds)
+			t.Errorf("%d rounds before the iterations, %d in the run before", r, before.InitTraffic.Rounds)
+		}
+	}
+}
+
+// TestSnapshotBytes: what is not a snapshot of this version is refused, wherever it ends,
+// and nothing panics.
+func TestSnapshotBytes(t *testing.T) {
+	s, net := small(t)
+	o := difalt.Options{Rank: 2, Method: difalt.AcceleratedTracking, Iterations: 20}
+	solver := interrupted(t, s.Problem, net, o, 7)
+	snap, err := solver.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap.Iteration() != 7 {
+		t.Errorf("iteration %d, want 7", snap.Iteration())
+	}
+	p := stored(t, snap)
+	if !bytes.Equal(p, stored(t, loaded(t, p))) {
+		t.Error("read and written again, the bytes differ")
+	}
+	old := slices.Clone(p)
+	old[len("difalt snapshot")]--
+	if err := new(difalt.Snapshot).UnmarshalBinary(old); err == nil || !strings.Contains(err.Error(), "version 5, this is version 6") {
+		t.Errorf("another version: %v", err)
+	}
+	for n := 0; n < len(p); n += 1 + n/300*37 { // all of the header, and some of the state
+		if q := new(difalt.Snapshot); q.UnmarshalBinary(p[:n]) == nil && solver.Restore(q) == nil {
+			t.Fatalf("%d of %d bytes are taken for a snapshot", n, len(p))
+		}
+		spoilt := slices.Clone(p)
+		spoilt[n] ^= 0xff
+		if q := new(difalt.Snapshot); q.UnmarshalBinary(spoilt) == nil {
+			_ = solver.Restore(q) // may fit as well
 		}
 	}
 }

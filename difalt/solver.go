@@ -288,7 +288,6 @@ func (s *Solver) build() (err error) {
 	if at.moments, err = s.newMomentPreconditioner(); err != nil {
 		return err
 	}
-	at.groups, at.grads = nil, nil
 	for _, tasks := range s.data.nodes {
 		g := kernel.NewGroup(tasks, s.o.Rank)
 		at.groups, at.grads = append(at.groups, g), append(at.grads, g.Grad)

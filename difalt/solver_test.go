@@ -306,3 +306,29 @@ func TestMethodNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestIterations steps through a run by the iterator.
+func TestIterations(t *testing.T) {
+	s, net := small(t)
+	solver, err := difalt.NewSolver(s.Problem, net, difalt.Options{Rank: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer solver.Close()
+	var last *difalt.Record
+	states := 0
+	for rec, err := range solver.Iterations(t.Context()) {
+		if err != nil || rec.Iteration < states-1 || rec.Iteration > states {
+			t.Fatalf("state %d: %+v, %v", states, rec, err)
+		}
+		last = rec
+		states++
+	}
+	res, err := solver.Result()
+	if err != nil || res.Status != difalt.Converged || last == nil || last.Iteration != res.Iterations || last.SDMax > 1e-9 {
+		t.Errorf("%v, %+v, last record %+v", err, res, last)
+	}
+	if status, err := solver.Step(t.Context()); status != difalt.Converged || err != nil {
+		t.Errorf("a step after the end: %v, %v", status, err)
+	}
+}
