@@ -32,11 +32,30 @@ func nameOf(rank int) string {
 
 const baselineStage = "baselines" // of progress
 
-// A method has coefficients for every task of this process, the constant last.
+// A method has coefficients for every task of this process until its errors are known.
 type method struct {
 	Score
-	theta [][]float64
-	of    *design // whose rows these are about; nil if it is that of the fit
+	theta  thetas
+	of     *design // whose rows these are about; nil if it is that of the fit
+	errors tallies
+}
+
+// thetas are the coefficients of the tasks of this process, one after the other, or of all of them alike: of each so many, the constant last.
+type thetas struct {
+	width  int
+	values []float64
+}
+
+func (d *design) newThetas() thetas {
+	return thetas{d.width(), make([]float64, len(d.t.Tasks())*d.width())}
+}
+
+// of returns those of a task.
+func (t thetas) of(k int) []float64 {
+	if len(t.values) == t.width {
+		return t.values
+	}
+	return t.values[k*t.width:][:t.width]
 }
 
 // baselines fits what the model has to be compared with, shrunken among it, and returns the features that are combinations of
@@ -58,19 +77,19 @@ func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *e
 	return []method{intercepts, *pooled, *single, d.taskMeans()}, dependent, nil
 }
 
-// coefficients returns the coefficients of the hosted tasks by their rows, in the order of the table; some are nil
+// coefficients returns the coefficients of the hosted tasks by their rows; some are zero
 // if the context has ended, which the next sum says.
-func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixedmodel.Posterior) ([][]float64, error) {
-	theta := make([][]float64, len(d.rows))
+func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixedmodel.Posterior) (thetas, error) {
+	theta := d.newThetas()
 	for g, tasks := range d.layout {
 		out := make([]bool, len(tasks)) // of range
 		parallel.For(ctx, rows.Workers, len(tasks), func(_, i int) {
-			var ok bool
-			theta[tasks[i]], _, ok = p.Coefficients(&rows.Tasks[g][i], false)
+			own, _, ok := p.Coefficients(&rows.Tasks[g][i], false)
+			copy(theta.of(tasks[i]), own)
 			out[i] = !ok
 		})
 		if i := slices.Index(out, true); i >= 0 {
-			return nil, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[tasks[i]])
+			return thetas{}, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[tasks[i]])
 		}
 	}
 	return theta, nil
@@ -79,9 +98,8 @@ func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixed
 // taskMeans predicts the mean of a task's training rows, and that of all for tasks
 // without any.
 func (d *design) taskMeans() method {
-	m := method{Score: Score{Method: TaskMean}, theta: make([][]float64, len(d.rows))}
-	for k := range m.theta {
-		m.theta[k] = make([]float64, d.width())
+	m := method{Score: Score{Method: TaskMean}, theta: d.newThetas()}
+	for k := range d.t.Tasks() {
 		sum, weights := 0.0, 0.0
 		d.eachTraining([]int{k}, func(i int) {
 			w := d.weightOf(i)
@@ -89,7 +107,7 @@ func (d *design) taskMeans() method {
 			weights += w
 		})
 		if weights > 0 {
-			m.theta[k][d.width()-1] = sum / weights
+			m.theta.of(k)[d.width()-1] = sum / weights
 		}
 	}
 	return m
@@ -143,7 +161,7 @@ func (d *design) singleErrors(ctx context.Context, tasks []int, grid []float64, 
 
 // addSingleErrors adds what singleErrors returns of one task.
 func (d *design) addSingleErrors(p *ridgePath, task int, grid, s []float64) {
-	z, rows := make([]float64, d.width()), d.rows[task]
+	z, rows := make([]float64, d.width()), d.rows.of(task)
 	for fold := range d.folds {
 		p.read(d, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
 		thetas := p.solve(grid)
@@ -161,15 +179,14 @@ func (d *design) addSingleErrors(p *ridgePath, task int, grid, s []float64) {
 	}
 }
 
-// singles returns the coefficients of one ridge regression on the training rows of every given task,
-// in the order of the table.
-func (d *design) singles(ctx context.Context, tasks []int, ridge float64, workers int) [][]float64 {
-	theta := make([][]float64, len(d.rows))
+// singles returns the coefficients of one ridge regression on the training rows of every given task.
+func (d *design) singles(ctx context.Context, tasks []int, ridge float64, workers int) thetas {
+	theta := d.newThetas()
 	paths := make([]ridgePath, workers)
 	parallel.For(ctx, workers, len(tasks), func(worker, at int) {
 		k := tasks[at]
-		paths[worker].read(d, d.rows[k], func(i int) bool { return d.train[i] })
-		theta[k] = slices.Clone(paths[worker].solve([]float64{ridge}))
+		paths[worker].read(d, d.rows.of(k), func(i int) bool { return d.train[i] })
+		copy(theta.of(k), paths[worker].solve([]float64{ridge}))
 	})
 	return theta
 }

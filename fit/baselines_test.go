@@ -53,12 +53,13 @@ func TestRidgesAreScikitLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	single := d.singles(t.Context(), []int{0, 1}, 3, 1)
 	for _, c := range []struct {
 		what      string
 		got, want []float64
 	}{
 		{"pooled", all.solve(2), []float64{1.5862942908138373, -0.12619613782140643, 4.416666666666667}},
-		{"single", d.singles(t.Context(), []int{0, 1}, 3, 1)[0], []float64{1.4348405207268495, 1.816815971802057, 7.8419915185124776}},
+		{"single", single.of(0), []float64{1.4348405207268495, 1.816815971802057, 7.8419915185124776}},
 	} {
 		for j, v := range unscale(c.got) {
 			if math.Abs(v-c.want[j]) > 1e-8 {

@@ -181,13 +181,13 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 	if err != nil {
 		return err
 	}
-	d := l.design(train.rows, held.rows)
+	d := l.design(train.rows)
 	workers := parallel.Workers(l.c.Workers)
 	grid := decades(-2, 6, 1)
 	sum := d.singleErrors(context.Background(), l.tasks, grid, workers)
 	ridge, _ := bestRidge(grid, sum, sum[len(grid)], 1)
 	single := d.singles(context.Background(), l.tasks, ridge, workers)
-	mean := make([]float64, len(d.rows))
+	mean := make([]float64, len(l.t.Tasks()))
 	for _, i := range train.rows {
 		mean[l.t.Task(i)] += l.t.Y(i) / float64(n)
 	}
@@ -198,18 +198,18 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 		s.ours.add(target - y)
 		scaled := d.row(z, row)
 		s.pooled.add((scaled - floats.Dot(z[:len(l.mean)], l.mean)) * d.TargetScale)
-		s.single.add((scaled - floats.Dot(z, single[k])) * d.TargetScale)
+		s.single.add((scaled - floats.Dot(z, single.of(k))) * d.TargetScale)
 		s.mean.add(target - mean[k])
 	}
 	return nil
 }
 
-// design holds the given rows for training, in folds, and others for the test.
-func (l *curve) design(train, held []int) *design {
+// design holds the given rows for training, in folds.
+func (l *curve) design(train []int) *design {
 	n := len(train) / len(l.tasks)
 	d := &design{
 		Scaling: l.scaling, t: l.t, train: make([]bool, l.t.Rows()), fold: make([]int, l.t.Rows()),
-		rows: make([][]int, len(l.t.Tasks())), folds: max(2, min(defaultFolds, n)), total: len(train),
+		folds: max(2, min(defaultFolds, n)), total: len(train),
 	}
 	d.Constant = true // for the single regressions, whatever the model has
 	for i := range d.fold {
@@ -219,10 +219,7 @@ func (l *curve) design(train, held []int) *design {
 		k := l.t.Task(i)
 		d.train[i] = true
 		d.fold[i] = (j%n + k) % d.folds
-		d.rows[k] = append(d.rows[k], i)
 	}
-	for _, i := range held {
-		d.rows[l.t.Task(i)] = append(d.rows[l.t.Task(i)], i)
-	}
+	d.groupRows(func(i int) bool { return !d.train[i] })
 	return d
 }

@@ -23,7 +23,7 @@ type design struct {
 	*nodes.Group
 	t      *dataset.Table
 	layout dataset.Layout // tasks of the hosted nodes
-	rows   [][]int        // of every task
+	rows   taskRows
 	train  []bool
 	owners bool  // nodes are those of the data
 	fold   []int // of every training row; -1 for the others
@@ -81,7 +81,7 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 		d.folds = defaultFolds
 	}
 	d.trainOnAll()
-	d.groupRows()
+	d.groupRows(nil)
 	if !c.Plain {
 		if d.left, err = d.leaveOutliers(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
 			return nil, err
@@ -131,15 +131,41 @@ func (d *design) introduce(ctx context.Context, layout dataset.Layout, c *Config
 	return d.CheckDistinct(ctx, tasks)
 }
 
-// groupRows lists the rows of every task.
-func (d *design) groupRows() {
-	d.rows = make([][]int, len(d.t.Tasks()))
-	for k, n := range d.t.Samples(nil) {
-		d.rows[k] = make([]int, 0, n)
+// taskRows are the rows of every task, one task after the other.
+type taskRows struct {
+	end  []int // of those of a task
+	list []int
+}
+
+// of returns those of a task.
+func (r *taskRows) of(k int) []int {
+	if k == 0 {
+		return r.list[:r.end[0]]
 	}
+	return r.list[r.end[k-1]:r.end[k]]
+}
+
+// groupRows lists the rows of every task, without those that are left out; nil are none.
+func (d *design) groupRows(left func(i int) bool) {
+	end := make([]int, len(d.t.Tasks())) // at first how many, then where they begin
 	for i := range d.train {
-		d.rows[d.t.Task(i)] = append(d.rows[d.t.Task(i)], i)
+		if left == nil || !left(i) {
+			end[d.t.Task(i)]++
+		}
 	}
+	n := 0
+	for k, rows := range end {
+		end[k] = n
+		n += rows
+	}
+	list := make([]int, n)
+	for i := range d.train {
+		if k := d.t.Task(i); left == nil || !left(i) {
+			list[end[k]] = i
+			end[k]++
+		}
+	}
+	d.rows = taskRows{end, list}
 }
 
 // secrets returns a hash of the training rows of every hosted node.
@@ -163,7 +189,7 @@ func (d *design) secrets() []nodes.Secret {
 // eachTraining calls visit for every training row of the given tasks.
 func (d *design) eachTraining(tasks []int, visit func(i int)) {
 	for _, k := range tasks {
-		for _, i := range d.rows[k] {
+		for _, i := range d.rows.of(k) {
 			if d.train[i] {
 				visit(i)
 			}
@@ -176,7 +202,7 @@ func (d *design) sumTraining(ctx context.Context, n int, add func(i int, out []f
 	z, done := d.Zeros(n), 0
 	for g, tasks := range d.layout {
 		for at := range tasks {
-			d.show("sums of rows", done, len(d.rows))
+			d.show("sums of rows", done, len(d.t.Tasks()))
 			done++
 			if ctx.Err() != nil { // the sum says who leaves
 				break
@@ -218,7 +244,7 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 	for g, tasks := range d.layout {
 		out[g] = make([]mixedmodel.Task, len(tasks))
 		parallel.For(ctx, workers, len(tasks), func(worker, at int) {
-			d.show("reading rows", first+at, len(d.rows))
+			d.show("reading rows", first+at, len(d.t.Tasks()))
 			if compressors[worker] == nil {
 				compressors[worker] = mixedmodel.NewCompressor(w)
 			}

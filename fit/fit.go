@@ -81,6 +81,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	others = slices.Insert(others, 1, splines...)
+	d.tally(ctx, others, rows.Workers)
 	f := &findings{dependent: dependent, outliers: d.left}
 	chosen, err := q.chooseNoise(ctx, first)
 	if err != nil {
@@ -103,7 +104,9 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	r.Options, r.Result, r.Converged = a.options, res, top.converged
 	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, top, others)
-	r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
+	if !rows.Alone() { // else there is nothing to count, nor to keep rows for
+		r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
+	}
 	return m, err
 }
 
@@ -125,7 +128,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err != nil {
 		return nil, err
 	}
-	if err := d.score(ctx, r, append([]method{{Score: Score{Method: nameOf(top.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
+	if err := d.score(ctx, r, chosen.rows.Workers, append([]method{{Score: Score{Method: nameOf(top.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
 		return nil, err
 	}
 	meaning := explanation(&r.Chosen, c.Rank, d.width()-1)
@@ -146,13 +149,13 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 }
 
 // score sets what a report says about methods, of which the first is the model.
-func (d *design) score(ctx context.Context, r *Report, methods []method) (err error) {
-	errors := d.tally(methods)
-	if r.Scores, err = d.scores(ctx, methods, errors); err != nil {
+func (d *design) score(ctx context.Context, r *Report, workers int, methods []method) (err error) {
+	d.tally(ctx, methods, workers)
+	if r.Scores, err = d.scores(ctx, methods); err != nil {
 		return err
 	}
-	r.Tasks = d.taskScores(errors)
-	r.Verdict, err = d.judge(ctx, r.Scores, errors)
+	r.tasks = d.taskScores(methods)
+	r.Verdict, err = d.judge(ctx, r.Scores, methods)
 	return err
 }
 

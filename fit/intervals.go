@@ -62,7 +62,7 @@ func (d *design) leftOut(e *estimate, g, i, k int, weight float64, t *mixedmodel
 			h += x * floats.Dot(cov[j*w:][:w], z)
 		}
 		rest := max(1-h*own*weight, 1e-6)
-		square := own * math.Pow(y-floats.Dot(z, e.theta[k]), 2) / rest
+		square := own * math.Pow(y-floats.Dot(z, e.theta.of(k)), 2) / rest
 		without := max((freedom*v-square)/(freedom-1), 0.05*v)
 		far = append(far, math.Sqrt(square/without)/half)
 	})

@@ -29,8 +29,8 @@ func TestLeftOut(t *testing.T) {
 	whole := d.taskOf(task, all)
 	whole = whole.Weighted(weight)
 	theta, _, _ := e.Coefficients(&whole, false)
-	e.theta = make([][]float64, len(d.rows))
-	e.theta[task] = theta
+	e.theta = d.newThetas()
+	copy(e.theta.of(task), theta)
 	got := d.leftOut(e, 0, 0, task, weight, &whole)
 	var want []float64
 	for out := range got {

@@ -64,8 +64,8 @@ func (a *algorithm) run(ctx context.Context, c *choice, k *candidate) (*difalt.R
 type estimate struct {
 	*mixedmodel.Posterior                     // of the coefficients of a task, without its rows
 	noise                 *evidence.TaskNoise // nil if it is the same for all tasks
-	theta                 [][]float64         // coefficients of every task of this process
-	sampleNoise           float64             // variance of single targets, if it is more than Noise
+	theta                 thetas
+	sampleNoise           float64 // variance of single targets, if it is more than Noise
 	goodness              model.Goodness
 }
 
@@ -148,8 +148,12 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 	if e.noise != nil {
 		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
 	}
-	for k := range tasks {
-		out.Theta = append(out.Theta, d.expand(e.theta[k])...)
+	out.Theta = e.theta.values
+	if d.directions != nil {
+		out.Theta = make([]float64, 0, tasks*(len(d.Center)+1))
+		for k := range tasks {
+			out.Theta = append(out.Theta, d.expand(e.theta.of(k))...)
+		}
 	}
 	packed := w * (w + 1) / 2
 	if rows.Count*float64(packed) <= maxCovariances {

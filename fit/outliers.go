@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -49,9 +48,7 @@ func (d *design) leaveOutliers(ctx context.Context, c *Config, workers int) (tot
 	if err != nil {
 		return 0, err
 	}
-	for k, list := range d.rows { // they are not held out either
-		d.rows[k] = slices.DeleteFunc(list, func(i int) bool { return d.train[i] && !train[i] })
-	}
+	d.groupRows(func(i int) bool { return d.train[i] && !train[i] }) // they are not held out either
 	d.train = train
 	return int(sum[0]), nil
 }
@@ -74,24 +71,26 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 	if err != nil || pt.Noise <= 2*evidence.NoiseFloor {
 		return nil, err
 	}
-	theta, err := d.coefficients(ctx, rows, pt.Posterior())
-	if err = cmp.Or(err, ctx.Err()); err != nil {
+	posterior, offs := pt.Posterior(), make([][]float64, len(d.layout[0]))
+	parallel.For(ctx, workers, len(offs), func(_, at int) {
+		if theta, _, ok := posterior.Coefficients(&rows.Tasks[0][at], false); ok {
+			offs[at] = d.residuals(d.layout[0][at], theta, nil)
+		}
+	})
+	all := slices.Concat(offs...)
+	if err := ctx.Err(); err != nil || len(all) < d.total {
 		return nil, err
 	}
-	var all []float64
-	for _, k := range d.layout[0] {
-		all = append(all, d.residuals(k, theta[k], nil)...)
-	}
 	limit := farOut / halfWithin * medianOf(all)
-	for _, k := range d.layout[0] {
-		off := d.residuals(k, theta[k], nil)
+	for at, k := range d.layout[0] {
+		off := offs[at]
 		if !slices.ContainsFunc(off, func(v float64) bool { return v > limit }) {
 			continue
 		}
 		// What the others of the task expect of them, and what is usual there: in a task of much noise that is no outlier.
 		without := func(i int) bool { return off[i] <= limit }
 		t := d.taskOf(k, without)
-		own, _, ok := pt.Posterior().Coefficients(&t, false)
+		own, _, ok := posterior.Coefficients(&t, false)
 		if !ok {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -49,12 +50,11 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	ctx = context.WithoutCancel(ctx)
 	r.Result, r.Converged, r.Notes = res, res.Status.Arrived(), standingNotes(res)
 	r.Chosen = Candidate{Rank: c.Rank, Ridge: ridge, Intercept: math.Inf(1), MeanRidge: math.Inf(1)}
-	ours := method{Score: Score{Method: Ours, Ridge: ridge}, theta: make([][]float64, len(d.rows))}
+	ours := method{Score: Score{Method: Ours, Ridge: ridge}, theta: d.newThetas()}
 	for g, tasks := range d.layout {
 		for i, k := range tasks {
-			ours.theta[k] = make([]float64, d.width())
 			for j, b := range res.B[g][i*c.Rank:][:c.Rank] {
-				floats.AddScaled(ours.theta[k], b, res.U[g].Col(j))
+				floats.AddScaled(ours.theta.of(k), b, res.U[g].Col(j))
 			}
 		}
 	}
@@ -63,12 +63,12 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	r.FewRows, r.Singular = d.doubtful(res, c.Rank)
-	return m, d.score(ctx, r, []method{ours})
+	return m, d.score(ctx, r, parallel.Workers(c.Options.Workers), []method{ours})
 }
 
 // plainModel takes the coefficients of the tasks as draws from N(0, U S U'), with S their mean
 // square: so new tasks can be added.
-func (d *design) plainModel(ctx context.Context, c *Config, o *difalt.Options, res *difalt.Result, theta [][]float64) (*model.Model, error) {
+func (d *design) plainModel(ctx context.Context, c *Config, o *difalt.Options, res *difalt.Result, theta thetas) (*model.Model, error) {
 	var l nodes.Layout
 	squares, count := l.Span(1), l.Span(1) // of residuals; of tasks
 	z := d.Zeros(l.Len)
@@ -77,7 +77,7 @@ func (d *design) plainModel(ctx context.Context, c *Config, o *difalt.Options, r
 		count.Add(z[g], float64(len(tasks)))
 		d.eachTraining(tasks, func(i int) {
 			y := d.row(row, i)
-			e := y - floats.Dot(row, theta[d.t.Task(i)])
+			e := y - floats.Dot(row, theta.of(d.t.Task(i)))
 			squares.Add(z[g], e*e)
 		})
 	}
@@ -100,9 +100,7 @@ func (d *design) plainModel(ctx context.Context, c *Config, o *difalt.Options, r
 	p := d.parameters(c, o)
 	p.Mean = make([]float64, w)
 	p.Prior = priorOf(&mixedmodel.Posterior{Prior: prior, MeanCovariance: make([]float64, w*w), Noise: noise})
-	for k := range theta {
-		p.Theta = append(p.Theta, theta[k]...)
-	}
+	p.Theta = theta.values
 	return model.New(p)
 }
 

@@ -171,7 +171,7 @@ func newPrivateFit(ctx context.Context, t *dataset.Table, c *Config) (*privateFi
 	}
 	d.layout = layout
 	d.trainOnAll()
-	d.groupRows()
+	d.groupRows(nil)
 	z := d.Zeros(1)
 	for g, list := range layout {
 		z[g][0] = float64(len(list))
@@ -220,7 +220,7 @@ func (s *privateFit) slopes(ctx context.Context) (*difalt.PrivateResult, error) 
 		return nil, err
 	}
 	k := len(s.Center)
-	means, z := make([][]float64, len(s.rows)), make([]float64, k+1)
+	means, z := make([][]float64, len(s.t.Tasks())), make([]float64, k+1)
 	for t := range means {
 		means[t] = make([]float64, k+1)
 		n := 0.0
@@ -268,11 +268,12 @@ func (s *privateFit) conclude(ctx context.Context, r *Report, res *difalt.Privat
 		return nil, err
 	}
 	own := s.own()
-	single, err := own.fitSingle(ctx, 1, parallel.Workers(s.c.Options.Workers))
+	workers := parallel.Workers(s.c.Options.Workers)
+	single, err := own.fitSingle(ctx, 1, workers)
 	if err != nil {
 		return nil, err
 	}
-	if err := own.score(ctx, r, []method{{Score: Score{Method: nameOf(e.Rank)}, theta: e.theta}, *single, own.taskMeans()}); err != nil {
+	if err := own.score(ctx, r, workers, []method{{Score: Score{Method: nameOf(e.Rank)}, theta: e.theta}, *single, own.taskMeans()}); err != nil {
 		return nil, err
 	}
 	r.Notes = s.about.notes()

@@ -56,7 +56,7 @@ const places = 3 * powers
 // most say the same, beyond the noise, that is about how large these are. In the second tasks say by how much their means are off that.
 func (s *privateFit) scale(ctx context.Context) error {
 	columns := len(s.t.Features()) + 1
-	means, deviations := make([][]float64, len(s.rows)), make([][]float64, len(s.rows))
+	means, deviations := make([][]float64, len(s.t.Tasks())), make([][]float64, len(s.t.Tasks()))
 	for k := range means {
 		means[k], deviations[k] = s.ownMoments(k)
 	}

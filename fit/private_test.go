@@ -72,9 +72,7 @@ func singleModel(t *testing.T, tab *dataset.Table, like *model.Model) *model.Mod
 	}
 	p := like.Parameters()
 	p.Scaling, p.Covariance, p.Theta = d.Scaling, nil, nil
-	for _, theta := range single.theta {
-		p.Theta = append(p.Theta, theta...)
-	}
+	p.Theta = single.theta.values
 	m, err := model.New(p)
 	if err != nil {
 		t.Fatal(err)

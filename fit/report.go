@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"iter"
 	"math"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -66,8 +67,6 @@ type Report struct {
 	// Scores of the model, and of what it is compared with: Ours or Mixed, Shrunken, Splines (unless nothing was looked for), Pooled, Single and
 	// TaskMean. Test errors are of no rows when none were held out.
 	Scores []Score
-	// Tasks has the same for every task of this process.
-	Tasks []TaskScore
 	// Verdict says what that amounts to.
 	Verdict Verdict
 	// Chosen is the model, and Tried what it was compared with by evidence.
@@ -86,8 +85,9 @@ type Report struct {
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm. A plain fit has them.
 	FewRows, Singular []string
-	// told counts what Told returns.
-	told func() Told
+	// What Told and Tasks return.
+	told  func() Told
+	tasks iter.Seq[TaskScore]
 	// Private is the account of a fit with a privacy budget: Scores, Verdict and Traffic are then about this process alone. Else nil.
 	Private *Private
 	// Folds of the cross-validation of the baselines.
@@ -125,6 +125,14 @@ func (t *tally) errors(spread, unit float64) Errors {
 		e.ExplainedVariance = 1 - t.squares/spread
 	}
 	return e
+}
+
+// Tasks are the errors on the rows of every task of this process, each counted when it is asked for: there may be millions.
+func (r *Report) Tasks() iter.Seq[TaskScore] {
+	if r.tasks == nil {
+		return func(func(TaskScore) bool) {}
+	}
+	return r.tasks
 }
 
 // Told is about what the first node of this process could learn of the tasks of others. The first call counts it, which

@@ -24,7 +24,7 @@ const (
 
 // missed says which effects the model does not have, by sums over tasks of residuals times squares and products of features: "" if residuals
 // go with none of them.
-func (d *design) missed(ctx context.Context, theta [][]float64) (string, error) {
+func (d *design) missed(ctx context.Context, theta thetas) (string, error) {
 	features := d.numbers()
 	if len(features) == 0 || len(features) > mostLookedAt || d.directions != nil || d.equalTarget {
 		return "", nil
@@ -44,14 +44,14 @@ func (d *design) missed(ctx context.Context, theta [][]float64) (string, error) 
 	done := 0
 	for g, list := range d.layout {
 		for _, k := range list {
-			d.show("residuals", done, len(d.rows))
+			d.show("residuals", done, len(d.t.Tasks()))
 			done++
 			if ctx.Err() != nil { // the sum says who leaves
 				break
 			}
 			clear(own)
 			d.eachTraining([]int{k}, func(i int) {
-				e := d.weightOf(i) * (d.row(row, i) - floats.Dot(row, theta[k]))
+				e := d.weightOf(i) * (d.row(row, i) - floats.Dot(row, theta.of(k)))
 				for a, j := range first {
 					values[a] = math.Min(math.Max(row[j], -farthestLookedAt), farthestLookedAt)
 				}

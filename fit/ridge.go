@@ -246,7 +246,7 @@ func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, depend
 	}
 	m = &method{Score: Score{Method: Pooled}}
 	m.Ridge, m.Tried = bestRidge(grid, sums, all.weights, d.TargetScale)
-	m.theta = slices.Repeat([][]float64{all.solve(m.Ridge)}, len(d.rows))
+	m.theta = thetas{w, all.solve(m.Ridge)}
 	return m, unit, all.dependent(), nil
 }
 

@@ -2,48 +2,74 @@ package fit
 
 import (
 	"context"
+	"iter"
+	"slices"
 
 	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
 	"gonum.org/v1/gonum/floats"
 )
 
-// tallies are sums of errors, by method, task and set: training rows (0) and held-out rows (1).
-type tallies [][][2]tally
+// tallies are the errors of a method on the rows of every task of this process: those of training (set 0) and, if it has any, those held out
+// (set 1).
+type tallies struct {
+	sets int
+	list []tally
+}
 
-// tally predicts the rows of this process by all methods.
-func (d *design) tally(methods []method) tallies {
-	out := make(tallies, len(methods))
-	for m := range out {
-		out[m] = make([][2]tally, len(d.rows))
+// of returns that of a task and set.
+func (t *tallies) of(k, set int) tally {
+	if set >= t.sets {
+		return tally{}
 	}
-	rows, done := make([][]float64, len(methods)), 0
+	return t.list[k*t.sets+set]
+}
+
+// tally predicts the rows of this process by the methods that have not been told yet how well they do. They forget their coefficients: there may be
+// millions of tasks.
+func (d *design) tally(ctx context.Context, methods []method, workers int) {
+	sets := 1
+	if slices.Contains(d.train, false) {
+		sets = 2
+	}
 	for m := range methods {
-		if of := methods[m].of; of != nil {
-			rows[m] = make([]float64, of.width())
+		if methods[m].errors.sets == 0 {
+			methods[m].errors = tallies{sets, make([]tally, sets*len(d.t.Tasks()))}
 		}
 	}
-	z := make([]float64, d.width())
-	d.eachRow(func(_, i int) {
-		if done++; done%256 == 0 {
-			d.show("scores", done, len(d.train))
-		}
-		k, s := d.t.Task(i), set(d.train[i])
-		y := d.row(z, i)
-		for m := range methods {
-			row := z
-			if of := methods[m].of; of != nil {
-				row = rows[m]
-				of.row(row, i)
+	rows := make([][]float64, workers)
+	first := 0
+	for _, tasks := range d.layout {
+		parallel.For(ctx, workers, len(tasks), func(worker, at int) {
+			d.show("scores", first+at, len(d.t.Tasks()))
+			for m := range methods {
+				own := &methods[m]
+				if own.theta.values == nil {
+					continue
+				}
+				of := d
+				if own.of != nil {
+					of = own.of
+				}
+				k, w := tasks[at], of.width()
+				rows[worker] = slices.Grow(rows[worker][:0], w)
+				z, to, theta := rows[worker][:w], own.errors.list[k*sets:], own.theta.of(k)
+				for _, i := range d.rows.of(k) {
+					y := of.row(z, i)
+					to[set(d.train[i])].add(y - floats.Dot(z, theta))
+				}
 			}
-			out[m][k][s].add(y - floats.Dot(row, methods[m].theta[k]))
-		}
-	})
-	return out
+		})
+		first += len(tasks)
+	}
+	for m := range methods {
+		methods[m].theta = thetas{}
+	}
 }
 
 // scores returns the errors over all tasks of all nodes. The nodes add up what the means of the
 // targets are made of, and what all errors are.
-func (d *design) scores(ctx context.Context, methods []method, errors tallies) ([]Score, error) {
+func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) {
 	var l nodes.Layout
 	rows, targets := l.Span(2), l.Span(2)
 	z := d.Zeros(l.Len)
@@ -71,8 +97,9 @@ func (d *design) scores(ctx context.Context, methods []method, errors tallies) (
 	})
 	for g, tasks := range d.layout {
 		for _, k := range tasks {
-			for m := range errors {
-				for s, t := range errors[m][k] {
+			for m := range methods {
+				for s := range 2 {
+					t := methods[m].errors.of(k, s)
 					floats.Add(parts[m][s].Of(z[g]), []float64{t.rows, t.squares, t.absolute})
 				}
 			}
@@ -97,33 +124,36 @@ func (d *design) scores(ctx context.Context, methods []method, errors tallies) (
 func (d *design) eachRow(visit func(g, i int)) {
 	for g, tasks := range d.layout {
 		for _, k := range tasks {
-			for _, i := range d.rows[k] {
+			for _, i := range d.rows.of(k) {
 				visit(g, i)
 			}
 		}
 	}
 }
 
-// taskScores returns the errors of every task of this process. Nothing is summed over nodes.
-func (d *design) taskScores(errors tallies) []TaskScore {
-	out := make([]TaskScore, len(d.rows))
-	for k, rows := range d.rows {
-		var n, mean, spread [2]float64
-		for _, i := range rows {
-			n[set(d.train[i])]++
-			mean[set(d.train[i])] += d.scaledTarget(i)
+// taskScores are the errors of every task of this process. Nothing is summed over nodes.
+func (d *design) taskScores(methods []method) iter.Seq[TaskScore] {
+	return func(yield func(TaskScore) bool) {
+		for k, task := range d.t.Tasks() {
+			var n, mean, spread [2]float64
+			for _, i := range d.rows.of(k) {
+				n[set(d.train[i])]++
+				mean[set(d.train[i])] += d.scaledTarget(i)
+			}
+			for _, i := range d.rows.of(k) {
+				s := set(d.train[i])
+				e := d.scaledTarget(i) - mean[s]/n[s]
+				spread[s] += e * e
+			}
+			t := TaskScore{Task: task, Node: d.t.Nodes()[d.t.Node(k)]}
+			for m := range methods {
+				train, test := methods[m].errors.of(k, 0), methods[m].errors.of(k, 1)
+				t.Train = append(t.Train, train.errors(spread[0], d.TargetScale))
+				t.Test = append(t.Test, test.errors(spread[1], d.TargetScale))
+			}
+			if !yield(t) {
+				return
+			}
 		}
-		for _, i := range rows {
-			s := set(d.train[i])
-			e := d.scaledTarget(i) - mean[s]/n[s]
-			spread[s] += e * e
-		}
-		t := TaskScore{Task: d.t.Tasks()[k], Node: d.t.Nodes()[d.t.Node(k)]}
-		for m := range errors {
-			t.Train = append(t.Train, errors[m][k][0].errors(spread[0], d.TargetScale))
-			t.Test = append(t.Test, errors[m][k][1].errors(spread[1], d.TargetScale))
-		}
-		out[k] = t
 	}
-	return out
 }

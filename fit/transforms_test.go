@@ -189,7 +189,7 @@ func bentDesign(t *testing.T, rows int, effect func(wave, wild, size, line, leve
 	}
 	d := &design{Group: nodes.Alone(), t: tab, layout: layout}
 	d.trainOnAll()
-	d.groupRows()
+	d.groupRows(nil)
 	if err := d.scaleBy(t.Context(), &Config{}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type Verdict struct {
 }
 
 // judge compares the first method with the others, by the scores of all. A single method has nothing to be compared with.
-func (d *design) judge(ctx context.Context, scores []Score, errors tallies) (Verdict, error) {
+func (d *design) judge(ctx context.Context, scores []Score, methods []method) (Verdict, error) {
 	v := Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	if len(scores) == 1 {
 		return v, nil
@@ -35,11 +35,12 @@ func (d *design) judge(ctx context.Context, scores []Score, errors tallies) (Ver
 	z := d.Zeros(l.Len)
 	for g, list := range d.layout {
 		for _, k := range list {
-			if errors[0][k][1].rows == 0 {
+			ours := methods[0].errors.of(k, 1)
+			if ours.rows == 0 {
 				continue
 			}
-			for m := range errors {
-				e := errors[m][k][1].squares - errors[0][k][1].squares
+			for m := range methods {
+				e := methods[m].errors.of(k, 1).squares - ours.squares
 				differences.Of(z[g])[m] += e
 				squares.Of(z[g])[m] += e * e
 				tasks.Of(z[g])[m]++

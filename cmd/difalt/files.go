@@ -211,11 +211,14 @@ func (o *outputs) close() {
 
 // write writes the files; they take their names with commit, when all that may fail is
 // done.
-func (o *outputs) write(trace, model []byte) error {
-	if err := o.trace.Complete(trace); err != nil {
+func (o *outputs) write(trace []byte, model func(io.Writer) error) error {
+	if err := o.trace.Complete(trace); err != nil || o.model == nil {
 		return err
 	}
-	return o.model.Complete(model)
+	if err := model(o.model); err != nil {
+		return err
+	}
+	return o.model.Finish()
 }
 
 func (o *outputs) commit() error {

@@ -171,11 +171,7 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 
 // write writes all files, or none.
 func (f *fitRun) write(out *outputs, m *model.Model, r *report.Report, trace *report.Trace) error {
-	content, err := m.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	if err := out.write(trace.CSV(m.Parameters().Method), content); err != nil {
+	if err := out.write(trace.CSV(m.Parameters().Method), m.Write); err != nil {
 		return err
 	}
 	if f.Files.Report != "" {

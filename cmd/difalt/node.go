@@ -199,7 +199,11 @@ func (r *nodeTraining) Deliver(o *checkpoint.Outcome, heading []byte) error {
 	if r.out.trace != nil && o.Trace == nil {
 		return fmt.Errorf("--trace: the training is complete, and has kept no trace")
 	}
-	if err := r.out.write(o.Trace, o.Model); err != nil {
+	model := func(w io.Writer) error {
+		_, err := w.Write(o.Model)
+		return err
+	}
+	if err := r.out.write(o.Trace, model); err != nil {
 		return err
 	}
 	if err := r.out.commit(); err != nil {

@@ -92,8 +92,8 @@ func (r *Report) tasksFigure() *chart.Figure {
 	}
 	s, most := chart.Series{Style: cloud(chart.Blue)}, 0.0
 	other := r.otherMethod()
-	for i := range r.tasks {
-		e := errors(&r.tasks[i])
+	for t := range r.tasks {
+		e := errors(&t)
 		s.X, s.Y = append(s.X, e[other].RMSE), append(s.Y, e[0].RMSE)
 		if v := max(e[other].RMSE, e[0].RMSE); v > most { // not NaN, of a task without such rows
 			most = v
@@ -129,10 +129,10 @@ func (r *Report) tasksText() string {
 		return "Every task has a dot, in the order of their errors."
 	}
 	better, all := 0, 0
-	for i := range r.tasks {
-		e := r.tasks[i].Test
+	for t := range r.tasks {
+		e := t.Test
 		if !r.hasTest() {
-			e = r.tasks[i].Train
+			e = t.Train
 		}
 		if e[0].Rows > 0 {
 			all++

@@ -255,7 +255,7 @@ func (v number) String() string { return text.Number(float64(v)) }
 // tasksCSV has a line for every task, method and set of rows.
 func (r *Report) tasksCSV() []byte {
 	out := [][]string{append([]string{"task", "node", "method", "set"}, errorColumns...)}
-	for _, t := range r.tasks {
+	for t := range r.tasks {
 		for m, method := range r.Methods {
 			out = append(out, append([]string{t.Task, t.Node, method.Name, "train"}, newErrors(t.Train[m]).cells()...))
 			if t.Test[m].Rows > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,7 @@ type Report struct {
 	automatic     string // what the program chose, if that was left to it
 	distanceFirst float64
 	filled        string
-	tasks         []fit.TaskScore
+	tasks         iter.Seq[fit.TaskScore]
 	trace         []simulation.Row
 	data, version string
 	model         *model.Model
@@ -177,7 +178,7 @@ func New(in *Inputs) *Report {
 		Split: append([]string{}, HeldOut(in.Columns, in.Table, in.Config.Train)...), Verdict: v.Text, Converged: f.Converged,
 		Compared: v.Other, Gain: number(v.Gain), GainLow: number(v.Low), GainHigh: number(v.High),
 		Chosen: newCandidate(f.Chosen), Candidates: []candidate{}, Noise: number(in.Model.Noise()), Bytes: f.Traffic.Bytes, Messages: f.Traffic.Messages,
-		Notes: append([]string{}, notes(f)...), Transforms: transforms(in.Model), isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks,
+		Notes: append([]string{}, notes(f)...), Transforms: transforms(in.Model), isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks(),
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
 	r.Privacy = newPrivacy(f.Private)
