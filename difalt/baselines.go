@@ -154,7 +154,7 @@ func (m *baseline) directNode(i int) {
 		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
 		congruent(m.p[i], n.r, r)
 		m.scalings[i].invert()
-		multiply(n.scaled, n.d, m.scalings[i].inverse)
+		multiply(n.scaled, n.d.Matrix(), m.scalings[i].inverse)
 		grad = n.scaled
 	}
 	copy(n.next.grad, grad.Data())

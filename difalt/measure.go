@@ -144,8 +144,7 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), sum.gradient)
 	signal, noise := d.signal(g.p.values[0], v.objective)
 	g.noise, g.floor = noise, m.floor()
-	length, curvature := m.newtonStep(sum.gradient, mean)
-	g.residual = length / (curvature * d.slowest() * signal)
+	g.residual = m.newtonStep(sum.gradient, mean) / (m.at.curvature() * d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
 	g.next = m.at.iteration + m.wait(v.mostlyNoise)
 	if g.residual <= m.enough() && !m.o.sharesBasis(m.exchange.net.Len()) {
@@ -169,24 +168,17 @@ func cosine(u, before, v []float64) float64 {
 	return product / math.Sqrt(moved*length)
 }
 
-// newtonStep returns |(I - U U') G P^-1|_F for the sum G of the gradients, which it
-// overwrites, and the mean U, and n m, by which that is to be divided; or with K^-1 G in the
-// place of G, and 1. What offsets leave of rounding in G is in the direction that K^-1 makes
-// short, so that comes first.
-func (m *monitor) newtonStep(grad, mean []float64) (length, curvature float64) {
-	r, d := m.at.data.rank, m.at.data.features
-	stride := len(mean) / r
+// newtonStep returns |(I - U U') K^-1 G P^-1|_F for the sum G of the gradients, which it
+// overwrites, and the mean U; it is still to be divided by iterate.curvature. What offsets leave
+// of rounding in G is in the direction that K^-1 makes short, so that comes first.
+func (m *monitor) newtonStep(gradient, mean []float64) (length float64) {
+	r, stride := m.at.data.rank, len(mean)/m.at.data.rank
 	column := func(m []float64, j int) []float64 { return m[j*stride:][:stride] }
-	curvature = m.at.data.curvature()
-	if m.at.moments != nil { // G <- K^-1 G
-		grad = m.at.moments.apply(0, blas.ColumnMajor{Rows: d, Cols: r, Stride: stride, Data: grad}).Data()
-		curvature = 1
-	}
-	for j := range r { // G <- (I - U U') G
-		g := column(grad, j)
+	g := m.at.moments.apply(0, blas.ColumnMajor{Rows: m.at.data.features, Cols: r, Stride: stride, Data: gradient}).Data
+	for j := range r {
 		for k := range r {
 			u := column(mean, k)
-			floats.AddScaled(g, -floats.Dot(u, g), u)
+			floats.AddScaled(column(g, j), -floats.Dot(u, column(g, j)), u)
 		}
 	}
 	inverse, squared := m.gauge.p.inverse, 0.0
@@ -194,12 +186,12 @@ func (m *monitor) newtonStep(grad, mean []float64) (length, curvature float64) {
 		for j := range r {
 			sum := 0.0
 			for k := range r {
-				sum += grad[k*stride+i] * inverse[k*r+j]
+				sum += g[k*stride+i] * inverse[k*r+j]
 			}
 			squared += sum * sum
 		}
 	}
-	return math.Sqrt(squared), curvature
+	return math.Sqrt(squared)
 }
 
 // wait returns after how many iterations to measure again: when the run arrives if it goes

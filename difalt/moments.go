@@ -81,17 +81,29 @@ func (s *Solver) invertMoments() (*kernel.Basis, error) {
 	return kernel.BasisOf(inverse), nil
 }
 
-// apply returns K^-1 grad for hosted node i, valid until the next call for that node.
-func (p *momentPreconditioner) apply(i int, grad blas.ColumnMajor) *kernel.Basis {
+// apply returns K^-1 grad for hosted node i, valid until the next call for that node. Without
+// moments that is grad, to be divided by iterate.curvature.
+func (p *momentPreconditioner) apply(i int, grad blas.ColumnMajor) blas.ColumnMajor {
+	if p == nil {
+		return grad
+	}
 	h := p.product[i]
 	if p.mean == nil {
 		blas.MulTN(h.Matrix(), p.inverse.Matrix(), grad)
-		return h
+		return h.Matrix()
 	}
 	for j := range grad.Cols {
-		p.mean.apply(h.Col(j), grad.Data[j*grad.Stride:][:grad.Rows])
+		p.mean.apply(h.Col(j), column(grad, j))
 	}
-	return h
+	return h.Matrix()
+}
+
+// curvature is what is left to divide K^-1 grad by: n m without moments.
+func (at *iterate) curvature() float64 {
+	if at.moments != nil {
+		return 1
+	}
+	return at.data.curvature()
 }
 
 // addRidge adds to grad the gradient of ridge |u b_t|^2, which is that of ridge |b_t|^2 but

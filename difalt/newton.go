@@ -53,7 +53,7 @@ func newNewton(s *setup) method {
 	if !m.exact || m.entries == 0 || s.o.SampleSplit {
 		return m.accelerated
 	}
-	m.system = newNewtonSystem(s.at.u[0], s.o.Rank)
+	m.system = newNewtonSystem(s.at)
 	m.send, m.work, m.direction = newBases(s.at.u), newBases(s.at.u), make([]*kernel.Basis, len(s.at.u))
 	for range s.at.u {
 		m.scalars = append(m.scalars, make([]float64, m.entries+1))
@@ -124,7 +124,7 @@ func (m *newton) prepareNode(i int) {
 
 // whiten multiplies what hosted node i sends by the whitening of the system.
 func (m *newton) whiten(i int) {
-	multiply(m.work[i], m.send[i], m.system.inner)
+	multiply(m.work[i], m.send[i].Matrix(), m.system.inner)
 	m.send[i], m.work[i] = m.work[i], m.send[i]
 }
 
@@ -140,7 +140,7 @@ func (m *newton) differentiate() {
 		n.shorten()
 		return
 	}
-	n.begin(m.at.u[0], m.send[0], m.scalars[0][:m.entries], objective, m.curvature())
+	n.begin(m.send[0], m.scalars[0][:m.entries], objective)
 }
 
 // multiply takes over a product.
@@ -149,11 +149,7 @@ func (m *newton) multiply() {
 		m.system.whitening(1)
 		m.whiten(0)
 	}
-	m.system.advance(m.send[0], m.curvature())
-}
-
-func (m *newton) curvature() curvature {
-	return curvature{m.at.moments, m.at.data.curvature()}
+	m.system.advance(m.send[0])
 }
 
 func (m *newton) commit() {

@@ -10,6 +10,7 @@ import (
 // A newtonSystem is the linear system of a Gauss-Newton step, and how far the conjugate gradients
 // are. An iteration makes next of now.
 type newtonSystem struct {
+	at        *iterate
 	now, next newtonState
 	scaling   *scaling
 	y         *kernel.Basis
@@ -59,13 +60,13 @@ const (
 	slowObjective, slowGradient = 0.9, 0.5
 )
 
-func newNewtonSystem(like *kernel.Basis, r int) *newtonSystem {
-	d, _ := like.Dims()
+func newNewtonSystem(at *iterate) *newtonSystem {
+	d, r := at.u[0].Dims()
 	b := func() *kernel.Basis { return kernel.NewBasis(d, r) }
 	state := func() newtonState {
 		return newtonState{base: b(), x: b(), residual: b(), p: b(), matrix: make([]float64, r*(r+1)/2)}
 	}
-	return &newtonSystem{now: state(), next: state(), scaling: newScaling(r), y: b(), inner: make([]float64, r*r)}
+	return &newtonSystem{at: at, now: state(), next: state(), scaling: newScaling(r), y: b(), inner: make([]float64, r*r)}
 }
 
 // copyFrom copies v, in memory of its own.
@@ -78,21 +79,15 @@ func (s *newtonState) copyFrom(v *newtonState) {
 	copy(s.matrix, v.matrix)
 }
 
-// A curvature multiplies by K^-1, which is 1/(n m) without moments.
-type curvature struct {
-	moments *momentPreconditioner
-	value   float64 // n m
-}
-
-// begin starts the system of the gradient at u, of which P and the objective are known.
-func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective float64, k curvature) {
-	before, s := &n.now, &n.next
+// begin starts the system of the gradient at U, of which P and the objective are known.
+func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64, objective float64) {
+	before, s, u := &n.now, &n.next, n.at.u[0]
 	s.base.CopyFrom(u)
 	copy(s.matrix, p)
 	clear(s.x.Data())
 	project(gradient, u, n.inner)
 	floats.ScaleTo(s.residual.Data(), -1, gradient.Data())
-	n.precondition(s, k)
+	n.precondition(s)
 	s.p.CopyFrom(n.y)
 	s.rest = floats.Dot(s.residual.Data(), n.y.Data())
 	s.length = floats.Norm(n.y.Data(), 2)
@@ -107,7 +102,7 @@ func (n *newtonSystem) begin(u, gradient *kernel.Basis, p []float64, objective f
 }
 
 // advance takes H p, and one step of conjugate gradients.
-func (n *newtonSystem) advance(product *kernel.Basis, k curvature) {
+func (n *newtonSystem) advance(product *kernel.Basis) {
 	s := &n.next
 	s.copyFrom(&n.now)
 	project(product, s.base, n.inner)
@@ -122,7 +117,7 @@ func (n *newtonSystem) advance(product *kernel.Basis, k curvature) {
 	alpha := s.rest / along
 	floats.AddScaled(s.x.Data(), alpha, s.p.Data())
 	floats.AddScaled(s.residual.Data(), -alpha, product.Data())
-	n.precondition(s, k)
+	n.precondition(s)
 	rest := floats.Dot(s.residual.Data(), n.y.Data())
 	s.decrease += alpha * s.rest
 	beta := rest / s.rest
@@ -168,16 +163,11 @@ func (s *newtonState) lands(z *kernel.Basis) {
 }
 
 // precondition sets y = (I - U U') K^-1 residual P^-1.
-func (n *newtonSystem) precondition(s *newtonState, k curvature) {
+func (n *newtonSystem) precondition(s *newtonState) {
 	copy(n.scaling.p, s.matrix)
 	n.scaling.invert()
-	from := s.residual
-	if k.moments != nil {
-		from = k.moments.apply(0, from.Matrix())
-	} else {
-		floats.Scale(1/k.value, n.scaling.inverse)
-	}
-	multiply(n.y, from, n.scaling.inverse)
+	floats.Scale(1/n.at.curvature(), n.scaling.inverse)
+	multiply(n.y, n.at.moments.apply(0, s.residual.Matrix()), n.scaling.inverse)
 	project(n.y, s.base, n.inner)
 }
 

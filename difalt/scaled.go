@@ -91,15 +91,12 @@ func (m *scaledDiffusion) adaptNode(i int) {
 	if m.tracker.tracks() {
 		grad = m.tracker.next[i]
 	}
-	if at.moments != nil {
-		grad = at.moments.apply(i, grad.Matrix())
-	}
 	if !m.alike {
 		m.invert(c)
 	}
 	z := at.z[i]
 	z.CopyFrom(at.u[i])
-	addProduct(z, grad, c.inverse)
+	addProduct(z, at.moments.apply(i, grad.Matrix()), c.inverse)
 	gather(m.next[i], at.groups[i].B, r, m.exchange.nodes())
 }
 
@@ -109,7 +106,7 @@ func (m *scaledDiffusion) invert(c *scaling) {
 	if !m.tracker.tracks() {
 		step *= m.exchange.nodes()
 	}
-	if m.at.moments != nil {
+	if m.at.moments != nil { // K^-1 has it
 		step *= m.at.data.curvature()
 	}
 	c.invert()

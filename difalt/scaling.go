@@ -42,14 +42,14 @@ func (c *scaling) symmetric() blas64.Symmetric {
 }
 
 // multiply computes dst = v s for a symmetric r x r matrix s, and addProduct dst += v s.
-func multiply(dst, v *kernel.Basis, s []float64) {
+func multiply(dst *kernel.Basis, v blas.ColumnMajor, s []float64) {
 	clear(dst.Data())
 	addProduct(dst, v, s)
 }
 
-func addProduct(dst, v *kernel.Basis, s []float64) {
-	_, r := v.Dims()
-	blas.AddMulNT(dst.Matrix(), v.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: s})
+func addProduct(dst *kernel.Basis, v blas.ColumnMajor, s []float64) {
+	r := v.Cols
+	blas.AddMulNT(dst.Matrix(), v, blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: s})
 }
 
 // gather sets P = scale B B' for the coefficients of one node, b_t = b[t*r:(t+1)*r].
