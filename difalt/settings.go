@@ -1,7 +1,6 @@
 package difalt
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,33 +86,24 @@ func alike(sums []float64, nodes int) bool {
 	return true
 }
 
-// nameDifference returns an error that names a setting which is not here as at node 0: a
-// *wire.PeerError, since that one may be wrong, or wire.ErrUntrue.
+// nameDifference returns an error that names the first node whose settings are not those of this
+// one, and what differs: a *wire.PeerError, since that node may be wrong, or wire.ErrUntrue.
 func nameDifference(ctx context.Context, net *consensus.Network, settings []wire.Setting) error {
-	const longest = 8192 // bytes of a list
 	own, err := json.Marshal(settings)
 	if err != nil {
 		return err
 	}
-	rows := make([][]float64, len(net.Hosted()))
-	for i := range rows {
-		rows[i] = make([]float64, longest)
-		for k, c := range own[:min(len(own), longest)] {
-			rows[i][k] = float64(c)
-		}
-	}
-	if err := net.Broadcast(ctx, 0, rows); err != nil {
+	all, err := net.Gather(ctx, slices.Repeat([][]byte{own}, len(net.Hosted())))
+	if err != nil {
 		return err
 	}
-	there := make([]byte, longest)
-	for k, c := range rows[0] {
-		there[k] = byte(c)
-	}
-	var list []wire.Setting
-	_ = json.Unmarshal(bytes.TrimRight(there, "\x00"), &list) // what cannot be read is unknown
 	const what = "difalt: the nodes do not run with the same Options and mixing weights"
-	if differ := wire.Difference(list, "at node 0", settings, "here"); differ != "" {
-		return &wire.PeerError{Peer: 0, Kind: wire.Refused, Err: fmt.Errorf("%s: %s", what, differ)}
+	for g, text := range all {
+		var there []wire.Setting
+		_ = json.Unmarshal(text, &there) // what cannot be read is unknown
+		if differ := wire.Difference(there, fmt.Sprintf("at node %d", g), settings, "here"); differ != "" {
+			return &wire.PeerError{Peer: g, Kind: wire.Refused, Err: fmt.Errorf("%s: %s", what, differ)}
+		}
 	}
-	return fmt.Errorf("%s: some node has others than node 0 and this one: %w", what, wire.ErrUntrue)
+	return fmt.Errorf("%s, though all say that they do: %w", what, wire.ErrUntrue)
 }

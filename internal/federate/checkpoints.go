@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,50 +105,42 @@ func digest(pattern string) (string, error) {
 }
 
 // agree returns where all nodes go on: at the largest iteration of which all have a checkpoint
-// of one run, or at the beginning of a new one. Node 0 draws the number of that, and says which
-// checkpoints it has: those that all have are among them.
+// of one run, or at the beginning of a new one, of which node 0 draws the number. Every node says
+// what it has, behind the number of a new run.
 func (k *keeper) agree(ctx context.Context) (at checkpoint.Point, err error) {
-	own := k.folder.Points()
-	// A process may have been killed before it could remove a file too many, and another one that
-	// began anew when it had written one of its own.
-	room := k.keep + 2
-	list, have := make([]float64, 2*(1+room)), make([]float64, 1+room)
-	list[0] = float64(newRun())
-	for i, p := range own[max(len(own)-room, 0):] {
-		list[2*i+2], list[2*i+3] = float64(p.Run), float64(p.Iteration)
-	}
-	if err := k.net.Broadcast(ctx, 0, [][]float64{list}); err != nil {
+	common := slices.Clone(k.folder.Points())
+	own, err := json.Marshal(append([]checkpoint.Point{{Run: newRun()}}, common...))
+	if err != nil {
 		return at, err
 	}
-	point := func(i int) checkpoint.Point {
-		return checkpoint.Point{Run: uint64(list[2*i]), Iteration: int(list[2*i+1])}
-	}
-	for i := range have {
-		if slices.Contains(own, point(i)) {
-			have[i] = 1
-		}
-	}
-	if err := k.net.Sum(ctx, [][]float64{have}); err != nil {
+	all, err := k.net.Gather(ctx, [][]byte{own})
+	if err != nil {
 		return at, err
 	}
 	k.net.Commit()
-	at = checkpoint.Point{Run: point(0).Run}
-	for i, nodes := range have {
-		if p := point(i); p.Iteration > at.Iteration && nodes > float64(k.net.Len())-0.5 {
+	for node, text := range all {
+		var theirs []checkpoint.Point
+		if json.Unmarshal(text, &theirs) != nil || len(theirs) == 0 {
+			return at, &wire.PeerError{Peer: node, Kind: wire.Protocol, Err: errors.New("the list of its checkpoints, as it has come by way of others, cannot be read")}
+		}
+		if node == 0 {
+			at.Run = theirs[0].Run
+		}
+		common = slices.DeleteFunc(common, func(p checkpoint.Point) bool { return !slices.Contains(theirs[1:], p) })
+	}
+	for _, p := range common {
+		if p.Iteration > at.Iteration {
 			at = p
 		}
-	}
-	if at.Iteration > 0 && !slices.Contains(own, at) {
-		return at, fmt.Errorf("all are said to have a checkpoint of iteration %d, and this one has not: %w", at.Iteration, wire.ErrUntrue)
 	}
 	return at, nil
 }
 
-// newRun draws the number of a run, of as many bits as a float64 carries.
+// newRun draws the number of a run.
 func newRun() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return binary.LittleEndian.Uint64(b[:]) >> 12
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // drive runs the final run from where all nodes can take it up, and keeps its state. If a
