@@ -84,7 +84,9 @@ func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixed
 	for g, tasks := range d.layout {
 		out := make([]bool, len(tasks)) // of range
 		parallel.For(ctx, rows.Workers, len(tasks), func(_, i int) {
-			own, _, ok := p.Coefficients(&rows.Tasks[g][i], false)
+			t, memory := rows.Task(g, i)
+			defer memory.Put()
+			own, _, ok := p.Coefficients(&t, false)
 			copy(theta.of(tasks[i]), own)
 			out[i] = !ok
 		})

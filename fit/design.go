@@ -239,7 +239,7 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 		d.Secrets = d.secrets()
 	}
 	out := make([][]mixedmodel.Task, len(d.layout))
-	w := d.width()
+	w, plain := d.width(), d.directions == nil && d.Transforms == nil // rows are as fast to read as to copy
 	compressors, first := make([]*mixedmodel.Compressor, workers), 0
 	for g, tasks := range d.layout {
 		out[g] = make([]mixedmodel.Task, len(tasks))
@@ -247,6 +247,10 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 			d.show("reading rows", first+at, len(d.t.Tasks()))
 			if compressors[worker] == nil {
 				compressors[worker] = mixedmodel.NewCompressor(w)
+			}
+			if n := d.samples(tasks[at]); plain && n <= w {
+				out[g][at].Rows = n
+				return
 			}
 			c := compressors[worker]
 			d.eachTraining(tasks[at:at+1], func(i int) {
@@ -260,5 +264,24 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 		})
 		first += len(tasks)
 	}
-	return evidence.NewRows(ctx, d.Group, out, w, d.total, workers)
+	rows, err := evidence.NewRows(ctx, d.Group, out, w, d.total, workers)
+	if err != nil {
+		return nil, err
+	}
+	rows.Read = func(g, i int, z, y []float64) {
+		at := 0
+		d.eachTraining(d.layout[g][i:i+1], func(i int) {
+			row, root := z[at*w:][:w], math.Sqrt(d.weightOf(i))
+			y[at] = d.row(row, i) * root
+			floats.Scale(root, row)
+			at++
+		})
+	}
+	return rows, nil
+}
+
+// samples returns the number of training rows of a task.
+func (d *design) samples(k int) (n int) {
+	d.eachTraining([]int{k}, func(int) { n++ })
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -13,11 +14,13 @@ const widths, widthStep = 21, 0.05
 
 // widening returns by how much intervals of single targets are too narrow: the least factor, 1 or more, with which 95 % of the training rows lie within theirs when they are left out of their task. Residuals of a task are then those of all
 // of its rows over 1 - h, for the leverage h, and its noise is less what the row has added to it. The nodes add up how many rows that is.
-func (d *design) widening(ctx context.Context, e *estimate, weight func(g, i int) float64, tasks [][]mixedmodel.Task) (float64, error) {
+func (d *design) widening(ctx context.Context, e *estimate, rows *evidence.Rows) (float64, error) {
 	within := d.Zeros(widths + 1)
 	for g, list := range d.layout {
 		for i, k := range list {
-			far := d.leftOut(e, g, i, k, weight(g, i), &tasks[g][i])
+			t, memory := rows.Task(g, i)
+			far := d.leftOut(e, g, i, k, rows.Weight(g, i), &t)
+			memory.Put()
 			within[g][widths] += float64(len(far))
 			for _, v := range far {
 				for at := range widths {

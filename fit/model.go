@@ -104,7 +104,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	if e.theta, err = d.coefficients(ctx, rows, e.Posterior); err != nil || e.noise == nil && !rows.Alone() {
 		return e, err
 	}
-	width, err := d.widening(ctx, e, rows.Weight, rows.Tasks)
+	width, err := d.widening(ctx, e, rows)
 	e.widen(width * width)
 	return e, err
 }
@@ -159,27 +159,24 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 	if rows.Count*float64(packed) <= maxCovariances {
 		out.Covariance = make([]float64, tasks*packed)
 	}
-	type place struct{ g, i, k int } // task i of hosted node g is task k of the table
-	var places []place
 	for g, list := range d.layout {
-		for i, k := range list {
-			places = append(places, place{g, i, k})
-		}
+		parallel.For(context.Background(), rows.Workers, len(list), func(_, i int) {
+			k := list[i]
+			if e.noise != nil {
+				out.Noise[k], out.Freedom[k] = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+			}
+			if out.Covariance == nil {
+				return
+			}
+			t, memory := rows.Task(g, i)
+			defer memory.Put()
+			_, cov, _ := e.Coefficients(&t, true)
+			dst := out.Covariance[k*packed:][:packed]
+			for j := range w {
+				dst = dst[copy(dst, cov[j*w+j:(j+1)*w]):]
+			}
+		})
 	}
-	parallel.For(context.Background(), rows.Workers, len(places), func(_, at int) {
-		g, i, k := places[at].g, places[at].i, places[at].k
-		if e.noise != nil {
-			out.Noise[k], out.Freedom[k] = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
-		}
-		if out.Covariance == nil {
-			return
-		}
-		_, cov, _ := e.Coefficients(&rows.Tasks[g][i], true)
-		dst := out.Covariance[k*packed:][:packed]
-		for i := range w {
-			dst = dst[copy(dst, cov[i*w+i:(i+1)*w]):]
-		}
-	})
 	return model.New(out)
 }
 

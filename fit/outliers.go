@@ -73,7 +73,9 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 	}
 	posterior, offs := pt.Posterior(), make([][]float64, len(d.layout[0]))
 	parallel.For(ctx, workers, len(offs), func(_, at int) {
-		if theta, _, ok := posterior.Coefficients(&rows.Tasks[0][at], false); ok {
+		t, memory := rows.Task(0, at)
+		defer memory.Put()
+		if theta, _, ok := posterior.Coefficients(&t, false); ok {
 			offs[at] = d.residuals(d.layout[0][at], theta, nil)
 		}
 	})

@@ -120,42 +120,109 @@ func Product(a, b, out blas64.General) {
 
 // Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
 func (t *Task) Whiten(s []float64, w int) (k Whitened, ok bool) {
-	ok = t.WhitenTo(&k, s, w)
-	return k, ok
-}
-
-// WhitenTo is Whiten in the memory of a result of a task of as many rows, if it has some.
-func (t *Task) WhitenTo(k *Whitened, s []float64, w int) (ok bool) {
 	m := len(t.Y)
-	if k.LogDet = 0; m == 0 {
-		return true
+	if m == 0 {
+		return k, true
 	}
-	if len(k.Y) != m || len(k.Z) != m*w {
-		fresh := newTask(m, w)
-		k.Z, k.Y = fresh.Z, fresh.Y
-	}
-	copy(k.Z, t.Z)
-	copy(k.Y, t.Y)
+	own := newTask(m, w)
+	copy(own.Z, t.Z)
+	copy(own.Y, t.Y)
 	z := Matrix(t.Z, m, w)
 	scratch := GetScratch(m * (w + m))
 	defer scratch.Put()
 	zs, v := Matrix(scratch.Take(m*w), m, w), scratch.Take(m*m)
 	Product(z, Square(s, w), zs)
 	Product(zs, z, Square(v, m))
+	return own.through(v)
+}
+
+// through returns the task seen through V^-1/2, in its own memory, of V - I by its upper triangle, which becomes the factor of V.
+func (t *Task) through(v []float64) (k Whitened, ok bool) {
+	m := len(t.Y)
 	for i := range m {
 		v[i*m+i]++
 	}
 	r, ok := lapack64.Potrf(blas64.Symmetric{N: m, Stride: m, Data: v, Uplo: blas.Upper})
 	if !ok {
-		*k = Whitened{}
-		return false
+		return k, false
 	}
 	for i := range m {
 		k.LogDet += 2 * math.Log(v[i*m+i])
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Z, m, w))
-	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(k.Y, m, 1))
-	return true
+	t.solve(r)
+	k.Z, k.Y = t.Z, t.Y
+	return k, true
+}
+
+// solve multiplies the rows by the inverse of the transposed factor.
+func (t *Task) solve(r blas64.Triangular) {
+	m := r.N
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(t.Z, m, len(t.Z)/m))
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(t.Y, m, 1))
+}
+
+// Deviations are the covariance S = D + L L' of a prior as WhitenInPlace takes it.
+type Deviations struct {
+	roots    []float64      // of D
+	loadings blas64.General // L'
+}
+
+// Deviations returns those of the prior.
+func (p *Prior) Deviations() *Deviations {
+	d := &Deviations{make([]float64, p.W), p.Transposed()}
+	for j := range p.W - 1 {
+		d.roots[j] = math.Sqrt(p.Slope(j))
+	}
+	d.roots[p.W-1] = math.Sqrt(p.Intercept)
+	return d
+}
+
+// RootLen is how many numbers the factor of V has for a task of m rows.
+func RootLen(m int) int { return m * (m + 1) / 2 }
+
+// WhitenInPlace is Whiten in the memory of the task, whose rows it overwrites. It sets root, of RootLen numbers, to the factor of V: with it
+// Rewhiten does the same to the same rows, without LogDet.
+func (t *Task) WhitenInPlace(by *Deviations, root []float64) (k Whitened, ok bool) {
+	m, w, r := len(t.Y), len(by.roots), by.loadings.Rows
+	if m == 0 {
+		return k, true
+	}
+	scratch := GetScratch(m * (w + r + m))
+	defer scratch.Put()
+	// V = I + A A' for A = Z (D^1/2 L).
+	a, v := Matrix(scratch.Take(m*(w+r)), m, w+r), scratch.Take(m*m)
+	for i := range m {
+		floats.MulTo(a.Data[i*a.Stride:][:w], t.Z[i*w:][:w], by.roots)
+	}
+	if r > 0 {
+		Product(Matrix(t.Z, m, w), by.loadings, blas64.General{Rows: m, Cols: r, Stride: a.Stride, Data: a.Data[w:]})
+	}
+	if m*m*(w+r) > smallProduct {
+		blas64.Syrk(blas.NoTrans, 1, a, 0, blas64.Symmetric{N: m, Stride: m, Data: v, Uplo: blas.Upper})
+	} else {
+		Product(a, a, Square(v, m))
+	}
+	if k, ok = t.through(v); !ok {
+		return k, false
+	}
+	for i := range m {
+		root = root[copy(root, v[i*m+i:(i+1)*m]):]
+	}
+	return k, true
+}
+
+// Rewhiten is WhitenInPlace with the factor that it has found.
+func (t *Task) Rewhiten(root []float64) Whitened {
+	if m := len(t.Y); m > 0 {
+		scratch := GetScratch(m * m)
+		defer scratch.Put()
+		v := scratch.Take(m * m)
+		for i := range m {
+			root = root[copy(v[i*m+i:(i+1)*m], root):]
+		}
+		t.solve(blas64.Triangular{N: m, Stride: m, Data: v, Uplo: blas.Upper, Diag: blas.NonUnit})
+	}
+	return Whitened{Z: t.Z, Y: t.Y}
 }
 
 // Gradient returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.

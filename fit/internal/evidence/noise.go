@@ -86,8 +86,10 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 	scatter, s := perTask[mixedmodel.Scatter](r), pt.Covariance()
 	r.hostedSums(ctx, 0, false, func(g, i int, _ []float64) {
-		k, _ := r.Tasks[g][i].Whiten(s, r.Width)
-		out := r.Tasks[g][i].Scatter(&k, pt.Mean, s)
+		t, memory := r.Task(g, i)
+		defer memory.Put()
+		k, _ := t.Whiten(s, r.Width)
+		out := t.Scatter(&k, pt.Mean, s)
 		out.Square /= r.Weight(g, i)
 		scatter[g][i] = out
 	})

@@ -103,24 +103,24 @@ func (r *Rows) At(ctx context.Context, p *mixedmodel.Prior, near *Point) (*Point
 // at evaluates a prior. Targets are less what coefficients predict that are near the mean, nil for zero: so what sums lose
 // of their digits is a part of the residuals.
 func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*Point, error) {
-	w, s, l := r.Width, p.Covariance(), newPointSums(r.Width)
+	w, l, deviations := r.Width, newPointSums(r.Width), p.Deviations()
 	r.heard.evaluations++
 	if about == nil {
 		about = make([]float64, w)
 	}
 	by := r.dither(l.coarse())
-	if r.Weights == nil && !slices.ContainsFunc(s, func(v float64) bool { return v != 0 }) {
+	if r.Weights == nil && !slices.ContainsFunc(p.Covariance(), func(v float64) bool { return v != 0 }) {
 		by = nil // moments of all rows are told as they are
 	}
 	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, pointTotals: pointTotals{about: about}, axes: r.axesFor(p)}
-	if r.heard.whitened == nil {
-		r.heard.whitened = perTask[mixedmodel.Whitened](r)
+	if r.heard.roots == nil {
+		r.heard.roots = newRoots(r)
 	}
-	whitened := r.heard.whitened
 	sum, err := r.sum(ctx, l.Len, by, func(g, i int, out []float64) {
-		t := &r.Tasks[g][i]
-		k := &whitened[g][i]
-		if !t.WhitenTo(k, s, w) {
+		t, memory := r.Task(g, i)
+		defer memory.Put()
+		k, ok := t.WhitenInPlace(deviations, r.heard.roots.of(g, i))
+		if !ok {
 			l.failed.Add(out, 1)
 		}
 		l.logDet.Add(out, k.LogDet)
@@ -156,21 +156,23 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	if !r.Alone() && Countable(w) { // else nobody asks
 		r.heard.sayings = append(r.heard.sayings, newSaying(pt))
 	}
-	return pt, pt.setSlope(ctx, whitened)
+	return pt, pt.setSlope(ctx)
 }
 
 // Seen returns the rows of the tasks of every hosted node as they are seen through V^-1/2, less their mean, and the mean of z z' over those of all
 // nodes.
 func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
-	w, cov := pt.W, pt.Covariance()
-	for _, tasks := range pt.rows.Tasks {
+	w, deviations := pt.W, pt.Deviations()
+	for g, tasks := range pt.rows.Tasks {
 		samples := make([]int, len(tasks))
 		for i := range tasks {
-			samples[i] = len(tasks[i].Y)
+			samples[i] = pt.rows.Len(g, i)
 		}
 		b := kernel.NewBuilder(w, samples, kernel.Float64)
 		parallel.For(context.Background(), pt.rows.Workers, len(tasks), func(_, i int) {
-			k, _ := tasks[i].Whiten(cov, w)
+			t, memory := pt.rows.Task(g, i)
+			defer memory.Put()
+			k, _ := t.WhitenInPlace(deviations, pt.rows.heard.roots.of(g, i))
 			for s, y := range k.Y {
 				row := k.Z[s*w:][:w]
 				b.SetRow(i, s, row, y-floats.Dot(row, pt.Mean))
@@ -261,10 +263,15 @@ func unpackTriangle(m blas64.General, packed []float64) {
 
 // setSlope sets the slope of the value by all entries of the covariance of deviations: from it follow those by loadings of any
 // rank, and by strengths.
-func (pt *Point) setSlope(ctx context.Context, whitened [][]mixedmodel.Whitened) error {
+func (pt *Point) setSlope(ctx context.Context) error {
 	w := pt.W
 	n := w * (w + 1) / 2
-	sum, err := pt.rows.sum(ctx, n, pt.rows.dither(n), func(g, i int, out []float64) { pt.addSlope(&whitened[g][i], out) })
+	sum, err := pt.rows.sum(ctx, n, pt.rows.dither(n), func(g, i int, out []float64) {
+		t, memory := pt.rows.Task(g, i)
+		defer memory.Put()
+		k := t.Rewhiten(pt.rows.heard.roots.of(g, i))
+		pt.addSlope(&k, out)
+	})
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,14 @@ import (
 // Rows are those of the tasks of all nodes, or as few as say the same. Every task is worked on where it lives;
 // what goes over the network are sums over all tasks of a node.
 type Rows struct {
-	Tasks   [][]mixedmodel.Task // of every hosted node, weighted
+	Tasks   [][]mixedmodel.Task // of every hosted node; those that have rows but none here are read
 	Width   int                 // coefficients of a task, the constant last
 	Count   float64             // tasks of all nodes
 	Total   float64             // rows of all nodes
 	Weights [][]float64         // of the rows of every task of the hosted nodes; nil are 1
 	Workers int
+	// Read sets z and y to the rows of task i of hosted node g, of those that are not kept: there are no more of them than coefficients.
+	Read func(g, i int, z, y []float64)
 
 	kept  float64 // rows of all nodes, as few as say the same
 	group *nodes.Group
@@ -36,27 +38,84 @@ type heard struct {
 	evaluations int
 	sayings     []saying
 	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
-	// Of every hosted node and task, while one point is evaluated: as large as all rows, and the same memory for all points.
-	whitened [][]mixedmodel.Whitened
+	roots       *roots
+}
+
+// roots are the factors of V of every hosted task at the point that is evaluated, in the same memory for all points.
+type roots struct {
+	end  [][]int // of every hosted node and task
+	list [][]float64
+}
+
+// newRoots returns memory for them.
+func newRoots(r *Rows) *roots {
+	out := &roots{end: perTask[int](r), list: make([][]float64, len(r.Tasks))}
+	for g, end := range out.end {
+		n := 0
+		for i := range end {
+			n += mixedmodel.RootLen(r.Len(g, i))
+			end[i] = n
+		}
+		out.list[g] = make([]float64, n)
+	}
+	return out
+}
+
+// of returns the factor of a task.
+func (r *roots) of(g, i int) []float64 {
+	if i == 0 {
+		return r.list[g][:r.end[g][0]]
+	}
+	return r.list[g][r.end[g][i-1]:r.end[g][i]]
 }
 
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
 // of all nodes that they were made of. The nodes add up how many tasks they have, and how many rows these are now.
 func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task, width, total, workers int) (*Rows, error) {
+	out := &Rows{Tasks: tasks, Width: width, Total: float64(total), Workers: workers, group: group, heard: new(heard)}
 	var l nodes.Layout
 	count, kept := l.Span(1), l.Span(1)
 	z := group.Zeros(l.Len)
-	for g, list := range tasks {
-		for i := range list {
+	for g := range tasks {
+		for i := range tasks[g] {
 			count.Add(z[g], 1)
-			kept.Add(z[g], float64(len(list[i].Y)))
+			kept.Add(z[g], float64(out.Len(g, i)))
 		}
 	}
 	sum, err := group.Sum(ctx, z)
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{Tasks: tasks, Width: width, Count: count.First(sum), kept: kept.First(sum), Total: float64(total), Workers: workers, group: group, heard: new(heard)}, nil
+	out.Count, out.kept = count.First(sum), kept.First(sum)
+	return out, nil
+}
+
+// Len returns how many rows task i of hosted node g has, as few as say the same.
+func (r *Rows) Len(g, i int) int {
+	if t := &r.Tasks[g][i]; t.Y == nil {
+		return t.Rows
+	}
+	return len(r.Tasks[g][i].Y)
+}
+
+// Task returns task i of hosted node g, weighted, in memory of the caller, who hands it back by Put.
+func (r *Rows) Task(g, i int) (mixedmodel.Task, *mixedmodel.Scratch) {
+	t, m, w := r.Tasks[g][i], r.Len(g, i), r.Width
+	scratch := mixedmodel.GetScratch(m * (w + 1))
+	z, y := scratch.Take(m*w), scratch.Take(m)
+	if t.Y == nil && m > 0 {
+		r.Read(g, i, z, y)
+	} else {
+		copy(z, t.Z)
+		copy(y, t.Y)
+	}
+	if by := r.Weight(g, i); by != 1 {
+		t.Rest *= by
+		floats.Scale(math.Sqrt(by), z)
+		floats.Scale(math.Sqrt(by), y)
+	}
+	t.Z, t.Y = z, y
+	return t, scratch
 }
 
 // Evaluations is how often the nodes have summed up what all rows say at some prior, or about the noise of tasks there, with whatever
@@ -80,12 +139,8 @@ func (r *Rows) Weight(g, i int) float64 {
 // Weighted returns the same rows, with new weights for those of every task.
 func (r *Rows) Weighted(ctx context.Context, weights [][]float64) (*Rows, error) {
 	out := *r
-	out.Tasks, out.Weights = perTask[mixedmodel.Task](r), weights
-	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) {
-		t, w := &r.Tasks[g][i], weights[g][i]
-		out.Tasks[g][i] = t.Weighted(w / r.Weight(g, i))
-		sum[0] += float64(t.Rows) * math.Log(w)
-	})
+	out.Weights = weights
+	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += float64(r.Tasks[g][i].Rows) * math.Log(weights[g][i]) })
 	if err != nil {
 		return nil, err
 	}

@@ -178,25 +178,24 @@ func (t *statistics) pack(out []float64) {
 // standIns returns the statistics of tasks made of rows of those of a node.
 func (r *Rows) standIns(g, tasks int, draw *rand.Rand) (out []*statistics) {
 	w := r.Width
-	own := r.Tasks[g]
+	own := len(r.Tasks[g])
 	for range tasks {
-		if len(own) == 0 {
+		if own == 0 {
 			return nil
 		}
-		model := &own[draw.IntN(len(own))] // for its number of rows
+		model := draw.IntN(own) // for its number of rows
 		t := &statistics{a: mat.NewDense(w, w, nil), b: mat.NewVecDense(w, nil)}
-		for range len(model.Y) {
-			from := &own[draw.IntN(len(own))]
-			if len(from.Y) == 0 {
-				continue
+		for range r.Len(g, model) {
+			from, memory := r.Task(g, draw.IntN(own))
+			if n := len(from.Y); n > 0 {
+				i, sign := draw.IntN(n), float64(1-2*draw.IntN(2))
+				z := mat.NewVecDense(w, nil)
+				z.ScaleVec(sign, mat.NewVecDense(w, from.Z[i*w:][:w]))
+				t.a.RankOne(t.a, 1, z, z)
+				t.b.AddScaledVec(t.b, sign*from.Y[i], z)
+				t.yy += from.Y[i] * from.Y[i]
 			}
-			i := draw.IntN(len(from.Y))
-			sign := float64(1 - 2*draw.IntN(2))
-			z := mat.NewVecDense(w, nil)
-			z.ScaleVec(sign, mat.NewVecDense(w, from.Z[i*w:][:w]))
-			t.a.RankOne(t.a, 1, z, z)
-			t.b.AddScaledVec(t.b, sign*from.Y[i], z)
-			t.yy += from.Y[i] * from.Y[i]
+			memory.Put()
 		}
 		out = append(out, t)
 	}
