@@ -95,14 +95,14 @@ func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) error {
 	d, r := dimensionsOf(z[0]), m.net.rounds
 	call := wire.Call{Operation: "average", Mixer: m, Arguments: [5]int{rounds, int(d.Stream), d.D, d.R, d.Scalars}}
-	progress, values, err := r.Begin(call)
+	progress, kept, err := r.Begin(call)
 	if err != nil {
 		return err
 	}
 	l := layoutOf(d)
 	if progress == wire.Repeated {
 		for i := range z {
-			l.scatter(values[i*l.n:][:l.n], z[i])
+			kept = l.read(z[i], kept)
 		}
 		return nil
 	}
@@ -120,12 +120,12 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 	if err != nil {
 		return err
 	}
-	r.End()
-	for i := range z {
-		if x := r.Room(l.n); x != nil {
-			l.gather(x, z[i])
+	r.End(func(p []byte) []byte {
+		for i := range z {
+			p = l.append(p, z[i])
 		}
-	}
+		return p
+	})
 	return nil
 }
 

@@ -35,7 +35,6 @@ type Collectives struct {
 	numbers numbers
 	votes   votes
 	copies  copies
-	values  []float64 // room
 
 	gathering gathering
 }
@@ -254,12 +253,15 @@ func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h
 	}
 	op := &c.op
 	call := wire.Call{Operation: op.channel.String(), Arguments: [5]int{argument, rows.len()}}
-	progress, values, err := c.rounds.Begin(call)
+	progress, kept, err := c.rounds.Begin(call)
 	if err != nil {
 		return err
 	}
 	if progress == wire.Repeated {
-		rows.take(values)
+		form := rows.Down() // op may be that of the call which failed
+		down := make([]uint64, form.words())
+		form.read(down, kept)
+		rows.take(down)
 		return nil
 	}
 	if progress == wire.Started {
@@ -273,13 +275,8 @@ func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h
 	if err != nil {
 		return err
 	}
-	c.rounds.End()
-	if values = c.rounds.Room(rows.kept()); values == nil {
-		values = slices.Grow(c.values[:0], rows.kept())[:rows.kept()]
-		c.values = values
-	}
-	rows.read(values, op.Down)
-	rows.take(values)
+	c.rounds.End(func(p []byte) []byte { return op.down.append(p, op.Down) })
+	rows.take(op.Down)
 	return nil
 }
 

@@ -73,7 +73,7 @@ func (s Segment) pack(dst []byte, words []uint64) []byte {
 	return dst
 }
 
-// read overwrites words by those in p, which has Len bytes.
+// read overwrites words by those in p, which has Len bytes: signed integers, in two's complement.
 func (f Form) read(words []uint64, p []byte) {
 	for _, s := range f {
 		own := words[:s.words()]
@@ -89,13 +89,13 @@ func (f Form) read(words []uint64, p []byte) {
 }
 
 func (s Segment) unpack(words []uint64, p []byte) {
-	kept, bits := uint64(0), 0
+	kept, bits, shift := uint64(0), 0, wordBits-s.Bits
 	for k := range words {
 		for ; bits < s.Bits; bits += 8 {
 			kept |= uint64(p[0]) << bits
 			p = p[1:]
 		}
-		words[k] = kept & (1<<s.Bits - 1)
+		words[k] = uint64(int64(kept<<shift) >> shift)
 		kept >>= s.Bits
 		bits -= s.Bits
 	}

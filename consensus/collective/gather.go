@@ -30,19 +30,15 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 	if hosted := len(c.rounds.Hosted); len(own) != hosted {
 		return nil, fmt.Errorf("consensus: bytes of %d nodes for %d hosted ones", len(own), hosted)
 	}
-	progress, values, err := c.rounds.Begin(wire.Call{Operation: channel.String()})
+	progress, kept, err := c.rounds.Begin(wire.Call{Operation: channel.String()})
 	if err != nil {
 		return nil, err
 	}
 	g, l := &c.gathering, c.rounds.Graph.Len()
 	switch progress {
 	case wire.Repeated:
-		all := make([]byte, len(values))
-		for k, v := range values {
-			all[k] = byte(v)
-		}
 		parts := make([][]byte, l)
-		return parts, readParts(all, c.tree.order, func(node int, part []byte) error { parts[node] = part; return nil })
+		return parts, readParts(slices.Clone(kept), c.tree.order, func(node int, part []byte) error { parts[node] = part; return nil })
 	case wire.Started:
 		*g = gathering{channel: channel, rounds: c.rounds, tree: c.tree, share: max(1, MaxGather/l-partHeader-1), rest: slices.Clone(own), parts: make([][]byte, l)}
 		g.begin()
@@ -58,13 +54,7 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 			return nil, err
 		}
 	}
-	c.rounds.End()
-	all := appendParts(nil, c.tree.order, g.parts)
-	if room := c.rounds.Room(len(all)); room != nil {
-		for k, b := range all {
-			room[k] = float64(b)
-		}
-	}
+	c.rounds.End(func(p []byte) []byte { return appendParts(p, c.tree.order, g.parts) })
 	return g.parts, nil
 }
 

@@ -218,6 +218,5 @@ func (r *relay) receive(i int, p []byte, up bool) {
 		r.up.add(r.row(i), words)
 	default:
 		r.down.read(r.Down, p)
-		r.down.normalize(r.Down)
 	}
 }

@@ -7,12 +7,9 @@ import (
 // rowsContent is a Content of rows of numbers, one a hosted node, all of one length.
 type rowsContent interface {
 	Content
-	// kept is how many numbers take needs, len is how many a row has.
+	// len is how many numbers a row has, and take overwrites all rows by what has come down.
 	len() int
-	kept() int
-	// read makes numbers of what has come down, and take overwrites the rows by them.
-	read(numbers []float64, down []uint64)
-	take(numbers []float64)
+	take(down []uint64)
 }
 
 // rows are what contents of rows have in common.
@@ -24,11 +21,14 @@ type rows struct {
 func (r *rows) Up() Form   { return r.up }
 func (r *rows) Down() Form { return r.down }
 func (r *rows) len() int   { return len(r.z[0]) }
-func (r *rows) kept() int  { return len(r.z[0]) }
 
-func (r *rows) take(numbers []float64) {
-	for _, row := range r.z {
-		copy(row, numbers)
+// overwrite overwrites all rows by the numbers for which words stand.
+func (r *rows) overwrite(words []uint64, number func(uint64) float64) {
+	for k, w := range words {
+		x := number(w)
+		for _, row := range r.z {
+			row[k] = x
+		}
 	}
 }
 
@@ -91,21 +91,12 @@ func (n *numbers) Finish(down, total []uint64) {
 	down[last] = uint64(how)
 }
 
-func (n *numbers) kept() int { return len(n.z[0]) + 1 }
-
-func (n *numbers) read(v []float64, down []uint64) {
+func (n *numbers) take(down []uint64) {
 	last := len(down) - 1
-	for k, w := range down[:last] {
-		v[k] = math.Float64frombits(w)
-	}
-	v[last] = float64(int64(down[last]))
-}
-
-func (n *numbers) take(v []float64) {
-	last := len(v) - 1
-	n.over = v[last] == overflows
-	if n.fit = v[last] == doesFit; n.fit && !n.alone {
-		n.rows.take(v[:last])
+	how := int64(down[last])
+	n.over = how == overflows
+	if n.fit = how == doesFit; n.fit && !n.alone {
+		n.overwrite(down[:last], math.Float64frombits)
 	}
 }
 
@@ -139,10 +130,8 @@ func (v *votes) Fill(words []uint64, i int) bool {
 
 func (v *votes) Finish(down, total []uint64) { copy(down, total) }
 
-func (v *votes) read(counts []float64, down []uint64) {
-	for k, w := range down {
-		counts[k] = float64(w)
-	}
+func (v *votes) take(down []uint64) {
+	v.overwrite(down, func(w uint64) float64 { return float64(w) })
 }
 
 // copies are rows of which all become that of the root.
@@ -162,8 +151,4 @@ func (c *copies) Fill(words []uint64, i int) bool {
 
 func (c *copies) Finish([]uint64, []uint64) {}
 
-func (c *copies) read(v []float64, down []uint64) {
-	for k, w := range down {
-		v[k] = math.Float64frombits(w)
-	}
-}
+func (c *copies) take(down []uint64) { c.overwrite(down, math.Float64frombits) }

@@ -36,10 +36,10 @@ type Call struct {
 	Arguments [5]int // rounds, sizes and whatever else all nodes must have alike
 }
 
-// A record is what a call returned.
+// A record is what a call returned, as its caller writes it.
 type record struct {
-	call   Call
-	values []float64
+	call    Call
+	results []byte
 }
 
 // A Progress says what there is to do of a call.
@@ -56,14 +56,14 @@ var errOther = errors.New("consensus: after Rewind the same calls must be made a
 
 // Begin begins a call, and returns the results of one that is repeated; they are valid
 // until the next Commit. It returns an error if another call is to be repeated.
-func (j *Journal) Begin(c Call) (Progress, []float64, error) {
+func (j *Journal) Begin(c Call) (Progress, []byte, error) {
 	if j.next < j.filled {
 		r := &j.records[j.next]
 		if r.call != c {
 			return 0, nil, other(c, r.call)
 		}
 		j.next++
-		return Repeated, r.values, nil
+		return Repeated, r.results, nil
 	}
 	if j.ended != nil {
 		return 0, nil, j.ended
@@ -82,8 +82,8 @@ func other(c, due Call) error {
 	return fmt.Errorf("%w: %s %v in place of %s %v", errOther, c.Operation, c.Arguments, due.Operation, due.Arguments)
 }
 
-// End ends the call that has begun. Its results follow by Room.
-func (j *Journal) End() {
+// End ends the call that has begun. results appends what it returns, where that is kept.
+func (j *Journal) End(results func(p []byte) []byte) {
 	j.open = false
 	if !j.keeps {
 		return
@@ -94,20 +94,7 @@ func (j *Journal) End() {
 	r := &j.records[j.filled]
 	j.filled++
 	j.next = j.filled
-	r.call, r.values = j.call, r.values[:0]
-}
-
-// Room returns room for n further results of the call that ended last, or nil if none are
-// kept.
-func (j *Journal) Room(n int) []float64 {
-	if !j.keeps {
-		return nil
-	}
-	r := &j.records[j.filled-1]
-	for range n {
-		r.values = append(r.values, 0)
-	}
-	return r.values[len(r.values)-n:]
+	r.call, r.results = j.call, results(r.results[:0])
 }
 
 // Forget drops the record of the call that ended last, which will not be made again.
@@ -120,14 +107,17 @@ func (j *Journal) Forget() {
 
 // Once makes a call that needs no rounds: f returns its results.
 func (j *Journal) Once(c Call, f func() []float64) ([]float64, error) {
-	progress, values, err := j.Begin(c)
-	if err != nil || progress == Repeated {
-		return values, err
+	progress, kept, err := j.Begin(c)
+	if err != nil {
+		return nil, err
 	}
-	values = f()
-	j.End()
-	copy(j.Room(len(values)), values)
-	return values, nil
+	if progress == Repeated {
+		numbers := make([]float64, len(kept)/8)
+		return numbers, ReadFloats(numbers, kept)
+	}
+	numbers := f()
+	j.End(func(p []byte) []byte { return AppendFloats(p, numbers) })
+	return numbers, nil
 }
 
 // Commit drops what was kept: the calls so far will not be repeated.
