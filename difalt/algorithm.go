@@ -8,6 +8,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/floats"
 )
 
 // An iterate is what Alg. 3 works on. Slices have an entry for every hosted node.
@@ -27,37 +28,17 @@ type iterate struct {
 	reduced       bool // the groups have copies in 16 bits
 }
 
-// iterate is lines 7 to 14 of Alg. 3: minimise, adapt, agree and project.
+// iterate is lines 7 to 14 of Alg. 3. Between the minimisation and the rest the state that the
+// iteration begins with is shown to the observer and judged.
 func (s *Solver) iterate(ctx context.Context) (Status, error) {
-	s.minimize()
-	if err := s.observe(nil); err != nil {
-		return Running, err
-	}
-	if s.records.enough && s.net.AllHosted() {
-		return s.end(Canceled), nil
-	}
-	verdict, err := s.stop.judge(ctx, s.method)
-	if err != nil {
-		return Running, err
-	}
-	if verdict.status == Converged {
-		status, err := s.settle(ctx, verdict.objective)
-		switch {
-		case err != nil:
-			return Running, err
-		case status == Running:
-			s.escape()
-			return Running, nil
-		}
-		s.net.Commit()
-		return s.end(status), nil
-	}
-	if verdict.mostlyNoise {
-		s.method.noiseShows(verdict.objective)
+	s.minimize() // lines 7 to 11
+	if done, status, err := s.review(ctx); done || err != nil {
+		return status, err
 	}
 	s.exchange.time = 0
-	if err = s.method.combine(ctx); err == nil && !s.at.rests {
-		err = s.project()
+	err := s.method.combine(ctx) // lines 12 and 13
+	if err == nil && !s.at.rests {
+		err = s.project() // line 14
 	}
 	if errors.Is(err, errNotFinite) || errors.Is(err, consensus.ErrNotFinite) {
 		return s.end(Diverged), ErrDiverged
@@ -71,9 +52,9 @@ func (s *Solver) iterate(ctx context.Context) (Status, error) {
 // minimize is lines 7 to 11: the coefficients b_t that fit U_g best, and the gradient
 // there, at every node.
 func (s *Solver) minimize() {
-	measured := s.at.reduced && s.stop.due(s.method)
+	measured := s.at.reduced && s.stop.due(s.method) // on the samples themselves
 	rests := s.at.rests && !measured
-	if rests && s.at.fitted {
+	if rests && s.at.fitted { // b_t and gradients are those of U_g
 		return
 	}
 	s.selectSamples()
@@ -84,6 +65,22 @@ func (s *Solver) minimize() {
 	s.at.fitted = true
 	if s.at.moments != nil && s.o.Ridge > 0 && s.at.iteration < s.o.Iterations {
 		s.pool.Run(s.at.moments.addRidge)
+	}
+}
+
+// selectSamples points the groups at the sample sets tau and tau + T_GD (lines 7 and 10),
+// and after the last iteration at all samples.
+func (s *Solver) selectSamples() {
+	if !s.o.SampleSplit {
+		return
+	}
+	tau, last := s.at.iteration+1, s.at.iteration == s.o.Iterations
+	for i, g := range s.at.groups {
+		if last {
+			g.SetSamples(s.data.nodes[i], s.data.nodes[i])
+			continue
+		}
+		g.SetSamples(s.data.set(i, 1+tau), s.data.set(i, 1+tau+s.o.Iterations))
 	}
 }
 
@@ -130,6 +127,61 @@ func (stateless) commit()               {}
 func (stateless) state(*archive)        {}
 func (stateless) reset()                {}
 func (stateless) shortened() (int, int) { return 0, 0 }
+
+// A descent is a method of the paper: what each node does, the bases on which the nodes agree, and
+// what each does with what comes of it.
+type descent struct {
+	stateless
+	*setup
+	stream consensus.Stream
+	shared func() []*kernel.Basis
+	// Stored, so that calling them does not allocate; nil is nothing.
+	before, after func(worker int)
+}
+
+// newDiffusion is DifAltGDmin, adapt, then combine: Z = Agree(U - eta L grad).
+func newDiffusion(s *setup) method {
+	at, nodes := s.at, s.exchange.nodes()
+	return &descent{setup: s, stream: consensus.StreamBasis, shared: at.nextBases,
+		before: s.each(func(i int) { descend(at.z[i], at.u[i], at.grads[i], at.eta*nodes) })} // line 12
+}
+
+// newAdjustment is DecAltGDmin over a network, and AltGDmin through a server, combine, then adjust:
+// Z = U - eta L Agree(grad).
+func newAdjustment(s *setup) method {
+	at, nodes := s.at, s.exchange.nodes()
+	return &descent{setup: s, stream: consensus.StreamGradient, shared: func() []*kernel.Basis { return at.grads },
+		after: s.each(func(i int) { descend(at.z[i], at.u[i], at.grads[i], at.eta*nodes) })}
+}
+
+// newNeighborDescent is the DGD variant: Z = (mean of the neighbours' U) - eta grad.
+func newNeighborDescent(s *setup) method {
+	at := s.at
+	return &descent{setup: s, stream: consensus.StreamBasis, shared: at.nextBases,
+		before: s.each(func(i int) { at.z[i].CopyFrom(at.u[i]) }),
+		after:  s.each(func(i int) { descend(at.z[i], at.z[i], at.grads[i], at.eta) })}
+}
+
+func (m *descent) combine(ctx context.Context) error {
+	if m.before != nil {
+		m.pool.Run(m.before)
+	}
+	if err := m.exchange.agree(ctx, m.stream, m.shared(), nil, m.exchange.rounds); err != nil { // line 13
+		return err
+	}
+	if m.after != nil {
+		m.pool.Run(m.after)
+	}
+	return nil
+}
+
+// nextBases returns Z.
+func (at *iterate) nextBases() []*kernel.Basis { return at.z }
+
+// descend computes z = u - step grad (Alg. 3, line 12); z may be u.
+func descend(z, u, grad *kernel.Basis, step float64) {
+	floats.AddScaledTo(z.Data(), u.Data(), -step, grad.Data())
+}
 
 // A projection is the memory of line 14.
 type projection struct {
@@ -200,6 +252,37 @@ func (s *Solver) commit() (Status, error) {
 	return Running, nil
 }
 
+// review shows the current state to the observer and to the monitor, and reports whether the
+// iteration is done with that: since the run ends, or leaves a saddle point.
+func (s *Solver) review(ctx context.Context) (done bool, status Status, err error) {
+	if err := s.observe(nil); err != nil {
+		return false, Running, err
+	}
+	if s.records.enough && s.net.AllHosted() {
+		return true, s.end(Canceled), nil
+	}
+	verdict, err := s.stop.judge(ctx, s.method)
+	if err != nil {
+		return false, Running, err
+	}
+	if verdict.status != Converged {
+		if verdict.mostlyNoise {
+			s.method.noiseShows(verdict.objective)
+		}
+		return false, Running, nil
+	}
+	status, err = s.settle(ctx, verdict.objective)
+	switch {
+	case err != nil:
+		return false, Running, err
+	case status == Running:
+		s.escape()
+		return true, Running, nil
+	}
+	s.net.Commit()
+	return true, s.end(status), nil
+}
+
 // slowestNode returns the largest time that a node took for its own work.
 func (s *Solver) slowestNode() time.Duration {
 	var slowest time.Duration
@@ -207,20 +290,4 @@ func (s *Solver) slowestNode() time.Duration {
 		slowest = max(slowest, g.Elapsed+s.projection.elapsed[i])
 	}
 	return slowest
-}
-
-// selectSamples points the groups at the sample sets tau and tau + T_GD (lines 7 and 10),
-// and after the last iteration at all samples.
-func (s *Solver) selectSamples() {
-	if !s.o.SampleSplit {
-		return
-	}
-	tau, last := s.at.iteration+1, s.at.iteration == s.o.Iterations
-	for i, g := range s.at.groups {
-		if last {
-			g.SetSamples(s.data.nodes[i], s.data.nodes[i])
-			continue
-		}
-		g.SetSamples(s.data.set(i, 1+tau), s.data.set(i, 1+tau+s.o.Iterations))
-	}
 }

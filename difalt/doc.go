@@ -17,9 +17,9 @@
 // AltGDmin (centralised), Dec-AltGDmin (combine, then adjust) and a DGD variant
 // run in the same loop from the same start.
 //
-// The file algorithm.go reads as Alg. 3, lines 7 to 14: minimise, adapt, agree, project.
-// The paper's methods are in descent.go, and each other one has a file of its own;
-// methods.go has their table. The monitor of stop.go decides when a run ends, by what
+// The file algorithm.go reads as Alg. 3, lines 7 to 14: minimise, adapt, agree, project,
+// with the methods that the paper compares. Each other one has a file of its own, and
+// methods.go the table of all. The monitor of stop.go decides when a run ends, by what
 // measure.go measures.
 //
 // References to algorithms, lines and equations are to that paper.

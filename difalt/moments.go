@@ -1,7 +1,9 @@
 package difalt
 
 import (
+	"context"
 	"fmt"
+	"math"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
@@ -123,4 +125,219 @@ func addRidge(grad, u *kernel.Basis, bb, b []float64, ridge float64) {
 			k++
 		}
 	}
+}
+
+// featureMoments are the means mu and the variances v of the features over the samples of all
+// nodes, where these would mislead methods for which features are alike: offsets, and columns of
+// very different sizes. Of the second moments
+//
+//	M = diag(v) + mu mu'
+//
+// they leave out correlations alone. Against sizes, columns are divided by powers of two near
+// their deviations, the coordinates, in which U is another basis; against offsets, gradients
+// are multiplied by M^-1, as where Problem.Moments is known.
+type featureMoments struct {
+	mean, variance []float64 // in the coordinates
+}
+
+// coordinates are the powers of two by which features are divided: with D = diag(c) samples are
+// x~ = D^-1 x, theta = D^-1 theta~, and U spans D^-1 U~.
+type coordinates []float64
+
+const (
+	// A mean of features, in units of their deviations, matters when its squared length is
+	// above offset, and a variance when it is more than wide times the mean of all, or less than
+	// one narrow-th of it. Steps are as long as fits the mean.
+	offset       = 0.5
+	wide, narrow = 2, 4
+	// So many standard deviations above these is what a sample may be by chance.
+	chance = 6
+	// Of so many samples a node sees whether moments may matter; of few it does not.
+	looked, fewest = 1000, 8
+	// Values that differ by no more than this part are one.
+	rounded = 1e-14
+)
+
+// matter reports whether moments that were found in so many samples do. A variance of 0 is that
+// of a constant, of which only the size may matter.
+func matter(mean, variance []float64, samples float64) bool {
+	total, squares, least, most, d := 0.0, 0.0, math.Inf(1), 0.0, 0.0
+	for j, v := range variance {
+		if v > 0 {
+			squares += mean[j] * mean[j]
+		} else if v = mean[j] * mean[j]; v == 0 {
+			continue
+		}
+		total, least, most = total+v, min(least, v), max(most, v)
+		d++
+	}
+	average := total / d
+	luck := math.Exp(chance / math.Sqrt(samples))
+	unbiased := squares/average - d/samples
+	return unbiased > offset+chance*math.Sqrt(2*d)/samples || most > wide*luck*average || least*narrow*luck < average
+}
+
+// mayMatter is what a node says of the moments of some of its own samples.
+func mayMatter(k *kernel.Tasks) bool {
+	step := 1 + k.TotalSamples()/looked
+	row, first := make([]float64, k.Features()), []float64(nil)
+	sum, squares, n := make([]float64, len(row)), make([]float64, len(row)), 0.0
+	at := 0
+	for t := range k.Len() {
+		for i := range k.Samples(t) {
+			if at++; (at-1)%step != 0 {
+				continue
+			}
+			if k.Row(row, t, i); first == nil {
+				first = append(first, row...)
+			}
+			n++
+			for j, v := range row { // less the first, so that no offset hides how they vary
+				v -= first[j]
+				sum[j] += v
+				squares[j] += v * v
+			}
+		}
+	}
+	if n < fewest {
+		return false
+	}
+	for j := range sum {
+		sum[j] /= n
+		squares[j] = (squares[j] - n*sum[j]*sum[j]) / (n - 1)
+		sum[j] += first[j]
+		squares[j] = realVariance(sum[j], squares[j])
+	}
+	return matter(sum, squares, n)
+}
+
+// realVariance is 0 where what varies is rounding.
+func realVariance(mean, variance float64) float64 {
+	if !(variance > (rounded*mean)*(rounded*mean)) {
+		return 0
+	}
+	return variance
+}
+
+// findMoments lets the nodes add up the moments of their features, and returns nil if these do
+// not matter.
+func (k *data) findMoments(ctx context.Context, s *process, samples float64) (*featureMoments, error) {
+	add := func(visit func(sum, row []float64)) ([]float64, error) {
+		sums := make([][]float64, len(k.nodes))
+		s.timed(func(i, _ int) {
+			sums[i] = make([]float64, k.features)
+			row := make([]float64, k.features)
+			for t := range k.nodes[i].Len() {
+				for n := range k.nodes[i].Samples(t) {
+					visit(sums[i], k.nodes[i].Row(row, t, n))
+				}
+			}
+		})
+		if err := s.net.Sum(ctx, sums); err != nil {
+			return nil, err
+		}
+		floats.Scale(1/samples, sums[0])
+		return sums[0], nil
+	}
+	mean, err := add(func(sum, row []float64) { floats.Add(sum, row) })
+	if err != nil {
+		return nil, err
+	}
+	variance, err := add(func(sum, row []float64) { // about the means, so that offsets cost no digits
+		for j, v := range row {
+			sum[j] += (v - mean[j]) * (v - mean[j])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for j := range variance {
+		variance[j] = realVariance(mean[j], variance[j])
+	}
+	if !matter(mean, variance, samples) {
+		return nil, nil
+	}
+	return &featureMoments{mean, variance}, nil
+}
+
+// coordinates returns those for the moments, which it brings into them.
+func (m *featureMoments) coordinates() coordinates {
+	c := make(coordinates, len(m.mean))
+	for j, v := range m.variance {
+		if v == 0 {
+			v = m.mean[j] * m.mean[j]
+		}
+		if c[j] = 1; v > 0 {
+			c[j] = math.Ldexp(1, int(math.Round(math.Log2(v)/2)))
+		}
+		m.mean[j] /= c[j]
+		m.variance[j] /= c[j] * c[j]
+	}
+	return c
+}
+
+// leave returns U R = D^-1 u of a basis u in these coordinates, with U orthonormal, and R as
+// kernel.Basis.Orthonormalize has it; enter an orthonormal basis of D u, of which leave makes u again.
+func (c coordinates) leave(u *kernel.Basis) (out *kernel.Basis, rr []float64) {
+	return c.scale(u, floats.Div)
+}
+
+func (c coordinates) enter(u *kernel.Basis) *kernel.Basis {
+	out, _ := c.scale(u, floats.Mul)
+	return out
+}
+
+func (c coordinates) scale(u *kernel.Basis, by func(column, c []float64)) (out *kernel.Basis, rr []float64) {
+	out = u.Clone()
+	_, r := u.Dims()
+	for k := range r {
+		by(out.Col(k), c)
+	}
+	rr = make([]float64, r*r)
+	out.Orthonormalize(rr, nil)
+	return out, rr
+}
+
+// A meanInverse is K^-1 for K = n (diag(v) + mu mu') + ridge I, in O(d) a vector.
+type meanInverse struct {
+	diagonal []float64 // 1/(n v + ridge); 0 for features that say nothing
+	mean     []float64
+	share    float64 // n/(1 + n mu' diagonal mu)
+	constant int     // a feature other than 0 with a diagonal of 1/0; -1: none
+	n        float64
+}
+
+func (m *featureMoments) inverse(n, ridge float64) *meanInverse {
+	k := &meanInverse{diagonal: make([]float64, len(m.mean)), mean: m.mean, constant: -1, n: n}
+	sum := 0.0
+	for j, v := range m.variance {
+		mu := m.mean[j]
+		switch v = n*v + ridge; {
+		case v > 0:
+			k.diagonal[j] = 1 / v
+			sum += mu * mu / v
+		case mu != 0 && k.constant < 0:
+			k.constant = j
+		}
+	}
+	k.share = n / (1 + n*sum)
+	return k
+}
+
+// apply computes h = K^-1 g. With a constant feature c that is what offsets are taken off by.
+func (k *meanInverse) apply(h, g []float64) {
+	c := k.constant
+	if c < 0 {
+		floats.MulTo(h, k.diagonal, g)
+		along := k.share * floats.Dot(k.mean, h)
+		for j, m := range k.mean {
+			h[j] -= along * m * k.diagonal[j]
+		}
+		return
+	}
+	level := g[c] / k.mean[c]
+	for j, m := range k.mean {
+		h[j] = k.diagonal[j] * (g[j] - m*level)
+	}
+	h[c] = (level/k.n - floats.Dot(k.mean, h)) / k.mean[c]
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -188,3 +191,41 @@ func (e *DataError) Error() string {
 }
 
 var errNoProblem = errors.New("difalt: need a problem and a network")
+
+// InProcess returns the problem of nodes with these tasks that all live in this process, and
+// their network with Metropolis weights on a graph, which has a vertex for each of them.
+func InProcess(nodes []*kernel.Tasks, g *topology.Graph) (*Problem, *consensus.Network, error) {
+	weights, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		return nil, nil, err
+	}
+	net, err := consensus.New(weights, nil)
+	return &Problem{Nodes: nodes}, net, err
+}
+
+// Adapt fits the coefficients of new tasks to a frozen representation u (d x r):
+//
+//	b_t = argmin |X_t u b - y_t|^2 + ridge |b|^2,  b_t = b[t*r : (t+1)*r].
+//
+// Tasks with fewer samples than r, or with dependent columns of X_t u, get the
+// solution of minimum norm and a status that says so, unless ridge is positive.
+// It returns a *ParameterError unless ridge is from 0 to MaxRidge, and a *DataError that
+// names the task, row and feature of a NaN or Inf.
+func Adapt(u *kernel.Basis, tasks *kernel.Tasks, ridge float64) (b []float64, status []lsq.Status, err error) {
+	if u == nil || tasks == nil {
+		return nil, nil, fmt.Errorf("difalt: need a basis and tasks")
+	}
+	d, r := u.Dims()
+	if tasks.Features() != d {
+		return nil, nil, fmt.Errorf("difalt: the new tasks have %d features, the representation %d", tasks.Features(), d)
+	}
+	if !(ridge >= 0 && ridge <= MaxRidge) {
+		return nil, nil, &ParameterError{"ridge", ridge, fmt.Sprintf("must be from 0 to %g", MaxRidge)}
+	}
+	if err := checkFinite(0, tasks); err != nil {
+		return nil, nil, err
+	}
+	g := kernel.NewGroup(tasks, r)
+	g.Minimize(u, ridge, kernel.NewWorkspace(tasks.MaxSamples(), d, r))
+	return g.B, g.Status, nil
+}

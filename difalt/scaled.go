@@ -2,9 +2,15 @@ package difalt
 
 import (
 	"context"
+	"math"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // scaledDiffusion is ScaledDiffusion and, with a tracker, GradientTracking. With
@@ -170,4 +176,159 @@ func newBases(like []*kernel.Basis) []*kernel.Basis {
 		u[i] = kernel.NewBasis(like[i].Dims())
 	}
 	return u
+}
+
+// A scaling is what a node needs for the scaled step: P, its inverse, and the length
+// of the step.
+type scaling struct {
+	p       []float64 // the upper triangle by rows
+	inverse []float64
+	raised  bool // the last inversion had to raise an eigenvalue
+	damping
+
+	values, vectors, work []float64 // of the eigenvalue problem
+}
+
+// condition bounds the condition number of P. Smaller eigenvalues are raised to the
+// largest over condition, so that a direction of which the tasks say nothing gets a
+// long step but never an endless one.
+const condition = 1e6
+
+func newScaling(r int) *scaling {
+	c := &scaling{
+		p: make([]float64, r*(r+1)/2), inverse: make([]float64, r*r),
+		vectors: make([]float64, r*r), values: make([]float64, r), damping: damping{factor: 1},
+	}
+	query := make([]float64, 1)
+	lapack64.Syev(lapack.EVCompute, c.symmetric(), c.values, query, -1)
+	c.work = make([]float64, int(query[0]))
+	return c
+}
+
+func (c *scaling) symmetric() blas64.Symmetric {
+	r := len(c.values)
+	return blas64.Symmetric{N: r, Stride: r, Data: c.vectors, Uplo: gblas.Upper}
+}
+
+// multiply computes dst = v s for a symmetric r x r matrix s, and addProduct dst += v s.
+func multiply(dst *kernel.Basis, v blas.ColumnMajor, s []float64) {
+	clear(dst.Data())
+	addProduct(dst, v, s)
+}
+
+func addProduct(dst *kernel.Basis, v blas.ColumnMajor, s []float64) {
+	r := v.Cols
+	blas.AddMulNT(dst.Matrix(), v, blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: s})
+}
+
+// gather sets P = scale B B' for the coefficients of one node, b_t = b[t*r:(t+1)*r].
+func gather(p, b []float64, r int, scale float64) {
+	clear(p)
+	for ; len(b) > 0; b = b[r:] {
+		k := 0
+		for i := range r {
+			for j := i; j < r; j++ {
+				p[k] += scale * b[i] * b[j]
+				k++
+			}
+		}
+	}
+}
+
+// invert computes P^-1 from the eigenvalues of P, of which the smallest comes first.
+func (c *scaling) invert() {
+	r := len(c.values)
+	k := 0
+	for i := range r {
+		for j := i; j < r; j++ {
+			c.vectors[i*r+j] = c.p[k]
+			k++
+		}
+	}
+	clear(c.inverse)
+	c.raised = false
+	if lapack64.Syev(lapack.EVCompute, c.symmetric(), c.values, c.work, len(c.work)); !(c.values[r-1] > 0) {
+		c.raised = true // every coefficient is zero: no step
+		return
+	}
+	for k, v := range c.values {
+		if least := c.values[r-1] / condition; v < least {
+			v, c.raised = least, true
+		}
+		for i := range r {
+			for j := range r {
+				c.inverse[i*r+j] += c.vectors[i*r+k] * c.vectors[j*r+k] / v
+			}
+		}
+	}
+}
+
+// damping sets the step of a node between a sixteenth of the one asked for and all
+// of it. Where a step of s multiplies what is peculiar to a node's samples by more
+// than the rounds of an iteration contract, the nodes overshoot: errors change sign
+// in every iteration, and U_g moves to and fro. Where the step is short, U_g moves on
+// and on the same way. So the angle between two moves of U_g tells which, long before
+// anything diverges: the step is cut when they point against each other, and grows
+// back when they agree. Each node looks at its own U_g alone, so the rule needs no
+// communication.
+type damping struct {
+	factor float64   // of the step, from 1 down to leastFactor
+	move   []float64 // of U_g in the iteration before
+	length float64   // of that move
+}
+
+const (
+	leastFactor = 1. / 16
+	cut, grow   = 0.85, 1.1 // in an iteration
+	// The step is cut when the cosine of two moves is below opposite. Independent
+	// rounding of U_g gives -1/2.
+	opposite = -0.6
+	// Below this, moves are rounding.
+	negligible = 1e-12
+)
+
+func newDamping(entries int) damping {
+	return damping{factor: 1, move: make([]float64, entries)}
+}
+
+// observe takes U_g of before and after an iteration.
+func (d *damping) observe(before, after *kernel.Basis) {
+	squares, product := 0.0, 0.0
+	old := before.Data()
+	for k, x := range after.Data() {
+		m := x - old[k]
+		squares += m * m
+		product += m * d.move[k]
+		d.move[k] = m
+	}
+	length, previous := math.Sqrt(squares), d.length
+	d.length = length
+	if previous == 0 || length < negligible {
+		return
+	}
+	switch cosine := product / (length * previous); {
+	case cosine < opposite:
+		d.factor = max(d.factor*cut, leastFactor)
+	case cosine > 0:
+		d.factor = min(d.factor*grow, 1)
+	}
+}
+
+func (d *damping) state(a *archive) {
+	carry(a, &d.factor)
+	carry(a, &d.length)
+	a.floats("a move", d.move)
+}
+
+// move returns the Frobenius distance of two bases.
+func move(u, v *kernel.Basis) float64 {
+	var sums [4]float64 // that do not wait for one another; rows are padded to a multiple of 8
+	x, y := u.Data(), v.Data()
+	for k := 0; k+4 <= len(x); k += 4 {
+		a, b := x[k:k+4:k+4], y[k:k+4:k+4]
+		for j := range sums {
+			sums[j] += (a[j] - b[j]) * (a[j] - b[j])
+		}
+	}
+	return math.Sqrt(sums[0] + sums[1] + sums[2] + sums[3])
 }

@@ -67,7 +67,7 @@ func float64s(p []byte) (v []float64) {
 	return v
 }
 
-// Sums of four nodes, as in consensus/collective/fixed.go: integers of three words a number and
+// Sums of four nodes, as in consensus/collective/rows.go: integers of three words a number and
 // some bits of votes go up, and a float64 a number and a byte come down; in headers counts of
 // eight words that nodes may say, and integers of five words a number.
 const (

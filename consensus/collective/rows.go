@@ -2,6 +2,7 @@ package collective
 
 import (
 	"math"
+	"math/bits"
 )
 
 // rowsContent is a Content of rows of numbers, one a hosted node, all of one length.
@@ -152,3 +153,144 @@ func (c *copies) Fill(words []uint64, i int) bool {
 func (c *copies) Finish([]uint64, []uint64) {}
 
 func (c *copies) take(down []uint64) { c.overwrite(down, math.Float64frombits) }
+
+// A window says how float64 become integers whose sums are exact, whatever their order: a number
+// is rounded towards zero to a multiple of 2^low, of which it is so many, in two's complement with
+// room for the sum over all nodes. An integer is several words, the lowest first, which are added
+// with carry: what the words of several nodes were before cannot be told from their sum.
+type window struct {
+	nodes            int
+	digits, low, top int                 // words of a number, which is below 2^top
+	scale            [wideDigits]float64 // of each word: 2^(low + 64 k)
+}
+
+// Of 8 nodes the numbers of a sum are below 2^56 and rounded to multiples of 2^-132. Header
+// reductions, which cannot be repeated, take what lies between 2^100 and 2^-216: an objective,
+// the square of a move.
+const (
+	digits, top         = 3, 56
+	wideDigits, wideTop = 5, 100
+	significandBits     = 53
+	wordBits            = 64
+)
+
+// newWindow returns the window of numbers below 2^top of so many nodes.
+func newWindow(digits, top, nodes int) window {
+	w := window{nodes: nodes, digits: digits, top: top, low: top + 1 + bits.Len(uint(nodes-1)) - digits*wordBits}
+	for k := range w.digits {
+		w.scale[k] = math.Ldexp(1, w.low+k*wordBits)
+	}
+	return w
+}
+
+// form returns the segment of so many numbers.
+func (w *window) form(numbers int) Segment { return Segment{numbers, w.digits * wordBits} }
+
+// Votes, of which there are three, say how the numbers of a node lie in the window: one is too
+// large for it; the largest keeps all of its digits; one is not zero.
+const (
+	tooLarge, large, nonzero = 0, 1, 2
+	voteKinds                = 3
+)
+
+// vote writes the votes of a node whose numbers have this largest magnitude. It returns false if
+// that is too large.
+func (w *window) vote(votes []uint64, largest float64) bool {
+	if largest == 0 {
+		return true
+	}
+	_, e := math.Frexp(largest) // largest < 2^e
+	votes[nonzero]++
+	if e > w.top {
+		votes[tooLarge]++
+		return false
+	}
+	if e >= w.low+significandBits {
+		votes[large]++
+	}
+	return true
+}
+
+// fits reports whether a sum is right by the counts of votes: no number is too large, and the
+// largest of all nodes keeps all of its digits.
+func fits(votes []uint64) bool {
+	return votes[tooLarge] == 0 && (votes[large] > 0 || votes[nonzero] == 0)
+}
+
+// place returns |x| 2^-low, rounded towards zero, as significand 2^at. All bits of sign are set if x
+// is negative, and none otherwise.
+func place(x float64, low int) (significand uint64, at uint, sign uint64) {
+	const exponentBits, bias = 11, 1075 // of float64: x = significand 2^(exponent - bias)
+	b := math.Float64bits(x)
+	exponent := int(b >> (significandBits - 1) & (1<<exponentBits - 1))
+	significand = b & (1<<(significandBits-1) - 1)
+	if exponent > 0 {
+		significand |= 1 << (significandBits - 1)
+	} else {
+		exponent = 1
+	}
+	shift := exponent - bias - low
+	if shift < 0 {
+		significand >>= uint(-shift)
+		shift = 0
+	}
+	return significand, uint(shift), uint64(int64(b) >> (wordBits - 1))
+}
+
+// add adds v 2^-shift to words: of a negative number the complement and one more.
+func (w *window) add(words []uint64, v []float64, shift int) {
+	if w.digits == digits {
+		addThree(words, v, w.low+shift)
+		return
+	}
+	for _, x := range v {
+		significand, at, sign := place(x, w.low+shift)
+		var magnitude [wideDigits + 1]uint64
+		k, s := at/wordBits, at%wordBits
+		magnitude[k], magnitude[k+1] = significand<<s, significand>>(wordBits-s)
+		carry := sign & 1
+		for k := range w.digits {
+			words[k], carry = bits.Add64(words[k], magnitude[k]^sign, carry)
+		}
+		words = words[w.digits:]
+	}
+}
+
+// addThree is add of three words, which most sums have.
+func addThree(words []uint64, v []float64, low int) {
+	for i, x := range v {
+		significand, at, sign := place(x, low)
+		s := at % wordBits
+		m0, m1, m2 := significand<<s, significand>>1>>(wordBits-1-s), uint64(0)
+		switch at / wordBits {
+		case 1:
+			m0, m1, m2 = 0, m0, m1
+		case 2:
+			m0, m1, m2 = 0, 0, m0
+		}
+		d := (*[digits]uint64)(words[digits*i:])
+		var carry uint64
+		d[0], carry = bits.Add64(d[0], m0^sign, sign&1)
+		d[1], carry = bits.Add64(d[1], m1^sign, carry)
+		d[2], _ = bits.Add64(d[2], m2^sign, carry)
+	}
+}
+
+// decode returns what a sum stands for, rounded once or twice. It overwrites it.
+func (w *window) decode(words []uint64) float64 {
+	negative := int64(words[w.digits-1]) < 0
+	if negative {
+		carry := uint64(1)
+		for k := range words {
+			words[k], carry = bits.Add64(^words[k], 0, carry)
+		}
+	}
+	x := 0.0
+	for k := w.digits - 1; k >= 0; k-- {
+		x += float64(words[k]) * w.scale[k]
+	}
+	if negative {
+		return -x
+	}
+	return x
+}
