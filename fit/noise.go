@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -75,31 +76,31 @@ func (q *question) weightedAgain(ctx context.Context, c *choice) error {
 }
 
 // reweight sets the rows and the best of a choice: rows are weighted by the noise of their tasks, at a candidate of some rows, and the candidate
-// climbs from where it is while every node chooses its weights anew. Where weights change by little, or leave no likelihood, all stays as it is.
+// climbs to the top with them, again and again as long as that changes the weights, which every node chooses by itself. Where weights change by little, or leave no likelihood, all stays as it is.
 func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows, k *candidate, noise *evidence.TaskNoise, kept int) error {
 	to.rows, to.best = rows, k
-	far, err := rows.ChangeOfWeights(ctx, noise)
-	if err != nil || far < smallChange {
-		return err
-	}
-	given, from, next := q.strengthsFor(k), k.Point, k.Point
-	var way evidence.Way
-	// Weights are not chosen by the evidence that is climbed: many steps may lead away from it.
-	for range max(min(to.steps(weightSteps, keptLast+kept), weightSteps), 1) {
-		if to.rows, err = to.rows.Weighted(ctx, noise.Weight); err != nil {
+	given, from := q.strengthsFor(k), k.Point
+	until := rows.Evaluations() + max(to.steps(weightSteps, keptLast+kept), 1)
+	for {
+		far, err := to.rows.ChangeOfWeights(ctx, noise)
+		if err != nil {
 			return err
 		}
-		if from, err = to.rows.At(ctx, next.Prior, from); err != nil {
+		left := until - to.rows.Evaluations() - 1
+		if far < smallChange || left < 0 {
+			break
+		}
+		if to.rows, err = to.rows.Weighted(ctx, noise); err != nil {
 			return err
 		}
-		from.LoadingVariances = k.LoadingVariances
-		alike, ok := from.Alike()
-		if !ok {
+		from, _, err = to.rows.Maximize(ctx, from, k.LoadingVariances, given, enough, min(left, to.steps(1, 0)))
+		if errors.Is(err, evidence.ErrNoLikelihood) {
 			to.rows = rows
 			return nil
 		}
-		way.Aim(from, alike.Point(alike.Top(from.Prior, from.LoadingVariances, given), from.LoadingVariances))
-		next = way.Next()
+		if err != nil {
+			return err
+		}
 		noise.Reweigh(ctx, from)
 	}
 	to.best = &candidate{Point: from, evidence: k.evidence + (from.Penalized() - k.Penalized()), converged: k.converged}

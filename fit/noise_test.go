@@ -224,3 +224,64 @@ func TestNoiseApart(t *testing.T) {
 		}
 	}
 }
+
+// Also from tasks of one row to many, whose slopes differ too, coefficients are known better with noise of the tasks' own than with one for all, if the
+// climbs arrive that are compared for that.
+func TestNoiseOfShortTasks(t *testing.T) {
+	const seeds, tasks, features, constant, fresh = 8, 300, 13, 2, 5
+	ratio := 0.0
+	for seed := range uint64(seeds) {
+		rng, tab := rand.New(rand.NewPCG(seed, 25)), emptyTable(t, features)
+		type row struct {
+			task string
+			x    []float64
+			y    float64
+		}
+		var held []row
+		for task := range tasks {
+			theta, own := make([]float64, features), make([]float64, features)
+			for j := range theta {
+				theta[j], own[j] = 0.1*rng.NormFloat64(), rng.NormFloat64()
+			}
+			name, level, noise := fmt.Sprint(task), rng.NormFloat64(), 0.3*math.Exp(0.7*rng.NormFloat64())
+			n := 1 + int(16*rng.Float64()*rng.Float64())
+			for i := range n + fresh {
+				x, y := make([]float64, features), level
+				for j := range x {
+					if x[j] = own[j]; j >= constant {
+						x[j] = 0.6*own[j] + 0.8*rng.NormFloat64()
+					}
+					y += theta[j] * x[j]
+				}
+				if i >= n {
+					held = append(held, row{name, x, y})
+				} else if err := tab.Append(name, "", x, y+noise*rng.NormFloat64()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		tab = assigned(t, tab, 2)
+		score := func(common bool) (sum float64) {
+			c := testConfig(t, 2, -1)
+			c.Owners, c.CommonNoise = false, common
+			m, r := fit(t, tab, c)
+			if own := m.Parameters().Noise != nil; own == common || !r.Converged {
+				t.Errorf("seed %d: noise of the tasks' own %v, want %v; converged %v", seed, own, !common, r.Converged)
+			}
+			for _, h := range held {
+				y, err := m.Predict(h.task, h.x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += (y - h.y) * (y - h.y)
+			}
+			return math.Sqrt(sum / float64(len(held)))
+		}
+		own, common := score(false), score(true)
+		t.Logf("seed %d: error %.4f, with common noise %.4f", seed, own, common)
+		ratio += own / common / seeds
+	}
+	if ratio > 0.995 {
+		t.Errorf("the error is %v of that with common noise", ratio)
+	}
+}

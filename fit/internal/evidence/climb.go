@@ -52,6 +52,9 @@ const near = 1
 // MostTold is how many evaluations a fit between owners has, or two more.
 const MostTold = 19
 
+// ErrNoLikelihood is what Maximize returns where rounding leaves no likelihood at its start.
+var ErrNoLikelihood = errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
+
 // Maximize returns the point of the largest evidence that is found from a start, of which only the
 // prior counts if it is about other rows, and whether the climb has ended there. variances[a] is that
 // of the entries of column a of the loadings: a prior of them in its turn, which keeps columns from following
@@ -68,7 +71,7 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 	best := &own
 	best.LoadingVariances = variances
 	if math.IsInf(pt.Value, 0) {
-		return nil, false, errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
+		return nil, false, ErrNoLikelihood
 	}
 	var way Way
 	most := r.Evaluations() + more

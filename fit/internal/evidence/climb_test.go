@@ -144,6 +144,72 @@ func shortTasks(count, rows, width, rank int, rounding float64) (tasks []mixedmo
 	return tasks
 }
 
+// Tasks of one row to many, with columns that are the same in all rows of a task, are not like their alikes at all: a climb by variances arrives all
+// the same, and no lower than one from those by which targets were drawn.
+func TestClimbOfUnlikeTasks(t *testing.T) {
+	base, _, _ := testRows(t)
+	for _, shape := range []struct {
+		count, width, constant, most int
+		slopes                       float64
+	}{{200, 14, 5, 16, 0.15}, {300, 14, 2, 9, 0.1}, {300, 14, 8, 16, 0.05}} {
+		for seed := range uint64(6) {
+			const noise = 0.15
+			tasks, total := unlikeTasks(seed, shape.count, shape.width, shape.constant, shape.most, noise, shape.slopes)
+			rows, err := NewRows(t.Context(), base.group, [][]mixedmodel.Task{tasks, nil, nil}, shape.width, total, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moments, err := rows.Evaluate(t.Context(), &Point{Prior: &mixedmodel.Prior{W: rows.Width, MeanVariance: 0.1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alike, ok := moments.Alike()
+			if !ok {
+				t.Fatal("none")
+			}
+			start := alike.Top(&mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}, nil, Unknown())
+			truth := &mixedmodel.Prior{W: rows.Width, Intercept: 1 / (noise * noise), Spread: shape.slopes * shape.slopes / (noise * noise), MeanVariance: 0.1}
+			var values []float64
+			for _, p := range []*mixedmodel.Prior{start, truth} {
+				pt, converged, err := rows.Maximize(t.Context(), &Point{Prior: p}, nil, Unknown(), 0.1, 40)
+				if err != nil || !converged {
+					t.Errorf("%v, seed %d: converged %v, %v", shape, seed, converged, err)
+					continue
+				}
+				values = append(values, pt.Penalized())
+			}
+			if len(values) == 2 && values[0] > values[1]+8 { // there is more than one top
+				t.Errorf("%v, seed %d: ends at %v, from the true variances at %v", shape, seed, values[0], values[1])
+			}
+		}
+	}
+}
+
+// unlikeTasks returns tasks of up to so many rows, few more often than many, with noise that differs between them.
+func unlikeTasks(seed uint64, count, width, constant, most int, noise, slopes float64) (tasks []mixedmodel.Task, total int) {
+	draw := rand.New(rand.NewPCG(seed, 25))
+	c := mixedmodel.NewCompressor(width)
+	for range count {
+		theta, own := make([]float64, width), make([]float64, width)
+		for j := range theta {
+			theta[j], own[j] = slopes*draw.NormFloat64(), draw.NormFloat64()
+		}
+		theta[width-1], own[width-1] = draw.NormFloat64(), 1
+		deviation := noise * math.Exp(0.7*draw.NormFloat64())
+		for range 1 + int(float64(most)*draw.Float64()*draw.Float64()) {
+			row := c.Next()
+			copy(row, own)
+			for j := constant; j < width-1; j++ {
+				row[j] = 0.6*own[j] + 0.8*draw.NormFloat64()
+			}
+			row[width] = floats.Dot(row[:width], theta) + deviation*draw.NormFloat64()
+			total++
+		}
+		tasks = append(tasks, c.Task())
+	}
+	return tasks, total
+}
+
 // A climb that may take no step says that it has not arrived, and strengths that give no
 // likelihood are an error.
 func TestClimbThatCannotArrive(t *testing.T) {

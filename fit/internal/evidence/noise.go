@@ -38,6 +38,7 @@ type TaskNoise struct {
 	Correction float64
 
 	limited mixedmodel.NoisePrior // of weights
+	usual   float64               // weight of a task with noise of the scale of the prior: as long as it stays, strengths mean the same
 }
 
 // TaskNoise estimates the noise of all tasks near a point of these rows.
@@ -71,6 +72,10 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 		Unlike:   2*(values[best]-values[0]) > math.Log(r.Count),
 		Variance: perTask[float64](r), Freedoms: perTask[float64](r),
 		limited: priors[min(best, slices.Index(freedoms, minFreedom))],
+		usual:   r.usual,
+	}
+	if r.Weights == nil {
+		n.usual = pt.Noise / n.limited.Scale
 	}
 	for g, list := range scatter {
 		for i, s := range list {
@@ -78,7 +83,7 @@ func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
 			n.Variance[g][i], n.Freedoms[g][i] = v, min(freedom, n.Total)
 		}
 	}
-	n.Weight = n.weights(pt, scatter)
+	n.Weight = n.weights(scatter)
 	return n, nil
 }
 
@@ -88,7 +93,10 @@ func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 	r.hostedSums(ctx, 0, false, func(g, i int, _ []float64) {
 		t, memory := r.Task(g, i)
 		defer memory.Put()
-		k, _ := t.Whiten(s, r.Width)
+		k, ok := t.Whiten(s, r.Width)
+		if !ok { // by rounding: it says nothing
+			return
+		}
 		out := t.Scatter(&k, pt.Mean, s)
 		out.Square /= r.Weight(g, i)
 		scatter[g][i] = out
@@ -97,12 +105,12 @@ func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 }
 
 // weights returns those of the rows of every hosted task.
-func (n *TaskNoise) weights(pt *Point, scatter [][]mixedmodel.Scatter) [][]float64 {
+func (n *TaskNoise) weights(scatter [][]mixedmodel.Scatter) [][]float64 {
 	out := make([][]float64, len(scatter))
 	for g, list := range scatter {
 		for _, s := range list {
 			v, _ := n.limited.Posterior(s)
-			out[g] = append(out[g], pt.Noise/v) // in the unit of the prior, so that it stays where it is
+			out[g] = append(out[g], n.usual*n.limited.Scale/v)
 		}
 	}
 	return out
@@ -110,7 +118,7 @@ func (n *TaskNoise) weights(pt *Point, scatter [][]mixedmodel.Scatter) [][]float
 
 // Reweigh chooses the weights of rows anew at a point, of the same prior. Every node does so by itself.
 func (n *TaskNoise) Reweigh(ctx context.Context, pt *Point) {
-	n.Weight = n.weights(pt, pt.rows.scatter(ctx, pt))
+	n.Weight = n.weights(pt.rows.scatter(ctx, pt))
 }
 
 // Range returns the standard deviations between which 95 % of tasks are expected, in a unit.

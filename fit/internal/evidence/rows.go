@@ -29,8 +29,8 @@ type Rows struct {
 	kept  float64 // rows of all nodes, as few as say the same
 	group *nodes.Group
 	heard *heard
-	// The sum over all rows of the logarithms of the weights of their tasks.
-	logWeights float64
+	// The sum over all rows of the logarithms of the weights of their tasks, and the weight of a task of usual noise.
+	logWeights, usual float64
 }
 
 // heard is what the nodes have told one another of all rows, with whatever weights.
@@ -137,10 +137,10 @@ func (r *Rows) Weight(g, i int) float64 {
 }
 
 // Weighted returns the same rows, with new weights for those of every task.
-func (r *Rows) Weighted(ctx context.Context, weights [][]float64) (*Rows, error) {
+func (r *Rows) Weighted(ctx context.Context, n *TaskNoise) (*Rows, error) {
 	out := *r
-	out.Weights = weights
-	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += float64(r.Tasks[g][i].Rows) * math.Log(weights[g][i]) })
+	out.Weights, out.usual = n.Weight, n.usual
+	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += float64(r.Tasks[g][i].Rows) * math.Log(n.Weight[g][i]) })
 	if err != nil {
 		return nil, err
 	}

@@ -44,16 +44,20 @@ func (w *Way) Aim(from, to *Point) {
 		length = min(4*w.length, 1)
 	}
 	*w = Way{from: from, to: to, x: x, g: g, d: d, steps: w.steps, length: length}
-	if w.r = w.newton(); floats.Dot(g, w.r) > 0 {
-		return
+	if w.r = w.newton(); !(floats.Dot(g, w.r) > 0) {
+		w.forget()
 	}
-	// What steps have said does not hold here; nor need tasks be alike.
+}
+
+// forget takes the way toward the top without what steps have said, which does not hold here. Nor need tasks be alike: it leaves out along what it
+// leads down.
+func (w *Way) forget() {
 	w.steps = nil
-	if w.r = w.newton(); floats.Dot(g, w.r) > 0 {
+	if w.r = w.newton(); floats.Dot(w.g, w.r) > 0 {
 		return
 	}
 	for i, v := range w.r {
-		if !(v*g[i] > 0) { // up
+		if !(v*w.g[i] > 0) {
 			w.r[i] = 0
 		}
 	}
@@ -82,7 +86,11 @@ func (w *Way) Next() *Point {
 	x = x[copy(p.Loadings, x):]
 	own := strengthsOf(w.from.Prior)
 	for k, v := range strengthsOf(p) {
-		if root := max(x[k], math.Sqrt(*v)/8); *v != *own[k] { // else it is given, or at an end of its range
+		least := math.Sqrt(*v) / 8
+		if len(w.steps) > 0 { // near zero there is no slope along a root
+			least = max(least, math.Sqrt(*own[k])/8)
+		}
+		if root := max(x[k], least); *v != *own[k] { // else it is given, or at an end of its range
 			*v = limitStrength(root * root)
 		}
 	}
@@ -100,18 +108,23 @@ func (w *Way) Next() *Point {
 	return &Point{Prior: p, LoadingVariances: variances}
 }
 
-// Shorten makes a way that has led down to a point shorter: to where its slope would be zero, if that goes on as between both ends, and by
-// half at least. It reports whether to try again.
+// Shorten makes a way that has led down to a point shorter: to where its slope would be zero, if that goes on as between both ends, or the
+// value is a parabola's, and by half at least; after that has not helped, one without what steps have said. It reports whether to try again.
 func (w *Way) Shorten(at *Point) bool {
 	before, part := -floats.Dot(w.g, w.r), 0.5
 	if !math.IsInf(at.Value, 0) {
+		part = before / (2 * (before - (at.Penalized()-w.from.Penalized())/w.length))
 		if after := -floats.Dot(at.partials(), w.r); after > 0 {
-			part = before / (before - after)
+			part = min(part, before/(before-after))
 		}
 	}
 	w.promise = -before * w.length * part / 2
 	w.length *= min(max(part, 1./16), 0.5)
 	w.cuts++
+	if w.cuts == maxCuts && len(w.steps) > 0 {
+		w.cuts, w.length = 0, 1
+		w.forget()
+	}
 	return w.cuts < maxCuts
 }
 
