@@ -51,7 +51,7 @@ func ParsePolynomial(name string) (Polynomial, error) {
 // Exact are always mixed like that.
 type Agreement struct {
 	Polynomial Polynomial
-	// Codec codes what is sent; nil sends float64.
+	// Codec codes what is sent.
 	Codec Codec
 	// Trigger makes nodes with little news stay silent, 0 < Trigger <= 0.7; 0 lets all
 	// send in every round (an event trigger). A node sends when its vector is further
@@ -87,6 +87,8 @@ func (a Agreement) Validate() error {
 	switch {
 	case int(a.Polynomial) >= len(polynomialNames):
 		return fmt.Errorf("consensus: %v is not a polynomial", a.Polynomial)
+	case !slices.Contains(codecs, a.Codec):
+		return fmt.Errorf("consensus: %v is not a codec", a.Codec)
 	case !(a.Trigger >= 0 && a.Trigger <= maxTrigger):
 		return fmt.Errorf("consensus: Trigger = %v: need 0 <= Trigger <= %v", a.Trigger, maxTrigger)
 	case a.Trigger > 0 && a.Polynomial == Chebyshev:
@@ -104,7 +106,7 @@ func (a Agreement) String() string {
 	if a.Polynomial != Plain {
 		parts = append(parts, a.Polynomial.String())
 	}
-	if a.Codec != nil {
+	if a.Codec != None {
 		parts = append(parts, a.Codec.String())
 	}
 	if a.Trigger != 0 {
@@ -119,12 +121,8 @@ func (a Agreement) String() string {
 // Settings returns what all nodes must have alike, and a mixer that goes on from the state
 // of another. RoundByRound is not part of it.
 func (a Agreement) Settings() []wire.Setting {
-	codec := noCodec
-	if a.Codec != nil {
-		codec = a.Codec.String()
-	}
 	return append(settingsOf(a.Polynomial.String()),
-		wire.Setting{Name: "the codec", Value: codec}, wire.Setting{Name: "the trigger", Value: fmt.Sprint(a.Trigger)})
+		wire.Setting{Name: "the codec", Value: a.Codec.String()}, wire.Setting{Name: "the trigger", Value: fmt.Sprint(a.Trigger)})
 }
 
 // settingsOf returns the settings of a mixer that has nothing else to agree on.
@@ -161,14 +159,11 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	}
 	pool = orSerial(pool)
 	switch {
-	case a.Polynomial == Tree && a.Codec == nil:
+	case a.Polynomial == Tree && a.Codec == None:
 		mean := n.newTreeMean(false)
 		return n.newMixer(a.Settings(), mean, mean, new(coder)), nil
 	case a.Polynomial == Tree:
-		coded, err := n.newCodedTree(a)
-		if err != nil {
-			return nil, err
-		}
+		coded := n.newCodedTree(a)
 		return n.newMixer(a.Settings(), n.newTreeMean(false), byRounds{coded}, &coded.coder), nil
 	case a.Polynomial == Chebyshev && !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
@@ -182,7 +177,7 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	rows := n.sparseRows()
 	exact := n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
 	switch {
-	case a.Codec != nil || step != 1 || a.Trigger != 0:
+	case a.Codec != None || step != 1 || a.Trigger != 0:
 		coded := n.newDifferences(rows, exact.power, pool, a, step, bound)
 		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
 	case bound > 0:

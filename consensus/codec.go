@@ -15,123 +15,131 @@ import (
 // mixers do not code a vector but its difference from the replica that the neighbours
 // have of it. A decoded difference is nearer to the true one than zero is, so the
 // replica comes nearer with every message, and what one code leaves out is part of
-// the next difference.
-//
-// Codecs are immutable and safe to share. Averaging converges on every graph with those
-// that are no coarser than Int4.
-type Codec interface {
-	// AppendEncode appends the coded v to dst. It returns ErrNotFinite if an entry is NaN
-	// or beyond the range of float32, and does not allocate if dst has room.
-	AppendEncode(dst []byte, v []float64) ([]byte, error)
-	// Decode overwrites v by the vector at the front of p and returns what follows it.
-	// It returns an error if p is not the whole code of a vector of len(v) entries by a
-	// codec of this kind.
-	Decode(v []float64, p []byte) (rest []byte, err error)
-	// MaxLen returns the length that no code of n entries exceeds.
-	MaxLen(n int) int
-	// String returns the text that ParseCodec reads.
-	String() string
-}
+// the next difference. Averaging converges on every graph with all of them.
+type Codec uint8
 
-// The codecs: Float32 rounds every entry to float32; Int16, Int8 and Int4 code an entry
-// in 16, 8 and 4 bits, and a vector in one scale more.
-var (
-	Float32 Codec = coding{"float32", 32, rounding{}}
-	Int16   Codec = coding{"int16", 16, quantizer(16)}
-	Int8    Codec = coding{"int8", 8, quantizer(8)}
-	Int4    Codec = coding{"int4", 4, quantizer(4)}
+// The codecs. Their numbers are the bits of an entry, and part of the code.
+const (
+	None    Codec = 0 // float64, as it is
+	Int4    Codec = 4 // so many bits an entry, and a scale for all, as the next two
+	Int8    Codec = 8
+	Int16   Codec = 16
+	Float32 Codec = 32 // every entry rounded to float32
 )
 
-// codecs are all of them, in the order in which messages and help list them.
-var codecs = []Codec{Float32, Int16, Int8, Int4}
-
-// noCodec is the name of no codec, which is float64.
-const noCodec = "none"
+// codecs are all of them, in the order in which messages and help list them, and codecNames
+// their names.
+var (
+	codecs     = []Codec{None, Float32, Int16, Int8, Int4}
+	codecNames = []string{"none", "float32", "int16", "int8", "int4"}
+)
 
 // ErrNotFinite is wire.ErrNotFinite: a number cannot be sent.
 var ErrNotFinite = wire.ErrNotFinite
 
+// String returns the text that ParseCodec reads.
+func (c Codec) String() string {
+	if k := slices.Index(codecs, c); k >= 0 {
+		return codecNames[k]
+	}
+	return fmt.Sprintf("Codec(%d)", uint8(c))
+}
+
 // CodecNames returns the names that ParseCodec reads.
-func CodecNames() []string {
-	names := []string{noCodec}
-	for _, c := range codecs {
-		names = append(names, c.String())
-	}
-	return names
-}
+func CodecNames() []string { return slices.Clone(codecNames) }
 
-// ParseCodec returns the codec with the given name, one of CodecNames; that of none, which
-// is float64, is nil.
+// ParseCodec returns the codec with the given name, one of CodecNames.
 func ParseCodec(name string) (Codec, error) {
-	names := CodecNames()
-	switch k := slices.Index(names, name); {
-	case k > 0:
-		return codecs[k-1], nil
-	case k == 0:
-		return nil, nil
+	if k := slices.Index(codecNames, name); k >= 0 {
+		return codecs[k], nil
 	}
-	return nil, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(names, ", "))
+	return None, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(codecNames, ", "))
 }
 
-// Every code begins with a version, the kind of its codec and the number of entries.
+// Every code but that of None begins with a version, the codec and the number of entries.
 const (
 	codeVersion = 1
 	maxHeader   = 2 + binary.MaxVarintLen64
 )
 
-// A coding is a Codec: a header and what comes after it.
-type coding struct {
-	name string
-	kind byte // in the header; must not change
-	payload
+// size returns the bytes of n entries, and of their scale if there is one.
+func (c Codec) size(n int) int {
+	switch c {
+	case None:
+		return 8 * n
+	case Float32:
+		return 4 * n
+	}
+	return 4 + (n*int(c)+7)/8
 }
 
-// A payload is the part of a code that differs between codecs.
-type payload interface {
-	// size returns the bytes for n entries.
-	size(n int) int
-	// encode writes the code of v to p, which is zero. It returns ErrNotFinite as
-	// Codec.AppendEncode does.
-	encode(p []byte, v []float64) error
-	// decode overwrites v by what p stands for, or returns an error if that is nothing.
-	decode(v []float64, p []byte) error
+// MaxLen returns the length that no code of n entries exceeds.
+func (c Codec) MaxLen(n int) int {
+	if c == None {
+		return c.size(n)
+	}
+	return maxHeader + c.size(n)
 }
 
-func (c coding) String() string { return c.name }
-
-func (c coding) MaxLen(n int) int { return maxHeader + c.size(n) }
-
-func (c coding) AppendEncode(dst []byte, v []float64) ([]byte, error) {
-	dst = binary.AppendUvarint(append(dst, codeVersion, c.kind), uint64(len(v)))
+// AppendEncode appends the coded v to dst. It returns ErrNotFinite if an entry is NaN
+// or beyond the range of float32, of None of float64, and does not allocate if dst has room.
+func (c Codec) AppendEncode(dst []byte, v []float64) ([]byte, error) {
+	if c == None {
+		if !wire.Finite(v) {
+			return dst, ErrNotFinite
+		}
+		return wire.AppendFloats(dst, v), nil
+	}
+	dst = binary.AppendUvarint(append(dst, codeVersion, byte(c)), uint64(len(v)))
 	at, size := len(dst), c.size(len(v))
 	dst = slices.Grow(dst, size)[:at+size]
 	clear(dst[at:])
-	return dst, c.encode(dst[at:], v)
+	if c == Float32 {
+		return dst, round(dst[at:], v)
+	}
+	return dst, c.quantize(dst[at:], v)
 }
 
-func (c coding) Decode(v []float64, p []byte) ([]byte, error) {
+// Decode overwrites v by the vector at the front of p and returns what follows it.
+// It returns an error if p is not the whole code of a vector of len(v) entries by c.
+func (c Codec) Decode(v []float64, p []byte) (rest []byte, err error) {
+	if c != None {
+		if p, err = c.readHeader(p, len(v)); err != nil {
+			return nil, err
+		}
+	}
+	size := c.size(len(v))
+	if len(p) < size {
+		return nil, fmt.Errorf("consensus: coded vector is cut off: %d bytes of %d", len(p), size)
+	}
+	switch c {
+	case None:
+		return p[size:], wire.ReadFloats(v, p[:size])
+	case Float32:
+		return p[size:], readRounded(v, p)
+	}
+	return p[size:], c.dequantize(v, p)
+}
+
+// readHeader returns what follows the header of a code of n entries.
+func (c Codec) readHeader(p []byte, n int) ([]byte, error) {
 	if len(p) < 2 {
 		return nil, errors.New("consensus: coded vector is cut off in its header")
 	}
 	if p[0] != codeVersion {
 		return nil, fmt.Errorf("consensus: coded vector has version %d, want %d", p[0], codeVersion)
 	}
-	if p[1] != c.kind {
-		return nil, fmt.Errorf("consensus: coded vector is of kind %d, want %d", p[1], c.kind)
+	if p[1] != byte(c) {
+		return nil, fmt.Errorf("consensus: coded vector is of kind %d, want %d", p[1], c)
 	}
-	n, length := binary.Uvarint(p[2:])
+	entries, length := binary.Uvarint(p[2:])
 	if length <= 0 {
 		return nil, errors.New("consensus: coded vector is cut off in its header")
 	}
-	if n != uint64(len(v)) {
-		return nil, fmt.Errorf("consensus: coded vector has %d entries, want %d", n, len(v))
+	if entries != uint64(n) {
+		return nil, fmt.Errorf("consensus: coded vector has %d entries, want %d", entries, n)
 	}
-	p = p[2+length:]
-	size := c.size(len(v))
-	if len(p) < size {
-		return nil, fmt.Errorf("consensus: coded vector is cut off: %d bytes of %d", len(p), size)
-	}
-	return p[size:], c.decode(v, p[:size])
+	return p[2+length:], nil
 }
 
 // readFloat32 returns the finite number at the front of p, which has 4 bytes.
@@ -143,12 +151,8 @@ func readFloat32(p []byte) (float64, error) {
 	return v, nil
 }
 
-// rounding codes entries as float32.
-type rounding struct{}
-
-func (rounding) size(n int) int { return 4 * n }
-
-func (rounding) encode(p []byte, v []float64) error {
+// round codes entries as float32.
+func round(p []byte, v []float64) error {
 	for i, x := range v {
 		f := float32(x)
 		if f-f != 0 {
@@ -159,7 +163,7 @@ func (rounding) encode(p []byte, v []float64) error {
 	return nil
 }
 
-func (rounding) decode(v []float64, p []byte) (err error) {
+func readRounded(v []float64, p []byte) (err error) {
 	for i := range v {
 		if v[i], err = readFloat32(p[4*i:]); err != nil {
 			return err
@@ -171,41 +175,36 @@ func (rounding) decode(v []float64, p []byte) (err error) {
 // smallestNormal is the smallest float32 with all its digits.
 const smallestNormal = 0x1p-126
 
-// A quantizer codes an entry in so many bits, as the nearest of the integers up to
-// 2^(bits-1) - 1 in modulus times a scale that all entries share: zeros stay zeros, and
-// the levels go up to the largest entry. The scale that is sent is then the one with the
-// smallest squared error: with it the code of v is never further from v than zero is.
-type quantizer int
-
 // zero returns the code of zero: half of the largest one.
-func (q quantizer) zero() int { return 1<<(q-1) - 1 }
+func (c Codec) zero() int { return 1<<(c-1) - 1 }
 
-// size counts the scale and the bits of n entries.
-func (q quantizer) size(n int) int { return 4 + (n*int(q)+7)/8 }
-
-func (q quantizer) encode(p []byte, v []float64) error {
+// quantize codes an entry as the nearest of the integers up to 2^(bits-1) - 1 in modulus times
+// a scale that all entries share: zeros stay zeros, and the levels go up to the largest entry.
+// The scale that is sent is then the one with the smallest squared error: with it the code of v
+// is never further from v than zero is.
+func (c Codec) quantize(p []byte, v []float64) error {
 	largest := largestOfAll(v)
 	if !(largest <= math.MaxFloat32) {
 		return ErrNotFinite
 	}
-	zero := q.zero()
+	zero := c.zero()
 	center, inverse := float64(zero), 0.0 // of the distance of neighbouring levels
 	if largest >= smallestNormal {
 		inverse = center / largest
 	}
 	product, squares, to := 0.0, int64(0), p[4:]
 	for i, x := range v {
-		c := int(x*inverse + center + 0.5) // from 0 to 2 zero
-		level := int64(c - zero)
+		code := int(x*inverse + center + 0.5) // from 0 to 2 zero
+		level := int64(code - zero)
 		product += float64(level) * x
 		squares += level * level
-		switch q {
-		case 4: // the first in the lower bits
-			to[i/2] |= byte(c << (i % 2 * 4))
-		case 8:
-			to[i] = byte(c)
+		switch c {
+		case Int4: // the first in the lower bits
+			to[i/2] |= byte(code << (i % 2 * 4))
+		case Int8:
+			to[i] = byte(code)
 		default:
-			binary.LittleEndian.PutUint16(to[2*i:], uint16(c))
+			binary.LittleEndian.PutUint16(to[2*i:], uint16(code))
 		}
 	}
 	if squares > 0 { // minimises |v - scale level|
@@ -230,13 +229,13 @@ func largestOfAll(v []float64) float64 {
 const packed = 128
 
 // unpack reads codes of so many bits each.
-func (q quantizer) unpack(codes []uint16, p []byte) {
-	switch q {
-	case 4:
+func (c Codec) unpack(codes []uint16, p []byte) {
+	switch c {
+	case Int4:
 		for i := range codes {
 			codes[i] = uint16(p[i/2]>>(i%2*4)) & 15
 		}
-	case 8:
+	case Int8:
 		p = p[:len(codes)]
 		for i := range codes {
 			codes[i] = uint16(p[i])
@@ -248,22 +247,22 @@ func (q quantizer) unpack(codes []uint16, p []byte) {
 	}
 }
 
-func (q quantizer) decode(v []float64, p []byte) error {
+func (c Codec) dequantize(v []float64, p []byte) error {
 	scale, err := readFloat32(p)
 	if err != nil {
 		return err
 	}
-	zero := q.zero()
+	zero := c.zero()
 	var codes [packed]uint16
 	for at := 0; at < len(v); at += packed {
 		part := v[at:min(at+packed, len(v))]
-		q.unpack(codes[:len(part)], p[4+at*int(q)/8:])
+		c.unpack(codes[:len(part)], p[4+at*int(c)/8:])
 		for i := range part {
-			c := int(codes[i])
-			if c > 2*zero {
-				return fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", c, at+i, 2*zero)
+			code := int(codes[i])
+			if code > 2*zero {
+				return fmt.Errorf("consensus: coded vector has code %d at entry %d, the largest is %d", code, at+i, 2*zero)
 			}
-			part[i] = scale * float64(c-zero)
+			part[i] = scale * float64(code-zero)
 		}
 	}
 	return nil

@@ -35,16 +35,16 @@ func TestCodedTreeSettle(t *testing.T) {
 				}
 			}
 			up, down := int64(8*3*29)+bytesOf(3, bits.Len(uint(g.Len()))+1), int64(8*29+1) // three words a number up, and votes
-			if a.Codec != nil {
+			if a.Codec != None {
 				count := bits.Len(uint(g.Len())) + 1
-				width, _ := codeBits(a.Codec)
+				width := a.Codec.bits()
 				carry := bits.Len(uint(g.Len() - 1))
 				up = bytesOf(26, width+carry) + bytesOf(3, 24+carry) + bytesOf(2*classes, count)
 				down = up
 			}
 			// Before the first message, and no more: how large are the differences?
 			counted := int64(0)
-			if a.Codec != nil && g.Len() > 1 {
+			if a.Codec != None && g.Len() > 1 {
 				counted = 1
 			}
 			edges := int64(g.Len() - 1)

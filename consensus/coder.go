@@ -13,7 +13,7 @@ type coder struct {
 	net     *wire.Rounds
 	hosted  int // nodes
 	agreed  Agreement
-	refined Codec // of Mixer.Refine, or nil
+	refined Codec // of Mixer.Refine, or None
 	rows    int   // of a replica
 	all     [streams]*codedStream
 	pool    *kernel.Pool
@@ -103,9 +103,9 @@ type streamState struct {
 	Exponent  [parts]int // of the power of two that the differences of a part are below; see codedTree
 }
 
-// codec returns by what messages are coded; nil is float64.
+// codec returns by what messages are coded.
 func (m *coder) codec() Codec {
-	if m.refined != nil {
+	if m.refined != None {
 		return m.refined
 	}
 	return m.agreed.Codec
@@ -180,18 +180,23 @@ func (f *codedStream) hasNews(i int, distance, trigger float64) bool {
 
 // maxCode returns the length that no code of a message exceeds.
 func maxCode(c Codec, s dimensions) int {
-	if c == nil {
-		return 8 * s.entries()
-	}
-	return c.MaxLen(s.D*s.R) + Float32.MaxLen(s.Scalars)
+	return c.MaxLen(s.D*s.R) + c.ofScalars().MaxLen(s.Scalars)
 }
 
-// parts are the two parts of a vector, each with its codec. Scalars are few, and as the
+// ofScalars returns by what the scalars of a message are coded. They are few, and as the
 // entries of a small matrix they matter by its smallest eigenvalue, which coarse levels
 // would drown.
+func (c Codec) ofScalars() Codec {
+	if c == None {
+		return None
+	}
+	return Float32
+}
+
+// parts are the two parts of a vector, each with its codec.
 func (f layout) parts(c Codec, q []float64) [2]part {
 	basis := f.D * f.R
-	return [2]part{{c, q[:basis]}, {Float32, q[basis:]}}
+	return [2]part{{c, q[:basis]}, {c.ofScalars(), q[basis:]}}
 }
 
 type part struct {
@@ -215,12 +220,9 @@ func (f layout) transcode(c Codec, code []byte, q []float64) ([]byte, error) {
 	return code, f.decode(c, q, code[start:])
 }
 
-// decode overwrites q by the vector that code stands for; a nil codec is float64. It
-// returns an error if there is anything else in code.
+// decode overwrites q by the vector that code stands for. It returns an error if there is
+// anything else in code.
 func (f layout) decode(c Codec, q []float64, code []byte) (err error) {
-	if c == nil {
-		return wire.ReadFloats(q, code)
-	}
 	for _, part := range f.parts(c, q) {
 		if len(part.values) == 0 {
 			continue

@@ -134,7 +134,7 @@ func (m *differences) Step() wire.Traffic {
 			continue
 		}
 		replica, decoded := f.row(f.work.Replica, m.net.Row[link.Peer]), m.decoded(link.Peer)
-		if m.codec() == nil {
+		if m.codec() == None {
 			copy(replica, decoded)
 			continue
 		}
@@ -154,7 +154,7 @@ func (m *differences) encodeNode(worker, i int) {
 	if trigger := m.agreed.Trigger; trigger > 0 && !f.hasNews(i, norm(q), trigger) {
 		return
 	}
-	if m.codec() == nil {
+	if m.codec() == None {
 		if m.failed[i] = !wire.Finite(x); !m.failed[i] {
 			m.codes[i] = wire.AppendFloats(m.codes[i], x)
 			copy(replica, x)

@@ -11,14 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// allCodecs returns one of each kind, nil for float64 included.
-func allCodecs(t testing.TB) []Codec {
-	return append([]Codec{nil}, codecs...)
-}
-
 // trees returns Tree with every codec.
 func trees(t testing.TB) (all []Agreement) {
-	for _, c := range allCodecs(t) {
+	for _, c := range codecs {
 		all = append(all, Agreement{Polynomial: Tree, Codec: c})
 	}
 	return all
@@ -28,7 +23,7 @@ func trees(t testing.TB) (all []Agreement) {
 func agreements(t testing.TB) []Agreement {
 	t.Helper()
 	var all []Agreement
-	for _, c := range []Codec{nil, Float32, Int8, Int4} {
+	for _, c := range []Codec{None, Float32, Int8, Int4} {
 		for _, p := range []Polynomial{Plain, Chebyshev} {
 			for _, s := range []float64{0, .4, .7} {
 				a := Agreement{Polynomial: p, Codec: c, Trigger: s}
@@ -170,7 +165,7 @@ func TestDifferencesAgainstDefinition(t *testing.T) {
 	g := must[*topology.Graph](t)(topology.ErdosRenyi(9, .5, 1))
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.EqualNeighbor))
 	l, d, r := g.Len(), 11, 3
-	for _, c := range allCodecs(t)[1:] {
+	for _, c := range codecs[1:] {
 		m := newMixer(t, w, nil, Agreement{Codec: c})
 		z := streamOf(randomMessages(l, d, r, 0, 5), StreamGradient)
 		x := make([][]float64, l)

@@ -46,9 +46,9 @@ func networks(t testing.TB) []*topology.Weights {
 	return append(list, must[*topology.Weights](t)(topology.NewWeights(er, topology.EqualNeighbor)))
 }
 
-// codecs returns all kinds of codecs, nil first.
+// codecs returns all kinds of codecs, None first.
 func codecs(t testing.TB) []consensus.Codec {
-	return []consensus.Codec{nil, consensus.Float32, consensus.Int8, consensus.Int4}
+	return []consensus.Codec{consensus.None, consensus.Float32, consensus.Int8, consensus.Int4}
 }
 
 // agreements returns every polynomial with every codec that goes with it, and triggers.

@@ -223,11 +223,11 @@ func (m *Mixer) Reduced() (word uint8, sums []float64, ok bool) {
 	return uint8(v[0]), v[1:], true
 }
 
-// Refine codes differences by c, which must not be nil, from the next Mix on, until the
+// Refine codes differences by c, which must not be None, from the next Mix on, until the
 // mixer takes over a state. All nodes must call it between the same calls of Mix. Mixers
 // without a Codec ignore it.
 func (m *Mixer) Refine(c Codec) {
-	if m.coder.agreed.Codec != nil {
+	if m.coder.agreed.Codec != None {
 		m.coder.refined = c
 	}
 }

@@ -34,7 +34,7 @@ type savedStream struct {
 // Traffic is not part of it.
 func (m *Mixer) MarshalBinary() ([]byte, error) {
 	s := saved{Version: stateVersion, Settings: m.settings, Network: m.net.fingerprint, Hosted: m.net.Hosted(), Reduction: m.reduction.Committed()}
-	if c := m.coder.refined; c != nil {
+	if c := m.coder.refined; c != None {
 		s.Refined = c.String()
 	}
 	for _, f := range m.coder.all {
@@ -82,12 +82,12 @@ func (m *Mixer) UnmarshalBinary(p []byte) error {
 
 // restore takes over the saved streams, or part of them and returns an error.
 func (m *coder) restore(s saved) (err error) {
-	m.refined, m.all = nil, [streams]*codedStream{}
+	m.refined, m.all = None, [streams]*codedStream{}
 	if s.Refined != "" {
 		if m.refined, err = ParseCodec(s.Refined); err != nil {
 			return err
 		}
-		if m.refined == nil || m.agreed.Codec == nil {
+		if m.refined == None || m.agreed.Codec == None {
 			return fmt.Errorf("consensus: the state has codec %q where none can be", s.Refined)
 		}
 	}

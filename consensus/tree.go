@@ -2,7 +2,6 @@ package consensus
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -73,21 +72,12 @@ type codedTree struct {
 	counting bool // over all groups of exponents
 }
 
-func (n *Network) newCodedTree(a Agreement) (*codedTree, error) {
-	if _, ok := codeBits(a.Codec); !ok {
-		return nil, errors.New("consensus: a codec of another package has no integers to add up along a tree")
-	}
-	return &codedTree{coder: n.newCoder(a, orSerial(nil), len(n.Hosted())+1), sum: n.NewOperation()}, nil
+func (n *Network) newCodedTree(a Agreement) *codedTree {
+	return &codedTree{coder: n.newCoder(a, orSerial(nil), len(n.Hosted())+1), sum: n.NewOperation()}
 }
 
-// codeBits returns in how many bits a codec sends an entry as a multiple of the common step.
-func codeBits(c Codec) (int, bool) {
-	own, ok := c.(coding)
-	if own.name == "float32" {
-		return significandBits, true
-	}
-	return int(own.kind), ok
-}
+// bits returns in how many bits a codec sends an entry as a multiple of the common step.
+func (c Codec) bits() int { return min(int(c), significandBits) }
 
 const (
 	significandBits = 24 // of float32
@@ -132,8 +122,7 @@ func largestOf(group int) int {
 func (m *codedTree) part(k int) (from, to, width int) {
 	f := m.stream
 	if basis := f.D * f.R; k == 0 {
-		width, _ = codeBits(m.codec())
-		return 0, basis, width
+		return 0, basis, m.codec().bits()
 	}
 	return f.D * f.R, f.n, significandBits
 }

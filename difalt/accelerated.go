@@ -85,7 +85,7 @@ func accelerate(s *setup, t *tracker) *accelerated {
 	u := s.at.u
 	m := &accelerated{setup: s, exact: s.oneBasis}
 	m.scaled = newScaledStep(s, t, m.exact)
-	m.coded = m.exact && s.o.Agreement.Codec != nil
+	m.coded = m.exact && s.o.Agreement.Codec != consensus.None
 	if s.o.Accelerated.Preconditioner == PreconditionerScaled {
 		m.entries = len(m.scaled.next[0])
 	}

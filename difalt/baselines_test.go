@@ -191,7 +191,7 @@ func TestBaselineTransactions(t *testing.T) {
 	s := gaussian(1, nodes, 12, 20, 2, fixed(15), 0.01)
 	w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
 	for _, method := range difalt.Baselines() {
-		for _, codec := range []consensus.Codec{nil, consensus.Int8} {
+		for _, codec := range []consensus.Codec{consensus.None, consensus.Int8} {
 			o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Rounds: 2, Workers: 1, Initialization: difalt.InitializationOptions{PowerIterations: 2}, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
 			fresh := func() *consensus.Network {
 				net, err := consensus.New(w, nil)
@@ -231,7 +231,7 @@ func TestBaselineTransactions(t *testing.T) {
 			}
 			step()
 			step()
-			if n := testing.AllocsPerRun(20, step); n != 0 && codec == nil {
+			if n := testing.AllocsPerRun(20, step); n != 0 && codec == consensus.None {
 				t.Errorf("%v: %g allocations an iteration", method, n)
 			}
 		}

@@ -109,7 +109,7 @@ func TestNewtonUnderNoise(t *testing.T) {
 		change(p, &o)
 		got := run(t, p, network(t, "ring", 5, topology.Metropolis, 1), o)
 		alone := o
-		alone.Method, alone.MixedPrecision, alone.Agreement.Codec, alone.Tolerance, alone.Iterations = difalt.ScaledDiffusion, false, nil, 1e-11, 20000
+		alone.Method, alone.MixedPrecision, alone.Agreement.Codec, alone.Tolerance, alone.Iterations = difalt.ScaledDiffusion, false, consensus.None, 1e-11, 20000
 		q := *p
 		q.U0 = got.U
 		alone.Step = 1
@@ -127,7 +127,7 @@ func TestNewtonTransactions(t *testing.T) {
 	s := conditioned(2, nodes, 20, 40, 2, 12, 300)
 	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
 	for _, mixed := range []bool{false, true} {
-		for _, codec := range []consensus.Codec{nil, consensus.Int8} {
+		for _, codec := range []consensus.Codec{consensus.None, consensus.Int8} {
 			o := newtonOptions(2)
 			o.MixedPrecision, o.Agreement.Codec = mixed, codec
 			fresh := func() *consensus.Network {
@@ -148,7 +148,7 @@ func TestNewtonTransactions(t *testing.T) {
 				}
 			}
 			stride := 3
-			if !mixed && codec == nil {
+			if !mixed && codec == consensus.None {
 				stride = 1
 			}
 			for at := 6; at < want.Iterations; at += stride {

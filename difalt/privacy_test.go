@@ -74,7 +74,7 @@ func everyMethod(t *testing.T, iterations int, f func(t *testing.T, o difalt.Opt
 
 // uncoded reports whether a run sends float64: servers and DGD have no codec.
 func uncoded(o difalt.Options) bool {
-	return o.Agreement.Codec == nil || o.Method == difalt.AltGDmin || o.Method == difalt.DGD
+	return o.Agreement.Codec == consensus.None || o.Method == difalt.AltGDmin || o.Method == difalt.DGD
 }
 
 // A haul is all that a node has sent: the bytes, and the numbers that an attacker makes of

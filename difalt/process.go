@@ -55,7 +55,7 @@ func newProcess(p *Problem, net *consensus.Network, o Options) (*process, error)
 	s.agreement = newExchange(net, mixer, o.Rounds)
 	if o.traits().accelerated {
 		along := consensus.Agreement{Polynomial: consensus.Tree}
-		if o.sharesBasis(net.Len()) && o.Agreement.Codec != nil { // then the iterations send codes along it too
+		if o.sharesBasis(net.Len()) && o.Agreement.Codec != consensus.None { // then the iterations send codes along it too
 			along.Codec = consensus.Int8
 		}
 		if mixer, err = net.NewMixer(along, s.pool); err != nil {

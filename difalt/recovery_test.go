@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -252,7 +253,7 @@ func TestRowsNotDetermined(t *testing.T) {
 				t.Errorf("%d tasks: bytes depend on the signs of rows", tasks)
 			}
 			other := turned(s, rng, false)
-			if o.Agreement.Codec == nil {
+			if o.Agreement.Codec == consensus.None {
 				if e := sameMessages(t, v.haul(t), spy(t, other, victim, o).haul(t)); e > 1e-7 {
 					t.Errorf("%d tasks: messages on rotated rows differ by %.1e", tasks, e)
 				}

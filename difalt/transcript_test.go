@@ -301,7 +301,7 @@ func (v *spied) mixes(t *testing.T, channel wire.Channel, rounds, scalars int) (
 func (v *spied) hear(t *testing.T, known []float64, f wireFrame, channel wire.Channel) {
 	t.Helper()
 	codec := v.o.Agreement.Codec
-	if codec == nil || channel == wire.StreamExact {
+	if codec == consensus.None || channel == wire.StreamExact {
 		copy(known, float64s(f.code))
 		return
 	}

@@ -90,7 +90,7 @@ func (a *algorithm) trial(ctx context.Context, p *difalt.Problem, rank int, ridg
 	o := a.optionsFor(p, rank, ridge)
 	o.Iterations, o.Observer, o.Logger = iterations, nil, nil
 	o.Tolerance, o.EveryIteration, o.StopAtNoise = max(o.Tolerance, trialTolerance), false, true
-	if a := &o.Agreement; a.Polynomial == consensus.Tree && a.Codec == nil { // and in codes of a quarter of the size
+	if a := &o.Agreement; a.Polynomial == consensus.Tree && a.Codec == consensus.None { // and in codes of a quarter of the size
 		a.Codec = consensus.Int16
 	}
 	res, err := a.learn(difalt.Run(ctx, p, a.Net, o))

@@ -103,7 +103,7 @@ func (c *Config) checkPrivate(t *dataset.Table) error {
 		{c.Rank == 0, "needs a rank: choosing one by the data would cost budget"},
 		{c.Plain, "is for tables with intercepts, not for a plain fit"},
 		{c.Auto, "has a method of its own: it leaves nothing to choose"},
-		{c.Options.Method != difalt.Accelerated || c.Options.Agreement.Polynomial != consensus.Tree || c.Options.Agreement.Codec != nil,
+		{c.Options.Method != difalt.Accelerated || c.Options.Agreement.Polynomial != consensus.Tree || c.Options.Agreement.Codec != consensus.None,
 			"adds up along a tree, in full: other methods, gossip and codes would tell more"},
 		{c.Options.NormalizeTasks, "does not divide tasks by their root mean square"},
 		{c.Drive != nil, "has no run of the algorithm that one could drive"},

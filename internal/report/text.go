@@ -212,7 +212,7 @@ func How(o *difalt.Options) string {
 		agreement = "means over neighbours"
 	case !o.Method.Agrees():
 		agreement = "one sum along a tree an iteration"
-	case o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec != nil:
+	case o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec != consensus.None:
 		agreement = fmt.Sprintf("sums along a tree in codes of %v", o.Agreement.Codec)
 	case o.Agreement.Polynomial == consensus.Tree:
 		agreement = "sums along a tree"

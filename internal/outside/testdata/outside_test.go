@@ -61,15 +61,6 @@ var (
 	_ error          = (*wire.PeerError)(nil)
 )
 
-// A codec of one's own.
-type floats struct{ consensus.Codec }
-
-func (f floats) AppendEncode(dst []byte, v []float64) ([]byte, error) {
-	return wire.AppendFloats(dst, v), nil
-}
-
-var _ consensus.Codec = floats{consensus.Float32}
-
 // Network of nodes in this process.
 func Network(nodes int) (*consensus.Network, error) {
 	ring, err := topology.Ring(nodes)
@@ -95,7 +86,7 @@ func Run(ctx context.Context, tasks []*kernel.Tasks) (*difalt.Result, error) {
 		return nil, err
 	}
 	problem := &difalt.Problem{Nodes: tasks, Moments: mat.NewSymDense(3, nil)}
-	o := difalt.Options{Rank: 1, Agreement: consensus.Agreement{Codec: floats{consensus.Float32}}}
+	o := difalt.Options{Rank: 1, Agreement: consensus.Agreement{Codec: consensus.Float32}}
 	solver, err := difalt.NewSolver(problem, network, o)
 	if err != nil {
 		return nil, err
