@@ -244,12 +244,18 @@ func (k *Whitened) GradientTo(g, mean []float64) {
 
 // Gram returns Z'V^-1 Z.
 func (k *Whitened) Gram(w int) []float64 {
-	g := make([]float64, w*w)
+	g := Square(make([]float64, w*w), w)
+	k.gramTo(g)
+	return g.Data
+}
+
+// gramTo sets g to Gram.
+func (k *Whitened) gramTo(g blas64.General) {
+	clear(g.Data)
 	if m := len(k.Y); m > 0 {
-		km := Matrix(k.Z, m, w)
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, km, km, 0, Square(g, w))
+		z := Matrix(k.Z, m, g.Rows)
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, z, z, 0, g)
 	}
-	return g
 }
 
 // A Posterior says what the rows of all tasks leave unknown about the coefficients of one, before its own rows count.
@@ -286,62 +292,77 @@ func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64
 	if !covariance {
 		return theta, nil, true
 	}
-	q := make([]float64, w*w) // I - S Z'V^-1 Z
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, Square(p.S, w), Square(k.Gram(w), w), 0, Square(q, w))
+	// Noise S Q' + Q M Q' with Q = I - S Z'V^-1 Z.
+	scratch := GetScratch(3 * w * w)
+	defer scratch.Put()
+	q, m, qm := Square(scratch.Take(w*w), w), Square(scratch.Take(w*w), w), Square(scratch.Take(w*w), w)
+	k.gramTo(qm)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, Square(p.S, w), qm, 0, q)
 	for j := range w {
-		q[j*w+j]++
+		q.Data[j*w+j]++
+	}
+	floats.ScaleTo(m.Data, p.Noise, p.MeanCovariance)
+	if p.Uncertainty != nil {
+		p.addUncertain(m, g)
 	}
 	cov = make([]float64, w*w)
-	blas64.Gemm(blas.NoTrans, blas.Trans, p.Noise, Square(p.S, w), Square(q, w), 0, Square(cov, w))
-	addQuadratic(cov, q, w, p.MeanCovariance, w, p.Noise)
-	if p.Uncertainty != nil {
-		n, _ := p.Uncertainty.Dims()
-		j := Matrix(make([]float64, w*n), w, n)
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, Square(q, w), p.slopes(g, n), 0, j)
-		ju := Matrix(make([]float64, w*n), w, n)
-		blas64.Symm(blas.Right, 1, p.Uncertainty.RawSymmetric(), j, 0, ju)
-		blas64.Gemm(blas.NoTrans, blas.Trans, 2, ju, j, 1, Square(cov, w))
-		if p.SlopesFreedom != nil {
-			j := Matrix(q, w, w-1) // in the place of q, without the constant
-			j.Stride = w
-			for k, f := range p.SlopesFreedom {
-				blas64.Scal(p.Slope(k)*g[k]*2/math.Sqrt(f), blas64.Vector{N: w, Inc: w, Data: q[k:]})
-			}
-			blas64.Gemm(blas.NoTrans, blas.Trans, 1, j, j, 1, Square(cov, w))
-		}
-	}
+	blas64.Gemm(blas.NoTrans, blas.Trans, p.Noise, Square(p.S, w), q, 0, Square(cov, w))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, q, m, 0, qm)
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, qm, q, 1, Square(cov, w))
 	return theta, cov, true
 }
 
-// slopes returns d S g by the entries of Uncertainty, w x n, for g that stays.
-func (p *Posterior) slopes(g []float64, n int) blas64.General {
-	w := p.W
-	out := Matrix(make([]float64, w*n), w, n)
-	for a := range p.Rank {
-		l := p.Column(a)
-		lg := floats.Dot(l, g)
-		for i := range w { // by entry i of column a
-			out.Data[i*n+a*w+i] += lg
-			for j := range w {
-				out.Data[j*n+a*w+i] += l[j] * g[i]
+// addUncertain adds twice the covariance of S g to m, w x w, for g that is known: by entries of column a of the loadings S g has the derivatives
+// l_a g' + l_a'g I, and by the logarithms of intercept and spread their parts of S times g.
+func (p *Posterior) addUncertain(m blas64.General, g []float64) {
+	w, r, known := p.W, p.Rank, p.Uncertainty.RawSymmetric()
+	n := known.N
+	scratch := GetScratch(n + 3*w + r)
+	defer scratch.Put()
+	u, su, spread, sum, along := scratch.Take(n), scratch.Take(w), scratch.Take(w), scratch.Take(w), scratch.Take(r)
+	constant := p.Intercept * g[w-1]
+	clear(spread)
+	if p.SlopesFreedom == nil {
+		for j := range w - 1 {
+			spread[j] = p.Slope(j) * g[j]
+		}
+	}
+	for a := range r {
+		along[a] = floats.Dot(p.Column(a), g)
+	}
+	clear(sum)
+	for i := range n {
+		copy(u[i:], known.Data[i*known.Stride+i:i*known.Stride+n])
+		for j := range i {
+			u[j] = known.Data[j*known.Stride+i]
+		}
+		// Of S g with entry i.
+		clear(su)
+		for a, lg := range along {
+			own := u[a*w:][:w]
+			floats.AddScaled(su, floats.Dot(own, g), p.Column(a))
+			floats.AddScaled(su, lg, own)
+		}
+		su[w-1] += constant * u[n-2]
+		floats.AddScaled(su, u[n-1], spread)
+		switch a, j := i/w, i%w; i {
+		case n - 2:
+			floats.AddScaled(m.Data[(w-1)*w:], 2*constant, su)
+		case n - 1:
+			blas64.Ger(2, Vector(spread), Vector(su), m)
+		default:
+			floats.AddScaled(m.Data[j*w:][:w], 2*along[a], su)
+			floats.AddScaled(sum, 2*g[j], su)
+			if j == w-1 {
+				blas64.Ger(1, Vector(p.Column(a)), Vector(sum), m)
+				clear(sum)
 			}
 		}
 	}
-	for j := range w - 1 {
-		if p.SlopesFreedom == nil {
-			out.Data[j*n+n-1] = p.Slope(j) * g[j]
-		}
+	for k, f := range p.SlopesFreedom {
+		v := p.Slope(k) * g[k]
+		m.Data[k*w+k] += 4 / f * v * v
 	}
-	out.Data[(w-1)*n+n-2] = p.Intercept * g[w-1]
-	return out
-}
-
-// addQuadratic adds factor a m a' to out, with a of rows x n.
-func addQuadratic(out, a []float64, rows int, m []float64, n int, factor float64) {
-	am := Matrix(make([]float64, rows*n), rows, n)
-	left := Matrix(a, rows, n)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, left, Square(m, n), 0, am)
-	blas64.Gemm(blas.NoTrans, blas.Trans, factor, am, left, 1, Square(out, rows))
 }
 
 // ForNew returns the posterior for a task that the prior was not estimated with: its deviation

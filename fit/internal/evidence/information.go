@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -156,22 +158,23 @@ func (pt *Point) curvature(gram []float64) []float64 {
 
 // Uncertainty returns the covariance of the loadings, by columns, and of the logarithms of
 // intercept and spread: the inverse of the information, with the prior of the loadings and
-// a weak one, of standard deviation 2, of the logarithms. nil if rounding leaves none.
+// a weak one, of standard deviation 2, of the logarithms. nil if rounding leaves none. It takes the place of the information, which may be
+// as large as the table.
 func Uncertainty(info *mat.SymDense, variances []float64, w int) *mat.SymDense {
-	n, _ := info.Dims()
-	h := mat.NewSymDense(n, nil)
-	h.CopySym(info)
+	h := info.RawSymmetric()
+	n := h.N
 	for i := range n {
 		v := 0.25
 		if i < n-2 {
 			v = 1 / variances[i/w]
 		}
-		h.SetSym(i, i, h.At(i, i)+v)
+		h.Data[i*h.Stride+i] += v
 	}
-	var c mat.Cholesky
-	out := mat.NewSymDense(n, nil)
-	if !c.Factorize(h) || c.InverseTo(out) != nil {
+	norm := lapack64.Lansy(lapack.MaxColumnSum, h, make([]float64, n))
+	r, ok := lapack64.Potrf(h)
+	if !ok || lapack64.Pocon(h, norm, make([]float64, 3*n), make([]int, n)) < 1/mat.ConditionTolerance {
 		return nil
 	}
-	return out
+	lapack64.Potri(r)
+	return info
 }
