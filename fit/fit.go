@@ -98,6 +98,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	best := chosen.best
 	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
+	chosen.forget()
 	top, res, err := q.finish(ctx, chosen, best, a)
 	if err != nil {
 		return nil, err
@@ -109,6 +110,9 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	return m, err
 }
+
+// forget lets go of the points that were compared, each of several matrices of coefficients by coefficients.
+func (c *choice) forget() { *c = choice{rows: c.rows, moments: c.moments, none: c.none, zero: c.zero} }
 
 // conclude makes the model of a candidate, and judges it.
 func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, top *candidate, others []method) (*model.Model, error) {

@@ -81,7 +81,7 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	const large = 1 << 25 // numbers: a tenth of them takes more memory than all else that the program has
+	const large = 1 << 21 // numbers: a tenth of them takes more memory than collecting it takes time
 	if len(in.Table.Features())*in.Table.Rows() > large {
 		defer saveMemory(10)()
 	}

@@ -39,6 +39,20 @@ type heard struct {
 	sayings     []saying
 	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
 	roots       *roots
+	alikes      []*Point // that have one
+}
+
+// keptAlikes is how many alikes are kept, of the points that were asked last: each has several matrices of coefficients by coefficients, and can be
+// made anew.
+const keptAlikes = 2
+
+// keep keeps the alike of a point.
+func (h *heard) keep(pt *Point) {
+	h.alikes = append(h.alikes, pt)
+	if len(h.alikes) > keptAlikes {
+		h.alikes[0].alike = nil
+		h.alikes = h.alikes[1:]
+	}
 }
 
 // roots are the factors of V of every hosted task at the point that is evaluated, in the same memory for all points.
@@ -208,12 +222,20 @@ func (r *Rows) hostedSums(ctx context.Context, n int, squared bool, add func(g, 
 			chunks = append(chunks, chunk{g: g, lo: lo, hi: min(lo+size, len(tasks))})
 		}
 	}
+	z, squares = r.group.Zeros(n), make([][]float64, len(r.Tasks))
+	if squared {
+		squares = r.group.Zeros(n)
+	}
 	parallel.For(ctx, r.Workers, len(chunks), func(_, k int) {
 		c := &chunks[k]
-		c.sum = make([]float64, n)
 		var task []float64
 		if squared {
-			task, c.squares = make([]float64, n), make([]float64, n)
+			task = make([]float64, n)
+		}
+		if c.lo == 0 { // of a node the sum of the first is that to which others are added
+			c.sum, c.squares = z[c.g], squares[c.g]
+		} else if c.sum = make([]float64, n); squared {
+			c.squares = make([]float64, n)
 		}
 		for i := c.lo; i < c.hi && ctx.Err() == nil; i++ { // the next sum says who leaves
 			if !squared {
@@ -228,14 +250,12 @@ func (r *Rows) hostedSums(ctx context.Context, n int, squared bool, add func(g, 
 			}
 		}
 	})
-	z, squares = r.group.Zeros(n), r.group.Zeros(n)
 	for _, c := range chunks {
-		if c.sum == nil {
-			continue // the context has ended
-		}
-		floats.Add(z[c.g], c.sum)
-		if squared {
-			floats.Add(squares[c.g], c.squares)
+		if c.lo > 0 && c.sum != nil { // or the context has ended
+			floats.Add(z[c.g], c.sum)
+			if squared {
+				floats.Add(squares[c.g], c.squares)
+			}
 		}
 	}
 	return z, squares
