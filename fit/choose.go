@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A Candidate is a model that Fit compares with others. Ridges are variances of the noise over
@@ -76,8 +77,8 @@ func (c *choice) steps(most, kept int) int {
 // A candidate is a point of the largest evidence at a rank.
 type candidate struct {
 	*evidence.Point
-	evidence  float64 // -2 log
-	expected  bool    // not evaluated
+	evidence  float64         // -2 log
+	expected  *evidence.Alike // from which, if it was not evaluated
 	converged bool
 }
 
@@ -90,6 +91,7 @@ type question struct {
 	// commonNoise says that the noise of all tasks has one variance.
 	commonNoise bool
 	progress    func(stage string, done, total int)
+	last        *candidate // that was expected
 }
 
 // A choice is what the evidence of rows says about ranks.
@@ -114,6 +116,7 @@ func (c *choice) try(k *candidate) {
 		return
 	}
 	c.tried = append(c.tried, k)
+	slices.SortStableFunc(c.tried, func(a, b *candidate) int { return a.Rank - b.Rank })
 }
 
 // chooseNone finds the candidates of rank 0 and the better of them.
@@ -248,13 +251,17 @@ func (c *choice) kept() int {
 // lower takes a smaller rank than the best where the last directions do not pay: with the weights of rows that are by now, or
 // since ranks before it were not evaluated.
 func (q *question) lower(ctx context.Context, c *choice) error {
+	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank }) // from smaller ranks yet
 	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, c.kept()) > 0 {
 		alike, ok := c.best.Alike()
 		if !ok {
 			return nil
 		}
-		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && !k.expected })
+		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && k.expected == nil })
 		k := q.expected(alike, c.best.Rank-1)
+		if before < 0 {
+			c.try(k)
+		}
 		if c.best.empty() { // what was tried at the rank before had not reached its top
 			before = -1
 		}
@@ -275,14 +282,17 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 
 // expected returns the candidate of a rank if all tasks were alike.
 func (q *question) expected(alike *evidence.Alike, rank int) *candidate {
+	if k := q.last; k != nil && k.expected == alike && k.Rank == rank {
+		return k
+	}
 	p := alike.Start(rank)
 	q.given.Apply(p)
 	variances := make([]float64, rank)
 	for a := range variances {
-		variances[a] = max(2*squares(p.Column(a))/float64(min(p.W, 20)), 1e-8)
+		variances[a] = max(2*floats.Dot(p.Column(a), p.Column(a))/float64(min(p.W, 20)), 1e-8)
 	}
 	k := q.ascend(alike, p, variances)
-	k.expected = true
+	k.expected, q.last = alike, k
 	return k
 }
 
@@ -297,7 +307,7 @@ func (q *question) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances 
 		_, determined := evidence.Occam(alike.Observed(p), variances, p.W)
 		variances = make([]float64, p.Rank)
 		for a := range variances {
-			variances[a] = max(squares(p.Column(a))/max(determined[a], 1), 1e-8)
+			variances[a] = max(floats.Dot(p.Column(a), p.Column(a))/max(determined[a], 1), 1e-8)
 		}
 	}
 	return judged(alike, alike.Point(p, variances))
@@ -364,11 +374,11 @@ func ridgeOf(none *evidence.Point, rank int) float64 {
 
 // report returns a candidate as it is reported, with its evidence against one of -2 log evidence zero.
 func (c *candidate) report(zero, unit float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected}
+	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected != nil}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {
-		out.Axes = append(out.Axes, math.Sqrt(squares(p.Column(a))*c.Noise)*unit)
+		out.Axes = append(out.Axes, floats.Norm(p.Column(a), 2)*math.Sqrt(c.Noise)*unit)
 	}
 	return out
 }
@@ -377,7 +387,7 @@ func (c *candidate) report(zero, unit float64) Candidate {
 func (c *candidate) empty() bool {
 	p := c.Prior.Clone()
 	p.Rotate()
-	return p.Rank > 0 && squares(p.Column(p.Rank-1)) < 1e-6
+	return p.Rank > 0 && floats.Norm(p.Column(p.Rank-1), 2) < 1e-3
 }
 
 // ridge is that of a variance over the noise: infinite where the variance is too small to be told from none.
@@ -386,11 +396,4 @@ func ridge(variance float64) float64 {
 		return math.Inf(1)
 	}
 	return 1 / variance
-}
-
-func squares(v []float64) (sum float64) {
-	for _, x := range v {
-		sum += x * x
-	}
-	return sum
 }

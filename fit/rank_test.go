@@ -103,3 +103,33 @@ func TestNoRunWithoutResiduals(t *testing.T) {
 		}
 	}
 }
+
+// Of ranks below the chosen one, none is said to be better: where that was expected before larger ranks were evaluated, it is expected anew.
+func TestRanksAreExpectedAnew(t *testing.T) {
+	const tasks, features = 2000, 8 // of one row
+	for _, seed := range []uint64{0, 2} {
+		rng, tab, axes := rand.New(rand.NewPCG(seed, 3)), emptyTable(t, features), [2][features]float64{}
+		for a := range axes {
+			for j := range axes[a] {
+				axes[a][j] = 0.5 * rng.NormFloat64()
+			}
+		}
+		for i := range tasks {
+			level, c := rng.NormFloat64(), [2]float64{rng.NormFloat64(), rng.NormFloat64()}
+			x, y := make([]float64, features), level+0.7*rng.NormFloat64()
+			for j := range x {
+				x[j] = rng.NormFloat64()
+				y += x[j] * (c[0]*axes[0][j] + c[1]*axes[1][j])
+			}
+			if err := tab.Append(fmt.Sprint(i), "", x, y); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, r := fit(t, assigned(t, tab, 2), testConfig(t, 2, 0))
+		for i, k := range r.Tried {
+			if k.Rank < r.Chosen.Rank && k.Evidence > r.Chosen.Evidence || i > 0 && k.Rank < r.Tried[i-1].Rank {
+				t.Errorf("seed %d: rank %d has %v, expected %v; chosen is %d of %v", seed, k.Rank, k.Evidence, k.Expected, r.Chosen.Rank, r.Chosen.Evidence)
+			}
+		}
+	}
+}
